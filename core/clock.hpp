@@ -1,0 +1,22 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace sluice {
+
+/// The one clock of traces: monotonic, one per node; comm/clock_alignment.hpp relates those of different nodes.
+using Clock = std::chrono::steady_clock;
+using Instant = Clock::time_point;
+using Seconds = std::chrono::duration<double>;
+
+/// Half-open stretch of time. Empty when begin == end.
+struct Interval {
+    Instant begin{};
+    Instant end{};
+
+    [[nodiscard]] Seconds length() const noexcept { return end - begin; }
+    friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+}  // namespace sluice

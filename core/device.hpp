@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/buffer.hpp"
+#include "core/doorbell.hpp"
+#include "core/event.hpp"
+
+namespace sluice {
+
+/// In-order queue of work on one device; every member enqueues and returns. One thread enqueues.
+/// A failed operation poisons all later events of its stream, and of the streams that wait for one of those.
+/// The destructor waits until everything enqueued is over.
+class Stream {
+public:
+    Stream() = default;
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+    virtual ~Stream() = default;
+
+    /// Both spans stay alive, and `from` unchanged, until an event recorded later is ready. Sizes are equal.
+    virtual void copy(std::span<std::byte> to, std::span<const std::byte> from) = 0;
+
+    /// Later work of this stream starts after `event`, which comes from a stream of the same device.
+    virtual void wait(const Event& event) = 0;
+
+    /// Ready once all work enqueued before is over. Its time is kept for the next `events_kept()` records.
+    [[nodiscard]] virtual Event record() = 0;
+
+    [[nodiscard]] virtual std::size_t events_kept() const noexcept = 0;
+};
+
+enum class Priority { normal, high };
+
+struct StreamOptions {
+    Priority priority = Priority::normal;
+    Doorbell* bell = nullptr;  ///< Rung at each completed record, if the device can (Device::rings); outlives the stream.
+};
+
+class Device {
+public:
+    Device() = default;
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    virtual ~Device() = default;
+
+    /// "host", "NVIDIA H200 (17:00.0)".
+    [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+
+    /// Whether completed records ring StreamOptions::bell; if not, a waiting host thread has to poll.
+    [[nodiscard]] virtual bool rings() const noexcept = 0;
+
+    [[nodiscard]] virtual std::unique_ptr<Stream> make_stream(const StreamOptions& options) = 0;
+
+    /// Zero-filled, aligned to 64 bytes at least. Throws Error (out_of_memory) that names the space and the size.
+    [[nodiscard]] virtual Buffer allocate(MemorySpace space, std::size_t bytes) = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+/// What the process returns. Stable: scripts rely on these numbers, a meaning never changes (docs/exit-codes.md).
+enum class ExitCode : int {
+    ok = 0,
+    usage = 64,
+    bad_data = 65,
+    no_input = 66,
+    unavailable = 69,
+    internal = 70,
+    out_of_memory = 71,
+    cannot_create = 73,
+    io_error = 74,
+    stopped_early = 75,
+    communication = 76,
+    refused = 77,
+    configuration = 78,
+    in_use = 79,
+    gpu_fault = 80,
+    numeric = 81,
+    no_progress = 82,
+    superseded = 83,
+    checkpoint_damaged = 84,
+};
+
+/// The parts of a message to the user: `sluice: error[ID]: WHERE: WHAT` and, if there is one, `  hint: HINT`.
+struct ErrorText {
+    std::string id;     ///< Stable, "E-CFG-009"; docs/errors.md lists them all.
+    std::string where;  ///< "job.toml:14:3", "rank 3 on n07" or a path. Already escaped.
+    std::string what;   ///< What is wrong: got …, expected …. Already escaped.
+    std::string hint;   ///< The one thing to do about it; may be empty.
+};
+
+/// A failure that a user or the machine caused: bad input, a missing file, a full disk.
+class Error : public std::runtime_error {
+public:
+    Error(ExitCode code, ErrorText text);
+
+    [[nodiscard]] ExitCode code() const noexcept { return code_; }
+    [[nodiscard]] const ErrorText& text() const noexcept { return text_; }
+
+private:
+    ExitCode code_;
+    ErrorText text_;
+};
+
+/// `text` in single quotes, control and non-UTF-8 bytes as \xNN, cut at 120 bytes: safe to print on a terminal.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+/// The same without the quotes.
+[[nodiscard]] std::string escaped(std::string_view text);
+
+/// The lines for stderr, without a final newline; the first is cut at 400 bytes.
+[[nodiscard]] std::string render(const ErrorText& text);
+
+/// A broken assumption of the program itself, never the user's fault.
+class ContractViolation : public std::logic_error {
+public:
+    using std::logic_error::logic_error;
+};
+
+/// Throws ContractViolation with `message` when `condition` does not hold.
+inline void expects(bool condition, const char* message) {
+    if (!condition) {
+        throw ContractViolation(message);
+    }
+}
+
+}  // namespace sluice

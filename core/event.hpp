@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/clock.hpp"
+
+namespace sluice {
+
+/// Where events come from: a stream or a transport. Its tickets are numbers that it hands out itself.
+class EventSource {
+public:
+    EventSource() = default;
+    EventSource(const EventSource&) = delete;
+    EventSource& operator=(const EventSource&) = delete;
+    virtual ~EventSource() = default;
+
+    /// Whether the work behind `ticket` is over. Never blocks; once true, stays true; rethrows the work's failure.
+    [[nodiscard]] virtual bool reached(std::uint64_t ticket) const = 0;
+
+    /// Blocks until reached(ticket); rethrows the work's failure.
+    virtual void wait_until_reached(std::uint64_t ticket) const = 0;
+
+    /// When the ticket was reached. Kept for a bounded number of later tickets, which each source states.
+    [[nodiscard]] virtual Instant reached_at(std::uint64_t ticket) const = 0;
+};
+
+/// Copyable handle of a point in a source's work. Default-constructed = already complete. Must not outlive its source.
+class Event {
+public:
+    Event() = default;
+    Event(const EventSource& source, std::uint64_t ticket) noexcept : source_(&source), ticket_(ticket) {}
+
+    /// Never blocks; once true, stays true; rethrows the operation's failure.
+    [[nodiscard]] bool ready() const { return source_ == nullptr || source_->reached(ticket_); }
+
+    void wait() const {
+        if (source_ != nullptr) {
+            source_->wait_until_reached(ticket_);
+        }
+    }
+
+    /// Only for an event that is ready and has a source.
+    [[nodiscard]] Instant completed_at() const { return source_->reached_at(ticket_); }
+
+    [[nodiscard]] const EventSource* source() const noexcept { return source_; }
+
+private:
+    const EventSource* source_ = nullptr;
+    std::uint64_t ticket_ = 0;
+};
+
+}  // namespace sluice
