@@ -1,0 +1,143 @@
+#include "core/host_stream.hpp"
+
+#include <bit>
+#include <cstring>
+#include <typeinfo>
+
+#include "core/error.hpp"
+#include "core/spin.hpp"
+
+namespace sluice {
+
+HostStream::HostStream(const StreamOptions& options, std::size_t capacity)
+    : ring_(std::bit_ceil(capacity)), times_(std::bit_ceil(capacity)), owner_bell_(options.bell) {
+    worker_ = std::thread([this] { work(); });
+}
+
+HostStream::~HostStream() {
+    reserve().call = &stop_marker;
+    commit();
+    worker_.join();
+}
+
+void HostStream::copy(std::span<std::byte> to, std::span<const std::byte> from) {
+    expects(to.size() == from.size(), "HostStream::copy: sizes differ");
+    if (!to.empty()) {
+        run([to, from] { std::memcpy(to.data(), from.data(), to.size()); });
+    }
+}
+
+void HostStream::wait(const Event& event) {
+    if (event.source() == nullptr) {
+        return;
+    }
+    expects(typeid(*event.source()) == typeid(HostStream), "HostStream::wait: the event is not a host stream's");
+    if (event.source() != this) {
+        run([event] { event.wait(); });
+    }
+}
+
+Event HostStream::record() {
+    reserve().call = &record_marker;
+    commit();
+    return {*this, ++recorded_};
+}
+
+bool HostStream::reached(std::uint64_t ticket) const {
+    if (completed_.load(std::memory_order_acquire) < ticket) {
+        return false;
+    }
+    if (failed_from_.load(std::memory_order_relaxed) <= ticket) {
+        std::rethrow_exception(failure_);
+    }
+    return true;
+}
+
+void HostStream::wait_until_reached(std::uint64_t ticket) const {
+    if (spin_until([&] { return reached(ticket); })) {
+        return;
+    }
+    for (;;) {
+        const std::uint32_t seen = progress_.listen();
+        if (reached(ticket)) {
+            return;
+        }
+        progress_.wait(seen);
+    }
+}
+
+Instant HostStream::reached_at(std::uint64_t ticket) const {
+    const std::uint64_t newest = completed_.load(std::memory_order_acquire);
+    expects(ticket <= newest && newest - ticket < times_.size(), "HostStream: the event's time is not kept any more");
+    return Instant(Instant::duration(times_[ticket & (times_.size() - 1)].load(std::memory_order_relaxed)));
+}
+
+HostStream::Operation& HostStream::reserve() {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    while (tail - seen_head_ == ring_.size()) {
+        const std::uint32_t seen = room_.listen();
+        seen_head_ = head_.load(std::memory_order_acquire);
+        if (tail - seen_head_ == ring_.size()) {
+            room_.wait(seen);
+        }
+    }
+    return ring_[tail & (ring_.size() - 1)];
+}
+
+void HostStream::commit() {
+    tail_.store(tail_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    arrivals_.ring();
+}
+
+void HostStream::work() {
+    std::uint64_t head = 0;
+    for (;;) {
+        const std::uint32_t seen = arrivals_.listen();
+        if (tail_.load(std::memory_order_acquire) == head) {
+            if (!spin_until([&] { return tail_.load(std::memory_order_acquire) != head; })) {
+                arrivals_.wait(seen);
+            }
+            continue;
+        }
+        Operation& operation = ring_[head & (ring_.size() - 1)];
+        if (operation.call == &stop_marker) {
+            return;
+        }
+        perform(operation);
+        head_.store(++head, std::memory_order_release);
+        room_.ring();
+    }
+}
+
+void HostStream::perform(Operation& operation) {
+    if (operation.call == &record_marker) {
+        complete_record();
+        return;
+    }
+    if (failure_ != nullptr) {
+        return;
+    }
+    try {
+        operation.call(operation.closure);
+    } catch (...) {  // stored, not swallowed: every later event of this stream rethrows it
+        failure_ = std::current_exception();
+        failed_from_.store(completed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+}
+
+void HostStream::complete_record() {
+    const std::uint64_t ticket = completed_.load(std::memory_order_relaxed) + 1;
+    times_[ticket & (times_.size() - 1)].store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+    completed_.store(ticket, std::memory_order_release);
+    progress_.ring();
+    if (owner_bell_ != nullptr) {
+        owner_bell_->ring();
+    }
+}
+
+HostStream& as_host(Stream& stream) {
+    expects(typeid(stream) == typeid(HostStream), "a host kernel was given another device's stream");
+    return static_cast<HostStream&>(stream);
+}
+
+}  // namespace sluice
