@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <exception>
 #include <typeinfo>
 
 #include "core/error.hpp"
@@ -10,7 +11,7 @@
 namespace sluice {
 
 HostStream::HostStream(const StreamOptions& options, std::size_t capacity)
-    : ring_(std::bit_ceil(capacity)), times_(std::bit_ceil(capacity)), owner_bell_(options.bell) {
+    : ring_(std::bit_ceil(capacity)), completions_(capacity, options.bell) {
     worker_ = std::thread([this] { work(); });
 }
 
@@ -31,8 +32,8 @@ void HostStream::wait(const Event& event) {
     if (event.source() == nullptr) {
         return;
     }
-    expects(typeid(*event.source()) == typeid(HostStream), "HostStream::wait: the event is not a host stream's");
-    if (event.source() != this) {
+    expects(typeid(*event.source()) == typeid(HostCompletions), "HostStream::wait: the event is not a host stream's");
+    if (event.source() != &completions_) {
         run([event] { event.wait(); });
     }
 }
@@ -40,36 +41,7 @@ void HostStream::wait(const Event& event) {
 Event HostStream::record() {
     reserve().call = &record_marker;
     commit();
-    return {*this, ++recorded_};
-}
-
-bool HostStream::reached(std::uint64_t ticket) const {
-    if (completed_.load(std::memory_order_acquire) < ticket) {
-        return false;
-    }
-    if (failed_from_.load(std::memory_order_relaxed) <= ticket) {
-        std::rethrow_exception(failure_);
-    }
-    return true;
-}
-
-void HostStream::wait_until_reached(std::uint64_t ticket) const {
-    if (spin_until([&] { return reached(ticket); })) {
-        return;
-    }
-    for (;;) {
-        const std::uint32_t seen = progress_.listen();
-        if (reached(ticket)) {
-            return;
-        }
-        progress_.wait(seen);
-    }
-}
-
-Instant HostStream::reached_at(std::uint64_t ticket) const {
-    const std::uint64_t newest = completed_.load(std::memory_order_acquire);
-    expects(ticket <= newest && newest - ticket < times_.size(), "HostStream: the event's time is not kept any more");
-    return Instant(Instant::duration(times_[ticket & (times_.size() - 1)].load(std::memory_order_relaxed)));
+    return {completions_, ++recorded_};
 }
 
 HostStream::Operation& HostStream::reserve() {
@@ -111,27 +83,13 @@ void HostStream::work() {
 
 void HostStream::perform(Operation& operation) {
     if (operation.call == &record_marker) {
-        complete_record();
-        return;
-    }
-    if (failure_ != nullptr) {
-        return;
-    }
-    try {
-        operation.call(operation.closure);
-    } catch (...) {  // stored, not swallowed: every later event of this stream rethrows it
-        failure_ = std::current_exception();
-        failed_from_.store(completed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
-}
-
-void HostStream::complete_record() {
-    const std::uint64_t ticket = completed_.load(std::memory_order_relaxed) + 1;
-    times_[ticket & (times_.size() - 1)].store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
-    completed_.store(ticket, std::memory_order_release);
-    progress_.ring();
-    if (owner_bell_ != nullptr) {
-        owner_bell_->ring();
+        completions_.complete();
+    } else if (!completions_.poisoned()) {
+        try {
+            operation.call(operation.closure);
+        } catch (...) {  // stored, not swallowed: every later event of this stream rethrows it
+            completions_.poison(std::current_exception());
+        }
     }
 }
 

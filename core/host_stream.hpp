@@ -3,23 +3,27 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <new>
-#include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "core/completion_counter.hpp"
 #include "core/device.hpp"
 #include "core/doorbell.hpp"
-#include "core/event.hpp"
 
 namespace sluice {
 
+/// The events of host streams; a type of its own, so that a foreign event is recognised.
+class HostCompletions final : public CompletionCounter {
+public:
+    using CompletionCounter::CompletionCounter;
+};
+
 /// A stream that is one worker thread: order, overlap, races and failures as on an accelerator, on any machine.
 /// Enqueueing takes no lock and allocates nothing; when `capacity` operations are pending it waits for room.
-class HostStream final : public Stream, public EventSource {
+class HostStream final : public Stream {
 public:
     static constexpr std::size_t closure_bytes = 96;  ///< What a task may capture.
     static constexpr std::size_t default_capacity = 256;
@@ -30,7 +34,7 @@ public:
     void copy(std::span<std::byte> to, std::span<const std::byte> from) override;
     void wait(const Event& event) override;
     [[nodiscard]] Event record() override;
-    [[nodiscard]] std::size_t events_kept() const noexcept override { return times_.size(); }
+    [[nodiscard]] std::size_t events_kept() const noexcept override { return completions_.kept(); }
 
     /// Enqueues a call of `task` on the worker thread. What it throws poisons the stream. `task` captures at most
     /// closure_bytes of plain values, pointers and spans; what they point to outlives the next recorded event.
@@ -44,10 +48,6 @@ public:
         commit();
     }
 
-    [[nodiscard]] bool reached(std::uint64_t ticket) const override;
-    void wait_until_reached(std::uint64_t ticket) const override;
-    [[nodiscard]] Instant reached_at(std::uint64_t ticket) const override;
-
 private:
     struct Operation {
         void (*call)(std::byte* closure) = nullptr;
@@ -58,27 +58,21 @@ private:
     void commit();
     void work();
     void perform(Operation& operation);
-    void complete_record();
 
     static void record_marker(std::byte*) {}
     static void stop_marker(std::byte*) {}
 
     std::vector<Operation> ring_;
-    std::vector<std::atomic<Instant::rep>> times_;
-    Doorbell* owner_bell_;
+    HostCompletions completions_;
 
     alignas(64) std::atomic<std::uint64_t> tail_{0};  // written by the enqueuing thread
     std::uint64_t seen_head_ = 0;                     // its last view of head_
     std::uint64_t recorded_ = 0;                      // tickets it has given out
 
     alignas(64) std::atomic<std::uint64_t> head_{0};  // written by the worker
-    std::atomic<std::uint64_t> completed_{0};
-    std::atomic<std::uint64_t> failed_from_{UINT64_MAX};  // first poisoned ticket, set before completed_ reaches it
-    std::exception_ptr failure_;
 
     alignas(64) Doorbell arrivals_;
     Doorbell room_;
-    mutable Doorbell progress_;
     std::thread worker_;  // last: starts when everything else is there
 };
 
