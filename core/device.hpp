@@ -27,17 +27,17 @@ public:
     /// Later work of this stream starts after `event`, which comes from a stream of the same device.
     virtual void wait(const Event& event) = 0;
 
-    /// Ready once all work enqueued before is over. Its time is kept for the next `events_kept()` records.
+    /// Ready once all work enqueued before is over. Its time is kept for the next StreamOptions::records records.
     [[nodiscard]] virtual Event record() = 0;
-
-    [[nodiscard]] virtual std::size_t events_kept() const noexcept = 0;
 };
 
 enum class Priority { normal, high };
 
 struct StreamOptions {
     Priority priority = Priority::normal;
-    Doorbell* bell = nullptr;  ///< Rung at each completed record, if the device can (Device::rings); outlives the stream.
+    std::size_t records = 64;  ///< How many records' times are kept at least.
+    Doorbell* bell =
+        nullptr;  ///< Rung at each completed record, if the device can (Device::rings); outlives the stream.
 };
 
 class Device {

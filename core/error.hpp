@@ -31,10 +31,10 @@ enum class ExitCode : int {
 
 /// The parts of a message to the user: `sluice: error[ID]: WHERE: WHAT` and, if there is one, `  hint: HINT`.
 struct ErrorText {
-    std::string id;     ///< Stable, "E-CFG-009"; docs/errors.md lists them all.
-    std::string where;  ///< "job.toml:14:3", "rank 3 on n07" or a path. Already escaped.
-    std::string what;   ///< What is wrong: got …, expected …. Already escaped.
-    std::string hint;   ///< The one thing to do about it; may be empty.
+    std::string id{};     ///< Stable, "E-CFG-009"; docs/errors.md lists them all.
+    std::string where{};  ///< "job.toml:14:3", "rank 3 on n07" or a path. Already escaped.
+    std::string what{};   ///< What is wrong: got …, expected …. Already escaped.
+    std::string hint{};   ///< The one thing to do about it; may be empty.
 };
 
 /// A failure that a user or the machine caused: bad input, a missing file, a full disk.

@@ -11,7 +11,7 @@
 namespace sluice {
 
 HostStream::HostStream(const StreamOptions& options, std::size_t capacity)
-    : ring_(std::bit_ceil(capacity)), completions_(capacity, options.bell) {
+    : ring_(std::bit_ceil(capacity)), completions_(options.records, options.bell) {
     worker_ = std::thread([this] { work(); });
 }
 

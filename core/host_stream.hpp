@@ -34,7 +34,6 @@ public:
     void copy(std::span<std::byte> to, std::span<const std::byte> from) override;
     void wait(const Event& event) override;
     [[nodiscard]] Event record() override;
-    [[nodiscard]] std::size_t events_kept() const noexcept override { return completions_.kept(); }
 
     /// Enqueues a call of `task` on the worker thread. What it throws poisons the stream. `task` captures at most
     /// closure_bytes of plain values, pointers and spans; what they point to outlives the next recorded event.

@@ -1,0 +1,79 @@
+#include "comm/chunk_server.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace sluice {
+
+ChunkServer::ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults& results,
+                         const ChunkServerOptions& options)
+    : grid_(grid), input_(input), results_(results), distribution_(options.distribution) {
+    for (const std::uint32_t devices : options.devices_of_rank) {
+        first_device_of_rank_.push_back(devices_);
+        devices_ += devices;
+    }
+    // A slot has one open request, or one chunk granted whose result may still travel while the slot asks again.
+    const std::size_t slots = std::size_t{devices_} * options.depth;
+    waiting_.reserve(slots);
+    open_.reserve(2 * slots);
+    granted_fixed_.resize(devices_);
+}
+
+void ChunkServer::request(const Requester& from) {
+    expects(waiting_.size() < waiting_.capacity(), "ChunkServer: more requests than there are slots");
+    const auto rank = static_cast<std::size_t>(from.rank);
+    waiting_.push_back({from, first_device_of_rank_.at(rank) + from.device});
+}
+
+std::optional<Grant> ChunkServer::next_grant() {
+    for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) {
+        const std::optional<std::uint64_t> id = next_chunk_of(waiting->device_index);
+        if (!id) {
+            const Grant end{waiting->who, grid_.end(), {}};
+            waiting_.erase(waiting);
+            return end;
+        }
+        const auto items = results_.has_room(*id) ? input_.take(*id) : std::nullopt;
+        if (items) {
+            const Grant grant{waiting->who, grid_.at(*id), *items};
+            ++next_pulled_;
+            ++granted_fixed_[waiting->device_index];
+            expects(open_.size() < open_.capacity(), "ChunkServer: more chunks under way than there are slots");
+            open_.push_back({grant.chunk, grant.to.rank});
+            waiting_.erase(waiting);
+            return grant;
+        }
+        if (distribution_ == Distribution::pull) {
+            break;  // who came later would wait for the same chunk
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> ChunkServer::next_chunk_of(std::uint32_t device_index) const {
+    if (distribution_ == Distribution::fixed) {
+        return fixed_chunk(grid_, device_index, devices_, granted_fixed_[device_index]);
+    }
+    return next_pulled_ < grid_.chunks() ? std::optional(next_pulled_) : std::nullopt;
+}
+
+std::span<std::byte> ChunkServer::place(const Chunk& chunk, int rank) {
+    static_cast<void>(find_open(chunk, rank));
+    return results_.place(chunk.id);
+}
+
+void ChunkServer::arrived(const Chunk& chunk, int rank) {
+    open_[find_open(chunk, rank)] = open_.back();
+    open_.pop_back();
+    results_.arrived(chunk.id);
+}
+
+std::size_t ChunkServer::find_open(const Chunk& chunk, int rank) const {
+    const auto open =
+        std::find_if(open_.begin(), open_.end(), [&](const Open& o) { return o.chunk == chunk && o.rank == rank; });
+    expects(open != open_.end(), "ChunkServer: a result for a chunk that was not granted to this rank");
+    return static_cast<std::size_t>(open - open_.begin());
+}
+
+}  // namespace sluice

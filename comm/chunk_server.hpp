@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/chunk_grid.hpp"
+#include "core/config.hpp"
+#include "core/io/ordered_results.hpp"
+#include "core/io/read_ahead.hpp"
+
+namespace sluice {
+
+/// A device driver's slot that waits for a chunk.
+struct Requester {
+    int rank = 0;
+    std::uint32_t device = 0;  ///< Of that rank.
+    std::uint32_t slot = 0;
+};
+
+/// A chunk on its way to who asked for it; the end of the input when chunk.count == 0.
+struct Grant {
+    Requester to{};
+    Chunk chunk{};
+    std::span<const std::byte> items{};  ///< Unchanged until release(chunk.id).
+};
+
+struct ChunkServerOptions {
+    Distribution distribution = Distribution::pull;
+    std::vector<std::uint32_t> devices_of_rank{};
+    std::uint32_t depth = 1;  ///< Requests that one device has open at most.
+};
+
+/// Rank 0's book: which chunk goes to whom, and what has come back. No I/O, no MPI, no lock and no allocation after
+/// construction; one thread. All arguments outlive it.
+class ChunkServer {
+public:
+    ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults& results, const ChunkServerOptions& options);
+
+    /// Someone asks for a chunk. Requests are served in the order in which they came.
+    void request(const Requester& from);
+
+    /// The next request that can be answered now. Throws StageError when reading or writing has failed.
+    [[nodiscard]] std::optional<Grant> next_grant();
+
+    /// The items of a granted chunk have left; their memory may be used again.
+    void release(const Chunk& chunk) { input_.release(chunk.id); }
+
+    /// Where the outputs of `chunk` go, which `rank` was granted. Throws ContractViolation for any other chunk.
+    [[nodiscard]] std::span<std::byte> place(const Chunk& chunk, int rank);
+
+    /// They are there.
+    void arrived(const Chunk& chunk, int rank);
+
+    /// Every chunk was written.
+    [[nodiscard]] bool all_written() const { return results_.chunks_written() == grid_.chunks(); }
+
+    /// Chunks that were granted to `rank` and have not come back; calls `visit(const Chunk&)` for each. For messages.
+    template <class Visit>
+    void for_each_open(int rank, Visit visit) const {
+        for (const Open& open : open_) {
+            if (open.rank == rank) {
+                visit(open.chunk);
+            }
+        }
+    }
+
+    [[nodiscard]] const ChunkGrid& grid() const noexcept { return grid_; }
+
+private:
+    struct Waiting {
+        Requester who{};
+        std::uint32_t device_index = 0;  // over all ranks
+    };
+    struct Open {
+        Chunk chunk{};
+        int rank = 0;
+    };
+
+    [[nodiscard]] std::optional<std::uint64_t> next_chunk_of(std::uint32_t device_index) const;
+    [[nodiscard]] std::size_t find_open(const Chunk& chunk, int rank) const;
+
+    ChunkGrid grid_;
+    ReadAhead& input_;
+    OrderedResults& results_;
+    Distribution distribution_;
+    std::vector<std::uint32_t> first_device_of_rank_;
+    std::uint32_t devices_ = 0;
+    std::vector<Waiting> waiting_;              // oldest first; capacity for every slot there is
+    std::vector<Open> open_;                    // granted and not back yet; the same capacity
+    std::uint64_t next_pulled_ = 0;             // pull: the next chunk
+    std::vector<std::uint64_t> granted_fixed_;  // fixed: chunks that each device got so far
+};
+
+}  // namespace sluice

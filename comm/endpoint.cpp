@@ -1,0 +1,49 @@
+#include "comm/endpoint.hpp"
+
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace sluice {
+
+Endpoint::Endpoint(std::uint32_t depth, Doorbell& comm_bell)
+    : depth_(depth),
+      comm_bell_(comm_bell),
+      posts_(2 * std::size_t{depth} + 1),  // every slot's request and delivery, and the close
+      arrivals_(depth),
+      requests_(2 * std::size_t{depth}, &driver_bell_),
+      deliveries_(2 * std::size_t{depth}, &driver_bell_) {}
+
+Ticket Endpoint::request(std::span<std::byte> to) {
+    const auto slot = static_cast<std::uint32_t>(requested_ % depth_);
+    post({.kind = Post::Kind::request, .slot = slot, .to = to});
+    return {.arrived = Event(requests_, ++requested_), .arrival = &arrivals_[slot]};
+}
+
+Event Endpoint::deliver(const Chunk& chunk, std::span<const std::byte> from) {
+    const auto slot = static_cast<std::uint32_t>(delivered_ % depth_);
+    post({.kind = Post::Kind::deliver, .slot = slot, .chunk = chunk, .from = from});
+    return {deliveries_, ++delivered_};
+}
+
+void Endpoint::close(std::exception_ptr failure) {
+    failure_ = std::move(failure);
+    post({.kind = Post::Kind::closed});
+}
+
+void Endpoint::complete_request(const Arrival& arrival) {
+    arrivals_[answered_++ % depth_] = arrival;
+    requests_.complete();
+}
+
+void Endpoint::abandon(const std::exception_ptr& reason) noexcept {
+    requests_.abandon(reason);
+    deliveries_.abandon(reason);
+}
+
+void Endpoint::post(const Post& post) {
+    expects(posts_.try_push(post), "Endpoint: more is under way than its depth allows");
+    comm_bell_.ring();
+}
+
+}  // namespace sluice

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <vector>
+
+#include "core/completion_counter.hpp"
+#include "core/spsc_ring.hpp"
+#include "core/transport.hpp"
+
+namespace sluice {
+
+/// What a device driver asks of its rank's comm thread.
+struct Post {
+    enum class Kind { request, deliver, closed };
+    Kind kind = Kind::request;
+    std::uint32_t slot = 0;     ///< request: counts 0 … depth-1 round robin; deliver: the same for deliveries.
+    Chunk chunk{};              ///< deliver: whose outputs they are.
+    std::span<std::byte> to{};  ///< request
+    std::span<const std::byte> from{};  ///< deliver
+};
+
+/// The transport of one device driver: it meets the comm thread over two counters and one single-producer
+/// single-consumer ring. Driver's side: Transport, close, fail. Comm thread's side: the rest.
+class Endpoint final : public Transport {
+public:
+    /// At most `depth` requests and `depth` deliveries are under way at once. `comm_bell` is rung at each post.
+    Endpoint(std::uint32_t depth, Doorbell& comm_bell);
+
+    [[nodiscard]] Ticket request(std::span<std::byte> to) override;
+    [[nodiscard]] Event deliver(const Chunk& chunk, std::span<const std::byte> from) override;
+    [[nodiscard]] Doorbell& bell() noexcept override { return driver_bell_; }
+
+    /// The driver has ended; nothing is posted afterwards. `failure` is null if it ended well.
+    void close(std::exception_ptr failure = nullptr);
+
+    /// The next post of the driver, if there is one.
+    [[nodiscard]] bool take(Post& post) { return posts_.try_pop(post); }
+
+    void complete_request(const Arrival& arrival);
+    void complete_delivery() { deliveries_.complete(); }
+
+    /// Everything the driver waits for, now and later, throws `reason`.
+    void abandon(const std::exception_ptr& reason) noexcept;
+
+    /// Why the driver ended; null if it did not fail. Valid once a `closed` post was taken.
+    [[nodiscard]] const std::exception_ptr& failure() const noexcept { return failure_; }
+
+    [[nodiscard]] std::uint32_t depth() const noexcept { return depth_; }
+
+private:
+    void post(const Post& post);
+
+    std::uint32_t depth_;
+    Doorbell& comm_bell_;
+    Doorbell driver_bell_;
+    SpscRing<Post> posts_;
+    std::vector<Arrival> arrivals_;  // request n's at n % depth
+    CompletionCounter requests_;
+    CompletionCounter deliveries_;
+    std::exception_ptr failure_;
+
+    std::uint64_t requested_ = 0;  // driver's counters of what it posted
+    std::uint64_t delivered_ = 0;
+    std::uint64_t answered_ = 0;  // comm thread's
+};
+
+}  // namespace sluice

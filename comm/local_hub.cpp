@@ -1,0 +1,55 @@
+#include "comm/local_hub.hpp"
+
+#include <algorithm>
+
+namespace sluice {
+
+LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, int rank)
+    : endpoints_(endpoints), server_(server), rank_(rank) {
+    for (const Endpoint& endpoint : endpoints) {
+        targets_.emplace_back(endpoint.depth());
+    }
+}
+
+bool LocalHub::take_posts() {
+    bool moved = false;
+    for (std::uint32_t device = 0; device < endpoints_.size(); ++device) {
+        Post post;
+        while (endpoints_[device].take(post)) {
+            take(endpoints_[device], device, post);
+            moved = true;
+        }
+    }
+    return moved;
+}
+
+void LocalHub::take(Endpoint& endpoint, std::uint32_t device, const Post& post) {
+    switch (post.kind) {
+        case Post::Kind::request:
+            targets_[device][post.slot] = post.to;
+            server_.request({rank_, device, post.slot});
+            break;
+        case Post::Kind::deliver:
+            std::ranges::copy(post.from, server_.place(post.chunk, rank_).begin());
+            server_.arrived(post.chunk, rank_);
+            endpoint.complete_delivery();
+            break;
+        case Post::Kind::closed:
+            ++closed_;
+            if (endpoint.failure() != nullptr) {
+                std::rethrow_exception(endpoint.failure());
+            }
+            break;
+    }
+}
+
+void LocalHub::fulfil(const Grant& grant) {
+    const Instant began = Clock::now();
+    if (!grant.chunk.end_of_input()) {
+        std::ranges::copy(grant.items, targets_[grant.to.device][grant.to.slot].begin());
+        server_.release(grant.chunk);
+    }
+    endpoints_[grant.to.device].complete_request({grant.chunk, began});
+}
+
+}  // namespace sluice

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <vector>
+
+#include "comm/chunk_server.hpp"
+#include "comm/endpoint.hpp"
+
+namespace sluice {
+
+/// Serves the device drivers of the chunk server's own process by memory copies. The comm thread's.
+class LocalHub {
+public:
+    /// `endpoints` (one a device) and `server` outlive it.
+    LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, int rank);
+
+    /// Takes what the drivers posted. False when there was nothing. Throws what a driver ended with.
+    [[nodiscard]] bool take_posts();
+
+    /// Answers one of this rank's requests.
+    void fulfil(const Grant& grant);
+
+    /// Every driver has ended.
+    [[nodiscard]] bool all_closed() const noexcept { return closed_ == endpoints_.size(); }
+
+private:
+    void take(Endpoint& endpoint, std::uint32_t device, const Post& post);
+
+    std::deque<Endpoint>& endpoints_;
+    ChunkServer& server_;
+    int rank_;
+    std::vector<std::vector<std::span<std::byte>>> targets_;  // [device][slot]: where a request's items go
+    std::size_t closed_ = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "core/chunk_grid.hpp"
+#include "core/doorbell.hpp"
+#include "core/io/output_writer.hpp"
+#include "core/trace.hpp"
+
+namespace sluice {
+
+/// Puts results that come in any order into item order: a window of chunks in memory and a thread that writes the
+/// oldest. One thread places results; that takes no lock and allocates nothing.
+class OrderedResults {
+public:
+    /// `writer` and `bell` outlive it; `bell` is rung whenever a chunk was written, and at a failure. `window` chunks
+    /// of `output_bytes` an item are held at most.
+    OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std::uint32_t output_bytes, std::uint32_t window,
+                   Doorbell& bell);
+    ~OrderedResults();
+    OrderedResults(const OrderedResults&) = delete;
+    OrderedResults& operator=(const OrderedResults&) = delete;
+
+    /// Whether there is room for chunk `id`: it may be handed out.
+    [[nodiscard]] bool has_room(std::uint64_t id) const;
+
+    /// Where the outputs of a chunk go, for which there is room.
+    [[nodiscard]] std::span<std::byte> place(std::uint64_t id);
+
+    /// The outputs of chunk `id` are in their place. Throws ContractViolation when they came before.
+    void arrived(std::uint64_t id);
+
+    /// Chunks written so far. Throws StageError (write) once the writer has failed.
+    [[nodiscard]] std::uint64_t chunks_written() const;
+
+    /// Items written so far; for progress, from any thread.
+    [[nodiscard]] std::uint64_t items_written() const noexcept { return items_.load(std::memory_order_relaxed); }
+
+    /// Only after all chunks were written, or the destructor's thread has ended.
+    [[nodiscard]] LaneTrace take_trace();
+
+private:
+    struct alignas(64) Place {
+        std::atomic<std::uint64_t> turn{0};  // 2g: open for its g-th chunk; 2g + 1: holds its outputs
+        std::vector<std::byte> outputs;
+    };
+
+    [[nodiscard]] Place& place_of(std::uint64_t id) { return places_[id % places_.size()]; }
+    [[nodiscard]] std::size_t bytes_of(std::uint64_t id) const;
+    void write_chunks();
+    [[nodiscard]] bool wait_until_arrived(const Place& place, std::uint64_t full_turn);
+    void join();
+
+    OutputWriter& writer_;
+    ChunkGrid grid_;
+    std::uint32_t output_bytes_;
+    Doorbell& bell_;
+    Doorbell arrivals_;
+    std::vector<Place> places_;
+    LaneTrace trace_;
+    std::atomic<std::uint64_t> written_{0};
+    std::atomic<std::uint64_t> items_{0};
+    std::atomic<bool> stopping_{false};
+    std::atomic<bool> failed_{false};
+    std::exception_ptr failure_;
+    std::thread thread_;
+};
+
+}  // namespace sluice

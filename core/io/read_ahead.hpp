@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "core/chunk_grid.hpp"
+#include "core/doorbell.hpp"
+#include "core/io/item_source.hpp"
+#include "core/trace.hpp"
+
+namespace sluice {
+
+struct ReadAheadOptions {
+    std::uint32_t input_bytes = 0;  ///< Of one item.
+    std::uint32_t staged = 8;       ///< Chunks in memory at most.
+    std::uint32_t readers = 1;      ///< Threads.
+};
+
+/// Reader threads that keep the next chunks of an input in memory, ahead of whoever hands them out. One thread takes
+/// and releases chunks; that takes no lock and allocates nothing.
+class ReadAhead {
+public:
+    /// `source` and `bell` outlive it; `bell` is rung at each chunk that becomes ready and at a failure.
+    ReadAhead(const ItemSource& source, const ChunkGrid& grid, const ReadAheadOptions& options, Doorbell& bell);
+    ~ReadAhead();
+    ReadAhead(const ReadAhead&) = delete;
+    ReadAhead& operator=(const ReadAhead&) = delete;
+
+    /// The items of a chunk that was not released yet, or nothing if they are not there yet. Throws StageError (read)
+    /// once any reader has failed.
+    [[nodiscard]] std::optional<std::span<const std::byte>> take(std::uint64_t id) const;
+
+    /// The chunk's items are not needed any more.
+    void release(std::uint64_t id);
+
+    /// One lane a reader. Only after the input was read to its end, or the destructor's threads have ended.
+    [[nodiscard]] std::vector<LaneTrace> take_traces();
+
+private:
+    struct alignas(64) Bin {
+        std::atomic<std::uint64_t> turn{0};  // 2g: free for its g-th chunk; 2g + 1: holds it
+        std::vector<std::byte> items;
+    };
+
+    [[nodiscard]] Bin& bin_of(std::uint64_t id) { return bins_[id % bins_.size()]; }
+    [[nodiscard]] const Bin& bin_of(std::uint64_t id) const { return bins_[id % bins_.size()]; }
+    void read_chunks(LaneTrace& trace);
+    [[nodiscard]] bool wait_until_free(const Bin& bin, std::uint64_t free_turn);
+    void fail(const Chunk& chunk, std::exception_ptr cause);
+    void join();
+
+    const ItemSource& source_;
+    ChunkGrid grid_;
+    std::uint32_t input_bytes_;
+    Doorbell& bell_;
+    Doorbell released_;
+    std::vector<Bin> bins_;
+    std::vector<LaneTrace> traces_;
+    std::atomic<std::uint64_t> next_{0};
+    std::atomic<bool> stopping_{false};
+    std::atomic<bool> failed_{false};
+    std::mutex failure_mutex_;  // readers only, on their way out
+    std::exception_ptr failure_;
+    std::vector<std::thread> readers_;
+};
+
+}  // namespace sluice

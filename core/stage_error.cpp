@@ -1,0 +1,51 @@
+#include "core/stage_error.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+std::string chunk_name(Stage stage, const Chunk& chunk) {
+    return fmt::format("{} of chunk {} (items {} to {})", to_string(stage), chunk.id, chunk.first,
+                       chunk.first + (chunk.count == 0 ? 0 : chunk.count - 1));
+}
+
+}  // namespace
+
+StageError::StageError(Stage stage, const Chunk& chunk, std::exception_ptr cause)
+    : std::runtime_error(chunk_name(stage, chunk)), stage_(stage), chunk_(chunk), cause_(std::move(cause)) {}
+
+Failure describe(const std::exception_ptr& failure, const std::string& who) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const StageError& error) {
+        Failure cause = describe(error.cause(), "");
+        const std::string inner = cause.text.where.empty() ? "" : cause.text.where + ": ";
+        cause.text.where = who.empty() ? error.what() : fmt::format("{}: {}", who, error.what());
+        cause.text.what = inner + cause.text.what;
+        return cause;
+    } catch (const Error& error) {
+        Failure known{error.code(), error.text()};
+        if (!who.empty()) {
+            known.text.where = known.text.where.empty() ? who : fmt::format("{}: {}", who, known.text.where);
+        }
+        return known;
+    } catch (const std::bad_alloc&) {
+        return {ExitCode::out_of_memory,
+                {.id = "E-MEM-068",
+                 .where = who,
+                 .what = "out of memory",
+                 .hint = "lower pipeline.depth or pipeline.chunk_items, or ask for more memory"}};
+    } catch (const std::exception& error) {
+        return {ExitCode::internal,
+                {.id = "E-RUN-001",
+                 .where = who,
+                 .what = fmt::format("internal error: {}", escaped(error.what())),
+                 .hint = "this is a defect of sluice; please report it with the job file"}};
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <exception>
+#include <stdexcept>
+
+#include "core/chunk.hpp"
+#include "core/error.hpp"
+#include "core/trace.hpp"
+
+namespace sluice {
+
+/// A failure on a chunk's way: which stage, which chunk, and the exception behind it.
+class StageError : public std::runtime_error {
+public:
+    /// `cause` is not null.
+    StageError(Stage stage, const Chunk& chunk, std::exception_ptr cause);
+
+    [[nodiscard]] Stage stage() const noexcept { return stage_; }
+    [[nodiscard]] const Chunk& chunk() const noexcept { return chunk_; }
+    [[nodiscard]] const std::exception_ptr& cause() const noexcept { return cause_; }
+
+private:
+    Stage stage_;
+    Chunk chunk_;
+    std::exception_ptr cause_;
+};
+
+/// What to print and return for `failure`: the cause's own code and id where it is an Error; `who` ("rank 3 on n07",
+/// may be empty), the stage and the chunk are put before its text where they are known.
+struct Failure {
+    ExitCode code = ExitCode::internal;
+    ErrorText text;
+};
+[[nodiscard]] Failure describe(const std::exception_ptr& failure, const std::string& who);
+
+}  // namespace sluice

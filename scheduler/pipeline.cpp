@@ -1,0 +1,185 @@
+#include "scheduler/pipeline.hpp"
+
+#include <chrono>
+#include <exception>
+
+#include "core/error.hpp"
+#include "core/stage_error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t records_a_chunk = 2;                 // on each stream: begin and end
+constexpr std::chrono::nanoseconds shortest_poll{20'000};  // for devices that cannot ring
+
+Interval between(const Event& begun, const Event& ended) {
+    return {begun.completed_at(), ended.completed_at()};
+}
+
+/// Calls `step`; what it throws leaves as a StageError of `stage` and `chunk`.
+template <class Step>
+decltype(auto) in_stage(Stage stage, const Chunk& chunk, Step step) {
+    try {
+        return step();
+    } catch (const StageError&) {
+        throw;
+    } catch (...) {
+        throw StageError(stage, chunk, std::current_exception());
+    }
+}
+
+/// Rethrows the failure of the first of a slot's stages that failed.
+[[noreturn]] void throw_failed_stage(const Slot& slot, const std::exception_ptr& failure) {
+    const auto failed = [](const Event& event) {
+        try {
+            return !event.ready();
+        } catch (...) {
+            return true;
+        }
+    };
+    const Stage stage = failed(slot.uploaded)   ? Stage::upload
+                        : failed(slot.computed) ? Stage::compute
+                                                : Stage::download;
+    throw StageError(stage, slot.chunk, failure);
+}
+
+}  // namespace
+
+Pipeline::Pipeline(Device& device, Transport& transport, Model& model, const PipelineOptions& options,
+                   DeviceTrace& trace)
+    : transport_(transport), model_(model), trace_(trace), shape_(model.shape()), device_rings_(device.rings()) {
+    expects(options.depth >= 1 && options.chunk_items >= 1, "Pipeline: depth and chunk_items are at least 1");
+    const std::size_t input_bytes = std::size_t{options.chunk_items} * shape_.input_bytes;
+    const std::size_t output_bytes = std::size_t{options.chunk_items} * shape_.output_bytes;
+    slots_.resize(options.depth);
+    for (Slot& slot : slots_) {
+        slot.arrived = device.allocate(MemorySpace::pinned, input_bytes);
+        slot.input = device.allocate(MemorySpace::device, input_bytes);
+        slot.output = device.allocate(MemorySpace::device, output_bytes);
+        slot.downloaded = device.allocate(MemorySpace::pinned, output_bytes);
+    }
+    const StreamOptions plain{.records = records_a_chunk * (options.depth + 1)};
+    StreamOptions last = plain;
+    last.bell = &transport.bell();
+    upload_ = device.make_stream(plain);
+    compute_ = device.make_stream(plain);
+    download_ = device.make_stream(last);
+}
+
+void Pipeline::run() {
+    while (!ended_ || freed_ != requested_) {
+        const std::uint32_t seen = transport_.bell().listen();
+        bool moved = free_slots();
+        moved |= request_chunks();
+        moved |= admit_arrivals();
+        moved |= retire_outputs();
+        if (!moved) {
+            sleep_until_rung(seen);
+        }
+    }
+}
+
+bool Pipeline::request_chunks() {
+    bool moved = false;
+    for (; !ended_ && requested_ - freed_ < slots_.size(); ++requested_, moved = true) {
+        Slot& next = slot(requested_);
+        next.ticket = in_stage(Stage::scatter, Chunk{}, [&] { return transport_.request(next.arrived.bytes()); });
+    }
+    return moved;
+}
+
+bool Pipeline::admit_arrivals() {
+    bool moved = false;
+    for (; admitted_ != requested_; ++admitted_, moved = true) {
+        Slot& next = slot(admitted_);
+        if (!next.ticket.arrived.ready()) {
+            break;
+        }
+        next.chunk = next.ticket.arrival->chunk;
+        if (next.chunk.end_of_input()) {
+            ended_ = true;
+            next.done = next.delivered = Event();
+        } else {
+            admit(next);
+        }
+    }
+    return moved;
+}
+
+void Pipeline::admit(Slot& slot) {
+    const std::size_t items = slot.chunk.count;
+    const auto input = slot.input.bytes().first(items * shape_.input_bytes);
+    const auto output = slot.output.bytes().first(items * shape_.output_bytes);
+    slot.spans.chunk = slot.chunk;
+    slot.spans.scatter = {slot.ticket.arrival->began, slot.ticket.arrived.completed_at()};
+
+    in_stage(Stage::upload, slot.chunk, [&] {
+        slot.upload_begun = upload_->record();
+        upload_->copy(input, slot.arrived.bytes().first(input.size()));
+        slot.uploaded = upload_->record();
+    });
+    in_stage(Stage::compute, slot.chunk, [&] {
+        compute_->wait(slot.uploaded);
+        slot.compute_begun = compute_->record();
+        model_.forward(*compute_, items, input, output);
+        slot.computed = compute_->record();
+    });
+    in_stage(Stage::download, slot.chunk, [&] {
+        download_->wait(slot.computed);
+        slot.download_begun = download_->record();
+        download_->copy(slot.downloaded.bytes().first(output.size()), output);
+        slot.done = download_->record();
+    });
+}
+
+bool Pipeline::retire_outputs() {
+    bool moved = false;
+    for (; retired_ != admitted_; ++retired_, moved = true) {
+        Slot& next = slot(retired_);
+        try {
+            if (!next.done.ready()) {
+                break;
+            }
+        } catch (...) {
+            throw_failed_stage(next, std::current_exception());
+        }
+        if (!next.chunk.end_of_input()) {
+            retire(next);
+        }
+    }
+    return moved;
+}
+
+void Pipeline::retire(Slot& slot) {
+    slot.spans.upload = between(slot.upload_begun, slot.uploaded);
+    slot.spans.compute = between(slot.compute_begun, slot.computed);
+    slot.spans.download = between(slot.download_begun, slot.done);
+    slot.spans.gather.begin = Clock::now();
+    const auto outputs = slot.downloaded.bytes().first(std::size_t{slot.chunk.count} * shape_.output_bytes);
+    slot.delivered = in_stage(Stage::gather, slot.chunk, [&] { return transport_.deliver(slot.chunk, outputs); });
+}
+
+bool Pipeline::free_slots() {
+    bool moved = false;
+    for (; freed_ != retired_; ++freed_, moved = true) {
+        Slot& next = slot(freed_);
+        if (!next.delivered.ready()) {
+            break;
+        }
+        if (!next.chunk.end_of_input()) {
+            next.spans.gather.end = next.delivered.completed_at();
+            trace_.add(next.spans);
+        }
+    }
+    return moved;
+}
+
+void Pipeline::sleep_until_rung(std::uint32_t seen) {
+    if (device_rings_) {
+        transport_.bell().wait(seen);
+    } else {
+        transport_.bell().wait_for(seen, shortest_poll);
+    }
+}
+
+}  // namespace sluice

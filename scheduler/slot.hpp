@@ -1,0 +1,28 @@
+#pragma once
+
+#include "core/buffer.hpp"
+#include "core/event.hpp"
+#include "core/trace.hpp"
+#include "core/transport.hpp"
+
+namespace sluice {
+
+/// One chunk in flight: its four buffers and the event it waits for. A buffer is reused only when the Slot is free
+/// again, so a write never meets an unfinished read.
+struct Slot {
+    Buffer arrived;     ///< (chunk_items, input_bytes), pinned.
+    Buffer input;       ///< The same on the device.
+    Buffer output;      ///< (chunk_items, output_bytes) on the device.
+    Buffer downloaded;  ///< The same, pinned.
+
+    Ticket ticket;   ///< requested: ready when the items are in `arrived`.
+    Chunk chunk;     ///< From admit on; count == 0 for the end of the input.
+    Event uploaded;  ///< in flight: for the trace, and to name the stage that failed.
+    Event computed;  ///
+    Event done;      ///< in flight: ready when the outputs are in `downloaded`.
+    Event upload_begun, compute_begun, download_begun;
+    Event delivered;   ///< delivering: ready when `downloaded` may be overwritten.
+    ChunkSpans spans;  ///< Filled on the way.
+};
+
+}  // namespace sluice
