@@ -1,0 +1,294 @@
+#include "core/config.hpp"
+
+#include <fmt/format.h>
+
+#define TOML_HEADER_ONLY 0
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/closest_name.hpp"
+#include "core/config_build.hpp"
+#include "core/config_schema.hpp"
+#include "core/config_settings.hpp"
+#include "core/config_text.hpp"
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+[[noreturn]] void refuse(const char* id, std::string where, std::string what, std::string hint = {}) {
+    throw Error(ExitCode::configuration, {id, std::move(where), std::move(what), std::move(hint)});
+}
+
+std::string at(const std::string& name, const toml::source_region& region) {
+    return fmt::format("{}:{}:{}", name, region.begin.line, region.begin.column);
+}
+
+/// "string '4'", "integer 0".
+std::string describe(const toml::node& node) {
+    switch (node.type()) {
+        case toml::node_type::string:
+            return "string " + sluice::quoted(**node.as_string());
+        case toml::node_type::integer:
+            return fmt::format("integer {}", **node.as_integer());
+        case toml::node_type::floating_point:
+            return fmt::format("float {}", **node.as_floating_point());
+        case toml::node_type::boolean:
+            return **node.as_boolean() ? "true" : "false";
+        case toml::node_type::array:
+            return "a list";
+        case toml::node_type::table:
+            return "a table";
+        default:
+            return "a date or time";
+    }
+}
+
+[[noreturn]] void refuse_type(const KeySpec& key, const toml::node& node, const std::string& where) {
+    const auto* number = node.as_floating_point();
+    const bool no_number =
+        number != nullptr && !std::isfinite(**number) && (key.type == KeyType::integer || key.type == KeyType::columns);
+    refuse(no_number ? "E-CFG-012" : "E-CFG-010", where,
+           fmt::format("{}: got {}, expected {}", key.full_name(), describe(node), key.expected()));
+}
+
+std::uint64_t read_integer(const KeySpec& key, const toml::node& node, const std::string& where) {
+    const auto* integer = node.as_integer();
+    if (integer == nullptr) {
+        refuse_type(key, node, where);
+    }
+    const std::int64_t value = **integer;
+    if (value < 0 || static_cast<std::uint64_t>(value) < key.least || static_cast<std::uint64_t>(value) > key.most) {
+        refuse("E-CFG-011", where, fmt::format("{}: got {}, expected {}", key.full_name(), value, key.expected()));
+    }
+    return static_cast<std::uint64_t>(value);
+}
+
+void check_string(const KeySpec& key, const std::string& value, const std::string& where) {
+    const auto refuse_value = [&](const char* id, const std::string& got, const std::string& suggestion) {
+        refuse(id, where, fmt::format("{}: got {}, expected {}{}", key.full_name(), got, key.expected(), suggestion));
+    };
+    const bool known = std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end();
+    if (!key.choices.empty() && !known) {
+        refuse_value("E-CFG-011", sluice::quoted(value), did_you_mean(value, key.choices));
+    }
+    if (key.type == KeyType::path && value.empty()) {
+        refuse_value("E-CFG-011", "an empty string", "");
+    }
+    if (key.type == KeyType::path && value.find_first_of(std::string_view("\0\n\r", 3)) != std::string::npos) {
+        refuse_value("E-CFG-017", sluice::quoted(value), " without NUL or line breaks");
+    }
+}
+
+std::vector<ColumnRef> read_columns(const KeySpec& key, const toml::node& node, const std::string& name,
+                                    const std::string& where) {
+    static_assert(std::numeric_limits<std::uint32_t>::max() >= 1'000'000, "a column's number fits");
+    const toml::array* list = node.as_array();
+    if (list == nullptr) {
+        refuse_type(key, node, where);
+    }
+    std::vector<ColumnRef> columns;
+    for (const toml::node& element : *list) {
+        const std::string place = name.empty() ? where : at(name, element.source());
+        if (const auto* column = element.as_string()) {
+            if ((*column)->empty()) {
+                refuse("E-CFG-011", place,
+                       fmt::format("{}: got an empty name, expected {}", key.full_name(), key.expected()));
+            }
+            columns.emplace_back(**column);
+        } else {
+            columns.emplace_back(static_cast<std::uint32_t>(read_integer(key, element, place)));
+        }
+    }
+    return columns;
+}
+
+/// `name` stands for the file in the places of list elements; empty when `where` has no lines.
+SettingValue read_value(const KeySpec& key, const toml::node& node, const std::string& name, const std::string& where) {
+    switch (key.type) {
+        case KeyType::boolean:
+            if (const auto* flag = node.as_boolean()) {
+                return **flag;
+            }
+            break;
+        case KeyType::integer:
+            if (const auto* word = node.as_string(); word != nullptr && key.may_be_auto && **word == "auto") {
+                return **word;
+            }
+            return read_integer(key, node, where);
+        case KeyType::columns:
+            return read_columns(key, node, name, where);
+        case KeyType::text:
+        case KeyType::path:
+            if (const auto* text = node.as_string()) {
+                check_string(key, **text, where);
+                return **text;
+            }
+            break;
+    }
+    refuse_type(key, node, where);
+}
+
+/// A key or a section as it stands in the text.
+struct Entry {
+    std::string_view section;
+    const toml::key* key = nullptr;
+    const toml::node* node = nullptr;
+};
+
+/// Everything that the document sets, in the order of its lines, so that the first mistake is the one reported.
+std::vector<Entry> entries_of(const toml::table& document) {
+    const std::vector<std::string_view> sections = job_sections();
+    std::vector<Entry> entries;
+    for (const auto& [key, node] : document) {
+        const toml::table* table = node.as_table();
+        if (table == nullptr || std::find(sections.begin(), sections.end(), key.str()) == sections.end()) {
+            entries.push_back({{}, &key, &node});
+            continue;
+        }
+        for (const auto& [inner_key, inner] : *table) {
+            entries.push_back({key.str(), &inner_key, &inner});
+        }
+    }
+    const auto place = [](const Entry& entry) {
+        const toml::source_position begin = entry.key->source().begin;
+        return std::pair(begin.line, begin.column);
+    };
+    std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return place(a) < place(b); });
+    return entries;
+}
+
+[[noreturn]] void refuse_unknown(const Entry& entry, const std::string& name) {
+    const std::string_view wrong = entry.key->str();
+    const std::string where = at(name, entry.key->source());
+    const std::vector<std::string_view> sections = job_sections();
+    const bool is_section = std::find(sections.begin(), sections.end(), wrong) != sections.end();
+    if (entry.section.empty() && is_section) {
+        refuse("E-CFG-010", where,
+               fmt::format("{}: got {}, expected a section [{}]", wrong, describe(*entry.node), wrong));
+    }
+    if (entry.section.empty() && (entry.node->is_table() || entry.node->is_array_of_tables())) {
+        refuse("E-CFG-009", where,
+               fmt::format("unknown section {}{}", sluice::quoted(wrong), did_you_mean(wrong, sections)));
+    }
+    refuse("E-CFG-009", where,
+           entry.section.empty() ? fmt::format("unknown key {}{}", sluice::quoted(wrong), suggest_key("", wrong))
+                                 : fmt::format("unknown key {} in [{}]{}", sluice::quoted(wrong), entry.section,
+                                               suggest_key(entry.section, wrong)));
+}
+
+/// toml++ says "Error while parsing key-value pair: expected '=', saw '1'".
+std::string short_description(const toml::parse_error& error) {
+    const std::string_view text = error.description();
+    const std::size_t colon = text.find(": ");
+    return escaped(colon == std::string_view::npos ? text : text.substr(colon + 2));
+}
+
+toml::table parse_toml(std::string_view text, const std::string& name) {
+    try {
+        return toml::parse(text, std::string_view());
+    } catch (const toml::parse_error& error) {
+        const std::string what = short_description(error);
+        const bool twice = what.starts_with("cannot redefine");
+        refuse(twice ? "E-CFG-008" : "E-CFG-006", at(name, error.source()), what,
+               twice ? "set it once" : std::string());
+    }
+}
+
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+Settings read_settings(std::string_view raw, const std::string& name) {
+    const std::string_view text = check_job_text(raw, name);
+    if (is_blank(text)) {
+        refuse("E-CFG-003", name, "is empty, expected a job", "docs/job-file.md starts with an example");
+    }
+    const toml::table document = parse_toml(text, name);
+    Settings settings;
+    for (const Entry& entry : entries_of(document)) {
+        const KeySpec* key = find_key(entry.section, entry.key->str());
+        if (key == nullptr) {
+            refuse_unknown(entry, name);
+        }
+        const std::string where = at(name, entry.node->source());
+        settings[key] = {read_value(*key, *entry.node, name, where), where, false};
+    }
+    return settings;
+}
+
+/// The value of an override: TOML, except that where a string is expected everything that does not start with a quote
+/// stands for itself, and that the bare word auto needs no quotes either.
+SettingValue read_override_value(const KeySpec& key, const std::string& value, const std::string& where) {
+    const bool quoted_value = value.starts_with('"') || value.starts_with('\'');
+    const bool takes_string = key.type == KeyType::text || key.type == KeyType::path;
+    const std::string_view checked = check_job_text(value, where);
+    if ((takes_string && !quoted_value) || (key.may_be_auto && value == "auto")) {
+        return read_value(key, toml::value<std::string>(checked), {}, where);
+    }
+    const std::string line = fmt::format("v = {}", checked);
+    const toml::parse_result document = [&] {
+        try {
+            return toml::parse(line, std::string_view());
+        } catch (const toml::parse_error&) {
+            refuse("E-CFG-010", where,
+                   fmt::format("{}: got {}, expected {}", key.full_name(), sluice::quoted(value), key.expected()));
+        }
+    }();
+    if (document.size() != 1) {
+        refuse("E-CFG-010", where,
+               fmt::format("{}: got more than a value, expected {}", key.full_name(), key.expected()));
+    }
+    return read_value(key, *document.get("v"), {}, where);
+}
+
+void apply(const Override& change, Settings& settings) {
+    const std::string where = escaped(fmt::format("--set {}={}", change.key, change.value));
+    const KeySpec* key = find_key(change.key);
+    if (key == nullptr) {
+        refuse("E-CFG-009", where,
+               fmt::format("unknown key {}{}", sluice::quoted(change.key), suggest_key(change.key)));
+    }
+    settings[key] = {read_override_value(*key, change.value, where), where, true};
+}
+
+JobConfig parse(std::string_view text, const JobOrigin& origin, std::span<const Override> overrides,
+                std::span<const std::string_view> apps) {
+    Settings settings = read_settings(text, origin.name);
+    for (const Override& change : overrides) {
+        apply(change, settings);
+    }
+    return build_job(settings, origin, apps);
+}
+
+}  // namespace
+
+Override parse_override(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    const auto trim = [](std::string_view part) {
+        const std::size_t first = part.find_first_not_of(' ');
+        return first == std::string_view::npos
+                   ? std::string()
+                   : std::string(part.substr(first, part.find_last_not_of(' ') + 1 - first));
+    };
+    if (equals == std::string_view::npos || trim(text.substr(0, equals)).empty()) {
+        throw Error(ExitCode::usage, {"E-USE-098", "--set " + escaped(text), "expected KEY=VALUE",
+                                      "write it as in --set pipeline.depth=4"});
+    }
+    return {trim(text.substr(0, equals)), trim(text.substr(equals + 1))};
+}
+
+JobConfig read_job(const std::filesystem::path& file, std::span<const Override> overrides,
+                   std::span<const std::string_view> apps) {
+    return parse(read_job_text(file), {escaped(file.native()), file.parent_path(), file}, overrides, apps);
+}
+
+JobConfig parse_job(std::string_view text, const std::string& name, const std::filesystem::path& base,
+                    std::span<const Override> overrides, std::span<const std::string_view> apps) {
+    return parse(text, {escaped(name), base, {}}, overrides, apps);
+}
+
+}  // namespace sluice

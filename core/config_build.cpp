@@ -1,0 +1,250 @@
+#include "core/config_build.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "core/closest_name.hpp"
+#include "core/config_names.hpp"
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+[[noreturn]] void refuse(const char* id, const std::string& where, std::string what, std::string hint = {}) {
+    throw Error(ExitCode::configuration, {id, where, std::move(what), std::move(hint)});
+}
+
+const KeySpec& key_of(std::string_view full_name) {
+    const KeySpec* key = find_key(full_name);
+    expects(key != nullptr, "the schema knows every key that the job is built from");
+    return *key;
+}
+
+/// Looks settings up by full name.
+class Reader {
+public:
+    Reader(const Settings& settings, const JobOrigin& origin) : settings_(settings), origin_(origin) {}
+
+    [[nodiscard]] const Setting* find(std::string_view full_name) const {
+        const auto found = settings_.find(&key_of(full_name));
+        return found == settings_.end() ? nullptr : &found->second;
+    }
+
+    /// Where the key is set, the job file when it is not.
+    [[nodiscard]] const std::string& where(std::string_view full_name) const {
+        const Setting* setting = find(full_name);
+        return setting == nullptr ? origin_.name : setting->where;
+    }
+
+    template <class Value>
+    [[nodiscard]] const Value* get(std::string_view full_name) const {
+        const Setting* setting = find(full_name);
+        return setting == nullptr ? nullptr : &std::get<Value>(setting->value);
+    }
+
+    [[nodiscard]] const std::string& required(std::string_view full_name) const {
+        const auto* value = get<std::string>(full_name);
+        if (value == nullptr) {
+            const KeySpec& key = key_of(full_name);
+            refuse("E-CFG-013", origin_.name,
+                   key.section.empty() ? fmt::format("{} is required", key.name)
+                                       : fmt::format("[{}].{} is required", key.section, key.name));
+        }
+        return *value;
+    }
+
+    [[nodiscard]] bool flag(std::string_view full_name) const {
+        const auto* value = get<bool>(full_name);
+        return value != nullptr && *value;
+    }
+
+    /// nullopt: not set, or "auto".
+    [[nodiscard]] std::optional<std::uint32_t> count(std::string_view full_name) const {
+        const Setting* setting = find(full_name);
+        const auto* value = setting == nullptr ? nullptr : std::get_if<std::uint64_t>(&setting->value);
+        return value == nullptr ? std::nullopt : std::optional(static_cast<std::uint32_t>(*value));
+    }
+
+    /// One of `names`, which is what the key's choices are.
+    template <class Enum, std::size_t number>
+    [[nodiscard]] Enum choice(std::string_view full_name, Enum fallback,
+                              const std::array<std::string_view, number>& names) const {
+        const auto* value = get<std::string>(full_name);
+        return value == nullptr ? fallback : enum_of<Enum>(*value, names).value();
+    }
+
+    [[nodiscard]] std::filesystem::path path(const std::string& value) const { return origin_.base / value; }
+
+private:
+    const Settings& settings_;
+    const JobOrigin& origin_;
+};
+
+std::string lower_extension(const std::string& path) {
+    std::string extension = std::filesystem::path(path).extension().native();
+    std::transform(extension.begin(), extension.end(), extension.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return extension;
+}
+
+template <class Enum, std::size_t number>
+Enum format_by_extension(const std::string& path, const std::string& where, std::string_view key,
+                         const std::array<std::string_view, number>& names, std::string hint) {
+    const std::string extension = lower_extension(path);
+    const auto format = extension.empty() ? std::nullopt : enum_of<Enum>(extension.substr(1), names);
+    if (!format) {
+        refuse("E-CFG-011", where,
+               fmt::format("{}: got {}, expected an extension .{}", key,
+                           extension.empty() ? "no extension" : "extension " + sluice::quoted(extension),
+                           fmt::join(names, " .")),
+               std::move(hint));
+    }
+    return *format;
+}
+
+void check_app(const std::string& app, const Reader& job, std::span<const std::string_view> apps) {
+    if (std::find(apps.begin(), apps.end(), app) == apps.end()) {
+        refuse("E-CFG-011", job.where("app"),
+               fmt::format("app: unknown app {}{}", sluice::quoted(app), did_you_mean(app, apps)),
+               "`sluice apps` lists them");
+    }
+}
+
+void check_columns(const JobConfig::Input& input, const Reader& job) {
+    const std::string format(name_of(input.format));
+    const auto conflict = [&](std::string_view key, std::string what, std::string hint = {}) {
+        refuse("E-CFG-105", job.where(key), fmt::format("{}: {}", key, what), std::move(hint));
+    };
+    const bool named = std::any_of(input.columns.begin(), input.columns.end(),
+                                   [](const ColumnRef& column) { return std::holds_alternative<std::string>(column); });
+    const bool numbered = std::any_of(input.columns.begin(), input.columns.end(), [](const ColumnRef& column) {
+        return std::holds_alternative<std::uint32_t>(column);
+    });
+    const bool csv = input.format == InputFormat::csv;
+    const bool jsonl = input.format == InputFormat::jsonl;
+    if (input.header && !csv) {
+        conflict("input.header", fmt::format("got true for {} input, only csv has a header", format));
+    }
+    if (!input.columns.empty() && !csv && !jsonl) {
+        conflict("input.columns", fmt::format("got columns for {} input, only csv and jsonl have columns", format));
+    }
+    if (csv && named && !input.header) {
+        conflict("input.columns", "got a name, expected numbers while input.header is false",
+                 "set input.header = true or count the columns from 1");
+    }
+    if (jsonl && numbered) {
+        conflict("input.columns", "got a number, expected names for jsonl input");
+    }
+    if (jsonl && input.columns.empty()) {
+        refuse("E-CFG-013", job.where("input.columns"), "[input].columns is required for jsonl input",
+               "name the fields that hold the text, as in columns = [\"title\", \"text\"]");
+    }
+}
+
+JobConfig::Input build_input(const Reader& job) {
+    const std::string& path = job.required("input.path");
+    JobConfig::Input input;
+    input.path = job.path(path);
+    input.header = job.flag("input.header");
+    input.allow_empty = job.flag("input.allow_empty");
+    if (job.find("input.format") != nullptr) {
+        input.format = job.choice("input.format", InputFormat::txt, input_format_names);
+    } else {
+        input.format = format_by_extension<InputFormat>(path, job.where("input.path"), "input.path", input_format_names,
+                                                        "set input.format");
+    }
+    if (const auto* columns = job.get<std::vector<ColumnRef>>("input.columns")) {
+        input.columns = *columns;
+    }
+    check_columns(input, job);
+    return input;
+}
+
+JobConfig::Model build_model(const Reader& job, const std::string& job_name) {
+    const Setting* weights = job.find("model.weights");
+    const Setting* random = job.find("model.random");
+    if (weights == nullptr && random == nullptr) {
+        refuse("E-CFG-013", job_name, "[model].weights or [model].random is required");
+    }
+    if (weights != nullptr && random != nullptr) {
+        if (weights->from_command_line == random->from_command_line) {
+            refuse("E-CFG-105", random->where, "model.random: model.weights is set too, expected one of the two");
+        }
+        (weights->from_command_line ? random : weights) = nullptr;  // the command line chooses the other one
+    }
+    JobConfig::Model model;
+    if (weights != nullptr) {
+        model.weights = job.path(std::get<std::string>(weights->value));
+    } else {
+        model.random = std::get<std::uint64_t>(random->value);
+    }
+    return model;
+}
+
+JobConfig::Output build_output(const Reader& job) {
+    const std::string& path = job.required("output.path");
+    JobConfig::Output output;
+    output.path = job.path(path);
+    output.format =
+        format_by_extension<OutputFormat>(path, job.where("output.path"), "output.path", output_format_names, {});
+    output.scores = job.flag("output.scores");
+    const auto* report = job.get<std::string>("output.report");
+    output.report = report == nullptr ? output.path.parent_path() / "report.json" : job.path(*report);
+    return output;
+}
+
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+    if (a.empty() || b.empty()) {
+        return false;
+    }
+    if (std::filesystem::absolute(a).lexically_normal() == std::filesystem::absolute(b).lexically_normal()) {
+        return true;
+    }
+    std::error_code missing;  // a file that is not there yet is no other file
+    return std::filesystem::equivalent(a, b, missing) && !missing;
+}
+
+/// No file that the job writes may be one that it reads, nor the other one that it writes.
+void check_outputs(const JobConfig& config, const Reader& job, const JobOrigin& origin) {
+    const auto check = [&](std::string_view key, const std::filesystem::path& written, std::string_view other,
+                           const std::filesystem::path& kept) {
+        if (same_file(written, kept)) {
+            throw Error(ExitCode::refused, {"E-SEC-019", job.where(key),
+                                            fmt::format("{}: {} is also {}, which it would replace", key,
+                                                        sluice::quoted(written.native()), other),
+                                            fmt::format("choose another {}", key)});
+        }
+    };
+    const auto weights = config.model.weights.value_or(std::filesystem::path());
+    for (const auto& [key, written] :
+         {std::pair("output.path", &config.output.path), std::pair("output.report", &config.output.report)}) {
+        check(key, *written, "input.path", config.input.path);
+        check(key, *written, "model.weights", weights);
+        check(key, *written, "the job file", origin.file);
+    }
+    check("output.report", config.output.report, "output.path", config.output.path);
+}
+
+}  // namespace
+
+JobConfig build_job(const Settings& settings, const JobOrigin& origin, std::span<const std::string_view> apps) {
+    const Reader job(settings, origin);
+    JobConfig config;
+    config.app = job.required("app");
+    check_app(config.app, job, apps);
+    config.input = build_input(job);
+    config.model = build_model(job, origin.name);
+    config.output = build_output(job);
+    config.run = {.device = job.choice("run.device", DeviceKind::automatic, device_kind_names),
+                  .devices = job.count("run.devices")};
+    config.pipeline = {.mode = job.choice("pipeline.mode", PipelineMode::overlap, pipeline_mode_names),
+                       .distribution = job.choice("pipeline.distribution", Distribution::pull, distribution_names),
+                       .chunk_items = job.count("pipeline.chunk_items"),
+                       .depth = job.count("pipeline.depth")};
+    check_outputs(config, job, origin);
+    return config;
+}
+
+}  // namespace sluice

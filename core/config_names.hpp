@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "core/config.hpp"
+
+namespace sluice {
+
+/// The words of the job file, in the order of the enumerators.
+inline constexpr std::array<std::string_view, 6> input_format_names{"csv", "jsonl", "txt", "npy", "bin", "u8"};
+inline constexpr std::array<std::string_view, 3> output_format_names{"csv", "jsonl", "npy"};
+inline constexpr std::array<std::string_view, 3> device_kind_names{"auto", "host", "cuda"};
+inline constexpr std::array<std::string_view, 2> pipeline_mode_names{"overlap", "serial"};
+inline constexpr std::array<std::string_view, 2> distribution_names{"pull", "static"};
+
+[[nodiscard]] constexpr std::string_view name_of(InputFormat f) {
+    return input_format_names[std::size_t(f)];
+}
+[[nodiscard]] constexpr std::string_view name_of(OutputFormat f) {
+    return output_format_names[std::size_t(f)];
+}
+[[nodiscard]] constexpr std::string_view name_of(DeviceKind k) {
+    return device_kind_names[std::size_t(k)];
+}
+[[nodiscard]] constexpr std::string_view name_of(PipelineMode m) {
+    return pipeline_mode_names[std::size_t(m)];
+}
+[[nodiscard]] constexpr std::string_view name_of(Distribution d) {
+    return distribution_names[std::size_t(d)];
+}
+
+/// The enumerator of `name`, which is one of `names`, the array above that belongs to Enum.
+template <class Enum, std::size_t count>
+[[nodiscard]] constexpr std::optional<Enum> enum_of(std::string_view name,
+                                                    const std::array<std::string_view, count>& names) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    return found == names.end() ? std::nullopt : std::optional(static_cast<Enum>(found - names.begin()));
+}
+
+}  // namespace sluice

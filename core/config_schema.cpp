@@ -1,0 +1,217 @@
+#include "core/config_schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "core/closest_name.hpp"
+#include "core/config_names.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t most_depth = 1024;             // slots are pinned memory; more never hides more
+constexpr std::uint64_t most_chunk_items = 1'048'576;  // 2^20
+constexpr std::uint64_t most_devices = 1024;
+constexpr std::uint64_t most_columns = 1'000'000;
+constexpr std::uint64_t most_seed = std::numeric_limits<std::int64_t>::max();  // TOML's integers end here
+
+constexpr std::array keys{
+    KeySpec{.name = "app", .required = true, .help = "The model to run; `sluice apps` lists them."},
+    KeySpec{.section = "input", .name = "path", .type = KeyType::path, .required = true, .help = "The items to read."},
+    KeySpec{.section = "input",
+            .name = "format",
+            .choices = input_format_names,
+            .fallback = "from the extension",
+            .help = "How the input is written; overrides its extension."},
+    KeySpec{
+        .section = "input",
+        .name = "columns",
+        .type = KeyType::columns,
+        .least = 1,
+        .most = most_columns,
+        .fallback = "[]",
+        .help = "csv: columns by number from 1, or by name with a header ([]: all); jsonl: names. Joined by a space."},
+    KeySpec{.section = "input",
+            .name = "header",
+            .type = KeyType::boolean,
+            .fallback = "false",
+            .help = "csv: the first record names the columns."},
+    KeySpec{.section = "input",
+            .name = "allow_empty",
+            .type = KeyType::boolean,
+            .fallback = "false",
+            .help = "An input without items makes an empty output instead of an error."},
+    KeySpec{.section = "model",
+            .name = "weights",
+            .type = KeyType::path,
+            .help = "The model's weights: safetensors, or the headerless fp32 layout. This or model.random."},
+    KeySpec{.section = "model",
+            .name = "random",
+            .type = KeyType::integer,
+            .least = 0,
+            .most = most_seed,
+            .help = "Seed of random weights, for trials and benchmarks. This or model.weights."},
+    KeySpec{.section = "output",
+            .name = "path",
+            .type = KeyType::path,
+            .required = true,
+            .help = "Where the results go; .csv, .jsonl or .npy."},
+    KeySpec{.section = "output",
+            .name = "scores",
+            .type = KeyType::boolean,
+            .fallback = "false",
+            .help = "Write the score of every class beside the label."},
+    KeySpec{.section = "output",
+            .name = "report",
+            .type = KeyType::path,
+            .fallback = "report.json beside the output",
+            .help = "Where the latency table goes, as JSON."},
+    KeySpec{.section = "run",
+            .name = "device",
+            .choices = device_kind_names,
+            .fallback = "\"auto\"",
+            .help = "What computes; auto takes CUDA where it is built in and present."},
+    KeySpec{.section = "run",
+            .name = "devices",
+            .type = KeyType::integer,
+            .least = 1,
+            .most = most_devices,
+            .may_be_auto = true,
+            .fallback = "\"auto\"",
+            .help = "Devices that each rank drives."},
+    KeySpec{.section = "pipeline",
+            .name = "mode",
+            .choices = pipeline_mode_names,
+            .fallback = "\"overlap\"",
+            .help = "serial: one chunk at a time, the baseline for the same report."},
+    KeySpec{.section = "pipeline",
+            .name = "distribution",
+            .choices = distribution_names,
+            .fallback = "\"pull\"",
+            .help = "pull: a device asks for chunks; static: an equal share for each."},
+    KeySpec{.section = "pipeline",
+            .name = "chunk_items",
+            .type = KeyType::integer,
+            .least = 1,
+            .most = most_chunk_items,
+            .may_be_auto = true,
+            .fallback = "\"auto\"",
+            .help = "Items that travel and compute together."},
+    KeySpec{.section = "pipeline",
+            .name = "depth",
+            .type = KeyType::integer,
+            .least = 1,
+            .most = most_depth,
+            .may_be_auto = true,
+            .fallback = "\"auto\"",
+            .help = "Chunks in flight on each device."},
+};
+
+std::string mean(std::string_view name) {
+    return fmt::format("; did you mean '{}'?", name);
+}
+
+}  // namespace
+
+std::string KeySpec::full_name() const {
+    return section.empty() ? std::string(name) : fmt::format("{}.{}", section, name);
+}
+
+std::string KeySpec::expected() const {
+    switch (type) {
+        case KeyType::boolean:
+            return "true or false";
+        case KeyType::integer:
+            return fmt::format("an integer {}..{}{}", least, most, may_be_auto ? " or \"auto\"" : "");
+        case KeyType::path:
+            return "a path as a string";
+        case KeyType::columns:
+            return fmt::format("a list of column numbers {}..{} and names", least, most);
+        case KeyType::text:
+            break;
+    }
+    return choices.empty() ? "a string" : fmt::format("\"{}\"", fmt::join(choices, "\", \""));
+}
+
+std::span<const KeySpec> job_keys() {
+    return keys;
+}
+
+std::vector<std::string_view> job_sections() {
+    std::vector<std::string_view> sections;
+    for (const KeySpec& key : keys) {
+        if (!key.section.empty() && std::find(sections.begin(), sections.end(), key.section) == sections.end()) {
+            sections.push_back(key.section);
+        }
+    }
+    return sections;
+}
+
+const KeySpec* find_key(std::string_view section, std::string_view name) {
+    const auto found = std::find_if(keys.begin(), keys.end(),
+                                    [&](const KeySpec& key) { return key.section == section && key.name == name; });
+    return found == keys.end() ? nullptr : &*found;
+}
+
+const KeySpec* find_key(std::string_view full_name) {
+    const auto found =
+        std::find_if(keys.begin(), keys.end(), [&](const KeySpec& key) { return key.full_name() == full_name; });
+    return found == keys.end() ? nullptr : &*found;
+}
+
+std::string suggest_key(std::string_view section, std::string_view wrong_name) {
+    std::vector<std::string_view> here;
+    std::vector<std::string_view> elsewhere;
+    for (const KeySpec& key : keys) {
+        (key.section == section ? here : elsewhere).push_back(key.name);
+    }
+    const auto in_full = [&](std::string_view name) {
+        return std::find_if(keys.begin(), keys.end(),
+                            [&](const KeySpec& key) { return key.section != section && key.name == name; })
+            ->full_name();
+    };
+    if (std::find(elsewhere.begin(), elsewhere.end(), wrong_name) != elsewhere.end()) {
+        return mean(in_full(wrong_name));
+    }
+    if (const auto name = closest_name(wrong_name, here); !name.empty()) {
+        return mean(name);
+    }
+    const auto name = closest_name(wrong_name, elsewhere);
+    return name.empty() ? std::string() : mean(in_full(name));
+}
+
+std::string suggest_key(std::string_view wrong_full_name) {
+    std::vector<std::string> full_names;
+    for (const KeySpec& key : keys) {
+        full_names.push_back(key.full_name());
+    }
+    const std::vector<std::string_view> names(full_names.begin(), full_names.end());
+    if (const auto name = closest_name(wrong_full_name, names); !name.empty()) {
+        return mean(name);
+    }
+    const std::size_t dot = wrong_full_name.find('.');
+    return dot == std::string_view::npos ? suggest_key("", wrong_full_name)
+                                         : suggest_key(wrong_full_name.substr(0, dot), wrong_full_name.substr(dot + 1));
+}
+
+std::string describe_keys() {
+    std::string text;
+    std::string_view section;
+    for (const KeySpec& key : keys) {
+        if (key.section != section) {
+            section = key.section;
+            text += fmt::format("\n[{}]\n", section);
+        }
+        text += fmt::format("  {:<13} {}\n", key.name, key.help);
+        text += fmt::format("  {:<13} takes {}; ", "", key.expected());
+        text += key.required           ? "required\n"
+                : key.fallback.empty() ? "no default\n"
+                                       : fmt::format("default {}\n", key.fallback);
+    }
+    return text;
+}
+
+}  // namespace sluice

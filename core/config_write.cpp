@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include "core/config.hpp"
+#include "core/config_names.hpp"
+
+namespace sluice {
+namespace {
+
+/// A TOML basic string.
+std::string literal(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (byte < 0x20 || byte == 0x7F) {
+            out += fmt::format("\\u{:04X}", byte);
+        } else {
+            out += c;
+        }
+    }
+    return out + '"';
+}
+
+std::string literal(const std::optional<std::uint32_t>& count) {
+    return count ? fmt::format("{}", *count) : "\"auto\"";
+}
+
+std::string literal(const std::vector<ColumnRef>& columns) {
+    std::vector<std::string> parts;
+    for (const ColumnRef& column : columns) {
+        const auto* number = std::get_if<std::uint32_t>(&column);
+        parts.push_back(number != nullptr ? fmt::format("{}", *number) : literal(std::get<std::string>(column)));
+    }
+    return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string to_toml(const JobConfig& job) {
+    std::string text = fmt::format("app = {}\n", literal(job.app));
+    const auto section = [&](std::string_view name) { text += fmt::format("\n[{}]\n", name); };
+    const auto set = [&](std::string_view name, const std::string& value) {
+        text += fmt::format("{} = {}\n", name, value);
+    };
+    const auto set_flag = [&](std::string_view name, bool value) { set(name, value ? "true" : "false"); };
+
+    section("input");
+    set("path", literal(job.input.path.native()));
+    set("format", literal(name_of(job.input.format)));
+    set("columns", literal(job.input.columns));
+    set_flag("header", job.input.header);
+    set_flag("allow_empty", job.input.allow_empty);
+    section("model");
+    if (job.model.weights) {
+        set("weights", literal(job.model.weights->native()));
+    }
+    if (job.model.random) {
+        set("random", fmt::format("{}", *job.model.random));
+    }
+    section("output");
+    set("path", literal(job.output.path.native()));
+    set_flag("scores", job.output.scores);
+    set("report", literal(job.output.report.native()));
+    section("run");
+    set("device", literal(name_of(job.run.device)));
+    set("devices", literal(job.run.devices));
+    section("pipeline");
+    set("mode", literal(name_of(job.pipeline.mode)));
+    set("distribution", literal(name_of(job.pipeline.distribution)));
+    set("chunk_items", literal(job.pipeline.chunk_items));
+    set("depth", literal(job.pipeline.depth));
+    return text;
+}
+
+}  // namespace sluice
