@@ -1,0 +1,38 @@
+#include "scheduler/chunk_size.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double host_flop_per_chunk = 16e9;
+constexpr double cuda_flop_per_chunk = 256e9;
+constexpr std::uint64_t host_most_items = 4096;
+constexpr std::uint64_t cuda_most_items = 16384;
+constexpr std::uint64_t fewest_chunks = 64;
+
+}  // namespace
+
+std::uint32_t choose_chunk_items(std::uint64_t items, double flop_per_item, DeviceKind device) {
+    expects(device != DeviceKind::automatic, "the device kind is known before the chunk size");
+    expects(std::isfinite(flop_per_item) && flop_per_item > 0, "an item's work is positive and finite");
+    const bool host = device == DeviceKind::host;
+    const std::uint64_t most = host ? host_most_items : cuda_most_items;
+    const double by_work = (host ? host_flop_per_chunk : cuda_flop_per_chunk) / flop_per_item;
+
+    std::uint64_t chosen = std::min(most, items / fewest_chunks);
+    if (by_work < static_cast<double>(chosen)) {
+        chosen = static_cast<std::uint64_t>(by_work);
+    }
+    return static_cast<std::uint32_t>(std::bit_floor(std::max<std::uint64_t>(chosen, 1)));
+}
+
+std::uint32_t choose_depth(PipelineMode mode) {
+    return mode == PipelineMode::serial ? 1 : 3;
+}
+
+}  // namespace sluice

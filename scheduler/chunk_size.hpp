@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/config.hpp"
+
+namespace sluice {
+
+/// Items of a chunk when the job says "auto": a power of two, at least 1. It depends on the job alone, never on the
+/// number of ranks or on measured time, because another chunk size may move a score in its last digit: the same job,
+/// the same bytes.
+///
+/// The smallest of three:
+/// - what one chunk should cost: about 16 GFLOP on a host, a tenth to a half second of a core, so that a device's last
+/// chunk
+///   costs little; 256 GFLOP on a GPU, where a millisecond's work fills all multiprocessors and hides the launches;
+/// - items / 64, so that many devices share even a small job, and the last round is a small part of the run;
+/// - 4096 items on a host and 16384 on a GPU, so that models with little work an item keep messages and buffers small.
+///
+/// `device` is host or cuda; `flop_per_item` is positive and finite.
+[[nodiscard]] std::uint32_t choose_chunk_items(std::uint64_t items, double flop_per_item, DeviceKind device);
+
+/// Chunks in flight a device when the job says "auto": 3 (one arrives, one computes, one leaves), or 1 in serial mode.
+[[nodiscard]] std::uint32_t choose_depth(PipelineMode mode);
+
+}  // namespace sluice

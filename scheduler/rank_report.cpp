@@ -1,0 +1,156 @@
+#include "scheduler/rank_report.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::json;
+using std::chrono::nanoseconds;
+using Moment = RelativeMilestones::Moment;
+
+Json from_duration(nanoseconds time) {
+    return time.count();
+}
+
+nanoseconds to_duration(const Json& json) {
+    return nanoseconds(json.get<std::int64_t>());
+}
+
+Json from_moment(const Moment& moment) {
+    return moment ? from_duration(*moment) : Json(nullptr);
+}
+
+Moment to_moment(const Json& json) {
+    return json.is_null() ? Moment() : Moment(to_duration(json));
+}
+
+Json from_milestones(const RelativeMilestones& milestones) {
+    Json first_compute = Json::array();
+    for (const Moment& moment : milestones.first_compute) {
+        first_compute.push_back(from_moment(moment));
+    }
+    return Json::array(
+        {from_duration(milestones.start), from_moment(milestones.buffers_ready), from_moment(milestones.devices_ready),
+         from_moment(milestones.scatter_begin), from_moment(milestones.scatter_end), std::move(first_compute),
+         from_moment(milestones.compute_end), from_moment(milestones.delivered), from_duration(milestones.finish)});
+}
+
+RelativeMilestones to_milestones(const Json& json) {
+    RelativeMilestones milestones{.start = to_duration(json.at(0)),
+                                  .buffers_ready = to_moment(json.at(1)),
+                                  .devices_ready = to_moment(json.at(2)),
+                                  .scatter_begin = to_moment(json.at(3)),
+                                  .scatter_end = to_moment(json.at(4)),
+                                  .first_compute = {},
+                                  .compute_end = to_moment(json.at(6)),
+                                  .delivered = to_moment(json.at(7)),
+                                  .finish = to_duration(json.at(8))};
+    for (const Json& moment : json.at(5)) {
+        milestones.first_compute.push_back(to_moment(moment));
+    }
+    return milestones;
+}
+
+Json from_breakdown(const Breakdown& breakdown) {
+    Json stages = Json::array();
+    Json wall = Json::array();
+    for (const Stage stage : all_stages) {
+        const StageTotals& totals = breakdown.at(stage);
+        stages.push_back(Json::array({from_duration(totals.busy), from_duration(totals.active),
+                                      from_duration(totals.waiting), totals.chunks, totals.items}));
+        wall.push_back(from_duration(breakdown.wall.stages[index_of(stage)]));
+    }
+    Json instances = Json::array();
+    for (const InstanceTotals& instance : breakdown.instances) {
+        instances.push_back(Json::array(
+            {index_of(instance.stage), instance.name, from_duration(instance.busy), instance.items, instance.bytes}));
+    }
+    return {{"run", from_duration(breakdown.run)},
+            {"stages", std::move(stages)},
+            {"wall", std::move(wall)},
+            {"startup", from_duration(breakdown.wall.startup)},
+            {"waiting", from_duration(breakdown.wall.waiting)},
+            {"instances", std::move(instances)},
+            {"invalid", breakdown.invalid}};
+}
+
+Breakdown to_breakdown(const Json& json) {
+    Breakdown breakdown;
+    breakdown.run = to_duration(json.at("run"));
+    for (const Stage stage : all_stages) {
+        const Json& totals = json.at("stages").at(index_of(stage));
+        breakdown.stages[index_of(stage)] = {.busy = to_duration(totals.at(0)),
+                                             .active = to_duration(totals.at(1)),
+                                             .waiting = to_duration(totals.at(2)),
+                                             .chunks = totals.at(3).get<std::uint64_t>(),
+                                             .items = totals.at(4).get<std::uint64_t>()};
+        breakdown.wall.stages[index_of(stage)] = to_duration(json.at("wall").at(index_of(stage)));
+    }
+    breakdown.wall.startup = to_duration(json.at("startup"));
+    breakdown.wall.waiting = to_duration(json.at("waiting"));
+    for (const Json& instance : json.at("instances")) {
+        breakdown.instances.push_back({.stage = all_stages.at(instance.at(0).get<std::size_t>()),
+                                       .name = instance.at(1).get<std::string>(),
+                                       .busy = to_duration(instance.at(2)),
+                                       .items = instance.at(3).get<std::uint64_t>(),
+                                       .bytes = instance.at(4).get<std::uint64_t>()});
+    }
+    breakdown.invalid = json.at("invalid").get<std::string>();
+    return breakdown;
+}
+
+}  // namespace
+
+RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanoseconds clock_offset) {
+    const auto since_start = [&](Instant instant) -> nanoseconds { return instant + clock_offset - common_start; };
+    const auto moment = [&](const std::optional<Instant>& instant) {
+        return instant ? Moment(since_start(*instant)) : Moment();
+    };
+    const Milestones& from = trace.milestones;
+    RankReport report{.rank = trace.rank,
+                      .host = escaped(trace.host),
+                      .milestones = {.start = since_start(from.start),
+                                     .buffers_ready = moment(from.buffers_ready),
+                                     .devices_ready = moment(from.devices_ready),
+                                     .scatter_begin = moment(from.scatter_begin),
+                                     .scatter_end = moment(from.scatter_end),
+                                     .first_compute = {},
+                                     .compute_end = moment(from.compute_end),
+                                     .delivered = moment(from.delivered),
+                                     .finish = since_start(from.finish)},
+                      .breakdown = break_down(trace)};
+    for (const std::optional<Instant>& instant : from.first_compute) {
+        report.milestones.first_compute.push_back(moment(instant));
+    }
+    return report;
+}
+
+std::string encode(const RankReport& report) {
+    return Json{{"rank", report.rank},
+                {"host", report.host},
+                {"milestones", from_milestones(report.milestones)},
+                {"breakdown", from_breakdown(report.breakdown)}}
+        .dump();
+}
+
+RankReport decode_rank_report(std::string_view text) {
+    try {
+        const Json json = Json::parse(text);
+        return {.rank = json.at("rank").get<int>(),
+                .host = json.at("host").get<std::string>(),
+                .milestones = to_milestones(json.at("milestones")),
+                .breakdown = to_breakdown(json.at("breakdown"))};
+    } catch (const Json::exception& error) {
+        throw ContractViolation(fmt::format("a rank's report cannot be read: {}", escaped(error.what())));
+    } catch (const std::out_of_range& error) {
+        throw ContractViolation(fmt::format("a rank's report names an unknown stage: {}", escaped(error.what())));
+    }
+}
+
+}  // namespace sluice

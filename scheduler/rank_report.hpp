@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/trace.hpp"
+#include "scheduler/breakdown.hpp"
+
+namespace sluice {
+
+/// Milestones as time since the common start of the run, on rank 0's clock; the clocks' error may make one negative.
+struct RelativeMilestones {
+    using Moment = std::optional<std::chrono::nanoseconds>;  ///< nullopt: did not happen.
+
+    std::chrono::nanoseconds start{0};
+    Moment buffers_ready;
+    Moment devices_ready;
+    Moment scatter_begin;
+    Moment scatter_end;
+    std::vector<Moment> first_compute;  ///< One a device.
+    Moment compute_end;
+    Moment delivered;
+    std::chrono::nanoseconds finish{0};
+    friend bool operator==(const RelativeMilestones&, const RelativeMilestones&) = default;
+};
+
+/// What a rank sends to rank 0 at the end of a run. Strings are escaped, hence valid UTF-8.
+struct RankReport {
+    int rank = 0;
+    std::string host;
+    RelativeMilestones milestones;
+    Breakdown breakdown;
+    friend bool operator==(const RankReport&, const RankReport&) = default;
+};
+
+/// `clock_offset` is what has to be added to this rank's clock to get rank 0's; `common_start` is on rank 0's clock.
+[[nodiscard]] RankReport make_rank_report(const RankTrace& trace, Instant common_start,
+                                          std::chrono::nanoseconds clock_offset);
+
+/// For the way to rank 0, exact. decode() takes what encode() of the same program made; otherwise throws
+/// ContractViolation.
+[[nodiscard]] std::string encode(const RankReport& report);
+[[nodiscard]] RankReport decode_rank_report(std::string_view text);
+
+}  // namespace sluice

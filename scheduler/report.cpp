@@ -1,0 +1,168 @@
+#include "scheduler/report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "scheduler/verdict.hpp"
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::json;
+using std::chrono::nanoseconds;
+
+constexpr int schema_version = 1;  // goes up when a key changes its meaning or goes away, not when one is added
+
+Json in_seconds(nanoseconds time) {
+    return Seconds(time).count();
+}
+
+Json in_seconds(const RelativeMilestones::Moment& moment) {
+    return moment ? in_seconds(*moment) : Json(nullptr);
+}
+
+Json milestones_json(const RelativeMilestones& milestones) {
+    Json first_compute = Json::array();
+    for (const RelativeMilestones::Moment& moment : milestones.first_compute) {
+        first_compute.push_back(in_seconds(moment));
+    }
+    return {{"start", in_seconds(milestones.start)},
+            {"buffers_ready", in_seconds(milestones.buffers_ready)},
+            {"devices_ready", in_seconds(milestones.devices_ready)},
+            {"scatter_begin", in_seconds(milestones.scatter_begin)},
+            {"first_compute", std::move(first_compute)},
+            {"scatter_end", in_seconds(milestones.scatter_end)},
+            {"compute_end", in_seconds(milestones.compute_end)},
+            {"delivered", in_seconds(milestones.delivered)},
+            {"finish", in_seconds(milestones.finish)}};
+}
+
+Json rank_json(const RankReport& rank) {
+    Json json{{"rank", rank.rank}, {"host", rank.host}, {"milestones", milestones_json(rank.milestones)}};
+    const Breakdown& breakdown = rank.breakdown;
+    if (!breakdown.invalid.empty()) {
+        json["invalid"] = breakdown.invalid;
+        return json;
+    }
+    Json stages = Json::object();
+    Json wall = Json::object();
+    for (const Stage stage : all_stages) {
+        const StageTotals& totals = breakdown.at(stage);
+        const std::string name(to_string(stage));
+        stages[name] = {{"busy", in_seconds(totals.busy)},
+                        {"active", in_seconds(totals.active)},
+                        {"waiting", in_seconds(totals.waiting)},
+                        {"chunks", totals.chunks},
+                        {"items", totals.items}};
+        wall[name] = in_seconds(breakdown.wall.stages[index_of(stage)]);
+    }
+    wall["startup"] = in_seconds(breakdown.wall.startup);
+    wall["waiting"] = in_seconds(breakdown.wall.waiting);
+    wall["total"] = in_seconds(breakdown.wall.total());
+    Json instances = Json::array();
+    for (const InstanceTotals& instance : breakdown.instances) {
+        instances.push_back({{"stage", to_string(instance.stage)},
+                             {"name", instance.name},
+                             {"busy", in_seconds(instance.busy)},
+                             {"items", instance.items},
+                             {"bytes", instance.bytes == 0 ? Json(nullptr) : Json(instance.bytes)}});
+    }
+    json["stages"] = std::move(stages);
+    json["wall"] = std::move(wall);
+    json["instances"] = std::move(instances);
+    return json;
+}
+
+Json verdict_json(const Verdict& verdict) {
+    Json json{{"text", verdict.line}, {"notes", verdict.notes}};
+    if (verdict.binding) {
+        Json capacity = Json::object();
+        for (const Stage stage : all_stages) {
+            const std::optional<double>& value = verdict.capacity[index_of(stage)];
+            capacity[std::string(to_string(stage))] = value ? Json(*value) : Json(nullptr);
+        }
+        json["binding"] = to_string(*verdict.binding);
+        json["rank"] = verdict.rank;
+        json["achieved"] = verdict.achieved;
+        json["achievable"] = verdict.achievable;
+        json["share"] = verdict.share;
+        json["capacity"] = std::move(capacity);
+    } else {
+        json["binding"] = nullptr;
+    }
+    return json;
+}
+
+}  // namespace
+
+std::string_view word_for(PipelineMode mode) {
+    return mode == PipelineMode::overlap ? "overlap" : "serial";
+}
+
+std::string_view word_for(Distribution distribution) {
+    return distribution == Distribution::pull ? "pull" : "static";
+}
+
+std::string_view word_for(DeviceKind device) {
+    switch (device) {
+        case DeviceKind::automatic:
+            return "auto";
+        case DeviceKind::host:
+            return "host";
+        case DeviceKind::cuda:
+            return "cuda";
+    }
+    return {};
+}
+
+std::string why_withheld(const RunReport& report) {
+    for (const RankReport& rank : report.ranks) {
+        if (!rank.breakdown.invalid.empty()) {
+            return fmt::format("rank {} on {}: {}", rank.rank, rank.host, rank.breakdown.invalid);
+        }
+    }
+    return {};
+}
+
+Json report_json(const RunReport& report, const Json& config) {
+    expects(report.items_done <= report.items, "a run finishes at most the items of its input");
+    const double wall = Seconds(wall_time(report.ranks)).count();
+    const std::string withheld = why_withheld(report);
+    Json ranks = Json::array();
+    for (const RankReport& rank : report.ranks) {
+        ranks.push_back(rank_json(rank));
+    }
+    return {{"schema", schema_version},
+            {"units", {{"time", "s"}, {"rate", "items/s"}, {"size", "bytes"}}},
+            {"config", config},
+            {"run",
+             {{"items", report.items},
+              {"items_done", report.items_done},
+              {"partial", report.partial()},
+              {"chunks", report.chunks},
+              {"chunk_items", report.chunk_items},
+              {"depth", report.depth},
+              {"mode", word_for(report.mode)},
+              {"distribution", word_for(report.distribution)},
+              {"device", word_for(report.device)},
+              {"wall", withheld.empty() ? Json(wall) : Json(nullptr)},
+              {"throughput",
+               withheld.empty() && wall > 0 ? Json(static_cast<double>(report.items_done) / wall) : Json(nullptr)},
+              {"output", report.output_path},
+              {"report", report.report_path}}},
+            {"clocks",
+             {{"aligned", report.clock_rounds > 0},
+              {"error", report.clock_error.count()},
+              {"rounds", report.clock_rounds}}},
+            {"timers", {{"valid", withheld.empty()}, {"reason", withheld.empty() ? Json(nullptr) : Json(withheld)}}},
+            {"ranks", std::move(ranks)},
+            {"verdict", verdict_json(judge(report.ranks, report.items_done))}};
+}
+
+std::string report_file_text(const RunReport& report, const Json& config) {
+    return report_json(report, config).dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace sluice

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/config.hpp"
+#include "scheduler/rank_report.hpp"
+
+namespace sluice {
+
+/// All that is known at the end of a run, on rank 0.
+struct RunReport {
+    std::uint64_t items = 0;       ///< In the input.
+    std::uint64_t items_done = 0;  ///< Finished in this run; fewer than `items` when it ended early.
+    std::uint64_t chunks = 0;
+    std::uint32_t chunk_items = 0;
+    std::uint32_t depth = 0;
+    PipelineMode mode = PipelineMode::overlap;
+    Distribution distribution = Distribution::pull;
+    DeviceKind device = DeviceKind::host;
+    std::vector<RankReport> ranks;   ///< In the order of their numbers; at least one.
+    Seconds clock_error{0};          ///< Of the alignment of the ranks' clocks.
+    std::uint32_t clock_rounds = 0;  ///< Of ping-pong; 0: all ranks share one clock.
+    std::string output_path;
+    std::string report_path;
+
+    [[nodiscard]] bool partial() const noexcept { return items_done < items; }
+};
+
+/// The report for people: header, one column a rank and one row an event, busy and waiting time of every stage, the
+/// wall view, notes, and the verdict as the last line. Times in seconds. Beyond 8 ranks the columns wrap; beyond 64
+/// ranks they are rank 0, minimum, median and maximum. Withheld, with the reason, when the timers are invalid.
+/// docs/latency-table.md.
+[[nodiscard]] std::string latency_table(const RunReport& report);
+
+/// The same for machines, complete for any number of ranks. `config` is stored as it is. docs/latency-table.md has the
+/// schema.
+[[nodiscard]] nlohmann::json report_json(const RunReport& report, const nlohmann::json& config);
+
+/// The file's text, valid UTF-8 whatever the strings hold.
+[[nodiscard]] std::string report_file_text(const RunReport& report, const nlohmann::json& config);
+
+/// As the job file spells them.
+[[nodiscard]] std::string_view word_for(PipelineMode mode);
+[[nodiscard]] std::string_view word_for(Distribution distribution);
+[[nodiscard]] std::string_view word_for(DeviceKind device);
+
+/// Why the times of some rank cannot be trusted ("rank 3 on n07: …"), "" when they can.
+[[nodiscard]] std::string why_withheld(const RunReport& report);
+
+}  // namespace sluice

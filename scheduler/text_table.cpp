@@ -1,0 +1,57 @@
+#include "scheduler/text_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+bool starts_character(char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+}
+
+std::size_t width(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
+}
+
+}  // namespace
+
+void TextTable::add_row(std::vector<std::string> cells) {
+    rows_.push_back(std::move(cells));
+}
+
+std::string TextTable::text() const {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows_) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t column = 0; column < row.size(); ++column) {
+            widths[column] = std::max(widths[column], width(row[column]));
+        }
+    }
+    std::string out;
+    for (const auto& row : rows_) {
+        std::string line;
+        for (std::size_t column = 0; column < row.size(); ++column) {
+            const std::string padding(widths[column] - width(row[column]), ' ');
+            line += column == 0 ? row[column] + padding : "  " + padding + row[column];
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        out += line + '\n';
+    }
+    return out;
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+    if (width(text) <= most) {
+        return std::string(text);
+    }
+    std::size_t at = 0;
+    for (std::size_t characters = 0; at < text.size(); ++at) {
+        if (starts_character(text[at]) && ++characters == most) {
+            break;
+        }
+    }
+    return std::string(text.substr(0, at)) + "…";
+}
+
+}  // namespace sluice
