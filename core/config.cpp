@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/closest_name.hpp"
 #include "core/config_build.hpp"
@@ -187,14 +188,60 @@ std::string short_description(const toml::parse_error& error) {
     return escaped(colon == std::string_view::npos ? text : text.substr(colon + 2));
 }
 
+/// The line where `name`, set again at `line`, was set before: in the section that `line` belongs to or as a section. 0
+/// when that cannot be told.
+toml::source_index first_line_of(std::string_view name, std::string_view text, toml::source_index line) {
+    std::size_t end = 0;
+    for (toml::source_index i = 1; i < line && end != std::string_view::npos; ++i) {
+        end = text.find('\n', end) + 1;
+    }
+    const auto parsed = [&]() -> std::optional<toml::table> {
+        try {
+            return toml::parse(text.substr(0, end), std::string_view());
+        } catch (const toml::parse_error&) {  // the line stands inside a list: what comes before it is no document
+            return std::nullopt;
+        }
+    }();
+    if (!parsed) {
+        return 0;
+    }
+    const toml::table& before = *parsed;
+    const toml::table* section = &before;
+    for (const auto& [key, node] : before) {
+        const toml::table* table = node.as_table();
+        if (table != nullptr && table->source().begin.line > section->source().begin.line) {
+            section = table;
+        }
+    }
+    const toml::node* earlier = section->get(name);
+    earlier = earlier == nullptr ? before.get(name) : earlier;
+    return earlier == nullptr ? 0 : earlier->source().begin.line;
+}
+
+/// toml++ says "cannot redefine existing integer 'depth'".
+[[noreturn]] void refuse_twice(const std::string& description, std::string_view text, const std::string& name,
+                               const toml::source_region& region) {
+    const std::size_t open = description.find('\'');
+    const std::size_t close = description.rfind('\'');
+    if (open < close && close != std::string::npos) {
+        const std::string key = description.substr(open + 1, close - open - 1);
+        if (const auto first = first_line_of(key, text, region.begin.line); first != 0) {
+            refuse("E-CFG-008", at(name, region),
+                   fmt::format("{} is set twice (lines {}, {})", sluice::quoted(key), first, region.begin.line));
+        }
+    }
+    refuse("E-CFG-008", at(name, region), description, "set it once");
+}
+
 toml::table parse_toml(std::string_view text, const std::string& name) {
     try {
         return toml::parse(text, std::string_view());
     } catch (const toml::parse_error& error) {
         const std::string what = short_description(error);
-        const bool twice = what.starts_with("cannot redefine");
-        refuse(twice ? "E-CFG-008" : "E-CFG-006", at(name, error.source()), what,
-               twice ? "set it once" : std::string());
+        if (what.starts_with("cannot redefine")) {
+            refuse_twice(what, text, name, error.source());
+        }
+        refuse("E-CFG-006", at(name, error.source()), what);
     }
 }
 
