@@ -13,11 +13,10 @@ ChunkServer::ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults
         first_device_of_rank_.push_back(devices_);
         devices_ += devices;
     }
-    // A slot has one open request, or one chunk granted whose result may still travel while the slot asks again.
-    const std::size_t slots = std::size_t{devices_} * options.depth;
-    waiting_.reserve(slots);
-    open_.reserve(2 * slots);
+    waiting_.reserve(std::size_t{devices_} * options.depth);
+    open_.reserve(results.window());  // a chunk is granted only when there is room for its results
     granted_fixed_.resize(devices_);
+    blocked_in_pass_.resize(devices_);
 }
 
 void ChunkServer::request(const Requester& from) {
@@ -27,7 +26,11 @@ void ChunkServer::request(const Requester& from) {
 }
 
 std::optional<Grant> ChunkServer::next_grant() {
+    ++pass_;
     for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) {
+        if (blocked_in_pass_[waiting->device_index] == pass_) {
+            continue;  // an earlier request of this device waits for the same chunk, which may have come a moment ago
+        }
         const std::optional<std::uint64_t> id = next_chunk_of(waiting->device_index);
         if (!id) {
             const Grant end{waiting->who, grid_.end(), {}};
@@ -39,7 +42,6 @@ std::optional<Grant> ChunkServer::next_grant() {
             const Grant grant{waiting->who, grid_.at(*id), *items};
             ++next_pulled_;
             ++granted_fixed_[waiting->device_index];
-            expects(open_.size() < open_.capacity(), "ChunkServer: more chunks under way than there are slots");
             open_.push_back({grant.chunk, grant.to.rank});
             waiting_.erase(waiting);
             return grant;
@@ -47,6 +49,7 @@ std::optional<Grant> ChunkServer::next_grant() {
         if (distribution_ == Distribution::pull) {
             break;  // who came later would wait for the same chunk
         }
+        blocked_in_pass_[waiting->device_index] = pass_;
     }
     return std::nullopt;
 }

@@ -42,7 +42,8 @@ public:
     /// Someone asks for a chunk. Requests are served in the order in which they came.
     void request(const Requester& from);
 
-    /// The next request that can be answered now. Throws StageError when reading or writing has failed.
+    /// The next request that can be answered now; a device's requests are answered in their order. Throws StageError
+    /// when reading or writing has failed.
     [[nodiscard]] std::optional<Grant> next_grant();
 
     /// The items of a granted chunk have left; their memory may be used again.
@@ -88,10 +89,12 @@ private:
     Distribution distribution_;
     std::vector<std::uint32_t> first_device_of_rank_;
     std::uint32_t devices_ = 0;
-    std::vector<Waiting> waiting_;              // oldest first; capacity for every slot there is
-    std::vector<Open> open_;                    // granted and not back yet; the same capacity
-    std::uint64_t next_pulled_ = 0;             // pull: the next chunk
-    std::vector<std::uint64_t> granted_fixed_;  // fixed: chunks that each device got so far
+    std::vector<Waiting> waiting_;                // oldest first; capacity for every slot there is
+    std::vector<Open> open_;                      // granted and not back yet; capacity for the whole window
+    std::uint64_t next_pulled_ = 0;               // pull: the next chunk
+    std::vector<std::uint64_t> granted_fixed_;    // fixed: chunks that each device got so far
+    std::vector<std::uint64_t> blocked_in_pass_;  // fixed: the last pass in which each device had to wait
+    std::uint64_t pass_ = 0;
 };
 
 }  // namespace sluice

@@ -22,6 +22,8 @@ public:
     /// Answers one of this rank's requests.
     void fulfil(const Grant& grant);
 
+    [[nodiscard]] int rank() const noexcept { return rank_; }
+
     /// Every driver has ended.
     [[nodiscard]] bool all_closed() const noexcept { return closed_ == endpoints_.size(); }
 

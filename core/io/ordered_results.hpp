@@ -27,6 +27,9 @@ public:
     OrderedResults(const OrderedResults&) = delete;
     OrderedResults& operator=(const OrderedResults&) = delete;
 
+    /// Chunks that it holds at most.
+    [[nodiscard]] std::uint32_t window() const noexcept { return static_cast<std::uint32_t>(places_.size()); }
+
     /// Whether there is room for chunk `id`: it may be handed out.
     [[nodiscard]] bool has_room(std::uint64_t id) const;
 

@@ -1,0 +1,121 @@
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "core/stage_error.hpp"
+#include "tests/support/fake_job.hpp"
+
+namespace sluice {
+namespace {
+
+using test::FakeSource;
+using test::LocalJob;
+using test::MemoryWriter;
+
+std::vector<std::uint64_t> expected(std::uint64_t items) {
+    std::vector<std::uint64_t> results;
+    for (std::uint64_t i = 0; i < items; ++i) {
+        results.push_back(test::expected_result(i));
+    }
+    return results;
+}
+
+class AnyCount : public testing::TestWithParam<std::tuple<std::uint64_t, std::uint32_t, Distribution>> {};
+
+TEST_P(AnyCount, ComesOutOnceAndInOrder) {
+    const auto [items, chunk_items, distribution] = GetParam();
+    for (const std::uint32_t devices : {1U, 2U, 3U, 5U}) {
+        for (const std::uint32_t depth : {1U, 2U, 5U}) {
+            const FakeSource source(items);
+            MemoryWriter writer;
+            LocalJob job{.devices = devices, .chunk_items = chunk_items, .depth = depth, .distribution = distribution};
+
+            const auto traces = run_locally(job, source, writer);
+
+            EXPECT_EQ(writer.results, expected(items)) << devices << " devices, depth " << depth;
+            std::uint64_t traced = 0;
+            for (const DeviceTrace& trace : traces) {
+                for (const ChunkSpans& spans : trace.chunks()) {
+                    traced += spans.chunk.count;
+                    EXPECT_LE(spans.upload.end, spans.compute.begin);
+                    EXPECT_LE(spans.compute.end, spans.download.begin);
+                }
+            }
+            EXPECT_EQ(traced, items);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Counts, AnyCount,
+                         testing::Combine(testing::Values(0, 1, 2, 97, 1009), testing::Values(1, 7, 64),
+                                          testing::Values(Distribution::pull, Distribution::fixed)));
+
+TEST(LocalRun, WorksWithTheSmallestWindowAndStage) {
+    const FakeSource source(211);
+    MemoryWriter writer;
+
+    run_locally({.devices = 3, .chunk_items = 2, .staged = 1, .readers = 3, .window = 1}, source, writer);
+
+    EXPECT_EQ(writer.results, expected(211));
+}
+
+/// Runs `job` and returns the StageError that it ends with.
+StageError failure_of(const LocalJob& job, const FakeSource& source, MemoryWriter& writer) {
+    try {
+        run_locally(job, source, writer);
+    } catch (const StageError& error) {
+        return error;
+    }
+    throw std::logic_error("the run did not fail");
+}
+
+TEST(LocalRun, NamesStageAndChunkOfAFailedRead) {
+    FakeSource source(100);
+    source.on_read = [](std::uint64_t first) {
+        if (first == 63) {
+            throw std::runtime_error("the file has holes");
+        }
+    };
+    MemoryWriter writer;
+
+    const StageError error = failure_of({}, source, writer);
+
+    EXPECT_EQ(error.stage(), Stage::read);
+    EXPECT_EQ(error.chunk(), (Chunk{9, 63, 7}));
+}
+
+TEST(LocalRun, NamesStageAndChunkOfAFailedCompute) {
+    const FakeSource source(100);
+    MemoryWriter writer;
+    const LocalJob job{.on_chunk = [](std::span<const std::byte> item) {
+        if (test::fake_result(item) == test::expected_result(63)) {
+            throw std::runtime_error("the model is sick");
+        }
+    }};
+
+    const StageError error = failure_of(job, source, writer);
+
+    EXPECT_EQ(error.stage(), Stage::compute);
+    EXPECT_EQ(error.chunk(), (Chunk{9, 63, 7}));
+    EXPECT_EQ(describe(std::make_exception_ptr(error), "rank 0 on n00").text.where,
+              "rank 0 on n00: compute of chunk 9 (items 63 to 69)");
+}
+
+TEST(LocalRun, NamesStageAndChunkOfAFailedWrite) {
+    const FakeSource source(100);
+    MemoryWriter writer;
+    writer.on_append = [](std::uint64_t first) {
+        if (first == 63) {
+            throw Error(ExitCode::io_error, {.id = "E-IO-002", .where = "labels.csv", .what = "No space left"});
+        }
+    };
+
+    const StageError error = failure_of({}, source, writer);
+
+    EXPECT_EQ(error.stage(), Stage::write);
+    EXPECT_EQ(error.chunk(), (Chunk{9, 63, 7}));
+    EXPECT_EQ(describe(std::make_exception_ptr(error), "").code, ExitCode::io_error);
+}
+
+}  // namespace
+}  // namespace sluice
