@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#define TOML_HEADER_ONLY 0
 #include <toml++/toml.h>
 
 #include <algorithm>

@@ -52,7 +52,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string quoted(std::string_view text) {
-    return "'" + escaped(text) + "'";
+    return fmt::format("'{}'", escaped(text));
 }
 
 std::string render(const ErrorText& text) {
