@@ -1,6 +1,6 @@
 # Every outside package, found once. Debian's names stand in tools/packages.txt.
 find_package(Threads REQUIRED)
-find_package(MPI REQUIRED COMPONENTS CXX)
+find_package(MPI 3.1 REQUIRED COMPONENTS C)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+
+namespace sluice {
+
+class MpiSession;
+
+/// How a rank's clock relates to rank 0's.
+struct ClockOffset {
+    std::chrono::nanoseconds offset{0};  ///< Rank 0's clock − this rank's: add it to a local time.
+    std::chrono::nanoseconds error{0};   ///< The offset is within ± this.
+};
+
+/// Three readings of one ping-pong: rank 0 sends at `sent`, the other rank reads `remote`, rank 0 receives at
+/// `received`.
+struct PingPong {
+    std::chrono::nanoseconds sent{0};
+    std::chrono::nanoseconds remote{0};
+    std::chrono::nanoseconds received{0};
+};
+
+/// The remote reading lies between `sent` and `received`: the quickest round bounds the offset best (Cristian 1989).
+/// `rounds` is not empty.
+[[nodiscard]] ClockOffset offset_from(std::span<const PingPong> rounds);
+
+inline constexpr int clock_rounds = 32;
+
+/// Ping-pong of rank 0 with each other rank in turn. Collective; returns this rank's offset.
+[[nodiscard]] ClockOffset align_clock(MpiSession& session);
+
+}  // namespace sluice

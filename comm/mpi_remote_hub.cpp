@@ -1,0 +1,182 @@
+#include "comm/mpi_remote_hub.hpp"
+
+#include <algorithm>
+
+#include "comm/message_pieces.hpp"
+
+namespace sluice {
+namespace {
+
+/// Control receives posted at once: more only save copies when many ranks speak in the same moment.
+constexpr std::size_t most_listening = 64;
+
+std::size_t grant_messages(const WireShape& shape) {
+    return 1 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
+}
+
+std::size_t result_messages(const WireShape& shape) {
+    return piece_count(shape.output_bytes(shape.chunk_items), shape.largest_message);
+}
+
+std::size_t slots_of_others(const WireShape& shape, const std::vector<std::uint32_t>& devices_of_rank) {
+    std::size_t slots = 0;
+    for (std::size_t rank = 1; rank < devices_of_rank.size(); ++rank) {
+        slots += std::size_t{devices_of_rank[rank]} * shape.depth;
+    }
+    return slots;
+}
+
+}  // namespace
+
+MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const WireShape& shape,
+                           const std::vector<std::uint32_t>& devices_of_rank, std::uint32_t staged,
+                           std::uint32_t window)
+    : session_(session),
+      server_(server),
+      shape_(shape),
+      devices_of_rank_(devices_of_rank),
+      slots_(slots_of_others(shape, devices_of_rank)),
+      controls_(std::min(most_listening, 2 * slots_.size() + 1)),
+      listening_(controls_.size()),
+      pending_((staged + slots_.size()) * grant_messages(shape) + window * result_messages(shape)),
+      egress_(Stage::scatter, server.grid().chunks()),
+      ingress_(Stage::gather, server.grid().chunks()),
+      open_ranks_(session.size() - 1) {
+    std::size_t next = 0;
+    for (std::size_t rank = 0; rank < devices_of_rank.size(); ++rank) {
+        first_slot_of_rank_.push_back(next);
+        for (std::size_t i = 0; rank > 0 && i < std::size_t{devices_of_rank[rank]} * shape.depth; ++i) {
+            slots_[next++].rank = static_cast<int>(rank);
+        }
+    }
+    for (std::size_t i = 0; i < controls_.size(); ++i) {
+        listen(i);
+    }
+}
+
+MpiRemoteHub::~MpiRemoteHub() {
+    listening_.cancel_all();
+}
+
+void MpiRemoteHub::listen(std::size_t index) {
+    check_mpi(MPI_Irecv(&controls_[index], sizeof controls_[index], MPI_BYTE, MPI_ANY_SOURCE, tags::control,
+                        session_.world(), &listening_.add({What::control, index})),
+              "MPI_Irecv");
+}
+
+bool MpiRemoteHub::progress() {
+    // Payloads before news: a slot's next result is announced only after its last one has come.
+    bool moved = pending_.test([&](const Note& note, const MPI_Status&) {
+        SlotState& slot = slots_[note.index];
+        if (note.what == What::grant) {
+            finish_grant(slot);
+        } else {
+            finish_result(slot);
+        }
+    });
+    moved |= listening_.test([&](const Note& note, const MPI_Status& status) {
+        const ControlMessage message = controls_[note.index];
+        listen(note.index);
+        take(status.MPI_SOURCE, message);
+    });
+    return moved;
+}
+
+void MpiRemoteHub::take(int rank, const ControlMessage& message) {
+    switch (message.kind) {
+        case ControlMessage::Kind::request:
+            server_.request({rank, message.device, message.slot});
+            break;
+        case ControlMessage::Kind::result:
+            receive_result(rank, message);
+            break;
+        case ControlMessage::Kind::closed:
+            --open_ranks_;
+            break;
+        case ControlMessage::Kind::failure:
+            throw_failure_of(rank, message.count);
+        case ControlMessage::Kind::grant:
+            expects(false, "MpiRemoteHub: a rank sent a grant");
+    }
+}
+
+void MpiRemoteHub::send(const Grant& grant) {
+    const std::size_t index = slot_index(grant.to.rank, grant.to.device, grant.to.slot);
+    SlotState& slot = slots_[index];
+    const Note note{What::grant, index};
+    slot.grant_begun = Clock::now();
+    slot.head = {.kind = ControlMessage::Kind::grant,
+                 .device = grant.to.device,
+                 .slot = grant.to.slot,
+                 .count = grant.chunk.count,
+                 .id = grant.chunk.id,
+                 .first = grant.chunk.first};
+    slot.grant_messages = grant_messages(shape_);
+    check_mpi(
+        MPI_Isend(&slot.head, sizeof slot.head, MPI_BYTE, grant.to.rank,
+                  tags::grant(grant.to.device, grant.to.slot, shape_.depth), session_.world(), &pending_.add(note)),
+        "MPI_Isend");
+    for (std::size_t i = 0; i + 1 < slot.grant_messages; ++i) {
+        const Piece piece = piece_at(grant.items.size(), shape_.largest_message, i);
+        check_mpi(
+            MPI_Isend(grant.items.data() + piece.offset, piece.count, MPI_BYTE, grant.to.rank,
+                      tags::items(grant.to.device, grant.to.slot, shape_.depth), session_.world(), &pending_.add(note)),
+            "MPI_Isend");
+    }
+}
+
+void MpiRemoteHub::finish_grant(SlotState& slot) {
+    if (--slot.grant_messages == 0 && slot.head.count > 0) {
+        const Chunk chunk = slot.head.chunk();
+        egress_.add(
+            {.busy = {slot.grant_begun, Clock::now()}, .items = chunk.count, .bytes = shape_.input_bytes(chunk.count)});
+        server_.release(chunk);
+    }
+}
+
+void MpiRemoteHub::receive_result(int rank, const ControlMessage& message) {
+    const std::size_t index = slot_index(rank, message.device, message.slot);
+    SlotState& slot = slots_[index];
+    expects(slot.result_messages == 0, "MpiRemoteHub: two results of one slot at once");
+    slot.result = message.chunk();
+    slot.result_begun = Clock::now();
+    const std::span<std::byte> to = server_.place(slot.result, rank);
+    slot.result_messages = piece_count(to.size(), shape_.largest_message);
+    for (std::size_t i = 0; i < slot.result_messages; ++i) {
+        const Piece piece = piece_at(to.size(), shape_.largest_message, i);
+        check_mpi(MPI_Irecv(to.data() + piece.offset, piece.count, MPI_BYTE, rank,
+                            tags::outputs(message.device, message.slot, shape_.depth), session_.world(),
+                            &pending_.add({What::result, index})),
+                  "MPI_Irecv");
+    }
+}
+
+void MpiRemoteHub::finish_result(SlotState& slot) {
+    if (--slot.result_messages == 0) {
+        ingress_.add({.busy = {slot.result_begun, Clock::now()},
+                      .items = slot.result.count,
+                      .bytes = shape_.output_bytes(slot.result.count)});
+        server_.arrived(slot.result, slot.rank);
+    }
+}
+
+bool MpiRemoteHub::all_closed() const {
+    return open_ranks_ == 0 && pending_.empty();
+}
+
+void MpiRemoteHub::throw_failure_of(int rank, std::uint32_t length) {
+    std::string text(length, '\0');
+    check_mpi(MPI_Recv(text.data(), static_cast<int>(length), MPI_CHAR, rank, tags::failure_text, session_.world(),
+                       MPI_STATUS_IGNORE),
+              "MPI_Recv");
+    throw RemoteFailure(rank, text);
+}
+
+std::size_t MpiRemoteHub::slot_index(int rank, std::uint32_t device, std::uint32_t slot) const {
+    const bool known = rank > 0 && rank < session_.size() &&
+                       device < devices_of_rank_[static_cast<std::size_t>(rank)] && slot < shape_.depth;
+    expects(known, "MpiRemoteHub: a message names a slot that does not exist");
+    return first_slot_of_rank_[static_cast<std::size_t>(rank)] + std::size_t{device} * shape_.depth + slot;
+}
+
+}  // namespace sluice

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "comm/mpi_session.hpp"
+#include "comm/pending_messages.hpp"
+#include "comm/serve.hpp"
+#include "comm/wire.hpp"
+#include "core/trace.hpp"
+
+namespace sluice {
+
+/// Another rank has failed and said why.
+class RemoteFailure : public std::runtime_error {
+public:
+    RemoteFailure(int rank, const std::string& text) : std::runtime_error(text), rank_(rank) {}
+    [[nodiscard]] int rank() const noexcept { return rank_; }
+
+private:
+    int rank_;
+};
+
+/// Rank 0's side of the messages with all other ranks.
+class MpiRemoteHub final : public RemoteHub {
+public:
+    /// `session` and `server` outlive it. `devices_of_rank` has an entry for every rank, rank 0 included.
+    MpiRemoteHub(MpiSession& session, ChunkServer& server, const WireShape& shape,
+                 const std::vector<std::uint32_t>& devices_of_rank, std::uint32_t staged, std::uint32_t window);
+    ~MpiRemoteHub() override;
+
+    /// Throws RemoteFailure.
+    [[nodiscard]] bool progress() override;
+    void send(const Grant& grant) override;
+    [[nodiscard]] bool all_closed() const override;
+
+    /// What left and what came in, each from the first message's post to the last one's completion.
+    [[nodiscard]] const LaneTrace& egress() const noexcept { return egress_; }
+    [[nodiscard]] const LaneTrace& ingress() const noexcept { return ingress_; }
+
+private:
+    enum class What : std::uint8_t { control, grant, result };
+    struct Note {
+        What what = What::control;
+        std::size_t index = 0;  // control: of the buffer; grant, result: of the slot
+    };
+    /// One slot of one device of one other rank.
+    struct SlotState {
+        ControlMessage head{};
+        std::size_t grant_messages = 0;
+        Chunk result{};
+        std::size_t result_messages = 0;
+        int rank = 0;
+        Instant grant_begun{};
+        Instant result_begun{};
+    };
+
+    void listen(std::size_t index);
+    void take(int rank, const ControlMessage& message);
+    void receive_result(int rank, const ControlMessage& message);
+    void finish_grant(SlotState& slot);
+    void finish_result(SlotState& slot);
+    [[noreturn]] void throw_failure_of(int rank, std::uint32_t length);
+    [[nodiscard]] std::size_t slot_index(int rank, std::uint32_t device, std::uint32_t slot) const;
+
+    MpiSession& session_;
+    ChunkServer& server_;
+    WireShape shape_;
+    std::vector<std::size_t> first_slot_of_rank_;
+    std::vector<std::uint32_t> devices_of_rank_;
+    std::vector<SlotState> slots_;
+    std::vector<ControlMessage> controls_;
+    PendingMessages<Note> listening_;  // receives for control messages, always posted
+    PendingMessages<Note> pending_;    // grants and results
+    LaneTrace egress_;
+    LaneTrace ingress_;
+    int open_ranks_;
+};
+
+}  // namespace sluice

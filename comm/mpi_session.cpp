@@ -1,0 +1,169 @@
+#include "comm/mpi_session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include "comm/backoff.hpp"
+#include "comm/message_pieces.hpp"
+
+namespace sluice {
+namespace {
+
+std::optional<int> number_in_environment(const char* name) {
+    const char* const text = std::getenv(name);
+    if (text == nullptr) {
+        return std::nullopt;
+    }
+    int value = 0;
+    const std::string_view view(text);
+    const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
+    return error == std::errc() && end == view.data() + view.size() ? std::optional(value) : std::nullopt;
+}
+
+void refuse_singletons(int size) {
+    const std::optional<int> tasks = number_in_environment("SLURM_STEP_NUM_TASKS");
+    if (size == 1 && tasks && *tasks > 1) {
+        throw Error(ExitCode::configuration,
+                    {.id = "E-SLM-073",
+                     .where = "launch",
+                     .what = fmt::format("Slurm started {} tasks, but MPI reports size 1 in each", *tasks),
+                     .hint = "start it with: srun --mpi=pmix sluice run …"});
+    }
+}
+
+}  // namespace
+
+bool started_by_mpi_launcher() {
+    constexpr std::array names{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
+    return std::ranges::any_of(names, [](const char* name) { return std::getenv(name) != nullptr; }) ||
+           number_in_environment("SLURM_STEP_NUM_TASKS").value_or(1) > 1;
+}
+
+void check_mpi(int status, const char* call) {
+    if (status != MPI_SUCCESS) {
+        std::array<char, MPI_MAX_ERROR_STRING> text{};
+        int length = 0;
+        MPI_Error_string(status, text.data(), &length);
+        throw Error(ExitCode::communication,
+                    {.id = "E-MPI-106",
+                     .where = call,
+                     .what = escaped(std::string_view(text.data(), static_cast<std::size_t>(length))),
+                     .hint = "look at the launcher's own messages above"});
+    }
+}
+
+MpiSession::MpiSession() {
+    int provided = MPI_THREAD_SINGLE;
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (provided < MPI_THREAD_FUNNELED) {
+        throw Error(ExitCode::unavailable, {.id = "E-MPI-071",
+                                            .where = "MPI_Init_thread",
+                                            .what = "this MPI provides no MPI_THREAD_FUNNELED",
+                                            .hint = "use an MPI library built with thread support"});
+    }
+    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
+    check_mpi(MPI_Comm_rank(world_, &rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(world_, &size_), "MPI_Comm_size");
+    refuse_singletons(size_);
+    check_mpi(MPI_Comm_split_type(world_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_), "MPI_Comm_split_type");
+}
+
+MpiSession::~MpiSession() {
+    MPI_Comm_free(&node_);
+    MPI_Comm_free(&world_);
+    MPI_Finalize();
+}
+
+void MpiSession::broadcast(std::vector<std::byte>& bytes) {
+    std::uint64_t size = bytes.size();
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Ibcast(&size, 1, MPI_UINT64_T, 0, world_, &request), "MPI_Ibcast");
+    wait_asleep(request);
+    bytes.resize(size);
+    for_each_piece(bytes.size(), largest_message, [&](std::size_t offset, int count) {
+        check_mpi(MPI_Ibcast(bytes.data() + offset, count, MPI_BYTE, 0, world_, &request), "MPI_Ibcast");
+        wait_asleep(request);
+    });
+}
+
+void MpiSession::broadcast(std::string& text) {
+    std::vector<std::byte> bytes(text.size());
+    std::memcpy(bytes.data(), text.data(), text.size());
+    broadcast(bytes);
+    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::vector<std::string> MpiSession::gather(const std::string& text) {
+    expects(text.size() <= largest_message, "MpiSession::gather: text too long");
+    const int length = static_cast<int>(text.size());
+    const std::vector<int> lengths = all_gather(length);
+    std::vector<int> offsets(lengths.size());
+    const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+    expects(total <= INT32_MAX, "MpiSession::gather: texts too long together");
+    std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
+    std::string all(rank_ == 0 ? static_cast<std::size_t>(total) : 0, '\0');
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Igatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, 0,
+                           world_, &request),
+              "MPI_Igatherv");
+    wait_asleep(request);
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; rank_ == 0 && i < lengths.size(); ++i) {
+        texts.push_back(all.substr(static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(lengths[i])));
+    }
+    return texts;
+}
+
+std::vector<int> MpiSession::all_gather(int number) {
+    std::vector<int> numbers(static_cast<std::size_t>(size_));
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Iallgather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, world_, &request), "MPI_Iallgather");
+    wait_asleep(request);
+    return numbers;
+}
+
+void MpiSession::barrier() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Ibarrier(world_, &request), "MPI_Ibarrier");
+    wait_asleep(request);
+}
+
+void MpiSession::abort(ExitCode code) {
+    MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+    std::_Exit(static_cast<int>(code));
+}
+
+bool wait_asleep(MPI_Request& request, std::chrono::nanoseconds at_most) {
+    const Instant begin = Clock::now();
+    Backoff backoff;
+    for (;;) {
+        int done = 0;
+        check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        if (done != 0) {
+            return true;
+        }
+        if (Clock::now() - begin >= at_most) {
+            return false;
+        }
+        if (const auto pause = backoff.next(); pause.count() > 0) {
+            std::this_thread::sleep_for(pause);
+        }
+    }
+}
+
+void wait_asleep(MPI_Request& request) {
+    static_cast<void>(wait_asleep(request, std::chrono::nanoseconds::max()));
+}
+
+}  // namespace sluice

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace sluice {
+
+/// Whether a launcher (mpirun, srun with PMI) started this process as one of several, by its environment.
+[[nodiscard]] bool started_by_mpi_launcher();
+
+/// Throws Error (communication) that names `call` unless `status` is MPI_SUCCESS.
+void check_mpi(int status, const char* call);
+
+/// MPI from init to finalize, for the thread that made it (funneled). Collective calls sleep while they wait: a rank
+/// that is early costs no core.
+class MpiSession {
+public:
+    /// Throws Error (unavailable) when MPI gives less than MPI_THREAD_FUNNELED, Error (configuration) when Slurm
+    /// started more tasks than MPI knows of.
+    MpiSession();
+    ~MpiSession();
+    MpiSession(const MpiSession&) = delete;
+    MpiSession& operator=(const MpiSession&) = delete;
+
+    [[nodiscard]] int rank() const noexcept { return rank_; }
+    [[nodiscard]] int size() const noexcept { return size_; }
+    [[nodiscard]] MPI_Comm world() const noexcept { return world_; }  ///< A duplicate, for sluice alone.
+    [[nodiscard]] MPI_Comm node() const noexcept { return node_; }    ///< The ranks that share this one's memory.
+
+    /// Rank 0's bytes to everyone, any length, in messages of at most 64 MiB.
+    void broadcast(std::vector<std::byte>& bytes);
+    void broadcast(std::string& text);
+
+    /// Everyone's text, in rank order, on rank 0; elsewhere empty.
+    [[nodiscard]] std::vector<std::string> gather(const std::string& text);
+
+    /// Everyone's number, in rank order, everywhere.
+    [[nodiscard]] std::vector<int> all_gather(int number);
+
+    void barrier();
+
+    /// Ends every rank with `code`, now.
+    [[noreturn]] void abort(ExitCode code);
+
+private:
+    int rank_ = 0;
+    int size_ = 1;
+    MPI_Comm world_ = MPI_COMM_NULL;
+    MPI_Comm node_ = MPI_COMM_NULL;
+};
+
+/// Waits for `request` without keeping the core busy; true when it completed, false after `at_most`.
+[[nodiscard]] bool wait_asleep(MPI_Request& request, std::chrono::nanoseconds at_most);
+void wait_asleep(MPI_Request& request);
+
+}  // namespace sluice

@@ -1,0 +1,172 @@
+#include "comm/mpi_worker.hpp"
+
+#include "comm/backoff.hpp"
+#include "comm/message_pieces.hpp"
+#include "comm/serve.hpp"
+
+namespace sluice {
+namespace {
+
+std::size_t messages_at_once(const WireShape& shape, std::size_t devices) {
+    const std::size_t request = 2 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
+    const std::size_t result = 1 + piece_count(shape.output_bytes(shape.chunk_items), shape.largest_message);
+    return devices * shape.depth * (request + result) + 1;
+}
+
+}  // namespace
+
+MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, const WireShape& shape)
+    : session_(session),
+      endpoints_(endpoints),
+      shape_(shape),
+      devices_(endpoints.size()),
+      pending_(messages_at_once(shape, endpoints.size())) {
+    for (DeviceState& device : devices_) {
+        device.slots.resize(shape.depth);
+    }
+}
+
+void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
+    Backoff backoff;
+    bool said_closed = false;
+    while (!said_closed || !pending_.empty()) {
+        const std::uint32_t seen = bell.listen();
+        throw_if_stopped(stop);
+        bool moved = take_posts();
+        moved |= pending_.test([&](const Note& note, const MPI_Status&) { finish(note); });
+        if (!said_closed && closed_ == endpoints_.size() && pending_.empty()) {
+            closed_message_.kind = ControlMessage::Kind::closed;
+            send_control(closed_message_, {.what = What::closed});
+            said_closed = true;
+        }
+        if (moved) {
+            backoff.reset();
+        } else if (!said_closed || !pending_.empty()) {
+            bell.wait_for(seen, backoff.next());
+        }
+    }
+}
+
+bool MpiWorker::take_posts() {
+    bool moved = false;
+    for (std::uint32_t device = 0; device < endpoints_.size(); ++device) {
+        Post post;
+        while (endpoints_[device].take(post)) {
+            take(device, post);
+            moved = true;
+        }
+    }
+    return moved;
+}
+
+void MpiWorker::take(std::uint32_t device, const Post& post) {
+    switch (post.kind) {
+        case Post::Kind::request:
+            send_request(device, post);
+            break;
+        case Post::Kind::deliver:
+            send_result(device, post);
+            break;
+        case Post::Kind::closed:
+            ++closed_;
+            if (endpoints_[device].failure() != nullptr) {
+                std::rethrow_exception(endpoints_[device].failure());
+            }
+            break;
+    }
+}
+
+void MpiWorker::send_request(std::uint32_t device, const Post& post) {
+    DeviceState& state = devices_[device];
+    SlotState& slot = state.slots[post.slot];
+    const Note note{.what = What::request, .device = device, .slot = post.slot};
+    Note head = note;
+    head.is_head = true;
+    ++state.asked;
+
+    // The receives are posted first: the answer finds its buffer, and is never copied on the way.
+    const std::size_t pieces = piece_count(post.to.size(), shape_.largest_message);
+    slot.request_messages = 2 + pieces;
+    check_mpi(MPI_Irecv(&slot.head, sizeof slot.head, MPI_BYTE, 0, tags::grant(device, post.slot, shape_.depth),
+                        session_.world(), &pending_.add(head)),
+              "MPI_Irecv");
+    for (std::size_t i = 0; i < pieces; ++i) {
+        const Piece piece = piece_at(post.to.size(), shape_.largest_message, i);
+        check_mpi(MPI_Irecv(post.to.data() + piece.offset, piece.count, MPI_BYTE, 0,
+                            tags::items(device, post.slot, shape_.depth), session_.world(), &pending_.add(note)),
+                  "MPI_Irecv");
+    }
+    slot.request = {.kind = ControlMessage::Kind::request, .device = device, .slot = post.slot};
+    send_control(slot.request, note);
+}
+
+void MpiWorker::send_result(std::uint32_t device, const Post& post) {
+    DeviceState& state = devices_[device];
+    SlotState& slot = state.slots[post.slot];
+    const Note note{.what = What::result, .device = device, .slot = post.slot};
+    ++state.delivering;
+
+    const std::size_t pieces = piece_count(post.from.size(), shape_.largest_message);
+    slot.result_messages = 1 + pieces;
+    slot.result = {.kind = ControlMessage::Kind::result,
+                   .device = device,
+                   .slot = post.slot,
+                   .count = post.chunk.count,
+                   .id = post.chunk.id,
+                   .first = post.chunk.first};
+    send_control(slot.result, note);
+    for (std::size_t i = 0; i < pieces; ++i) {
+        const Piece piece = piece_at(post.from.size(), shape_.largest_message, i);
+        check_mpi(MPI_Isend(post.from.data() + piece.offset, piece.count, MPI_BYTE, 0,
+                            tags::outputs(device, post.slot, shape_.depth), session_.world(), &pending_.add(note)),
+                  "MPI_Isend");
+    }
+}
+
+void MpiWorker::send_control(ControlMessage& message, const Note& note) {
+    check_mpi(MPI_Isend(&message, sizeof message, MPI_BYTE, 0, tags::control, session_.world(), &pending_.add(note)),
+              "MPI_Isend");
+}
+
+void MpiWorker::finish(const Note& note) {
+    if (note.what == What::closed) {
+        return;
+    }
+    SlotState& slot = devices_[note.device].slots[note.slot];
+    if (note.is_head) {
+        slot.head_came = Clock::now();
+    }
+    --(note.what == What::request ? slot.request_messages : slot.result_messages);
+    complete_in_order(note.device);
+}
+
+void MpiWorker::complete_in_order(std::uint32_t device) {
+    DeviceState& state = devices_[device];
+    for (; state.answered != state.asked; ++state.answered) {
+        const SlotState& slot = state.slots[state.answered % shape_.depth];
+        if (slot.request_messages != 0) {
+            break;
+        }
+        endpoints_[device].complete_request({slot.head.chunk(), slot.head_came});
+    }
+    for (; state.delivered != state.delivering; ++state.delivered) {
+        if (state.slots[state.delivered % shape_.depth].result_messages != 0) {
+            break;
+        }
+        endpoints_[device].complete_delivery();
+    }
+}
+
+bool MpiWorker::report_failure(MpiSession& session, const std::string& text, std::chrono::nanoseconds at_most) {
+    const ControlMessage message{.kind = ControlMessage::Kind::failure,
+                                 .count = static_cast<std::uint32_t>(text.size())};
+    MPI_Request control = MPI_REQUEST_NULL;
+    MPI_Request body = MPI_REQUEST_NULL;
+    check_mpi(MPI_Isend(&message, sizeof message, MPI_BYTE, 0, tags::control, session.world(), &control), "MPI_Isend");
+    check_mpi(
+        MPI_Issend(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, tags::failure_text, session.world(), &body),
+        "MPI_Issend");
+    return wait_asleep(control, at_most) && wait_asleep(body, at_most);
+}
+
+}  // namespace sluice

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <vector>
+
+#include "comm/endpoint.hpp"
+#include "comm/mpi_session.hpp"
+#include "comm/pending_messages.hpp"
+#include "comm/wire.hpp"
+#include "core/stop_request.hpp"
+
+namespace sluice {
+
+/// The comm thread of a rank other than 0: carries its drivers' requests and results to rank 0 and chunks back.
+class MpiWorker {
+public:
+    /// `session` and `endpoints` (one a device) outlive it.
+    MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, const WireShape& shape);
+
+    /// Until every driver has ended and everything was sent. Throws what a driver ended with.
+    void run(Doorbell& bell, const StopRequest& stop);
+
+    /// Tells rank 0, in one message, what this rank ends with. Waits `at_most` for it to be taken; false if it was not.
+    [[nodiscard]] static bool report_failure(MpiSession& session, const std::string& text,
+                                             std::chrono::nanoseconds at_most);
+
+private:
+    enum class What : std::uint8_t { request, result, closed };
+    struct Note {
+        What what = What::request;
+        bool is_head = false;  // the head of a grant
+        std::uint32_t device = 0;
+        std::uint32_t slot = 0;
+    };
+    /// Where a slot stands. A request is over when it was sent and head and items came; a result when all was sent.
+    struct SlotState {
+        ControlMessage request{};
+        ControlMessage head{};
+        ControlMessage result{};
+        std::size_t request_messages = 0;  // still under way
+        std::size_t result_messages = 0;
+        Instant head_came{};
+    };
+    struct DeviceState {
+        std::vector<SlotState> slots;
+        std::uint64_t asked = 0;  // requests and results so far, and how many of them were completed, in their order
+        std::uint64_t answered = 0;
+        std::uint64_t delivering = 0;
+        std::uint64_t delivered = 0;
+    };
+
+    [[nodiscard]] bool take_posts();
+    void take(std::uint32_t device, const Post& post);
+    void send_request(std::uint32_t device, const Post& post);
+    void send_result(std::uint32_t device, const Post& post);
+    void send_control(ControlMessage& message, const Note& note);
+    void finish(const Note& note);
+    void complete_in_order(std::uint32_t device);
+
+    MpiSession& session_;
+    std::deque<Endpoint>& endpoints_;
+    WireShape shape_;
+    std::vector<DeviceState> devices_;
+    PendingMessages<Note> pending_;
+    ControlMessage closed_message_{};
+    std::size_t closed_ = 0;
+};
+
+}  // namespace sluice

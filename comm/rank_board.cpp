@@ -1,0 +1,116 @@
+#include "comm/rank_board.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "comm/mpi_session.hpp"
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free,
+              "the board is read across processes");
+
+std::size_t board_bytes(std::size_t shared_bytes, std::size_t ranks) {
+    return shared_bytes + ranks * sizeof(RankRecord);
+}
+
+/// Gone, or a zombie that its parent has not collected yet (proc(5): the state follows the name in parentheses).
+bool is_dead(std::int32_t pid) noexcept {
+    if (kill(pid, 0) != 0 && errno == ESRCH) {
+        return true;
+    }
+    std::array<char, 64> path{};
+    *fmt::format_to_n(path.data(), path.size() - 1, "/proc/{}/stat", pid).out = '\0';
+    std::FILE* const file = std::fopen(path.data(), "re");
+    if (file == nullptr) {
+        return errno == ENOENT;
+    }
+    std::array<char, 256> text{};
+    const std::size_t length = std::fread(text.data(), 1, text.size() - 1, file);
+    std::fclose(file);
+    const char* const name_end = std::strrchr(text.data(), ')');
+    return length > 0 && name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
+
+}  // namespace
+
+RankBoard::RankBoard() {
+    const std::size_t bytes = board_bytes(sizeof(Shared), count_);
+    memory_ = std::calloc(1, bytes);
+    expects(memory_ != nullptr, "RankBoard: out of memory");
+    shared_ = ::new (memory_) Shared;
+    records_ = ::new (static_cast<std::byte*>(memory_) + sizeof(Shared)) RankRecord[1];
+    announced_ = &shared_->announced;
+    mine().pid.store(getpid());
+}
+
+RankBoard::RankBoard(MpiSession& session) {
+    int node_rank = 0;
+    int node_size = 1;
+    check_mpi(MPI_Comm_rank(session.node(), &node_rank), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(session.node(), &node_size), "MPI_Comm_size");
+    count_ = static_cast<std::size_t>(node_size);
+    mine_ = static_cast<std::size_t>(node_rank);
+    const std::size_t bytes = node_rank == 0 ? board_bytes(sizeof(Shared), count_) : 0;
+    void* base = nullptr;
+    check_mpi(MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, session.node(), &base, &window_),
+              "MPI_Win_allocate_shared");
+    MPI_Aint size = 0;
+    int unit = 0;
+    check_mpi(MPI_Win_shared_query(window_, 0, &size, &unit, &base), "MPI_Win_shared_query");
+    auto* const records = static_cast<std::byte*>(base) + sizeof(Shared);
+    if (node_rank == 0) {
+        ::new (base) Shared;
+        for (std::size_t i = 0; i < count_; ++i) {
+            ::new (records + i * sizeof(RankRecord)) RankRecord;
+        }
+    }
+    session.barrier();
+    shared_ = std::launder(static_cast<Shared*>(base));
+    records_ = std::launder(reinterpret_cast<RankRecord*>(records));
+    announced_ = &shared_->announced;
+    mine().rank.store(session.rank());
+    mine().pid.store(getpid());
+}
+
+RankBoard::~RankBoard() {
+    if (window_ != MPI_WIN_NULL) {
+        MPI_Win_free(&window_);
+    } else {
+        std::free(memory_);
+    }
+}
+
+const RankRecord* RankBoard::find_dead() const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        const RankRecord& record = records_[i];
+        const std::int32_t pid = record.pid.load();
+        if (i != mine_ && pid != 0 && record.ended.load() == 0 && is_dead(pid) && record.ended.load() == 0) {
+            return &record;
+        }
+    }
+    return nullptr;
+}
+
+void RankBoard::set_scratch(const std::filesystem::path& path) {
+    const std::string text = path.empty() ? path.string() : std::filesystem::absolute(path).string();
+    expects(text.size() < longest_path, "RankBoard: path too long");
+    std::memcpy(shared_->scratch.data(), text.c_str(), text.size() + 1);
+}
+
+void RankBoard::remove_scratch() noexcept {
+    if (shared_->scratch[0] != '\0') {
+        unlink(shared_->scratch.data());
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "comm/rank_board.hpp"
+#include "core/stop_request.hpp"
+
+namespace sluice {
+
+/// Blocks SIGTERM, SIGINT and SIGUSR1 for the calling thread and those it starts, so that only a Watcher meets them.
+/// To be called before the first thread exists.
+void block_signals();
+
+/// A thread that turns signals into a StopRequest, and notices when another rank of the node has died: then it prints
+/// which one, where and at what, once a node, and ends this process within a second or two.
+class Watcher {
+public:
+    /// `board` and `stop` outlive it. `host` stands in messages.
+    Watcher(RankBoard& board, StopRequest& stop, std::string host);
+    ~Watcher();
+    Watcher(const Watcher&) = delete;
+    Watcher& operator=(const Watcher&) = delete;
+
+private:
+    void watch();
+    [[noreturn]] void end_after_death_of(const RankRecord& dead);
+
+    RankBoard& board_;
+    StopRequest& stop_;
+    std::string host_;
+    std::atomic<bool> over_{false};
+    std::thread thread_;
+};
+
+/// From now on a crash of this process (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) prints one line that names rank,
+/// host, stage and chunk before the signal takes its usual course. `board` lives until the process ends or until called
+/// with nullptr.
+void report_crashes(RankBoard* board, const std::string& host);
+
+}  // namespace sluice

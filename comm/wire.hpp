@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/chunk.hpp"
+
+namespace sluice {
+
+/// What a rank tells rank 0, and the head of a grant on its way back. Sent as bytes: one build runs on all ranks, which
+/// the session checks at its start.
+struct ControlMessage {
+    enum class Kind : std::uint32_t { request, result, closed, failure, grant };
+    Kind kind = Kind::request;
+    std::uint32_t device = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t count = 0;  ///< Of the chunk.
+    std::uint64_t id = 0;
+    std::uint64_t first = 0;
+
+    [[nodiscard]] Chunk chunk() const noexcept { return {id, first, count}; }
+};
+static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMessage) == 32);
+
+/// Message sizes that both sides know before the first message.
+struct WireShape {
+    IoShape item{};
+    std::uint32_t chunk_items = 1;
+    std::uint32_t depth = 1;
+    std::size_t largest_message = 0;  ///< Longer ones travel in pieces.
+
+    [[nodiscard]] std::size_t input_bytes(std::uint32_t items) const noexcept {
+        return std::size_t{items} * item.input_bytes;
+    }
+    [[nodiscard]] std::size_t output_bytes(std::uint32_t items) const noexcept {
+        return std::size_t{items} * item.output_bytes;
+    }
+};
+
+/// Tags: one for everything that rank 0 hears of, one for the text of a failure, and for each slot of a rank three of
+/// its own (the head of a grant, its items, the outputs), so that its buffer can be named before a message comes.
+namespace tags {
+inline constexpr int control = 1;
+inline constexpr int failure_text = 2;
+inline constexpr int first_of_slots = 16;
+inline constexpr int a_slot = 3;
+
+[[nodiscard]] constexpr int grant(std::uint32_t device, std::uint32_t slot, std::uint32_t depth) noexcept {
+    return first_of_slots + a_slot * static_cast<int>(device * depth + slot);
+}
+[[nodiscard]] constexpr int items(std::uint32_t device, std::uint32_t slot, std::uint32_t depth) noexcept {
+    return grant(device, slot, depth) + 1;
+}
+[[nodiscard]] constexpr int outputs(std::uint32_t device, std::uint32_t slot, std::uint32_t depth) noexcept {
+    return grant(device, slot, depth) + 2;
+}
+}  // namespace tags
+
+}  // namespace sluice
