@@ -1,0 +1,53 @@
+#include "core/error.hpp"
+#include "tools/command_line.hpp"
+#include "tools/run_job.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+po::options_description options() {
+    po::options_description options;
+    options.add_options()                                                                     //
+        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),               //
+         "set a key of the job, as in --set pipeline.depth=4; may be given again and again")  //
+        ("quiet,q", "print no latency table and no list of files")                            //
+        ("no-progress", "show no progress");
+    return options;
+}
+
+int run_job_file(const Command& command, Arguments arguments) {
+    const ParsedArguments parsed = parse_arguments(command, arguments);
+    const bool quiet = parsed.has("quiet");
+    return run(job_file_of(command, parsed), overrides_of(parsed),
+               {.quiet = quiet, .progress = !quiet && !parsed.has("no-progress")});
+}
+
+}  // namespace
+
+const Command run_command{
+    .name = "run",
+    .synopsis = "sluice run JOB.toml [OPTION]...",
+    .summary = "run a job: alone, or as a rank under mpirun or srun",
+    .details =
+        "Reads the input, computes and writes the output in the order of the items; the output\n"
+        "appears under its name only when it is complete. The bytes do not depend on the number\n"
+        "of ranks. At the end comes the latency table, also written as JSON (output.report).\n"
+        "Relative paths in the job and in --set start from the job file's folder.\n"
+        "`sluice help keys` lists the keys of a job.",
+    .exit_codes =
+        "  0   all items done            71  out of memory\n"
+        "  64  wrong command line        73  cannot create the output\n"
+        "  65  wrong input or weights    74  a read or a write failed\n"
+        "  66  cannot open a file        76  the ranks lost each other\n"
+        "  69  the device is missing     77  the output would replace a file of the job\n"
+        "  70  internal error            78  wrong job file or --set\n"
+        "                                81  weights or results are not finite",
+    .example = "  mpirun -n 4 sluice run job.toml --set pipeline.depth=4",
+    .options = options,
+    .most_operands = 1,
+    .run = run_job_file,
+};
+
+}  // namespace sluice

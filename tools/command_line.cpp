@@ -1,0 +1,174 @@
+#include "tools/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <sstream>
+
+#include "apps/registry.hpp"
+#include "core/closest_name.hpp"
+#include "core/error.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+constexpr int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+
+[[noreturn]] void refuse(std::string where, std::string what, std::string hint) {
+    throw Error(ExitCode::usage, {"E-USE-098", std::move(where), std::move(what), std::move(hint)});
+}
+
+[[noreturn]] void refuse(const Command& command, std::string what) {
+    refuse(fmt::format("sluice {}", command.name), std::move(what), fmt::format("sluice {} --help", command.name));
+}
+
+bool asks_for_help(std::string_view word) {
+    return word == "--help" || word == "-h";
+}
+
+std::string unknown_option(const po::options_description& known, const std::string& wrong) {
+    std::vector<std::string> names;
+    for (const auto& option : known.options()) {
+        names.push_back("--" + option->long_name());
+    }
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const std::string_view name = std::string_view(wrong).substr(0, wrong.find('='));
+    return fmt::format("unknown option {}{}", quoted(name), did_you_mean(name, views));
+}
+
+const Command& command_of(std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const Command& command : commands()) {
+        if (command.name == name) {
+            return command;
+        }
+        names.push_back(command.name);
+    }
+    refuse("sluice",
+           fmt::format("unknown {} {}{}", name.starts_with('-') ? "option" : "command", quoted(name),
+                       did_you_mean(name, names)),
+           "sluice --help");
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+    static const std::array all{run_command, check_command, apps_command, help_command, version_command};
+    return all;
+}
+
+int run_command_line(Arguments arguments) {
+    if (arguments.empty()) {
+        refuse("sluice", "got no command", "sluice --help");
+    }
+    if (asks_for_help(arguments.front())) {
+        print(general_help());
+        return 0;
+    }
+    const Command& command = arguments.front() == "--version" ? version_command : command_of(arguments.front());
+    const Arguments rest = arguments.subspan(1);
+    const auto options_end = std::find(rest.begin(), rest.end(), "--");
+    if (std::any_of(rest.begin(), options_end, asks_for_help)) {
+        print(help_of(command));
+        return 0;
+    }
+    return command.run(command, rest);
+}
+
+ParsedArguments parse_arguments(const Command& command, Arguments arguments) {
+    const po::options_description options = command.options();
+    po::options_description known;
+    known.add(options).add_options()("operand", po::value<std::vector<std::string>>());
+    po::positional_options_description operands;
+    operands.add("operand", -1);
+    ParsedArguments parsed;
+    try {
+        const std::vector<std::string> words(arguments.begin(), arguments.end());
+        po::store(po::command_line_parser(words).options(known).positional(operands).style(style).run(),
+                  parsed.options);
+    } catch (const po::unknown_option& error) {
+        refuse(command, unknown_option(options, error.get_option_name()));
+    } catch (const po::error& error) {
+        refuse(command, escaped(error.what()));
+    }
+    if (parsed.has("operand")) {
+        parsed.operands = parsed.options["operand"].as<std::vector<std::string>>();
+    }
+    if (parsed.operands.size() > command.most_operands) {
+        refuse(command, fmt::format("unexpected argument {}", quoted(parsed.operands[command.most_operands])));
+    }
+    return parsed;
+}
+
+std::string job_file_of(const Command& command, const ParsedArguments& parsed) {
+    if (parsed.operands.empty() || parsed.operands.front().empty()) {
+        refuse(command, "got no job file");
+    }
+    return parsed.operands.front();
+}
+
+std::vector<Override> overrides_of(const ParsedArguments& parsed) {
+    std::vector<Override> overrides;
+    if (parsed.has("set")) {
+        for (const std::string& text : parsed.options["set"].as<std::vector<std::string>>()) {
+            overrides.push_back(parse_override(text));
+        }
+    }
+    return overrides;
+}
+
+std::vector<std::string_view> app_names() {
+    std::vector<std::string_view> names;
+    for (const App* app : all_apps()) {
+        names.push_back(app->name());
+    }
+    return names;
+}
+
+std::string help_of(const Command& command) {
+    std::string text = fmt::format("Usage: {}\n\n{}\n", command.synopsis, command.summary);
+    if (!command.details.empty()) {
+        text += fmt::format("\n{}\n", command.details);
+    }
+    std::ostringstream options;
+    options << command.options();
+    text += fmt::format("\nOptions:\n{}  -h [ --help ]         print this help\n", options.str());
+    text += fmt::format("\nExit codes:\n{}\n", command.exit_codes);
+    text += fmt::format("\nExample:\n{}\n", command.example);
+    return text;
+}
+
+std::string general_help() {
+    std::string text =
+        "Usage: sluice COMMAND [ARGUMENT]...\n\n"
+        "Runs one model over many independent items, on every device that it gets.\n\n"
+        "Commands:\n";
+    for (const Command& command : commands()) {
+        text += fmt::format("  {:<9} {}\n", command.name, command.summary);
+    }
+    return text +
+           "\nOptions:\n"
+           "  -h, --help   print this help; after a command, that command's\n"
+           "  --version    print the version\n\n"
+           "Exit codes:\n"
+           "  0   done                        71  out of memory\n"
+           "  64  wrong command line          73  cannot create the output\n"
+           "  65  wrong data in a file        74  a read or a write failed\n"
+           "  66  cannot open a file          76  the ranks lost each other\n"
+           "  69  a device is missing         77  refused, to keep files safe\n"
+           "  70  internal error              78  wrong job file\n"
+           "                                  81  a number that is not finite\n\n"
+           "Example:\n"
+           "  sluice check job.toml && mpirun -n 4 sluice run job.toml\n";
+}
+
+void print(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+}
+
+}  // namespace sluice

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config.hpp"
+
+namespace sluice {
+
+using Arguments = std::span<const std::string>;
+
+/// A subcommand: its words for people and what it does.
+struct Command {
+    std::string_view name;
+    std::string_view synopsis;    ///< "sluice run JOB.toml [OPTION]..."
+    std::string_view summary;     ///< One line of the list of commands.
+    std::string_view details;     ///< A paragraph or two; may be empty.
+    std::string_view exit_codes;  ///< Those that matter here, a line each.
+    std::string_view example;
+    boost::program_options::options_description (*options)();
+    std::size_t most_operands;  ///< Arguments that are no options.
+    int (*run)(const Command&, Arguments);
+};
+
+/// All subcommands, in the order of the help.
+[[nodiscard]] std::span<const Command> commands();
+
+extern const Command run_command;      // cmd_run.cpp
+extern const Command check_command;    // cmd_check.cpp
+extern const Command apps_command;     // cmd_apps.cpp
+extern const Command help_command;     // cmd_help.cpp
+extern const Command version_command;  // cmd_help.cpp
+
+/// Runs the subcommand that `arguments` (without the program's name) start with. Returns the exit code; throws Error.
+[[nodiscard]] int run_command_line(Arguments arguments);
+
+/// What the user wrote after the subcommand's name.
+struct ParsedArguments {
+    boost::program_options::variables_map options;
+    std::vector<std::string> operands;
+
+    [[nodiscard]] bool has(const char* option) const { return options.count(option) != 0; }
+};
+
+/// Throws Error (usage) with a 'did you mean'.
+[[nodiscard]] ParsedArguments parse_arguments(const Command& command, Arguments arguments);
+
+/// The one job file that run and check take. Throws Error (usage).
+[[nodiscard]] std::string job_file_of(const Command& command, const ParsedArguments& parsed);
+
+/// The values of --set, in order. Throws Error (usage).
+[[nodiscard]] std::vector<Override> overrides_of(const ParsedArguments& parsed);
+
+/// The names of all apps.
+[[nodiscard]] std::vector<std::string_view> app_names();
+
+/// `sluice COMMAND --help`, and `sluice --help`.
+[[nodiscard]] std::string help_of(const Command& command);
+[[nodiscard]] std::string general_help();
+
+/// Writes to stdout. A stdout that is closed or full changes nothing.
+void print(std::string_view text);
+
+}  // namespace sluice
