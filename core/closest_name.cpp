@@ -52,7 +52,7 @@ std::string_view closest_name(std::string_view wrong, std::span<const std::strin
 
 std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> names) {
     const std::string_view name = closest_name(wrong, names);
-    return name.empty() ? std::string() : "; did you mean " + sluice::quoted(name) + "?";
+    return name.empty() ? std::string() : "; did you mean " + quoted(name) + "?";
 }
 
 }  // namespace sluice

@@ -31,7 +31,7 @@ std::string at(const std::string& name, const toml::source_region& region) {
 std::string describe(const toml::node& node) {
     switch (node.type()) {
         case toml::node_type::string:
-            return "string " + sluice::quoted(**node.as_string());
+            return "string " + quoted(**node.as_string());
         case toml::node_type::integer:
             return fmt::format("integer {}", **node.as_integer());
         case toml::node_type::floating_point:
@@ -73,13 +73,13 @@ void check_string(const KeySpec& key, const std::string& value, const std::strin
     };
     const bool known = std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end();
     if (!key.choices.empty() && !known) {
-        refuse_value("E-CFG-011", sluice::quoted(value), did_you_mean(value, key.choices));
+        refuse_value("E-CFG-011", quoted(value), did_you_mean(value, key.choices));
     }
     if (key.type == KeyType::path && value.empty()) {
         refuse_value("E-CFG-011", "an empty string", "");
     }
     if (key.type == KeyType::path && value.find_first_of(std::string_view("\0\n\r", 3)) != std::string::npos) {
-        refuse_value("E-CFG-017", sluice::quoted(value), " without NUL or line breaks");
+        refuse_value("E-CFG-017", quoted(value), " without NUL or line breaks");
     }
 }
 
@@ -171,12 +171,11 @@ std::vector<Entry> entries_of(const toml::table& document) {
                fmt::format("{}: got {}, expected a section [{}]", wrong, describe(*entry.node), wrong));
     }
     if (entry.section.empty() && (entry.node->is_table() || entry.node->is_array_of_tables())) {
-        refuse("E-CFG-009", where,
-               fmt::format("unknown section {}{}", sluice::quoted(wrong), did_you_mean(wrong, sections)));
+        refuse("E-CFG-009", where, fmt::format("unknown section {}{}", quoted(wrong), did_you_mean(wrong, sections)));
     }
     refuse("E-CFG-009", where,
-           entry.section.empty() ? fmt::format("unknown key {}{}", sluice::quoted(wrong), suggest_key("", wrong))
-                                 : fmt::format("unknown key {} in [{}]{}", sluice::quoted(wrong), entry.section,
+           entry.section.empty() ? fmt::format("unknown key {}{}", quoted(wrong), suggest_key("", wrong))
+                                 : fmt::format("unknown key {} in [{}]{}", quoted(wrong), entry.section,
                                                suggest_key(entry.section, wrong)));
 }
 
@@ -226,7 +225,7 @@ toml::source_index first_line_of(std::string_view name, std::string_view text, t
         const std::string key = description.substr(open + 1, close - open - 1);
         if (const auto first = first_line_of(key, text, region.begin.line); first != 0) {
             refuse("E-CFG-008", at(name, region),
-                   fmt::format("{} is set twice (lines {}, {})", sluice::quoted(key), first, region.begin.line));
+                   fmt::format("{} is set twice (lines {}, {})", quoted(key), first, region.begin.line));
         }
     }
     refuse("E-CFG-008", at(name, region), description, "set it once");
@@ -281,7 +280,7 @@ SettingValue read_override_value(const KeySpec& key, const std::string& value, c
             return toml::parse(line, std::string_view());
         } catch (const toml::parse_error&) {
             refuse("E-CFG-010", where,
-                   fmt::format("{}: got {}, expected {}", key.full_name(), sluice::quoted(value), key.expected()));
+                   fmt::format("{}: got {}, expected {}", key.full_name(), quoted(value), key.expected()));
         }
     }();
     if (document.size() != 1) {
@@ -295,8 +294,7 @@ void apply(const Override& change, Settings& settings) {
     const std::string where = escaped(fmt::format("--set {}={}", change.key, change.value));
     const KeySpec* key = find_key(change.key);
     if (key == nullptr) {
-        refuse("E-CFG-009", where,
-               fmt::format("unknown key {}{}", sluice::quoted(change.key), suggest_key(change.key)));
+        refuse("E-CFG-009", where, fmt::format("unknown key {}{}", quoted(change.key), suggest_key(change.key)));
     }
     settings[key] = {read_override_value(*key, change.value, where), where, true};
 }

@@ -95,11 +95,11 @@ Enum format_by_extension(const std::string& path, const std::string& where, std:
     const std::string extension = lower_extension(path);
     const auto format = extension.empty() ? std::nullopt : enum_of<Enum>(extension.substr(1), names);
     if (!format) {
-        refuse("E-CFG-011", where,
-               fmt::format("{}: got {}, expected an extension .{}", key,
-                           extension.empty() ? "no extension" : "extension " + sluice::quoted(extension),
-                           fmt::join(names, " .")),
-               std::move(hint));
+        refuse(
+            "E-CFG-011", where,
+            fmt::format("{}: got {}, expected an extension .{}", key,
+                        extension.empty() ? "no extension" : "extension " + quoted(extension), fmt::join(names, " .")),
+            std::move(hint));
     }
     return *format;
 }
@@ -107,8 +107,7 @@ Enum format_by_extension(const std::string& path, const std::string& where, std:
 void check_app(const std::string& app, const Reader& job, std::span<const std::string_view> apps) {
     if (std::find(apps.begin(), apps.end(), app) == apps.end()) {
         refuse("E-CFG-011", job.where("app"),
-               fmt::format("app: unknown app {}{}", sluice::quoted(app), did_you_mean(app, apps)),
-               "`sluice apps` lists them");
+               fmt::format("app: unknown app {}{}", quoted(app), did_you_mean(app, apps)), "`sluice apps` lists them");
     }
 }
 
@@ -211,10 +210,10 @@ void check_outputs(const JobConfig& config, const Reader& job, const JobOrigin& 
     const auto check = [&](std::string_view key, const std::filesystem::path& written, std::string_view other,
                            const std::filesystem::path& kept) {
         if (same_file(written, kept)) {
-            throw Error(ExitCode::refused, {"E-SEC-019", job.where(key),
-                                            fmt::format("{}: {} is also {}, which it would replace", key,
-                                                        sluice::quoted(written.native()), other),
-                                            fmt::format("choose another {}", key)});
+            throw Error(ExitCode::refused,
+                        {"E-SEC-019", job.where(key),
+                         fmt::format("{}: {} is also {}, which it would replace", key, quoted(written.native()), other),
+                         fmt::format("choose another {}", key)});
         }
     };
     const auto weights = config.model.weights.value_or(std::filesystem::path());

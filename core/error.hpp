@@ -53,6 +53,17 @@ private:
 /// `text` in single quotes, control and non-UTF-8 bytes as \xNN, cut at 120 bytes: safe to print on a terminal.
 [[nodiscard]] std::string quoted(std::string_view text);
 
+// Exact matches, so that std::quoted, which a std::string argument brings along, is never chosen.
+[[nodiscard]] inline std::string quoted(const std::string& text) {
+    return quoted(std::string_view(text));
+}
+[[nodiscard]] inline std::string quoted(std::string& text) {
+    return quoted(std::string_view(text));
+}
+[[nodiscard]] inline std::string quoted(const char* text) {
+    return quoted(std::string_view(text));
+}
+
 /// The same without the quotes.
 [[nodiscard]] std::string escaped(std::string_view text);
 
