@@ -31,7 +31,7 @@ bool asks_for_help(std::string_view word) {
 }
 
 std::string unknown_option(const po::options_description& known, const std::string& wrong) {
-    std::vector<std::string> names;
+    std::vector<std::string> names{"--help"};
     for (const auto& option : known.options()) {
         names.push_back("--" + option->long_name());
     }
@@ -41,7 +41,7 @@ std::string unknown_option(const po::options_description& known, const std::stri
 }
 
 const Command& command_of(std::string_view name) {
-    std::vector<std::string_view> names;
+    std::vector<std::string_view> names{"--help", "--version"};
     for (const Command& command : commands()) {
         if (command.name == name) {
             return command;
