@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-HostStream::HostStream(const StreamOptions& options, std::size_t capacity)
-    : ring_(std::bit_ceil(capacity)), completions_(options.records, options.bell) {
+HostStream::HostStream(const StreamOptions& options)
+    : ring_(std::bit_ceil(options.operations)), completions_(options.records, options.bell) {
     worker_ = std::thread([this] { work(); });
 }
 

@@ -22,13 +22,12 @@ public:
 };
 
 /// A stream that is one worker thread: order, overlap, races and failures as on an accelerator, on any machine.
-/// Enqueueing takes no lock and allocates nothing; when `capacity` operations are pending it waits for room.
+/// Enqueueing takes no lock and allocates nothing; when StreamOptions::operations are pending it waits for room.
 class HostStream final : public Stream {
 public:
     static constexpr std::size_t closure_bytes = 96;  ///< What a task may capture.
-    static constexpr std::size_t default_capacity = 256;
 
-    explicit HostStream(const StreamOptions& options, std::size_t capacity = default_capacity);
+    explicit HostStream(const StreamOptions& options);
     ~HostStream() override;
 
     void copy(std::span<std::byte> to, std::span<const std::byte> from) override;

@@ -9,7 +9,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t records_a_chunk = 2;                 // on each stream: begin and end
+constexpr std::size_t copy_operations_a_chunk = 4;  // on a copy stream: wait, record, copy, record
+constexpr std::size_t compute_operations = 2048;    // several chunks' worth of a model that enqueues a few per item
+constexpr std::size_t records_a_chunk = 2;          // on each stream: begin and end
 constexpr std::chrono::nanoseconds shortest_poll{20'000};  // for devices that cannot ring
 
 Interval between(const Event& begun, const Event& ended) {
@@ -58,12 +60,15 @@ Pipeline::Pipeline(Device& device, Transport& transport, Model& model, const Pip
         slot.output = device.allocate(MemorySpace::device, output_bytes);
         slot.downloaded = device.allocate(MemorySpace::pinned, output_bytes);
     }
-    const StreamOptions plain{.records = records_a_chunk * (options.depth + 1)};
-    StreamOptions last = plain;
-    last.bell = &transport.bell();
-    upload_ = device.make_stream(plain);
-    compute_ = device.make_stream(plain);
-    download_ = device.make_stream(last);
+    const StreamOptions upload{.operations = copy_operations_a_chunk * options.depth,
+                               .records = records_a_chunk * (options.depth + 1)};
+    StreamOptions compute = upload;
+    compute.operations = compute_operations;
+    StreamOptions download = upload;
+    download.bell = &transport.bell();
+    upload_ = device.make_stream(upload);
+    compute_ = device.make_stream(compute);
+    download_ = device.make_stream(download);
 }
 
 void Pipeline::run() {
