@@ -1,0 +1,55 @@
+#include "apps/classifier/classifier_codec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/classifier/alphabet.hpp"
+#include "apps/classifier/one_hot.hpp"
+#include "core/error.hpp"
+
+namespace sluice {
+
+IoShape ClassifierCodec::shape() const noexcept {
+    constexpr auto label_bytes = static_cast<std::uint32_t>(sizeof(std::int32_t));
+    constexpr auto score_bytes = static_cast<std::uint32_t>(classifier_classes * sizeof(float));
+    return {classifier_length, label_bytes + (options_.scores ? score_bytes : 0)};
+}
+
+void ClassifierCodec::encode_text(std::string_view text, std::span<std::byte> to) const {
+    static constexpr auto symbols = classifier_symbol_table();
+    expects(to.size() == classifier_length, "classifier: an item's room has the wrong size");
+    const std::string_view kept = text.substr(0, classifier_length);
+    std::transform(kept.rbegin(), kept.rend(), to.begin(),
+                   [](char c) { return std::byte{symbols[static_cast<unsigned char>(c)]}; });
+    std::fill(to.begin() + static_cast<std::ptrdiff_t>(kept.size()), to.end(), std::byte{classifier_blank});
+}
+
+std::vector<std::uint64_t> ClassifierCodec::fat_shape() const {
+    return {classifier_symbols, classifier_length};
+}
+
+std::string ClassifierCodec::pack_fat(std::span<const float> fat, std::span<std::byte> to) const {
+    return pack_one_hot(fat, classifier_symbols, {reinterpret_cast<std::uint8_t*>(to.data()), to.size()});
+}
+
+std::string ClassifierCodec::check_wire(std::span<const std::byte> item) const {
+    expects(item.size() == classifier_length, "classifier: an item has the wrong size");
+    const auto bad =
+        std::find_if(item.begin(), item.end(), [](std::byte b) { return b > std::byte{classifier_blank}; });
+    if (bad == item.end()) {
+        return {};
+    }
+    return fmt::format("byte {}: got {}, expected 0 to {}", bad - item.begin(), std::to_integer<int>(*bad),
+                       classifier_blank);
+}
+
+std::vector<OutputField> ClassifierCodec::output_fields() const {
+    std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1}};
+    if (options_.scores) {
+        fields.push_back({.name = "score", .type = FieldType::float32, .count = classifier_classes});
+    }
+    return fields;
+}
+
+}  // namespace sluice

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "core/app.hpp"
+
+namespace sluice {
+
+inline constexpr std::uint32_t classifier_classes = 4;
+
+/// Text as classifier_length symbols, the last character first (docs/classifier.md).
+class ClassifierCodec final : public ItemCodec {
+public:
+    explicit ClassifierCodec(const AppOptions& options) : options_(options) {}
+
+    [[nodiscard]] IoShape shape() const noexcept override;
+    void encode_text(std::string_view text, std::span<std::byte> to) const override;
+    [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override;
+    [[nodiscard]] std::string pack_fat(std::span<const float> fat, std::span<std::byte> to) const override;
+    [[nodiscard]] std::string check_wire(std::span<const std::byte> item) const override;
+    [[nodiscard]] std::vector<OutputField> output_fields() const override;
+
+private:
+    AppOptions options_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,98 @@
+#include "apps/classifier/classifier_weights.hpp"
+
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+const std::vector<TensorSpec>& tensors() {
+    static const std::vector<TensorSpec> specs{
+        {"w_conv1", {256, 70, 7}},  {"b_conv1", {256}}, {"gamma_conv1", {256, 1008}}, {"beta_conv1", {256, 1008}},
+        {"w_conv2", {256, 256, 7}}, {"b_conv2", {256}}, {"w_conv3", {256, 256, 3}},   {"b_conv3", {256}},
+        {"w_conv4", {256, 256, 3}}, {"b_conv4", {256}}, {"w_conv5", {256, 256, 3}},   {"b_conv5", {256}},
+        {"w_conv6", {256, 256, 3}}, {"b_conv6", {256}}, {"gamma_conv6", {256, 102}},  {"beta_conv6", {256, 102}},
+        {"w_fc1", {1024, 8704}},    {"b_fc1", {1024}},  {"w_fc2", {1024, 1024}},      {"b_fc2", {1024}},
+        {"w_fc3", {4, 1024}},       {"b_fc3", {4}},
+    };
+    return specs;
+}
+
+/// Counter-based: value i of tensor t depends on (seed, t, i) alone. SplitMix64's mixing: Steele, Lea, Flood 2014.
+std::uint64_t mix(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15U;
+    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+    return x ^ (x >> 31U);
+}
+
+/// Nearly normal, mean 0, variance 1: the sum of four 16-bit uniforms. Only exact arithmetic and one rounded product,
+/// so that no mathematical library has a say in the bits.
+double bell(std::uint64_t bits) {
+    constexpr double centre = 2.0 * 65535.0;
+    constexpr double per_deviation = 1.0 / 37837.226777626965;  // sqrt(4 * (65536^2 - 1) / 12)
+    const std::uint64_t sum = (bits & 0xffffU) + ((bits >> 16U) & 0xffffU) + ((bits >> 32U) & 0xffffU) + (bits >> 48U);
+    return (static_cast<double>(sum) - centre) * per_deviation;
+}
+
+struct Spread {
+    double mean;
+    double deviation;
+};
+
+/// He et al. 2015 for the products. Offsets below zero before each ReLU keep what texts have in common from drowning
+/// what tells them apart, which would give all of them one label.
+Spread spread_of(const TensorSpec& spec) {
+    if (spec.name.starts_with("w_")) {
+        const double fan_in = static_cast<double>(spec.elements() / spec.shape[0]);
+        return {0.0, std::sqrt(2.0 / fan_in)};
+    }
+    if (spec.name.starts_with("gamma_")) {
+        return {1.0, 0.1};
+    }
+    if (spec.name.starts_with("beta_")) {
+        return {-0.5, 0.1};
+    }
+    return {0.0, 0.05};
+}
+
+}  // namespace
+
+std::span<const TensorSpec> classifier_tensors() {
+    return tensors();
+}
+
+std::size_t classifier_weight_count() {
+    std::size_t count = 0;
+    for (const TensorSpec& spec : tensors()) {
+        count += spec.elements();
+    }
+    return count;
+}
+
+std::span<const float> classifier_tensor(std::span<const float> weights, std::string_view name) {
+    for (const TensorSpec& spec : tensors()) {
+        if (spec.name == name) {
+            return weights.first(spec.elements());
+        }
+        weights = weights.subspan(spec.elements());
+    }
+    throw ContractViolation("classifier_tensor: no tensor of that name");
+}
+
+std::vector<float> random_classifier_weights(std::uint64_t seed) {
+    std::vector<float> weights;
+    weights.reserve(classifier_weight_count());
+    std::uint64_t key = mix(seed);
+    for (const TensorSpec& spec : tensors()) {
+        key = mix(key);
+        const Spread spread = spread_of(spec);
+        for (std::uint64_t i = 0; i < spec.elements(); ++i) {
+            weights.push_back(static_cast<float>(spread.mean + spread.deviation * bell(mix(key + i))));
+        }
+    }
+    return weights;
+}
+
+}  // namespace sluice

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/model.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sluice {
+
+/// Layers that run one after the other on up to `group_items` items at a time, so that what lies between them stays in
+/// the caches.
+struct SequentialStage {
+    std::vector<std::shared_ptr<const Layer>> layers;
+    std::uint32_t group_items;
+};
+
+/// A model that is its layers in a row: each one's output is the next one's input.
+class SequentialModel final : public Model {
+public:
+    SequentialModel(Device& device, std::span<const SequentialStage> stages, std::uint32_t max_items);
+
+    [[nodiscard]] IoShape shape() const noexcept override { return shape_; }
+    void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override;
+
+private:
+    struct Step {
+        IoShape shape;
+        std::unique_ptr<Operation> operation;
+    };
+    struct Stage {
+        std::vector<Step> steps;
+        std::size_t group_items;
+        Buffer between[2];  // (group_items, largest output of a step), used in turn
+        Buffer result;      // (max_items, output of the last step); none after the last stage
+    };
+
+    void run_group(Stream& stream, Stage& stage, std::size_t items, std::span<const std::byte> in,
+                   std::span<std::byte> out);
+
+    IoShape shape_;
+    std::vector<Stage> stages_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,58 @@
+#include "kernels/host/dnnl_call.hpp"
+
+#include <omp.h>
+
+#include <utility>
+
+namespace sluice {
+
+OneThread::OneThread() : before_(omp_get_max_threads()) {
+    omp_set_num_threads(1);
+}
+OneThread::~OneThread() {
+    omp_set_num_threads(before_);
+}
+
+const dnnl::engine& dnnl_cpu() {
+    static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+    return engine;
+}
+
+dnnl::memory dnnl_memory(const dnnl::memory::desc& desc) {
+    return {desc, dnnl_cpu()};
+}
+
+dnnl::memory dnnl_packed(const float* values, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+    const OneThread one_thread;
+    dnnl::memory source(from, dnnl_cpu(), const_cast<float*>(values));  // oneDNN's arguments are not const
+    dnnl::memory packed(to, dnnl_cpu());
+    dnnl::stream stream(dnnl_cpu());
+    dnnl::reorder(source, packed).execute(stream, source, packed);
+    stream.wait();
+    return packed;
+}
+
+DnnlCall::DnnlCall(dnnl::primitive primitive, const dnnl::memory::desc& source, const dnnl::memory& weights,
+                   const dnnl::memory& bias, const dnnl::memory::desc& destination, const dnnl::memory& scratch)
+    : stream_(dnnl_cpu()),
+      primitive_(std::move(primitive)),
+      source_(source, dnnl_cpu(), DNNL_MEMORY_NONE),
+      weights_(weights),
+      bias_(bias),
+      destination_(destination, dnnl_cpu(), DNNL_MEMORY_NONE),
+      scratch_(scratch),
+      arguments_{{{DNNL_ARG_SRC, source_.get()},
+                  {DNNL_ARG_WEIGHTS, weights_.get()},
+                  {DNNL_ARG_BIAS, bias_.get()},
+                  {DNNL_ARG_DST, destination_.get()},
+                  {DNNL_ARG_SCRATCHPAD, scratch_.get()}}} {}
+
+void DnnlCall::operator()(const float* source, float* destination) {
+    source_.set_data_handle(const_cast<float*>(source));
+    destination_.set_data_handle(destination);
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data()),
+        "could not execute a oneDNN primitive");
+}
+
+}  // namespace sluice

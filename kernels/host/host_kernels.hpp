@@ -1,0 +1,22 @@
+#pragma once
+
+#include "kernels/kernels.hpp"
+
+namespace sluice {
+
+/// The CPU's operations, single-threaded on the worker of a HostStream. Products and convolutions are oneDNN's.
+[[nodiscard]] const Kernels& host_kernels();
+
+// One file each; host_kernels() hands them out.
+std::unique_ptr<Layer> make_host_symbol_conv(const SymbolConvShape& shape, std::span<const float> weights,
+                                             std::span<const float> bias, std::span<const float> gamma,
+                                             std::span<const float> beta);
+std::unique_ptr<Layer> make_host_conv1d(const Conv1dShape& shape, std::span<const float> weights,
+                                        std::span<const float> bias);
+std::unique_ptr<Layer> make_host_norm_relu_pool(const NormShape& shape, std::span<const float> gamma,
+                                                std::span<const float> beta);
+std::unique_ptr<Layer> make_host_linear(const LinearShape& shape, std::span<const float> weights,
+                                        std::span<const float> bias);
+std::unique_ptr<Layer> make_host_argmax(const ArgmaxShape& shape);
+
+}  // namespace sluice
