@@ -36,12 +36,12 @@ inline constexpr std::array<Stage, stage_count> all_stages{
 
 /// One chunk on one device. An `Interval{}` says that the stage did not happen.
 struct ChunkSpans {
-    Chunk chunk;
-    Interval scatter;  ///< From the request to the arrival of the items, as the device's driver saw it.
-    Interval upload;
-    Interval compute;
-    Interval download;
-    Interval gather;  ///< From the hand-over of the results to their completed delivery, as the driver saw it.
+    Chunk chunk{};
+    Interval scatter{};  ///< From the request to the arrival of the items, as the device's driver saw it.
+    Interval upload{};
+    Interval compute{};
+    Interval download{};
+    Interval gather{};  ///< From the hand-over of the results to their completed delivery, as the driver saw it.
 };
 
 /// Append-only records of one thread: no lock, and no allocation after construction. Memory of the capacity is reserved
@@ -82,7 +82,7 @@ private:
 
 /// One piece of work of a host thread; `busy` leaves out the time that the thread waited for others.
 struct LaneSpan {
-    Interval busy;
+    Interval busy{};
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;
 };
@@ -105,15 +105,15 @@ private:
 
 /// Moments of one rank, on its own clock. nullopt: did not happen, as on a rank that got no chunk.
 struct Milestones {
-    Instant start;
-    std::optional<Instant> buffers_ready;
-    std::optional<Instant> devices_ready;
-    std::optional<Instant> scatter_begin;
-    std::optional<Instant> scatter_end;
-    std::vector<std::optional<Instant>> first_compute;  ///< One a device.
-    std::optional<Instant> compute_end;
-    std::optional<Instant> delivered;
-    Instant finish;
+    Instant start{};
+    std::optional<Instant> buffers_ready{};
+    std::optional<Instant> devices_ready{};
+    std::optional<Instant> scatter_begin{};
+    std::optional<Instant> scatter_end{};
+    std::vector<std::optional<Instant>> first_compute{};  ///< One a device.
+    std::optional<Instant> compute_end{};
+    std::optional<Instant> delivered{};
+    Instant finish{};
 };
 
 /// All that one rank recorded. Read only after the threads that fill it have ended.

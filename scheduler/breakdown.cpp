@@ -64,11 +64,12 @@ public:
         std::array<std::size_t, stage_count> threads{};
         for (const LaneTrace& lane : trace.lanes) {
             add_lane(lane, threads[index_of(lane.stage())]++);
+            told_by_lanes_[index_of(lane.stage())] |= !lane.spans().empty();
         }
         for (std::size_t device = 0; device < trace.devices.size(); ++device) {
             for (const auto& [stage, member] : device_stages) {
                 // A rank with lanes of a stage knows the work itself; its devices' spans are waits for that work.
-                if (threads[index_of(stage)] == 0) {
+                if (!told_by_lanes_[index_of(stage)]) {
                     add_device(device, stage, member);
                 }
             }
@@ -148,6 +149,7 @@ private:
 
     const RankTrace& trace_;
     Interval run_;
+    std::array<bool, stage_count> told_by_lanes_{};
     std::array<std::vector<Interval>, stage_count> intervals_;
     Breakdown result_;
 };

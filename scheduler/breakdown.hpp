@@ -23,7 +23,7 @@ struct StageTotals {
 /// One device or host thread at one stage: what the capacity of the stage is made of.
 struct InstanceTotals {
     Stage stage = Stage::compute;
-    std::string name;                  ///< "device 0 (host)", "read 1".
+    std::string name{};                ///< "device 0 (host)", "read 1".
     std::chrono::nanoseconds busy{0};  ///< With at least one piece of work under way, so it never exceeds the run.
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;  ///< 0: not counted.
@@ -45,8 +45,8 @@ struct WallView {
 inline constexpr std::array<Stage, stage_count> wall_order{
     Stage::compute, Stage::download, Stage::upload, Stage::gather, Stage::scatter, Stage::write, Stage::read};
 
-/// Where one rank's time went. Scatter and gather are its lanes' where it has any (rank 0, the time spent on sending
-/// and receiving), elsewhere its devices' (which includes the time that rank 0 took to answer).
+/// Where one rank's time went. Scatter and gather are its lanes' where they recorded any (rank 0: the time spent on
+/// sending and receiving), elsewhere its devices' (which includes the time that rank 0 took to answer).
 struct Breakdown {
     std::chrono::nanoseconds run{0};                ///< finish - start
     std::array<StageTotals, stage_count> stages{};  ///< By index_of(stage).

@@ -24,6 +24,7 @@ constexpr std::size_t columns_a_block = 8;   // fits 132 characters with six dig
 constexpr std::size_t most_columns = 64;     // beyond, columns are summaries
 constexpr std::size_t most_device_rows = 8;  // beyond, devices are summaries
 constexpr std::size_t longest_host_name = 12;
+constexpr std::size_t label_width = 28;  // of the longest title, so that the sections' columns line up
 
 /// One line of a section: a time for every rank, in the order of the ranks; nullopt: did not happen there.
 struct Row {
@@ -154,12 +155,16 @@ Section wall_section(const std::vector<RankReport>& ranks) {
     return section;
 }
 
+std::string padded(const std::string& title) {
+    return fmt::format("{:<{}}", title, label_width);
+}
+
 std::string blocks_text(const Section& section, const std::vector<RankReport>& ranks) {
     std::string out;
     for (std::size_t begin = 0; begin < ranks.size(); begin += columns_a_block) {
         const std::size_t end = std::min(begin + columns_a_block, ranks.size());
         TextTable table;
-        std::vector<std::string> numbers{section.title};
+        std::vector<std::string> numbers{padded(section.title)};
         std::vector<std::string> hosts{""};
         for (std::size_t column = begin; column < end; ++column) {
             numbers.push_back(fmt::format("rank {}", ranks[column].rank));
@@ -181,8 +186,8 @@ std::string blocks_text(const Section& section, const std::vector<RankReport>& r
 
 std::string summary_text(const Section& section, const std::vector<RankReport>& ranks) {
     TextTable table;
-    table.add_row({section.title, fmt::format("rank {}", ranks.front().rank), "minimum", "(rank)", "median", "(rank)",
-                   "maximum", "(rank)"});
+    table.add_row({padded(section.title), fmt::format("rank {}", ranks.front().rank), "minimum", "(rank)", "median",
+                   "(rank)", "maximum", "(rank)"});
     for (const Row& row : section.rows) {
         std::vector<std::pair<nanoseconds, int>> happened;
         for (std::size_t column = 0; column < ranks.size(); ++column) {
@@ -213,6 +218,16 @@ std::string clock_text(const RunReport& report) {
     return fmt::format("clocks aligned to ±{} (ping-pong, {} rounds)\n", amount, report.clock_rounds);
 }
 
+/// Component by component, because escaped() cuts long texts and a path is wanted whole.
+std::string path_text(std::string_view path) {
+    std::string out;
+    for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
+        out += escaped(path.substr(0, slash)) + '/';
+        path.remove_prefix(slash + 1);
+    }
+    return out + escaped(path);
+}
+
 std::string header(const RunReport& report, bool timed) {
     const nanoseconds wall = wall_time(report.ranks);
     std::size_t devices = 0;
@@ -234,7 +249,7 @@ std::string header(const RunReport& report, bool timed) {
     for (const auto& [name, path] :
          {std::pair{"output", &report.output_path}, std::pair{"report", &report.report_path}}) {
         if (!path->empty()) {
-            out += fmt::format("{}: {}\n", name, escaped(*path));
+            out += fmt::format("{}: {}\n", name, path_text(*path));
         }
     }
     return out;

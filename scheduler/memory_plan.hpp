@@ -10,7 +10,7 @@ namespace sluice {
 /// What decides how much memory the pipeline of one rank takes. Weights and a model's own work space are not part of
 /// it.
 struct MemoryNeeds {
-    IoShape shape;
+    IoShape shape{};
     std::uint64_t chunk_items = 1;
     std::uint64_t depth = 1;          ///< Slots a device.
     std::uint64_t devices = 1;        ///< Devices that this rank drives.

@@ -17,13 +17,13 @@ struct RelativeMilestones {
     using Moment = std::optional<std::chrono::nanoseconds>;  ///< nullopt: did not happen.
 
     std::chrono::nanoseconds start{0};
-    Moment buffers_ready;
-    Moment devices_ready;
-    Moment scatter_begin;
-    Moment scatter_end;
-    std::vector<Moment> first_compute;  ///< One a device.
-    Moment compute_end;
-    Moment delivered;
+    Moment buffers_ready{};
+    Moment devices_ready{};
+    Moment scatter_begin{};
+    Moment scatter_end{};
+    std::vector<Moment> first_compute{};  ///< One a device.
+    Moment compute_end{};
+    Moment delivered{};
     std::chrono::nanoseconds finish{0};
     friend bool operator==(const RelativeMilestones&, const RelativeMilestones&) = default;
 };

@@ -23,11 +23,11 @@ struct RunReport {
     PipelineMode mode = PipelineMode::overlap;
     Distribution distribution = Distribution::pull;
     DeviceKind device = DeviceKind::host;
-    std::vector<RankReport> ranks;   ///< In the order of their numbers; at least one.
-    Seconds clock_error{0};          ///< Of the alignment of the ranks' clocks.
-    std::uint32_t clock_rounds = 0;  ///< Of ping-pong; 0: all ranks share one clock.
-    std::string output_path;
-    std::string report_path;
+    std::vector<RankReport> ranks{};  ///< In the order of their numbers; at least one.
+    Seconds clock_error{0};           ///< Of the alignment of the ranks' clocks.
+    std::uint32_t clock_rounds = 0;   ///< Of ping-pong; 0: all ranks share one clock.
+    std::string output_path{};
+    std::string report_path{};
 
     [[nodiscard]] bool partial() const noexcept { return items_done < items; }
 };

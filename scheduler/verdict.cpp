@@ -10,7 +10,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr double poor_share = 0.8;  // below, something besides the binding stage costs enough to be named
+constexpr double poor_share = 0.8;     // below, something besides the binding stage costs enough to be named
+constexpr double telling_share = 0.1;  // of the run; a shorter row of the wall view does not explain a poor share
 constexpr double uneven_share =
     1.25;  // longest busy time over the mean; a last round alone stays below on any real job
 
@@ -107,19 +108,23 @@ WallRow longest_other(const WallView& wall, Stage binding) {
     return longest;
 }
 
-void add_notes(Verdict& verdict, const Resource& resource, std::span<const RankReport> ranks) {
-    const Stage binding = *verdict.binding;
+std::string next_limit(const Verdict& verdict) {
     std::optional<Stage> next;
     for (const Stage stage : all_stages) {
         const std::optional<double>& capacity = verdict.capacity[index_of(stage)];
-        if (stage != binding && capacity && (!next || *capacity < *verdict.capacity[index_of(*next)])) {
+        if (stage != verdict.binding && capacity && (!next || *capacity < *verdict.capacity[index_of(*next)])) {
             next = stage;
         }
     }
-    verdict.notes.push_back(fmt::format("NOTE: {}", advice(binding)));
-    if (next) {
-        verdict.notes.back() += fmt::format("; the next limit is {} at {} items/s", to_string(*next),
-                                            rate_text(*verdict.capacity[index_of(*next)]));
+    return next ? fmt::format("; the next limit is {} at {} items/s", to_string(*next),
+                              rate_text(*verdict.capacity[index_of(*next)]))
+                : std::string();
+}
+
+void add_notes(Verdict& verdict, const Resource& resource, std::span<const RankReport> ranks) {
+    const Stage binding = *verdict.binding;
+    if (verdict.share >= poor_share) {
+        verdict.notes.push_back(fmt::format("NOTE: {}{}", advice(binding), next_limit(verdict)));
     }
     if (resource.idle > 0) {
         verdict.notes.push_back(fmt::format(
@@ -137,10 +142,15 @@ void add_notes(Verdict& verdict, const Resource& resource, std::span<const RankR
                                      [&](const RankReport& candidate) { return candidate.rank == verdict.rank; });
     if (verdict.share < poor_share && report->breakdown.run > nanoseconds(0)) {
         const WallRow row = longest_other(report->breakdown.wall, binding);
-        if (row.time > nanoseconds(0)) {
+        const double part = seconds(row.time) / seconds(report->breakdown.run);
+        if (part >= telling_share) {
             verdict.notes.push_back(fmt::format("NOTE: {} took {:.1f} % of the run on rank {}: {}", row.name,
-                                                100 * seconds(row.time) / seconds(report->breakdown.run), verdict.rank,
-                                                row.remedy));
+                                                100 * part, verdict.rank, row.remedy));
+        } else {
+            verdict.notes.push_back(fmt::format(
+                "NOTE: {} was under way nearly always, but each device or thread had work for {:.1f} % of the "
+                "run on average; smaller chunks (pipeline.chunk_items) or a larger pipeline.depth may fill it",
+                to_string(binding), 100 * mean / seconds(wall_time(ranks))));
         }
     }
 }

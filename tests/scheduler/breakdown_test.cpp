@@ -1,0 +1,317 @@
+#include "scheduler/breakdown.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "scheduler/interval_set.hpp"
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+Instant at(std::int64_t tick) {
+    return Instant(nanoseconds(tick));
+}
+
+Interval between(std::int64_t begin, std::int64_t end) {
+    return {at(begin), at(end)};
+}
+
+RankTrace trace_of(std::int64_t start, std::int64_t finish) {
+    RankTrace trace;
+    trace.host = "n01";
+    trace.milestones.start = at(start);
+    trace.milestones.finish = at(finish);
+    return trace;
+}
+
+TEST(IntervalSet, JoinsWhatOverlapsOrTouches) {
+    const IntervalSet set({between(10, 20), between(0, 5), between(20, 21), between(12, 15), between(30, 30)});
+
+    EXPECT_THAT(set.intervals(), testing::ElementsAre(between(0, 5), between(10, 21)));
+    EXPECT_EQ(set.length(), 16ns);
+}
+
+TEST(IntervalSet, UnitesTwoSets) {
+    const IntervalSet set = IntervalSet({between(0, 5), between(20, 30)}).united(IntervalSet({between(4, 21)}));
+
+    EXPECT_THAT(set.intervals(), testing::ElementsAre(between(0, 30)));
+}
+
+TEST(IntervalSet, IsEmptyWithoutIntervals) {
+    EXPECT_EQ(IntervalSet().length(), 0ns);
+    EXPECT_EQ(IntervalSet(std::vector<Interval>()).united(IntervalSet()).length(), 0ns);
+}
+
+TEST(Breakdown, SeparatesBusyFromWaitingTime) {
+    RankTrace trace = trace_of(100, 200);
+    trace.devices.emplace_back("host", 2);
+    trace.devices[0].add({.chunk = {0, 0, 8}, .compute = between(110, 150)});
+    trace.devices[0].add({.chunk = {1, 8, 3}, .compute = between(160, 170)});
+
+    const Breakdown breakdown = break_down(trace);
+
+    const StageTotals& compute = breakdown.at(Stage::compute);
+    EXPECT_EQ(breakdown.run, 100ns);
+    EXPECT_EQ(compute.busy, 50ns);
+    EXPECT_EQ(compute.active, 50ns);
+    EXPECT_EQ(compute.waiting, 50ns);
+    EXPECT_EQ(compute.chunks, 2U);
+    EXPECT_EQ(compute.items, 11U);
+}
+
+TEST(Breakdown, AddsUpDevicesButCountsSharedTimeOnceAsActive) {
+    RankTrace trace = trace_of(0, 100);
+    for (int device = 0; device < 2; ++device) {
+        trace.devices.emplace_back("host", 1);
+        trace.devices.back().add({.chunk = {0, 0, 4}, .compute = between(10, 60)});
+    }
+
+    const StageTotals compute = break_down(trace).at(Stage::compute);
+
+    EXPECT_EQ(compute.busy, 100ns);
+    EXPECT_EQ(compute.active, 50ns);
+}
+
+TEST(Breakdown, ShowsAHiddenStageAsZeroOnTheWall) {
+    RankTrace trace = trace_of(0, 100);
+    trace.milestones.devices_ready = at(10);
+    trace.devices.emplace_back("host", 1);
+    trace.devices[0].add({.chunk = {0, 0, 4}, .upload = between(30, 40), .compute = between(20, 90)});
+
+    const Breakdown breakdown = break_down(trace);
+
+    EXPECT_EQ(breakdown.at(Stage::upload).busy, 10ns);
+    EXPECT_EQ(breakdown.wall.stages[index_of(Stage::upload)], 0ns);
+    EXPECT_EQ(breakdown.wall.stages[index_of(Stage::compute)], 70ns);
+    EXPECT_EQ(breakdown.wall.startup, 10ns);
+    EXPECT_EQ(breakdown.wall.waiting, 20ns);
+}
+
+TEST(Breakdown, TakesScatterFromTheThreadThatSendsWhereThereIsOne) {
+    RankTrace trace = trace_of(0, 100);
+    trace.devices.emplace_back("host", 1);
+    trace.devices[0].add({.chunk = {0, 0, 4}, .scatter = between(0, 90)});
+    trace.lanes.emplace_back(Stage::scatter, 1);
+    trace.lanes[0].add({.busy = between(80, 90), .items = 4, .bytes = 4056});
+
+    const Breakdown breakdown = break_down(trace);
+
+    EXPECT_EQ(breakdown.at(Stage::scatter).busy, 10ns);
+    EXPECT_EQ(breakdown.at(Stage::scatter).items, 4U);
+    EXPECT_EQ(breakdown.wall.waiting, 90ns);
+}
+
+TEST(Breakdown, TakesScatterFromTheDevicesElsewhereButNotAsAResource) {
+    RankTrace trace = trace_of(0, 100);
+    trace.devices.emplace_back("host", 1);
+    trace.devices[0].add({.chunk = {0, 0, 4}, .scatter = between(0, 90)});
+
+    const Breakdown breakdown = break_down(trace);
+
+    EXPECT_EQ(breakdown.at(Stage::scatter).busy, 90ns);
+    for (const InstanceTotals& instance : breakdown.instances) {
+        EXPECT_NE(instance.stage, Stage::scatter);
+        EXPECT_NE(instance.stage, Stage::gather);
+    }
+}
+
+TEST(Breakdown, TakesScatterFromTheDevicesWhenTheSendingThreadHadNothingToSend) {
+    RankTrace trace = trace_of(0, 100);
+    trace.devices.emplace_back("host", 1);
+    trace.devices[0].add({.chunk = {0, 0, 4}, .scatter = between(0, 90)});
+    trace.lanes.emplace_back(Stage::scatter, 1);
+
+    EXPECT_EQ(break_down(trace).at(Stage::scatter).busy, 90ns);
+}
+
+TEST(Breakdown, CountsOnlyTheTimeInsideTheRun) {
+    RankTrace trace = trace_of(100, 200);
+    trace.lanes.emplace_back(Stage::read, 2);
+    trace.lanes[0].add({.busy = between(50, 110), .items = 1});
+    trace.lanes[0].add({.busy = between(190, 500), .items = 1});
+
+    const Breakdown breakdown = break_down(trace);
+
+    EXPECT_EQ(breakdown.at(Stage::read).busy, 20ns);
+    EXPECT_EQ(breakdown.at(Stage::read).items, 2U);
+    EXPECT_EQ(breakdown.wall.total(), 100ns);
+}
+
+TEST(Breakdown, NamesDevicesAndThreadsAsResources) {
+    RankTrace trace = trace_of(0, 100);
+    trace.devices.emplace_back("NVIDIA \x1b[31m", 1);
+    trace.devices[0].add({.chunk = {0, 0, 4}, .compute = between(10, 30)});
+    trace.lanes.emplace_back(Stage::read, 1);
+    trace.lanes.emplace_back(Stage::read, 1);
+    trace.lanes[1].add({.busy = between(1, 3), .items = 4, .bytes = 99});
+
+    const Breakdown breakdown = break_down(trace);
+
+    EXPECT_THAT(breakdown.instances,
+                testing::IsSupersetOf({InstanceTotals{Stage::compute, "device 0 (NVIDIA \\x1b[31m)", 20ns, 4, 0},
+                                       InstanceTotals{Stage::read, "read 0", 0ns, 0, 0},
+                                       InstanceTotals{Stage::read, "read 1", 2ns, 4, 99}}));
+}
+
+TEST(Breakdown, HoldsForARunWithoutAnyWork) {
+    const Breakdown breakdown = break_down(trace_of(5, 25));
+
+    EXPECT_EQ(breakdown.run, 20ns);
+    EXPECT_EQ(breakdown.wall.waiting, 20ns);
+    EXPECT_EQ(breakdown.at(Stage::compute).waiting, 20ns);
+    EXPECT_EQ(breakdown.invalid, "");
+}
+
+TEST(Breakdown, HoldsForARunThatTookNoTime) {
+    const Breakdown breakdown = break_down(trace_of(5, 5));
+
+    EXPECT_EQ(breakdown.run, 0ns);
+    EXPECT_EQ(breakdown.wall.total(), 0ns);
+    EXPECT_EQ(breakdown.invalid, "");
+}
+
+TEST(Breakdown, NamesTheIntervalThatEndsBeforeItBegins) {
+    RankTrace trace = trace_of(0, 100);
+    trace.devices.emplace_back("host", 1);
+    trace.devices[0].add({.chunk = {17, 0, 4}, .upload = between(40, 28)});
+
+    const Breakdown breakdown = break_down(trace);
+
+    EXPECT_EQ(breakdown.invalid, "device 0 (host), chunk 17: upload ends 12 ns before it begins");
+    EXPECT_EQ(breakdown.run, 0ns);
+}
+
+TEST(Breakdown, NamesTheHostThreadAndTheRunThatGoBackwards) {
+    RankTrace lane = trace_of(0, 100);
+    lane.lanes.emplace_back(Stage::write, 1);
+    lane.lanes[0].add({.busy = between(9, 8)});
+
+    EXPECT_EQ(break_down(lane).invalid, "host thread: write ends 1 ns before it begins");
+    EXPECT_EQ(break_down(trace_of(100, 40)).invalid, "finish is 60 ns before start");
+}
+
+/// The definition of the wall view, one tick at a time.
+WallView sampled(const RankTrace& trace) {
+    WallView wall;
+    const auto covers = [](const Interval& interval, Instant tick) {
+        return interval.begin <= tick && tick < interval.end;
+    };
+    const auto works = [&](Stage stage, Instant tick) {
+        bool lanes = false;
+        bool working = false;
+        for (const LaneTrace& lane : trace.lanes) {
+            lanes = lanes || (lane.stage() == stage && !lane.spans().empty());
+            for (const LaneSpan& span : lane.spans()) {
+                working = working || (lane.stage() == stage && covers(span.busy, tick));
+            }
+        }
+        for (const DeviceTrace& device : trace.devices) {
+            for (const ChunkSpans& spans : device.chunks()) {
+                working = working || (stage == Stage::scatter && !lanes && covers(spans.scatter, tick)) ||
+                          (stage == Stage::upload && covers(spans.upload, tick)) ||
+                          (stage == Stage::compute && covers(spans.compute, tick)) ||
+                          (stage == Stage::download && covers(spans.download, tick)) ||
+                          (stage == Stage::gather && !lanes && covers(spans.gather, tick));
+            }
+        }
+        return working;
+    };
+    for (Instant tick = trace.milestones.start; tick < trace.milestones.finish; tick += 1ns) {
+        const auto first =
+            std::find_if(wall_order.begin(), wall_order.end(), [&](Stage stage) { return works(stage, tick); });
+        if (first != wall_order.end()) {
+            wall.stages[index_of(*first)] += 1ns;
+        } else if (tick < trace.milestones.devices_ready.value_or(trace.milestones.start)) {
+            wall.startup += 1ns;
+        } else {
+            wall.waiting += 1ns;
+        }
+    }
+    return wall;
+}
+
+class RandomTraces {
+public:
+    explicit RandomTraces(std::uint32_t seed) : random_(seed) {}
+
+    RankTrace next() {
+        const std::int64_t start = number(0, 50);
+        RankTrace trace = trace_of(start, start + number(0, 150));
+        if (number(0, 3) != 0) {
+            trace.milestones.devices_ready = at(number(0, 250));
+        }
+        for (std::int64_t device = number(0, 3); device > 0; --device) {
+            trace.devices.emplace_back("host", 6);
+            for (std::int64_t chunk = number(0, 6); chunk > 0; --chunk) {
+                trace.devices.back().add({.chunk = {0, 0, 1},
+                                          .scatter = interval(),
+                                          .upload = interval(),
+                                          .compute = interval(),
+                                          .download = interval(),
+                                          .gather = interval()});
+            }
+        }
+        for (const Stage stage : {Stage::read, Stage::scatter, Stage::gather, Stage::write}) {
+            for (std::int64_t lane = number(0, 2); lane > 0; --lane) {
+                trace.lanes.emplace_back(stage, 5);
+                for (std::int64_t span = number(0, 5); span > 0; --span) {
+                    trace.lanes.back().add({.busy = interval(), .items = 1});
+                }
+            }
+        }
+        return trace;
+    }
+
+private:
+    std::int64_t number(std::int64_t least, std::int64_t most) {
+        return std::uniform_int_distribution<std::int64_t>(least, most)(random_);
+    }
+
+    Interval interval() {
+        const std::int64_t begin = number(1, 220);
+        return number(0, 4) == 0 ? Interval{} : between(begin, begin + number(0, 30));
+    }
+
+    std::mt19937 random_;
+};
+
+TEST(Breakdown, GivesEveryInstantToTheRowThatTheDefinitionNames) {
+    RandomTraces traces(17);
+    for (int round = 0; round < 400; ++round) {
+        const RankTrace trace = traces.next();
+
+        const Breakdown breakdown = break_down(trace);
+
+        ASSERT_EQ(breakdown.invalid, "");
+        ASSERT_EQ(breakdown.wall, sampled(trace)) << "round " << round;
+        ASSERT_EQ(breakdown.wall.total(), breakdown.run);
+    }
+}
+
+TEST(Breakdown, NeverHasAStageOrAResourceActiveLongerThanTheRun) {
+    RandomTraces traces(4);
+    for (int round = 0; round < 400; ++round) {
+        const Breakdown breakdown = break_down(traces.next());
+
+        for (const Stage stage : all_stages) {
+            const StageTotals& totals = breakdown.at(stage);
+            ASSERT_EQ(totals.active + totals.waiting, breakdown.run);
+            ASSERT_LE(totals.active, totals.busy);
+            ASSERT_GE(totals.waiting, 0ns);
+            ASSERT_LE(breakdown.wall.stages[index_of(stage)], totals.active);
+        }
+        for (const InstanceTotals& instance : breakdown.instances) {
+            ASSERT_LE(instance.busy, breakdown.at(instance.stage).active);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace sluice

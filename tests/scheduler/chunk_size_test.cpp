@@ -1,0 +1,74 @@
+#include "scheduler/chunk_size.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double classifier_flop = 0.488e9;
+
+TEST(ChunkSize, GivesAHostBetweenOneAndThirtyTwoArticles) {
+    EXPECT_EQ(choose_chunk_items(1, classifier_flop, DeviceKind::host), 1U);
+    EXPECT_EQ(choose_chunk_items(97, classifier_flop, DeviceKind::host), 1U);
+    EXPECT_EQ(choose_chunk_items(2000, classifier_flop, DeviceKind::host), 16U);
+    EXPECT_EQ(choose_chunk_items(7600, classifier_flop, DeviceKind::host), 32U);
+    EXPECT_EQ(choose_chunk_items(std::numeric_limits<std::uint64_t>::max(), classifier_flop, DeviceKind::host), 32U);
+}
+
+TEST(ChunkSize, GivesAGpuMoreWorkAChunk) {
+    EXPECT_EQ(choose_chunk_items(8192, classifier_flop, DeviceKind::cuda), 128U);
+    EXPECT_EQ(choose_chunk_items(1'000'000, classifier_flop, DeviceKind::cuda), 512U);
+}
+
+TEST(ChunkSize, MakesAtLeast64ChunksWhenThereAreThatManyItems) {
+    for (std::uint64_t items = 64; items < 100'000; items += 37) {
+        for (const DeviceKind device : {DeviceKind::host, DeviceKind::cuda}) {
+            EXPECT_GE(items / choose_chunk_items(items, 1e3, device), 64U) << items;
+        }
+    }
+}
+
+TEST(ChunkSize, IsAPowerOfTwoForAnyJob) {
+    for (const std::uint64_t items : {0ULL, 1ULL, 63ULL, 64ULL, 1009ULL, 1ULL << 40, ~0ULL}) {
+        for (const double flop : {1e-300, 1.0, 4.535e9, 1e13, 1e300}) {
+            for (const DeviceKind device : {DeviceKind::host, DeviceKind::cuda}) {
+                const std::uint32_t chosen = choose_chunk_items(items, flop, device);
+                EXPECT_TRUE(std::has_single_bit(chosen)) << chosen;
+                EXPECT_LE(chosen, 16384U);
+            }
+        }
+    }
+}
+
+TEST(ChunkSize, NeverShrinksWhenTheJobGrows) {
+    std::uint32_t before = 1;
+    for (std::uint64_t items = 0; items < 10'000; ++items) {
+        const std::uint32_t chosen = choose_chunk_items(items, classifier_flop, DeviceKind::host);
+        ASSERT_GE(chosen, before);
+        before = chosen;
+    }
+}
+
+TEST(ChunkSize, RefusesADeviceNotYetChosenAndWorkThatIsNoNumber) {
+    EXPECT_THROW((void)choose_chunk_items(1, 1, DeviceKind::automatic), ContractViolation);
+    EXPECT_THROW((void)choose_chunk_items(1, 0, DeviceKind::host), ContractViolation);
+    EXPECT_THROW((void)choose_chunk_items(1, -1, DeviceKind::host), ContractViolation);
+    EXPECT_THROW((void)choose_chunk_items(1, std::numeric_limits<double>::quiet_NaN(), DeviceKind::host),
+                 ContractViolation);
+    EXPECT_THROW((void)choose_chunk_items(1, std::numeric_limits<double>::infinity(), DeviceKind::host),
+                 ContractViolation);
+}
+
+TEST(Depth, IsOneInSerialModeAndThreeInOverlap) {
+    EXPECT_EQ(choose_depth(PipelineMode::serial), 1U);
+    EXPECT_EQ(choose_depth(PipelineMode::overlap), 3U);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,55 @@
+#include "scheduler/memory_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+TEST(MemoryPlan, CountsEverySlotsFourBuffersAndRankZerosOwn) {
+    const MemoryPlan plan = plan_memory(
+        {.shape = {1014, 20}, .chunk_items = 32, .depth = 3, .devices = 2, .staged_chunks = 8, .window_chunks = 16});
+
+    EXPECT_EQ(plan.pinned, 3U * 2 * 32 * 1034);
+    EXPECT_EQ(plan.device, plan.pinned);
+    EXPECT_EQ(plan.staging, 8U * 32 * 1014);
+    EXPECT_EQ(plan.window, 16U * 32 * 20);
+}
+
+TEST(MemoryPlan, CountsAHostDevicesBuffersAsHostMemory) {
+    const MemoryPlan plan{.pinned = 1, .device = 20, .staging = 300, .window = 4000};
+
+    EXPECT_EQ(plan.host_total(DeviceKind::host), 4321U);
+    EXPECT_EQ(plan.host_total(DeviceKind::cuda), 4301U);
+}
+
+TEST(MemoryPlan, NeedsNoReadAheadOnRanksWithoutReaders) {
+    const MemoryPlan plan = plan_memory({.shape = {10, 4}, .chunk_items = 5});
+
+    EXPECT_EQ(plan.staging, 0U);
+    EXPECT_EQ(plan.window, 0U);
+    EXPECT_EQ(plan.pinned, 70U);
+}
+
+TEST(MemoryPlan, RejectsAPlanBeyond64BitsInsteadOfWrapping) {
+    const std::uint64_t huge = std::uint64_t{1} << 62;
+    const MemoryNeeds product{.shape = {1014, 4}, .chunk_items = huge};
+    const MemoryNeeds sum{.shape = {1, 0}, .chunk_items = huge, .depth = 2};
+    const MemoryNeeds slots{.shape = {1, 0}, .depth = huge, .devices = 4};
+
+    for (const MemoryNeeds& needs : {product, sum, slots}) {
+        try {
+            (void)plan_memory(needs);
+            FAIL() << "the plan was accepted";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ExitCode::out_of_memory);
+            EXPECT_EQ(error.text().id, "E-MEM-068");
+        }
+    }
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,101 @@
+#include "scheduler/rank_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <limits>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+
+Instant at(std::int64_t tick) {
+    return Instant(std::chrono::nanoseconds(tick));
+}
+
+RankTrace busy_trace() {
+    RankTrace trace;
+    trace.rank = 3;
+    trace.host = "n07";
+    trace.milestones = {.start = at(1000),
+                        .buffers_ready = at(1100),
+                        .devices_ready = at(1200),
+                        .scatter_begin = at(1300),
+                        .scatter_end = {},
+                        .first_compute = {at(1400), std::nullopt},
+                        .compute_end = at(1500),
+                        .delivered = at(1600),
+                        .finish = at(2000)};
+    trace.devices.emplace_back("host", 1);
+    trace.devices[0].add({.chunk = {9, 90, 10},
+                          .upload = {at(1300), at(1350)},
+                          .compute = {at(1400), at(1500)},
+                          .gather = {at(1500), at(1600)}});
+    trace.devices.emplace_back("host", 1);
+    trace.lanes.emplace_back(Stage::read, 1);
+    trace.lanes[0].add({.busy = {at(1000), at(1010)}, .items = 10, .bytes = std::numeric_limits<std::uint64_t>::max()});
+    return trace;
+}
+
+TEST(RankReport, CountsTimeFromTheCommonStartOnRankZerosClock) {
+    const RankReport report = make_rank_report(busy_trace(), at(5000), 4100ns);
+
+    EXPECT_EQ(report.milestones.start, 100ns);
+    EXPECT_EQ(report.milestones.buffers_ready, 200ns);
+    EXPECT_EQ(report.milestones.scatter_end, std::nullopt);
+    EXPECT_EQ(report.milestones.first_compute.at(0), 500ns);
+    EXPECT_EQ(report.milestones.first_compute.at(1), std::nullopt);
+    EXPECT_EQ(report.milestones.finish, 1100ns);
+    EXPECT_EQ(report.breakdown.run, 1000ns);
+}
+
+TEST(RankReport, KeepsAStartBeforeTheCommonOneNegative) {
+    EXPECT_EQ(make_rank_report(busy_trace(), at(1003), 0ns).milestones.start, -3ns);
+}
+
+TEST(RankReport, ArrivesAsItWasSent) {
+    const RankReport sent = make_rank_report(busy_trace(), at(1000), -7ns);
+
+    EXPECT_EQ(decode_rank_report(encode(sent)), sent);
+}
+
+TEST(RankReport, ArrivesWithTheReasonWhenItsTimersAreInvalid) {
+    RankTrace trace = busy_trace();
+    trace.milestones.finish = at(1);
+    const RankReport sent = make_rank_report(trace, at(1000), 0ns);
+
+    const RankReport arrived = decode_rank_report(encode(sent));
+
+    EXPECT_EQ(arrived, sent);
+    EXPECT_EQ(arrived.breakdown.invalid, "finish is 999 ns before start");
+}
+
+TEST(RankReport, EscapesAHostNameThatIsNoText) {
+    RankTrace trace = busy_trace();
+    trace.host = "n\xff\n01";
+
+    const RankReport sent = make_rank_report(trace, at(1000), 0ns);
+
+    EXPECT_EQ(sent.host, "n\\xff\\x0a01");
+    EXPECT_EQ(decode_rank_report(encode(sent)), sent);
+}
+
+TEST(RankReport, RefusesWhatNoRankSends) {
+    const std::string good = encode(make_rank_report(busy_trace(), at(1000), 0ns));
+    std::string unknown_stage = good;
+    const auto instance = unknown_stage.find("\"instances\":[[0,");
+    ASSERT_NE(instance, std::string::npos);
+    unknown_stage[instance + 14] = '9';
+
+    EXPECT_THROW((void)decode_rank_report(""), ContractViolation);
+    EXPECT_THROW((void)decode_rank_report("{}"), ContractViolation);
+    EXPECT_THROW((void)decode_rank_report("[]"), ContractViolation);
+    EXPECT_THROW((void)decode_rank_report(good.substr(0, good.size() / 2)), ContractViolation);
+    EXPECT_THROW((void)decode_rank_report(unknown_stage), ContractViolation);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,316 @@
+#include "scheduler/report.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+using testing::HasSubstr;
+using testing::Not;
+
+RankReport rank_of(int rank, std::string host, std::size_t devices) {
+    RankReport report;
+    report.rank = rank;
+    report.host = std::move(host);
+    report.milestones = {.start = rank * 1us,
+                         .buffers_ready = 100us,
+                         .devices_ready = 200us,
+                         .scatter_begin = 300us,
+                         .scatter_end = rank == 0 ? RelativeMilestones::Moment(nanoseconds(5s)) : std::nullopt,
+                         .first_compute = {},
+                         .compute_end = 9s,
+                         .delivered = 9500ms,
+                         .finish = 10s};
+    for (std::size_t device = 0; device < devices; ++device) {
+        report.milestones.first_compute.emplace_back((static_cast<int>(device) + 1) * 10ms);
+        report.breakdown.instances.push_back({Stage::compute, "device", 9s, 1000, 0});
+    }
+    report.breakdown.run = 10s;
+    report.breakdown.stages[index_of(Stage::compute)] = {
+        .busy = 18s, .active = 9s, .waiting = 1s, .chunks = 3, .items = 1000};
+    report.breakdown.wall.stages[index_of(Stage::compute)] = 9s;
+    report.breakdown.wall.startup = 200us;
+    report.breakdown.wall.waiting = 10s - 9s - 200us;
+    return report;
+}
+
+RunReport run_of(int ranks, std::size_t devices = 1) {
+    RunReport report{.items = 1000,
+                     .items_done = 1000,
+                     .chunks = 16,
+                     .chunk_items = 64,
+                     .depth = 3,
+                     .ranks = {},
+                     .clock_error = Seconds(3.14e-6),
+                     .clock_rounds = 32,
+                     .output_path = "labels.csv",
+                     .report_path = "report.json"};
+    for (int rank = 0; rank < ranks; ++rank) {
+        report.ranks.push_back(rank_of(rank, fmt::format("n{}", rank), devices));
+    }
+    return report;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+/// The words after `label` in the first line that starts with it.
+std::vector<std::string> row(const std::string& text, const std::string& label) {
+    for (const std::string& line : lines_of(text)) {
+        if (line.starts_with(fmt::format("{}  ", label))) {
+            std::istringstream cells(line.substr(label.size()));
+            return {std::istream_iterator<std::string>(cells), {}};
+        }
+    }
+    return {};
+}
+
+TEST(LatencyTable, HasAColumnARankAndARowAnEvent) {
+    const std::string table = latency_table(run_of(2, 2));
+
+    EXPECT_THAT(row(table, "start"), testing::ElementsAre("0.000000", "0.000001"));
+    EXPECT_THAT(row(table, "buffers ready"), testing::ElementsAre("0.000100", "0.000100"));
+    EXPECT_THAT(row(table, "devices ready"), testing::ElementsAre("0.000200", "0.000200"));
+    EXPECT_THAT(row(table, "input scatter start"), testing::ElementsAre("0.000300", "0.000300"));
+    EXPECT_THAT(row(table, "device 0 first compute"), testing::ElementsAre("0.010000", "0.010000"));
+    EXPECT_THAT(row(table, "device 1 first compute"), testing::ElementsAre("0.020000", "0.020000"));
+    EXPECT_THAT(row(table, "input scatter end"), testing::ElementsAre("5.000000", "-"));
+    EXPECT_THAT(row(table, "compute end"), testing::ElementsAre("9.000000", "9.000000"));
+    EXPECT_THAT(row(table, "results delivered"), testing::ElementsAre("9.500000", "9.500000"));
+    EXPECT_THAT(row(table, "finish"), testing::ElementsAre("10.000000", "10.000000"));
+}
+
+TEST(LatencyTable, StatesWhatRanHowFastAndHowWellTheClocksAgree) {
+    const auto lines = lines_of(latency_table(run_of(2)));
+
+    EXPECT_EQ(lines.at(0), "1000 items in 10.000000 s: 100 items/s");
+    EXPECT_EQ(lines.at(1), "16 chunks of up to 64 items, depth 3, overlap, pull; 2 ranks, 2 devices (host)");
+    EXPECT_EQ(lines.at(2), "clocks aligned to ±3.1 µs (ping-pong, 32 rounds)");
+    EXPECT_EQ(lines.at(3), "output: labels.csv");
+    EXPECT_EQ(lines.at(4), "report: report.json");
+}
+
+TEST(LatencyTable, ShowsBusyAndWaitingTimeOfEachStage) {
+    const std::string table = latency_table(run_of(1));
+
+    EXPECT_THAT(row(table, "compute  busy"), testing::ElementsAre("18.000000"));
+    EXPECT_THAT(row(table, "compute  waiting"), testing::ElementsAre("1.000000"));
+    EXPECT_THAT(row(table, "gather   busy"), testing::ElementsAre("-"));
+}
+
+TEST(LatencyTable, EndsWithTheVerdict) {
+    EXPECT_EQ(lines_of(latency_table(run_of(1))).back(), "compute on rank 0 binds: 100 of 111 items/s (90.0 %)");
+}
+
+TEST(LatencyTable, PrintsWallRowsThatAddUpToTheLastDigit) {
+    std::mt19937 random(11);
+    std::uniform_int_distribution<std::int64_t> duration(0, 3'000'000);
+    for (int round = 0; round < 200; ++round) {
+        RunReport report = run_of(1);
+        WallView& wall = report.ranks[0].breakdown.wall;
+        for (nanoseconds& time : wall.stages) {
+            time = nanoseconds(duration(random));
+        }
+        wall.stages[index_of(Stage::upload)] = 0ns;
+        wall.startup = nanoseconds(duration(random));
+        wall.waiting = nanoseconds(duration(random));
+
+        const std::string table = latency_table(report);
+        const std::string view = table.substr(table.find("wall (s"));
+
+        std::int64_t sum = 0;
+        const auto microseconds = [&view](const std::string& label) {
+            return std::llround(std::stod(row(view, label).at(0)) * 1e6);
+        };
+        for (const char* label :
+             {"compute", "download", "upload", "gather", "scatter", "write", "read", "start-up", "waiting"}) {
+            sum += microseconds(label);
+        }
+        ASSERT_EQ(sum, microseconds("total"));
+        ASSERT_EQ(microseconds("upload"), 0);
+    }
+}
+
+TEST(LatencyTable, SummarisesMoreThanEightDevices) {
+    const std::string table = latency_table(run_of(1, 9));
+
+    EXPECT_THAT(row(table, "first device first compute"), testing::ElementsAre("0.010000"));
+    EXPECT_THAT(row(table, "median device first compute"), testing::ElementsAre("0.050000"));
+    EXPECT_THAT(row(table, "last device first compute"), testing::ElementsAre("0.090000"));
+    EXPECT_THAT(table, Not(HasSubstr("device 8")));
+}
+
+TEST(LatencyTable, ShowsADashForDevicesThatARankDoesNotHave) {
+    RunReport report = run_of(1, 2);
+    report.ranks.push_back(rank_of(1, "n1", 0));
+
+    EXPECT_THAT(row(latency_table(report), "device 1 first compute"), testing::ElementsAre("0.020000", "-"));
+}
+
+TEST(LatencyTable, WrapsAfterEightRanks) {
+    const std::string table = latency_table(run_of(9));
+
+    EXPECT_THAT(row(table, "event (s since the start)"),
+                testing::ElementsAre("rank", "0", "rank", "1", "rank", "2", "rank", "3", "rank", "4", "rank", "5",
+                                     "rank", "6", "rank", "7"));
+    EXPECT_THAT(table, testing::ContainsRegex("\nevent \\(s since the start\\) +rank 8\n"));
+    for (const std::string& line : lines_of(table)) {
+        EXPECT_LE(line.size(), 132U) << line;
+    }
+}
+
+TEST(LatencyTable, NamesTheExtremeRanksWhenThereAreVeryMany) {
+    RunReport report = run_of(65);
+    report.ranks[41].milestones.finish = 12s;
+    report.ranks[7].milestones.finish = 8s;
+
+    const std::string table = latency_table(report);
+
+    EXPECT_THAT(row(table, "finish"),
+                testing::ElementsAre("10.000000", "8.000000", "(7)", "10.000000", testing::_, "12.000000", "(41)"));
+    EXPECT_THAT(row(table, "input scatter end"),
+                testing::ElementsAre("5.000000", "5.000000", "(0)", "5.000000", "(0)", "5.000000", "(0)"));
+    EXPECT_THAT(row(table, "gather   busy"), testing::ElementsAre("-"));
+    EXPECT_THAT(table, HasSubstr("the JSON report has every rank"));
+}
+
+TEST(LatencyTable, StaysAlignedWithLongHostNames) {
+    RunReport report = run_of(2);
+    report.ranks[1].host = "a-very-long-host-name.cluster.example.org";
+
+    const auto lines = lines_of(latency_table(report));
+
+    EXPECT_EQ(lines.at(6).size(), lines.at(8).size());
+    EXPECT_THAT(lines.at(7), HasSubstr("a-very-long…"));
+}
+
+TEST(LatencyTable, IsWithheldWhenTheTimersAreInvalid) {
+    RunReport report = run_of(2);
+    report.ranks[1].breakdown = Breakdown();
+    report.ranks[1].breakdown.invalid = "device 0 (host), chunk 17: upload ends 12 ns before it begins";
+
+    const std::string table = latency_table(report);
+
+    EXPECT_THAT(table,
+                HasSubstr("withheld because its times cannot be trusted: rank 1 on n1: device 0 (host), chunk 17: "
+                          "upload ends 12 ns before it begins"));
+    EXPECT_THAT(table, Not(HasSubstr("buffers ready")));
+    EXPECT_EQ(lines_of(table).front(), "1000 items");
+    EXPECT_EQ(lines_of(table).back(), "no verdict: the timers are invalid");
+}
+
+TEST(LatencyTable, SaysWhenTheRunIsPartial) {
+    RunReport report = run_of(1);
+    report.items_done = 400;
+
+    EXPECT_EQ(lines_of(latency_table(report)).front(), "PARTIAL: 400 of 1000 items in 10.000000 s: 40.0 items/s");
+}
+
+TEST(LatencyTable, HoldsForARunWithoutItems) {
+    RunReport report{.chunk_items = 64, .depth = 3, .ranks = {RankReport()}};
+
+    const auto lines = lines_of(latency_table(report));
+
+    EXPECT_EQ(lines.front(), "0 items in 0.000000 s");
+    EXPECT_EQ(lines.at(2), "one clock for all ranks");
+    EXPECT_EQ(lines.back(), "nothing to do: 0 items");
+}
+
+TEST(LatencyTable, EscapesPathsThatWouldControlTheTerminal) {
+    RunReport report = run_of(1);
+    report.output_path = "out\x1b[2J.csv";
+
+    EXPECT_THAT(latency_table(report), HasSubstr("output: out\\x1b[2J.csv\n"));
+}
+
+TEST(LatencyTable, ShowsLongPathsWhole) {
+    RunReport report = run_of(1);
+    report.output_path = "/scratch";
+    for (int depth = 0; depth < 40; ++depth) {
+        report.output_path += "/folder";
+    }
+
+    EXPECT_THAT(latency_table(report), HasSubstr("output: " + report.output_path + "\n"));
+}
+
+TEST(LatencyTable, ShowsAClockErrorInMilliseconds) {
+    RunReport report = run_of(2);
+    report.clock_error = Seconds(0.0123);
+
+    EXPECT_THAT(latency_table(report), HasSubstr("clocks aligned to ±12.300 ms (ping-pong, 32 rounds)\n"));
+}
+
+TEST(LatencyTable, RefusesAReportThatCannotBe) {
+    RunReport too_many = run_of(1);
+    too_many.items_done = 1001;
+
+    EXPECT_THROW((void)latency_table(RunReport{}), ContractViolation);
+    EXPECT_THROW((void)latency_table(too_many), ContractViolation);
+}
+
+TEST(ReportJson, HoldsWhatTheTableHoldsAndTheConfiguration) {
+    const nlohmann::json json = report_json(run_of(2), {{"app", "classifier"}});
+
+    EXPECT_EQ(json.at("schema"), 1);
+    EXPECT_EQ(json.at("config").at("app"), "classifier");
+    EXPECT_EQ(json.at("run").at("items"), 1000);
+    EXPECT_EQ(json.at("run").at("partial"), false);
+    EXPECT_EQ(json.at("run").at("wall"), 10.0);
+    EXPECT_EQ(json.at("run").at("throughput"), 100.0);
+    EXPECT_EQ(json.at("run").at("distribution"), "pull");
+    EXPECT_EQ(json.at("clocks").at("rounds"), 32);
+    EXPECT_EQ(json.at("timers").at("valid"), true);
+    const nlohmann::json& second = json.at("ranks").at(1);
+    EXPECT_EQ(second.at("host"), "n1");
+    EXPECT_EQ(second.at("milestones").at("start"), 1e-6);
+    EXPECT_EQ(second.at("milestones").at("scatter_end"), nullptr);
+    EXPECT_EQ(second.at("stages").at("compute").at("busy"), 18.0);
+    EXPECT_EQ(second.at("wall").at("total"), 10.0);
+    EXPECT_EQ(json.at("verdict").at("binding"), "compute");
+    EXPECT_EQ(json.at("verdict").at("text"), "compute on rank 0 binds: 100 of 111 items/s (90.0 %)");
+}
+
+TEST(ReportJson, HoldsEveryRankHoweverMany) {
+    EXPECT_EQ(report_json(run_of(300), {}).at("ranks").size(), 300U);
+}
+
+TEST(ReportJson, NamesInvalidTimersAndLeavesTheirTimesOut) {
+    RunReport report = run_of(1);
+    report.ranks[0].breakdown.invalid = "finish is 3 ns before start";
+
+    const nlohmann::json json = report_json(report, {});
+
+    EXPECT_EQ(json.at("timers").at("reason"), "rank 0 on n0: finish is 3 ns before start");
+    EXPECT_EQ(json.at("run").at("wall"), nullptr);
+    EXPECT_FALSE(json.at("ranks").at(0).contains("stages"));
+    EXPECT_EQ(json.at("verdict").at("binding"), nullptr);
+}
+
+TEST(ReportJson, StaysReadableWhateverBytesAPathHolds) {
+    RunReport report = run_of(1);
+    report.output_path = "out\xff\n.csv";
+
+    const std::string text = report_file_text(report, {});
+
+    EXPECT_EQ(nlohmann::json::parse(text).at("run").at("output"), "out\xEF\xBF\xBD\n.csv");
+    EXPECT_TRUE(text.ends_with("}\n"));
+}
+
+}  // namespace
+}  // namespace sluice
