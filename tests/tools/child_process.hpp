@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sluice::test {
+
+struct ChildResult {
+    int exit_code = -1;  ///< 128 + the signal's number when one ended it.
+    std::string out;
+    std::string err;
+};
+
+/// Runs `program` with exactly these arguments (no shell) in `folder`, both outputs caught, stdin empty.
+[[nodiscard]] ChildResult run_child(const std::string& program, const std::vector<std::string>& arguments,
+                                    const std::filesystem::path& folder);
+
+/// A folder of its own, removed at the end with all that is in it.
+class TemporaryFolder {
+public:
+    TemporaryFolder();
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    ~TemporaryFolder();
+
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+}  // namespace sluice::test

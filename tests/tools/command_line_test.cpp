@@ -1,0 +1,123 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/tools/bad_input.hpp"
+#include "tests/tools/child_process.hpp"
+
+namespace sluice::test {
+namespace {
+
+ChildResult sluice(const std::vector<std::string>& arguments, const std::filesystem::path& folder = "/") {
+    return run_child(SLUICE_PROGRAM, arguments, folder);
+}
+
+TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
+    for (const char* command : {"run", "check", "apps", "help", "version"}) {
+        const ChildResult result = sluice({command, "--help"});
+
+        EXPECT_EQ(result.exit_code, 0) << command;
+        for (const char* part : {"Usage: sluice ", "Options:", "Exit codes:", "Example:"}) {
+            EXPECT_NE(result.out.find(part), std::string::npos) << command << " lacks " << part;
+        }
+        EXPECT_EQ(sluice({"help", command}).out, result.out);
+        EXPECT_NE(sluice({"--help"}).out.find(command), std::string::npos);
+    }
+}
+
+TEST(CommandLine, RefusesWhatItDoesNotKnow) {
+    const struct {
+        std::vector<std::string> arguments;
+        const char* message;
+    } rows[] = {
+        {{}, "got no command"},
+        {{""}, "unknown command ''"},
+        {{"rnu"}, "unknown command 'rnu'; did you mean 'run'?"},
+        {{"--verison"}, "unknown option '--verison'; did you mean '--version'?"},
+        {{"\x1b[2J"}, "unknown command '\\x1b[2J'"},
+        {{"run"}, "sluice run: got no job file"},
+        {{"run", ""}, "sluice run: got no job file"},
+        {{"run", "a", "b"}, "sluice run: unexpected argument 'b'"},
+        {{"run", "a", "--no-progres"}, "did you mean '--no-progress'?"},
+        {{"run", "a", "--quie"}, "did you mean '--quiet'?"},
+        {{"run", "a", "--set"}, "'--set' is missing"},
+        {{"run", "a", "--json"}, "unknown option '--json'"},
+        {{"check", "a", "--quiet"}, "unknown option '--quiet'"},
+        {{"check"}, "sluice check: got no job file"},
+        {{"apps", "all"}, "sluice apps: unexpected argument 'all'"},
+        {{"version", "-x"}, "unknown option '-x'"},
+        {{"help", "rum"}, "unknown topic 'rum'; did you mean 'run'?"},
+    };
+    for (const auto& row : rows) {
+        const ChildResult result = sluice(row.arguments);
+
+        EXPECT_EQ(result.exit_code, 64) << row.message;
+        EXPECT_TRUE(result.err.starts_with("sluice: error[E-USE-098]: ")) << result.err;
+        EXPECT_NE(result.err.find(row.message), std::string::npos) << result.err;
+        EXPECT_EQ(result.out, "");
+    }
+}
+
+TEST(CommandLine, RefusesAJobFileThatCannotBeOpened) {
+    for (const char* command : {"run", "check"}) {
+        EXPECT_EQ(sluice({command, "none.toml"}).exit_code, 66);
+        EXPECT_NE(sluice({command, "none.toml"}).err.find("error[E-CFG-001]: none.toml: "), std::string::npos);
+        EXPECT_NE(sluice({command, "/tmp"}).err.find("error[E-CFG-002]: /tmp: is a folder"), std::string::npos);
+    }
+}
+
+TEST(CommandLine, ListsTheAppsAsTextAndAsJson) {
+    const ChildResult text = sluice({"apps"});
+    const auto json = nlohmann::json::parse(sluice({"apps", "--json"}).out);
+
+    ASSERT_FALSE(json.empty());
+    for (const auto& app : json) {
+        EXPECT_NE(text.out.find(app.at("name").get<std::string>()), std::string::npos);
+        EXPECT_GT(app.at("input_bytes"), 0);
+    }
+}
+
+TEST(CommandLine, ListsTheKeysOfAJob) {
+    const ChildResult result = sluice({"help", "keys"});
+
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_NE(result.out.find("[pipeline]"), std::string::npos);
+    EXPECT_NE(result.out.find("chunk_items"), std::string::npos);
+}
+
+TEST(Check, FindsNothingWrongWithAGoodJobAndLeavesNoFile) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "articles.txt") << "one\ntwo\nthree\n";
+    std::ofstream(folder.path() / "job.toml") << good_job;
+
+    const ChildResult text = sluice({"check", "job.toml", "--set", "pipeline.chunk_items=2"}, folder.path());
+    const ChildResult json = sluice({"check", "job.toml", "--json", "--set=pipeline.chunk_items=2"}, folder.path());
+
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_NE(text.out.find("articles.txt: txt, 3 items, 14 bytes"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("2 of 2 items"), std::string::npos) << text.out;
+    const auto object = nlohmann::json::parse(json.out);
+    EXPECT_EQ(object.at("input").at("items"), 3);
+    EXPECT_EQ(object.at("chunks").at("count"), 2);
+    EXPECT_EQ(object.at("output").at("path"), "labels.csv");
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "labels.csv"));
+}
+
+TEST(Check, AcceptsAnInputWithoutItemsWhenTheJobAllowsIt) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "articles.txt").close();
+    std::ofstream(folder.path() / "job.toml") << good_job << "input.allow_empty = true\n";
+
+    const ChildResult result = sluice({"check", "job.toml"}, folder.path());
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.out.find("0 items"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::test
