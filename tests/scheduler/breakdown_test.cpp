@@ -177,6 +177,30 @@ TEST(Breakdown, HoldsForARunThatTookNoTime) {
     EXPECT_EQ(breakdown.invalid, "");
 }
 
+TEST(Breakdown, HandsOutSharedTimeInTheDocumentedOrder) {
+    RankTrace trace = trace_of(0, 80);
+    trace.milestones.devices_ready = at(75);
+    trace.devices.emplace_back("host", 1);
+    trace.devices[0].add({.chunk = {0, 0, 4},
+                          .scatter = between(0, 50),
+                          .upload = between(0, 30),
+                          .compute = between(0, 10),
+                          .download = between(0, 20),
+                          .gather = between(0, 40)});
+    trace.lanes.emplace_back(Stage::write, 1);
+    trace.lanes[0].add({.busy = between(0, 60), .items = 4});
+    trace.lanes.emplace_back(Stage::read, 1);
+    trace.lanes[1].add({.busy = between(0, 70), .items = 4});
+
+    const WallView wall = break_down(trace).wall;
+
+    EXPECT_THAT(wall.stages, testing::Each(10ns));
+    EXPECT_EQ(wall.startup, 5ns);
+    EXPECT_EQ(wall.waiting, 5ns);
+    EXPECT_THAT(wall_order, testing::ElementsAre(Stage::compute, Stage::download, Stage::upload, Stage::gather,
+                                                 Stage::scatter, Stage::write, Stage::read));
+}
+
 TEST(Breakdown, NamesTheIntervalThatEndsBeforeItBegins) {
     RankTrace trace = trace_of(0, 100);
     trace.devices.emplace_back("host", 1);
