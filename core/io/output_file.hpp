@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+/// A file that appears under its name when it is complete, or never: written under a temporary name in the same folder,
+/// which the destructor removes unless publish() renamed it. One thread. A failed write or sync cannot be repeated: the
+/// kernel may have dropped the data, so everything after it but the destructor throws ContractViolation.
+class OutputFile {
+public:
+    /// `bytes` is the size to come if it is known, else 0. Throws Error (cannot_create).
+    explicit OutputFile(const std::filesystem::path& path, std::uint64_t bytes = 0);
+    OutputFile(const OutputFile&) = delete;
+    OutputFile& operator=(const OutputFile&) = delete;
+    ~OutputFile();
+
+    /// Throws Error (io_error).
+    void write(std::span<const std::byte> bytes);
+    void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+    /// Writes what is buffered, syncs, renames over an earlier file, syncs the folder. Throws Error (io_error).
+    void publish();
+
+private:
+    void open_folder(const std::filesystem::path& folder);
+    void check_target() const;
+    void check_space(std::uint64_t bytes) const;
+    void create_temporary();
+    void flush();
+    void write_through(std::span<const std::byte> bytes);
+    [[noreturn]] void refuse(const char* id, const std::string& what, const std::string& hint) const;
+    [[noreturn]] void fail(const char* operation, int error);
+
+    std::string where_;
+    std::string name_;
+    std::string temporary_;  // empty: none to remove
+    int folder_ = -1;
+    int file_ = -1;
+    bool failed_ = false;
+    std::vector<std::byte> buffer_;
+};
+
+}  // namespace sluice
