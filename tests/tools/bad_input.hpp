@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,11 @@ struct BadInput {
     std::string where;  ///< What the place begins with.
     std::string what;   ///< Part of the rest of the line.
 };
+
+/// For GoogleTest's messages.
+inline void PrintTo(const BadInput& bad, std::ostream* stream) {
+    *stream << bad.name;
+}
 
 /// A job without a mistake: classifier, articles.txt, random weights, labels.csv.
 extern const std::string good_job;
