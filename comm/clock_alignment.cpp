@@ -30,7 +30,7 @@ void receive(MpiSession& session, int from, Reading* values, int count) {
 }
 
 /// Rank 0: asks `rank` for its clock, then tells it what came out.
-void measure(MpiSession& session, int rank) {
+ClockOffset measure(MpiSession& session, int rank) {
     Reading ready = 0;
     receive(session, rank, &ready, 1);
     std::vector<PingPong> rounds;
@@ -46,6 +46,7 @@ void measure(MpiSession& session, int rank) {
     const ClockOffset offset = offset_from(rounds);
     const std::array<Reading, 2> result{offset.offset.count(), offset.error.count()};
     send(session, rank, result.data(), 2);
+    return offset;
 }
 
 /// Another rank: waits asleep for its turn, then answers at once.
@@ -81,10 +82,11 @@ ClockOffset align_clock(MpiSession& session) {
     if (session.rank() != 0) {
         return be_measured(session);
     }
+    ClockOffset worst;
     for (int rank = 1; rank < session.size(); ++rank) {
-        measure(session, rank);
+        worst.error = std::max(worst.error, measure(session, rank).error);
     }
-    return {};
+    return worst;
 }
 
 }  // namespace sluice

@@ -28,7 +28,8 @@ struct PingPong {
 
 inline constexpr int clock_rounds = 32;
 
-/// Ping-pong of rank 0 with each other rank in turn. Collective; returns this rank's offset.
+/// Ping-pong of rank 0 with each other rank in turn. Collective. Returns this rank's offset; on rank 0
+/// zero, with the largest error of all ranks.
 [[nodiscard]] ClockOffset align_clock(MpiSession& session);
 
 }  // namespace sluice

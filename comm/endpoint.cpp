@@ -36,6 +36,16 @@ void Endpoint::complete_request(const Arrival& arrival) {
     requests_.complete();
 }
 
+void Endpoint::complete_delivery() {
+    ++taken_back_;
+    deliveries_.complete();
+}
+
+std::optional<Chunk> Endpoint::oldest_open() const {
+    const Chunk& oldest = arrivals_[taken_back_ % depth_].chunk;
+    return taken_back_ == answered_ || oldest.end_of_input() ? std::nullopt : std::optional(oldest);
+}
+
 void Endpoint::abandon(const std::exception_ptr& reason) noexcept {
     requests_.abandon(reason);
     deliveries_.abandon(reason);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,7 +42,10 @@ public:
     [[nodiscard]] bool take(Post& post) { return posts_.try_pop(post); }
 
     void complete_request(const Arrival& arrival);
-    void complete_delivery() { deliveries_.complete(); }
+    void complete_delivery();
+
+    /// The oldest chunk that the driver was given and has not delivered.
+    [[nodiscard]] std::optional<Chunk> oldest_open() const;
 
     /// Everything the driver waits for, now and later, throws `reason`.
     void abandon(const std::exception_ptr& reason) noexcept;
@@ -65,7 +69,8 @@ private:
 
     std::uint64_t requested_ = 0;  // driver's counters of what it posted
     std::uint64_t delivered_ = 0;
-    std::uint64_t answered_ = 0;  // comm thread's
+    std::uint64_t answered_ = 0;  // comm thread's counters of what it completed
+    std::uint64_t taken_back_ = 0;
 };
 
 }  // namespace sluice

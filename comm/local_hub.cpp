@@ -4,8 +4,8 @@
 
 namespace sluice {
 
-LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, int rank)
-    : endpoints_(endpoints), server_(server), rank_(rank) {
+LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankRecord& record, int rank)
+    : endpoints_(endpoints), server_(server), record_(record), rank_(rank) {
     for (const Endpoint& endpoint : endpoints) {
         targets_.emplace_back(endpoint.depth());
     }
@@ -20,6 +20,7 @@ bool LocalHub::take_posts() {
             moved = true;
         }
     }
+    note_open_chunk(record_, endpoints_);
     return moved;
 }
 
@@ -50,6 +51,7 @@ void LocalHub::fulfil(const Grant& grant) {
         server_.release(grant.chunk);
     }
     endpoints_[grant.to.device].complete_request({grant.chunk, began});
+    note_open_chunk(record_, endpoints_);
 }
 
 }  // namespace sluice

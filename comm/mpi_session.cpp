@@ -41,6 +41,36 @@ void refuse_singletons(int size) {
     }
 }
 
+std::vector<int> all_gather_numbers(MPI_Comm comm, int number) {
+    int size = 0;
+    check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+    std::vector<int> numbers(static_cast<std::size_t>(size));
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Iallgather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, comm, &request), "MPI_Iallgather");
+    wait_asleep(request);
+    return numbers;
+}
+
+std::vector<std::string> all_gather_texts(MPI_Comm comm, const std::string& text) {
+    expects(text.size() <= largest_message, "MpiSession: text too long");
+    const std::vector<int> lengths = all_gather_numbers(comm, static_cast<int>(text.size()));
+    const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+    expects(total <= INT32_MAX, "MpiSession: texts too long together");
+    std::vector<int> offsets(lengths.size());
+    std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
+    std::string all(static_cast<std::size_t>(total), '\0');
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Iallgatherv(text.data(), static_cast<int>(text.size()), MPI_CHAR, all.data(), lengths.data(),
+                              offsets.data(), MPI_CHAR, comm, &request),
+              "MPI_Iallgatherv");
+    wait_asleep(request);
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        texts.push_back(all.substr(static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(lengths[i])));
+    }
+    return texts;
+}
+
 }  // namespace
 
 bool started_by_mpi_launcher() {
@@ -77,6 +107,7 @@ MpiSession::MpiSession() {
     check_mpi(MPI_Comm_size(world_, &size_), "MPI_Comm_size");
     refuse_singletons(size_);
     check_mpi(MPI_Comm_split_type(world_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_), "MPI_Comm_split_type");
+    check_mpi(MPI_Comm_rank(node_, &node_rank_), "MPI_Comm_rank");
 }
 
 MpiSession::~MpiSession() {
@@ -104,33 +135,26 @@ void MpiSession::broadcast(std::string& text) {
     text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-std::vector<std::string> MpiSession::gather(const std::string& text) {
-    expects(text.size() <= largest_message, "MpiSession::gather: text too long");
-    const int length = static_cast<int>(text.size());
-    const std::vector<int> lengths = all_gather(length);
-    std::vector<int> offsets(lengths.size());
-    const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-    expects(total <= INT32_MAX, "MpiSession::gather: texts too long together");
-    std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
-    std::string all(rank_ == 0 ? static_cast<std::size_t>(total) : 0, '\0');
+void MpiSession::broadcast_number(std::int64_t& number) {
     MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Igatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR, 0,
-                           world_, &request),
-              "MPI_Igatherv");
+    check_mpi(MPI_Ibcast(&number, 1, MPI_INT64_T, 0, world_, &request), "MPI_Ibcast");
     wait_asleep(request);
-    std::vector<std::string> texts;
-    for (std::size_t i = 0; rank_ == 0 && i < lengths.size(); ++i) {
-        texts.push_back(all.substr(static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(lengths[i])));
+}
+
+std::vector<std::string> MpiSession::gather(const std::string& text) {
+    std::vector<std::string> texts = all_gather_texts(world_, text);
+    if (rank_ != 0) {
+        texts.clear();
     }
     return texts;
 }
 
+std::vector<std::string> MpiSession::node_all_gather(const std::string& text) {
+    return all_gather_texts(node_, text);
+}
+
 std::vector<int> MpiSession::all_gather(int number) {
-    std::vector<int> numbers(static_cast<std::size_t>(size_));
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallgather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, world_, &request), "MPI_Iallgather");
-    wait_asleep(request);
-    return numbers;
+    return all_gather_numbers(world_, number);
 }
 
 void MpiSession::barrier() {

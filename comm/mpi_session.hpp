@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,18 +32,23 @@ public:
 
     [[nodiscard]] int rank() const noexcept { return rank_; }
     [[nodiscard]] int size() const noexcept { return size_; }
-    [[nodiscard]] MPI_Comm world() const noexcept { return world_; }  ///< A duplicate, for sluice alone.
-    [[nodiscard]] MPI_Comm node() const noexcept { return node_; }    ///< The ranks that share this one's memory.
+    [[nodiscard]] int node_rank() const noexcept { return node_rank_; }  ///< Among the ranks of this node.
+    [[nodiscard]] MPI_Comm world() const noexcept { return world_; }     ///< A duplicate, for sluice alone.
+    [[nodiscard]] MPI_Comm node() const noexcept { return node_; }       ///< The ranks that share this one's memory.
 
     /// Rank 0's bytes to everyone, any length, in messages of at most 64 MiB.
     void broadcast(std::vector<std::byte>& bytes);
     void broadcast(std::string& text);
+    void broadcast_number(std::int64_t& number);
 
     /// Everyone's text, in rank order, on rank 0; elsewhere empty.
     [[nodiscard]] std::vector<std::string> gather(const std::string& text);
 
     /// Everyone's number, in rank order, everywhere.
     [[nodiscard]] std::vector<int> all_gather(int number);
+
+    /// Everyone's text on this rank's node, in the order of node_rank().
+    [[nodiscard]] std::vector<std::string> node_all_gather(const std::string& text);
 
     void barrier();
 
@@ -52,6 +58,7 @@ public:
 private:
     int rank_ = 0;
     int size_ = 1;
+    int node_rank_ = 0;
     MPI_Comm world_ = MPI_COMM_NULL;
     MPI_Comm node_ = MPI_COMM_NULL;
 };

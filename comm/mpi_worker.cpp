@@ -15,9 +15,10 @@ std::size_t messages_at_once(const WireShape& shape, std::size_t devices) {
 
 }  // namespace
 
-MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, const WireShape& shape)
+MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape)
     : session_(session),
       endpoints_(endpoints),
+      record_(record),
       shape_(shape),
       devices_(endpoints.size()),
       pending_(messages_at_once(shape, endpoints.size())) {
@@ -40,6 +41,7 @@ void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
             said_closed = true;
         }
         if (moved) {
+            note_open_chunk(record_, endpoints_);
             backoff.reset();
         } else if (!said_closed || !pending_.empty()) {
             bell.wait_for(seen, backoff.next());

@@ -8,6 +8,7 @@
 #include "comm/endpoint.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/pending_messages.hpp"
+#include "comm/rank_board.hpp"
 #include "comm/wire.hpp"
 #include "core/stop_request.hpp"
 
@@ -16,8 +17,8 @@ namespace sluice {
 /// The comm thread of a rank other than 0: carries its drivers' requests and results to rank 0 and chunks back.
 class MpiWorker {
 public:
-    /// `session` and `endpoints` (one a device) outlive it.
-    MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, const WireShape& shape);
+    /// `session`, `endpoints` (one a device) and `record` (where it notes what is under way) outlive it.
+    MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape);
 
     /// Until every driver has ended and everything was sent. Throws what a driver ended with.
     void run(Doorbell& bell, const StopRequest& stop);
@@ -61,6 +62,7 @@ private:
 
     MpiSession& session_;
     std::deque<Endpoint>& endpoints_;
+    RankRecord& record_;
     WireShape shape_;
     std::vector<DeviceState> devices_;
     PendingMessages<Note> pending_;

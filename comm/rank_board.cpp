@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -42,6 +43,16 @@ bool is_dead(std::int32_t pid) noexcept {
 }
 
 }  // namespace
+
+void note_open_chunk(RankRecord& record, const std::deque<Endpoint>& endpoints) noexcept {
+    std::uint64_t oldest = RankRecord::no_chunk;
+    for (const Endpoint& endpoint : endpoints) {
+        if (const auto chunk = endpoint.oldest_open()) {
+            oldest = std::min(oldest, chunk->id);
+        }
+    }
+    record.chunk.store(oldest, std::memory_order_relaxed);
+}
 
 RankBoard::RankBoard() {
     const std::size_t bytes = board_bytes(sizeof(Shared), count_);

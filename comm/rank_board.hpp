@@ -6,12 +6,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
-#include <memory>
 #include <string>
 
-#include "core/chunk.hpp"
-#include "core/trace.hpp"
+#include "comm/endpoint.hpp"
 
 namespace sluice {
 
@@ -26,12 +25,10 @@ struct RankRecord {
     std::atomic<std::uint32_t> ended{0};         ///< 1: it left on its own account.
     std::atomic<std::uint64_t> chunk{no_chunk};  ///< The oldest chunk that it has not delivered.
     std::atomic<std::uint32_t> stage{0};         ///< Where that chunk is, as a Stage.
-
-    void doing(Stage where, std::uint64_t which) noexcept {
-        stage.store(static_cast<std::uint32_t>(where), std::memory_order_relaxed);
-        chunk.store(which, std::memory_order_relaxed);
-    }
 };
+
+/// Notes what the devices behind `endpoints` work on.
+void note_open_chunk(RankRecord& record, const std::deque<Endpoint>& endpoints) noexcept;
 
 /// The records of a node's ranks. With MPI they lie in a shared window, alone in ordinary memory.
 class RankBoard {

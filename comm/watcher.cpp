@@ -12,6 +12,8 @@
 #include <ctime>
 #include <utility>
 
+#include <algorithm>
+
 #include "core/error.hpp"
 
 namespace sluice {
@@ -46,9 +48,8 @@ void write_to_stderr(const char* text, std::size_t length) noexcept {
 
 std::string activity(const RankRecord& record) {
     const std::uint64_t chunk = record.chunk.load();
-    const auto stage = static_cast<Stage>(record.stage.load());
     return chunk == RankRecord::no_chunk ? std::string("it had no chunk")
-                                         : fmt::format("in {} of chunk {}", to_string(stage), chunk);
+                                         : fmt::format("in compute of chunk {}", chunk);
 }
 
 struct CrashReport {
@@ -71,8 +72,7 @@ void on_crash(int signal) {
                              record.rank.load(), crash_report.host.data(), name == nullptr ? "?" : name);
         std::size_t length = std::min(end.size, line.size() - 1);
         if (chunk != RankRecord::no_chunk) {
-            end = fmt::format_to_n(line.data() + length, line.size() - 1 - length, " in {} of chunk {}",
-                                   to_string(static_cast<Stage>(record.stage.load())), chunk);
+            end = fmt::format_to_n(line.data() + length, line.size() - 1 - length, " in compute of chunk {}", chunk);
             length = std::min(length + end.size, line.size() - 1);
         }
         line[length++] = '\n';

@@ -81,6 +81,8 @@ public:
         file_.publish();
     }
 
+    [[nodiscard]] std::filesystem::path temporary_path() const override { return file_.temporary_path(); }
+
 private:
     void flush_rows() {
         file_.write(rows_);

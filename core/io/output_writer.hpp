@@ -27,6 +27,9 @@ public:
 
     /// Checks that exactly the announced number of items came, syncs, renames, syncs the folder.
     virtual void publish() = 0;
+
+    /// What the file is called until then; empty when there is none to clean up.
+    [[nodiscard]] virtual std::filesystem::path temporary_path() const = 0;
 };
 
 /// `items` is how many there will be. .npy is a structured array of the fields; .csv and .jsonl put the item's number,

@@ -148,7 +148,8 @@ inline std::deque<DeviceTrace> run_locally(const LocalJob& job, const ItemSource
             endpoints.emplace_back(job.depth, bell);
             traces.emplace_back("host", grid.chunks());
         }
-        LocalHub hub(endpoints, server, 0);
+        RankRecord record;
+        LocalHub hub(endpoints, server, record, 0);
         for (std::uint32_t d = 0; d < job.devices; ++d) {
             drivers.emplace_back([&job, &endpoint = endpoints[d], &trace = traces[d], d] {
                 std::exception_ptr failure;

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/device.hpp"
+
+namespace sluice {
+
+/// CMake chooses the implementation: core/cuda_device.cpp with SLUICE_CUDA, else core/cuda_absent.cpp.
+
+/// GPUs that this process sees; 0 in a build without CUDA.
+[[nodiscard]] std::uint32_t cuda_device_count();
+
+/// Throws Error (unavailable) when there is no such GPU or the build has no CUDA.
+[[nodiscard]] std::unique_ptr<Device> make_cuda_device(std::uint32_t index);
+
+}  // namespace sluice

@@ -1,0 +1,89 @@
+#include "tools/driver_team.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "core/cuda.hpp"
+#include "core/host_device.hpp"
+
+namespace sluice {
+namespace {
+
+std::unique_ptr<Device> make_device(DeviceKind kind, std::uint32_t index) {
+    return kind == DeviceKind::cuda ? make_cuda_device(index) : std::make_unique<HostDevice>(index);
+}
+
+template <class Moment>
+void keep_earliest(std::optional<Instant>& earliest, const Moment& moment) {
+    earliest = earliest ? std::min<Instant>(*earliest, moment) : moment;
+}
+
+template <class Moment>
+void keep_latest(std::optional<Instant>& latest, const Moment& moment) {
+    latest = latest ? std::max<Instant>(*latest, moment) : moment;
+}
+
+}  // namespace
+
+DriverTeam::DriverTeam(const LoadedApp& app, std::deque<Endpoint>& endpoints, const DriverTeamOptions& options)
+    : app_(app), options_(options) {
+    for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
+        const char* const name = options.device == DeviceKind::cuda ? "cuda" : "host";
+        drivers_.push_back({.trace = DeviceTrace(name, options.chunks)});
+    }
+    for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
+        drivers_[i].thread = std::thread([this, i, &endpoint = endpoints[i]] { drive(drivers_[i], endpoint, i); });
+    }
+}
+
+DriverTeam::~DriverTeam() {
+    join();
+}
+
+void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) {
+    std::exception_ptr failure;
+    try {
+        const std::unique_ptr<Device> device = make_device(options_.device, index);
+        const std::unique_ptr<Model> model = app_.make_model(*device, options_.pipeline.chunk_items);
+        driver.device_ready = Clock::now();
+        Pipeline pipeline(*device, endpoint, *model, options_.pipeline, driver.trace);
+        driver.buffers_ready = Clock::now();
+        pipeline.run();
+    } catch (...) {  // handed to the comm thread with the close
+        failure = std::current_exception();
+    }
+    endpoint.close(failure);
+}
+
+RankTrace DriverTeam::take_trace() {
+    join();
+    RankTrace trace;
+    Milestones& at = trace.milestones;
+    for (Driver& driver : drivers_) {
+        keep_latest(at.buffers_ready, driver.buffers_ready);
+        keep_latest(at.devices_ready, driver.device_ready);
+        std::optional<Instant> first_compute;
+        for (const ChunkSpans& spans : driver.trace.chunks()) {
+            keep_earliest(at.scatter_begin, spans.scatter.begin);
+            keep_latest(at.scatter_end, spans.scatter.end);
+            keep_earliest(first_compute, spans.compute.begin);
+            keep_latest(at.compute_end, spans.compute.end);
+            keep_latest(at.delivered, spans.gather.end);
+        }
+        at.first_compute.push_back(first_compute);
+        trace.devices.push_back(std::move(driver.trace));
+    }
+    return trace;
+}
+
+void DriverTeam::join() {
+    for (Driver& driver : drivers_) {
+        if (driver.thread.joinable()) {
+            driver.thread.join();
+        }
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "comm/endpoint.hpp"
+#include "core/app.hpp"
+#include "core/clock.hpp"
+#include "core/config.hpp"
+#include "core/trace.hpp"
+#include "scheduler/pipeline.hpp"
+
+namespace sluice {
+
+struct DriverTeamOptions {
+    DeviceKind device = DeviceKind::host;  ///< Not automatic.
+    PipelineOptions pipeline{};
+    std::uint64_t chunks = 0;  ///< Of the whole job.
+};
+
+/// A rank's device drivers: one thread a device, each with its own model and pipeline. A driver that fails closes its
+/// endpoint with the failure.
+class DriverTeam {
+public:
+    /// One driver for each of `endpoints`, which outlive the team, as `app` does.
+    DriverTeam(const LoadedApp& app, std::deque<Endpoint>& endpoints, const DriverTeamOptions& options);
+
+    /// Waits for all drivers.
+    ~DriverTeam();
+    DriverTeam(const DriverTeam&) = delete;
+    DriverTeam& operator=(const DriverTeam&) = delete;
+
+    /// Waits for all drivers and hands over what they recorded; the milestones' start, finish and delivered are left to
+    /// the caller.
+    [[nodiscard]] RankTrace take_trace();
+
+private:
+    struct Driver {
+        DeviceTrace trace;
+        Instant device_ready{};
+        Instant buffers_ready{};
+        std::thread thread{};
+    };
+
+    void drive(Driver& driver, Endpoint& endpoint, std::uint32_t index);
+    void join();
+
+    const LoadedApp& app_;
+    DriverTeamOptions options_;
+    std::deque<Driver> drivers_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/app.hpp"
+#include "core/config.hpp"
+#include "core/io/item_source.hpp"
+#include "core/io/output_writer.hpp"
+#include "core/stage_error.hpp"
+
+namespace sluice {
+
+/// What every rank knows of the job before it starts, and what its results depend on.
+struct JobPlan {
+    JobConfig job;
+    std::uint64_t items = 0;
+    std::uint32_t chunk_items = 1;
+    std::uint32_t depth = 1;
+    DeviceKind device = DeviceKind::host;  ///< Not automatic.
+};
+
+/// What rank 0 alone has open.
+struct PreparedJob {
+    JobPlan plan;
+    const App* app = nullptr;
+    std::unique_ptr<ItemCodec> codec;  // outlives the source
+    std::unique_ptr<ItemSource> source;
+    WeightBlob weights;
+    std::unique_ptr<OutputWriter> writer;
+};
+
+/// Reads the job file, opens and indexes the input, reads the weights, opens the output. Throws Error.
+[[nodiscard]] PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const Override> overrides);
+
+/// For the way to the other ranks.
+[[nodiscard]] std::string encode(const JobPlan& plan);
+[[nodiscard]] JobPlan decode_job_plan(const std::string& text);
+
+/// Rank 0's word before the run: the plan, or the code that all ranks end with because it could not prepare the job.
+struct RootAnnouncement {
+    int code = 0;
+    std::string plan{};
+};
+[[nodiscard]] std::string encode(const RootAnnouncement& announcement);
+[[nodiscard]] RootAnnouncement decode_announcement(const std::string& text);
+
+/// A rank's last words to rank 0.
+[[nodiscard]] std::string encode_failure(const Failure& failure);
+[[nodiscard]] Failure decode_failure(const std::string& text);
+
+[[nodiscard]] AppOptions app_options(const JobConfig& job);
+
+}  // namespace sluice

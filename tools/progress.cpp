@@ -1,0 +1,96 @@
+#include "tools/progress.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+#include "scheduler/verdict.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::milliseconds bar_period{100};
+constexpr std::chrono::seconds line_period{30};
+constexpr std::uint32_t fallback_columns = 80;
+
+std::string clock_text(double seconds) {
+    const auto whole = static_cast<std::uint64_t>(std::min(seconds, 1e9) + 0.5);
+    const std::uint64_t hours = whole / 3600;
+    return hours == 0 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02}:{:02}", hours, whole / 60 % 60, whole % 60);
+}
+
+std::uint32_t terminal_columns() {
+    winsize size{};
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return known ? size.ws_col : fallback_columns;
+}
+
+}  // namespace
+
+std::string progress_text(std::uint64_t done, std::uint64_t total, Seconds since_start) {
+    const double share = total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total);
+    std::string text = fmt::format("{} of {} items ({:.1f} %)", done, total, 100 * share);
+    if (done > 0 && since_start.count() > 0) {
+        const double rate = static_cast<double>(done) / since_start.count();
+        text +=
+            fmt::format(", {} items/s, {} left", rate_text(rate), clock_text(static_cast<double>(total - done) / rate));
+    }
+    return text;
+}
+
+std::string progress_bar(std::uint64_t done, std::uint64_t total, Seconds since_start, std::uint32_t columns) {
+    constexpr std::uint32_t longest_bar = 40;
+    constexpr std::uint32_t frame = 3;  // "[", "]" and a space
+    std::string text = progress_text(done, total, since_start);
+    if (text.size() + frame + 1 > columns) {
+        return text.substr(0, columns);
+    }
+    const std::uint32_t cells = std::min(longest_bar, columns - frame - static_cast<std::uint32_t>(text.size()));
+    const double share = total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total);
+    const auto full = static_cast<std::uint32_t>(share * cells);
+    return fmt::format("[{}{}] {}", std::string(full, '#'), std::string(cells - full, '.'), text);
+}
+
+Progress::Progress(std::uint64_t total, std::function<std::uint64_t()> items_done)
+    : total_(total), items_done_(std::move(items_done)), thread_([this] { show_until_over(); }) {}
+
+Progress::~Progress() {
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+}
+
+void Progress::show_until_over() {
+    const Instant start = Clock::now();
+    const bool terminal = isatty(STDERR_FILENO) == 1;
+    const auto show = [&] {
+        const std::uint64_t done = items_done_();
+        if (terminal) {
+            fmt::print(stderr, "\r\x1b[K{}", progress_bar(done, total_, Clock::now() - start, terminal_columns()));
+        } else {
+            fmt::print(stderr, "sluice: {}\n", progress_text(done, total_, Clock::now() - start));
+        }
+        std::fflush(stderr);
+    };
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock,
+                           terminal ? std::chrono::nanoseconds(bar_period) : std::chrono::nanoseconds(line_period),
+                           [this] { return over_; })) {
+        show();
+    }
+    if (terminal) {
+        fmt::print(stderr, "\r\x1b[K");
+        std::fflush(stderr);
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "core/clock.hpp"
+
+namespace sluice {
+
+/// Where a run stands, for people: "812 of 2000 items (40.6 %), 412 items/s, 0:03 left". Pure.
+[[nodiscard]] std::string progress_text(std::uint64_t done, std::uint64_t total, Seconds since_start);
+
+/// The same with a bar in front, exactly `columns` wide or shorter. Pure.
+[[nodiscard]] std::string progress_bar(std::uint64_t done, std::uint64_t total, Seconds since_start,
+                                       std::uint32_t columns);
+
+/// Shows on stderr how many of `total` items are done, from construction to destruction: a bar on a terminal, a line
+/// every 30 s elsewhere.
+class Progress {
+public:
+    /// `items_done` is called from a thread of its own.
+    Progress(std::uint64_t total, std::function<std::uint64_t()> items_done);
+    ~Progress();
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+private:
+    void show_until_over();
+
+    std::uint64_t total_;
+    std::function<std::uint64_t()> items_done_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool over_ = false;
+    std::thread thread_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/mpi_session.hpp"
+#include "comm/rank_board.hpp"
+#include "core/clock.hpp"
+#include "core/config.hpp"
+#include "core/stage_error.hpp"
+#include "core/stop_request.hpp"
+#include "tools/run_job.hpp"
+
+namespace sluice {
+
+/// What one rank's run is made with. Everything it points to outlives it.
+struct RankContext {
+    MpiSession* session = nullptr;  ///< Null in a single process.
+    RankBoard& board;
+    Doorbell& bell;  ///< The comm thread's.
+    const StopRequest& stop;
+    std::string host;
+    Instant start{};
+
+    [[nodiscard]] int rank() const { return session == nullptr ? 0 : session->rank(); }
+
+    /// "rank 2 on n07"; empty in a single process.
+    [[nodiscard]] std::string who() const;
+};
+
+/// Rank 0, or the only process: prepares the job, serves it, writes the output and the report.
+void run_root(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
+              const RunOptions& options);
+
+/// Any other rank. Returns the exit code that rank 0 has announced.
+[[nodiscard]] int run_worker(RankContext& context);
+
+/// Devices that this rank drives: what the job says, else its share of the node's cores or GPUs. Collective.
+[[nodiscard]] std::uint32_t choose_device_count(const RankContext& context, const JobConfig::Run& run,
+                                                DeviceKind device);
+
+/// Prints `failure` as the job's one message, unless one was printed on this node before.
+void print_once(RankContext& context, const ErrorText& text);
+
+/// Ends this process, and all ranks with it, with `code`; other threads are not waited for.
+[[noreturn]] void end_now(RankContext& context, ExitCode code);
+
+}  // namespace sluice

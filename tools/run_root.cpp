@@ -1,0 +1,252 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+
+#include "comm/clock_alignment.hpp"
+#include "comm/message_pieces.hpp"
+#include "comm/mpi_remote_hub.hpp"
+#include "core/io/ordered_results.hpp"
+#include "core/io/output_file.hpp"
+#include "core/io/read_ahead.hpp"
+#include "core/machine.hpp"
+#include "scheduler/queue_sizes.hpp"
+#include "scheduler/report.hpp"
+#include "tools/driver_team.hpp"
+#include "tools/job_plan.hpp"
+#include "tools/progress.hpp"
+#include "tools/rank_context.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint32_t most_readers = 8;  // parsing scales with cores, a disk does not
+
+/// A thread on every second core: reading is light beside the models, and must not wait when it is not.
+std::uint32_t choose_readers() {
+    return std::clamp(read_usable_cpus().cores / 2, 1U, most_readers);
+}
+
+Failure describe_root(const std::exception_ptr& failure, const RankContext& context) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const RemoteFailure& remote) {
+        return decode_failure(remote.what());
+    } catch (...) {
+        return describe(failure, context.who());
+    }
+}
+
+/// Tells the other ranks that there is no job, and why in a number; the message is left to the caller.
+void announce_failure(RankContext& context, ExitCode code) {
+    if (context.session != nullptr) {
+        std::string text = encode(RootAnnouncement{.code = static_cast<int>(code)});
+        context.session->broadcast(text);
+    }
+}
+
+void refuse_other_versions(MpiSession& session) {
+    const std::vector<std::string> versions = session.gather(SLUICE_VERSION);
+    for (std::size_t rank = 0; rank < versions.size(); ++rank) {
+        if (versions[rank] != SLUICE_VERSION) {
+            throw Error(ExitCode::configuration,
+                        {.id = "E-MPI-070",
+                         .where = fmt::format("rank {}", rank),
+                         .what = fmt::format("runs sluice {}, rank 0 {}", escaped(versions[rank]), SLUICE_VERSION),
+                         .hint = "start the same binary on every node"});
+        }
+    }
+}
+
+/// The devices of every rank, in rank order.
+std::vector<std::uint32_t> devices_of_ranks(RankContext& context, const JobPlan& plan) {
+    const std::uint32_t mine = choose_device_count(context, plan.job.run, plan.device);
+    if (context.session == nullptr) {
+        return {mine};
+    }
+    std::vector<std::uint32_t> devices;
+    for (const int count : context.session->all_gather(static_cast<int>(mine))) {
+        devices.push_back(static_cast<std::uint32_t>(count));
+    }
+    return devices;
+}
+
+/// One message and the end of all ranks; in a single process the caller's exception says it.
+[[noreturn]] void end_all(RankContext& context, const Failure& failure) {
+    context.board.remove_scratch();
+    print_once(context, failure.text);
+    end_now(context, failure.code);
+}
+
+/// The run itself, from the plan to the published output.
+class RootRun {
+public:
+    RootRun(RankContext& context, PreparedJob& job, bool show_progress)
+        : context_(context),
+          job_(job),
+          grid_(job.plan.items, job.plan.chunk_items),
+          shape_(job.codec->shape()),
+          devices_(devices_of_ranks(context, job.plan)) {
+        const std::uint64_t slots =
+            std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
+        queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
+        loaded_ = job.app->load(job.weights, app_options(job.plan.job));
+        input_.emplace(
+            *job.source, grid_,
+            ReadAheadOptions{.input_bytes = shape_.input_bytes, .staged = queues_.staged, .readers = choose_readers()},
+            context.bell);
+        results_.emplace(*job.writer, grid_, shape_.output_bytes, queues_.window, context.bell);
+        if (show_progress) {
+            progress_.emplace(grid_.items(), [this] { return results_->items_written(); });
+        }
+    }
+
+    /// Serves the job to its end and publishes the output. Returns what rank 0 recorded.
+    RankTrace run() {
+        const JobPlan& plan = job_.plan;
+        ChunkServer server(
+            grid_, *input_, *results_,
+            {.distribution = plan.job.pipeline.distribution, .devices_of_rank = devices_, .depth = plan.depth});
+        std::deque<Endpoint> endpoints;
+        for (std::uint32_t i = 0; i < devices_[0]; ++i) {
+            endpoints.emplace_back(plan.depth, context_.bell);
+        }
+        LocalHub local(endpoints, server, context_.board.mine(), 0);
+        std::optional<MpiRemoteHub> remote;
+        if (context_.session != nullptr) {
+            remote.emplace(*context_.session, server,
+                           WireShape{.item = shape_,
+                                     .chunk_items = plan.chunk_items,
+                                     .depth = plan.depth,
+                                     .largest_message = largest_message},
+                           devices_, queues_.staged, queues_.window);
+        }
+        DriverTeam team(*loaded_, endpoints,
+                        {.device = plan.device,
+                         .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items},
+                         .chunks = grid_.chunks()});
+        try {
+            serve(server, local, remote ? &*remote : nullptr, context_.bell, context_.stop);
+            job_.writer->publish();
+            context_.board.set_scratch({});
+        } catch (...) {
+            progress_.reset();
+            end_all(context_, describe_root(std::current_exception(), context_));
+        }
+        progress_.reset();
+        RankTrace trace = team.take_trace();
+        for (LaneTrace& lane : input_->take_traces()) {
+            trace.lanes.push_back(std::move(lane));
+        }
+        trace.lanes.push_back(results_->take_trace());
+        if (remote && context_.session->size() > 1) {
+            trace.lanes.push_back(remote->egress());
+            trace.lanes.push_back(remote->ingress());
+        }
+        return trace;
+    }
+
+private:
+    RankContext& context_;
+    PreparedJob& job_;
+    ChunkGrid grid_;
+    IoShape shape_;
+    std::vector<std::uint32_t> devices_;
+    QueueSizes queues_;
+    std::unique_ptr<LoadedApp> loaded_;
+    std::optional<ReadAhead> input_;
+    std::optional<OrderedResults> results_;
+    std::optional<Progress> progress_;
+};
+
+RunReport make_report(RankContext& context, const JobPlan& plan, RankTrace trace) {
+    trace.rank = 0;
+    trace.host = context.host;
+    trace.milestones.start = context.start;
+    trace.milestones.finish = Clock::now();
+    const RankReport mine = make_rank_report(trace, context.start, {});
+    RunReport report{.items = plan.items,
+                     .items_done = plan.items,
+                     .chunks = ChunkGrid(plan.items, plan.chunk_items).chunks(),
+                     .chunk_items = plan.chunk_items,
+                     .depth = plan.depth,
+                     .mode = plan.job.pipeline.mode,
+                     .distribution = plan.job.pipeline.distribution,
+                     .device = plan.device,
+                     .output_path = plan.job.output.path.string(),
+                     .report_path = plan.job.output.report.string()};
+    if (context.session == nullptr) {
+        report.ranks.push_back(mine);
+        return report;
+    }
+    std::int64_t common_start = context.start.time_since_epoch().count();
+    context.session->broadcast_number(common_start);
+    for (const std::string& text : context.session->gather(encode(mine))) {
+        report.ranks.push_back(decode_rank_report(text));
+    }
+    return report;
+}
+
+/// The ranks agree on a version and on the time. Returns the worst error of their clocks.
+std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
+    if (context.session == nullptr) {
+        return {};
+    }
+    refuse_other_versions(*context.session);
+    return align_clock(*context.session).error;
+}
+
+/// The job, ready to run and known to every rank; or all ranks end with the code of what was wrong with it.
+PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& job_file,
+                            std::span<const Override> overrides) {
+    PreparedJob job;
+    try {
+        job = prepare_job(job_file, overrides);
+    } catch (...) {
+        const Failure failure = describe(std::current_exception(), "");
+        announce_failure(context, failure.code);
+        throw Error(failure.code, failure.text);
+    }
+    context.board.set_scratch(job.writer->temporary_path());
+    if (context.session != nullptr) {
+        std::string announcement = encode(RootAnnouncement{.plan = encode(job.plan)});
+        context.session->broadcast(announcement);
+        context.session->broadcast(job.weights.bytes);
+    }
+    return job;
+}
+
+void publish_report(const RunReport& report, const JobConfig& job, const RunOptions& options) {
+    OutputFile file(job.output.report);
+    file.write(report_file_text(report, nlohmann::json(to_toml(job))));
+    file.publish();
+    if (!options.quiet) {
+        fmt::print("{} of {} items in {}\nreport in {}\n\n{}", report.items_done, report.items,
+                   escaped(report.output_path), escaped(report.report_path), latency_table(report));
+        std::fflush(stdout);
+    }
+}
+
+}  // namespace
+
+void run_root(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
+              const RunOptions& options) {
+    const std::chrono::nanoseconds clock_error = meet_other_ranks(context);
+    PreparedJob job = prepare_for_all(context, job_file, overrides);
+    try {
+        RunReport report = make_report(context, job.plan, RootRun(context, job, options.progress).run());
+        report.clock_error = clock_error;
+        report.clock_rounds = context.session == nullptr ? 0 : clock_rounds;
+        publish_report(report, job.plan.job, options);
+    } catch (...) {
+        end_all(context, describe_root(std::current_exception(), context));
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "apps/registry.hpp"
+#include "comm/clock_alignment.hpp"
+#include "comm/message_pieces.hpp"
+#include "comm/mpi_worker.hpp"
+#include "core/chunk_grid.hpp"
+#include "scheduler/rank_report.hpp"
+#include "tools/driver_team.hpp"
+#include "tools/job_plan.hpp"
+#include "tools/rank_context.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::seconds patience{5};  // for rank 0 to take a failure and end the job
+
+/// Lets rank 0 say what happened here and end all ranks; if it does not, this rank does.
+[[noreturn]] void fail(RankContext& context, const Failure& failure) {
+    const bool told = failure.code == ExitCode::stopped_early ||  // every rank got the signal: rank 0 speaks for all
+                      MpiWorker::report_failure(*context.session, encode_failure(failure), patience);
+    if (told) {
+        std::this_thread::sleep_for(patience);  // rank 0's abort ends this process here
+    } else {
+        print_once(context, failure.text);
+    }
+    end_now(context, failure.code);
+}
+
+/// This rank's part, once it knows the job. Its errors end all ranks.
+void work(RankContext& context, const JobPlan& plan, const WeightBlob& weights, const ClockOffset& clock) {
+    MpiSession& session = *context.session;
+    const AppOptions options = app_options(plan.job);
+    const App& app = *find_app(plan.job.app);
+    const IoShape shape = app.make_codec(options)->shape();
+    const std::uint32_t devices = choose_device_count(context, plan.job.run, plan.device);
+    static_cast<void>(session.all_gather(static_cast<int>(devices)));
+
+    const std::unique_ptr<LoadedApp> loaded = app.load(weights, options);
+    std::deque<Endpoint> endpoints;
+    for (std::uint32_t i = 0; i < devices; ++i) {
+        endpoints.emplace_back(plan.depth, context.bell);
+    }
+    MpiWorker worker(
+        session, endpoints, context.board.mine(),
+        {.item = shape, .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message});
+    DriverTeam team(*loaded, endpoints,
+                    {.device = plan.device,
+                     .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items},
+                     .chunks = ChunkGrid(plan.items, plan.chunk_items).chunks()});
+    try {
+        worker.run(context.bell, context.stop);
+    } catch (...) {
+        fail(context, describe(std::current_exception(), context.who()));
+    }
+    RankTrace trace = team.take_trace();
+    trace.rank = session.rank();
+    trace.host = context.host;
+    trace.milestones.start = context.start;
+    trace.milestones.finish = Clock::now();
+    Instant::rep common_start = 0;
+    session.broadcast_number(common_start);
+    static_cast<void>(
+        session.gather(encode(make_rank_report(trace, Instant(Instant::duration(common_start)), clock.offset))));
+}
+
+}  // namespace
+
+int run_worker(RankContext& context) {
+    MpiSession& session = *context.session;
+    static_cast<void>(session.gather(SLUICE_VERSION));
+    const ClockOffset clock = align_clock(session);
+    std::string announcement;
+    session.broadcast(announcement);
+    const RootAnnouncement said = decode_announcement(announcement);
+    if (said.code != 0) {
+        return said.code;
+    }
+    WeightBlob weights;
+    session.broadcast(weights.bytes);
+    try {
+        work(context, decode_job_plan(said.plan), weights, clock);
+    } catch (...) {
+        fail(context, describe(std::current_exception(), context.who()));
+    }
+    return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace sluice
