@@ -100,7 +100,7 @@ void append_jsonl_row(std::span<const OutputField> fields, std::uint64_t item, s
     for (const OutputField& field : fields) {
         to += ",\"";
         to += field.name;
-        to += field.count == 1 ? "\":" : "\":[";
+        to += field.count == 1 ? "\":" : "s\":[";
         for (std::uint32_t i = 0; i < field.count; ++i) {
             to += i == 0 ? "" : ",";
             append_json_value(field.type, values, to);

@@ -20,7 +20,8 @@ namespace sluice {
 void append_csv_row(std::span<const OutputField> fields, std::uint64_t item, std::span<const std::byte> values,
                     std::string& to);
 
-/// Appends {"item":7,"label":2,"score":[0.5,-1.25]} and a line feed; JSON has no NaN or infinity: both give null.
+/// Appends {"item":7,"label":2,"scores":[0.5,-1.25]} and a line feed: a field with one value gives its name, one with
+/// more the plural and an array. JSON has no NaN or infinity: both give null.
 void append_jsonl_row(std::span<const OutputField> fields, std::uint64_t item, std::span<const std::byte> values,
                       std::string& to);
 

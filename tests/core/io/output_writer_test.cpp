@@ -49,7 +49,7 @@ TEST_F(OutputWriterTest, WritesCsvWithAColumnForEveryValue) {
 
 TEST_F(OutputWriterTest, WritesJsonlWithAnArrayForSeveralValues) {
     EXPECT_EQ(written(OutputFormat::jsonl, {{2, 0.5F, -1.25F}, {3, 0.1F, 0.0F}}),
-              "{\"item\":0,\"label\":2,\"score\":[0.5,-1.25]}\n{\"item\":1,\"label\":3,\"score\":[0.1,0]}\n");
+              "{\"item\":0,\"label\":2,\"scores\":[0.5,-1.25]}\n{\"item\":1,\"label\":3,\"scores\":[0.1,0]}\n");
 }
 
 TEST_F(OutputWriterTest, WritesNumbersThatAreNoneAsEachFormatAllows) {
@@ -59,7 +59,7 @@ TEST_F(OutputWriterTest, WritesNumbersThatAreNoneAsEachFormatAllows) {
     EXPECT_EQ(written(OutputFormat::csv, {{0, inf, -inf}, {1, nan, -nan}}),
               "item,label,score_0,score_1\n0,0,inf,-inf\n1,1,nan,nan\n");
     EXPECT_EQ(written(OutputFormat::jsonl, {{0, inf, -inf}, {1, nan, -nan}}),
-              "{\"item\":0,\"label\":0,\"score\":[null,null]}\n{\"item\":1,\"label\":1,\"score\":[null,null]}\n");
+              "{\"item\":0,\"label\":0,\"scores\":[null,null]}\n{\"item\":1,\"label\":1,\"scores\":[null,null]}\n");
 }
 
 TEST_F(OutputWriterTest, WritesFloatsThatReadBackToTheSameBits) {
