@@ -6,7 +6,8 @@
 
 namespace sluice {
 
-SequentialModel::SequentialModel(Device& device, std::span<const SequentialStage> stages, std::uint32_t max_items) {
+SequentialModel::SequentialModel(Device& device, std::span<const SequentialStage> stages, std::uint32_t max_items)
+    : max_items_(max_items) {
     expects(!stages.empty(), "sequential model: no stages");
     for (const SequentialStage& source : stages) {
         expects(!source.layers.empty() && source.group_items > 0, "sequential model: an empty stage");
@@ -35,6 +36,7 @@ SequentialModel::SequentialModel(Device& device, std::span<const SequentialStage
 
 void SequentialModel::forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
                               std::span<std::byte> out) {
+    expects(items <= max_items_, "sequential model: more items than it was made for");
     expects(in.size() == items * shape_.input_bytes && out.size() == items * shape_.output_bytes,
             "sequential model: input or output has the wrong size");
     for (Stage& stage : stages_) {

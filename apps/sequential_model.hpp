@@ -40,6 +40,7 @@ private:
     void run_group(Stream& stream, Stage& stage, std::size_t items, std::span<const std::byte> in,
                    std::span<std::byte> out);
 
+    std::size_t max_items_;
     IoShape shape_;
     std::vector<Stage> stages_;
 };

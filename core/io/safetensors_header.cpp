@@ -74,6 +74,9 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view json, st
     if (!json.starts_with('{')) {
         refuse("E-MOD-039", where, "the header does not start with '{'");
     }
+    if (const auto zero = json.find('\0'); zero != std::string_view::npos) {  // the JSON reader would end there
+        refuse("E-MOD-039", where, fmt::format("the header is not valid JSON at its byte {}", zero + 1));
+    }
     SafetensorsSax sax(where);
     nlohmann::json::sax_parse(json, &sax);
     std::vector<SafetensorsEntry> entries = sax.take();

@@ -1,0 +1,211 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "apps/classifier/alphabet.hpp"
+#include "apps/classifier/one_hot.hpp"
+#include "apps/registry.hpp"
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::size_t length = 1014;
+constexpr std::uint8_t blank = 70;
+
+class ClassifierCodecTest : public testing::Test {
+protected:
+    std::vector<std::uint8_t> encode(std::string_view text) const {
+        std::vector<std::uint8_t> item(length, 0xee);
+        codec_->encode_text(text, std::as_writable_bytes(std::span(item)));
+        return item;
+    }
+    std::vector<std::uint8_t> front(std::string_view text, std::size_t count) const {
+        auto item = encode(text);
+        EXPECT_TRUE(std::all_of(item.begin() + static_cast<std::ptrdiff_t>(count), item.end(),
+                                [](std::uint8_t symbol) { return symbol == blank; }));
+        item.resize(count);
+        return item;
+    }
+    /// The same item as fp32 one-hot, symbol-major.
+    static std::vector<float> fat(const std::vector<std::uint8_t>& item) {
+        std::vector<float> one_hot(70 * length);
+        for (std::size_t c = 0; c < length; ++c) {
+            if (item[c] < 70) {
+                one_hot[item[c] * length + c] = 1.0F;
+            }
+        }
+        return one_hot;
+    }
+    std::string pack(const std::vector<float>& one_hot, std::vector<std::uint8_t>& item) const {
+        item.assign(length, 0xee);
+        return codec_->pack_fat(one_hot, std::as_writable_bytes(std::span(item)));
+    }
+    std::string check(const std::vector<std::uint8_t>& item) const {
+        return codec_->check_wire(std::as_bytes(std::span(item)));
+    }
+
+    std::unique_ptr<ItemCodec> codec_ = find_app("classifier")->make_codec({});
+};
+
+using Symbols = std::vector<std::uint8_t>;
+
+TEST_F(ClassifierCodecTest, HasSeventySymbolsOfWhichOnlyTheHyphenStandsTwice) {
+    EXPECT_EQ(classifier_alphabet.size(), 70U);
+    EXPECT_EQ(std::set<char>(classifier_alphabet.begin(), classifier_alphabet.end()).size(), 69U);
+    EXPECT_EQ(std::count(classifier_alphabet.begin(), classifier_alphabet.end(), '-'), 2);
+}
+
+TEST_F(ClassifierCodecTest, ReadsTextBackwardsSoThatTheLastCharacterComesFirst) {
+    EXPECT_EQ(front("abc", 3), (Symbols{2, 1, 0}));
+    EXPECT_EQ(front("z9\n", 3), (Symbols{69, 35, 25}));
+}
+
+TEST_F(ClassifierCodecTest, LowersAsciiLettersOnly) {
+    EXPECT_EQ(encode("Hello, WORLD{}"), encode("hello, world{}"));
+    EXPECT_EQ(front("[", 1), (Symbols{65}));  // next to 'Z' and '`' next to 'a': neither is a letter
+    EXPECT_EQ(front("`", 1), (Symbols{57}));
+}
+
+TEST_F(ClassifierCodecTest, UsesTheLaterOfTheTwoHyphens) {
+    EXPECT_EQ(front("-", 1), (Symbols{59}));
+}
+
+TEST_F(ClassifierCodecTest, MakesSpacesAndUnknownBytesBlank) {
+    EXPECT_EQ(front("a b", 3), (Symbols{1, blank, 0}));
+    EXPECT_EQ(front(std::string_view("a\0\t\x7f\r", 5), 5), (Symbols{blank, blank, blank, blank, 0}));
+}
+
+TEST_F(ClassifierCodecTest, MakesEachByteOfAMultiByteCharacterABlank) {
+    EXPECT_EQ(front("a\xc3\xa9z", 4), (Symbols{25, blank, blank, 0}));
+    EXPECT_EQ(front("\xff\xfe", 2), (Symbols{blank, blank}));  // not UTF-8 at all
+}
+
+TEST_F(ClassifierCodecTest, CutsTextAt1014CharactersBeforeReadingItBackwards) {
+    const std::string text = "a" + std::string(1012, 'b') + "c" + std::string(4000, 'd');
+
+    const auto item = encode(text);
+
+    EXPECT_EQ(item.front(), 2);
+    EXPECT_EQ(item.back(), 0);
+    EXPECT_EQ(std::count(item.begin(), item.end(), 1), 1012);
+    EXPECT_EQ(item, encode(text.substr(0, 1014)));
+}
+
+TEST_F(ClassifierCodecTest, MakesEmptyTextAllBlank) {
+    EXPECT_THAT(front("", 0), IsEmpty());
+}
+
+TEST_F(ClassifierCodecTest, WritesNothingThatItsOwnCheckRefuses) {
+    std::string every_byte;
+    for (int byte = 0; byte < 256; ++byte) {
+        every_byte.push_back(static_cast<char>(byte));
+    }
+
+    EXPECT_THAT(check(encode(every_byte)), IsEmpty());
+}
+
+TEST_F(ClassifierCodecTest, NamesTheFirstForeignByteOnTheWire) {
+    Symbols item(length, blank);
+    EXPECT_THAT(check(item), IsEmpty());
+    item[17] = 71;
+    item[18] = 255;
+
+    EXPECT_EQ(check(item), "byte 17: got 71, expected 0 to 70");
+}
+
+TEST_F(ClassifierCodecTest, PacksOneHotColumnsToWhatTheyWereMadeFrom) {
+    for (const char* text : {"", "a", "The quick brown fox, 42!\n--"}) {
+        Symbols item;
+
+        const std::string problem = pack(fat(encode(text)), item);
+
+        EXPECT_THAT(problem, IsEmpty());
+        EXPECT_EQ(item, encode(text));
+    }
+}
+
+TEST_F(ClassifierCodecTest, PacksEverySymbolInEveryColumn) {
+    for (std::uint8_t symbol = 0; symbol <= blank; ++symbol) {
+        const Symbols item(length, symbol);
+        Symbols packed;
+
+        EXPECT_THAT(pack(fat(item), packed), IsEmpty());
+        EXPECT_EQ(packed, item);
+    }
+}
+
+TEST_F(ClassifierCodecTest, RefusesColumnsThatAreNeitherOneHotNorBlank) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const float tiny = std::numeric_limits<float>::denorm_min();
+    for (const std::size_t column : {std::size_t{0}, std::size_t{15}, std::size_t{16}, length - 1}) {
+        for (const float value : {0.5F, 2.0F, -1.0F, nan, tiny, std::numeric_limits<float>::infinity()}) {
+            std::vector<float> one_hot = fat(encode(""));
+            one_hot[33 * length + column] = value;
+            Symbols item;
+
+            EXPECT_THAT(pack(one_hot, item), HasSubstr("column " + std::to_string(column) + ": row 33 is"));
+        }
+        std::vector<float> one_hot = fat(encode(""));
+        one_hot[3 * length + column] = one_hot[69 * length + column] = 1.0F;
+        Symbols item;
+        EXPECT_EQ(pack(one_hot, item),
+                  "column " + std::to_string(column) + ": rows 3 and 69 are both 1, expected at most one");
+    }
+}
+
+TEST_F(ClassifierCodecTest, RefusesAColumnOfOnesAndTakesNegativeZeroForZero) {
+    std::vector<float> one_hot(70 * length, 1.0F);
+    Symbols item;
+    EXPECT_THAT(pack(one_hot, item), HasSubstr("column 0: rows 0 and 1"));
+
+    one_hot.assign(70 * length, -0.0F);
+    EXPECT_THAT(pack(one_hot, item), IsEmpty());
+    EXPECT_EQ(item, Symbols(length, blank));
+}
+
+TEST_F(ClassifierCodecTest, RefusesRoomOfAnotherSize) {
+    std::vector<std::byte> item(length + 1);
+
+    EXPECT_THROW(codec_->encode_text("a", item), ContractViolation);
+    EXPECT_THROW((void)codec_->check_wire(item), ContractViolation);
+    EXPECT_THROW((void)codec_->pack_fat(std::vector<float>(70 * length), item), ContractViolation);
+}
+
+TEST_F(ClassifierCodecTest, DescribesItsItems) {
+    const auto with_scores = find_app("classifier")->make_codec({.scores = true});
+
+    EXPECT_EQ(codec_->shape(), (IoShape{1014, 4}));
+    EXPECT_EQ(with_scores->shape(), (IoShape{1014, 20}));
+    EXPECT_EQ(codec_->fat_shape(), (std::vector<std::uint64_t>{70, 1014}));
+    ASSERT_EQ(with_scores->output_fields().size(), 2U);
+    EXPECT_EQ(with_scores->output_fields()[1].name, "score");
+    EXPECT_EQ(with_scores->output_fields()[1].count, 4U);
+    EXPECT_EQ(codec_->output_fields().size(), 1U);
+}
+
+TEST(OneHot, PacksAnyNumberOfColumns) {
+    for (const std::size_t columns : {1U, 31U, 1023U, 1024U, 1025U, 2049U}) {
+        std::vector<float> one_hot(3 * columns);
+        std::vector<std::uint8_t> expected(columns);
+        for (std::size_t c = 0; c < columns; ++c) {
+            expected[c] = static_cast<std::uint8_t>(c % 4);
+            if (expected[c] < 3) {
+                one_hot[expected[c] * columns + c] = 1;
+            }
+        }
+        std::vector<std::uint8_t> ids(columns);
+
+        EXPECT_THAT(pack_one_hot(one_hot, 3, ids), IsEmpty());
+        EXPECT_EQ(ids, expected);
+    }
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,226 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "apps/registry.hpp"
+#include "core/error.hpp"
+#include "core/host_device.hpp"
+#include "tests/apps/classifier_reference.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t item_bytes = 1014;
+constexpr std::size_t classes = 4;
+constexpr std::uint64_t seed = 17;
+
+struct Record {
+    std::int32_t label;
+    float scores[classes];
+    friend bool operator==(const Record&, const Record&) = default;
+};
+static_assert(sizeof(Record) == 20);
+
+/// Words of random letters, as text is: spaces, digits, a comma and a full stop now and then.
+std::string random_text(std::mt19937& bits, std::size_t characters) {
+    constexpr std::string_view often = "eeetttaaooiinnsshhrrdlcumwfgypbvk     ,.0'ATS";
+    std::string text(characters, ' ');
+    std::generate(text.begin(), text.end(), [&] { return often[bits() % often.size()]; });
+    return text;
+}
+
+/// A model with random weights and texts of many lengths, made once for all tests.
+class ClassifierModel : public testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        const App& app = *find_app("classifier");
+        const auto codec = app.make_codec({.scores = true});
+        blob_ = new WeightBlob(app.random_weights(seed));
+        loaded_ = app.load(*blob_, {.scores = true}).release();
+        std::mt19937 bits(7);
+        std::vector<std::string> texts{"", "x", random_text(bits, 1014), random_text(bits, 5000)};
+        for (std::size_t characters = 20; texts.size() < 64; characters += 16) {
+            texts.push_back(random_text(bits, characters));
+        }
+        items_ = new std::vector<std::byte>(texts.size() * item_bytes);
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+            codec->encode_text(texts[i], std::span(*items_).subspan(i * item_bytes, item_bytes));
+        }
+    }
+    static void TearDownTestSuite() {
+        delete items_;
+        delete loaded_;
+        delete blob_;
+    }
+
+    /// Runs items [0, count) and gives them back; `poison` is what the output holds before.
+    static std::vector<Record> run(std::size_t count, std::uint32_t max_items, int poison = 0xff) {
+        HostDevice device;
+        const auto model = loaded_->make_model(device, max_items);
+        const auto stream = device.make_stream({});
+        const Buffer in = device.allocate(MemorySpace::device, count * item_bytes);
+        const Buffer out = device.allocate(MemorySpace::device, count * sizeof(Record));
+        std::memcpy(in.bytes().data(), items_->data(), in.bytes().size());
+        std::memset(out.bytes().data(), poison, out.bytes().size());
+
+        model->forward(*stream, count, in.bytes(), out.bytes());
+        stream->record().wait();
+        std::vector<Record> records(count);
+        std::memcpy(records.data(), out.bytes().data(), out.bytes().size());
+        return records;
+    }
+
+    static std::span<const std::uint8_t> symbols(std::size_t item) {
+        return {reinterpret_cast<const std::uint8_t*>(items_->data()) + item * item_bytes, item_bytes};
+    }
+    static std::span<const float> weights() {
+        return {reinterpret_cast<const float*>(blob_->bytes.data()), blob_->bytes.size() / sizeof(float)};
+    }
+
+    static inline WeightBlob* blob_ = nullptr;
+    static inline LoadedApp* loaded_ = nullptr;
+    static inline std::vector<std::byte>* items_ = nullptr;
+};
+
+struct Distance {
+    double squares = 0;
+    double norm = 0;
+
+    void add(double got, double want) {
+        squares += (got - want) * (got - want);
+        norm += want * want;
+    }
+    [[nodiscard]] double relative() const { return std::sqrt(squares / norm); }
+};
+
+TEST_F(ClassifierModel, AgreesWithAnIndependentReference) {
+    constexpr std::size_t compared =
+        10;  // the reference takes its time; empty, 1, 1014 and 5000 characters are among them
+    constexpr double tolerance = 1e-4;  // of two fp32 computations, and fp64 shows that neither is off on its own
+
+    const auto records = run(compared, 16);
+
+    Distance all;
+    for (std::size_t i = 0; i < compared; ++i) {
+        const auto plain = classifier_reference<float>(weights(), symbols(i));
+        const auto exact = classifier_reference<double>(weights(), symbols(i));
+        Distance ours;
+        Distance ours_exact;
+        Distance plain_exact;
+        for (std::size_t c = 0; c < classes; ++c) {
+            const double score = records[i].scores[c];
+            all.add(score, plain[c]);
+            ours.add(score, plain[c]);
+            ours_exact.add(score, exact[c]);
+            plain_exact.add(plain[c], exact[c]);
+        }
+        EXPECT_LT(ours.relative(), tolerance) << "item " << i;
+        EXPECT_LT(ours_exact.relative(), tolerance) << "item " << i;
+        EXPECT_LT(plain_exact.relative(), tolerance) << "item " << i;
+        EXPECT_EQ(records[i].label, std::max_element(plain.begin(), plain.end()) - plain.begin()) << "item " << i;
+    }
+    EXPECT_LT(all.relative(), tolerance);
+}
+
+TEST_F(ClassifierModel, GivesLabelsThatVary) {
+    const auto records = run(64, 64);
+
+    std::array<int, classes> counts{};
+    for (const Record& record : records) {
+        ASSERT_GE(record.label, 0);
+        ASSERT_LT(record.label, static_cast<int>(classes));
+        ++counts[static_cast<std::size_t>(record.label)];
+        EXPECT_EQ(record.label, std::max_element(record.scores, record.scores + classes) - record.scores);
+    }
+    EXPECT_LT(*std::max_element(counts.begin(), counts.end()), 45);  // 70 % of 64
+    EXPECT_GE(std::count_if(counts.begin(), counts.end(), [](int count) { return count > 0; }), 3);
+}
+
+TEST_F(ClassifierModel, GivesAnItemTheSameLabelWhateverTheNumberOfItems) {
+    const auto all = run(64, 64);
+    for (const std::size_t count : {1U, 2U, 7U, 31U}) {
+        const auto some = run(count, static_cast<std::uint32_t>(count));
+        for (std::size_t i = 0; i < count; ++i) {
+            EXPECT_EQ(some[i].label, all[i].label) << i << " of " << count;
+            for (std::size_t c = 0; c < classes; ++c) {
+                EXPECT_NEAR(some[i].scores[c], all[i].scores[c], 1e-4) << i << " of " << count;
+            }
+        }
+    }
+}
+
+TEST_F(ClassifierModel, GivesTheSameBitsForTheSameNumberOfItems) {
+    for (const std::size_t count : {1U, 7U, 31U, 64U}) {
+        const auto first = run(count, static_cast<std::uint32_t>(count));
+        const auto second = run(count, 100, 0x11);
+
+        EXPECT_EQ(std::memcmp(first.data(), second.data(), count * sizeof(Record)), 0) << count;
+    }
+}
+
+TEST_F(ClassifierModel, GivesTheSameBitsOnTwoDevicesAtOnce) {
+    std::vector<Record> left;
+    std::vector<Record> right;
+
+    std::thread other([&] { left = run(20, 20); });
+    right = run(20, 20, 0x22);
+    other.join();
+
+    EXPECT_EQ(std::memcmp(left.data(), right.data(), left.size() * sizeof(Record)), 0);
+}
+
+TEST_F(ClassifierModel, DoesNotMixItemsUp) {
+    const auto forwards = run(9, 9);
+    std::vector<std::byte> swapped(*items_);
+    std::swap_ranges(swapped.begin(), swapped.begin() + item_bytes, swapped.begin() + 8 * item_bytes);
+    items_->swap(swapped);
+
+    const auto exchanged = run(9, 9);
+
+    items_->swap(swapped);
+    EXPECT_EQ(forwards[0], exchanged[8]);
+    EXPECT_EQ(forwards[8], exchanged[0]);
+    EXPECT_EQ(forwards[4], exchanged[4]);
+}
+
+TEST_F(ClassifierModel, DoesNothingForNoItems) {
+    EXPECT_TRUE(run(0, 4).empty());
+}
+
+TEST_F(ClassifierModel, RefusesMoreItemsThanItWasMadeForAndWrongSizes) {
+    HostDevice device;
+    const auto model = loaded_->make_model(device, 2);
+    const auto stream = device.make_stream({});
+    const Buffer in = device.allocate(MemorySpace::device, 3 * item_bytes);
+    const Buffer out = device.allocate(MemorySpace::device, 3 * sizeof(Record));
+
+    EXPECT_EQ(model->shape(), (IoShape{item_bytes, sizeof(Record)}));
+    EXPECT_THROW(model->forward(*stream, 3, in.bytes(), out.bytes()), ContractViolation);
+    EXPECT_THROW(model->forward(*stream, 2, in.bytes(), out.bytes()), ContractViolation);
+}
+
+TEST_F(ClassifierModel, WithoutScoresGivesTheSameLabels) {
+    HostDevice device;
+    const auto plain = find_app("classifier")->load(*blob_, {});
+    const auto model = plain->make_model(device, 5);
+    const auto stream = device.make_stream({});
+    const Buffer in = device.allocate(MemorySpace::device, 5 * item_bytes);
+    const Buffer out = device.allocate(MemorySpace::device, 5 * sizeof(std::int32_t));
+    std::memcpy(in.bytes().data(), items_->data(), in.bytes().size());
+
+    model->forward(*stream, 5, in.bytes(), out.bytes());
+    stream->record().wait();
+
+    const auto records = run(5, 5);
+    for (std::size_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(out.as<std::int32_t>()[i], records[i].label);
+    }
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,1 @@
+sluice_test(tensor_file_test SOURCES tensor_file_test.cpp hostile_tensor_file_test.cpp LIBRARIES sluice_core)

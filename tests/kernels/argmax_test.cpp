@@ -1,0 +1,47 @@
+#include "tests/kernels/layer_runner.hpp"
+
+namespace sluice {
+namespace {
+
+std::int32_t label_of(const std::vector<float>& scores) {
+    HostDevice device;
+    const auto layer = kernels_of(device).argmax({.classes = static_cast<std::uint32_t>(scores.size())});
+    const auto out = run_layer(*layer, 1, std::as_bytes(std::span(scores)), 1);
+    std::int32_t label = -1;
+    std::memcpy(&label, out.data(), sizeof(label));
+    return label;
+}
+
+TEST(Argmax, TakesTheFirstMaximum) {
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+    EXPECT_EQ(label_of({1, 2, 3, 0}), 2);
+    EXPECT_EQ(label_of({5, 5, 5, 5}), 0);
+    EXPECT_EQ(label_of({-2, -1, -1, -3}), 1);
+    EXPECT_EQ(label_of({-0.0F, 0.0F}), 0);
+    EXPECT_EQ(label_of({1, nan, 2, nan}), 2);
+    EXPECT_EQ(label_of({7}), 0);
+}
+
+TEST(Argmax, PutsTheScoresBehindTheLabel) {
+    HostDevice device;
+    const auto layer = kernels_of(device).argmax({.classes = 2, .scores = true});
+    const std::vector<float> scores{1, 2, 4, 3};
+
+    const auto out = run_layer(*layer, 2, std::as_bytes(std::span(scores)), 2);
+
+    struct Record {
+        std::int32_t label;
+        float scores[2];
+    };
+    Record records[2];
+    ASSERT_EQ(out.size(), sizeof(records));
+    std::memcpy(records, out.data(), sizeof(records));
+    EXPECT_EQ(records[0].label, 1);
+    EXPECT_EQ(records[0].scores[1], 2);
+    EXPECT_EQ(records[1].label, 0);
+    EXPECT_EQ(records[1].scores[0], 4);
+}
+
+}  // namespace
+}  // namespace sluice

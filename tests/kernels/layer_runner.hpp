@@ -1,0 +1,71 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "core/host_device.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sluice {
+
+/// Non-zero random values, the same in every run.
+inline std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {
+    std::mt19937 bits(seed);
+    std::vector<float> values(count);
+    for (float& value : values) {
+        value = (static_cast<float>(bits() % 2000) - 999.5F) / 1000.0F;
+    }
+    return values;
+}
+
+/// Runs a layer on a host device, with outputs poisoned before.
+inline std::vector<std::byte> run_layer(const Layer& layer, std::size_t items, std::span<const std::byte> in,
+                                        std::uint32_t max_items) {
+    HostDevice device;
+    const auto operation = layer.make_operation(device, max_items);
+    const auto stream = device.make_stream({});
+    const Buffer from = device.allocate(MemorySpace::device, in.size());
+    const Buffer to = device.allocate(MemorySpace::device, items * layer.shape().output_bytes);
+    std::memcpy(from.bytes().data(), in.data(), in.size());
+    std::memset(to.bytes().data(), 0xff, to.bytes().size());  // NaN in fp32
+
+    operation->enqueue(*stream, items, from.bytes(), to.bytes());
+    stream->record().wait();
+    return {to.bytes().begin(), to.bytes().end()};
+}
+
+template <class T>
+std::vector<float> run_layer_floats(const Layer& layer, std::size_t items, const std::vector<T>& in,
+                                    std::uint32_t max_items) {
+    const auto bytes = run_layer(layer, items, std::as_bytes(std::span(in)), max_items);
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+}
+
+/// ‖got - want‖ / ‖want‖ in double; infinite when sizes differ or something is not finite.
+inline double relative_error(std::span<const float> got, std::span<const double> want) {
+    if (got.size() != want.size()) {
+        return std::numeric_limits<double>::infinity();
+    }
+    double difference = 0;
+    double norm = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        difference += (got[i] - want[i]) * (got[i] - want[i]);
+        norm += want[i] * want[i];
+    }
+    const double error = std::sqrt(difference / norm);
+    return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
+}
+
+/// fp32 products and sums of up to some thousand terms against fp64.
+constexpr double fp32_tolerance = 2e-6;
+
+}  // namespace sluice

@@ -1,0 +1,78 @@
+#include <algorithm>
+
+#include "tests/kernels/layer_runner.hpp"
+
+namespace sluice {
+namespace {
+
+std::vector<double> reference(const NormShape& s, std::size_t items, const std::vector<float>& in,
+                              const std::vector<float>& gamma, const std::vector<float>& beta) {
+    const std::size_t count = std::size_t{s.positions} * s.channels;
+    std::vector<double> out;
+    for (std::size_t n = 0; n < items; ++n) {
+        const float* x = &in[n * count];
+        double mean = 0;
+        double variance = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            mean += x[i] / static_cast<double>(count);
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            variance += (x[i] - mean) * (x[i] - mean) / static_cast<double>(count);
+        }
+        for (std::size_t q = 0; q < s.positions / s.pool; ++q) {
+            for (std::size_t c = 0; c < s.channels; ++c) {
+                double best = 0;
+                for (std::size_t p = q * s.pool; p < (q + 1) * s.pool; ++p) {
+                    const double normal = (x[p * s.channels + c] - mean) / std::sqrt(variance + 1e-5);
+                    best = std::max(best, normal * gamma[c * s.positions + p] + beta[c * s.positions + p]);
+                }
+                out.push_back(best);
+            }
+        }
+    }
+    return out;
+}
+
+TEST(NormReluPool, MatchesAPlainReference) {
+    HostDevice device;
+    for (const NormShape shape : {NormShape{1, 64, 1}, NormShape{6, 64, 3}, NormShape{102, 256, 3}}) {
+        const std::size_t count = std::size_t{shape.positions} * shape.channels;
+        const auto gamma = random_floats(count, 1);
+        const auto beta = random_floats(count, 2);
+        const auto in = random_floats(3 * count, 3);
+        const auto layer = kernels_of(device).norm_relu_pool(shape, gamma, beta);
+
+        const auto out = run_layer_floats(*layer, 3, in, 5);
+
+        EXPECT_LT(relative_error(out, reference(shape, 3, in, gamma, beta)), fp32_tolerance) << shape.positions;
+    }
+}
+
+TEST(NormReluPool, KeepsItsDigitsFarFromZero) {
+    const NormShape shape{6, 64, 3};
+    const auto gamma = random_floats(384, 1);
+    const auto beta = random_floats(384, 2);
+    auto in = random_floats(384, 3);
+    std::for_each(in.begin(), in.end(),
+                  [](float& x) { x = x * 4 + 4096; });  // E[x^2] - mean^2 in fp32 keeps nothing here
+    HostDevice device;
+    const auto layer = kernels_of(device).norm_relu_pool(shape, gamma, beta);
+
+    const auto out = run_layer_floats(*layer, 1, in, 1);
+
+    EXPECT_LT(relative_error(out, reference(shape, 1, in, gamma, beta)), 1e-4);  // the mean itself rounds to 1.2e-4 / 2
+}
+
+TEST(NormReluPool, IsFiniteForAConstantItem) {
+    const NormShape shape{3, 64, 3};
+    HostDevice device;
+    const auto layer =
+        kernels_of(device).norm_relu_pool(shape, std::vector<float>(192, 2.0F), std::vector<float>(192, 0.25F));
+
+    const auto out = run_layer_floats(*layer, 1, std::vector<float>(192, 3.0F), 1);
+
+    EXPECT_EQ(out, std::vector<float>(64, 0.25F));
+}
+
+}  // namespace
+}  // namespace sluice
