@@ -7,12 +7,13 @@
 #include <variant>
 
 #include "core/error.hpp"
-#include "core/io/record_reader.hpp"
+#include "core/io/record.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr char const* mismatch = "E-INP-032";
+constexpr std::size_t most_names = 12;  // in a message
 
 /// Cuts the first field off `rest` together with its comma; `more` tells whether there was one.
 CsvField take_field(std::string_view& rest, bool& more) {
@@ -50,9 +51,11 @@ std::size_t find_column(const std::string& name, std::span<const std::string> he
     const auto found = std::find(header.begin(), header.end(), name);
     if (found == header.end()) {
         std::string names;
-        for (const std::string& other : header) {
-            names += (names.empty() ? "" : ", ") + sluice::quoted(other);
+        for (const std::string& other : header.first(std::min(header.size(), most_names))) {
+            names += names.empty() ? "" : ", ";
+            names += sluice::quoted(other);
         }
+        names += header.size() > most_names ? ", …" : "";
         throw RecordProblem{
             mismatch,
             header.empty() ? fmt::format("there is no column {} without a header", sluice::quoted(name))

@@ -6,10 +6,13 @@
 #include <array>
 #include <cstring>
 
+#include "core/error.hpp"
+
 namespace sluice {
 namespace {
 
 constexpr char const* malformed = "E-INP-035";
+constexpr std::size_t most_columns = 65'536;  // no table has as many; bounds the memory that splitting a record takes
 
 constexpr std::array<bool, 256> ends_plain_run = [] {
     std::array<bool, 256> table = {};
@@ -86,7 +89,10 @@ void CsvFraming::step_at_delimiter(char byte) {
     }
     switch (byte) {
         case ',':
-            ++found_;
+            if (++found_ > most_columns) {
+                throw RecordProblem{malformed, fmt::format("more than {} columns", most_columns),
+                                    "check [input].format"};
+            }
             state_ = State::field_start;
             break;
         case '\r':

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/io/record_reader.hpp"
+#include "core/io/record.hpp"
 
 namespace sluice {
 

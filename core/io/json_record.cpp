@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/io/record_reader.hpp"
+#include "core/io/record.hpp"
 
 namespace sluice {
 namespace {

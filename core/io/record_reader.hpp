@@ -6,63 +6,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/io/input_file.hpp"
+#include "core/io/record.hpp"
 
 namespace sluice {
-
-/// No real text comes near it; a record beyond it is a forgotten quote or a file that is not text.
-inline constexpr std::size_t longest_record = std::size_t{16} << 20;
 
 /// A record of that length with the CRLF behind it: the most that a reader ever holds.
 inline constexpr std::size_t longest_window = longest_record + 2;
 
 /// Large enough that a pread costs little beside its copy, small enough to stay in the second-level cache.
 inline constexpr std::size_t reading_window = std::size_t{256} << 10;
-
-/// The number of a header line in place of an item's; the next is 0.
-inline constexpr std::uint64_t header_item = std::numeric_limits<std::uint64_t>::max();
-
-/// What is wrong with one record; the reader adds file, line and item and throws Error (bad_data).
-struct RecordProblem {
-    const char* id;
-    std::string what;
-    std::string hint;
-};
-
-/// Where a record ends, counted from its first byte.
-struct Frame {
-    std::size_t length;    ///< Bytes of the record without its line end.
-    std::size_t consumed;  ///< Bytes up to the next record.
-    std::uint64_t lines;   ///< Line feeds in `consumed`.
-};
-
-/// Whole records at the start of a window, each one line, and their bytes.
-struct Skip {
-    std::uint64_t records;
-    std::size_t consumed;
-};
-
-struct Record {
-    std::string_view text;  ///< Lives until the reader's next call.
-    std::uint64_t line;     ///< Where the record begins, counted from 1.
-};
-
-/// Part of a file, from the first byte of a record to behind the last byte of another.
-struct RecordRange {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-    std::uint64_t line = 1;  ///< Of `begin`.
-    std::uint64_t item = 0;  ///< Number of the record at `begin`, for messages.
-};
 
 /// Walks through the records of a range in order, a window at a time. `Framing` finds where they end:
 ///     std::optional<Frame> find(std::string_view window, bool last)

@@ -139,6 +139,23 @@ TEST_F(CsvSource, NeedsARecordBelowTheHeader) {
     EXPECT_EQ(open_input(in, codec_)->count(), 0U);
 }
 
+TEST_F(CsvSource, BoundsTheNumberOfColumns) {
+    EXPECT_EQ(open_input(input(std::string(65'535, ',')), codec_)->count(), 1U);
+    EXPECT_EQ(failure(std::string(65'536, ',')), "65 E-INP-035 items.csv:1: item 0: more than 65536 columns");
+}
+
+TEST_F(CsvSource, NamesTheFirstColumnsOfAWideHeader) {
+    std::string header = "c";
+    for (int i = 0; i < 1000; ++i) {
+        header += ",d";
+    }
+
+    const std::string text = failure(header + "\n", {std::string("x")}, true);
+
+    EXPECT_THAT(text, testing::EndsWith("'d', 'd', …)"));
+    EXPECT_LT(text.size(), 200U);
+}
+
 TEST_F(CsvSource, EscapesHostileNamesInMessages) {
     EXPECT_EQ(failure("a\n1\n", {std::string("\x1b[31m\n")}, true),
               "65 E-INP-032 items.csv:1: header: there is no column '\\x1b[31m\\x0a' (got 'a')");
