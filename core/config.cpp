@@ -15,6 +15,7 @@
 #include "core/config_settings.hpp"
 #include "core/config_text.hpp"
 #include "core/error.hpp"
+#include "core/utf8.hpp"
 
 namespace sluice {
 namespace {
@@ -247,6 +248,14 @@ bool is_blank(std::string_view text) {
     return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
+bool is_utf8(std::string_view text) {
+    std::size_t i = 0;
+    while (i < text.size() && utf8_length(text, i) != 0) {
+        i += utf8_length(text, i);
+    }
+    return i == text.size();
+}
+
 Settings read_settings(std::string_view raw, const std::string& name) {
     const std::string_view text = check_job_text(raw, name);
     if (is_blank(text)) {
@@ -301,6 +310,10 @@ void apply(const Override& change, Settings& settings) {
 
 JobConfig parse(std::string_view text, const JobOrigin& origin, std::span<const Override> overrides,
                 std::span<const std::string_view> apps) {
+    if (!is_utf8(origin.base.native())) {
+        refuse("E-CFG-005", origin.name, "the folder of the job file has a name that is not UTF-8",
+               "rename the folder: a job's paths start there, and TOML cannot hold them");
+    }
     Settings settings = read_settings(text, origin.name);
     for (const Override& change : overrides) {
         apply(change, settings);

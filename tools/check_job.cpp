@@ -5,15 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <system_error>
 #include <vector>
 
 #include "core/chunk_grid.hpp"
+#include "core/cuda.hpp"
 #include "core/error.hpp"
 #include "core/io/item_source.hpp"
-#include "core/io/output_writer.hpp"
-#include "scheduler/chunk_size.hpp"
 
 namespace sluice {
 namespace {
@@ -48,24 +46,11 @@ void check_report_path(const std::filesystem::path& report) {
     }
 }
 
-JobFacts check_job(const JobConfig& job, const App& app) {
-    JobFacts facts;
-    const AppOptions options{.scores = job.output.scores};
-    const std::unique_ptr<ItemCodec> codec = app.make_codec(options);
-    facts.item_bytes = codec->shape().input_bytes;
-    const std::unique_ptr<ItemSource> source = open_input(job.input, *codec);
-    facts.items = source->count();
-    facts.input_file_bytes = std::filesystem::file_size(job.input.path);
-    if (job.model.weights) {
-        facts.weight_bytes = app.read_weights(job.model.weights->native()).bytes.size();
+void check_prepared_job(const PreparedJob& prepared) {
+    if (prepared.plan.device == DeviceKind::cuda) {
+        (void)make_cuda_device(0);
     }
-    (void)make_output_writer(job.output.path, job.output.format, codec->output_fields(), facts.items);
-    check_report_path(job.output.report);
-    read_all(*source, facts.item_bytes);
-    const DeviceKind device = job.run.device == DeviceKind::cuda ? DeviceKind::cuda : DeviceKind::host;
-    facts.chunk_items = job.pipeline.chunk_items.value_or(choose_chunk_items(facts.items, app.flop_per_item(), device));
-    facts.chunks = ChunkGrid(facts.items, facts.chunk_items).chunks();
-    return facts;
+    read_all(*prepared.source, prepared.codec->shape().input_bytes);
 }
 
 }  // namespace sluice

@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "apps/registry.hpp"
+#include "core/chunk_grid.hpp"
 #include "core/config_names.hpp"
 #include "core/error.hpp"
 #include "tools/check_job.hpp"
@@ -22,50 +23,57 @@ po::options_description options() {
     return options;
 }
 
-std::string as_text(const JobConfig& job, const JobFacts& facts) {
+/// What was found, in the order of the job file.
+nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
+    const JobPlan& plan = prepared.plan;
+    const JobConfig& job = plan.job;
+    nlohmann::ordered_json facts;
+    facts["app"] = job.app;
+    facts["input"] = {{"path", job.input.path.native()},
+                      {"format", name_of(job.input.format)},
+                      {"items", plan.items},
+                      {"file_bytes", std::filesystem::file_size(job.input.path)},
+                      {"item_bytes", prepared.codec->shape().input_bytes}};
+    facts["model"] = job.model.weights ? nlohmann::ordered_json{{"weights", job.model.weights->native()}}
+                                       : nlohmann::ordered_json{{"random", *job.model.random}};
+    facts["model"]["bytes"] = prepared.weights.bytes.size();
+    facts["output"] = {{"path", job.output.path.native()},
+                       {"format", name_of(job.output.format)},
+                       {"report", job.output.report.native()}};
+    facts["run"] = {{"device", name_of(plan.device)}};
+    facts["pipeline"] = {{"chunks", ChunkGrid(plan.items, plan.chunk_items).chunks()},
+                         {"chunk_items", plan.chunk_items},
+                         {"depth", plan.depth}};
+    return facts;
+}
+
+std::string as_text(const nlohmann::ordered_json& facts) {
     std::string text;
-    const auto line = [&](std::string_view name, const std::string& what) {
-        text += fmt::format("ok  {:<8} {}\n", name, what);
-    };
-    line("app", job.app);
-    line("input",
-         fmt::format("{}: {}, {} items, {} bytes, {} bytes an item on the wire", escaped(job.input.path.native()),
-                     name_of(job.input.format), facts.items, facts.input_file_bytes, facts.item_bytes));
-    line("weights", job.model.weights
-                        ? fmt::format("{}: {} bytes", escaped(job.model.weights->native()), *facts.weight_bytes)
-                        : fmt::format("random, seed {}", *job.model.random));
-    line("output", fmt::format("{}: {}, its folder can be written", escaped(job.output.path.native()),
-                               name_of(job.output.format)));
-    line("report", escaped(job.output.report.native()));
-    line("chunks", fmt::format("{} of {} items", facts.chunks, facts.chunk_items));
+    for (const auto& [section, values] : facts.items()) {
+        std::string line;
+        if (values.is_object()) {
+            for (const auto& [key, value] : values.items()) {
+                const std::string shown = value.is_string() ? escaped(value.get<std::string>()) : value.dump();
+                line += fmt::format("{}{} {}", line.empty() ? "" : ", ", key, shown);
+            }
+        } else {
+            line = escaped(values.get<std::string>());
+        }
+        text += fmt::format("ok  {:<9} {}\n", section, line);
+    }
     return text;
 }
 
-std::string as_json(const JobConfig& job, const JobFacts& facts) {
-    nlohmann::ordered_json object;
-    object["app"] = job.app;
-    object["input"] = {{"path", job.input.path.native()},
-                       {"format", name_of(job.input.format)},
-                       {"items", facts.items},
-                       {"file_bytes", facts.input_file_bytes},
-                       {"item_bytes", facts.item_bytes}};
-    object["model"] = job.model.weights ? nlohmann::ordered_json{{"weights", job.model.weights->native()},
-                                                                 {"bytes", *facts.weight_bytes}}
-                                        : nlohmann::ordered_json{{"random", *job.model.random}};
-    object["output"] = {{"path", job.output.path.native()},
-                        {"format", name_of(job.output.format)},
-                        {"report", job.output.report.native()}};
-    object["chunks"] = {{"count", facts.chunks}, {"items", facts.chunk_items}};
-    return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+std::string as_json(const nlohmann::ordered_json& facts) {
+    return facts.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 int check(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    const JobConfig job = read_job(job_file_of(command, parsed), overrides_of(parsed), app_names());
-    const App* app = find_app(job.app);
-    expects(app != nullptr, "read_job accepts apps of the table only");
-    const JobFacts facts = check_job(job, *app);
-    print(parsed.has("json") ? as_json(job, facts) : as_text(job, facts));
+    const PreparedJob prepared = prepare_job(job_file_of(command, parsed), overrides_of(parsed));
+    check_prepared_job(prepared);
+    const nlohmann::ordered_json facts = facts_of(prepared);
+    print(parsed.has("json") ? as_json(facts) : as_text(facts));
     return 0;
 }
 

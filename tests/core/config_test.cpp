@@ -339,6 +339,10 @@ TEST(Config, SeesThroughLinksToAFileThatTheJobReads) {
     EXPECT_EQ(refusal_of([&] { return read_job(job, {}, apps); }).code, ExitCode::refused);
 }
 
+TEST(Config, RefusesAFolderThatAJobFileCannotName) {
+    EXPECT_EQ(refusal_of([] { return parse(smallest_job, {}, "caf\xe9"); }).text.id, "E-CFG-005");
+}
+
 TEST(Config, NeverReplacesTheJobFile) {
     const Folder folder;
     const auto job = folder.write("job.toml", smallest_job + "output.report = \"job.toml\"\n");

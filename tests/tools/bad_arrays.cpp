@@ -58,10 +58,13 @@ std::vector<BadInput> bad_arrays() {
     return {
         input("BytesLeftOver", "a.u8", blanks(2) + "x", "E-INP-030", "1 left over"),
         input("FewerBytesThanAnItem", "a.u8", "x", "E-INP-030", "0 items of 1014 bytes and 1 left over"),
-        input("OutsideTheAlphabet", "a.u8", out_of_alphabet, "E-INP-032", "item 2 (at byte 2028): byte 5: got 71"),
+        while_reading(
+            input("OutsideTheAlphabet", "a.u8", out_of_alphabet, "E-INP-032", "item 2 (at byte 2028): byte 5: got 71")),
         input("OneHotLeftOver", "a.bin", std::string(one_hot_bytes + 4, '\0'), "E-INP-030", "4 left over"),
-        input("NotOneHot", "a.bin", one_hot(2, 1, 3, 9, 0.5F), "E-INP-032", "item 1 (at byte 283920): column 9"),
-        input("TwoSymbols", "a.bin", two_symbols, "E-INP-032", "item 0 (at byte 0): column 7: rows 3 and 4 are both 1"),
+        while_reading(
+            input("NotOneHot", "a.bin", one_hot(2, 1, 3, 9, 0.5F), "E-INP-032", "item 1 (at byte 283920): column 9")),
+        while_reading(input("TwoSymbols", "a.bin", two_symbols, "E-INP-032",
+                            "item 0 (at byte 0): column 7: rows 3 and 4 are both 1")),
         input("NoNpy", "a.npy", "[1.0, 2.0, 3.0]", "E-INP-031", "not an .npy file"),
         input("ZippedNpy", "a.npy", "PK\x03\x04 and so on", "E-INP-031", "zip"),
         input("ShortNpy", "a.npy", "\x93NUM", "E-INP-031", "not an .npy file"),
@@ -81,8 +84,8 @@ std::vector<BadInput> bad_arrays() {
               "E-INP-031", "header"),
         input("NpyTruncated", "a.npy", npy(header("|u1", "(3, 1014)"), blanks(2)), "E-INP-030", "claims 3 items"),
         input("NpyNoItems", "a.npy", npy(header("|u1", "(0, 1014)"), ""), "E-INP-029", "no items"),
-        input("NpyOutsideTheAlphabet", "a.npy", npy(header("|u1", "(3, 1014)"), out_of_alphabet), "E-INP-032",
-              "item 2"),
+        while_reading(input("NpyOutsideTheAlphabet", "a.npy", npy(header("|u1", "(3, 1014)"), out_of_alphabet),
+                            "E-INP-032", "item 2")),
     };
 }
 

@@ -25,7 +25,14 @@ struct BadInput {
     std::string id;
     std::string where;  ///< What the place begins with.
     std::string what;   ///< Part of the rest of the line.
+    bool while_reading =
+        false;  ///< Shows in an item only: a run names the chunk before the place, as in "read of chunk 0".
 };
+
+[[nodiscard]] inline BadInput while_reading(BadInput bad) {
+    bad.while_reading = true;
+    return bad;
+}
 
 /// For GoogleTest's messages.
 inline void PrintTo(const BadInput& bad, std::ostream* stream) {

@@ -32,7 +32,7 @@ BadInput jsonl(std::string name, std::string content, std::string id, std::strin
     BadInput row =
         input(std::move(name), "a.jsonl", std::move(content), std::move(id), std::move(where), std::move(what));
     row.arguments.insert(row.arguments.end(), {"--set", "input.columns=[\"t\"]"});
-    return row;
+    return while_reading(std::move(row));
 }
 
 BadInput unreadable(std::string name, std::vector<TestFile> files, const char* path, std::string what) {

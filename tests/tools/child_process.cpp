@@ -43,13 +43,17 @@ struct FileActions {
 }  // namespace
 
 ChildResult run_child(const std::string& program, const std::vector<std::string>& arguments,
-                      const std::filesystem::path& folder) {
+                      const std::filesystem::path& folder, Stdout stdout_kind) {
     const TemporaryFolder caught;  // files, so that no pipe can fill up
     const std::string out = caught.path() / "out";
     const std::string err = caught.path() / "err";
     FileActions files;
     files.open(STDIN_FILENO, "/dev/null", O_RDONLY);
-    files.open(STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT);
+    if (stdout_kind == Stdout::closed) {
+        check(::posix_spawn_file_actions_addclose(&files.actions, STDOUT_FILENO), "close");
+    } else {
+        files.open(STDOUT_FILENO, stdout_kind == Stdout::full ? "/dev/full" : out.c_str(), O_WRONLY | O_CREAT);
+    }
     files.open(STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT);
     check(::posix_spawn_file_actions_addchdir_np(&files.actions, folder.c_str()), "chdir");
 

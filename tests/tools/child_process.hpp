@@ -12,9 +12,11 @@ struct ChildResult {
     std::string err;
 };
 
-/// Runs `program` with exactly these arguments (no shell) in `folder`, both outputs caught, stdin empty.
+enum class Stdout { caught, full, closed };  ///< `full`: every write fails, as on a full disk.
+
+/// Runs `program` with exactly these arguments (no shell) in `folder`, stderr caught, stdin empty.
 [[nodiscard]] ChildResult run_child(const std::string& program, const std::vector<std::string>& arguments,
-                                    const std::filesystem::path& folder);
+                                    const std::filesystem::path& folder, Stdout out = Stdout::caught);
 
 /// A folder of its own, removed at the end with all that is in it.
 class TemporaryFolder {

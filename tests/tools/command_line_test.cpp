@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -99,13 +98,27 @@ TEST(Check, FindsNothingWrongWithAGoodJobAndLeavesNoFile) {
     const ChildResult json = sluice({"check", "job.toml", "--json", "--set=pipeline.chunk_items=2"}, folder.path());
 
     EXPECT_EQ(text.exit_code, 0) << text.err;
-    EXPECT_NE(text.out.find("articles.txt: txt, 3 items, 14 bytes"), std::string::npos) << text.out;
-    EXPECT_NE(text.out.find("2 of 2 items"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("path articles.txt, format txt, items 3, file_bytes 14"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("chunks 2, chunk_items 2"), std::string::npos) << text.out;
     const auto object = nlohmann::json::parse(json.out);
     EXPECT_EQ(object.at("input").at("items"), 3);
-    EXPECT_EQ(object.at("chunks").at("count"), 2);
+    EXPECT_EQ(object.at("pipeline").at("chunks"), 2);
     EXPECT_EQ(object.at("output").at("path"), "labels.csv");
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "labels.csv"));
+}
+
+TEST(Run, KeepsItsExitCodeWhenNobodyReadsStdout) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "articles.txt") << "one\ntwo\nthree\n";
+    std::ofstream(folder.path() / "job.toml") << good_job;
+
+    const ChildResult full = run_child(SLUICE_PROGRAM, {"run", "job.toml"}, folder.path(), Stdout::full);
+    const ChildResult closed = run_child(SLUICE_PROGRAM, {"run", "job.toml"}, folder.path(), Stdout::closed);
+
+    EXPECT_EQ(full.exit_code, 0) << full.err;
+    EXPECT_EQ(closed.exit_code, 0) << closed.err;
+    EXPECT_EQ(std::filesystem::file_size(folder.path() / "labels.csv"),
+              std::string("item,label\n0,0\n1,0\n2,0\n").size());
 }
 
 TEST(Check, AcceptsAnInputWithoutItemsWhenTheJobAllowsIt) {
@@ -116,7 +129,7 @@ TEST(Check, AcceptsAnInputWithoutItemsWhenTheJobAllowsIt) {
     const ChildResult result = sluice({"check", "job.toml"}, folder.path());
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_NE(result.out.find("0 items"), std::string::npos);
+    EXPECT_NE(result.out.find("items 0"), std::string::npos);
 }
 
 }  // namespace
