@@ -46,6 +46,26 @@ protected:
     ::_exit(0);
 }
 
+bool write_to(const char* path, const std::string& text) {
+    std::ofstream stream(path);
+    stream << text << std::flush;
+    return stream.good();
+}
+
+/// A file system of 64 KiB at `folder`, seen by this process alone: as root at once, else in a user namespace that
+/// knows this user and group, where the kernel allows that.
+bool mount_small_file_system(const std::filesystem::path& folder) {
+    const std::string user = std::to_string(::geteuid());
+    const std::string group = std::to_string(::getegid());
+    const bool separate = ::geteuid() == 0 ? ::unshare(CLONE_NEWNS) == 0
+                                           : ::unshare(CLONE_NEWNS | CLONE_NEWUSER) == 0 &&
+                                                 write_to("/proc/self/uid_map", user + " " + user + " 1") &&
+                                                 write_to("/proc/self/setgroups", "deny") &&
+                                                 write_to("/proc/self/gid_map", group + " " + group + " 1");
+    return separate && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           ::mount("none", folder.c_str(), "tmpfs", 0, "size=64k") == 0;
+}
+
 TEST_F(OutputFileTest, AppearsWhenItIsPublished) {
     OutputFile file(target());
     file.write("abc");
@@ -162,10 +182,7 @@ TEST_F(OutputFileTest, AsksForSpaceBeforeItStarts) {
 TEST_F(OutputFileTest, ReportsAFullFileSystem) {
     const pid_t child = ::fork();
     if (child == 0) {
-        // A file system of its own: as root at once, else in a user namespace where the kernel allows that.
-        if (::unshare(CLONE_NEWNS | (::geteuid() == 0 ? 0 : CLONE_NEWUSER)) != 0 ||
-            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-            ::mount("none", folder().c_str(), "tmpfs", 0, "size=64k") != 0) {
+        if (!mount_small_file_system(folder())) {
             ::_exit(not_possible_here);
         }
         exit_with_what_happens(target(), 4 << 20, "E-IO-002 cannot write the output: No space left on device");
