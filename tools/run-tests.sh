@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Everything from a fresh Debian 12 machine to a passed test suite. See --help.
+set -euo pipefail
+# shellcheck source=tools/lib/common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/lib/common.sh"
+
+usage() {
+    cat <<'TEXT'
+Usage: tools/run-tests.sh [--preset NAME] [--skip-packages] [--help] [-- CTEST-OPTION...]
+
+Installs the Debian packages that are missing, builds the program and all tests, and runs the tests.
+Can be run again at any time, from any folder.
+
+  --preset NAME     release (default), dev, asan-ubsan or tsan: what to build and run, in build/NAME
+  --skip-packages   do not look at packages; for systems other than Debian
+  --help            this text
+  -- OPTION...      for ctest, as in: tools/run-tests.sh -- -R Grid --verbose
+
+SLUICE_JOBS=N builds with N compilers at once (default: one a core).
+Exits with 0 when all tests passed, with 64 for a wrong option, else with 1.
+TEXT
+}
+
+preset=release
+skip_packages=no
+ctest_options=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --preset)
+        preset=${2:-}
+        shift
+        ;;
+    --preset=*) preset=${1#*=} ;;
+    --skip-packages) skip_packages=yes ;;
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    --)
+        shift
+        ctest_options=("$@")
+        break
+        ;;
+    *)
+        printf 'error: unknown option %q\n' "$1" >&2
+        usage >&2
+        exit 64
+        ;;
+    esac
+    [ $# -eq 0 ] || shift
+done
+case $preset in
+release | dev | asan-ubsan | tsan) ;;
+*)
+    printf 'error: unknown preset %q; expected release, dev, asan-ubsan or tsan\n' "$preset" >&2
+    exit 64
+    ;;
+esac
+
+step_count=4
+enter_clone
+start_log "$root/out/tests" "$preset.log"
+
+if [ "$skip_packages" = yes ]; then
+    step "packages: not looked at"
+else
+    install_packages build tests
+fi
+step "configuring build/$preset"
+configure "$preset"
+step "building the program and its tests with $jobs jobs (minutes the first time, seconds after that)"
+build "$preset"
+step "running the tests"
+prepare_mpi
+if ! ctest --preset "$preset" "${ctest_options[@]}"; then
+    fail "tests failed with preset '$preset'" "tools/run-tests.sh --preset $preset -- --rerun-failed --output-on-failure"
+fi
