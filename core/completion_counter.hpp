@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <vector>
 
 #include "core/doorbell.hpp"
@@ -21,10 +23,22 @@ public:
     /// Completes the next ticket.
     void complete() noexcept;
 
+    /// The same without waking anyone: for a ticket that nobody waits for.
+    void complete_quietly() noexcept;
+
+    /// `bell` is rung at every completion from now on. False when there is no room for another one. One thread.
+    [[nodiscard]] bool subscribe(const std::shared_ptr<Doorbell>& bell);
+
+    /// Whether the ticket was reached, well or not.
+    [[nodiscard]] bool passed(std::uint64_t ticket) const noexcept {
+        return completed_.load(std::memory_order_seq_cst) >= ticket;
+    }
+
     /// From the next ticket on, every one carries `failure` once it is reached. The first call counts.
     void poison(std::exception_ptr failure) noexcept;
 
-    /// Poisons, and reaches all tickets there will ever be: whoever waits, now or later, meets the failure.
+    /// Poisons, and reaches all tickets there will ever be: whoever waits, now or later, meets the failure, and so does
+    /// who asks for a time. Nothing is completed afterwards.
     void abandon(std::exception_ptr failure) noexcept;
 
     [[nodiscard]] bool poisoned() const noexcept { return failed_from_.load(std::memory_order_relaxed) != never; }
@@ -36,7 +50,11 @@ public:
 
 private:
     static constexpr std::uint64_t never = UINT64_MAX;
+    static constexpr std::uint64_t all_there_will_be = never - 1;
 
+    static constexpr std::size_t most_subscribers = 4;
+
+    void complete_as(std::memory_order order) noexcept;
     void announce() noexcept;
 
     std::vector<std::atomic<Instant::rep>> times_;
@@ -45,6 +63,8 @@ private:
     std::atomic<std::uint64_t> failed_from_{never};  // set before completed_ reaches it
     std::exception_ptr failure_;
     mutable Doorbell progress_;
+    std::array<std::shared_ptr<Doorbell>, most_subscribers> subscribers_;
+    std::atomic<std::size_t> subscriber_count_{0};
 };
 
 }  // namespace sluice

@@ -29,6 +29,9 @@ public:
 
     /// Ready once all work enqueued before is over. Its time is kept for the next StreamOptions::records records.
     [[nodiscard]] virtual Event record() = 0;
+
+    /// The same for an event that only tells the time: nobody is woken for it.
+    [[nodiscard]] virtual Event mark() = 0;
 };
 
 enum class Priority { normal, high };
@@ -38,7 +41,7 @@ struct StreamOptions {
     std::size_t operations = 256;  ///< How many can be enqueued before the enqueuing thread waits for room.
     std::size_t records = 64;      ///< How many records' times are kept at least.
     Doorbell* bell =
-        nullptr;  ///< Rung at each completed record, if the device can (Device::rings); outlives the stream.
+        nullptr;  ///< Rung at each completed record(), if the device can (Device::rings); outlives the stream.
 };
 
 class Device {

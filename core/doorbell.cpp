@@ -19,18 +19,16 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, const std:
 }  // namespace
 
 void Doorbell::wait(std::uint32_t seen) noexcept {
-    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    asleep_.store(true, std::memory_order_seq_cst);
     futex_wait(rings_, seen, nullptr);
-    sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Doorbell::wait_for(std::uint32_t seen, std::chrono::nanoseconds at_most) noexcept {
     constexpr std::int64_t nanoseconds_a_second = 1'000'000'000;
     const std::timespec limit{.tv_sec = at_most.count() / nanoseconds_a_second,
                               .tv_nsec = at_most.count() % nanoseconds_a_second};
-    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    asleep_.store(true, std::memory_order_seq_cst);
     futex_wait(rings_, seen, &limit);
-    sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Doorbell::wake() noexcept {

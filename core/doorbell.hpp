@@ -7,7 +7,8 @@
 namespace sluice {
 
 /// Lets a thread sleep until another one says that something may have changed. No lock, no allocation; a ring without
-/// a sleeper costs one atomic add. One futex word; any number of ringers and sleepers.
+/// a sleeper costs one atomic add, and of many rings during one sleep only the first costs a system call. Any number of
+/// ringers and sleepers.
 ///
 ///     for (;;) {
 ///         const auto seen = bell.listen();
@@ -23,7 +24,7 @@ public:
     /// Wakes everyone who listened before this call. Safe from any thread.
     void ring() noexcept {
         rings_.fetch_add(1, std::memory_order_seq_cst);
-        if (sleepers_.load(std::memory_order_seq_cst) != 0) {
+        if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(false, std::memory_order_seq_cst)) {
             wake();
         }
     }
@@ -41,7 +42,7 @@ private:
     void wake() noexcept;
 
     std::atomic<std::uint32_t> rings_{0};
-    std::atomic<std::uint32_t> sleepers_{0};
+    std::atomic<bool> asleep_{false};  // someone may sleep whom no ring has woken yet
 };
 
 }  // namespace sluice

@@ -44,8 +44,7 @@ std::string escape_within(std::string_view text, std::size_t limit) {
 
 }  // namespace
 
-Error::Error(ExitCode code, ErrorText text)
-    : std::runtime_error(render(text)), code_(code), text_(std::move(text)) {}
+Error::Error(ExitCode code, ErrorText text) : std::runtime_error(render(text)), code_(code), text_(std::move(text)) {}
 
 std::string escaped(std::string_view text) {
     return escape_within(text, longest_quote);

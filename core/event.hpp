@@ -43,6 +43,7 @@ public:
     [[nodiscard]] Instant completed_at() const { return source_->reached_at(ticket_); }
 
     [[nodiscard]] const EventSource* source() const noexcept { return source_; }
+    [[nodiscard]] std::uint64_t ticket() const noexcept { return ticket_; }
 
 private:
     const EventSource* source_ = nullptr;

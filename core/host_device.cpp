@@ -15,9 +15,12 @@ constexpr std::size_t alignment = 64;  // a cache line, and an AVX-512 register
 
 std::string_view space_name(MemorySpace space) {
     switch (space) {
-        case MemorySpace::host: return "host";
-        case MemorySpace::pinned: return "pinned";
-        case MemorySpace::device: return "device";
+        case MemorySpace::host:
+            return "host";
+        case MemorySpace::pinned:
+            return "pinned";
+        case MemorySpace::device:
+            return "device";
     }
     return "unknown";
 }
@@ -44,10 +47,9 @@ Buffer HostDevice::allocate(MemorySpace space, std::size_t bytes) {
                      .hint = "lower pipeline.depth or pipeline.chunk_items, or ask for more memory"});
     }
     std::memset(memory, 0, rounded);
-    return {{static_cast<std::byte*>(memory), bytes},
-            space,
-            nullptr,
-            [](void*, std::span<std::byte> owned) noexcept { std::free(owned.data()); }};
+    return {{static_cast<std::byte*>(memory), bytes}, space, nullptr, [](void*, std::span<std::byte> owned) noexcept {
+                std::free(owned.data());
+            }};
 }
 
 }  // namespace sluice

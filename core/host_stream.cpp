@@ -33,13 +33,26 @@ void HostStream::wait(const Event& event) {
         return;
     }
     expects(typeid(*event.source()) == typeid(HostCompletions), "HostStream::wait: the event is not a host stream's");
-    if (event.source() != &completions_) {
-        run([event] { event.wait(); });
+    if (event.source() == &completions_) {
+        return;
     }
+    // The stream that is waited for belongs to this device, so it is not constant: it may keep our bell.
+    auto& counter = const_cast<HostCompletions&>(static_cast<const HostCompletions&>(*event.source()));
+    if (counter.subscribe(arrivals_)) {
+        gate_ = &counter;
+        gate_ticket_ = event.ticket();
+    }
+    run([event] { event.wait(); });
 }
 
 Event HostStream::record() {
     reserve().call = &record_marker;
+    commit();
+    return {completions_, ++recorded_};
+}
+
+Event HostStream::mark() {
+    reserve().call = &mark_marker;
     commit();
     return {completions_, ++recorded_};
 }
@@ -57,17 +70,28 @@ HostStream::Operation& HostStream::reserve() {
 }
 
 void HostStream::commit() {
-    tail_.store(tail_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    arrivals_.ring();
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed) + 1;
+    if (gate_ != nullptr) {
+        // In one total order with the gate's opening: either we see here that it has opened, or the worker, whom it
+        // wakes, sees the new operation.
+        tail_.store(tail, std::memory_order_seq_cst);
+        if (!gate_->passed(gate_ticket_)) {
+            return;
+        }
+        gate_ = nullptr;
+    } else {
+        tail_.store(tail, std::memory_order_release);
+    }
+    arrivals_->ring();
 }
 
 void HostStream::work() {
     std::uint64_t head = 0;
     for (;;) {
-        const std::uint32_t seen = arrivals_.listen();
-        if (tail_.load(std::memory_order_acquire) == head) {
+        const std::uint32_t seen = arrivals_->listen();
+        if (tail_.load(std::memory_order_seq_cst) == head) {
             if (!spin_until([&] { return tail_.load(std::memory_order_acquire) != head; })) {
-                arrivals_.wait(seen);
+                arrivals_->wait(seen);
             }
             continue;
         }
@@ -84,6 +108,8 @@ void HostStream::work() {
 void HostStream::perform(Operation& operation) {
     if (operation.call == &record_marker) {
         completions_.complete();
+    } else if (operation.call == &mark_marker) {
+        completions_.complete_quietly();
     } else if (!completions_.poisoned()) {
         try {
             operation.call(operation.closure);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <thread>
 #include <type_traits>
@@ -33,6 +34,7 @@ public:
     void copy(std::span<std::byte> to, std::span<const std::byte> from) override;
     void wait(const Event& event) override;
     [[nodiscard]] Event record() override;
+    [[nodiscard]] Event mark() override;
 
     /// Enqueues a call of `task` on the worker thread. What it throws poisons the stream. `task` captures at most
     /// closure_bytes of plain values, pointers and spans; what they point to outlives the next recorded event.
@@ -58,6 +60,7 @@ private:
     void perform(Operation& operation);
 
     static void record_marker(std::byte*) {}
+    static void mark_marker(std::byte*) {}
     static void stop_marker(std::byte*) {}
 
     std::vector<Operation> ring_;
@@ -66,10 +69,12 @@ private:
     alignas(64) std::atomic<std::uint64_t> tail_{0};  // written by the enqueuing thread
     std::uint64_t seen_head_ = 0;                     // its last view of head_
     std::uint64_t recorded_ = 0;                      // tickets it has given out
+    const CompletionCounter* gate_ = nullptr;         // what the worker has to wait for before it can do anything:
+    std::uint64_t gate_ticket_ = 0;                   // until then there is no reason to wake it
 
     alignas(64) std::atomic<std::uint64_t> head_{0};  // written by the worker
 
-    alignas(64) Doorbell arrivals_;
+    std::shared_ptr<Doorbell> arrivals_ = std::make_shared<Doorbell>();  // shared with counters that it subscribed to
     Doorbell room_;
     std::thread worker_;  // last: starts when everything else is there
 };

@@ -20,7 +20,8 @@ public:
 
     /// Enqueues the work that turns `items` inputs at `in` into `items` outputs at `out`, both in device memory. The
     /// outputs depend on the inputs, the weights and `items` alone. `items` is at most what the model was made for.
-    virtual void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) = 0;
+    virtual void forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
+                         std::span<std::byte> out) = 0;
 };
 
 }  // namespace sluice

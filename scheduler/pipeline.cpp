@@ -119,19 +119,19 @@ void Pipeline::admit(Slot& slot) {
     slot.spans.scatter = {slot.ticket.arrival->began, slot.ticket.arrived.completed_at()};
 
     in_stage(Stage::upload, slot.chunk, [&] {
-        slot.upload_begun = upload_->record();
+        slot.upload_begun = upload_->mark();
         upload_->copy(input, slot.arrived.bytes().first(input.size()));
         slot.uploaded = upload_->record();
     });
     in_stage(Stage::compute, slot.chunk, [&] {
         compute_->wait(slot.uploaded);
-        slot.compute_begun = compute_->record();
+        slot.compute_begun = compute_->mark();
         model_.forward(*compute_, items, input, output);
         slot.computed = compute_->record();
     });
     in_stage(Stage::download, slot.chunk, [&] {
         download_->wait(slot.computed);
-        slot.download_begun = download_->record();
+        slot.download_begun = download_->mark();
         download_->copy(slot.downloaded.bytes().first(output.size()), output);
         slot.done = download_->record();
     });

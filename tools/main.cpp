@@ -36,6 +36,7 @@ int fail(sluice::ExitCode code, const sluice::ErrorText& text) {
 int main(int argc, char** argv) {
     keep_standard_streams();
     ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away does not change what the job is worth
+    ::signal(SIGXFSZ, SIG_IGN);  // a file over its size limit is an error of that write, with a message
     try {
         const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
         return sluice::run_command_line(arguments);
@@ -43,7 +44,7 @@ int main(int argc, char** argv) {
         return fail(error.code(), error.text());
     } catch (const std::bad_alloc&) {
         return fail(sluice::ExitCode::out_of_memory,
-                    {"E-MEM-106", {}, "out of memory", "lower pipeline.chunk_items or pipeline.depth"});
+                    {"E-MEM-068", {}, "out of memory", "lower pipeline.chunk_items or pipeline.depth"});
     } catch (const std::exception& error) {
         return fail(
             sluice::ExitCode::internal,
