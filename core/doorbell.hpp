@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 
 namespace sluice {
 
@@ -23,14 +24,14 @@ public:
 
     /// Wakes everyone who listened before this call. Safe from any thread.
     void ring() noexcept {
-        rings_.fetch_add(1, std::memory_order_seq_cst);
-        if (asleep_.load(std::memory_order_seq_cst) && asleep_.exchange(false, std::memory_order_seq_cst)) {
+        if ((word_.fetch_add(a_ring, std::memory_order_seq_cst) & asleep) != 0 &&
+            (word_.fetch_and(~asleep, std::memory_order_seq_cst) & asleep) != 0) {
             wake();
         }
     }
 
     /// To be taken before the condition is looked at.
-    [[nodiscard]] std::uint32_t listen() const noexcept { return rings_.load(std::memory_order_seq_cst); }
+    [[nodiscard]] std::uint32_t listen() const noexcept { return word_.load(std::memory_order_seq_cst); }
 
     /// Returns once the bell has been rung after `seen` was taken; now and then without reason.
     void wait(std::uint32_t seen) noexcept;
@@ -39,10 +40,15 @@ public:
     void wait_for(std::uint32_t seen, std::chrono::nanoseconds at_most) noexcept;
 
 private:
+    // One word for both, because a futex compares it once more as it goes to sleep: a sleeper whose flag a ring has
+    // just taken away stays awake.
+    static constexpr std::uint32_t asleep = 1;  // someone may sleep whom no ring has woken yet
+    static constexpr std::uint32_t a_ring = 2;
+
+    void sleep(std::uint32_t seen, const std::timespec* at_most) noexcept;
     void wake() noexcept;
 
-    std::atomic<std::uint32_t> rings_{0};
-    std::atomic<bool> asleep_{false};  // someone may sleep whom no ring has woken yet
+    std::atomic<std::uint32_t> word_{0};
 };
 
 }  // namespace sluice
