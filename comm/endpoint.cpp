@@ -27,8 +27,16 @@ Event Endpoint::deliver(const Chunk& chunk, std::span<const std::byte> from) {
 }
 
 void Endpoint::close(std::exception_ptr failure) {
+    const bool failed = failure != nullptr;
     failure_ = std::move(failure);
     post({.kind = Post::Kind::closed});
+    while (failed) {
+        const std::uint32_t seen = driver_bell_.listen();
+        if (abandoned_.load(std::memory_order_acquire)) {
+            break;
+        }
+        driver_bell_.wait(seen);
+    }
 }
 
 void Endpoint::complete_request(const Arrival& arrival) {
@@ -47,6 +55,7 @@ std::optional<Chunk> Endpoint::oldest_open() const {
 }
 
 void Endpoint::abandon(const std::exception_ptr& reason) noexcept {
+    abandoned_.store(true, std::memory_order_release);
     requests_.abandon(reason);
     deliveries_.abandon(reason);
 }

@@ -25,7 +25,7 @@ struct Post {
 };
 
 /// The transport of one device driver: it meets the comm thread over two counters and one single-producer
-/// single-consumer ring. Driver's side: Transport, close, fail. Comm thread's side: the rest.
+/// single-consumer ring. Driver's side: Transport, close. Comm thread's side: the rest.
 class Endpoint final : public Transport {
 public:
     /// At most `depth` requests and `depth` deliveries are under way at once. `comm_bell` is rung at each post.
@@ -35,7 +35,8 @@ public:
     [[nodiscard]] Event deliver(const Chunk& chunk, std::span<const std::byte> from) override;
     [[nodiscard]] Doorbell& bell() noexcept override { return driver_bell_; }
 
-    /// The driver has ended; nothing is posted afterwards. `failure` is null if it ended well.
+    /// The driver has ended; nothing is posted afterwards. `failure` is null if it ended well; else this returns only
+    /// after abandon(), because until then the comm thread may still fill the buffers of open requests.
     void close(std::exception_ptr failure = nullptr);
 
     /// The next post of the driver, if there is one.
@@ -47,7 +48,7 @@ public:
     /// The oldest chunk that the driver was given and has not delivered.
     [[nodiscard]] std::optional<Chunk> oldest_open() const;
 
-    /// Everything the driver waits for, now and later, throws `reason`.
+    /// Everything the driver waits for, now and later, throws `reason`. No posted buffer is touched any more.
     void abandon(const std::exception_ptr& reason) noexcept;
 
     /// Why the driver ended; null if it did not fail. Valid once a `closed` post was taken.
@@ -66,6 +67,7 @@ private:
     CompletionCounter requests_;
     CompletionCounter deliveries_;
     std::exception_ptr failure_;
+    std::atomic<bool> abandoned_{false};
 
     std::uint64_t requested_ = 0;  // driver's counters of what it posted
     std::uint64_t delivered_ = 0;

@@ -24,7 +24,8 @@ class Pipeline {
 public:
     Pipeline(Device& device, Transport& transport, Model& model, const PipelineOptions& options, DeviceTrace& trace);
 
-    /// Runs until the transport says that the input has ended and every result was delivered. Throws StageError.
+    /// Runs until the transport says that the input has ended and every result was delivered. Throws StageError; open
+    /// requests still name this pipeline's buffers then, so it lives until the transport's other side has let go.
     void run();
 
 private:

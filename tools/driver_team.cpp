@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/cuda.hpp"
@@ -43,14 +44,18 @@ DriverTeam::~DriverTeam() {
 }
 
 void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) {
+    // Declared here: after a failure they live until the comm thread has let go of the buffers (Endpoint::close).
+    std::unique_ptr<Device> device;
+    std::unique_ptr<Model> model;
+    std::optional<Pipeline> pipeline;
     std::exception_ptr failure;
     try {
-        const std::unique_ptr<Device> device = make_device(options_.device, index);
-        const std::unique_ptr<Model> model = app_.make_model(*device, options_.pipeline.chunk_items);
+        device = make_device(options_.device, index);
+        model = app_.make_model(*device, options_.pipeline.chunk_items);
         driver.device_ready = Clock::now();
-        Pipeline pipeline(*device, endpoint, *model, options_.pipeline, driver.trace);
+        pipeline.emplace(*device, endpoint, *model, options_.pipeline, driver.trace);
         driver.buffers_ready = Clock::now();
-        pipeline.run();
+        pipeline->run();
     } catch (...) {  // handed to the comm thread with the close
         failure = std::current_exception();
     }

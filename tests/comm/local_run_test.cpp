@@ -1,9 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <tuple>
 
 #include "core/stage_error.hpp"
-#include "tests/support/fake_job.hpp"
+#include "tests/support/local_job.hpp"
 
 namespace sluice {
 namespace {
@@ -11,14 +12,6 @@ namespace {
 using test::FakeSource;
 using test::LocalJob;
 using test::MemoryWriter;
-
-std::vector<std::uint64_t> expected(std::uint64_t items) {
-    std::vector<std::uint64_t> results;
-    for (std::uint64_t i = 0; i < items; ++i) {
-        results.push_back(test::expected_result(i));
-    }
-    return results;
-}
 
 class AnyCount : public testing::TestWithParam<std::tuple<std::uint64_t, std::uint32_t, Distribution>> {};
 
@@ -28,11 +21,13 @@ TEST_P(AnyCount, ComesOutOnceAndInOrder) {
         for (const std::uint32_t depth : {1U, 2U, 5U}) {
             const FakeSource source(items);
             MemoryWriter writer;
-            LocalJob job{.devices = devices, .chunk_items = chunk_items, .depth = depth, .distribution = distribution};
+            const LocalJob job{.devices = devices,
+                               .distribution = distribution,
+                               .driver = {.depth = depth, .chunk_items = chunk_items}};
 
             const auto traces = run_locally(job, source, writer);
 
-            EXPECT_EQ(writer.results, expected(items)) << devices << " devices, depth " << depth;
+            EXPECT_EQ(writer.results, test::expected_results(items)) << devices << " devices, depth " << depth;
             std::uint64_t traced = 0;
             for (const DeviceTrace& trace : traces) {
                 for (const ChunkSpans& spans : trace.chunks()) {
@@ -54,9 +49,9 @@ TEST(LocalRun, WorksWithTheSmallestWindowAndStage) {
     const FakeSource source(211);
     MemoryWriter writer;
 
-    run_locally({.devices = 3, .chunk_items = 2, .staged = 1, .readers = 3, .window = 1}, source, writer);
+    run_locally({.devices = 3, .staged = 1, .readers = 3, .window = 1, .driver = {.chunk_items = 2}}, source, writer);
 
-    EXPECT_EQ(writer.results, expected(211));
+    EXPECT_EQ(writer.results, test::expected_results(211));
 }
 
 /// Runs `job` and returns the StageError that it ends with.
@@ -87,11 +82,12 @@ TEST(LocalRun, NamesStageAndChunkOfAFailedRead) {
 TEST(LocalRun, NamesStageAndChunkOfAFailedCompute) {
     const FakeSource source(100);
     MemoryWriter writer;
-    const LocalJob job{.on_chunk = [](std::span<const std::byte> item) {
-        if (test::fake_result(item) == test::expected_result(63)) {
+    const auto fail_at_item_63 = [](std::span<const std::byte> item) {
+        if (test::index_in(item) == 63) {
             throw std::runtime_error("the model is sick");
         }
-    }};
+    };
+    const LocalJob job{.driver = {.on_chunk = fail_at_item_63}};
 
     const StageError error = failure_of(job, source, writer);
 
@@ -99,6 +95,19 @@ TEST(LocalRun, NamesStageAndChunkOfAFailedCompute) {
     EXPECT_EQ(error.chunk(), (Chunk{9, 63, 7}));
     EXPECT_EQ(describe(std::make_exception_ptr(error), "rank 0 on n00").text.where,
               "rank 0 on n00: compute of chunk 9 (items 63 to 69)");
+}
+
+TEST(LocalRun, NeverFillsTheBuffersOfADriverThatHasFailed) {
+    const auto fail_at_once = [](std::span<const std::byte>) { throw std::runtime_error("the model is sick"); };
+    for (int round = 0; round < 50; ++round) {  // for the sanitizers: a request was open when the driver failed
+        const FakeSource source(1000);
+        MemoryWriter writer;
+
+        const StageError error = failure_of(
+            {.devices = 3, .driver = {.depth = 5, .chunk_items = 1, .on_chunk = fail_at_once}}, source, writer);
+
+        EXPECT_EQ(error.stage(), Stage::compute);
+    }
 }
 
 TEST(LocalRun, NamesStageAndChunkOfAFailedWrite) {

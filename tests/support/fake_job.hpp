@@ -3,22 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
-#include <exception>
+#include <filesystem>
 #include <functional>
-#include <memory>
 #include <span>
-#include <stdexcept>
-#include <thread>
 #include <vector>
 
-#include "comm/local_hub.hpp"
-#include "comm/serve.hpp"
-#include "core/host_device.hpp"
 #include "core/host_stream.hpp"
 #include "core/io/item_source.hpp"
 #include "core/io/output_writer.hpp"
-#include "scheduler/pipeline.hpp"
+#include "core/model.hpp"
 
 namespace sluice::test {
 
@@ -40,18 +33,31 @@ inline void fake_item(std::uint64_t index, std::span<std::byte> to) {
     std::memcpy(to.data() + sizeof value, &low, sizeof low);
 }
 
+/// The low half of the index that fake_item was given.
+inline std::uint32_t index_in(std::span<const std::byte> item) {
+    std::uint32_t low = 0;
+    std::memcpy(&low, item.data() + sizeof(std::uint64_t), sizeof low);
+    return low;
+}
+
 inline std::uint64_t fake_result(std::span<const std::byte> item) {
     std::uint64_t value = 0;
-    std::uint32_t low = 0;
     std::memcpy(&value, item.data(), sizeof value);
-    std::memcpy(&low, item.data() + sizeof value, sizeof low);
-    return mix(value ^ low);
+    return mix(value ^ index_in(item));
 }
 
 inline std::uint64_t expected_result(std::uint64_t index) {
     std::vector<std::byte> item(fake_input_bytes);
     fake_item(index, item);
     return fake_result(item);
+}
+
+inline std::vector<std::uint64_t> expected_results(std::uint64_t items) {
+    std::vector<std::uint64_t> results;
+    for (std::uint64_t i = 0; i < items; ++i) {
+        results.push_back(expected_result(i));
+    }
+    return results;
 }
 
 class FakeSource final : public ItemSource {
@@ -88,6 +94,7 @@ public:
         }
     }
     void publish() override {}
+    [[nodiscard]] std::filesystem::path temporary_path() const override { return {}; }
 
     std::function<void(std::uint64_t first)> on_append;
     std::vector<std::uint64_t> results;
@@ -117,70 +124,5 @@ public:
 private:
     OnChunk on_chunk_;
 };
-
-struct LocalJob {
-    std::uint32_t devices = 2;
-    std::uint32_t chunk_items = 7;
-    std::uint32_t depth = 3;
-    std::uint32_t staged = 5;
-    std::uint32_t readers = 2;
-    std::uint32_t window = 16;
-    Distribution distribution = Distribution::pull;
-    FakeModel::OnChunk on_chunk = nullptr;
-};
-
-/// Runs a job in this process: drivers, readers and writer on threads of their own, the comm loop on the caller's.
-/// Returns the devices' traces.
-inline std::deque<DeviceTrace> run_locally(const LocalJob& job, const ItemSource& source, OutputWriter& writer) {
-    Doorbell bell;
-    const StopRequest stop(bell);
-    const ChunkGrid grid(source.count(), job.chunk_items);
-    std::deque<Endpoint> endpoints;
-    std::deque<DeviceTrace> traces;
-    std::vector<std::thread> drivers;
-    {
-        ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = job.staged, .readers = job.readers},
-                        bell);
-        OrderedResults results(writer, grid, fake_output_bytes, job.window, bell);
-        ChunkServer server(grid, input, results,
-                           {.distribution = job.distribution, .devices_of_rank = {job.devices}, .depth = job.depth});
-        for (std::uint32_t d = 0; d < job.devices; ++d) {
-            endpoints.emplace_back(job.depth, bell);
-            traces.emplace_back("host", grid.chunks());
-        }
-        RankRecord record;
-        LocalHub hub(endpoints, server, record, 0);
-        for (std::uint32_t d = 0; d < job.devices; ++d) {
-            drivers.emplace_back([&job, &endpoint = endpoints[d], &trace = traces[d], d] {
-                std::exception_ptr failure;
-                try {
-                    HostDevice device(d);
-                    FakeModel model(job.on_chunk);
-                    Pipeline(device, endpoint, model, {.depth = job.depth, .chunk_items = job.chunk_items}, trace)
-                        .run();
-                } catch (...) {
-                    failure = std::current_exception();
-                }
-                endpoint.close(failure);
-            });
-        }
-        std::exception_ptr failure;
-        try {
-            serve(server, hub, nullptr, bell, stop);
-        } catch (...) {
-            failure = std::current_exception();
-            for (Endpoint& endpoint : endpoints) {
-                endpoint.abandon(failure);
-            }
-        }
-        for (std::thread& driver : drivers) {
-            driver.join();
-        }
-        if (failure != nullptr) {
-            std::rethrow_exception(failure);
-        }
-    }
-    return traces;
-}
 
 }  // namespace sluice::test
