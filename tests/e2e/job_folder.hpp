@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/process.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace sluice::test {
+
+/// Lines of English words, all different, of 1 to 1200 characters; the same for the same count.
+[[nodiscard]] std::vector<std::string> make_texts(std::size_t count);
+
+/// A folder with a classifier job in job.toml: articles.txt, a line an item, to labels.csv with scores, one host device
+/// a rank. Arguments are those after `sluice run job.toml`.
+class JobFolder {
+public:
+    explicit JobFolder(std::size_t items);
+    explicit JobFolder(const std::vector<std::string>& texts);
+
+    [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
+
+    [[nodiscard]] std::unique_ptr<Process> start_alone(const std::vector<std::string>& arguments) const;
+    [[nodiscard]] std::unique_ptr<Process> start_ranks(int ranks, const std::vector<std::string>& arguments) const;
+    [[nodiscard]] ProcessResult run_alone(const std::vector<std::string>& arguments) const;
+    [[nodiscard]] ProcessResult run_ranks(int ranks, const std::vector<std::string>& arguments) const;
+
+    /// Runs the job, expects success, and returns and removes labels.csv. `ranks` 0: without a launcher.
+    [[nodiscard]] std::string output_of(int ranks, const std::vector<std::string>& arguments) const;
+
+    /// The run has opened its output.
+    [[nodiscard]] bool has_temporary() const;
+
+    /// Expects that no output, finished or not, was left behind.
+    void expect_nothing_left() const;
+
+private:
+    TemporaryFolder folder_;
+};
+
+/// "--set", "KEY=VALUE", …
+[[nodiscard]] std::vector<std::string> set(const std::vector<std::string>& keys_and_values);
+
+/// mpirun, its options, and sluice with `arguments`.
+[[nodiscard]] std::vector<std::string> launch_words(int ranks, const std::vector<std::string>& arguments);
+
+/// The label column; expects the item column to count from 0 without a gap.
+[[nodiscard]] std::vector<std::string> labels_in(const std::string& csv, std::size_t items);
+
+}  // namespace sluice::test

@@ -1,0 +1,133 @@
+#include "tests/e2e/process.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <sstream>
+#include <system_error>
+
+#include "tests/e2e/files.hpp"
+#include "tests/e2e/proc.hpp"
+
+namespace sluice::test {
+namespace {
+
+void check(int code, const char* what) {
+    if (code != 0) {
+        throw std::system_error(code, std::generic_category(), what);
+    }
+}
+
+struct FileActions {
+    FileActions() { check(::posix_spawn_file_actions_init(&actions), "posix_spawn_file_actions_init"); }
+    FileActions(const FileActions&) = delete;
+    FileActions& operator=(const FileActions&) = delete;
+    ~FileActions() { ::posix_spawn_file_actions_destroy(&actions); }
+
+    void open(int fd, const std::string& path, int flags) {
+        check(::posix_spawn_file_actions_addopen(&actions, fd, path.c_str(), flags, 0600), "addopen");
+    }
+
+    posix_spawn_file_actions_t actions;
+};
+
+/// The soft limit of this process for as long as it lives: a child inherits it.
+class FileSizeLimit {
+public:
+    explicit FileSizeLimit(std::optional<unsigned long> bytes) {
+        check(::getrlimit(RLIMIT_FSIZE, &before_) == 0 ? 0 : errno, "getrlimit");
+        const rlimit limit{.rlim_cur = bytes.value_or(before_.rlim_cur), .rlim_max = before_.rlim_max};
+        check(::setrlimit(RLIMIT_FSIZE, &limit) == 0 ? 0 : errno, "setrlimit");
+    }
+    FileSizeLimit(const FileSizeLimit&) = delete;
+    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+    ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+private:
+    rlimit before_{};
+};
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+    std::vector<char*> all;
+    for (std::string& word : words) {
+        all.push_back(word.data());
+    }
+    all.push_back(nullptr);
+    return all;
+}
+
+/// Open MPI refuses to start as root, as test machines do, without these two.
+std::vector<std::string> environment() {
+    std::vector<std::string> all{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        if (!std::string_view(*variable).starts_with("OMPI_ALLOW_RUN_AS_ROOT")) {
+            all.emplace_back(*variable);
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+std::vector<std::string> ProcessResult::errors() const {
+    std::vector<std::string> found;
+    std::istringstream lines(err);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("sluice: error[")) {
+            found.push_back(line);
+        }
+    }
+    return found;
+}
+
+Process::Process(const std::vector<std::string>& words, const ProcessOptions& options) {
+    FileActions files;
+    files.open(STDIN_FILENO, "/dev/null", O_RDONLY);
+    if (options.out == Stdout::closed) {
+        check(::posix_spawn_file_actions_addclose(&files.actions, STDOUT_FILENO), "addclose");
+    } else {
+        files.open(STDOUT_FILENO, options.out == Stdout::full ? "/dev/full" : caught_.path() / "out",
+                   O_WRONLY | O_CREAT);
+    }
+    files.open(STDERR_FILENO, caught_.path() / "err", O_WRONLY | O_CREAT);
+    check(::posix_spawn_file_actions_addchdir_np(&files.actions, options.folder.c_str()), "addchdir");
+
+    std::vector<std::string> arguments = words;
+    std::vector<std::string> variables = environment();
+    const FileSizeLimit limit(options.largest_file);
+    check(::posix_spawn(&pid_, words.front().c_str(), &files.actions, nullptr, pointers(arguments).data(),
+                        pointers(variables).data()),
+          words.front().c_str());
+}
+
+Process::~Process() {
+    if (pid_ != 0) {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+}
+
+void Process::send(int signal) const {
+    check(::kill(pid_, signal) == 0 ? 0 : errno, "kill");
+}
+
+ProcessResult Process::wait() {
+    const bool ended = EndWatch({pid_}).wait(longest_run);
+    EXPECT_TRUE(ended) << "process " << pid_ << " still runs after " << longest_run.count() << " s";
+    if (!ended) {
+        ::kill(pid_, SIGKILL);
+    }
+    int status = 0;
+    check(::waitpid(pid_, &status, 0) == pid_ ? 0 : errno, "waitpid");
+    pid_ = 0;
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(caught_.path() / "out"),
+            contents(caught_.path() / "err")};
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/temporary_folder.hpp"
+
+namespace sluice::test {
+
+enum class Stdout { caught, full, closed };  ///< `full`: every write fails with ENOSPC.
+
+struct ProcessOptions {
+    std::filesystem::path folder;  ///< Where it starts.
+    Stdout out = Stdout::caught;
+    std::optional<unsigned long> largest_file = {};  ///< RLIMIT_FSIZE in bytes, its own captured stderr included.
+};
+
+struct ProcessResult {
+    int exit_code = -1;  ///< 128 + the signal's number when one ended it.
+    std::string out;
+    std::string err;
+
+    /// The lines of stderr that announce an error of sluice.
+    [[nodiscard]] std::vector<std::string> errors() const;
+};
+
+/// One program, started without a shell, stdin empty. Killed and collected by the destructor if it still runs.
+class Process {
+public:
+    Process(const std::vector<std::string>& words, const ProcessOptions& options);
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+    ~Process();
+
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    void send(int signal) const;
+
+    /// Waits for its end. Fails the test when it takes longer than longest_run.
+    [[nodiscard]] ProcessResult wait();
+
+private:
+    TemporaryFolder caught_;  // files, so that no pipe can fill up
+    pid_t pid_ = 0;
+};
+
+}  // namespace sluice::test
