@@ -56,17 +56,8 @@ public:
     void arrived(const Chunk& chunk, int rank);
 
     /// Every chunk was written.
-    [[nodiscard]] bool all_written() const { return results_.chunks_written() == grid_.chunks(); }
-
-    /// Chunks that were granted to `rank` and have not come back; calls `visit(const Chunk&)` for each. For messages.
-    template <class Visit>
-    void for_each_open(int rank, Visit visit) const {
-        for (const Open& open : open_) {
-            if (open.rank == rank) {
-                visit(open.chunk);
-            }
-        }
-    }
+    [[nodiscard]] bool all_written() const { return chunks_written() == grid_.chunks(); }
+    [[nodiscard]] std::uint64_t chunks_written() const { return results_.chunks_written(); }
 
     [[nodiscard]] const ChunkGrid& grid() const noexcept { return grid_; }
 

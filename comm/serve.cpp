@@ -10,11 +10,11 @@
 
 namespace sluice {
 
-void throw_if_stopped(const StopRequest& stop) {
+void throw_if_stopped(const StopRequest& stop, const std::string& progress) {
     const int signal = stop.signal();
     if (signal != 0) {
         throw Error(ExitCode::stopped_early, {.id = "E-RUN-075",
-                                              .what = fmt::format("stopped by SIG{}", sigabbrev_np(signal)),
+                                              .what = fmt::format("stopped by SIG{}{}", sigabbrev_np(signal), progress),
                                               .hint = "nothing was published; run the same command again"});
     }
 }
@@ -26,7 +26,10 @@ void serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& be
     };
     while (!over()) {
         const std::uint32_t seen = bell.listen();
-        throw_if_stopped(stop);
+        if (stop.signal() != 0) {
+            throw_if_stopped(stop,
+                             fmt::format(" after {} of {} chunks", server.chunks_written(), server.grid().chunks()));
+        }
         bool moved = local.take_posts();
         if (remote != nullptr) {
             moved |= remote->progress();

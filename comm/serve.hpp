@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "comm/chunk_server.hpp"
 #include "comm/local_hub.hpp"
 #include "core/doorbell.hpp"
@@ -30,7 +32,7 @@ public:
 /// a stop.
 void serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& bell, const StopRequest& stop);
 
-/// Throws Error (stopped_early) when a stop was asked for.
-void throw_if_stopped(const StopRequest& stop);
+/// Throws Error (stopped_early) when a stop was asked for; `progress` follows the signal's name.
+void throw_if_stopped(const StopRequest& stop, const std::string& progress = {});
 
 }  // namespace sluice

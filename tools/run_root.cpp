@@ -237,7 +237,12 @@ void publish_report(const RunReport& report, const JobConfig& job, const RunOpti
 
 void run_root(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
               const RunOptions& options) {
-    const std::chrono::nanoseconds clock_error = meet_other_ranks(context);
+    std::chrono::nanoseconds clock_error{0};
+    try {
+        clock_error = meet_other_ranks(context);
+    } catch (...) {
+        end_all(context, describe(std::current_exception(), context.who()));
+    }
     PreparedJob job = prepare_for_all(context, job_file, overrides);
     try {
         RunReport report = make_report(context, job.plan, RootRun(context, job, options.progress).run());
