@@ -54,6 +54,35 @@ TEST(LocalRun, WorksWithTheSmallestWindowAndStage) {
     EXPECT_EQ(writer.results, test::expected_results(211));
 }
 
+/// A host device whose streams ring no bell, as CUDA's do.
+class SilentDevice final : public Device {
+public:
+    [[nodiscard]] std::string_view name() const noexcept override { return device_.name(); }
+    [[nodiscard]] bool rings() const noexcept override { return false; }
+    [[nodiscard]] std::unique_ptr<Stream> make_stream(const StreamOptions& options) override {
+        StreamOptions silent = options;
+        silent.bell = nullptr;
+        return device_.make_stream(silent);
+    }
+    [[nodiscard]] Buffer allocate(MemorySpace space, std::size_t bytes) override {
+        return device_.allocate(space, bytes);
+    }
+
+private:
+    HostDevice device_;
+};
+
+TEST(LocalRun, FinishesOnDevicesThatCannotRing) {
+    const FakeSource source(300);
+    MemoryWriter writer;
+    LocalJob job;
+    job.driver.make_device = [](std::uint32_t) -> std::unique_ptr<Device> { return std::make_unique<SilentDevice>(); };
+
+    run_locally(job, source, writer);
+
+    EXPECT_EQ(writer.results, test::expected_results(300));
+}
+
 /// Runs `job` and returns the StageError that it ends with.
 StageError failure_of(const LocalJob& job, const FakeSource& source, MemoryWriter& writer) {
     try {
