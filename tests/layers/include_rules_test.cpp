@@ -1,0 +1,98 @@
+#include "tests/layers/include_rules.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const std::filesystem::path root = SLUICE_SOURCE_DIR;
+
+bool in_project(const std::string& path) {
+    return std::filesystem::is_regular_file(root / path);
+}
+
+/// What is wrong with the one line `text` in `file`, in a project that has every file.
+std::string violation_in(const std::string& file, const std::string& text) {
+    const std::vector<Include> includes = includes_of(file, text);
+    EXPECT_THAT(includes, SizeIs(1)) << text;
+    return includes.empty() ? "" : violation_of(includes.front(), [](const std::string&) { return true; });
+}
+
+TEST(Layers, HoldInEverySourceOfTheProject) {
+    const std::vector<std::string> sources = sources_under(root);
+
+    std::vector<std::string> violations;
+    std::size_t includes = 0;
+    for (const std::string& source : sources) {
+        for (const Include& include : includes_of(source, text_of(root / source))) {
+            ++includes;
+            if (std::string violation = violation_of(include, in_project); !violation.empty()) {
+                violations.push_back(std::move(violation));
+            }
+        }
+    }
+
+    EXPECT_THAT(violations, IsEmpty());
+    EXPECT_GT(sources.size(), 100U) << "the sources were not found under " << root;
+    EXPECT_GT(includes, sources.size()) << "the includes were not found";
+}
+
+TEST(Layers, RefuseAnIncludeUpwards) {
+    EXPECT_EQ(violation_in("core/event.cpp", "#include \"comm/wire.hpp\"\n"),
+              "core/event.cpp:1: includes \"comm/wire.hpp\", but core may include core only");
+    EXPECT_THAT(violation_in("kernels/host/linear.cpp", "#include \"apps/registry.hpp\""), HasSubstr("kernels may"));
+    EXPECT_THAT(violation_in("apps/registry.cpp", "#include \"tools/run_job.hpp\""), HasSubstr("apps may"));
+    EXPECT_THAT(violation_in("comm/serve.cpp", "#include \"tests/support/fake_job.hpp\""), HasSubstr("comm may"));
+}
+
+TEST(Layers, RefuseAnIncludeSideways) {
+    EXPECT_THAT(violation_in("scheduler/pipeline.cpp", "#include \"comm/endpoint.hpp\""), HasSubstr("scheduler may"));
+    EXPECT_THAT(violation_in("comm/serve.cpp", "  #  include   \"scheduler/pipeline.hpp\""), HasSubstr("comm may"));
+    EXPECT_THAT(violation_in("slurm/script.cpp", "#include \"kernels/kernels.hpp\""), HasSubstr("slurm may"));
+    EXPECT_THAT(violation_in("apps/registry.cpp", "#include \"scheduler/slot.hpp\""), HasSubstr("apps may"));
+}
+
+TEST(Layers, AllowAnIncludeDownwards) {
+    EXPECT_EQ(violation_in("tools/run_root.cpp", "#include \"comm/serve.hpp\""), "");
+    EXPECT_EQ(violation_in("apps/registry.cpp", "#include \"kernels/kernels.hpp\""), "");
+    EXPECT_EQ(violation_in("comm/serve.cpp", "#include \"comm/serve.hpp\""), "");
+}
+
+TEST(Layers, RefuseAnOutsidePackageOutsideItsFiles) {
+    EXPECT_EQ(violation_in("core/event.cpp", "\n#include <mpi.h>\n"),
+              "core/event.cpp:2: includes <mpi.h>, which belongs to comm/, tests/comm/");
+    for (const auto* line : {"#include <mpi.h>", "#include <hwloc.h>", "#include <toml++/toml.h>",
+                             "#include <boost/program_options.hpp>", "#include <cuda_runtime.h>",
+                             "#include <oneapi/dnnl/dnnl.hpp>", "#include <dnnl.hpp>", "#include <gtest/gtest.h>"}) {
+        EXPECT_THAT(violation_in("scheduler/pipeline.cpp", line), HasSubstr("belongs to")) << line;
+    }
+    EXPECT_THAT(violation_in("tools/main.cpp", "#include <boost/asio.hpp>"), HasSubstr("no file"));
+}
+
+TEST(Layers, AllowAnOutsidePackageInItsFiles) {
+    EXPECT_EQ(violation_in("comm/mpi_session.hpp", "#include <mpi.h>"), "");
+    EXPECT_EQ(violation_in("core/config.cpp", "#include <toml++/toml.h>"), "");
+    EXPECT_EQ(violation_in("kernels/cuda/linear.cu", "#include <cublasLt.h>"), "");
+    EXPECT_EQ(violation_in("core/event.cpp", "#include <vector>"), "");
+}
+
+TEST(Layers, RefuseAnIncludeThatIsNotNamedFromTheRoot) {
+    const std::vector<Include> includes = includes_of("core/event.cpp", "#include \"event.hpp\"\n");
+    ASSERT_THAT(includes, SizeIs(1));
+
+    const std::string violation = violation_of(includes.front(), in_project);
+
+    EXPECT_THAT(violation, HasSubstr("named from its root"));
+}
+
+TEST(Layers, PassOverIncludesInComments) {
+    EXPECT_THAT(includes_of("core/event.cpp", "// #include <mpi.h>\n/// #include \"comm/serve.hpp\"\n"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace sluice
