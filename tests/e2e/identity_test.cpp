@@ -96,7 +96,16 @@ TEST_P(ManyItems, GiveTheSameBytesOnThreeRanksAsAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Mpi, ManyItems, testing::Values(Size{1009, 7}, Size{1009, 64}), name_of);
 
-class RankPipelines : public testing::TestWithParam<const char*> {};
+struct Change {
+    const char* name;
+    const char* setting;
+};
+
+void PrintTo(const Change& change, std::ostream* stream) {
+    *stream << change.setting;
+}
+
+class RankPipelines : public testing::TestWithParam<Change> {};
 
 TEST_P(RankPipelines, ChangeNoByte) {
     constexpr std::size_t items = 97;
@@ -105,12 +114,15 @@ TEST_P(RankPipelines, ChangeNoByte) {
     const std::string bytes = job.output_of(0, chunks_of(7));
 
     EXPECT_EQ(labels_in(bytes, items).size(), items);
-    EXPECT_EQ(job.output_of(3, set({"pipeline.chunk_items=7", GetParam()})), bytes);
+    EXPECT_EQ(job.output_of(3, set({"pipeline.chunk_items=7", GetParam().setting})), bytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, RankPipelines,
-                         testing::Values("pipeline.depth=1", "pipeline.depth=5", "pipeline.mode=serial",
-                                         "pipeline.distribution=static", "run.devices=2"));
+                         testing::Values(Change{"Depth1", "pipeline.depth=1"}, Change{"Depth5", "pipeline.depth=5"},
+                                         Change{"Serial", "pipeline.mode=serial"},
+                                         Change{"Static", "pipeline.distribution=static"},
+                                         Change{"TwoDevices", "run.devices=2"}),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace sluice::test

@@ -1,0 +1,89 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/e2e/files.hpp"
+#include "tests/e2e/job_folder.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::size_t item_bytes = 1014;
+
+/// The classifier's compact form, every byte blank, but one item holds a byte that no alphabet has.
+std::string items_with_a_bad_one(std::size_t items, std::size_t bad) {
+    std::string bytes(items * item_bytes, static_cast<char>(70));
+    bytes[bad * item_bytes + 5] = static_cast<char>(71);
+    return bytes;
+}
+
+class FailingItem : public testing::TestWithParam<int> {};
+
+TEST_P(FailingItem, IsNamedOnceAndLeavesNothing) {
+    const JobFolder job(0);
+    write_file(job.path() / "articles.u8", items_with_a_bad_one(700, 500));
+
+    const ProcessResult result = job.run_ranks(GetParam(), set({"input.path=articles.u8", "pipeline.chunk_items=8"}));
+
+    EXPECT_EQ(result.exit_code, 65);
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), HasSubstr("item 500"));
+    std::filesystem::remove(job.path() / "articles.u8");
+    job.expect_nothing_left();
+}
+
+INSTANTIATE_TEST_SUITE_P(Alone, FailingItem, testing::Values(0));
+INSTANTIATE_TEST_SUITE_P(Mpi, FailingItem, testing::Values(1, 3));
+
+class FullDisk : public testing::TestWithParam<int> {};
+
+/// 10,000 rows are more than the limit, and blank items keep the run short.
+TEST_P(FullDisk, EndsTheRunWithAnInputOutputErrorAndLeavesNothing) {
+    const JobFolder job(200);
+    std::vector<std::string> words{"run", "job.toml", "--set", "pipeline.chunk_items=8"};
+
+    Process process(launch_words(GetParam(), words), {.folder = job.path(), .largest_file = 4096});
+    const ProcessResult result = process.wait();
+
+    EXPECT_EQ(result.exit_code, 74) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), HasSubstr("E-IO-004"));
+    job.expect_nothing_left();
+}
+
+INSTANTIATE_TEST_SUITE_P(Alone, FullDisk, testing::Values(0));
+
+TEST(MpiDriver, ThatRunsOutOfMemoryOnOneRankEndsAllWithOneMessage) {
+    const JobFolder job(97);
+    const std::string program = SLUICE_PROGRAM;
+    const std::vector<std::string> run{
+        program, "run", "job.toml", "--set", "pipeline.chunk_items=1000000", "--set", "pipeline.depth=8"};
+    std::vector<std::string> words = launch_words(2, {run.begin() + 1, run.end()});
+    words.insert(words.end(), {":", "-n", "1", SLUICE_PRLIMIT, "--as=4000000000"});
+    words.insert(words.end(), run.begin(), run.end());
+
+    Process process(words, {.folder = job.path()});
+    const ProcessResult result = process.wait();
+
+    EXPECT_EQ(result.exit_code, 71) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), HasSubstr("rank 2 on "));
+    job.expect_nothing_left();
+}
+
+TEST(MpiJobFile, ThatIsWrongIsSaidOnce) {
+    const JobFolder job(3);
+
+    const ProcessResult result = job.run_ranks(3, {"--set", "pipeline.depht=2"});
+
+    EXPECT_EQ(result.exit_code, 78) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("pipeline.depth"));
+    job.expect_nothing_left();
+}
+
+}  // namespace
+}  // namespace sluice::test

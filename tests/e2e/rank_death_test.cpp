@@ -1,0 +1,128 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/files.hpp"
+#include "tests/e2e/job_folder.hpp"
+#include "tests/e2e/proc.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int ranks = 4;
+constexpr std::size_t endless_items = 30'000;     // a minute of work, which nobody waits for
+constexpr std::chrono::seconds promised_end{10};  // after a rank's death, for all others
+constexpr double computing_cpu_seconds = 1;       // more than a rank needs for its start-up
+
+struct Death {
+    int rank;
+    int signal;
+    const char* cause;
+};
+
+void PrintTo(const Death& death, std::ostream* stream) {
+    *stream << "signal " << death.signal << " to rank " << death.rank;
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+/// The ranks, once the run is under way and `victim` has computed for a while.
+std::vector<pid_t> computing_ranks(const JobFolder& job, const Process& launcher, std::size_t victim) {
+    std::vector<pid_t> pids;
+    EXPECT_TRUE(eventually([&] { return job.has_temporary(); }));
+    EXPECT_TRUE(eventually([&] { return (pids = ranks_of(launcher.pid())).size() == ranks; }));
+    if (pids.size() == ranks) {
+        const double before = cpu_seconds(pids[victim]);
+        EXPECT_TRUE(eventually([&] { return cpu_seconds(pids[victim]) - before > computing_cpu_seconds; }));
+    }
+    return pids;
+}
+
+class RankDeath : public testing::TestWithParam<Death> {};
+
+TEST_P(RankDeath, EndsTheJobWithOneMessageAndLeavesNothing) {
+    const auto [rank, signal, cause] = GetParam();
+    const JobFolder job(endless_items);
+    const auto launcher = job.start_ranks(ranks, set({"pipeline.chunk_items=8"}));
+    const auto victim = static_cast<std::size_t>(rank);
+    const std::vector<pid_t> pids = computing_ranks(job, *launcher, victim);
+    ASSERT_EQ(pids.size(), ranks);
+    const EndWatch all(pids);
+
+    const auto killed = std::chrono::steady_clock::now();
+    ASSERT_EQ(::kill(pids[victim], signal), 0);
+    const bool gone = all.wait(promised_end);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - killed;
+
+    EXPECT_TRUE(gone);
+    RecordProperty("seconds_until_all_ranks_were_gone", std::to_string(took.count()));
+    const ProcessResult result = launcher->wait();
+    EXPECT_NE(result.exit_code, 0);
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    const std::string message = result.errors().front();
+    EXPECT_THAT(message, HasSubstr("rank " + std::to_string(rank) + " on " + host_name()));
+    EXPECT_THAT(message, HasSubstr(cause));
+    EXPECT_THAT(message, testing::ContainsRegex("compute of chunk [0-9]+"));
+    job.expect_nothing_left();
+}
+
+INSTANTIATE_TEST_SUITE_P(Mpi, RankDeath,
+                         testing::Values(Death{0, SIGKILL, "killed"}, Death{1, SIGKILL, "killed"},
+                                         Death{2, SIGKILL, "killed"}, Death{3, SIGKILL, "killed"},
+                                         Death{0, SIGSEGV, "SIGSEGV"}, Death{2, SIGSEGV, "SIGSEGV"},
+                                         Death{1, SIGABRT, "SIGABRT"}),
+                         [](const auto& test) {
+                             return "Signal" + std::to_string(test.param.signal) + "ToRank" +
+                                    std::to_string(test.param.rank);
+                         });
+
+struct Stop {
+    const char* name;
+    int signal;
+    int exit_code;
+};
+
+void PrintTo(const Stop& stop, std::ostream* stream) {
+    *stream << stop.name;
+}
+
+class MpiStop : public testing::TestWithParam<Stop> {};
+
+TEST_P(MpiStop, OfTheLauncherEndsTheJobWithOneMessageAndLeavesNothing) {
+    const JobFolder job(endless_items);
+    const auto launcher = job.start_ranks(ranks, set({"pipeline.chunk_items=8"}));
+    const std::vector<pid_t> pids = computing_ranks(job, *launcher, 0);
+    ASSERT_EQ(pids.size(), ranks);
+    const EndWatch all(pids);
+
+    launcher->send(GetParam().signal);
+
+    EXPECT_TRUE(all.wait(promised_end));
+    const ProcessResult result = launcher->wait();
+    EXPECT_EQ(result.exit_code, GetParam().exit_code) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), HasSubstr("E-RUN-075"));
+    job.expect_nothing_left();
+}
+
+// Open MPI 4's mpirun turns SIGINT into SIGTERM for the ranks and returns 1 of its own after both; SIGUSR1 it forwards,
+// and returns the ranks' code.
+INSTANTIATE_TEST_SUITE_P(Mpi, MpiStop,
+                         testing::Values(Stop{"Term", SIGTERM, 1}, Stop{"Int", SIGINT, 1}, Stop{"Usr1", SIGUSR1, 75}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace sluice::test
