@@ -56,6 +56,7 @@ private:
         Instant result_begun{};
     };
 
+    [[nodiscard]] bool finish_messages();
     void listen(std::size_t index);
     void take(int rank, const ControlMessage& message);
     void receive_result(int rank, const ControlMessage& message);
