@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <random>
+#include <string>
+#include <tuple>
+
+#include "comm/clock_alignment.hpp"
+#include "comm/message_pieces.hpp"
+#include "comm/rank_board.hpp"
+#include "tests/support/mpi_job.hpp"
+#include "tests/support/mpi_main.hpp"
+
+namespace {
+
+std::atomic<bool> mpi_is_late{false};
+std::minstd_rand lateness(7);
+
+}  // namespace
+
+/// MPI may tell at any time after the fact that a message is over: while mpi_is_late, mostly it does so later.
+extern "C" int MPI_Testsome(int count, MPI_Request requests[], int* finished, int indices[], MPI_Status statuses[]) {
+    if (mpi_is_late && lateness() % 8 != 0) {
+        *finished = 0;
+        return MPI_SUCCESS;
+    }
+    return PMPI_Testsome(count, requests, finished, indices, statuses);
+}
+
+namespace sluice {
+namespace {
+
+using test::MpiJob;
+using test::session;
+
+std::byte byte_at(std::size_t i) {
+    return static_cast<std::byte>(test::mix(i));
+}
+
+class Sizes : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(Sizes, ReachEveryRankByBroadcast) {
+    std::vector<std::byte> bytes;
+    if (session().rank() == 0) {
+        bytes.resize(GetParam());
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+            bytes[i] = byte_at(i);
+        }
+    } else {
+        bytes.resize(3);  // what was there before is replaced
+    }
+
+    session().broadcast(bytes);
+
+    ASSERT_EQ(bytes.size(), GetParam());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        wrong += bytes[i] != byte_at(i) ? 1U : 0U;
+    }
+    EXPECT_EQ(wrong, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Broadcast, Sizes,
+                         testing::Values(0, 1, 4097, largest_message, largest_message + 1, largest_message + 4099));
+
+TEST(MpiSession, GathersTextsOfAnyLengthOnRankZeroInRankOrder) {
+    for (const std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}}) {
+        const auto mine = [&](int rank) {
+            return std::string(length * static_cast<std::size_t>(rank), static_cast<char>('a' + rank));
+        };
+
+        const std::vector<std::string> all = session().gather(mine(session().rank()));
+
+        if (session().rank() != 0) {
+            EXPECT_TRUE(all.empty());
+            continue;
+        }
+        ASSERT_EQ(all.size(), static_cast<std::size_t>(session().size()));
+        for (int rank = 0; rank < session().size(); ++rank) {
+            EXPECT_EQ(all[static_cast<std::size_t>(rank)], mine(rank));
+        }
+    }
+}
+
+TEST(MpiSession, TellsEveryRankTheNumbersAndTheNodesTextsInOrder) {
+    const std::vector<int> numbers = session().all_gather(10 * session().rank());
+    const std::vector<std::string> texts = session().node_all_gather(fmt::format("{}", session().node_rank()));
+
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        EXPECT_EQ(numbers[i], 10 * static_cast<int>(i));
+    }
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        EXPECT_EQ(texts[i], fmt::format("{}", i));
+    }
+    EXPECT_EQ(numbers.size(), static_cast<std::size_t>(session().size()));
+}
+
+TEST(MpiSession, BroadcastsTextsAndNumbers) {
+    std::string text = session().rank() == 0 ? std::string("a\0b", 3) : "before";
+    std::int64_t number = session().rank() == 0 ? -5 : 0;
+
+    session().broadcast(text);
+    session().broadcast_number(number);
+
+    EXPECT_EQ(text, std::string("a\0b", 3));
+    EXPECT_EQ(number, -5);
+}
+
+TEST(ClockAlignment, FindsThatRanksOfOneNodeShareTheirClock) {
+    const ClockOffset offset = align_clock(session());
+
+    EXPECT_LE(std::chrono::abs(offset.offset), offset.error);
+    EXPECT_EQ(session().rank() == 0, offset.offset.count() == 0 && session().rank() == 0);
+}
+
+TEST(RankBoard, SeesNobodyDeadWhileAllLive) {
+    const RankBoard board(session());
+    session().barrier();
+
+    EXPECT_EQ(board.find_dead(), nullptr);
+
+    session().barrier();
+}
+
+TEST(RankBoard, LetsExactlyOneRankSpeak) {
+    RankBoard board(session());
+
+    const std::vector<int> claims = session().all_gather(board.claim_message() ? 1 : 0);
+
+    EXPECT_EQ(std::accumulate(claims.begin(), claims.end(), 0), 1);
+}
+
+void expect_every_item_once_and_in_order(const MpiJob& job) {
+    const std::vector<std::uint64_t> results = run_on_all_ranks(session(), job);
+
+    if (session().rank() == 0) {
+        EXPECT_EQ(results, test::expected_results(job.items));
+    }
+}
+
+class AnyCount : public testing::TestWithParam<std::tuple<std::uint64_t, std::uint32_t, Distribution>> {};
+
+TEST_P(AnyCount, ComesBackOnceAndInOrderFromUnequalRanks) {
+    const auto [items, chunk_items, distribution] = GetParam();
+    for (const std::uint32_t depth : {1U, 3U}) {
+        SCOPED_TRACE(fmt::format("depth {}", depth));
+        expect_every_item_once_and_in_order(
+            {.items = items, .distribution = distribution, .driver = {.depth = depth, .chunk_items = chunk_items}});
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Counts, AnyCount,
+                         testing::Combine(testing::Values(0, 1, 2, 97, 1009), testing::Values(1, 7, 64),
+                                          testing::Values(Distribution::pull, Distribution::fixed)));
+
+TEST(MpiRun, TakesAChunkThatTravelsInManyPieces) {
+    expect_every_item_once_and_in_order(
+        {.items = 20'011, .largest_message = 1024, .driver = {.depth = 2, .chunk_items = 1000}});
+}
+
+TEST(MpiRun, TakesMessagesThatAreTooLargeToBeBufferedOnTheWay) {
+    expect_every_item_once_and_in_order({.items = 200'003, .window = 4, .driver = {.depth = 2, .chunk_items = 20'000}});
+}
+
+TEST(MpiRun, WorksWithTheSmallestWindowAndStage) {
+    expect_every_item_once_and_in_order({.items = 211, .staged = 1, .window = 1, .driver = {.chunk_items = 2}});
+}
+
+class LateNews : public testing::TestWithParam<std::size_t> {
+protected:
+    void SetUp() override { mpi_is_late = true; }
+    void TearDown() override { mpi_is_late = false; }
+};
+
+TEST_P(LateNews, OfFinishedMessagesConfusesNoSlot) {
+    expect_every_item_once_and_in_order(
+        {.items = 3001, .largest_message = GetParam(), .driver = {.depth = 2, .chunk_items = 4}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Pieces, LateNews, testing::Values(16, 1024));
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <vector>
+
+#include "comm/mpi_remote_hub.hpp"
+#include "comm/mpi_worker.hpp"
+#include "tests/support/fake_drivers.hpp"
+
+namespace sluice::test {
+
+struct MpiJob {
+    std::uint64_t items = 0;
+    std::uint32_t staged = 5;
+    std::uint32_t readers = 2;
+    std::uint32_t window = 16;
+    Distribution distribution = Distribution::pull;
+    std::size_t largest_message = std::size_t{1} << 20U;
+    FakeDriverOptions driver{};
+};
+
+/// Rank r of the tests drives 1 + r % 2 devices.
+inline std::vector<std::uint32_t> devices_of_ranks(const MpiSession& session) {
+    std::vector<std::uint32_t> devices;
+    for (int rank = 0; rank < session.size(); ++rank) {
+        devices.push_back(1 + static_cast<std::uint32_t>(rank % 2));
+    }
+    return devices;
+}
+
+/// What is common to all ranks of a job.
+struct MpiRank {
+    MpiRank(MpiSession& session, const MpiJob& job)
+        : devices(devices_of_ranks(session)),
+          shape{.item = {fake_input_bytes, fake_output_bytes},
+                .chunk_items = job.driver.chunk_items,
+                .depth = job.driver.depth,
+                .largest_message = job.largest_message},
+          grid(job.items, job.driver.chunk_items) {
+        for (std::uint32_t i = 0; i < devices[static_cast<std::size_t>(session.rank())]; ++i) {
+            endpoints.emplace_back(job.driver.depth, bell);
+        }
+    }
+
+    Doorbell bell;
+    StopRequest stop{bell};
+    std::vector<std::uint32_t> devices;
+    WireShape shape;
+    ChunkGrid grid;
+    std::deque<Endpoint> endpoints;
+    RankRecord record;
+};
+
+/// Rank 0's part: serves the job and returns the results in the order of the items. A failure leaves no way back: the
+/// caller ends the process with what `on_failure` makes of it, while drivers and messages are still under way.
+template <class OnFailure>
+std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFailure on_failure) {
+    MpiRank rank(session, job);
+    const FakeSource source(job.items);
+    MemoryWriter writer;
+    ReadAhead input(source, rank.grid, {.input_bytes = fake_input_bytes, .staged = job.staged, .readers = job.readers},
+                    rank.bell);
+    OrderedResults results(writer, rank.grid, fake_output_bytes, job.window, rank.bell);
+    ChunkServer server(rank.grid, input, results,
+                       {.distribution = job.distribution, .devices_of_rank = rank.devices, .depth = job.driver.depth});
+    LocalHub local(rank.endpoints, server, rank.record, 0);
+    MpiRemoteHub remote(session, server, rank.shape, rank.devices, job.staged, job.window);
+    FakeDrivers drivers(rank.endpoints, rank.grid.chunks(), job.driver);
+    try {
+        serve(server, local, &remote, rank.bell, rank.stop);
+    } catch (...) {
+        on_failure();
+        std::abort();  // on_failure does not return
+    }
+    static_cast<void>(drivers.take_traces());
+    return writer.results;
+}
+
+/// Any other rank's part.
+template <class OnFailure>
+void run_worker(MpiSession& session, const MpiJob& job, OnFailure on_failure) {
+    MpiRank rank(session, job);
+    MpiWorker worker(session, rank.endpoints, rank.record, rank.shape);
+    FakeDrivers drivers(rank.endpoints, rank.grid.chunks(), job.driver);
+    try {
+        worker.run(rank.bell, rank.stop);
+    } catch (...) {
+        on_failure();
+        std::abort();
+    }
+}
+
+/// Runs a job that does not fail on all ranks. Returns the results on rank 0; empty elsewhere. No rank begins its next
+/// job before this one is over everywhere: its messages would look the same.
+inline std::vector<std::uint64_t> run_on_all_ranks(MpiSession& session, const MpiJob& job) {
+    const auto end = [] { std::terminate(); };
+    std::vector<std::uint64_t> results;
+    if (session.rank() == 0) {
+        results = run_root(session, job, end);
+    } else {
+        run_worker(session, job, end);
+    }
+    session.barrier();
+    return results;
+}
+
+}  // namespace sluice::test
