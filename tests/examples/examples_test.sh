@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Every job of examples/ runs from a copy of the folder, and all formats give the same labels: the two one-hot items those
+# of the first two articles. Usage: examples_test.sh SLUICE EXAMPLES
+set -euo pipefail
+sluice=$1
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+cp -r -- "$2"/. "$folder"
+chmod -R u+w -- "$folder"
+rm -f -- "$folder"/labels-*.csv
+
+for job in "$folder"/*.toml; do
+    "$sluice" run --quiet --no-progress "$job"
+done
+
+for format in jsonl txt npy u8; do
+    cmp -- "$folder/labels-csv.csv" "$folder/labels-$format.csv"
+done
+head -n 3 -- "$folder/labels-csv.csv" | cmp - "$folder/labels-bin.csv"
+[ "$(wc -l <"$folder/labels-csv.csv")" -eq 21 ] || {
+    echo "expected a header and 20 rows" >&2
+    exit 1
+}
