@@ -43,7 +43,7 @@ const Command run_command{
         "  66  cannot open a file        76  the ranks lost each other\n"
         "  69  the device is missing     77  the output would replace a file of the job\n"
         "  70  internal error            78  wrong job file or --set\n"
-        "                                81  weights or results are not finite",
+        "  75  stopped by a signal       81  weights or results are not finite",
     .example = "  mpirun -n 4 sluice run job.toml --set pipeline.depth=4",
     .options = options,
     .most_operands = 1,

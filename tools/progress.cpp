@@ -31,6 +31,12 @@ std::uint32_t terminal_columns() {
     return known ? size.ws_col : fallback_columns;
 }
 
+/// A stderr that is full or closed does not change what the run is worth.
+void say(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+}
+
 }  // namespace
 
 std::string progress_text(std::uint64_t done, std::uint64_t total, Seconds since_start) {
@@ -74,12 +80,9 @@ void Progress::show_until_over() {
     const bool terminal = isatty(STDERR_FILENO) == 1;
     const auto show = [&] {
         const std::uint64_t done = items_done_();
-        if (terminal) {
-            fmt::print(stderr, "\r\x1b[K{}", progress_bar(done, total_, Clock::now() - start, terminal_columns()));
-        } else {
-            fmt::print(stderr, "sluice: {}\n", progress_text(done, total_, Clock::now() - start));
-        }
-        std::fflush(stderr);
+        const Seconds passed = Clock::now() - start;
+        say(terminal ? fmt::format("\r\x1b[K{}", progress_bar(done, total_, passed, terminal_columns()))
+                     : fmt::format("sluice: {}\n", progress_text(done, total_, passed)));
     };
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock,
@@ -88,8 +91,7 @@ void Progress::show_until_over() {
         show();
     }
     if (terminal) {
-        fmt::print(stderr, "\r\x1b[K");
-        std::fflush(stderr);
+        say("\r\x1b[K");
     }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +17,7 @@
 #include "core/machine.hpp"
 #include "scheduler/queue_sizes.hpp"
 #include "scheduler/report.hpp"
+#include "tools/command_line.hpp"
 #include "tools/driver_team.hpp"
 #include "tools/job_plan.hpp"
 #include "tools/progress.hpp"
@@ -227,9 +227,7 @@ void publish_report(const RunReport& report, const JobConfig& job, const RunOpti
     file.write(report_file_text(report, nlohmann::json(to_toml(job))));
     file.publish();
     if (!options.quiet) {
-        fmt::print("{} of {} items in {}\nreport in {}\n\n{}", report.items_done, report.items,
-                   escaped(report.output_path), escaped(report.report_path), latency_table(report));
-        std::fflush(stdout);
+        print(fmt::format("{} of {} items\n\n{}", report.items_done, report.items, latency_table(report)));
     }
 }
 
