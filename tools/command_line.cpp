@@ -161,7 +161,7 @@ std::string general_help() {
            "  66  cannot open a file          76  the ranks lost each other\n"
            "  69  a device is missing         77  refused, to keep files safe\n"
            "  70  internal error              78  wrong job file\n"
-           "  75  stopped by a signal       81  a number that is not finite\n\n"
+           "  75  stopped by a signal         81  a number that is not finite\n\n"
            "Example:\n"
            "  sluice check job.toml && mpirun -n 4 sluice run job.toml\n";
 }
