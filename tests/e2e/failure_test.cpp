@@ -40,7 +40,6 @@ INSTANTIATE_TEST_SUITE_P(Mpi, FailingItem, testing::Values(1, 3));
 
 class FullDisk : public testing::TestWithParam<int> {};
 
-/// 10,000 rows are more than the limit, and blank items keep the run short.
 TEST_P(FullDisk, EndsTheRunWithAnInputOutputErrorAndLeavesNothing) {
     const JobFolder job(200);
     std::vector<std::string> words{"run", "job.toml", "--set", "pipeline.chunk_items=8"};
@@ -60,9 +59,10 @@ TEST(MpiDriver, ThatRunsOutOfMemoryOnOneRankEndsAllWithOneMessage) {
     const JobFolder job(97);
     const std::string program = SLUICE_PROGRAM;
     const std::vector<std::string> run{
-        program, "run", "job.toml", "--set", "pipeline.chunk_items=1000000", "--set", "pipeline.depth=8"};
+        program, "run", "job.toml", "--set", "pipeline.chunk_items=100000",
+    };
     std::vector<std::string> words = launch_words(2, {run.begin() + 1, run.end()});
-    words.insert(words.end(), {":", "-n", "1", SLUICE_PRLIMIT, "--as=4000000000"});
+    words.insert(words.end(), {":", "-n", "1", SLUICE_PRLIMIT, "--as=3000000000"});
     words.insert(words.end(), run.begin(), run.end());
 
     Process process(words, {.folder = job.path()});
