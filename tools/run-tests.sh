@@ -70,8 +70,16 @@ step "configuring build/$preset"
 configure "$preset"
 step "building the program and its tests with $jobs jobs (minutes the first time, seconds after that)"
 build "$preset"
-step "running the tests"
+step "running the tests, $jobs at a time"
 prepare_mpi
-if ! ctest --preset "$preset" "${ctest_options[@]}"; then
-    fail "tests failed with preset '$preset'" "tools/run-tests.sh --preset $preset -- --rerun-failed --output-on-failure"
+ctest_all=(ctest --preset "$preset" --parallel "$jobs" --output-log "$log.ctest" "${ctest_options[@]}")
+if [ -t 1 ]; then
+    "${ctest_all[@]}" --progress || tests_failed=yes
+else
+    # Thousands of lines about tests that passed help nobody; failures, their output and the closing lines remain.
+    "${ctest_all[@]}" | awk '!/^ *Start +[0-9]+:/ && !/ Passed +[0-9.]+ sec *$/ { print; fflush() }' || tests_failed=yes
+fi
+if [ "${tests_failed:-no}" = yes ]; then
+    fail "tests failed with preset '$preset'; all results are in $log.ctest" \
+        "tools/run-tests.sh --preset $preset -- --rerun-failed --output-on-failure"
 fi
