@@ -21,9 +21,9 @@ std::minstd_rand lateness(7);
 
 }  // namespace
 
-/// MPI may tell at any time after the fact that a message is over: while mpi_is_late, mostly it does so later.
+/// MPI may tell at any time after the fact that a message is over: while mpi_is_late, it mostly does so later.
 extern "C" int MPI_Testsome(int count, MPI_Request requests[], int* finished, int indices[], MPI_Status statuses[]) {
-    if (mpi_is_late && lateness() % 8 != 0) {
+    if (mpi_is_late && lateness() % 64 != 0) {
         *finished = 0;
         return MPI_SUCCESS;
     }
@@ -171,13 +171,13 @@ TEST(MpiRun, WorksWithTheSmallestWindowAndStage) {
 
 class LateNews : public testing::TestWithParam<std::size_t> {
 protected:
-    void SetUp() override { mpi_is_late = true; }
+    void SetUp() override { mpi_is_late = session().rank() == 0; }
     void TearDown() override { mpi_is_late = false; }
 };
 
 TEST_P(LateNews, OfFinishedMessagesConfusesNoSlot) {
     expect_every_item_once_and_in_order(
-        {.items = 3001, .largest_message = GetParam(), .driver = {.depth = 2, .chunk_items = 4}});
+        {.items = 1001, .largest_message = GetParam(), .driver = {.depth = 2, .chunk_items = 4}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Pieces, LateNews, testing::Values(16, 1024));
