@@ -65,13 +65,13 @@ protected:
         const auto stream = device.make_stream({});
         const Buffer in = device.allocate(MemorySpace::device, count * item_bytes);
         const Buffer out = device.allocate(MemorySpace::device, count * sizeof(Record));
-        std::memcpy(in.bytes().data(), items_->data(), in.bytes().size());
-        std::memset(out.bytes().data(), poison, out.bytes().size());
+        std::copy_n(items_->begin(), in.bytes().size(), in.bytes().begin());
+        std::fill(out.bytes().begin(), out.bytes().end(), static_cast<std::byte>(poison));
 
         model->forward(*stream, count, in.bytes(), out.bytes());
         stream->record().wait();
         std::vector<Record> records(count);
-        std::memcpy(records.data(), out.bytes().data(), out.bytes().size());
+        std::copy_n(out.bytes().begin(), out.bytes().size(), std::as_writable_bytes(std::span(records)).begin());
         return records;
     }
 
