@@ -36,10 +36,15 @@ void check_report_path(const std::filesystem::path& report) {
     const auto refuse = [&](std::string what, std::string hint) {
         throw Error(ExitCode::cannot_create, {"E-OUT-021", escaped(report.native()), std::move(what), std::move(hint)});
     };
-    if (std::filesystem::is_directory(report)) {
-        refuse("is a folder, expected a file or nothing", "choose another output.report");
+    std::error_code unknown;  // access tells below
+    const std::filesystem::file_status status = std::filesystem::symlink_status(report, unknown);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+        const char* const kind = std::filesystem::is_directory(status) ? "a folder"
+                                 : std::filesystem::is_symlink(status) ? "a symbolic link"
+                                                                       : "a device or pipe";
+        refuse(fmt::format("is {}, expected a file or nothing", kind), "choose another output.report");
     }
-    if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    if (::access((folder / "").c_str(), W_OK | X_OK) != 0) {  // the slash at its end: only a folder will do
         const int code = errno;
         refuse(fmt::format("cannot write in {}: {}", quoted(folder.native()), std::generic_category().message(code)),
                code == ENOENT ? "create the folder first" : "choose another output.report");

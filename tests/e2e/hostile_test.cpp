@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,10 @@ struct BadTarget {
     const char* reason;
 };
 
+void PrintTo(const BadTarget& target, std::ostream* stream) {
+    *stream << target.setting;
+}
+
 class Target : public testing::TestWithParam<BadTarget> {};
 
 TEST_P(Target, ThatCannotBeCreatedIsRefusedBeforeTheRun) {
@@ -88,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(Hostile, Target,
                                          BadTarget{"output.report=file/report.json", "Not a directory"},
                                          BadTarget{"output.report=missing/report.json", "No such file"},
                                          BadTarget{"output.report=folder.csv", "folder"},
-                                         BadTarget{"output.report=pipe.csv", "device or pipe"}),
+                                         BadTarget{"output.report=pipe.csv", "device or pipe"},
+                                         BadTarget{"output.report=link.csv", "symbolic link"}),
                          [](const auto& test) { return "Target" + std::to_string(test.index); });
 
 TEST(MpiTarget, ThatCannotBeCreatedIsRefusedOnce) {
