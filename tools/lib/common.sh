@@ -73,10 +73,10 @@ install_packages() {
         step "packages: all ${#wanted[@]} are installed"
         return
     fi
-    step "installing ${#missing[@]} packages: ${missing[*]}"
+    step "installing ${#missing[@]} of ${#wanted[@]} packages: ${missing[*]}"
     if [ "$(id -u)" -ne 0 ]; then
         if ! sudo -n true 2>/dev/null; then
-            fail "${#missing[@]} packages are missing, and installing them takes root" \
+            fail "packages are missing (${missing[*]}), and installing them takes root" \
                 "ask an administrator to run: apt-get update && apt-get install -y ${missing[*]}"
         fi
         as_root=(sudo -n)
