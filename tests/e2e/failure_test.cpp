@@ -56,6 +56,9 @@ TEST_P(FullDisk, EndsTheRunWithAnInputOutputErrorAndLeavesNothing) {
 INSTANTIATE_TEST_SUITE_P(Alone, FullDisk, testing::Values(0));
 
 TEST(MpiDriver, ThatRunsOutOfMemoryOnOneRankEndsAllWithOneMessage) {
+    if (!std::string(SLUICE_SANITIZERS).empty()) {
+        GTEST_SKIP() << "a sanitizer's shadow memory does not fit into a limited address space";
+    }
     const JobFolder job(97);
     const std::string program = SLUICE_PROGRAM;
     const std::vector<std::string> run{
