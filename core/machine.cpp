@@ -118,7 +118,7 @@ std::uint32_t cpus_of_quota(std::string_view text) {
         }
         text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     }
-    return static_cast<std::uint32_t>(std::min<std::int64_t>((numbers[0] + numbers[1] - 1) / numbers[1], 1 << 20));
+    return static_cast<std::uint32_t>(std::min<std::int64_t>((numbers[0] - 1) / numbers[1] + 1, 1 << 20));
 }
 
 std::uint32_t host_devices_of(std::span<const UsableCpus> ranks, std::size_t me) {

@@ -177,7 +177,7 @@ protected:
 
 TEST_P(LateNews, OfFinishedMessagesConfusesNoSlot) {
     expect_every_item_once_and_in_order(
-        {.items = 1001, .largest_message = GetParam(), .driver = {.depth = 2, .chunk_items = 4}});
+        {.items = 301, .largest_message = GetParam(), .driver = {.depth = 2, .chunk_items = 4}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Pieces, LateNews, testing::Values(16, 1024));

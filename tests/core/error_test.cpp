@@ -1,0 +1,63 @@
+#include "core/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace sluice {
+namespace {
+
+TEST(Error, QuotesPlainTextAsItIs) {
+    EXPECT_EQ(quoted("chunk_items"), "'chunk_items'");
+    EXPECT_EQ(quoted(std::string("")), "''");
+    EXPECT_EQ(quoted("Zürich 東京"), "'Zürich 東京'");
+}
+
+TEST(Error, EscapesWhatWouldConfuseATerminal) {
+    using namespace std::string_view_literals;
+
+    EXPECT_EQ(escaped("\x1b[31mred\x7f\0\n"sv), "\\x1b[31mred\\x7f\\x00\\x0a");
+    EXPECT_EQ(escaped("\xc2\x9b"), "\\xc2\\x9b") << "C1: an escape sequence in one character";
+    EXPECT_EQ(escaped("a\xff\xc3"), "a\\xff\\xc3") << "not UTF-8";
+    EXPECT_EQ(escaped("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "a surrogate";
+    EXPECT_EQ(escaped("\xc0\xaf"), "\\xc0\\xaf") << "overlong";
+}
+
+TEST(Error, CutsLongTextBetweenCharactersAndEscapes) {
+    EXPECT_EQ(escaped(std::string(120, 'a')), std::string(120, 'a'));
+    EXPECT_EQ(escaped(std::string(121, 'a')), std::string(120, 'a') + "…");
+    EXPECT_EQ(escaped(std::string(119, 'a') + "ü"), std::string(119, 'a') + "…");
+    EXPECT_EQ(escaped(std::string(118, 'a') + "\x01"), std::string(118, 'a') + "…");
+    EXPECT_EQ(escaped(std::string(1'000'000, '\x02')).size(), 120 + std::string("…").size());
+}
+
+TEST(Error, RendersWhereWhatAndHint) {
+    EXPECT_EQ(render({.id = "E-CFG-009", .where = "job.toml:14:3", .what = "unknown key", .hint = "see docs"}),
+              "sluice: error[E-CFG-009]: job.toml:14:3: unknown key\n  hint: see docs");
+    EXPECT_EQ(render({.id = "E-RUN-001", .what = "it broke"}), "sluice: error[E-RUN-001]: it broke");
+}
+
+TEST(Error, KeepsTheFirstLineWithin400BytesAndOneLine) {
+    const std::string text =
+        render({.id = "E-CFG-009", .where = "a\nb", .what = std::string(1000, 'x'), .hint = "hint"});
+
+    const std::string first = text.substr(0, text.find('\n'));
+    EXPECT_LE(first.size(), 400 + std::string("…").size());
+    EXPECT_NE(first.find("a\\x0ab"), std::string::npos);
+    EXPECT_TRUE(text.ends_with("\n  hint: hint"));
+}
+
+TEST(Error, CarriesItsCodeAndItsRenderedText) {
+    const Error error(ExitCode::no_input, {.id = "E-IO-001", .where = "in.txt", .what = "No such file"});
+
+    EXPECT_EQ(error.code(), ExitCode::no_input);
+    EXPECT_STREQ(error.what(), "sluice: error[E-IO-001]: in.txt: No such file");
+}
+
+TEST(Expects, ThrowsOnlyWhenTheConditionDoesNotHold) {
+    EXPECT_NO_THROW(expects(true, "fine"));
+    EXPECT_THROW(expects(false, "broken"), ContractViolation);
+}
+
+}  // namespace
+}  // namespace sluice
