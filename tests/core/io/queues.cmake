@@ -1,0 +1,1 @@
+sluice_test(queues_test SOURCES read_ahead_test.cpp ordered_results_test.cpp LIBRARIES sluice_core)

@@ -1,0 +1,162 @@
+#include "core/io/read_ahead.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+#include "core/stage_error.hpp"
+#include "tests/support/fake_job.hpp"
+
+namespace sluice {
+namespace {
+
+using test::fake_input_bytes;
+using test::FakeSource;
+
+/// Waits for chunk `id`.
+std::span<const std::byte> take(ReadAhead& input, Doorbell& bell, std::uint64_t id) {
+    for (;;) {
+        const std::uint32_t seen = bell.listen();
+        if (const auto items = input.take(id)) {
+            return *items;
+        }
+        bell.wait(seen);
+    }
+}
+
+class AnyReaders : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t>> {};
+
+TEST_P(AnyReaders, BringEveryChunkOnce) {
+    const auto [staged, readers] = GetParam();
+    const FakeSource source(1003);
+    const ChunkGrid grid(source.count(), 10);
+    Doorbell bell;
+    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = staged, .readers = readers}, bell);
+
+    for (std::uint64_t id = 0; id < grid.chunks(); ++id) {
+        const auto items = take(input, bell, id);
+        ASSERT_EQ(items.size(), grid.at(id).count * fake_input_bytes);
+        for (std::uint32_t i = 0; i < grid.at(id).count; ++i) {
+            std::vector<std::byte> expected(fake_input_bytes);
+            test::fake_item(grid.at(id).first + i, expected);
+            ASSERT_TRUE(std::ranges::equal(items.subspan(i * fake_input_bytes, fake_input_bytes), expected));
+        }
+        input.release(id);
+    }
+
+    std::uint64_t traced = 0;
+    for (const LaneTrace& lane : input.take_traces()) {
+        EXPECT_EQ(lane.stage(), Stage::read);
+        for (const LaneSpan& span : lane.spans()) {
+            traced += span.items;
+            EXPECT_LE(span.busy.begin, span.busy.end);
+        }
+    }
+    EXPECT_EQ(traced, 1003U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Counts, AnyReaders,
+                         testing::Combine(testing::Values(1, 2, 7, 200), testing::Values(1, 2, 3, 8)));
+
+TEST(ReadAhead, NeverHoldsMoreChunksThanAreStaged) {
+    constexpr std::uint32_t staged = 3;
+    std::atomic<std::uint64_t> begun{0};
+    FakeSource source(500);
+    source.on_read = [&begun](std::uint64_t) { ++begun; };
+    const ChunkGrid grid(source.count(), 5);
+    Doorbell bell;
+    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = staged, .readers = 4}, bell);
+
+    for (std::uint64_t id = 0; id < grid.chunks(); ++id) {
+        static_cast<void>(take(input, bell, id));
+        EXPECT_LE(begun, id + staged) << "before chunk " << id << " was released";
+        input.release(id);
+    }
+
+    EXPECT_EQ(begun, grid.chunks());
+}
+
+TEST(ReadAhead, LetsChunksBeReleasedInAnyOrder) {
+    const FakeSource source(40);
+    const ChunkGrid grid(source.count(), 10);
+    Doorbell bell;
+    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 2, .readers = 2}, bell);
+    static_cast<void>(take(input, bell, 0));
+    static_cast<void>(take(input, bell, 1));
+
+    input.release(1);
+    static_cast<void>(take(input, bell, 3));
+    EXPECT_FALSE(input.take(2)) << "its place still holds chunk 0";
+    input.release(0);
+    static_cast<void>(take(input, bell, 2));
+}
+
+TEST(ReadAhead, TellsTheFirstFailureWhateverIsAskedFor) {
+    FakeSource source(1000);
+    source.on_read = [](std::uint64_t first) {
+        if (first >= 30) {
+            throw std::runtime_error("the file has holes");
+        }
+    };
+    const ChunkGrid grid(source.count(), 10);
+    Doorbell bell;
+    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 8, .readers = 4}, bell);
+
+    std::vector<StageError> failures;
+    for (int i = 0; i < 5; ++i) {
+        try {
+            static_cast<void>(take(input, bell, 5));
+        } catch (const StageError& error) {
+            failures.push_back(error);
+        }
+    }
+
+    ASSERT_EQ(failures.size(), 5U);
+    for (const StageError& failure : failures) {
+        EXPECT_EQ(failure.stage(), Stage::read);
+        EXPECT_GE(failure.chunk().id, 3U);
+        EXPECT_EQ(failure.chunk(), failures.front().chunk()) << "one failure, told again";
+        EXPECT_EQ(describe(failure.cause(), "").text.what, "internal error: the file has holes");
+    }
+}
+
+TEST(ReadAhead, EndsWhileItsReadersWaitForRoom) {
+    std::atomic<std::uint64_t> begun{0};
+    FakeSource source(1000);
+    source.on_read = [&begun](std::uint64_t) { ++begun; };
+    const ChunkGrid grid(source.count(), 10);
+    Doorbell bell;
+    {
+        ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 2, .readers = 4}, bell);
+        static_cast<void>(take(input, bell, 0));
+        static_cast<void>(take(input, bell, 1));
+    }
+
+    EXPECT_EQ(begun, 2U);
+}
+
+TEST(ReadAhead, HasNothingToDoForAnEmptyInput) {
+    const FakeSource source(0);
+    Doorbell bell;
+
+    ReadAhead input(source, ChunkGrid(0, 10), {.input_bytes = fake_input_bytes, .staged = 1, .readers = 2}, bell);
+
+    EXPECT_EQ(input.take_traces().size(), 2U);
+}
+
+TEST(ReadAhead, RefusesNoChunksAndNoReaders) {
+    const FakeSource source(1);
+    const ChunkGrid grid(1, 1);
+    Doorbell bell;
+
+    EXPECT_THROW(ReadAhead(source, grid, {.input_bytes = 1, .staged = 0, .readers = 1}, bell), ContractViolation);
+    EXPECT_THROW(ReadAhead(source, grid, {.input_bytes = 1, .staged = 1, .readers = 0}, bell), ContractViolation);
+}
+
+}  // namespace
+}  // namespace sluice
