@@ -17,12 +17,16 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::seconds patience{5};  // for rank 0 to take a failure and end the job
+constexpr std::chrono::seconds head_start{1};
 
 /// Lets rank 0 say what happened here and end all ranks; if it does not, this rank does.
 [[noreturn]] void fail(RankContext& context, const Failure& failure) {
-    const bool told = failure.code == ExitCode::stopped_early ||  // every rank got the signal: rank 0 speaks for all
-                      MpiWorker::report_failure(*context.session, encode_failure(failure), patience);
-    if (told) {
+    const bool stopped = failure.code == ExitCode::stopped_early;
+    if (stopped) {  // most often every rank got the signal: rank 0 speaks first, for it knows how far the job has come
+        std::this_thread::sleep_for(head_start);
+    }
+    const bool told = MpiWorker::report_failure(*context.session, encode_failure(failure), patience);
+    if (told || stopped) {
         std::this_thread::sleep_for(patience);  // rank 0's abort ends this process here
     } else {
         print_once(context, failure.text);

@@ -38,13 +38,10 @@ TEST_P(FailingItem, IsNamedOnceAndLeavesNothing) {
 INSTANTIATE_TEST_SUITE_P(Alone, FailingItem, testing::Values(0));
 INSTANTIATE_TEST_SUITE_P(Mpi, FailingItem, testing::Values(1, 3));
 
-class FullDisk : public testing::TestWithParam<int> {};
+TEST(FileSizeLimit, EndsTheRunWithAnInputOutputErrorAndLeavesNothing) {
+    const JobFolder job(200);  // rows of about 10 KiB
 
-TEST_P(FullDisk, EndsTheRunWithAnInputOutputErrorAndLeavesNothing) {
-    const JobFolder job(200);
-    std::vector<std::string> words{"run", "job.toml", "--set", "pipeline.chunk_items=8"};
-
-    Process process(launch_words(GetParam(), words), {.folder = job.path(), .largest_file = 4096});
+    Process process(launch_words(0, {"run", "job.toml"}), {.folder = job.path(), .largest_file = 4096});
     const ProcessResult result = process.wait();
 
     EXPECT_EQ(result.exit_code, 74) << result.err;
@@ -53,19 +50,14 @@ TEST_P(FullDisk, EndsTheRunWithAnInputOutputErrorAndLeavesNothing) {
     job.expect_nothing_left();
 }
 
-INSTANTIATE_TEST_SUITE_P(Alone, FullDisk, testing::Values(0));
-
 TEST(MpiDriver, ThatRunsOutOfMemoryOnOneRankEndsAllWithOneMessage) {
     if (!std::string(SLUICE_SANITIZERS).empty()) {
         GTEST_SKIP() << "a sanitizer's shadow memory does not fit into a limited address space";
     }
     const JobFolder job(97);
-    const std::string program = SLUICE_PROGRAM;
-    const std::vector<std::string> run{
-        program, "run", "job.toml", "--set", "pipeline.chunk_items=100000",
-    };
-    std::vector<std::string> words = launch_words(2, {run.begin() + 1, run.end()});
-    words.insert(words.end(), {":", "-n", "1", SLUICE_PRLIMIT, "--as=3000000000"});
+    const std::vector<std::string> run{"run", "job.toml", "--set", "pipeline.chunk_items=100000"};
+    std::vector<std::string> words = launch_words(2, run);
+    words.insert(words.end(), {":", "-n", "1", SLUICE_PRLIMIT, "--as=3000000000", SLUICE_PROGRAM});
     words.insert(words.end(), run.begin(), run.end());
 
     Process process(words, {.folder = job.path()});

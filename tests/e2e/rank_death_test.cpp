@@ -17,7 +17,6 @@ namespace sluice::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr int ranks = 4;
 constexpr std::size_t endless_items = 30'000;     // a minute of work, which nobody waits for
@@ -123,6 +122,21 @@ TEST_P(MpiStop, OfTheLauncherEndsTheJobWithOneMessageAndLeavesNothing) {
 INSTANTIATE_TEST_SUITE_P(Mpi, MpiStop,
                          testing::Values(Stop{"Term", SIGTERM, 1}, Stop{"Int", SIGINT, 1}, Stop{"Usr1", SIGUSR1, 75}),
                          [](const auto& test) { return std::string(test.param.name); });
+
+TEST(MpiStopOfOneRank, EndsTheJobInItsName) {
+    const JobFolder job(endless_items);
+    const auto launcher = job.start_ranks(ranks, set({"pipeline.chunk_items=8"}));
+    const std::vector<pid_t> pids = computing_ranks(job, *launcher, 2);
+    ASSERT_EQ(pids.size(), ranks);
+
+    ASSERT_EQ(::kill(pids[2], SIGTERM), 0);
+
+    const ProcessResult result = launcher->wait();
+    EXPECT_EQ(result.exit_code, 75) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), HasSubstr("rank 2 on " + host_name() + ": stopped by SIGTERM"));
+    job.expect_nothing_left();
+}
 
 }  // namespace
 }  // namespace sluice::test
