@@ -1,0 +1,70 @@
+#include "tools/progress.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+
+namespace sluice {
+namespace {
+
+struct Line {
+    std::uint64_t done;
+    std::uint64_t total;
+    double seconds;
+    const char* text;
+};
+
+class ProgressText : public testing::TestWithParam<Line> {};
+
+TEST_P(ProgressText, SaysHowFarAndHowLong) {
+    const auto& [done, total, seconds, text] = GetParam();
+
+    EXPECT_EQ(progress_text(done, total, Seconds(seconds)), text);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lines, ProgressText,
+    testing::Values(Line{0, 2000, 1.0, "0 of 2000 items (0.0 %)"}, Line{0, 0, 0.0, "0 of 0 items (100.0 %)"},
+                    Line{500, 2000, 0.0, "500 of 2000 items (25.0 %)"},
+                    Line{500, 2000, 1.0, "500 of 2000 items (25.0 %), 500 items/s, 0:03 left"},
+                    Line{100, 7300, 1.0, "100 of 7300 items (1.4 %), 100 items/s, 1:12 left"},
+                    Line{1, 7201, 1.0, "1 of 7201 items (0.0 %), 1.00 items/s, 2:00:00 left"},
+                    Line{2000, 2000, 4.0, "2000 of 2000 items (100.0 %), 500 items/s, 0:00 left"}));
+
+std::string bar(std::size_t full) {
+    return std::string(1, '[').append(full, '#').append(40 - full, '.').append("] ");
+}
+
+TEST(ProgressBar, FillsInProportion) {
+    for (const std::uint64_t done : {0U, 500U, 1999U, 2000U}) {
+        const std::string expected = bar(done * 40 / 2000) + progress_text(done, 2000, Seconds(1));
+
+        EXPECT_EQ(progress_bar(done, 2000, Seconds(1), 200), expected);
+    }
+    EXPECT_EQ(progress_bar(0, 0, Seconds(1), 200), bar(40) + progress_text(0, 0, Seconds(1)));
+}
+
+TEST(ProgressBar, IsNeverWiderThanTheTerminal) {
+    for (std::uint32_t columns = 0; columns < 150; ++columns) {
+        for (const std::uint64_t done : {0U, 1U, 999U, 1000U}) {
+            EXPECT_LE(progress_bar(done, 1000, Seconds(2), columns).size(), columns);
+        }
+    }
+}
+
+TEST(ProgressBar, LeavesTheBarOutWhenThereIsNoRoom) {
+    EXPECT_EQ(progress_bar(500, 2000, Seconds(0), 20), progress_text(500, 2000, Seconds(0)).substr(0, 20));
+}
+
+TEST(Progress, EndsAtOnceWhenItsJobEnds) {
+    std::atomic<std::uint64_t> done{0};
+    {
+        const Progress progress(10, [&done] { return done.load(); });
+    }
+
+    SUCCEED() << "the destructor does not wait for the next line";
+}
+
+}  // namespace
+}  // namespace sluice
