@@ -8,6 +8,14 @@
 #include "core/error.hpp"
 #include "core/host_stream.hpp"
 
+// A sanitizer ends a program that asks for too much, unless told to answer as the C library does.
+extern "C" const char* __asan_default_options() {
+    return "allocator_may_return_null=1";
+}
+extern "C" const char* __tsan_default_options() {
+    return "allocator_may_return_null=1";
+}
+
 namespace sluice {
 namespace {
 
