@@ -87,8 +87,7 @@ public:
     [[nodiscard]] virtual WeightBlob random_weights(std::uint64_t seed) const = 0;
 
     /// Takes the bytes that read_weights or random_weights made, perhaps on another rank.
-    [[nodiscard]] virtual std::unique_ptr<LoadedApp> load(const WeightBlob& weights,
-                                                          const AppOptions& options) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<LoadedApp> load(WeightBlob weights, const AppOptions& options) const = 0;
 
     /// Work of one item in floating-point operations that matter; for chunk sizes and reports.
     [[nodiscard]] virtual double flop_per_item() const noexcept = 0;

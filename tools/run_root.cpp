@@ -96,7 +96,7 @@ public:
         const std::uint64_t slots =
             std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
         queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
-        loaded_ = job.app->load(job.weights, app_options(job.plan.job));
+        loaded_ = job.app->load(std::move(job.weights), app_options(job.plan.job));
         input_.emplace(
             *job.source, grid_,
             ReadAheadOptions{.input_bytes = shape_.input_bytes, .staged = queues_.staged, .readers = choose_readers()},

@@ -35,7 +35,7 @@ constexpr std::chrono::seconds head_start{1};
 }
 
 /// This rank's part, once it knows the job. Its errors end all ranks.
-void work(RankContext& context, const JobPlan& plan, const WeightBlob& weights, const ClockOffset& clock) {
+void work(RankContext& context, const JobPlan& plan, WeightBlob weights, const ClockOffset& clock) {
     MpiSession& session = *context.session;
     const AppOptions options = app_options(plan.job);
     const App& app = *find_app(plan.job.app);
@@ -43,7 +43,7 @@ void work(RankContext& context, const JobPlan& plan, const WeightBlob& weights, 
     const std::uint32_t devices = choose_device_count(context, plan.job.run, plan.device);
     static_cast<void>(session.all_gather(static_cast<int>(devices)));
 
-    const std::unique_ptr<LoadedApp> loaded = app.load(weights, options);
+    const std::unique_ptr<LoadedApp> loaded = app.load(std::move(weights), options);
     std::deque<Endpoint> endpoints;
     for (std::uint32_t i = 0; i < devices; ++i) {
         endpoints.emplace_back(plan.depth, context.bell);
@@ -86,7 +86,7 @@ int run_worker(RankContext& context) {
     WeightBlob weights;
     session.broadcast(weights.bytes);
     try {
-        work(context, decode_job_plan(said.plan), weights, clock);
+        work(context, decode_job_plan(said.plan), std::move(weights), clock);
     } catch (...) {
         fail(context, describe(std::current_exception(), context.who()));
     }

@@ -1,6 +1,7 @@
 #include "apps/classifier/classifier_weights.hpp"
 
 #include <cmath>
+#include <vector>
 
 #include "core/error.hpp"
 
@@ -91,20 +92,20 @@ std::span<const float> classifier_tensor(std::span<const float> weights, std::st
     throw ContractViolation("classifier_tensor: no tensor of that name");
 }
 
-std::vector<float> random_classifier_weights(std::uint64_t seed) {
-    std::vector<float> weights;
-    weights.reserve(classifier_weight_count());
+void random_classifier_weights(std::uint64_t seed, std::span<float> to) {
+    expects(to.size() == classifier_weight_count(), "random_classifier_weights: room for all tensors");
     std::uint64_t key = mix(seed);
     for (const TensorSpec& spec : tensors()) {
         key = mix(key);
         const Spread spread = spread_of(spec);
         const bool differences = spec.name == "w_fc1";
-        for (std::uint64_t i = 0; i < spec.elements(); ++i) {
+        const std::span<float> tensor = to.first(spec.elements());
+        for (std::uint64_t i = 0; i < tensor.size(); ++i) {
             const double value = differences ? difference(key, i) : bell(mix(key + i));
-            weights.push_back(static_cast<float>(spread.mean + spread.deviation * value));
+            tensor[i] = static_cast<float>(spread.mean + spread.deviation * value);
         }
+        to = to.subspan(tensor.size());
     }
-    return weights;
 }
 
 }  // namespace sluice

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "core/io/tensor_file.hpp"
 
@@ -19,7 +18,8 @@ namespace sluice {
 /// The part of `weights`, laid out as classifier_tensors() says, that is tensor `name`.
 [[nodiscard]] std::span<const float> classifier_tensor(std::span<const float> weights, std::string_view name);
 
-/// Weights drawn from `seed`: the same bits everywhere, spread so that labels vary over text.
-[[nodiscard]] std::vector<float> random_classifier_weights(std::uint64_t seed);
+/// Weights drawn from `seed`: the same bits everywhere, spread so that labels vary over text. `to` has room for
+/// classifier_weight_count() floats.
+void random_classifier_weights(std::uint64_t seed, std::span<float> to);
 
 }  // namespace sluice
