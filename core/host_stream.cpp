@@ -11,7 +11,8 @@
 namespace sluice {
 
 HostStream::HostStream(const StreamOptions& options)
-    : ring_(std::bit_ceil(options.operations)), completions_(options.records, options.bell) {
+    : ring_(std::bit_ceil(options.operations)),
+      completions_(std::make_shared<HostCompletions>(options.records, options.bell)) {
     worker_ = std::thread([this] { work(); });
 }
 
@@ -33,13 +34,13 @@ void HostStream::wait(const Event& event) {
         return;
     }
     expects(typeid(*event.source()) == typeid(HostCompletions), "HostStream::wait: the event is not a host stream's");
-    if (event.source() == &completions_) {
+    if (event.source() == completions_.get()) {
         return;
     }
     // The stream that is waited for belongs to this device, so it is not constant: it may keep our bell.
     auto& counter = const_cast<HostCompletions&>(static_cast<const HostCompletions&>(*event.source()));
     if (counter.subscribe(arrivals_)) {
-        gate_ = &counter;
+        gate_ = counter.shared_from_this();
         gate_ticket_ = event.ticket();
     }
     run([event] { event.wait(); });
@@ -48,13 +49,13 @@ void HostStream::wait(const Event& event) {
 Event HostStream::record() {
     reserve().call = &record_marker;
     commit();
-    return {completions_, ++recorded_};
+    return {*completions_, ++recorded_};
 }
 
 Event HostStream::mark() {
     reserve().call = &mark_marker;
     commit();
-    return {completions_, ++recorded_};
+    return {*completions_, ++recorded_};
 }
 
 HostStream::Operation& HostStream::reserve() {
@@ -78,7 +79,7 @@ void HostStream::commit() {
         if (!gate_->passed(gate_ticket_)) {
             return;
         }
-        gate_ = nullptr;
+        gate_.reset();
     } else {
         tail_.store(tail, std::memory_order_release);
     }
@@ -107,14 +108,14 @@ void HostStream::work() {
 
 void HostStream::perform(Operation& operation) {
     if (operation.call == &record_marker) {
-        completions_.complete();
+        completions_->complete();
     } else if (operation.call == &mark_marker) {
-        completions_.complete_quietly();
-    } else if (!completions_.poisoned()) {
+        completions_->complete_quietly();
+    } else if (!completions_->poisoned()) {
         try {
             operation.call(operation.closure);
         } catch (...) {  // stored, not swallowed: every later event of this stream rethrows it
-            completions_.poison(std::current_exception());
+            completions_->poison(std::current_exception());
         }
     }
 }

@@ -17,7 +17,7 @@
 namespace sluice {
 
 /// The events of host streams; a type of its own, so that a foreign event is recognised.
-class HostCompletions final : public CompletionCounter {
+class HostCompletions final : public CompletionCounter, public std::enable_shared_from_this<HostCompletions> {
 public:
     using CompletionCounter::CompletionCounter;
 };
@@ -64,12 +64,12 @@ private:
     static void stop_marker(std::byte*) {}
 
     std::vector<Operation> ring_;
-    HostCompletions completions_;
+    std::shared_ptr<HostCompletions> completions_;  // shared with streams that wait for it
 
     alignas(64) std::atomic<std::uint64_t> tail_{0};  // written by the enqueuing thread
     std::uint64_t seen_head_ = 0;                     // its last view of head_
     std::uint64_t recorded_ = 0;                      // tickets it has given out
-    const CompletionCounter* gate_ = nullptr;         // what the worker has to wait for before it can do anything:
+    std::shared_ptr<const CompletionCounter> gate_;   // what the worker has to wait for before it can do anything:
     std::uint64_t gate_ticket_ = 0;                   // until then there is no reason to wake it
 
     alignas(64) std::atomic<std::uint64_t> head_{0};  // written by the worker

@@ -138,6 +138,22 @@ TEST(HostStream, CrossesTwoStreamsManyTimesWithoutStalling) {
     EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
+TEST(HostStream, GoesOnAfterAStreamThatItWaitedForIsGone) {
+    bool ran = false;
+    HostStream stream({});
+    {
+        HostStream short_lived({});
+        const Event event = short_lived.record();
+        stream.wait(event);
+        stream.record().wait();
+    }
+
+    stream.run([&ran] { ran = true; });
+    stream.record().wait();
+
+    EXPECT_TRUE(ran);
+}
+
 TEST(HostStream, GivesAFailureToLaterEventsAndSkipsLaterWork) {
     bool ran = false;
     HostStream stream({});
