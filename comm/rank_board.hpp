@@ -24,7 +24,6 @@ struct RankRecord {
     std::atomic<std::int32_t> rank{0};
     std::atomic<std::uint32_t> ended{0};         ///< 1: it left on its own account.
     std::atomic<std::uint64_t> chunk{no_chunk};  ///< The oldest chunk that it has not delivered.
-    std::atomic<std::uint32_t> stage{0};         ///< Where that chunk is, as a Stage.
 };
 
 /// Notes what the devices behind `endpoints` work on.
@@ -53,7 +52,7 @@ public:
 
 private:
     static constexpr std::size_t longest_path = 4096;
-    struct Shared {
+    struct alignas(RankRecord) Shared {  // the records follow it
         std::atomic<std::uint32_t> announced{0};
         std::array<char, longest_path> scratch{};
     };
