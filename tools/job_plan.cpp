@@ -1,5 +1,6 @@
 #include "tools/job_plan.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "apps/registry.hpp"
@@ -39,6 +40,8 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
     plan.device = choose_device(plan.job.run.device);
     plan.chunk_items = plan.job.pipeline.chunk_items.value_or(
         choose_chunk_items(plan.items, prepared.app->flop_per_item(), plan.device));
+    // Buffers are made for a chunk: no item needs room for more items than there are.
+    plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));
     plan.depth = plan.job.pipeline.mode == PipelineMode::serial
                      ? 1
                      : plan.job.pipeline.depth.value_or(choose_depth(plan.job.pipeline.mode));

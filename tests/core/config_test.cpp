@@ -15,6 +15,7 @@
 #include "core/config_schema.hpp"
 #include "core/config_text.hpp"
 #include "core/error.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
 namespace {
@@ -56,27 +57,12 @@ Refused refusal(const std::string& text, const std::vector<Override>& overrides 
     return refusal_of([&] { return parse(text, overrides); });
 }
 
-class Folder {
+class Folder : public TemporaryFolder {
 public:
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "sluice-config-XXXXXX").native();
-        if (::mkdtemp(name.data()) == nullptr) {
-            throw std::runtime_error("mkdtemp");
-        }
-        path_ = name;
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() { std::filesystem::remove_all(path_); }
-
     [[nodiscard]] std::filesystem::path write(const char* name, const std::string& bytes) const {
-        std::ofstream(path_ / name, std::ios::binary) << bytes;
-        return path_ / name;
+        std::ofstream(path() / name, std::ios::binary) << bytes;
+        return path() / name;
     }
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
-private:
-    std::filesystem::path path_;
 };
 
 TEST(Config, FillsInEveryDefault) {

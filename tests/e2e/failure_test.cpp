@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "tests/e2e/files.hpp"
 #include "tests/e2e/job_folder.hpp"
+#include "tests/support/files.hpp"
 
 namespace sluice::test {
 namespace {
@@ -54,10 +54,10 @@ TEST(MpiDriver, ThatRunsOutOfMemoryOnOneRankEndsAllWithOneMessage) {
     if (!std::string(SLUICE_SANITIZERS).empty()) {
         GTEST_SKIP() << "a sanitizer's shadow memory does not fit into a limited address space";
     }
-    const JobFolder job(97);
-    const std::vector<std::string> run{"run", "job.toml", "--set", "pipeline.chunk_items=100000"};
+    const JobFolder job(60'000);  // in one chunk: 2 GB of work space
+    const std::vector<std::string> run{"run", "job.toml", "--set", "pipeline.chunk_items=60000"};
     std::vector<std::string> words = launch_words(2, run);
-    words.insert(words.end(), {":", "-n", "1", SLUICE_PRLIMIT, "--as=3000000000", SLUICE_PROGRAM});
+    words.insert(words.end(), {":", "-n", "1", SLUICE_PRLIMIT, "--as=2000000000", SLUICE_PROGRAM});
     words.insert(words.end(), run.begin(), run.end());
 
     Process process(words, {.folder = job.path()});

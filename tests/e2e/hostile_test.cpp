@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tests/e2e/classifier_forms.hpp"
-#include "tests/e2e/files.hpp"
 #include "tests/e2e/job_folder.hpp"
+#include "tests/support/files.hpp"
 
 namespace sluice::test {
 namespace {

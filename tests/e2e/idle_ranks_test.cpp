@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/e2e/job_folder.hpp"
-#include "tests/e2e/proc.hpp"
+#include "tests/support/proc.hpp"
 
 namespace sluice::test {
 namespace {

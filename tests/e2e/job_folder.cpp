@@ -7,7 +7,7 @@
 #include <random>
 #include <string_view>
 
-#include "tests/e2e/files.hpp"
+#include "tests/support/files.hpp"
 
 namespace sluice::test {
 namespace {

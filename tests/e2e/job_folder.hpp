@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/process.hpp"
+#include "tests/support/process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice::test {

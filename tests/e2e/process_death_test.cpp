@@ -6,9 +6,9 @@
 #include <ostream>
 #include <string>
 
-#include "tests/e2e/files.hpp"
 #include "tests/e2e/job_folder.hpp"
-#include "tests/e2e/proc.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/proc.hpp"
 
 namespace sluice::test {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/files.hpp"
 #include "tests/e2e/job_folder.hpp"
-#include "tests/e2e/proc.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/proc.hpp"
 
 namespace sluice::test {
 namespace {

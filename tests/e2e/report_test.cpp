@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/files.hpp"
 #include "tests/e2e/job_folder.hpp"
+#include "tests/support/files.hpp"
 
 namespace sluice::test {
 namespace {

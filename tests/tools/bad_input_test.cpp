@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/process.hpp"
 #include "tests/tools/bad_input.hpp"
-#include "tests/tools/child_process.hpp"
 
 namespace sluice::test {
 namespace {
@@ -49,7 +49,7 @@ std::string behind_colon(const std::string& text) {
 
 /// One error line of the fixed form, with these parts, perhaps a hint, nothing else. Before the place may come a
 /// `stage`.
-void expect_message(const ChildResult& result, const BadInput& bad, const std::string& stage = {}) {
+void expect_message(const ProcessResult& result, const BadInput& bad, const std::string& stage = {}) {
     const std::string line = result.err.substr(0, result.err.find('\n'));
     const std::string start = "sluice: error[" + bad.id;
 
@@ -81,10 +81,11 @@ protected:
         before_ = everything_in(folder_.path());
     }
 
-    ChildResult sluice(const char* command) const {
+    ProcessResult sluice(const char* command) const {
         std::vector<std::string> arguments{command, "job.toml"};
         arguments.insert(arguments.end(), GetParam().arguments.begin(), GetParam().arguments.end());
-        return run_child(sluice_program, arguments, folder_.path());
+        arguments.insert(arguments.begin(), sluice_program);
+        return Process(arguments, {.folder = folder_.path()}).wait();
     }
 
     TemporaryFolder folder_;
@@ -92,14 +93,14 @@ protected:
 };
 
 TEST_P(BadInputTest, RunSaysWhereAndWhatAndLeavesNoFile) {
-    const ChildResult result = sluice("run");
+    const ProcessResult result = sluice("run");
 
     expect_message(result, GetParam(), GetParam().while_reading ? "read of chunk " : "");
     EXPECT_EQ(everything_in(folder_.path()), before_);
 }
 
 TEST_P(BadInputTest, CheckSaysTheSame) {
-    const ChildResult result = sluice("check");
+    const ProcessResult result = sluice("check");
 
     expect_message(result, GetParam());
     EXPECT_EQ(result.out, "");

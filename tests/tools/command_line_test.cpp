@@ -6,19 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/process.hpp"
 #include "tests/tools/bad_input.hpp"
-#include "tests/tools/child_process.hpp"
 
 namespace sluice::test {
 namespace {
 
-ChildResult sluice(const std::vector<std::string>& arguments, const std::filesystem::path& folder = "/") {
-    return run_child(SLUICE_PROGRAM, arguments, folder);
+ProcessResult sluice(std::vector<std::string> arguments, const std::filesystem::path& folder = "/",
+                     Stdout out = Stdout::caught) {
+    arguments.insert(arguments.begin(), SLUICE_PROGRAM);
+    return Process(arguments, {.folder = folder, .out = out}).wait();
 }
 
 TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
     for (const char* command : {"run", "check", "apps", "help", "version"}) {
-        const ChildResult result = sluice({command, "--help"});
+        const ProcessResult result = sluice({command, "--help"});
 
         EXPECT_EQ(result.exit_code, 0) << command;
         for (const char* part : {"Usage: sluice ", "Options:", "Exit codes:", "Example:"}) {
@@ -53,7 +55,7 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{"help", "rum"}, "unknown topic 'rum'; did you mean 'run'?"},
     };
     for (const auto& row : rows) {
-        const ChildResult result = sluice(row.arguments);
+        const ProcessResult result = sluice(row.arguments);
 
         EXPECT_EQ(result.exit_code, 64) << row.message;
         EXPECT_TRUE(result.err.starts_with("sluice: error[E-USE-098]: ")) << result.err;
@@ -71,7 +73,7 @@ TEST(CommandLine, RefusesAJobFileThatCannotBeOpened) {
 }
 
 TEST(CommandLine, ListsTheAppsAsTextAndAsJson) {
-    const ChildResult text = sluice({"apps"});
+    const ProcessResult text = sluice({"apps"});
     const auto json = nlohmann::json::parse(sluice({"apps", "--json"}).out);
 
     ASSERT_FALSE(json.empty());
@@ -82,7 +84,7 @@ TEST(CommandLine, ListsTheAppsAsTextAndAsJson) {
 }
 
 TEST(CommandLine, ListsTheKeysOfAJob) {
-    const ChildResult result = sluice({"help", "keys"});
+    const ProcessResult result = sluice({"help", "keys"});
 
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_NE(result.out.find("[pipeline]"), std::string::npos);
@@ -94,8 +96,8 @@ TEST(Check, FindsNothingWrongWithAGoodJobAndLeavesNoFile) {
     std::ofstream(folder.path() / "articles.txt") << "one\ntwo\nthree\n";
     std::ofstream(folder.path() / "job.toml") << good_job;
 
-    const ChildResult text = sluice({"check", "job.toml", "--set", "pipeline.chunk_items=2"}, folder.path());
-    const ChildResult json = sluice({"check", "job.toml", "--json", "--set=pipeline.chunk_items=2"}, folder.path());
+    const ProcessResult text = sluice({"check", "job.toml", "--set", "pipeline.chunk_items=2"}, folder.path());
+    const ProcessResult json = sluice({"check", "job.toml", "--json", "--set=pipeline.chunk_items=2"}, folder.path());
 
     EXPECT_EQ(text.exit_code, 0) << text.err;
     EXPECT_NE(text.out.find("path articles.txt, format txt, items 3, file_bytes 14"), std::string::npos) << text.out;
@@ -112,8 +114,8 @@ TEST(Run, KeepsItsExitCodeWhenNobodyReadsStdout) {
     std::ofstream(folder.path() / "articles.txt") << "one\ntwo\nthree\n";
     std::ofstream(folder.path() / "job.toml") << good_job;
 
-    const ChildResult full = run_child(SLUICE_PROGRAM, {"run", "job.toml"}, folder.path(), Stdout::full);
-    const ChildResult closed = run_child(SLUICE_PROGRAM, {"run", "job.toml"}, folder.path(), Stdout::closed);
+    const ProcessResult full = sluice({"run", "job.toml"}, folder.path(), Stdout::full);
+    const ProcessResult closed = sluice({"run", "job.toml"}, folder.path(), Stdout::closed);
 
     EXPECT_EQ(full.exit_code, 0) << full.err;
     EXPECT_EQ(closed.exit_code, 0) << closed.err;
@@ -126,7 +128,7 @@ TEST(Check, AcceptsAnInputWithoutItemsWhenTheJobAllowsIt) {
     std::ofstream(folder.path() / "articles.txt").close();
     std::ofstream(folder.path() / "job.toml") << good_job << "input.allow_empty = true\n";
 
-    const ChildResult result = sluice({"check", "job.toml"}, folder.path());
+    const ProcessResult result = sluice({"check", "job.toml"}, folder.path());
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_NE(result.out.find("items 0"), std::string::npos);

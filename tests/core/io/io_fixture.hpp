@@ -20,6 +20,7 @@
 #include "core/app.hpp"
 #include "core/error.hpp"
 #include "core/io/item_source.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sluice::test {
 
@@ -66,19 +67,10 @@ private:
 
 class IoTest : public testing::Test {
 protected:
-    IoTest() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "sluice-io-XXXXXX").string();
-        if (::mkdtemp(pattern.data()) == nullptr) {
-            throw std::runtime_error("cannot make a temporary folder");
-        }
-        folder_ = pattern;
-    }
-    ~IoTest() override { std::filesystem::remove_all(folder_); }
-
-    [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+    [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
 
     std::filesystem::path write(std::string_view name, std::string_view bytes) const {
-        const std::filesystem::path path = folder_ / name;
+        const std::filesystem::path path = folder() / name;
         std::ofstream stream(path, std::ios::binary | std::ios::trunc);
         stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
         return path;
@@ -91,7 +83,7 @@ protected:
 
     [[nodiscard]] std::vector<std::string> names_in_folder() const {
         std::vector<std::string> names;
-        for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+        for (const auto& entry : std::filesystem::directory_iterator(folder())) {
             names.push_back(entry.path().filename().string());
         }
         std::sort(names.begin(), names.end());
@@ -99,7 +91,7 @@ protected:
     }
 
 private:
-    std::filesystem::path folder_;
+    TemporaryFolder folder_;
 };
 
 /// All items, read `step` at a time.

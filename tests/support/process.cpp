@@ -1,4 +1,4 @@
-#include "tests/e2e/process.hpp"
+#include "tests/support/process.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include <sstream>
 #include <system_error>
 
-#include "tests/e2e/files.hpp"
-#include "tests/e2e/proc.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/proc.hpp"
 
 namespace sluice::test {
 namespace {

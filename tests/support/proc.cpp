@@ -1,4 +1,4 @@
-#include "tests/e2e/proc.hpp"
+#include "tests/support/proc.hpp"
 
 #include <poll.h>
 #include <sys/syscall.h>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <thread>
 
-#include "tests/e2e/files.hpp"
+#include "tests/support/files.hpp"
 
 namespace sluice::test {
 namespace {

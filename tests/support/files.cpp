@@ -1,4 +1,4 @@
-#include "tests/e2e/files.hpp"
+#include "tests/support/files.hpp"
 
 #include <algorithm>
 #include <fstream>
