@@ -185,6 +185,7 @@ std::string suggest_key(std::string_view section, std::string_view wrong_name) {
 
 std::string suggest_key(std::string_view wrong_full_name) {
     std::vector<std::string> full_names;
+    full_names.reserve(keys.size());
     for (const KeySpec& key : keys) {
         full_names.push_back(key.full_name());
     }

@@ -67,7 +67,7 @@ private:
             file_.reject(bad_header, "the array has a structured type (expected '<f4' or '|u1')",
                          "save one plain array of float32 or uint8");
         }
-        const std::string descr = read_string();
+        std::string descr = read_string();
         if (descr != "<f4" && descr != "|u1") {
             file_.reject(bad_header, fmt::format("element type {} (expected '<f4' or '|u1')", sluice::quoted(descr)),
                          "save it as little-endian float32, or as uint8 in wire form");
