@@ -116,7 +116,7 @@ MpiSession::~MpiSession() {
     MPI_Finalize();
 }
 
-void MpiSession::broadcast(std::vector<std::byte>& bytes) {
+void MpiSession::broadcast(RawBytes& bytes) {
     std::uint64_t size = bytes.size();
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibcast(&size, 1, MPI_UINT64_T, 0, world_, &request), "MPI_Ibcast");
@@ -129,7 +129,7 @@ void MpiSession::broadcast(std::vector<std::byte>& bytes) {
 }
 
 void MpiSession::broadcast(std::string& text) {
-    std::vector<std::byte> bytes(text.size());
+    RawBytes bytes(text.size());
     std::memcpy(bytes.data(), text.data(), text.size());
     broadcast(bytes);
     text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());

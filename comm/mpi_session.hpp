@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/raw_bytes.hpp"
 
 namespace sluice {
 
@@ -37,7 +38,7 @@ public:
     [[nodiscard]] MPI_Comm node() const noexcept { return node_; }       ///< The ranks that share this one's memory.
 
     /// Rank 0's bytes to everyone, any length, in messages of at most 64 MiB.
-    void broadcast(std::vector<std::byte>& bytes);
+    void broadcast(RawBytes& bytes);
     void broadcast(std::string& text);
     void broadcast_number(std::int64_t& number);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/model.hpp"
+#include "core/raw_bytes.hpp"
 
 namespace sluice {
 
@@ -48,7 +49,7 @@ public:
 
 /// Weights, validated and in the app's own layout: the bytes that rank 0 broadcasts.
 struct WeightBlob {
-    std::vector<std::byte> bytes;
+    RawBytes bytes;
 };
 
 struct AppOptions {

@@ -43,7 +43,7 @@ std::byte byte_at(std::size_t i) {
 class Sizes : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(Sizes, ReachEveryRankByBroadcast) {
-    std::vector<std::byte> bytes;
+    RawBytes bytes;
     if (session().rank() == 0) {
         bytes.resize(GetParam());
         for (std::size_t i = 0; i < bytes.size(); ++i) {
