@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -19,7 +20,7 @@ constexpr std::chrono::seconds line_period{30};
 constexpr std::uint32_t fallback_columns = 80;
 
 std::string clock_text(double seconds) {
-    const auto whole = static_cast<std::uint64_t>(std::min(seconds, 1e9) + 0.5);
+    const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e9)));
     const std::uint64_t hours = whole / 3600;
     return hours == 0 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
                       : fmt::format("{}:{:02}:{:02}", hours, whole / 60 % 60, whole % 60);
