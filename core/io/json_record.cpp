@@ -31,7 +31,7 @@ public:
     bool number_integer(number_integer_t value) override { return take(std::to_string(value)); }
     bool number_unsigned(number_unsigned_t value) override { return take(std::to_string(value)); }
     bool number_float(number_float_t, const string_t& text) override { return take(text); }
-    bool string(string_t& text) override { return take(std::move(text)); }
+    bool string(string_t& text) override { return take(text); }
 
     bool start_object(std::size_t) override { return enter("an object", false); }
     bool start_array(std::size_t) override { return enter("an array", true); }
@@ -71,7 +71,7 @@ public:
     }
 
 private:
-    bool take(std::string value) {
+    bool take(const std::string& value) {
         require_object();
         for (const std::size_t column : wanted_) {
             if (values_[column]) {
