@@ -27,7 +27,7 @@ struct DestroyTopology {
 using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, DestroyTopology>;
 
 [[noreturn]] void refuse(const char* call) {
-    throw Error(ExitCode::unavailable, {.id = "W-HWL-077",
+    throw Error(ExitCode::unavailable, {.id = "E-HWL-107",
                                         .where = call,
                                         .what = "hwloc cannot read this machine's topology",
                                         .hint = "set run.devices to a number instead of \"auto\""});
