@@ -34,10 +34,7 @@ public:
     [[nodiscard]] virtual Event mark() = 0;
 };
 
-enum class Priority { normal, high };
-
 struct StreamOptions {
-    Priority priority = Priority::normal;
     std::size_t operations = 256;  ///< How many can be enqueued before the enqueuing thread waits for room.
     std::size_t records = 64;      ///< How many records' times are kept at least.
     Doorbell* bell =
