@@ -59,7 +59,7 @@ constexpr double gain = 13.3;
 
 Spread spread_of(const TensorSpec& spec) {
     if (spec.name.starts_with("w_")) {
-        const double fan_in = static_cast<double>(spec.elements() / spec.shape[0]);
+        const double fan_in = static_cast<double>(spec.elements()) / static_cast<double>(spec.shape[0]);
         return {0.0, std::sqrt(gain / fan_in)};
     }
     if (spec.name.starts_with("gamma_")) {
