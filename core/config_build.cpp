@@ -194,6 +194,20 @@ JobConfig::Output build_output(const Reader& job) {
     return output;
 }
 
+JobConfig::Pipeline build_pipeline(const Reader& job) {
+    const JobConfig::Pipeline pipeline{
+        .mode = job.choice("pipeline.mode", PipelineMode::overlap, pipeline_mode_names),
+        .distribution = job.choice("pipeline.distribution", Distribution::pull, distribution_names),
+        .chunk_items = job.count("pipeline.chunk_items"),
+        .depth = job.count("pipeline.depth")};
+    if (pipeline.mode == PipelineMode::serial && pipeline.depth.value_or(1) > 1) {
+        refuse("E-CFG-105", job.where("pipeline.depth"),
+               fmt::format("pipeline.depth: got {} in serial mode, expected 1 or \"auto\"", *pipeline.depth),
+               "set pipeline.depth = \"auto\", or pipeline.mode = \"overlap\"");
+    }
+    return pipeline;
+}
+
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
     if (a.empty() || b.empty()) {
         return false;
@@ -238,10 +252,7 @@ JobConfig build_job(const Settings& settings, const JobOrigin& origin, std::span
     config.output = build_output(job);
     config.run = {.device = job.choice("run.device", DeviceKind::automatic, device_kind_names),
                   .devices = job.count("run.devices")};
-    config.pipeline = {.mode = job.choice("pipeline.mode", PipelineMode::overlap, pipeline_mode_names),
-                       .distribution = job.choice("pipeline.distribution", Distribution::pull, distribution_names),
-                       .chunk_items = job.count("pipeline.chunk_items"),
-                       .depth = job.count("pipeline.depth")};
+    config.pipeline = build_pipeline(job);
     check_outputs(config, job, origin);
     return config;
 }

@@ -109,7 +109,7 @@ devices = 4
 mode = "serial"
 distribution = "static"
 chunk_items = 1048576
-depth = 1024
+depth = 1
 )");
 
     EXPECT_EQ(job.app, "gpt2");
@@ -126,7 +126,7 @@ depth = 1024
     EXPECT_EQ(job.pipeline.mode, PipelineMode::serial);
     EXPECT_EQ(job.pipeline.distribution, Distribution::fixed);
     EXPECT_EQ(job.pipeline.chunk_items, 1048576U);
-    EXPECT_EQ(job.pipeline.depth, 1024U);
+    EXPECT_EQ(job.pipeline.depth, 1U);
 }
 
 TEST(Config, TakesRelativePathsFromTheJobFilesFolder) {
@@ -272,6 +272,8 @@ const std::vector<BadJob>& bad_jobs() {
          "only csv and jsonl have columns"},
         {"NamesWithoutHeader", with("input.format = \"csv\"\ninput.columns = [\"a\"]\n"), "E-CFG-105", "job.toml:6:17",
          "input.header is false"},
+        {"DepthOfSerial", with("pipeline.depth = 2\npipeline.mode = \"serial\"\n"), "E-CFG-105", "job.toml:5:18",
+         "got 2 in serial mode, expected 1 or \"auto\""},
         {"JsonlByNumber", with("input.format = \"jsonl\"\ninput.columns = [1]\n"), "E-CFG-105", "job.toml:6:17",
          "expected names for jsonl"},
         {"JsonlWithoutColumns", with("input.format = \"jsonl\"\n"), "E-CFG-013", "job.toml",
@@ -475,6 +477,9 @@ JobConfig random_job(std::mt19937_64& random) {
     };
     job.run = {DeviceKind(below(3)), maybe(1024)};
     job.pipeline = {PipelineMode(below(2)), Distribution(below(2)), maybe(1'048'576), maybe(1024)};
+    if (job.pipeline.mode == PipelineMode::serial && job.pipeline.depth) {
+        job.pipeline.depth = 1;
+    }
     return job;
 }
 

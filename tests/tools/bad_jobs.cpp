@@ -62,6 +62,8 @@ std::vector<BadInput> bad_jobs() {
         job("NulInPath", good_job + "output.report = \"a\\u0000\"\n", "E-CFG-017", "job.toml:5:17", "NUL"),
         job("TwoModels", good_job + "model.weights = \"m.bin\"\n", "E-CFG-105", "job.toml:3:16", "one of the two"),
         job("ColumnsOfText", good_job + "input.columns = [1]\n", "E-CFG-105", "job.toml:5:17", "txt"),
+        job("DepthOfSerial", good_job + "pipeline.mode = \"serial\"\npipeline.depth = 2\n", "E-CFG-105",
+            "job.toml:6:18", "got 2 in serial mode"),
         set("OverrideType", "pipeline.depth=x", 78, "E-CFG-010", "--set pipeline.depth=x", "got 'x'"),
         set("OverrideRange", "pipeline.depth=1025", 78, "E-CFG-011", "--set pipeline.depth=1025", "got 1025"),
         set("OverrideKey", "pipeline.dept=1", 78, "E-CFG-009", "--set pipeline.dept=1",
