@@ -7,7 +7,13 @@
 namespace sluice {
 
 ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const ReadAheadOptions& options, Doorbell& bell)
-    : source_(source), grid_(grid), input_bytes_(options.input_bytes), bell_(bell), bins_(options.staged) {
+    : source_(source),
+      grid_(grid),
+      input_bytes_(options.input_bytes),
+      bell_(bell),
+      bins_(options.staged),
+      reading_(options.readers),
+      first_bad_(grid.chunks()) {
     expects(options.staged >= 1 && options.readers >= 1, "ReadAhead: one chunk and one reader at least");
     for (Bin& bin : bins_) {
         bin.items.resize(std::size_t{grid.chunk_items()} * input_bytes_);
@@ -16,8 +22,13 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
     for (std::uint32_t i = 0; i < options.readers; ++i) {
         traces_.emplace_back(Stage::read, grid.chunks());
     }
-    for (LaneTrace& trace : traces_) {
-        readers_.emplace_back([this, &trace] { read_chunks(trace); });
+    try {
+        for (LaneTrace& trace : traces_) {
+            readers_.emplace_back([this, &trace] { read_chunks(trace); });
+        }
+    } catch (...) {  // no thread for it: those that run already end first
+        join();
+        throw;
     }
 }
 
@@ -47,6 +58,15 @@ std::vector<LaneTrace> ReadAhead::take_traces() {
 }
 
 void ReadAhead::read_chunks(LaneTrace& trace) {
+    read_until_end(trace);
+    if (reading_.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
+        first_bad_.load(std::memory_order_relaxed) != grid_.chunks()) {
+        failed_.store(true, std::memory_order_release);
+        bell_.ring();
+    }
+}
+
+void ReadAhead::read_until_end(LaneTrace& trace) {
     for (;;) {
         const std::uint64_t id = next_.fetch_add(1, std::memory_order_relaxed);
         if (id >= grid_.chunks()) {
@@ -54,7 +74,7 @@ void ReadAhead::read_chunks(LaneTrace& trace) {
         }
         Bin& bin = bin_of(id);
         const std::uint64_t free_turn = 2 * (id / bins_.size());
-        if (!wait_until_free(bin, free_turn)) {
+        if (!wait_until_free(id, free_turn)) {
             return;
         }
         const Chunk chunk = grid_.at(id);
@@ -72,10 +92,11 @@ void ReadAhead::read_chunks(LaneTrace& trace) {
     }
 }
 
-bool ReadAhead::wait_until_free(const Bin& bin, std::uint64_t free_turn) {
+bool ReadAhead::wait_until_free(std::uint64_t id, std::uint64_t free_turn) {
+    const Bin& bin = bin_of(id);
     for (;;) {
         const std::uint32_t seen = released_.listen();
-        if (stopping_.load(std::memory_order_acquire)) {
+        if (stopping_.load(std::memory_order_acquire) || id > first_bad_.load(std::memory_order_relaxed)) {
             return false;
         }
         if (bin.turn.load(std::memory_order_acquire) == free_turn) {
@@ -87,11 +108,11 @@ bool ReadAhead::wait_until_free(const Bin& bin, std::uint64_t free_turn) {
 
 void ReadAhead::fail(const Chunk& chunk, std::exception_ptr cause) {
     const std::lock_guard lock(failure_mutex_);
-    if (failure_ == nullptr) {
+    if (chunk.id < first_bad_.load(std::memory_order_relaxed)) {
         failure_ = std::make_exception_ptr(StageError(Stage::read, chunk, std::move(cause)));
-        failed_.store(true, std::memory_order_release);
+        first_bad_.store(chunk.id, std::memory_order_relaxed);
     }
-    bell_.ring();
+    released_.ring();
 }
 
 void ReadAhead::join() {

@@ -34,7 +34,7 @@ public:
     ReadAhead& operator=(const ReadAhead&) = delete;
 
     /// The items of a chunk that was not released yet, or nothing if they are not there yet. Throws StageError (read)
-    /// once any reader has failed.
+    /// of the first chunk that cannot be read, once all readers have ended because of it.
     [[nodiscard]] std::optional<std::span<const std::byte>> take(std::uint64_t id) const;
 
     /// The chunk's items are not needed any more.
@@ -52,7 +52,8 @@ private:
     [[nodiscard]] Bin& bin_of(std::uint64_t id) { return bins_[id % bins_.size()]; }
     [[nodiscard]] const Bin& bin_of(std::uint64_t id) const { return bins_[id % bins_.size()]; }
     void read_chunks(LaneTrace& trace);
-    [[nodiscard]] bool wait_until_free(const Bin& bin, std::uint64_t free_turn);
+    void read_until_end(LaneTrace& trace);
+    [[nodiscard]] bool wait_until_free(std::uint64_t id, std::uint64_t free_turn);
     void fail(const Chunk& chunk, std::exception_ptr cause);
     void join();
 
@@ -65,8 +66,10 @@ private:
     std::vector<LaneTrace> traces_;
     std::atomic<std::uint64_t> next_{0};
     std::atomic<bool> stopping_{false};
-    std::atomic<bool> failed_{false};
-    std::mutex failure_mutex_;  // readers only, on their way out
+    std::atomic<bool> failed_{false};       // all readers have ended: no earlier chunk can fail any more
+    std::atomic<std::uint32_t> reading_;    // readers that have not
+    std::atomic<std::uint64_t> first_bad_;  // the lowest chunk that failed so far; nobody begins a later one
+    std::mutex failure_mutex_;              // readers only, on their way out
     std::exception_ptr failure_;
     std::vector<std::thread> readers_;
 };

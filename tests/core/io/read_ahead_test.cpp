@@ -119,10 +119,54 @@ TEST(ReadAhead, TellsTheFirstFailureWhateverIsAskedFor) {
     ASSERT_EQ(failures.size(), 5U);
     for (const StageError& failure : failures) {
         EXPECT_EQ(failure.stage(), Stage::read);
-        EXPECT_GE(failure.chunk().id, 3U);
-        EXPECT_EQ(failure.chunk(), failures.front().chunk()) << "one failure, told again";
+        EXPECT_EQ(failure.chunk().id, 3U);
         EXPECT_EQ(describe(failure.cause(), "").text.what, "internal error: the file has holes");
     }
+}
+
+TEST(ReadAhead, TellsTheLowestChunkThatFailsThoughALaterOneFailedFirst) {
+    Doorbell later_failed;
+    std::atomic<bool> failed{false};
+    FakeSource source(1000);
+    source.on_read = [&](std::uint64_t first) {
+        if (first == 20) {  // chunk 2 fails once a later one has
+            for (std::uint32_t seen = later_failed.listen(); !failed; seen = later_failed.listen()) {
+                later_failed.wait(seen);
+            }
+        }
+        if (first >= 20) {
+            failed = true;
+            later_failed.ring();
+            throw std::runtime_error("the file has holes");
+        }
+    };
+    const ChunkGrid grid(source.count(), 10);
+    Doorbell bell;
+    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 8, .readers = 3}, bell);
+
+    try {
+        static_cast<void>(take(input, bell, 5));
+        ADD_FAILURE() << "did not fail";
+    } catch (const StageError& error) {
+        EXPECT_EQ(error.chunk(), grid.at(2));
+    }
+}
+
+TEST(ReadAhead, FailsThoughItsOtherReadersWaitForRoom) {
+    FakeSource source(1000);
+    std::atomic<std::uint64_t> begun{0};
+    source.on_read = [&begun](std::uint64_t first) {
+        ++begun;
+        if (first == 10) {
+            throw std::runtime_error("the file has holes");
+        }
+    };
+    const ChunkGrid grid(source.count(), 10);
+    Doorbell bell;
+    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 2, .readers = 4}, bell);
+
+    EXPECT_THROW(static_cast<void>(take(input, bell, 1)), StageError);
+    EXPECT_EQ(begun, 2U);
 }
 
 TEST(ReadAhead, EndsWhileItsReadersWaitForRoom) {
