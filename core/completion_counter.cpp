@@ -12,18 +12,14 @@ namespace sluice {
 CompletionCounter::CompletionCounter(std::size_t kept, Doorbell* bell) : times_(std::bit_ceil(kept)), bell_(bell) {}
 
 void CompletionCounter::complete() noexcept {
-    complete_as(std::memory_order_seq_cst);  // in one order with what subscribers look at: HostStream::commit
+    complete_quietly();
     announce();
 }
 
 void CompletionCounter::complete_quietly() noexcept {
-    complete_as(std::memory_order_release);
-}
-
-void CompletionCounter::complete_as(std::memory_order order) noexcept {
     const std::uint64_t ticket = completed_.load(std::memory_order_relaxed) + 1;
     times_[ticket & (times_.size() - 1)].store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
-    completed_.store(ticket, order);
+    completed_.store(ticket, std::memory_order_seq_cst);
 }
 
 bool CompletionCounter::subscribe(const std::shared_ptr<Doorbell>& bell) {
@@ -36,7 +32,7 @@ bool CompletionCounter::subscribe(const std::shared_ptr<Doorbell>& bell) {
         return false;
     }
     subscribers_[count] = bell;
-    subscriber_count_.store(count + 1, std::memory_order_release);
+    subscriber_count_.store(count + 1, std::memory_order_seq_cst);
     return true;
 }
 
@@ -49,7 +45,7 @@ void CompletionCounter::poison(std::exception_ptr failure) noexcept {
 
 void CompletionCounter::abandon(std::exception_ptr failure) noexcept {
     poison(std::move(failure));
-    completed_.store(all_there_will_be, std::memory_order_release);
+    completed_.store(all_there_will_be, std::memory_order_seq_cst);
     announce();
 }
 
@@ -87,7 +83,7 @@ Instant CompletionCounter::reached_at(std::uint64_t ticket) const {
 
 void CompletionCounter::announce() noexcept {
     progress_.ring();
-    const std::size_t count = subscriber_count_.load(std::memory_order_acquire);
+    const std::size_t count = subscriber_count_.load(std::memory_order_seq_cst);
     for (std::size_t i = 0; i < count; ++i) {
         subscribers_[i]->ring();
     }

@@ -54,17 +54,20 @@ private:
 
     static constexpr std::size_t most_subscribers = 4;
 
-    void complete_as(std::memory_order order) noexcept;
     void announce() noexcept;
 
     std::vector<std::atomic<Instant::rep>> times_;
     Doorbell* bell_;
+
+    // These two are written and read in one total order (seq_cst): who subscribes and then finds a ticket not passed
+    // is seen, and rung, by the completion that passes it.
     std::atomic<std::uint64_t> completed_{0};
+    std::atomic<std::size_t> subscriber_count_{0};
+
     std::atomic<std::uint64_t> failed_from_{never};  // set before completed_ reaches it
     std::exception_ptr failure_;
     mutable Doorbell progress_;
     std::array<std::shared_ptr<Doorbell>, most_subscribers> subscribers_;
-    std::atomic<std::size_t> subscriber_count_{0};
 };
 
 }  // namespace sluice

@@ -30,7 +30,7 @@ public:
     /// Ready once all work enqueued before is over. Its time is kept for the next StreamOptions::records records.
     [[nodiscard]] virtual Event record() = 0;
 
-    /// The same for an event that only tells the time: nobody is woken for it.
+    /// The same for an event that only tells the time: nobody is woken for it, so that nobody may wait for it.
     [[nodiscard]] virtual Event mark() = 0;
 };
 

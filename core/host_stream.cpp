@@ -10,14 +10,19 @@
 
 namespace sluice {
 
+void HostMarks::wait_until_reached(std::uint64_t) const {
+    throw ContractViolation("a mark only tells the time: wait for a recorded event");
+}
+
 HostStream::HostStream(const StreamOptions& options)
     : ring_(std::bit_ceil(options.operations)),
-      completions_(std::make_shared<HostCompletions>(options.records, options.bell)) {
+      completions_(std::make_shared<HostCompletions>(options.records, options.bell)),
+      marks_(*completions_) {
     worker_ = std::thread([this] { work(); });
 }
 
 HostStream::~HostStream() {
-    reserve().call = &stop_marker;
+    reserve(Operation::Kind::stop);
     commit();
     worker_.join();
 }
@@ -33,7 +38,8 @@ void HostStream::wait(const Event& event) {
     if (event.source() == nullptr) {
         return;
     }
-    expects(typeid(*event.source()) == typeid(HostCompletions), "HostStream::wait: the event is not a host stream's");
+    expects(typeid(*event.source()) == typeid(HostCompletions),
+            "HostStream::wait: not an event that a host stream recorded");
     if (event.source() == completions_.get()) {
         return;
     }
@@ -47,18 +53,18 @@ void HostStream::wait(const Event& event) {
 }
 
 Event HostStream::record() {
-    reserve().call = &record_marker;
+    reserve(Operation::Kind::record);
     commit();
     return {*completions_, ++recorded_};
 }
 
 Event HostStream::mark() {
-    reserve().call = &mark_marker;
+    reserve(Operation::Kind::mark);
     commit();
-    return {*completions_, ++recorded_};
+    return {marks_, ++recorded_};
 }
 
-HostStream::Operation& HostStream::reserve() {
+HostStream::Operation& HostStream::reserve(Operation::Kind kind) {
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
     while (tail - seen_head_ == ring_.size()) {
         const std::uint32_t seen = room_.listen();
@@ -67,7 +73,9 @@ HostStream::Operation& HostStream::reserve() {
             room_.wait(seen);
         }
     }
-    return ring_[tail & (ring_.size() - 1)];
+    Operation& operation = ring_[tail & (ring_.size() - 1)];
+    operation.kind = kind;
+    return operation;
 }
 
 void HostStream::commit() {
@@ -97,7 +105,7 @@ void HostStream::work() {
             continue;
         }
         Operation& operation = ring_[head & (ring_.size() - 1)];
-        if (operation.call == &stop_marker) {
+        if (operation.kind == Operation::Kind::stop) {
             return;
         }
         perform(operation);
@@ -107,16 +115,24 @@ void HostStream::work() {
 }
 
 void HostStream::perform(Operation& operation) {
-    if (operation.call == &record_marker) {
-        completions_->complete();
-    } else if (operation.call == &mark_marker) {
-        completions_->complete_quietly();
-    } else if (!completions_->poisoned()) {
-        try {
-            operation.call(operation.closure);
-        } catch (...) {  // stored, not swallowed: every later event of this stream rethrows it
-            completions_->poison(std::current_exception());
-        }
+    switch (operation.kind) {
+        case Operation::Kind::record:
+            completions_->complete();
+            break;
+        case Operation::Kind::mark:
+            completions_->complete_quietly();
+            break;
+        case Operation::Kind::call:
+            if (!completions_->poisoned()) {
+                try {
+                    operation.call(operation.closure);
+                } catch (...) {  // stored, not swallowed: every later event of this stream rethrows it
+                    completions_->poison(std::current_exception());
+                }
+            }
+            break;
+        case Operation::Kind::stop:
+            break;
     }
 }
 

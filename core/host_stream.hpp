@@ -22,6 +22,19 @@ public:
     using CompletionCounter::CompletionCounter;
 };
 
+/// The events that mark() gives: they can be looked at, but waiting for one is a broken assumption.
+class HostMarks final : public EventSource {
+public:
+    explicit HostMarks(const HostCompletions& completions) noexcept : completions_(completions) {}
+
+    [[nodiscard]] bool reached(std::uint64_t ticket) const override { return completions_.reached(ticket); }
+    [[noreturn]] void wait_until_reached(std::uint64_t ticket) const override;
+    [[nodiscard]] Instant reached_at(std::uint64_t ticket) const override { return completions_.reached_at(ticket); }
+
+private:
+    const HostCompletions& completions_;
+};
+
 /// A stream that is one worker thread: order, overlap, races and failures as on an accelerator, on any machine.
 /// Enqueueing takes no lock and allocates nothing; when StreamOptions::operations are pending it waits for room.
 class HostStream final : public Stream {
@@ -42,7 +55,7 @@ public:
     void run(Task task) {
         static_assert(sizeof(Task) <= closure_bytes && alignof(Task) <= alignof(std::max_align_t));
         static_assert(std::is_trivially_copyable_v<Task> && std::is_trivially_destructible_v<Task>);
-        Operation& operation = reserve();
+        Operation& operation = reserve(Operation::Kind::call);
         ::new (static_cast<void*>(operation.closure)) Task(std::move(task));
         operation.call = [](std::byte* closure) { (*std::launder(reinterpret_cast<Task*>(closure)))(); };
         commit();
@@ -50,21 +63,20 @@ public:
 
 private:
     struct Operation {
+        enum class Kind : std::uint8_t { call, record, mark, stop };
+        Kind kind = Kind::call;
         void (*call)(std::byte* closure) = nullptr;
         alignas(std::max_align_t) std::byte closure[closure_bytes];
     };
 
-    Operation& reserve();
+    Operation& reserve(Operation::Kind kind);
     void commit();
     void work();
     void perform(Operation& operation);
 
-    static void record_marker(std::byte*) {}
-    static void mark_marker(std::byte*) {}
-    static void stop_marker(std::byte*) {}
-
     std::vector<Operation> ring_;
     std::shared_ptr<HostCompletions> completions_;  // shared with streams that wait for it
+    HostMarks marks_;
 
     alignas(64) std::atomic<std::uint64_t> tail_{0};  // written by the enqueuing thread
     std::uint64_t seen_head_ = 0;                     // its last view of head_

@@ -245,6 +245,17 @@ TEST(HostStream, RingsItsBellForRecordsButNotForMarks) {
     SUCCEED() << "the record rang";
 }
 
+TEST(HostStream, RefusesToWaitForAMarkForWhichNobodyIsWoken) {
+    HostStream first({});
+    HostStream second({});
+    const Event mark = first.mark();
+
+    EXPECT_THROW(second.wait(mark), ContractViolation);
+    EXPECT_THROW(mark.wait(), ContractViolation);
+    first.record().wait();
+    EXPECT_TRUE(mark.ready());
+}
+
 TEST(HostStream, KeepsTheTimesOfAsManyRecordsAsAsked) {
     HostStream stream({.records = 5});
     std::vector<Event> events;
