@@ -39,6 +39,14 @@ void Endpoint::close(std::exception_ptr failure) {
     }
 }
 
+bool Endpoint::take(Post& post) {
+    if (!posts_.try_pop(post)) {
+        return false;
+    }
+    leaving_ += post.kind == Post::Kind::deliver ? 1U : 0U;
+    return true;
+}
+
 void Endpoint::complete_request(const Arrival& arrival) {
     arrivals_[answered_++ % depth_] = arrival;
     requests_.complete();

@@ -40,13 +40,16 @@ public:
     void close(std::exception_ptr failure = nullptr);
 
     /// The next post of the driver, if there is one.
-    [[nodiscard]] bool take(Post& post) { return posts_.try_pop(post); }
+    [[nodiscard]] bool take(Post& post);
 
     void complete_request(const Arrival& arrival);
     void complete_delivery();
 
     /// The oldest chunk that the driver was given and has not delivered.
     [[nodiscard]] std::optional<Chunk> oldest_open() const;
+
+    /// Whether its outputs are on their way already.
+    [[nodiscard]] bool oldest_open_is_leaving() const noexcept { return leaving_ > taken_back_; }
 
     /// Everything the driver waits for, now and later, throws `reason`. No posted buffer is touched any more.
     void abandon(const std::exception_ptr& reason) noexcept;
@@ -72,6 +75,7 @@ private:
     std::uint64_t requested_ = 0;  // driver's counters of what it posted
     std::uint64_t delivered_ = 0;
     std::uint64_t answered_ = 0;  // comm thread's counters of what it completed
+    std::uint64_t leaving_ = 0;
     std::uint64_t taken_back_ = 0;
 };
 

@@ -30,14 +30,17 @@ std::optional<int> number_in_environment(const char* name) {
     return error == std::errc() && end == view.data() + view.size() ? std::optional(value) : std::nullopt;
 }
 
+/// A launcher of another MPI or without PMI support starts N processes that are each alone: all would do the whole job.
 void refuse_singletons(int size) {
-    const std::optional<int> tasks = number_in_environment("SLURM_STEP_NUM_TASKS");
-    if (size == 1 && tasks && *tasks > 1) {
-        throw Error(ExitCode::configuration,
-                    {.id = "E-SLM-073",
-                     .where = "launch",
-                     .what = fmt::format("Slurm started {} tasks, but MPI reports size 1 in each", *tasks),
-                     .hint = "start it with: srun --mpi=pmix sluice run …"});
+    for (const char* name : {"SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+        const int tasks = number_in_environment(name).value_or(1);
+        if (size == 1 && tasks > 1) {
+            throw Error(ExitCode::configuration,
+                        {.id = "E-SLM-073",
+                         .where = "launch",
+                         .what = fmt::format("{} tasks were started ({}), but MPI reports size 1 in each", tasks, name),
+                         .hint = "start it with the launcher of its own MPI: mpirun, or srun --mpi=pmix"});
+        }
     }
 }
 
@@ -77,6 +80,15 @@ bool started_by_mpi_launcher() {
     constexpr std::array names{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
     return std::ranges::any_of(names, [](const char* name) { return std::getenv(name) != nullptr; }) ||
            number_in_environment("SLURM_STEP_NUM_TASKS").value_or(1) > 1;
+}
+
+int launcher_rank() {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+        if (const std::optional<int> rank = number_in_environment(name)) {
+            return *rank;
+        }
+    }
+    return 0;
 }
 
 void check_mpi(int status, const char* call) {

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -46,11 +45,16 @@ bool is_dead(std::int32_t pid) noexcept {
 
 void note_open_chunk(RankRecord& record, const std::deque<Endpoint>& endpoints) noexcept {
     std::uint64_t oldest = RankRecord::no_chunk;
+    Stage stage = Stage::scatter;
     for (const Endpoint& endpoint : endpoints) {
         if (const auto chunk = endpoint.oldest_open()) {
-            oldest = std::min(oldest, chunk->id);
+            if (chunk->id < oldest) {
+                oldest = chunk->id;
+                stage = endpoint.oldest_open_is_leaving() ? Stage::gather : Stage::compute;
+            }
         }
     }
+    record.stage.store(stage, std::memory_order_relaxed);
     record.chunk.store(oldest, std::memory_order_relaxed);
 }
 

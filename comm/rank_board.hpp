@@ -11,6 +11,7 @@
 #include <string>
 
 #include "comm/endpoint.hpp"
+#include "core/trace.hpp"
 
 namespace sluice {
 
@@ -23,7 +24,8 @@ struct RankRecord {
     std::atomic<std::int32_t> pid{0};  ///< 0: not there yet.
     std::atomic<std::int32_t> rank{0};
     std::atomic<std::uint32_t> ended{0};         ///< 1: it left on its own account.
-    std::atomic<std::uint64_t> chunk{no_chunk};  ///< The oldest chunk that it has not delivered.
+    std::atomic<std::uint64_t> chunk{no_chunk};  ///< The oldest chunk that it was given and has not delivered.
+    std::atomic<Stage> stage{Stage::scatter};    ///< Where that is: compute (from upload to download), or gather.
 };
 
 /// Notes what the devices behind `endpoints` work on.
@@ -49,6 +51,7 @@ public:
     /// Rank 0's unfinished output: who notices rank 0's death removes it. Empty again once published.
     void set_scratch(const std::filesystem::path& path);
     void remove_scratch() noexcept;
+    [[nodiscard]] bool has_scratch() const noexcept { return shared_->scratch[0] != '\0'; }
 
 private:
     static constexpr std::size_t longest_path = 4096;

@@ -5,14 +5,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <utility>
-
-#include <algorithm>
 
 #include "core/error.hpp"
 
@@ -46,10 +43,15 @@ void write_to_stderr(const char* text, std::size_t length) noexcept {
     }
 }
 
+void say(const ErrorText& text) {
+    const std::string lines = render(text) + "\n";
+    write_to_stderr(lines.data(), lines.size());
+}
+
 std::string activity(const RankRecord& record) {
     const std::uint64_t chunk = record.chunk.load();
-    return chunk == RankRecord::no_chunk ? std::string("it had no chunk")
-                                         : fmt::format("in compute of chunk {}", chunk);
+    return chunk == RankRecord::no_chunk ? std::string("waiting for a chunk")
+                                         : fmt::format("in {} of chunk {}", to_string(record.stage.load()), chunk);
 }
 
 struct CrashReport {
@@ -72,7 +74,8 @@ void on_crash(int signal) {
                              record.rank.load(), crash_report.host.data(), name == nullptr ? "?" : name);
         std::size_t length = std::min(end.size, line.size() - 1);
         if (chunk != RankRecord::no_chunk) {
-            end = fmt::format_to_n(line.data() + length, line.size() - 1 - length, " in compute of chunk {}", chunk);
+            end = fmt::format_to_n(line.data() + length, line.size() - 1 - length, " in {} of chunk {}",
+                                   to_string(record.stage.load()), chunk);
             length = std::min(length + end.size, line.size() - 1);
         }
         line[length++] = '\n';
@@ -121,9 +124,30 @@ void Watcher::watch() {
             }
         }
         if (signal > 0) {
-            stop_.ask(signal);
+            obey(signal);
         }
     }
+}
+
+void Watcher::obey(int signal) {
+    const bool again = stop_.signal() != 0;
+    if (stop_.phase() == RunPhase::serving && !again) {
+        stop_.ask(signal);
+        return;
+    }
+    if (stop_.phase() == RunPhase::finishing && !again) {
+        stop_.ask(signal);  // remembered: a second one ends the process
+        return;
+    }
+    if (board_.claim_message()) {
+        say({.id = "E-RUN-075",
+             .what = fmt::format("stopped by SIG{}{}", sigabbrev_np(signal),
+                                 stop_.phase() == RunPhase::preparing ? " before the first chunk" : ""),
+             .hint = "run the same command again"});
+    }
+    board_.remove_scratch();
+    board_.mine().ended.store(1);
+    _exit(static_cast<int>(ExitCode::stopped_early));
 }
 
 void Watcher::end_after_death_of(const RankRecord& dead) {
@@ -131,20 +155,19 @@ void Watcher::end_after_death_of(const RankRecord& dead) {
         const ErrorText text{.id = "E-RUN-001",
                              .where = fmt::format("rank {} on {}", dead.rank.load(), host_),
                              .what = fmt::format("died: killed or out of memory, {}", activity(dead)),
-                             .hint = "look for SIGKILL or oom_kill in the node's log; nothing was published"};
-        const std::string lines = render(text) + "\n";
-        write_to_stderr(lines.data(), lines.size());
+                             .hint = board_.has_scratch()
+                                         ? "look for SIGKILL or oom_kill in the node's log; nothing was published"
+                                         : "look for SIGKILL or oom_kill in the node's log"};
+        say(text);
     }
     board_.remove_scratch();
     _exit(static_cast<int>(ExitCode::internal));  // the launcher ends the ranks of other nodes
 }
 
-void report_crashes(RankBoard* board, const std::string& host) {
-    crash_report.board.store(board);
+CrashReports::CrashReports(RankBoard& board, const std::string& host) {
+    crash_report.board.store(&board);
     std::strncpy(crash_report.host.data(), host.c_str(), crash_report.host.size() - 1);
-    if (board == nullptr) {
-        return;
-    }
+    // Of the main thread alone.
     const stack_t stack{.ss_sp = crash_stack.data(), .ss_flags = 0, .ss_size = crash_stack.size()};
     sigaltstack(&stack, nullptr);
     for (const int signal : crash_signals) {
@@ -153,6 +176,10 @@ void report_crashes(RankBoard* board, const std::string& host) {
         action.sa_flags = SA_ONSTACK | SA_NODEFER;
         sigaction(signal, &action, nullptr);
     }
+}
+
+CrashReports::~CrashReports() {
+    crash_report.board.store(nullptr);
 }
 
 }  // namespace sluice

@@ -10,10 +10,12 @@
 namespace sluice {
 
 /// Blocks SIGTERM, SIGINT and SIGUSR1 for the calling thread and those it starts, so that only a Watcher meets them.
-/// To be called before the first thread exists.
+/// They stay blocked: a launcher that signals because one rank has ended with an error must not end another one before
+/// it has said its message. To be called before the first thread exists.
 void block_signals();
 
-/// A thread that turns signals into a StopRequest, and notices when another rank of the node has died: then it prints
+/// A thread that turns signals into a StopRequest (or, while nobody looks at that, and at a second signal, ends the
+/// process: nothing half-written stays), and notices when another rank of the node has died: then it prints
 /// which one, where and at what, once a node, and ends this process within a second or two.
 class Watcher {
 public:
@@ -25,6 +27,7 @@ public:
 
 private:
     void watch();
+    void obey(int signal);
     [[noreturn]] void end_after_death_of(const RankRecord& dead);
 
     RankBoard& board_;
@@ -34,9 +37,15 @@ private:
     std::thread thread_;
 };
 
-/// From now on a crash of this process (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) prints one line that names rank,
-/// host, stage and chunk before the signal takes its usual course. `board` lives until the process ends or until called
-/// with nullptr.
-void report_crashes(RankBoard* board, const std::string& host);
+/// While it lives, a crash of this process (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) prints one line that names rank,
+/// host, stage and chunk before the signal takes its usual course. One at a time.
+class CrashReports {
+public:
+    /// `board` outlives it.
+    CrashReports(RankBoard& board, const std::string& host);
+    ~CrashReports();
+    CrashReports(const CrashReports&) = delete;
+    CrashReports& operator=(const CrashReports&) = delete;
+};
 
 }  // namespace sluice

@@ -1,10 +1,17 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "core/doorbell.hpp"
 
 namespace sluice {
+
+enum class RunPhase : std::uint32_t {
+    preparing,  ///< Nobody looks at a StopRequest: whoever gets the signal ends the process.
+    serving,    ///< The comm thread looks at it.
+    finishing,  ///< All results are there: a stop would only lose them.
+};
 
 /// Asks the run to end early; set by the signal thread, looked at by the comm thread.
 class StopRequest {
@@ -20,9 +27,13 @@ public:
     /// The signal that asked for it; 0: nobody did.
     [[nodiscard]] int signal() const noexcept { return signal_.load(std::memory_order_acquire); }
 
+    void enter(RunPhase phase) noexcept { phase_.store(phase, std::memory_order_release); }
+    [[nodiscard]] RunPhase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
+
 private:
     Doorbell& bell_;
     std::atomic<int> signal_{0};
+    std::atomic<RunPhase> phase_{RunPhase::preparing};
 };
 
 }  // namespace sluice

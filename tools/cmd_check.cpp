@@ -26,7 +26,7 @@ po::options_description options() {
 /// What was found, in the order of the job file.
 nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     const JobPlan& plan = prepared.plan;
-    const JobConfig& job = plan.job;
+    const JobConfig& job = prepared.job;
     nlohmann::ordered_json facts;
     facts["app"] = job.app;
     facts["input"] = {{"path", job.input.path.native()},

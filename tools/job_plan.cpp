@@ -22,51 +22,56 @@ DeviceKind choose_device(DeviceKind wanted) {
 
 }  // namespace
 
-AppOptions app_options(const JobConfig& job) {
-    return {.scores = job.output.scores};
-}
-
 PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const Override> overrides) {
     PreparedJob prepared;
+    prepared.job = read_job(job_file, overrides, app_names());
+    const JobConfig& job = prepared.job;
     JobPlan& plan = prepared.plan;
-    plan.job = read_job(job_file, overrides, app_names());
-    prepared.app = find_app(plan.job.app);
+    plan.app = job.app;
+    plan.options = {.scores = job.output.scores};
+    prepared.app = find_app(plan.app);
     expects(prepared.app != nullptr, "read_job accepts known apps only");
-    prepared.codec = prepared.app->make_codec(app_options(plan.job));
-    prepared.source = open_input(plan.job.input, *prepared.codec);
-    prepared.weights = plan.job.model.weights ? prepared.app->read_weights(plan.job.model.weights->native())
-                                              : prepared.app->random_weights(plan.job.model.random.value());
+    prepared.codec = prepared.app->make_codec(plan.options);
+    prepared.source = open_input(job.input, *prepared.codec);
+    prepared.weights = job.model.weights ? prepared.app->read_weights(job.model.weights->native())
+                                         : prepared.app->random_weights(job.model.random.value());
     plan.items = prepared.source->count();
-    plan.device = choose_device(plan.job.run.device);
-    plan.chunk_items = plan.job.pipeline.chunk_items.value_or(
-        choose_chunk_items(plan.items, prepared.app->flop_per_item(), plan.device));
+    plan.device = choose_device(job.run.device);
+    plan.devices = job.run.devices;
+    plan.chunk_items =
+        job.pipeline.chunk_items.value_or(choose_chunk_items(plan.items, prepared.app->flop_per_item(), plan.device));
     // Buffers are made for a chunk: no item needs room for more items than there are.
     plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));
-    plan.depth = plan.job.pipeline.mode == PipelineMode::serial
-                     ? 1
-                     : plan.job.pipeline.depth.value_or(choose_depth(plan.job.pipeline.mode));
+    plan.depth =
+        job.pipeline.mode == PipelineMode::serial ? 1 : job.pipeline.depth.value_or(choose_depth(job.pipeline.mode));
     prepared.writer =
-        make_output_writer(plan.job.output.path, plan.job.output.format, prepared.codec->output_fields(), plan.items);
-    check_report_path(plan.job.output.report);
+        make_output_writer(job.output.path, job.output.format, prepared.codec->output_fields(), plan.items);
+    check_report_path(job.output.report);
     return prepared;
 }
 
 std::string encode(const JobPlan& plan) {
-    return nlohmann::json{{"job", to_toml(plan.job)},
-                          {"items", plan.items},
-                          {"chunk_items", plan.chunk_items},
-                          {"depth", plan.depth},
-                          {"device", plan.device}}
-        .dump();
+    nlohmann::json json{{"app", plan.app},     {"scores", plan.options.scores},
+                        {"items", plan.items}, {"chunk_items", plan.chunk_items},
+                        {"depth", plan.depth}, {"device", plan.device}};
+    if (plan.devices) {
+        json["devices"] = *plan.devices;
+    }
+    return json.dump();
 }
 
 JobPlan decode_job_plan(const std::string& text) {
     const nlohmann::json json = nlohmann::json::parse(text);
-    return {.job = parse_job(json.at("job").get<std::string>(), "the job from rank 0", ".", {}, app_names()),
-            .items = json.at("items"),
-            .chunk_items = json.at("chunk_items"),
-            .depth = json.at("depth"),
-            .device = json.at("device")};
+    JobPlan plan{.app = json.at("app"),
+                 .options = {.scores = json.at("scores")},
+                 .items = json.at("items"),
+                 .chunk_items = json.at("chunk_items"),
+                 .depth = json.at("depth"),
+                 .device = json.at("device")};
+    if (json.contains("devices")) {
+        plan.devices = json.at("devices").get<std::uint32_t>();
+    }
+    return plan;
 }
 
 std::string encode(const RootAnnouncement& announcement) {

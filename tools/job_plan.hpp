@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,17 +15,20 @@
 
 namespace sluice {
 
-/// What every rank knows of the job before it starts, and what its results depend on.
+/// What every rank has to know of the job.
 struct JobPlan {
-    JobConfig job;
+    std::string app{};
+    AppOptions options{};
     std::uint64_t items = 0;
     std::uint32_t chunk_items = 1;
     std::uint32_t depth = 1;
-    DeviceKind device = DeviceKind::host;  ///< Not automatic.
+    DeviceKind device = DeviceKind::host;    ///< Not automatic.
+    std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
 };
 
 /// What rank 0 alone has open.
 struct PreparedJob {
+    JobConfig job;
     JobPlan plan;
     const App* app = nullptr;
     std::unique_ptr<ItemCodec> codec;  // outlives the source
@@ -51,7 +55,5 @@ struct RootAnnouncement {
 /// A rank's last words to rank 0.
 [[nodiscard]] std::string encode_failure(const Failure& failure);
 [[nodiscard]] Failure decode_failure(const std::string& text);
-
-[[nodiscard]] AppOptions app_options(const JobConfig& job);
 
 }  // namespace sluice

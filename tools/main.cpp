@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/mpi_session.hpp"
 #include "core/error.hpp"
 #include "tools/command_line.hpp"
 
@@ -26,8 +27,10 @@ void keep_standard_streams() {
 }
 
 int fail(sluice::ExitCode code, const sluice::ErrorText& text) {
-    const std::string lines = sluice::render(text) + "\n";
-    std::fwrite(lines.data(), 1, lines.size(), stderr);
+    if (sluice::launcher_rank() == 0) {  // every rank fails alike before the ranks know each other: one of them says it
+        const std::string lines = sluice::render(text) + "\n";
+        std::fwrite(lines.data(), 1, lines.size(), stderr);
+    }
     return static_cast<int>(code);
 }
 

@@ -1,6 +1,8 @@
 #include "tools/progress.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 #include "scheduler/verdict.hpp"
@@ -36,6 +39,14 @@ std::uint32_t terminal_columns() {
 void say(const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
+}
+
+/// Lines of a log, each with the time of day: "2026-11-20 12:03:10 sluice: 812 of 2000 items …".
+std::shared_ptr<spdlog::logger> make_log() {
+    auto log = std::make_shared<spdlog::logger>("sluice", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    log->set_pattern("%Y-%m-%d %H:%M:%S %n: %v");
+    log->flush_on(spdlog::level::info);
+    return log;
 }
 
 }  // namespace
@@ -79,11 +90,15 @@ Progress::~Progress() {
 void Progress::show_until_over() {
     const Instant start = Clock::now();
     const bool terminal = isatty(STDERR_FILENO) == 1;
+    const std::shared_ptr<spdlog::logger> log = make_log();
     const auto show = [&] {
         const std::uint64_t done = items_done_();
         const Seconds passed = Clock::now() - start;
-        say(terminal ? fmt::format("\r\x1b[K{}", progress_bar(done, total_, passed, terminal_columns()))
-                     : fmt::format("sluice: {}\n", progress_text(done, total_, passed)));
+        if (terminal) {
+            say(fmt::format("\r\x1b[K{}", progress_bar(done, total_, passed, terminal_columns())));
+        } else {
+            log->info(progress_text(done, total_, passed));
+        }
     };
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock,

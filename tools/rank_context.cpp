@@ -27,7 +27,7 @@ std::string RankContext::who() const {
     return session == nullptr ? std::string() : fmt::format("rank {} on {}", session->rank(), host);
 }
 
-std::uint32_t choose_device_count(const RankContext& context, const JobConfig::Run& run, DeviceKind device) {
+std::uint32_t choose_device_count(const RankContext& context, const JobPlan& plan) {
     const UsableCpus mine = read_usable_cpus();
     std::vector<UsableCpus> node{mine};
     std::size_t me = 0;
@@ -38,10 +38,10 @@ std::uint32_t choose_device_count(const RankContext& context, const JobConfig::R
         }
         me = static_cast<std::size_t>(context.session->node_rank());
     }
-    if (run.devices) {
-        return *run.devices;
+    if (plan.devices) {
+        return *plan.devices;
     }
-    if (device == DeviceKind::cuda) {
+    if (plan.device == DeviceKind::cuda) {
         const std::uint32_t gpus = cuda_device_count();
         const auto ranks = static_cast<std::uint32_t>(node.size());
         return std::max(1U, gpus / ranks + (me < gpus % ranks ? 1U : 0U));
@@ -58,6 +58,7 @@ void print_once(RankContext& context, const ErrorText& text) {
 }
 
 void end_now(RankContext& context, ExitCode code) {
+    context.board.remove_scratch();
     context.board.mine().ended.store(1);
     if (context.session != nullptr) {
         context.session->abort(code);

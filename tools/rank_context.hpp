@@ -12,6 +12,7 @@
 #include "core/config.hpp"
 #include "core/stage_error.hpp"
 #include "core/stop_request.hpp"
+#include "tools/job_plan.hpp"
 #include "tools/run_job.hpp"
 
 namespace sluice {
@@ -21,7 +22,7 @@ struct RankContext {
     MpiSession* session = nullptr;  ///< Null in a single process.
     RankBoard& board;
     Doorbell& bell;  ///< The comm thread's.
-    const StopRequest& stop;
+    StopRequest& stop;
     std::string host;
     Instant start{};
 
@@ -39,13 +40,13 @@ void run_root(RankContext& context, const std::filesystem::path& job_file, std::
 [[nodiscard]] int run_worker(RankContext& context);
 
 /// Devices that this rank drives: what the job says, else its share of the node's cores or GPUs. Collective.
-[[nodiscard]] std::uint32_t choose_device_count(const RankContext& context, const JobConfig::Run& run,
-                                                DeviceKind device);
+[[nodiscard]] std::uint32_t choose_device_count(const RankContext& context, const JobPlan& plan);
 
 /// Prints `failure` as the job's one message, unless one was printed on this node before.
 void print_once(RankContext& context, const ErrorText& text);
 
-/// Ends this process, and all ranks with it, with `code`; other threads are not waited for.
+/// Ends this process, and all ranks with it, with `code`: no unfinished output stays on this node, and other threads
+/// are not waited for.
 [[noreturn]] void end_now(RankContext& context, ExitCode code);
 
 }  // namespace sluice

@@ -1,9 +1,13 @@
 #include "tools/run_job.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <optional>
 
 #include "comm/watcher.hpp"
 #include "core/machine.hpp"
+#include "core/stage_error.hpp"
 #include "tools/rank_context.hpp"
 
 namespace sluice {
@@ -19,11 +23,18 @@ int run(const std::filesystem::path& job_file, std::span<const Override> overrid
     std::optional<RankBoard> board;
     if (started_by_mpi_launcher()) {
         session.emplace();
-        board.emplace(*session);
+        try {
+            board.emplace(*session);
+        } catch (...) {  // there is no board yet to say it once with; and MPI_Finalize would wait for the others
+            const std::string who = fmt::format("rank {} on {}", session->rank(), host);
+            const Failure failure = describe(std::current_exception(), who);
+            std::fputs((render(failure.text) + "\n").c_str(), stderr);
+            session->abort(failure.code);
+        }
     } else {
         board.emplace();
     }
-    report_crashes(&*board, host);
+    const CrashReports crash_reports(*board, host);
     RankContext context{.session = session ? &*session : nullptr,
                         .board = *board,
                         .bell = bell,
@@ -39,7 +50,6 @@ int run(const std::filesystem::path& job_file, std::span<const Override> overrid
             code = run_worker(context);
         }
     }
-    report_crashes(nullptr, host);
     return code;
 }
 

@@ -11,6 +11,7 @@
 #include "comm/clock_alignment.hpp"
 #include "comm/message_pieces.hpp"
 #include "comm/mpi_remote_hub.hpp"
+#include "core/build_id.hpp"
 #include "core/io/ordered_results.hpp"
 #include "core/io/output_file.hpp"
 #include "core/io/read_ahead.hpp"
@@ -51,14 +52,15 @@ void announce_failure(RankContext& context, ExitCode code) {
     }
 }
 
-void refuse_other_versions(MpiSession& session) {
-    const std::vector<std::string> versions = session.gather(SLUICE_VERSION);
-    for (std::size_t rank = 0; rank < versions.size(); ++rank) {
-        if (versions[rank] != SLUICE_VERSION) {
+void refuse_other_builds(MpiSession& session) {
+    const std::string mine = build_id();
+    const std::vector<std::string> builds = session.gather(mine);
+    for (std::size_t rank = 0; rank < builds.size(); ++rank) {
+        if (builds[rank] != mine) {
             throw Error(ExitCode::configuration,
                         {.id = "E-MPI-070",
                          .where = fmt::format("rank {}", rank),
-                         .what = fmt::format("runs sluice {}, rank 0 {}", escaped(versions[rank]), SLUICE_VERSION),
+                         .what = fmt::format("runs build {} of sluice, rank 0 runs {}", escaped(builds[rank]), mine),
                          .hint = "start the same binary on every node"});
         }
     }
@@ -66,7 +68,7 @@ void refuse_other_versions(MpiSession& session) {
 
 /// The devices of every rank, in rank order.
 std::vector<std::uint32_t> devices_of_ranks(RankContext& context, const JobPlan& plan) {
-    const std::uint32_t mine = choose_device_count(context, plan.job.run, plan.device);
+    const std::uint32_t mine = choose_device_count(context, plan);
     if (context.session == nullptr) {
         return {mine};
     }
@@ -77,9 +79,8 @@ std::vector<std::uint32_t> devices_of_ranks(RankContext& context, const JobPlan&
     return devices;
 }
 
-/// One message and the end of all ranks; in a single process the caller's exception says it.
+/// One message, no unfinished output, and the end of this process and of all ranks, at once.
 [[noreturn]] void end_all(RankContext& context, const Failure& failure) {
-    context.board.remove_scratch();
     print_once(context, failure.text);
     end_now(context, failure.code);
 }
@@ -96,7 +97,7 @@ public:
         const std::uint64_t slots =
             std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
         queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
-        loaded_ = job.app->load(std::move(job.weights), app_options(job.plan.job));
+        loaded_ = job.app->load(std::move(job.weights), job.plan.options);
         input_.emplace(
             *job.source, grid_,
             ReadAheadOptions{.input_bytes = shape_.input_bytes, .staged = queues_.staged, .readers = choose_readers()},
@@ -112,7 +113,7 @@ public:
         const JobPlan& plan = job_.plan;
         ChunkServer server(
             grid_, *input_, *results_,
-            {.distribution = plan.job.pipeline.distribution, .devices_of_rank = devices_, .depth = plan.depth});
+            {.distribution = job_.job.pipeline.distribution, .devices_of_rank = devices_, .depth = plan.depth});
         std::deque<Endpoint> endpoints;
         for (std::uint32_t i = 0; i < devices_[0]; ++i) {
             endpoints.emplace_back(plan.depth, context_.bell);
@@ -132,7 +133,9 @@ public:
                          .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items},
                          .chunks = grid_.chunks()});
         try {
+            context_.stop.enter(RunPhase::serving);
             serve(server, local, remote ? &*remote : nullptr, context_.bell, context_.stop);
+            context_.stop.enter(RunPhase::finishing);
             job_.writer->publish();
             context_.board.set_scratch({});
         } catch (...) {
@@ -152,6 +155,8 @@ public:
         return trace;
     }
 
+    [[nodiscard]] std::uint64_t items_written() const { return results_->items_written(); }
+
 private:
     RankContext& context_;
     PreparedJob& job_;
@@ -165,22 +170,24 @@ private:
     std::optional<Progress> progress_;
 };
 
-RunReport make_report(RankContext& context, const JobPlan& plan, RankTrace trace) {
+RunReport make_report(RankContext& context, const PreparedJob& prepared, std::uint64_t items_done, RankTrace trace) {
+    const JobPlan& plan = prepared.plan;
+    const JobConfig& job = prepared.job;
     trace.rank = 0;
     trace.host = context.host;
     trace.milestones.start = context.start;
     trace.milestones.finish = Clock::now();
     const RankReport mine = make_rank_report(trace, context.start, {});
     RunReport report{.items = plan.items,
-                     .items_done = plan.items,
+                     .items_done = items_done,
                      .chunks = ChunkGrid(plan.items, plan.chunk_items).chunks(),
                      .chunk_items = plan.chunk_items,
                      .depth = plan.depth,
-                     .mode = plan.job.pipeline.mode,
-                     .distribution = plan.job.pipeline.distribution,
+                     .mode = job.pipeline.mode,
+                     .distribution = job.pipeline.distribution,
                      .device = plan.device,
-                     .output_path = plan.job.output.path.string(),
-                     .report_path = plan.job.output.report.string()};
+                     .output_path = job.output.path.string(),
+                     .report_path = job.output.report.string()};
     if (context.session == nullptr) {
         report.ranks.push_back(mine);
         return report;
@@ -193,33 +200,34 @@ RunReport make_report(RankContext& context, const JobPlan& plan, RankTrace trace
     return report;
 }
 
-/// The ranks agree on a version and on the time. Returns the worst error of their clocks.
+/// The ranks agree on a build and on the time. Returns the worst error of their clocks.
 std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
     if (context.session == nullptr) {
         return {};
     }
-    refuse_other_versions(*context.session);
+    refuse_other_builds(*context.session);
     return align_clock(*context.session).error;
 }
 
-/// The job, ready to run and known to every rank; or all ranks end with the code of what was wrong with it.
+/// The job, ready to run; or an exception, and all ranks end with the code of what was wrong with it.
 PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& job_file,
                             std::span<const Override> overrides) {
-    PreparedJob job;
     try {
-        job = prepare_job(job_file, overrides);
+        return prepare_job(job_file, overrides);
     } catch (...) {
         const Failure failure = describe(std::current_exception(), "");
         announce_failure(context, failure.code);
         throw Error(failure.code, failure.text);
     }
-    context.board.set_scratch(job.writer->temporary_path());
+}
+
+/// Tells every rank the plan and the weights.
+void share(RankContext& context, PreparedJob& job) {
     if (context.session != nullptr) {
         std::string announcement = encode(RootAnnouncement{.plan = encode(job.plan)});
         context.session->broadcast(announcement);
         context.session->broadcast(job.weights.bytes);
     }
-    return job;
 }
 
 void publish_report(const RunReport& report, const JobConfig& job, const RunOptions& options) {
@@ -243,10 +251,14 @@ void run_root(RankContext& context, const std::filesystem::path& job_file, std::
     }
     PreparedJob job = prepare_for_all(context, job_file, overrides);
     try {
-        RunReport report = make_report(context, job.plan, RootRun(context, job, options.progress).run());
+        context.board.set_scratch(job.writer->temporary_path());
+        share(context, job);
+        RootRun run(context, job, options.progress);
+        RankTrace trace = run.run();
+        RunReport report = make_report(context, job, run.items_written(), std::move(trace));
         report.clock_error = clock_error;
         report.clock_rounds = context.session == nullptr ? 0 : clock_rounds;
-        publish_report(report, job.plan.job, options);
+        publish_report(report, job.job, options);
     } catch (...) {
         end_all(context, describe_root(std::current_exception(), context));
     }

@@ -7,6 +7,7 @@
 #include "comm/clock_alignment.hpp"
 #include "comm/message_pieces.hpp"
 #include "comm/mpi_worker.hpp"
+#include "core/build_id.hpp"
 #include "core/chunk_grid.hpp"
 #include "scheduler/rank_report.hpp"
 #include "tools/driver_team.hpp"
@@ -16,34 +17,33 @@
 namespace sluice {
 namespace {
 
-constexpr std::chrono::seconds patience{5};  // for rank 0 to take a failure and end the job
+constexpr std::chrono::seconds patience{3};  // for rank 0 to take a failure, and then to end the job
 constexpr std::chrono::seconds head_start{1};
 
-/// Lets rank 0 say what happened here and end all ranks; if it does not, this rank does.
-[[noreturn]] void fail(RankContext& context, const Failure& failure) {
+/// Lets rank 0 say what happened here and end all ranks; if it does not, or cannot because it does not serve yet, this
+/// rank does.
+[[noreturn]] void fail(RankContext& context, const Failure& failure, bool root_serves) {
     const bool stopped = failure.code == ExitCode::stopped_early;
     if (stopped) {  // most often every rank got the signal: rank 0 speaks first, for it knows how far the job has come
         std::this_thread::sleep_for(head_start);
     }
-    const bool told = MpiWorker::report_failure(*context.session, encode_failure(failure), patience);
-    if (told || stopped) {
+    if (root_serves && MpiWorker::report_failure(*context.session, encode_failure(failure), patience)) {
         std::this_thread::sleep_for(patience);  // rank 0's abort ends this process here
-    } else {
-        print_once(context, failure.text);
     }
+    print_once(context, failure.text);
     end_now(context, failure.code);
 }
 
-/// This rank's part, once it knows the job. Its errors end all ranks.
-void work(RankContext& context, const JobPlan& plan, WeightBlob weights, const ClockOffset& clock) {
+/// This rank's part, once it knows the job.
+void work(RankContext& context, const JobPlan& plan, WeightBlob weights, const ClockOffset& clock, bool& root_serves) {
     MpiSession& session = *context.session;
-    const AppOptions options = app_options(plan.job);
-    const App& app = *find_app(plan.job.app);
-    const IoShape shape = app.make_codec(options)->shape();
-    const std::uint32_t devices = choose_device_count(context, plan.job.run, plan.device);
+    const App& app = *find_app(plan.app);
+    const IoShape shape = app.make_codec(plan.options)->shape();
+    const std::uint32_t devices = choose_device_count(context, plan);
     static_cast<void>(session.all_gather(static_cast<int>(devices)));
+    root_serves = true;
 
-    const std::unique_ptr<LoadedApp> loaded = app.load(std::move(weights), options);
+    const std::unique_ptr<LoadedApp> loaded = app.load(std::move(weights), plan.options);
     std::deque<Endpoint> endpoints;
     for (std::uint32_t i = 0; i < devices; ++i) {
         endpoints.emplace_back(plan.depth, context.bell);
@@ -56,10 +56,13 @@ void work(RankContext& context, const JobPlan& plan, WeightBlob weights, const C
                      .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items},
                      .chunks = ChunkGrid(plan.items, plan.chunk_items).chunks()});
     try {
+        context.stop.enter(RunPhase::serving);
         worker.run(context.bell, context.stop);
-    } catch (...) {
-        fail(context, describe(std::current_exception(), context.who()));
+        context.stop.enter(RunPhase::finishing);
+    } catch (...) {  // here, where the drivers' buffers still live: messages may be under way
+        fail(context, describe(std::current_exception(), context.who()), root_serves);
     }
+    root_serves = false;
     RankTrace trace = team.take_trace();
     trace.rank = session.rank();
     trace.host = context.host;
@@ -74,21 +77,22 @@ void work(RankContext& context, const JobPlan& plan, WeightBlob weights, const C
 }  // namespace
 
 int run_worker(RankContext& context) {
-    MpiSession& session = *context.session;
-    static_cast<void>(session.gather(SLUICE_VERSION));
-    const ClockOffset clock = align_clock(session);
-    std::string announcement;
-    session.broadcast(announcement);
-    const RootAnnouncement said = decode_announcement(announcement);
-    if (said.code != 0) {
-        return said.code;
-    }
-    WeightBlob weights;
-    session.broadcast(weights.bytes);
+    bool root_serves = false;
     try {
-        work(context, decode_job_plan(said.plan), std::move(weights), clock);
-    } catch (...) {
-        fail(context, describe(std::current_exception(), context.who()));
+        MpiSession& session = *context.session;
+        static_cast<void>(session.gather(build_id()));
+        const ClockOffset clock = align_clock(session);
+        std::string announcement;
+        session.broadcast(announcement);
+        const RootAnnouncement said = decode_announcement(announcement);
+        if (said.code != 0) {
+            return said.code;
+        }
+        WeightBlob weights;
+        session.broadcast(weights.bytes);
+        work(context, decode_job_plan(said.plan), std::move(weights), clock, root_serves);
+    } catch (...) {  // never let out: the other ranks would wait for this one in MPI_Finalize for ever
+        fail(context, describe(std::current_exception(), context.who()), root_serves);
     }
     return static_cast<int>(ExitCode::ok);
 }

@@ -5,5 +5,5 @@ sluice_test(sluice_parts_test
     progress_test.cpp
     ${CMAKE_SOURCE_DIR}/tools/driver_team.cpp
     ${CMAKE_SOURCE_DIR}/tools/progress.cpp
-  LIBRARIES sluice_comm sluice_scheduler
+  LIBRARIES sluice_comm sluice_scheduler spdlog::spdlog
 )
