@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace sluice {
@@ -11,6 +12,22 @@ namespace {
 std::string chunk_name(Stage stage, const Chunk& chunk) {
     return fmt::format("{} of chunk {} (items {} to {})", to_string(stage), chunk.id, chunk.first,
                        chunk.first + (chunk.count == 0 ? 0 : chunk.count - 1));
+}
+
+Failure no_thread(const std::string& who) {
+    return {ExitCode::out_of_memory,
+            {.id = "E-MEM-108",
+             .where = who,
+             .what = "the system gives no other thread",
+             .hint = "raise `ulimit -u` or the cgroup's pids.max, or lower run.devices"}};
+}
+
+Failure defect(const std::exception& error, const std::string& who) {
+    return {ExitCode::internal,
+            {.id = "E-RUN-001",
+             .where = who,
+             .what = fmt::format("internal error: {}", escaped(error.what())),
+             .hint = "this is a defect of sluice; please report it with the job file"}};
 }
 
 }  // namespace
@@ -39,12 +56,10 @@ Failure describe(const std::exception_ptr& failure, const std::string& who) {
                  .where = who,
                  .what = "out of memory",
                  .hint = "lower pipeline.depth or pipeline.chunk_items, or ask for more memory"}};
+    } catch (const std::system_error& error) {
+        return error.code() == std::errc::resource_unavailable_try_again ? no_thread(who) : defect(error, who);
     } catch (const std::exception& error) {
-        return {ExitCode::internal,
-                {.id = "E-RUN-001",
-                 .where = who,
-                 .what = fmt::format("internal error: {}", escaped(error.what())),
-                 .hint = "this is a defect of sluice; please report it with the job file"}};
+        return defect(error, who);
     }
 }
 

@@ -34,8 +34,16 @@ DriverTeam::DriverTeam(const LoadedApp& app, std::deque<Endpoint>& endpoints, co
         const char* const name = options.device == DeviceKind::cuda ? "cuda" : "host";
         drivers_.push_back({.trace = DeviceTrace(name, options.chunks)});
     }
-    for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
-        drivers_[i].thread = std::thread([this, i, &endpoint = endpoints[i]] { drive(drivers_[i], endpoint, i); });
+    try {
+        for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
+            drivers_[i].thread = std::thread([this, i, &endpoint = endpoints[i]] { drive(drivers_[i], endpoint, i); });
+        }
+    } catch (...) {  // no thread for it: nobody will serve those that run already
+        for (Endpoint& endpoint : endpoints) {
+            endpoint.abandon(std::current_exception());
+        }
+        join();
+        throw;
     }
 }
 

@@ -25,7 +25,8 @@ struct DriverTeamOptions {
 /// endpoint with the failure.
 class DriverTeam {
 public:
-    /// One driver for each of `endpoints`, which outlive the team, as `app` does.
+    /// One driver for each of `endpoints`, which outlive the team, as `app` does. The calling thread is the comm
+    /// thread. Throws std::system_error, with all endpoints abandoned, when there is no thread for a driver.
     DriverTeam(const LoadedApp& app, std::deque<Endpoint>& endpoints, const DriverTeamOptions& options);
 
     /// Waits for all drivers.

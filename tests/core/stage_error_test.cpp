@@ -5,6 +5,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace sluice {
 namespace {
@@ -55,6 +56,19 @@ TEST(Describe, KnowsThatMemoryRanOut) {
 
     EXPECT_EQ(described.code, ExitCode::out_of_memory);
     EXPECT_EQ(described.text.where, "rank 1 on n01");
+}
+
+TEST(Describe, KnowsThatThereWasNoThreadButNoOtherSystemError) {
+    const auto described = [](std::errc code) {
+        return describe(std::make_exception_ptr(std::system_error(std::make_error_code(code))), "rank 1 on n01");
+    };
+
+    const Failure no_thread = described(std::errc::resource_unavailable_try_again);
+
+    EXPECT_EQ(no_thread.code, ExitCode::out_of_memory);
+    EXPECT_EQ(no_thread.text.id, "E-MEM-108");
+    EXPECT_EQ(no_thread.text.where, "rank 1 on n01");
+    EXPECT_EQ(described(std::errc::invalid_argument).code, ExitCode::internal);
 }
 
 TEST(Describe, CallsEverythingElseADefectAndEscapesIt) {
