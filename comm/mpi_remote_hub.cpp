@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "comm/message_pieces.hpp"
+#include "comm/tag_limit.hpp"
 
 namespace sluice {
 namespace {
@@ -42,6 +43,7 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const WireS
       egress_(Stage::scatter, server.grid().chunks()),
       ingress_(Stage::gather, server.grid().chunks()),
       open_ranks_(session.size() - 1) {
+    check_tags(std::ranges::max(devices_of_rank), shape.depth, read_largest_tag());
     std::size_t next = 0;
     for (std::size_t rank = 0; rank < devices_of_rank.size(); ++rank) {
         first_slot_of_rank_.push_back(next);

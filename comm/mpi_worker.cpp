@@ -3,6 +3,7 @@
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
 #include "comm/serve.hpp"
+#include "comm/tag_limit.hpp"
 
 namespace sluice {
 namespace {
@@ -22,6 +23,7 @@ MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankR
       shape_(shape),
       devices_(endpoints.size()),
       pending_(messages_at_once(shape, endpoints.size())) {
+    check_tags(endpoints.size(), shape.depth, read_largest_tag());
     for (DeviceState& device : devices_) {
         device.slots.resize(shape.depth);
     }

@@ -55,6 +55,11 @@ inline constexpr int a_slot = 3;
 [[nodiscard]] constexpr int outputs(std::uint32_t device, std::uint32_t slot, std::uint32_t depth) noexcept {
     return grant(device, slot, depth) + 2;
 }
+
+/// The largest tag of a rank with `devices` devices.
+[[nodiscard]] constexpr std::uint64_t largest(std::uint64_t devices, std::uint64_t depth) noexcept {
+    return first_of_slots + a_slot * devices * depth - 1;
+}
 }  // namespace tags
 
 }  // namespace sluice
