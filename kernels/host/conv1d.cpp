@@ -100,7 +100,7 @@ public:
 
     IoShape shape() const noexcept override { return io_shape(prepared_.shape); }
     std::unique_ptr<Operation> make_operation(Device&, std::uint32_t max_items) const override {
-        return std::make_unique<Conv1d>(prepared_, max_items);
+        return with_dnnl([&] { return std::make_unique<Conv1d>(prepared_, max_items); });
     }
 
 private:
@@ -116,7 +116,7 @@ std::unique_ptr<Layer> make_host_conv1d(const Conv1dShape& shape, std::span<cons
     expects(weights.size() == std::size_t{shape.out_channels} * shape.in_channels * shape.taps &&
                 bias.size() == shape.out_channels,
             "conv1d: weights or bias have the wrong size");
-    return std::make_unique<Conv1dLayer>(shape, weights, bias);
+    return with_dnnl([&] { return std::make_unique<Conv1dLayer>(shape, weights, bias); });
 }
 
 }  // namespace sluice

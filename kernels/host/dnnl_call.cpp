@@ -2,9 +2,17 @@
 
 #include <omp.h>
 
+#include <new>
 #include <utility>
 
 namespace sluice {
+
+void rethrow(const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) {
+        throw std::bad_alloc();
+    }
+    throw error;
+}
 
 OneThread::OneThread() : before_(omp_get_max_threads()) {
     omp_set_num_threads(1);
@@ -48,11 +56,13 @@ DnnlCall::DnnlCall(dnnl::primitive primitive, const dnnl::memory::desc& source, 
                   {DNNL_ARG_SCRATCHPAD, scratch_.get()}}} {}
 
 void DnnlCall::operator()(const float* source, float* destination) {
-    source_.set_data_handle(const_cast<float*>(source));
-    destination_.set_data_handle(destination);
-    dnnl::error::wrap_c_api(
-        dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data()),
-        "could not execute a oneDNN primitive");
+    with_dnnl([&] {
+        source_.set_data_handle(const_cast<float*>(source));
+        destination_.set_data_handle(destination);
+        dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive_.get(), stream_.get(),
+                                                       static_cast<int>(arguments_.size()), arguments_.data()),
+                                "could not execute a oneDNN primitive");
+    });
 }
 
 }  // namespace sluice

@@ -5,6 +5,19 @@
 
 namespace sluice {
 
+/// Throws std::bad_alloc for a oneDNN error that says so, and the error itself for any other.
+[[noreturn]] void rethrow(const dnnl::error& error);
+
+/// What `call`, which uses oneDNN, returns; what oneDNN throws goes through rethrow().
+template <class Call>
+auto with_dnnl(Call&& call) {
+    try {
+        return call();
+    } catch (const dnnl::error& error) {
+        rethrow(error);
+    }
+}
+
 /// While it lives, oneDNN plans and runs in the calling thread alone: a host device is one core.
 class OneThread {
 public:

@@ -105,7 +105,7 @@ public:
 
     IoShape shape() const noexcept override { return io_shape(prepared_.shape); }
     std::unique_ptr<Operation> make_operation(Device&, std::uint32_t max_items) const override {
-        return std::make_unique<Linear>(prepared_, max_items);
+        return with_dnnl([&] { return std::make_unique<Linear>(prepared_, max_items); });
     }
 
 private:
@@ -118,7 +118,7 @@ std::unique_ptr<Layer> make_host_linear(const LinearShape& shape, std::span<cons
                                         std::span<const float> bias) {
     expects(weights.size() == std::size_t{shape.outputs} * shape.inputs && bias.size() == shape.outputs,
             "linear: weights or bias have the wrong size");
-    return std::make_unique<LinearLayer>(shape, weights, bias);
+    return with_dnnl([&] { return std::make_unique<LinearLayer>(shape, weights, bias); });
 }
 
 }  // namespace sluice
