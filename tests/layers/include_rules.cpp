@@ -27,7 +27,7 @@ const std::array layers{
     Layer{"slurm", {"core", "slurm"}},
     Layer{"apps", {"core", "kernels", "apps"}},
     Layer{"tools", {"core", "scheduler", "comm", "kernels", "slurm", "apps", "tools"}},
-    Layer{"tests", {"core", "scheduler", "comm", "kernels", "slurm", "apps", "tools", "tests"}},
+    Layer{"tests", {"core", "scheduler", "comm", "kernels", "slurm", "apps", "tools", "tests", "examples"}},
 };
 
 /// An outside package, by how its headers begin, and the files that may include it, by how their paths begin.
@@ -60,6 +60,12 @@ const std::array packages{
     Package{"benchmark/", {"tools/bench/"}},
 };
 
+/// A folder that is one backend's own: the others meet it through kernels/kernels.hpp.
+const std::array backends{
+    Package{"kernels/host/", {"kernels/host/", "kernels/kernels.cpp", "tests/kernels/"}},
+    Package{"kernels/cuda/", {"kernels/cuda/", "kernels/kernels.cpp", "tests/kernels/"}},
+};
+
 std::string_view folder_of(std::string_view path) {
     return path.substr(0, path.find('/'));
 }
@@ -69,6 +75,11 @@ auto find_folder(Range& range, std::string_view folder) {
     return std::find_if(range.begin(), range.end(), [&](const Layer& layer) { return layer.folder == folder; });
 }
 
+bool may_use(const Include& include, const Package& package) {
+    return std::any_of(package.users.begin(), package.users.end(),
+                       [&](std::string_view user) { return include.file.starts_with(user); });
+}
+
 std::string problem_inside(const Include& include, const std::function<bool(const std::string&)>& exists) {
     const auto layer = find_folder(layers, folder_of(include.file));
     if (layer == layers.end()) {
@@ -76,6 +87,11 @@ std::string problem_inside(const Include& include, const std::function<bool(cons
     }
     if (!exists(include.target)) {
         return fmt::format("includes \"{}\", expected a file of the project, named from its root", include.target);
+    }
+    for (const Package& backend : backends) {
+        if (include.target.starts_with(backend.header) && !may_use(include, backend)) {
+            return fmt::format("includes \"{}\", which belongs to {}", include.target, fmt::join(backend.users, ", "));
+        }
     }
     const std::string_view from = folder_of(include.target);
     if (std::find(layer->below.begin(), layer->below.end(), from) == layer->below.end()) {
@@ -88,13 +104,8 @@ std::string problem_inside(const Include& include, const std::function<bool(cons
 std::string problem_outside(const Include& include) {
     const auto package = std::find_if(packages.begin(), packages.end(),
                                       [&](const Package& p) { return include.target.starts_with(p.header); });
-    if (package == packages.end()) {
-        return {};  // the standard library, the system, and packages that every layer may use
-    }
-    const bool allowed = std::any_of(package->users.begin(), package->users.end(),
-                                     [&](std::string_view user) { return include.file.starts_with(user); });
-    if (allowed) {
-        return {};
+    if (package == packages.end() || may_use(include, *package)) {
+        return {};  // or the standard library, the system, and packages that every layer may use
     }
     return fmt::format("includes <{}>, which belongs to {}", include.target,
                        package->users.empty() ? "no file" : fmt::format("{}", fmt::join(package->users, ", ")));

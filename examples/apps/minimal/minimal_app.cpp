@@ -1,0 +1,92 @@
+// apps/minimal/minimal_app.cpp
+#include "apps/minimal/minimal_app.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "apps/sequential_model.hpp"
+#include "core/io/tensor_file.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint32_t inputs = 8;
+constexpr std::uint32_t classes = 3;
+constexpr std::size_t weight_count = classes * inputs + classes;  // (classes, inputs), then (classes)
+
+class MinimalCodec final : public ItemCodec {
+public:
+    IoShape shape() const noexcept override { return {inputs * sizeof(float), sizeof(std::int32_t)}; }
+    void encode_text(std::string_view text, std::span<std::byte> to) const override {
+        std::array<float, inputs> values{};
+        const std::string_view kept = text.substr(0, inputs);
+        std::transform(kept.begin(), kept.end(), values.begin(), [](char c) { return static_cast<float>(c & 15); });
+        std::memcpy(to.data(), values.data(), to.size());
+    }
+    std::vector<std::uint64_t> fat_shape() const override { return {}; }  // no .bin
+    std::string pack_fat(std::span<const float>, std::span<std::byte>) const override { return "has no such form"; }
+    std::string check_wire(std::span<const std::byte>) const override { return {}; }  // any bytes are an item
+    std::vector<OutputField> output_fields() const override {
+        return {{.name = "label", .type = FieldType::int32, .count = 1}};
+    }
+};
+
+class LoadedMinimal final : public LoadedApp {
+public:
+    explicit LoadedMinimal(const WeightBlob& blob) {
+        std::memcpy(weights_.data(), blob.bytes.data(), sizeof(weights_));
+    }
+    std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const override {
+        const Kernels& kernels = kernels_of(device);
+        const std::span<const float> all(weights_);
+        SequentialStage stage{.layers = {}, .group_items = max_items};
+        stage.layers.push_back(
+            kernels.linear({.inputs = inputs, .outputs = classes}, all.first(classes * inputs), all.last(classes)));
+        stage.layers.push_back(kernels.argmax({.classes = classes}));
+        return std::make_unique<SequentialModel>(device, std::span(&stage, 1), max_items);
+    }
+
+private:
+    std::array<float, weight_count> weights_{};
+};
+
+class MinimalApp final : public App {
+public:
+    std::string_view name() const noexcept override { return "minimal"; }
+    std::string_view summary() const noexcept override { return "8 numbers to one of 3 classes"; }
+    std::unique_ptr<ItemCodec> make_codec(const AppOptions&) const override { return std::make_unique<MinimalCodec>(); }
+    WeightBlob read_weights(const std::string& path) const override {
+        static const std::array<TensorSpec, 2> tensors{{{"weight", {classes, inputs}}, {"bias", {classes}}}};
+        std::array<float, weight_count> weights{};
+        read_tensors(path, tensors, weights);
+        return blob_of(weights);
+    }
+    WeightBlob random_weights(std::uint64_t seed) const override {
+        std::mt19937_64 random(seed);
+        std::array<float, weight_count> weights{};
+        std::ranges::generate(weights, [&] { return static_cast<float>(random() % 2000) / 1000.0F - 1.0F; });
+        return blob_of(weights);
+    }
+    std::unique_ptr<LoadedApp> load(WeightBlob weights, const AppOptions&) const override {
+        return std::make_unique<LoadedMinimal>(weights);
+    }
+    double flop_per_item() const noexcept override { return 2.0 * inputs * classes; }
+
+private:
+    static WeightBlob blob_of(const std::array<float, weight_count>& weights) {
+        const auto bytes = std::as_bytes(std::span(weights));
+        return {{bytes.begin(), bytes.end()}};
+    }
+};
+
+}  // namespace
+
+const App& minimal_app() {
+    static const MinimalApp app;
+    return app;
+}
+
+}  // namespace sluice
