@@ -1,14 +1,13 @@
 #include "kernels/kernels.hpp"
 
-#include "core/error.hpp"
 #include "core/host_device.hpp"
+#include "kernels/cuda_kernels.hpp"
 #include "kernels/host/host_kernels.hpp"
 
 namespace sluice {
 
 const Kernels& kernels_of(const Device& device) {
-    expects(dynamic_cast<const HostDevice*>(&device) != nullptr, "kernels_of: no backend for this device");
-    return host_kernels();
+    return dynamic_cast<const HostDevice*>(&device) != nullptr ? host_kernels() : cuda_kernels(device);
 }
 
 }  // namespace sluice

@@ -124,7 +124,8 @@ public:
     [[nodiscard]] virtual std::unique_ptr<Layer> argmax(const ArgmaxShape& shape) const = 0;
 };
 
-/// The backend of `device`; layers made by it work on every device with the same backend object.
+/// The backend of `device`; layers made by it work on every device with the same backend object. Throws Error
+/// (unavailable) when this build has none.
 [[nodiscard]] const Kernels& kernels_of(const Device& device);
 
 }  // namespace sluice

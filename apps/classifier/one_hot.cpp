@@ -7,7 +7,7 @@
 #include <bit>
 
 #include "core/error.hpp"
-#include "kernels/host/simd.hpp"
+#include "core/simd.hpp"
 
 namespace sluice {
 namespace {

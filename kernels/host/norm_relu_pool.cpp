@@ -1,9 +1,9 @@
 #include <cmath>
 
+#include "core/simd.hpp"
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
 #include "kernels/host/norm.hpp"
-#include "kernels/host/simd.hpp"
 
 namespace sluice {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "core/simd.hpp"
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
-#include "kernels/host/simd.hpp"
 #include "kernels/host/symbol_statistics.hpp"
 
 namespace sluice {

@@ -57,6 +57,15 @@ TEST(Layers, RefuseAnIncludeSideways) {
     EXPECT_THAT(violation_in("apps/registry.cpp", "#include \"scheduler/slot.hpp\""), HasSubstr("apps may"));
 }
 
+TEST(Layers, RefuseAnIncludeOfOneBackendByWhoServesAll) {
+    EXPECT_EQ(violation_in("apps/classifier/one_hot.cpp", "#include \"kernels/host/aligned.hpp\""),
+              "apps/classifier/one_hot.cpp:1: includes \"kernels/host/aligned.hpp\", which belongs to kernels/host/, "
+              "kernels/kernels.cpp, tests/kernels/");
+    EXPECT_THAT(violation_in("tools/run_root.cpp", "#include \"kernels/cuda/x.hpp\""), HasSubstr("belongs to"));
+    EXPECT_THAT(violation_in("kernels/cuda/x.cu", "#include \"kernels/host/x.hpp\""), HasSubstr("belongs to"));
+    EXPECT_EQ(violation_in("kernels/kernels.cpp", "#include \"kernels/host/host_kernels.hpp\""), "");
+}
+
 TEST(Layers, AllowAnIncludeDownwards) {
     EXPECT_EQ(violation_in("tools/run_root.cpp", "#include \"comm/serve.hpp\""), "");
     EXPECT_EQ(violation_in("apps/registry.cpp", "#include \"kernels/kernels.hpp\""), "");

@@ -1,0 +1,13 @@
+#include "core/error.hpp"
+#include "kernels/cuda_kernels.hpp"
+
+namespace sluice {
+
+const Kernels& cuda_kernels(const Device& device) {
+    throw Error(ExitCode::unavailable, {.id = "E-GPU-063",
+                                        .where = "device " + quoted(device.name()),
+                                        .what = "this sluice was built without CUDA, and has no kernels for it",
+                                        .hint = "set run.device = \"host\", or build with the preset 'cuda'"});
+}
+
+}  // namespace sluice
