@@ -8,9 +8,9 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
+#include "core/cgroup.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
@@ -51,31 +51,17 @@ Bitmap parse_mask(const std::string& mask) {
     return bitmap;
 }
 
-std::string first_line(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
-}
-
-/// This process's own cgroup or, in a container, the root of what it sees.
+/// Of this process's own cgroups and those around them; 0: no limit.
 std::uint32_t quota_cpus() {
-    const std::filesystem::path root = "/sys/fs/cgroup";
     std::uint32_t least = 0;
     const auto take = [&](const std::string& text) {
         const std::uint32_t cpus = cpus_of_quota(text);
         least = cpus == 0 ? least : least == 0 ? cpus : std::min(least, cpus);
     };
-    std::ifstream membership("/proc/self/cgroup");
-    for (std::string line; std::getline(membership, line);) {
-        if (line.starts_with("0::/")) {
-            for (auto path = std::filesystem::path(line.substr(4)); !path.empty(); path = path.parent_path()) {
-                take(first_line(root / path / "cpu.max"));
-            }
-        }
+    for (const std::filesystem::path& folder : own_cgroup_folders("cpu")) {
+        take(first_line(folder / "cpu.max"));
+        take(first_line(folder / "cpu.cfs_quota_us") + " " + first_line(folder / "cpu.cfs_period_us"));
     }
-    take(first_line(root / "cpu.max"));
-    take(first_line(root / "cpu/cpu.cfs_quota_us") + " " + first_line(root / "cpu/cpu.cfs_period_us"));
     return least;
 }
 

@@ -1,0 +1,60 @@
+#include "core/cgroup.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace sluice {
+namespace {
+
+/// Takes the text before the next `end` away from `text`, and `end`.
+std::string_view take_until(std::string_view& text, char end) {
+    const std::string_view part = text.substr(0, text.find(end));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    return part;
+}
+
+bool lists(std::string_view controllers, std::string_view controller) {
+    while (!controllers.empty()) {
+        if (take_until(controllers, ',') == controller) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> cgroup_folders(std::string_view membership, std::string_view controller) {
+    const std::filesystem::path version2 = "/sys/fs/cgroup";
+    const std::filesystem::path version1 = version2 / controller;
+    std::vector<std::filesystem::path> folders{version2, version1};  // what a container sees as its own group
+    while (!membership.empty()) {
+        std::string_view line = take_until(membership, '\n');  // "0::/job/step", or "4:cpu,cpuacct:/job/step"
+        const bool is_version2 = take_until(line, ':') == "0";
+        const bool is_version1 = lists(take_until(line, ':'), controller);
+        if (is_version1 || is_version2) {
+            const std::filesystem::path& root = is_version1 ? version1 : version2;
+            line.remove_prefix(std::min(line.find_first_not_of('/'), line.size()));
+            for (auto path = std::filesystem::path(line); !path.empty(); path = path.parent_path()) {
+                folders.push_back(root / path);
+            }
+        }
+    }
+    return folders;
+}
+
+std::vector<std::filesystem::path> own_cgroup_folders(std::string_view controller) {
+    std::ifstream file("/proc/self/cgroup");
+    const std::string membership{std::istreambuf_iterator<char>(file), {}};
+    return cgroup_folders(membership, controller);
+}
+
+std::string first_line(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    std::string line;
+    std::getline(stream, line);
+    return line;
+}
+
+}  // namespace sluice
