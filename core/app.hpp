@@ -66,6 +66,12 @@ public:
 
     /// A model on `device` for chunks of up to `max_items`. One driver thread each.
     [[nodiscard]] virtual std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const = 0;
+
+    /// Bytes of the device buffers that such a model allocates for itself; 0: few enough not to count.
+    [[nodiscard]] virtual std::uint64_t work_bytes(std::uint32_t max_items) const {
+        static_cast<void>(max_items);
+        return 0;
+    }
 };
 
 /// A model's entry in the table of apps (apps/registry.hpp).

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <initializer_list>
+#include <string>
 
 #include "core/error.hpp"
 
@@ -21,6 +22,13 @@ namespace {
          .hint = "lower pipeline.chunk_items or pipeline.depth"});
 }
 
+/// "41.2 GiB", "17.0 MiB".
+std::string size(std::uint64_t bytes) {
+    constexpr double mebibyte = 1024.0 * 1024.0;
+    const double mebibytes = static_cast<double>(bytes) / mebibyte;
+    return mebibytes < 1024 ? fmt::format("{:.1f} MiB", mebibytes) : fmt::format("{:.1f} GiB", mebibytes / 1024);
+}
+
 }  // namespace
 
 MemoryPlan plan_memory(const MemoryNeeds& needs) {
@@ -37,15 +45,27 @@ MemoryPlan plan_memory(const MemoryNeeds& needs) {
     const std::uint64_t slots = product({needs.depth, needs.devices});
     const MemoryPlan plan{.pinned = product({slots, item, needs.chunk_items}),
                           .device = product({slots, item, needs.chunk_items}),
+                          .work = product({needs.devices, needs.work_bytes}),
                           .staging = product({needs.staged_chunks, needs.chunk_items, needs.shape.input_bytes}),
                           .window = product({needs.window_chunks, needs.chunk_items, needs.shape.output_bytes})};
     std::uint64_t total = 0;
-    for (const std::uint64_t part : {plan.pinned, plan.device, plan.staging, plan.window}) {
+    for (const std::uint64_t part : {plan.pinned, plan.device, plan.work, plan.staging, plan.window}) {
         if (__builtin_add_overflow(total, part, &total)) {
             reject(needs);
         }
     }
     return plan;
+}
+
+void check_memory(const MemoryPlan& plan, DeviceKind kind, std::uint64_t available) {
+    const std::uint64_t needed = plan.host_total(kind);
+    if (needed > available) {
+        throw Error(ExitCode::out_of_memory,
+                    {.id = "E-MEM-068",
+                     .where = "memory plan",
+                     .what = fmt::format("the job needs {}, this node's limit is {}", size(needed), size(available)),
+                     .hint = "lower pipeline.depth, pipeline.chunk_items or run.devices"});
+    }
 }
 
 }  // namespace sluice

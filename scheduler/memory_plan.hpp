@@ -7,13 +7,14 @@
 
 namespace sluice {
 
-/// What decides how much memory the pipeline of one rank takes. Weights and a model's own work space are not part of
-/// it.
+/// What decides how much memory the pipeline of one rank takes. The weights are not part of it: they are loaded by
+/// then.
 struct MemoryNeeds {
     IoShape shape{};
     std::uint64_t chunk_items = 1;
     std::uint64_t depth = 1;          ///< Slots a device.
     std::uint64_t devices = 1;        ///< Devices that this rank drives.
+    std::uint64_t work_bytes = 0;     ///< Of the model on each device: LoadedApp::work_bytes.
     std::uint64_t staged_chunks = 0;  ///< Chunks of input that the readers may be ahead; 0 on other ranks than 0.
     std::uint64_t window_chunks =
         0;  ///< Chunks of results that wait for their turn to be written; 0 on other ranks than 0.
@@ -23,16 +24,20 @@ struct MemoryNeeds {
 struct MemoryPlan {
     std::uint64_t pinned = 0;   ///< The slots' host buffers, in and out.
     std::uint64_t device = 0;   ///< The slots' device buffers, in and out, over all devices.
+    std::uint64_t work = 0;     ///< The models' own device buffers, over all devices.
     std::uint64_t staging = 0;  ///< Input read ahead.
     std::uint64_t window = 0;   ///< Results out of order.
 
     /// Of the node's memory. A host device's buffers are in it as well.
     [[nodiscard]] std::uint64_t host_total(DeviceKind kind) const noexcept {
-        return pinned + staging + window + (kind == DeviceKind::host ? device : 0);
+        return pinned + staging + window + (kind == DeviceKind::host ? device + work : 0);
     }
 };
 
 /// Throws Error (out_of_memory) when the sum does not fit into 64 bits.
 [[nodiscard]] MemoryPlan plan_memory(const MemoryNeeds& needs);
+
+/// Throws Error (out_of_memory) when the plan needs more of the node's memory than `available` bytes.
+void check_memory(const MemoryPlan& plan, DeviceKind kind, std::uint64_t available);
 
 }  // namespace sluice

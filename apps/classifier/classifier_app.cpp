@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <future>
 #include <map>
 #include <mutex>
@@ -124,6 +125,16 @@ public:
             found = stages_.emplace(&kernels, make_stages(kernels, weights(), options_)).first;
         }
         return std::make_unique<SequentialModel>(device, found->second, max_items);
+    }
+
+    /// Two buffers between the layers of each stage, and the features between the stages.
+    std::uint64_t work_bytes(std::uint32_t max_items) const override {
+        constexpr std::uint64_t largest_activation =
+            std::uint64_t{conv1.positions() / pool} * conv1.channels * sizeof(float);
+        constexpr std::uint64_t convolved = std::uint64_t{fc1.inputs} * sizeof(float);
+        constexpr std::uint64_t between_linear = std::uint64_t{features} * sizeof(float);
+        return 2 * largest_activation * std::min(convolution_group, max_items) +
+               (convolved + 2 * between_linear) * max_items;
     }
 
 private:

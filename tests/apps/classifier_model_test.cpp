@@ -34,6 +34,25 @@ std::string random_text(std::mt19937& bits, std::size_t characters) {
     return text;
 }
 
+/// A host device that counts what is allocated as device memory.
+class CountingDevice final : public Device {
+public:
+    [[nodiscard]] std::string_view name() const noexcept override { return device_.name(); }
+    [[nodiscard]] bool rings() const noexcept override { return device_.rings(); }
+    [[nodiscard]] std::unique_ptr<Stream> make_stream(const StreamOptions& options) override {
+        return device_.make_stream(options);
+    }
+    [[nodiscard]] Buffer allocate(MemorySpace space, std::size_t bytes) override {
+        device_bytes += space == MemorySpace::device ? bytes : 0;
+        return device_.allocate(space, bytes);
+    }
+
+    std::uint64_t device_bytes = 0;
+
+private:
+    HostDevice device_;
+};
+
 /// A model with random weights and texts of many lengths, made once for all tests.
 class ClassifierModel : public testing::Test {
 protected:
@@ -219,6 +238,16 @@ TEST_F(ClassifierModel, WithoutScoresGivesTheSameLabels) {
     const auto records = run(5, 5);
     for (std::size_t i = 0; i < 5; ++i) {
         EXPECT_EQ(out.as<std::int32_t>()[i], records[i].label);
+    }
+}
+
+TEST_F(ClassifierModel, AllocatesAsMuchForItselfAsItSays) {
+    for (const std::uint32_t max_items : {1U, 8U, 33U}) {
+        CountingDevice device;
+
+        const auto model = loaded_->make_model(device, max_items);
+
+        EXPECT_EQ(loaded_->work_bytes(max_items), device.device_bytes) << max_items;
     }
 }
 

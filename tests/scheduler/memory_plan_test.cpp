@@ -20,10 +20,34 @@ TEST(MemoryPlan, CountsEverySlotsFourBuffersAndRankZerosOwn) {
 }
 
 TEST(MemoryPlan, CountsAHostDevicesBuffersAsHostMemory) {
-    const MemoryPlan plan{.pinned = 1, .device = 20, .staging = 300, .window = 4000};
+    const MemoryPlan plan{.pinned = 1, .device = 20, .work = 50'000, .staging = 300, .window = 4000};
 
-    EXPECT_EQ(plan.host_total(DeviceKind::host), 4321U);
+    EXPECT_EQ(plan.host_total(DeviceKind::host), 54321U);
     EXPECT_EQ(plan.host_total(DeviceKind::cuda), 4301U);
+}
+
+TEST(MemoryPlan, CountsAModelsWorkSpaceOnEachDevice) {
+    EXPECT_EQ(plan_memory({.shape = {10, 4}, .devices = 3, .work_bytes = 1000}).work, 3000U);
+}
+
+TEST(MemoryPlan, IsAcceptedUpToTheLastByte) {
+    const MemoryPlan plan{.pinned = 1000, .device = 2000};
+
+    check_memory(plan, DeviceKind::host, 3000);
+    check_memory(plan, DeviceKind::cuda, 1000);
+    EXPECT_THROW(check_memory(plan, DeviceKind::host, 2999), Error);
+    EXPECT_THROW(check_memory(plan, DeviceKind::cuda, 999), Error);
+}
+
+TEST(MemoryPlan, SaysWhatItNeedsAndWhatThereIs) {
+    try {
+        check_memory({.staging = 44'238'713'651}, DeviceKind::host, std::uint64_t{768} << 20U);
+        ADD_FAILURE() << "the plan was accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::out_of_memory);
+        EXPECT_EQ(error.text().id, "E-MEM-068");
+        EXPECT_EQ(error.text().what, "the job needs 41.2 GiB, this node's limit is 768.0 MiB");
+    }
 }
 
 TEST(MemoryPlan, NeedsNoReadAheadOnRanksWithoutReaders) {
@@ -39,8 +63,9 @@ TEST(MemoryPlan, RejectsAPlanBeyond64BitsInsteadOfWrapping) {
     const MemoryNeeds product{.shape = {1014, 4}, .chunk_items = huge};
     const MemoryNeeds sum{.shape = {1, 0}, .chunk_items = huge, .depth = 2};
     const MemoryNeeds slots{.shape = {1, 0}, .depth = huge, .devices = 4};
+    const MemoryNeeds work{.devices = 4, .work_bytes = huge};
 
-    for (const MemoryNeeds& needs : {product, sum, slots}) {
+    for (const MemoryNeeds& needs : {product, sum, slots, work}) {
         try {
             (void)plan_memory(needs);
             FAIL() << "the plan was accepted";
