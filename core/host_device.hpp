@@ -9,7 +9,7 @@ namespace sluice {
 
 /// One CPU core's worth of compute behind the device interface. Each stream is a worker thread; kernels run
 /// single-threaded on the compute stream's worker, so a rank uses several cores by driving several host devices.
-class HostDevice final : public Device {
+class HostDevice : public Device {
 public:
     explicit HostDevice(unsigned index = 0);
 

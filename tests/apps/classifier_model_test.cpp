@@ -35,22 +35,14 @@ std::string random_text(std::mt19937& bits, std::size_t characters) {
 }
 
 /// A host device that counts what is allocated as device memory.
-class CountingDevice final : public Device {
+class CountingDevice final : public HostDevice {
 public:
-    [[nodiscard]] std::string_view name() const noexcept override { return device_.name(); }
-    [[nodiscard]] bool rings() const noexcept override { return device_.rings(); }
-    [[nodiscard]] std::unique_ptr<Stream> make_stream(const StreamOptions& options) override {
-        return device_.make_stream(options);
-    }
     [[nodiscard]] Buffer allocate(MemorySpace space, std::size_t bytes) override {
         device_bytes += space == MemorySpace::device ? bytes : 0;
-        return device_.allocate(space, bytes);
+        return HostDevice::allocate(space, bytes);
     }
 
     std::uint64_t device_bytes = 0;
-
-private:
-    HostDevice device_;
 };
 
 /// A model with random weights and texts of many lengths, made once for all tests.
