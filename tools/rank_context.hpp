@@ -32,9 +32,10 @@ struct RankContext {
     [[nodiscard]] std::string who() const;
 };
 
-/// Rank 0, or the only process: prepares the job, serves it, writes the output and the report.
-void run_root(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
-              const RunOptions& options);
+/// Rank 0, or the only process: prepares the job, serves it, writes the output and the report. Returns the exit code;
+/// throws the Error of a job that cannot be prepared in a single process.
+[[nodiscard]] int run_root(RankContext& context, const std::filesystem::path& job_file,
+                           std::span<const Override> overrides, const RunOptions& options);
 
 /// Any other rank. Returns the exit code that rank 0 has announced.
 [[nodiscard]] int run_worker(RankContext& context);

@@ -45,7 +45,7 @@ int run(const std::filesystem::path& job_file, std::span<const Override> overrid
     {
         const Watcher watcher(*board, stop, host);
         if (context.rank() == 0) {
-            run_root(context, job_file, overrides, options);
+            code = run_root(context, job_file, overrides, options);
         } else {
             code = run_worker(context);
         }

@@ -44,14 +44,6 @@ Failure describe_root(const std::exception_ptr& failure, const RankContext& cont
     }
 }
 
-/// Tells the other ranks that there is no job, and why in a number; the message is left to the caller.
-void announce_failure(RankContext& context, ExitCode code) {
-    if (context.session != nullptr) {
-        std::string text = encode(RootAnnouncement{.code = static_cast<int>(code)});
-        context.session->broadcast(text);
-    }
-}
-
 void refuse_other_builds(MpiSession& session) {
     const std::string mine = build_id();
     const std::vector<std::string> builds = session.gather(mine);
@@ -209,14 +201,19 @@ std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
     return align_clock(*context.session).error;
 }
 
-/// The job, ready to run; or an exception, and all ranks end with the code of what was wrong with it.
+/// The job, ready to run; or its Error, which is said and known to all other ranks by then: the launcher may end this
+/// rank as soon as one of them leaves.
 PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& job_file,
                             std::span<const Override> overrides) {
     try {
         return prepare_job(job_file, overrides);
     } catch (...) {
         const Failure failure = describe(std::current_exception(), "");
-        announce_failure(context, failure.code);
+        if (context.session != nullptr) {
+            print_once(context, failure.text);
+            std::string text = encode(RootAnnouncement{.code = static_cast<int>(failure.code)});
+            context.session->broadcast(text);
+        }
         throw Error(failure.code, failure.text);
     }
 }
@@ -241,15 +238,23 @@ void publish_report(const RunReport& report, const JobConfig& job, const RunOpti
 
 }  // namespace
 
-void run_root(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
-              const RunOptions& options) {
+int run_root(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
+             const RunOptions& options) {
     std::chrono::nanoseconds clock_error{0};
     try {
         clock_error = meet_other_ranks(context);
     } catch (...) {
         end_all(context, describe(std::current_exception(), context.who()));
     }
-    PreparedJob job = prepare_for_all(context, job_file, overrides);
+    PreparedJob job;
+    try {
+        job = prepare_for_all(context, job_file, overrides);
+    } catch (const Error& error) {
+        if (context.session == nullptr) {
+            throw;
+        }
+        return static_cast<int>(error.code());
+    }
     try {
         context.board.set_scratch(job.writer->temporary_path());
         share(context, job);
@@ -262,6 +267,7 @@ void run_root(RankContext& context, const std::filesystem::path& job_file, std::
     } catch (...) {
         end_all(context, describe_root(std::current_exception(), context));
     }
+    return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace sluice
