@@ -120,6 +120,7 @@ MpiSession::MpiSession() {
     refuse_singletons(size_);
     check_mpi(MPI_Comm_split_type(world_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_), "MPI_Comm_split_type");
     check_mpi(MPI_Comm_rank(node_, &node_rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(node_, &node_size_), "MPI_Comm_size");
 }
 
 MpiSession::~MpiSession() {

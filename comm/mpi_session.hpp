@@ -38,6 +38,7 @@ public:
     [[nodiscard]] int rank() const noexcept { return rank_; }
     [[nodiscard]] int size() const noexcept { return size_; }
     [[nodiscard]] int node_rank() const noexcept { return node_rank_; }  ///< Among the ranks of this node.
+    [[nodiscard]] int node_size() const noexcept { return node_size_; }
     [[nodiscard]] MPI_Comm world() const noexcept { return world_; }     ///< A duplicate, for sluice alone.
     [[nodiscard]] MPI_Comm node() const noexcept { return node_; }       ///< The ranks that share this one's memory.
 
@@ -64,6 +65,7 @@ private:
     int rank_ = 0;
     int size_ = 1;
     int node_rank_ = 0;
+    int node_size_ = 1;
     MPI_Comm world_ = MPI_COMM_NULL;
     MPI_Comm node_ = MPI_COMM_NULL;
 };

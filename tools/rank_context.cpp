@@ -7,6 +7,7 @@
 
 #include "core/cuda.hpp"
 #include "core/machine.hpp"
+#include "core/memory_limit.hpp"
 
 namespace sluice {
 namespace {
@@ -25,6 +26,11 @@ UsableCpus decode(const std::string& text) {
 
 std::string RankContext::who() const {
     return session == nullptr ? std::string() : fmt::format("rank {} on {}", session->rank(), host);
+}
+
+std::uint64_t RankContext::memory_share() const {
+    const int ranks = session == nullptr ? 1 : session->node_size();
+    return read_memory_limit() / static_cast<std::uint64_t>(ranks);
 }
 
 std::uint32_t choose_device_count(const RankContext& context, const JobPlan& plan) {

@@ -28,6 +28,9 @@ struct RankContext {
 
     [[nodiscard]] int rank() const { return session == nullptr ? 0 : session->rank(); }
 
+    /// Of the memory that this node gives the job.
+    [[nodiscard]] std::uint64_t memory_share() const;
+
     /// "rank 2 on n07"; empty in a single process.
     [[nodiscard]] std::string who() const;
 };

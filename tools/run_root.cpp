@@ -16,6 +16,7 @@
 #include "core/io/output_file.hpp"
 #include "core/io/read_ahead.hpp"
 #include "core/machine.hpp"
+#include "scheduler/memory_plan.hpp"
 #include "scheduler/queue_sizes.hpp"
 #include "scheduler/report.hpp"
 #include "tools/command_line.hpp"
@@ -90,6 +91,14 @@ public:
             std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
         queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
         loaded_ = job.app->load(std::move(job.weights), job.plan.options);
+        check_memory(plan_memory({.shape = shape_,
+                                  .chunk_items = job.plan.chunk_items,
+                                  .depth = job.plan.depth,
+                                  .devices = devices_[0],
+                                  .work_bytes = loaded_->work_bytes(job.plan.chunk_items),
+                                  .staged_chunks = queues_.staged,
+                                  .window_chunks = queues_.window}),
+                     job.plan.device, context.memory_share());
         input_.emplace(
             *job.source, grid_,
             ReadAheadOptions{.input_bytes = shape_.input_bytes, .staged = queues_.staged, .readers = choose_readers()},

@@ -9,6 +9,7 @@
 #include "comm/mpi_worker.hpp"
 #include "core/build_id.hpp"
 #include "core/chunk_grid.hpp"
+#include "scheduler/memory_plan.hpp"
 #include "scheduler/rank_report.hpp"
 #include "tools/driver_team.hpp"
 #include "tools/job_plan.hpp"
@@ -44,6 +45,12 @@ void work(RankContext& context, const JobPlan& plan, WeightBlob weights, const C
     root_serves = true;
 
     const std::unique_ptr<LoadedApp> loaded = app.load(std::move(weights), plan.options);
+    check_memory(plan_memory({.shape = shape,
+                              .chunk_items = plan.chunk_items,
+                              .depth = plan.depth,
+                              .devices = devices,
+                              .work_bytes = loaded->work_bytes(plan.chunk_items)}),
+                 plan.device, context.memory_share());
     std::deque<Endpoint> endpoints;
     for (std::uint32_t i = 0; i < devices; ++i) {
         endpoints.emplace_back(plan.depth, context.bell);
