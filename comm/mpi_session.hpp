@@ -39,8 +39,8 @@ public:
     [[nodiscard]] int size() const noexcept { return size_; }
     [[nodiscard]] int node_rank() const noexcept { return node_rank_; }  ///< Among the ranks of this node.
     [[nodiscard]] int node_size() const noexcept { return node_size_; }
-    [[nodiscard]] MPI_Comm world() const noexcept { return world_; }     ///< A duplicate, for sluice alone.
-    [[nodiscard]] MPI_Comm node() const noexcept { return node_; }       ///< The ranks that share this one's memory.
+    [[nodiscard]] MPI_Comm world() const noexcept { return world_; }  ///< A duplicate, for sluice alone.
+    [[nodiscard]] MPI_Comm node() const noexcept { return node_; }    ///< The ranks that share this one's memory.
 
     /// Rank 0's bytes to everyone, any length, in messages of at most 64 MiB.
     void broadcast(RawBytes& bytes);

@@ -10,7 +10,7 @@ namespace sluice {
 template <class Condition>
 [[nodiscard]] bool spin_until(Condition condition) {
     constexpr int looks = 64;
-    constexpr int patient_looks = 40;
+    constexpr int patient_looks = 8;
     for (int i = 0; i < looks; ++i) {
         if (condition()) {
             return true;
