@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "core/app.hpp"
 #include "core/model.hpp"
 #include "kernels/kernels.hpp"
 
@@ -13,13 +15,17 @@ namespace sluice {
 /// Layers that run one after the other on up to `group_items` items at a time, so that what lies between them stays in
 /// the caches.
 struct SequentialStage {
-    std::vector<std::shared_ptr<const Layer>> layers;
+    std::vector<std::unique_ptr<const Layer>> layers;
     std::uint32_t group_items;
 };
+
+/// For a stage whose layers read their weights once a chunk.
+inline constexpr std::uint32_t whole_chunk = ~std::uint32_t{0};
 
 /// A model that is its layers in a row: each one's output is the next one's input.
 class SequentialModel final : public Model {
 public:
+    /// `stages` and their weights outlive the model.
     SequentialModel(Device& device, std::span<const SequentialStage> stages, std::uint32_t max_items);
 
     [[nodiscard]] IoShape shape() const noexcept override { return shape_; }
@@ -43,6 +49,23 @@ private:
     std::size_t max_items_;
     IoShape shape_;
     std::vector<Stage> stages_;
+};
+
+/// A loaded app whose models are sequential.
+class LoadedSequential : public LoadedApp {
+public:
+    /// `make_stages` reserves the layers' weights; what they are made from stays until weights() are packed.
+    explicit LoadedSequential(const std::function<std::vector<SequentialStage>(PackedWeights&)>& make_stages)
+        : stages_(make_stages(weights_)) {}
+
+    PackedWeights* weights() override { return &weights_; }
+    std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const override {
+        return std::make_unique<SequentialModel>(device, stages_, max_items);
+    }
+
+private:
+    PackedWeights weights_;
+    std::vector<SequentialStage> stages_;
 };
 
 }  // namespace sluice

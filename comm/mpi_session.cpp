@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -28,6 +27,17 @@ std::optional<int> number_in_environment(const char* name) {
     const std::string_view view(text);
     const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
     return error == std::errc() && end == view.data() + view.size() ? std::optional(value) : std::nullopt;
+}
+
+/// Open MPI looks for network adapters first, which takes longer than all else of its start-up; ranks of one node have
+/// shared memory, and need none. What the user chose stays.
+void skip_network_on_one_node() {
+    const auto world = number_in_environment("OMPI_COMM_WORLD_SIZE");
+    const bool one_node = (world && world == number_in_environment("OMPI_COMM_WORLD_LOCAL_SIZE")) ||
+                          number_in_environment("SLURM_STEP_NUM_NODES") == 1;
+    if (one_node && std::getenv("OMPI_MCA_mtl") == nullptr) {
+        ::setenv("OMPI_MCA_pml", "ob1", 0);
+    }
 }
 
 /// A launcher of another MPI or without PMI support starts N processes that are each alone: all would do the whole job.
@@ -105,6 +115,7 @@ void check_mpi(int status, const char* call) {
 }
 
 MpiSession::MpiSession() {
+    skip_network_on_one_node();
     int provided = MPI_THREAD_SINGLE;
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -129,23 +140,11 @@ MpiSession::~MpiSession() {
     MPI_Finalize();
 }
 
-void MpiSession::broadcast(RawBytes& bytes) {
-    std::uint64_t size = bytes.size();
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ibcast(&size, 1, MPI_UINT64_T, 0, world_, &request), "MPI_Ibcast");
-    wait_asleep(request);
-    bytes.resize(size);
-    for_each_piece(bytes.size(), largest_message, [&](std::size_t offset, int count) {
-        check_mpi(MPI_Ibcast(bytes.data() + offset, count, MPI_BYTE, 0, world_, &request), "MPI_Ibcast");
-        wait_asleep(request);
-    });
-}
-
 void MpiSession::broadcast(std::string& text) {
-    RawBytes bytes(text.size());
-    std::memcpy(bytes.data(), text.data(), text.size());
-    broadcast(bytes);
-    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    auto size = static_cast<std::int64_t>(text.size());
+    broadcast_number(size);
+    text.resize(static_cast<std::size_t>(size));
+    broadcast_asleep(world_, std::as_writable_bytes(std::span(text)));
 }
 
 void MpiSession::broadcast_number(std::int64_t& number) {
@@ -201,6 +200,14 @@ bool wait_asleep(MPI_Request& request, std::chrono::nanoseconds at_most) {
 
 void wait_asleep(MPI_Request& request) {
     static_cast<void>(wait_asleep(request, std::chrono::nanoseconds::max()));
+}
+
+void broadcast_asleep(MPI_Comm comm, std::span<std::byte> bytes) {
+    for_each_piece(bytes.size(), largest_message, [&](std::size_t offset, int count) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        check_mpi(MPI_Ibcast(bytes.data() + offset, count, MPI_BYTE, 0, comm, &request), "MPI_Ibcast");
+        wait_asleep(request);
+    });
 }
 
 }  // namespace sluice

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/raw_bytes.hpp"
 
 namespace sluice {
 
@@ -42,8 +41,7 @@ public:
     [[nodiscard]] MPI_Comm world() const noexcept { return world_; }  ///< A duplicate, for sluice alone.
     [[nodiscard]] MPI_Comm node() const noexcept { return node_; }    ///< The ranks that share this one's memory.
 
-    /// Rank 0's bytes to everyone, any length, in messages of at most 64 MiB.
-    void broadcast(RawBytes& bytes);
+    /// Rank 0's to everyone.
     void broadcast(std::string& text);
     void broadcast_number(std::int64_t& number);
 
@@ -73,5 +71,8 @@ private:
 /// Waits for `request` without keeping the core busy; true when it completed, false after `at_most`.
 [[nodiscard]] bool wait_asleep(MPI_Request& request, std::chrono::nanoseconds at_most);
 void wait_asleep(MPI_Request& request);
+
+/// The bytes of the first rank of `comm` to its others, in messages of at most 64 MiB. Collective; waits asleep.
+void broadcast_asleep(MPI_Comm comm, std::span<std::byte> bytes);
 
 }  // namespace sluice

@@ -8,8 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/config.hpp"
 #include "core/model.hpp"
-#include "core/raw_bytes.hpp"
+#include "core/node_memory.hpp"
+#include "core/packed_weights.hpp"
 
 namespace sluice {
 
@@ -47,16 +49,26 @@ public:
     [[nodiscard]] virtual std::vector<OutputField> output_fields() const = 0;
 };
 
-/// Weights, validated and in the app's own layout: the bytes that rank 0 broadcasts.
+/// Weights, validated and in the app's own layout: the bytes that rank 0 broadcasts, once a node.
 struct WeightBlob {
-    RawBytes bytes;
+    NodeMemory memory;
+
+    /// Throws std::bad_alloc.
+    [[nodiscard]] static WeightBlob of_floats(std::size_t count) {
+        return {NodeMemory::for_node(count * sizeof(float))};
+    }
+
+    [[nodiscard]] std::span<float> floats() const noexcept {
+        const std::span<std::byte> bytes = memory.bytes();
+        return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+    }
 };
 
 struct AppOptions {
     bool scores = false;  ///< The class scores are part of the output.
 };
 
-/// An app with its weights in memory, shared by all devices of a rank. Outlives the models it makes.
+/// An app with its weights, shared by all devices of a rank. Outlives the models it makes.
 class LoadedApp {
 public:
     LoadedApp() = default;
@@ -64,7 +76,11 @@ public:
     LoadedApp& operator=(const LoadedApp&) = delete;
     virtual ~LoadedApp() = default;
 
-    /// A model on `device` for chunks of up to `max_items`. One driver thread each.
+    /// The weights that have to be packed before the first model is made; null: none.
+    [[nodiscard]] virtual PackedWeights* weights() { return nullptr; }
+
+    /// A model on `device`, which is of the kind that the app was loaded for, for chunks of up to `max_items`. One
+    /// driver thread each.
     [[nodiscard]] virtual std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const = 0;
 
     /// Bytes of the device buffers that such a model allocates for itself; 0: few enough not to count.
@@ -93,11 +109,17 @@ public:
     /// Weights drawn from `seed`, the same on every machine.
     [[nodiscard]] virtual WeightBlob random_weights(std::uint64_t seed) const = 0;
 
-    /// Takes the bytes that read_weights or random_weights made, perhaps on another rank.
-    [[nodiscard]] virtual std::unique_ptr<LoadedApp> load(WeightBlob weights, const AppOptions& options) const = 0;
+    /// Prepares what read_weights or random_weights made, perhaps on another rank, for devices of `kind`. `weights` has
+    /// to stay until LoadedApp::weights() are packed.
+    [[nodiscard]] virtual std::unique_ptr<LoadedApp> load(const WeightBlob& weights, const AppOptions& options,
+                                                          DeviceKind kind) const = 0;
 
     /// Work of one item in floating-point operations that matter; for chunk sizes and reports.
     [[nodiscard]] virtual double flop_per_item() const noexcept = 0;
 };
+
+/// load(), with the weights packed in this process alone, on up to `threads` threads.
+[[nodiscard]] std::unique_ptr<LoadedApp> load_alone(const App& app, const WeightBlob& weights,
+                                                    const AppOptions& options, DeviceKind kind, std::uint32_t threads);
 
 }  // namespace sluice

@@ -3,9 +3,9 @@
 
 namespace sluice {
 
-const Kernels& cuda_kernels(const Device& device) {
+const Kernels& cuda_kernels() {
     throw Error(ExitCode::unavailable, {.id = "E-GPU-063",
-                                        .where = "device " + quoted(device.name()),
+                                        .where = "run.device",
                                         .what = "this sluice was built without CUDA, and has no kernels for it",
                                         .hint = "set run.device = \"host\", or build with the preset 'cuda'"});
 }

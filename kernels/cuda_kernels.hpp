@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-/// The kernels for `device`, which is not the host. Throws Error (unavailable) when this build has none for it.
-[[nodiscard]] const Kernels& cuda_kernels(const Device& device);
+/// Throws Error (unavailable) when this build has none.
+[[nodiscard]] const Kernels& cuda_kernels();
 
 }  // namespace sluice

@@ -1,13 +1,14 @@
 #include "kernels/kernels.hpp"
 
-#include "core/host_device.hpp"
+#include "core/error.hpp"
 #include "kernels/cuda_kernels.hpp"
 #include "kernels/host/host_kernels.hpp"
 
 namespace sluice {
 
-const Kernels& kernels_of(const Device& device) {
-    return dynamic_cast<const HostDevice*>(&device) != nullptr ? host_kernels() : cuda_kernels(device);
+const Kernels& kernels_of(DeviceKind kind) {
+    expects(kind != DeviceKind::automatic, "kernels_of: a device that is not chosen yet");
+    return kind == DeviceKind::host ? host_kernels() : cuda_kernels();
 }
 
 }  // namespace sluice

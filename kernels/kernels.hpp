@@ -6,7 +6,9 @@
 #include <span>
 
 #include "core/chunk.hpp"
+#include "core/config.hpp"
 #include "core/device.hpp"
+#include "core/packed_weights.hpp"
 
 namespace sluice {
 
@@ -26,7 +28,7 @@ public:
                          std::span<std::byte> out) = 0;
 };
 
-/// A step's weights in the layout that the backend wants, shared by all operations made from it, which keep them alive.
+/// A step's plan and its weights, shared by all operations made from it.
 class Layer {
 public:
     Layer() = default;
@@ -37,7 +39,7 @@ public:
     /// Bytes of one item in and out.
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
-    /// Thread-safe.
+    /// Thread-safe; once the weights are packed. The layer and the weights outlive the operation.
     [[nodiscard]] virtual std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const = 0;
 };
 
@@ -77,6 +79,9 @@ struct LinearShape {
     std::uint32_t inputs;
     std::uint32_t outputs;
     bool relu = false;
+    /// Of the activations before, (positions, channels) in memory, when the weights number their inputs the other way
+    /// round: input channel * positions + position. Divides inputs.
+    std::uint32_t channels = 1;
 };
 
 /// (items, classes) fp32 -> items records of int32 label and, with scores, `classes` fp32.
@@ -87,8 +92,9 @@ struct ArgmaxShape {
 
 inline constexpr double norm_epsilon = 1e-5;  ///< Inside the root.
 
-/// Every operation a model may enqueue, in one backend. All tensors are row-major, activations channels-last; weights
-/// come in the order that PyTorch writes them, and are copied.
+/// Every operation a model may enqueue, in one backend. All tensors are row-major, activations channels-last. Weights
+/// come in the order that PyTorch writes them and stay the caller's; layers reserve their room in `packed` and read the
+/// weights when that is packed.
 class Kernels {
 public:
     Kernels() = default;
@@ -101,31 +107,29 @@ public:
     /// over all p and c of the item; out[q][c] = max(0, max over the `pool` positions p of q of n[p][c]).
     /// Zhang et al. 2015, section 2.1; Ba et al. 2016, section 3.
     /// weights: (channels, symbols, taps), bias: (channels), gamma, beta: (channels, positions).
-    [[nodiscard]] virtual std::unique_ptr<Layer> symbol_conv_norm_relu_pool(const SymbolConvShape& shape,
-                                                                            std::span<const float> weights,
-                                                                            std::span<const float> bias,
-                                                                            std::span<const float> gamma,
-                                                                            std::span<const float> beta) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<Layer> symbol_conv_norm_relu_pool(
+        const SymbolConvShape& shape, std::span<const float> weights, std::span<const float> bias,
+        std::span<const float> gamma, std::span<const float> beta, PackedWeights& packed) const = 0;
 
     /// y[p][o] = bias[o] + sum over i and k of weights[o][i][k] * in[p + k][i]; then max(0, y) if relu; then the
     /// maximum of each `pool` positions. weights: (out_channels, in_channels, taps), bias: (out_channels).
     [[nodiscard]] virtual std::unique_ptr<Layer> conv1d(const Conv1dShape& shape, std::span<const float> weights,
-                                                        std::span<const float> bias) const = 0;
+                                                        std::span<const float> bias, PackedWeights& packed) const = 0;
 
     /// The norm, ReLU and pooling of symbol_conv_norm_relu_pool, of y = in. gamma, beta: (channels, positions).
     [[nodiscard]] virtual std::unique_ptr<Layer> norm_relu_pool(const NormShape& shape, std::span<const float> gamma,
-                                                                std::span<const float> beta) const = 0;
+                                                                std::span<const float> beta,
+                                                                PackedWeights& packed) const = 0;
 
     /// out[o] = bias[o] + sum over i of weights[o][i] * in[i]; then max(0, out) if relu. weights: (outputs, inputs).
     [[nodiscard]] virtual std::unique_ptr<Layer> linear(const LinearShape& shape, std::span<const float> weights,
-                                                        std::span<const float> bias) const = 0;
+                                                        std::span<const float> bias, PackedWeights& packed) const = 0;
 
     /// label = the smallest c with in[c] = max over all classes; a NaN never wins against an earlier class.
     [[nodiscard]] virtual std::unique_ptr<Layer> argmax(const ArgmaxShape& shape) const = 0;
 };
 
-/// The backend of `device`; layers made by it work on every device with the same backend object. Throws Error
-/// (unavailable) when this build has none.
-[[nodiscard]] const Kernels& kernels_of(const Device& device);
+/// The backend for devices of `kind`, which is not automatic. Throws Error (unavailable) when this build has none.
+[[nodiscard]] const Kernels& kernels_of(DeviceKind kind);
 
 }  // namespace sluice

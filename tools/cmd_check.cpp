@@ -36,7 +36,7 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
                       {"item_bytes", prepared.codec->shape().input_bytes}};
     facts["model"] = job.model.weights ? nlohmann::ordered_json{{"weights", job.model.weights->native()}}
                                        : nlohmann::ordered_json{{"random", *job.model.random}};
-    facts["model"]["bytes"] = prepared.weights.bytes.size();
+    facts["model"]["bytes"] = prepared.weights.memory.bytes().size();
     facts["output"] = {{"path", job.output.path.native()},
                        {"format", name_of(job.output.format)},
                        {"report", job.output.report.native()}};

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "apps/registry.hpp"
+#include "comm/node_sharing.hpp"
 #include "core/cuda.hpp"
 #include "core/machine.hpp"
 #include "core/memory_limit.hpp"
@@ -33,7 +35,7 @@ std::uint64_t RankContext::memory_share() const {
     return read_memory_limit() / static_cast<std::uint64_t>(ranks);
 }
 
-std::uint32_t choose_device_count(const RankContext& context, const JobPlan& plan) {
+RankShare choose_share(const RankContext& context, const JobPlan& plan) {
     const UsableCpus mine = read_usable_cpus();
     std::vector<UsableCpus> node{mine};
     std::size_t me = 0;
@@ -44,15 +46,31 @@ std::uint32_t choose_device_count(const RankContext& context, const JobPlan& pla
         }
         me = static_cast<std::size_t>(context.session->node_rank());
     }
+    RankShare share;
+    share.cores = host_devices_of(node, me);
     if (plan.devices) {
-        return *plan.devices;
-    }
-    if (plan.device == DeviceKind::cuda) {
+        share.devices = *plan.devices;
+    } else if (plan.device == DeviceKind::cuda) {
         const std::uint32_t gpus = cuda_device_count();
         const auto ranks = static_cast<std::uint32_t>(node.size());
-        return std::max(1U, gpus / ranks + (me < gpus % ranks ? 1U : 0U));
+        share.devices = std::max(1U, gpus / ranks + (me < gpus % ranks ? 1U : 0U));
+    } else {
+        share.devices = share.cores;
     }
-    return host_devices_of(node, me);
+    return share;
+}
+
+std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, const WeightBlob& weights,
+                                    std::uint32_t cores) {
+    const App& app = *find_app(plan.app);
+    if (context.session == nullptr) {
+        return load_alone(app, weights, plan.options, plan.device, cores);
+    }
+    std::unique_ptr<LoadedApp> loaded = app.load(weights, plan.options, plan.device);
+    if (PackedWeights* const packed = loaded->weights(); packed != nullptr) {
+        pack_once_a_node(*context.session, *packed, cores);
+    }
+    return loaded;
 }
 
 void print_once(RankContext& context, const ErrorText& text) {

@@ -43,8 +43,18 @@ struct RankContext {
 /// Any other rank. Returns the exit code that rank 0 has announced.
 [[nodiscard]] int run_worker(RankContext& context);
 
-/// Devices that this rank drives: what the job says, else its share of the node's cores or GPUs. Collective.
-[[nodiscard]] std::uint32_t choose_device_count(const RankContext& context, const JobPlan& plan);
+/// Of its node.
+struct RankShare {
+    std::uint32_t devices = 1;  ///< That this rank drives: what the job says, else its share of the cores or GPUs.
+    std::uint32_t cores = 1;
+};
+
+/// Collective.
+[[nodiscard]] RankShare choose_share(const RankContext& context, const JobPlan& plan);
+
+/// The app, ready to make models: its weights are packed, once for all ranks of a node. Collective.
+[[nodiscard]] std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, const WeightBlob& weights,
+                                                  std::uint32_t cores);
 
 /// Prints `failure` as the job's one message, unless one was printed on this node before.
 void print_once(RankContext& context, const ErrorText& text);

@@ -11,6 +11,7 @@
 #include "comm/clock_alignment.hpp"
 #include "comm/message_pieces.hpp"
 #include "comm/mpi_remote_hub.hpp"
+#include "comm/node_sharing.hpp"
 #include "core/build_id.hpp"
 #include "core/io/ordered_results.hpp"
 #include "core/io/output_file.hpp"
@@ -60,8 +61,7 @@ void refuse_other_builds(MpiSession& session) {
 }
 
 /// The devices of every rank, in rank order.
-std::vector<std::uint32_t> devices_of_ranks(RankContext& context, const JobPlan& plan) {
-    const std::uint32_t mine = choose_device_count(context, plan);
+std::vector<std::uint32_t> devices_of_ranks(RankContext& context, std::uint32_t mine) {
     if (context.session == nullptr) {
         return {mine};
     }
@@ -86,11 +86,16 @@ public:
           job_(job),
           grid_(job.plan.items, job.plan.chunk_items),
           shape_(job.codec->shape()),
-          devices_(devices_of_ranks(context, job.plan)) {
+          share_(choose_share(context, job.plan)),
+          devices_(devices_of_ranks(context, share_.devices)) {
         const std::uint64_t slots =
             std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
         queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
-        loaded_ = job.app->load(std::move(job.weights), job.plan.options);
+        if (context.session != nullptr) {
+            broadcast_once_a_node(*context.session, job.weights.memory);
+        }
+        loaded_ = load_app(context, job.plan, job.weights, share_.cores);
+        job.weights = {};
         check_memory(plan_memory({.shape = shape_,
                                   .chunk_items = job.plan.chunk_items,
                                   .depth = job.plan.depth,
@@ -163,6 +168,7 @@ private:
     PreparedJob& job_;
     ChunkGrid grid_;
     IoShape shape_;
+    RankShare share_;
     std::vector<std::uint32_t> devices_;
     QueueSizes queues_;
     std::unique_ptr<LoadedApp> loaded_;
@@ -227,12 +233,10 @@ PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& j
     }
 }
 
-/// Tells every rank the plan and the weights.
-void share(RankContext& context, PreparedJob& job) {
+void announce(RankContext& context, const JobPlan& plan) {
     if (context.session != nullptr) {
-        std::string announcement = encode(RootAnnouncement{.plan = encode(job.plan)});
+        std::string announcement = encode(RootAnnouncement{.plan = encode(plan)});
         context.session->broadcast(announcement);
-        context.session->broadcast(job.weights.bytes);
     }
 }
 
@@ -266,7 +270,7 @@ int run_root(RankContext& context, const std::filesystem::path& job_file, std::s
     }
     try {
         context.board.set_scratch(job.writer->temporary_path());
-        share(context, job);
+        announce(context, job.plan);
         RootRun run(context, job, options.progress);
         RankTrace trace = run.run();
         RunReport report = make_report(context, job, run.items_written(), std::move(trace));

@@ -7,6 +7,7 @@
 #include "comm/clock_alignment.hpp"
 #include "comm/message_pieces.hpp"
 #include "comm/mpi_worker.hpp"
+#include "comm/node_sharing.hpp"
 #include "core/build_id.hpp"
 #include "core/chunk_grid.hpp"
 #include "scheduler/memory_plan.hpp"
@@ -35,16 +36,21 @@ constexpr std::chrono::seconds head_start{1};
     end_now(context, failure.code);
 }
 
+WeightBlob receive_weights(MpiSession& session) {
+    WeightBlob weights;
+    broadcast_once_a_node(session, weights.memory);
+    return weights;
+}
+
 /// This rank's part, once it knows the job.
-void work(RankContext& context, const JobPlan& plan, WeightBlob weights, const ClockOffset& clock, bool& root_serves) {
+void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bool& root_serves) {
     MpiSession& session = *context.session;
-    const App& app = *find_app(plan.app);
-    const IoShape shape = app.make_codec(plan.options)->shape();
-    const std::uint32_t devices = choose_device_count(context, plan);
+    const IoShape shape = find_app(plan.app)->make_codec(plan.options)->shape();
+    const auto [devices, cores] = choose_share(context, plan);
     static_cast<void>(session.all_gather(static_cast<int>(devices)));
+    const std::unique_ptr<LoadedApp> loaded = load_app(context, plan, receive_weights(session), cores);
     root_serves = true;
 
-    const std::unique_ptr<LoadedApp> loaded = app.load(std::move(weights), plan.options);
     check_memory(plan_memory({.shape = shape,
                               .chunk_items = plan.chunk_items,
                               .depth = plan.depth,
@@ -95,9 +101,7 @@ int run_worker(RankContext& context) {
         if (said.code != 0) {
             return said.code;
         }
-        WeightBlob weights;
-        session.broadcast(weights.bytes);
-        work(context, decode_job_plan(said.plan), std::move(weights), clock, root_serves);
+        work(context, decode_job_plan(said.plan), clock, root_serves);
     } catch (...) {  // never let out: the other ranks would wait for this one in MPI_Finalize for ever
         fail(context, describe(std::current_exception(), context.who()), root_serves);
     }

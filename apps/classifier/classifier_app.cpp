@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include "apps/classifier/alphabet.hpp"
@@ -21,7 +18,6 @@ namespace {
 // Items whose convolutions run together. gamma and beta of the first norm (2 MB) are read once a group; the activations
 // of more items would leave a core's cache.
 constexpr std::uint32_t convolution_group = 8;
-constexpr std::uint32_t whole_chunk = ~std::uint32_t{0};  // linear layers read their weights once a chunk
 
 constexpr std::uint32_t filters = 256;
 constexpr std::uint32_t features = 1024;
@@ -48,7 +44,7 @@ constexpr Conv1dShape conv5 = next(conv4, true);
 constexpr Conv1dShape conv6 = next(conv5, false);
 constexpr NormShape norm6{.positions = conv6.positions(), .channels = filters, .pool = pool};
 constexpr std::uint32_t last_positions = norm6.positions / pool;
-constexpr LinearShape fc1{.inputs = last_positions * filters, .outputs = features, .relu = true};
+constexpr LinearShape fc1{.inputs = last_positions * filters, .outputs = features, .relu = true, .channels = filters};
 constexpr LinearShape fc2{.inputs = features, .outputs = features, .relu = true};
 constexpr LinearShape fc3{.inputs = features, .outputs = classifier_classes, .relu = false};
 static_assert(conv1.positions() == 1008 && conv2.positions() == 330 && conv6.positions() == 102 &&
@@ -61,71 +57,44 @@ constexpr double flop(const LinearShape& shape) {
     return 2.0 * shape.inputs * shape.outputs;
 }
 
-/// (out, channel * positions + position), which is how the flattened features are numbered in the weights, to
-/// (out, position * channels + channel), which is how they lie in memory.
-std::vector<float> channels_last(std::span<const float> weights) {
-    std::vector<float> result(weights.size());
-    for (std::size_t out = 0; out < fc1.outputs; ++out) {
-        const std::size_t row = out * fc1.inputs;
-        for (std::size_t c = 0; c < filters; ++c) {
-            for (std::size_t p = 0; p < last_positions; ++p) {
-                result[row + p * filters + c] = weights[row + c * last_positions + p];
-            }
-        }
-    }
-    return result;
-}
-
 using Stages = std::vector<SequentialStage>;
 
-SequentialStage make_convolutions(const Kernels& kernels, std::span<const float> weights) {
+Stages make_stages(const Kernels& kernels, std::span<const float> weights, const AppOptions& options,
+                   PackedWeights& packed) {
     const auto get = [&](std::string_view name) { return classifier_tensor(weights, name); };
-    SequentialStage stage{.layers = {}, .group_items = convolution_group};
-    stage.layers.push_back(kernels.symbol_conv_norm_relu_pool(conv1, get("w_conv1"), get("b_conv1"), get("gamma_conv1"),
-                                                              get("beta_conv1")));
-    stage.layers.push_back(kernels.conv1d(conv2, get("w_conv2"), get("b_conv2")));
-    stage.layers.push_back(kernels.conv1d(conv3, get("w_conv3"), get("b_conv3")));
-    stage.layers.push_back(kernels.conv1d(conv4, get("w_conv4"), get("b_conv4")));
-    stage.layers.push_back(kernels.conv1d(conv5, get("w_conv5"), get("b_conv5")));
-    stage.layers.push_back(kernels.conv1d(conv6, get("w_conv6"), get("b_conv6")));
-    stage.layers.push_back(kernels.norm_relu_pool(norm6, get("gamma_conv6"), get("beta_conv6")));
-    return stage;
-}
-
-SequentialStage make_linear_layers(const Kernels& kernels, std::span<const float> weights, const AppOptions& options) {
-    const auto get = [&](std::string_view name) { return classifier_tensor(weights, name); };
-    SequentialStage stage{.layers = {}, .group_items = whole_chunk};
-    stage.layers.push_back(kernels.linear(fc1, channels_last(get("w_fc1")), get("b_fc1")));
-    stage.layers.push_back(kernels.linear(fc2, get("w_fc2"), get("b_fc2")));
-    stage.layers.push_back(kernels.linear(fc3, get("w_fc3"), get("b_fc3")));
-    stage.layers.push_back(kernels.argmax({.classes = classifier_classes, .scores = options.scores}));
-    return stage;
-}
-
-/// Packing takes about as long for one half as for the other, and nothing can start before it: both at once.
-Stages make_stages(const Kernels& kernels, std::span<const float> weights, const AppOptions& options) {
-    auto linear_layers = std::async(std::launch::async, [&] { return make_linear_layers(kernels, weights, options); });
-    Stages stages{make_convolutions(kernels, weights)};
-    stages.push_back(linear_layers.get());
+    const auto conv = [&](const Conv1dShape& shape, std::string_view w, std::string_view b) {
+        return kernels.conv1d(shape, get(w), get(b), packed);
+    };
+    const auto linear = [&](const LinearShape& shape, std::string_view w, std::string_view b) {
+        return kernels.linear(shape, get(w), get(b), packed);
+    };
+    Stages stages(2);
+    SequentialStage& convolutions = stages[0];
+    convolutions.group_items = convolution_group;
+    convolutions.layers.push_back(kernels.symbol_conv_norm_relu_pool(conv1, get("w_conv1"), get("b_conv1"),
+                                                                     get("gamma_conv1"), get("beta_conv1"), packed));
+    convolutions.layers.push_back(conv(conv2, "w_conv2", "b_conv2"));
+    convolutions.layers.push_back(conv(conv3, "w_conv3", "b_conv3"));
+    convolutions.layers.push_back(conv(conv4, "w_conv4", "b_conv4"));
+    convolutions.layers.push_back(conv(conv5, "w_conv5", "b_conv5"));
+    convolutions.layers.push_back(conv(conv6, "w_conv6", "b_conv6"));
+    convolutions.layers.push_back(kernels.norm_relu_pool(norm6, get("gamma_conv6"), get("beta_conv6"), packed));
+    SequentialStage& linear_layers = stages[1];
+    linear_layers.group_items = whole_chunk;
+    linear_layers.layers.push_back(linear(fc1, "w_fc1", "b_fc1"));
+    linear_layers.layers.push_back(linear(fc2, "w_fc2", "b_fc2"));
+    linear_layers.layers.push_back(linear(fc3, "w_fc3", "b_fc3"));
+    linear_layers.layers.push_back(kernels.argmax({.classes = classifier_classes, .scores = options.scores}));
     return stages;
 }
 
-class LoadedClassifier final : public LoadedApp {
+class LoadedClassifier final : public LoadedSequential {
 public:
-    LoadedClassifier(WeightBlob blob, const AppOptions& options) : options_(options), blob_(std::move(blob)) {
-        expects(blob_.bytes.size() == classifier_weight_count() * sizeof(float),
-                "classifier: a weight blob of the wrong size");
-    }
-
-    std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const override {
-        const Kernels& kernels = kernels_of(device);
-        const std::scoped_lock lock(mutex_);
-        auto found = stages_.find(&kernels);
-        if (found == stages_.end()) {
-            found = stages_.emplace(&kernels, make_stages(kernels, weights(), options_)).first;
-        }
-        return std::make_unique<SequentialModel>(device, found->second, max_items);
-    }
+    LoadedClassifier(const WeightBlob& blob, const AppOptions& options, DeviceKind kind)
+        : LoadedSequential([&](PackedWeights& packed) {
+              expects(blob.floats().size() == classifier_weight_count(), "classifier: a weight blob of the wrong size");
+              return make_stages(kernels_of(kind), blob.floats(), options, packed);
+          }) {}
 
     /// Two buffers between the layers of each stage, and the features between the stages.
     std::uint64_t work_bytes(std::uint32_t max_items) const override {
@@ -136,16 +105,6 @@ public:
         return 2 * largest_activation * std::min(convolution_group, max_items) +
                (convolved + 2 * between_linear) * max_items;
     }
-
-private:
-    [[nodiscard]] std::span<const float> weights() const noexcept {
-        return {reinterpret_cast<const float*>(blob_.bytes.data()), classifier_weight_count()};
-    }
-
-    AppOptions options_;
-    WeightBlob blob_;
-    mutable std::mutex mutex_;
-    mutable std::map<const Kernels*, Stages> stages_;  // packed once for all devices of a backend
 };
 
 class ClassifierApp final : public App {
@@ -158,26 +117,22 @@ public:
         return std::make_unique<ClassifierCodec>(options);
     }
     WeightBlob read_weights(const std::string& path) const override {
-        return make_blob([&](std::span<float> to) { read_tensors(path, classifier_tensors(), to); });
+        WeightBlob blob = WeightBlob::of_floats(classifier_weight_count());
+        read_tensors(path, classifier_tensors(), blob.floats());
+        return blob;
     }
     WeightBlob random_weights(std::uint64_t seed) const override {
-        return make_blob([&](std::span<float> to) { random_classifier_weights(seed, to); });
+        WeightBlob blob = WeightBlob::of_floats(classifier_weight_count());
+        random_classifier_weights(seed, blob.floats());
+        return blob;
     }
-    std::unique_ptr<LoadedApp> load(WeightBlob weights, const AppOptions& options) const override {
-        return std::make_unique<LoadedClassifier>(std::move(weights), options);
+    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, const AppOptions& options,
+                                    DeviceKind kind) const override {
+        return std::make_unique<LoadedClassifier>(weights, options, kind);
     }
     /// 487.9 MFLOP: convolution 1 is a table and counts nothing.
     double flop_per_item() const noexcept override {
         return flop(conv2) + flop(conv3) + flop(conv4) + flop(conv5) + flop(conv6) + flop(fc1) + flop(fc2) + flop(fc3);
-    }
-
-private:
-    template <class Fill>
-    static WeightBlob make_blob(Fill&& fill) {
-        WeightBlob blob;
-        blob.bytes.resize(classifier_weight_count() * sizeof(float));
-        fill(std::span(reinterpret_cast<float*>(blob.bytes.data()), classifier_weight_count()));
-        return blob;
     }
 };
 

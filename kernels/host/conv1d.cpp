@@ -5,6 +5,7 @@
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
 #include "kernels/host/max_pool.hpp"
+#include "kernels/host/pack.hpp"
 
 namespace sluice {
 namespace {
@@ -27,13 +28,6 @@ dnnl::convolution_forward::primitive_desc plan(const Conv1dShape& shape) {
     const dnnl::memory::desc weights({out, in, shape.taps}, f32, Tag::any);
     const dnnl::memory::desc bias({out}, f32, Tag::a);
     const dnnl::memory::desc destination({1, out, shape.positions()}, f32, Tag::nwc);
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    if (shape.relu) {
-        dnnl::post_ops after;
-        after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-        attributes.set_post_ops(after);
-    }
     return {{dnnl::prop_kind::forward_inference,
              dnnl::algorithm::convolution_direct,
              source,
@@ -43,7 +37,7 @@ dnnl::convolution_forward::primitive_desc plan(const Conv1dShape& shape) {
              {1},
              {0},
              {0}},
-            attributes,
+            dnnl_attributes(shape.relu),
             dnnl_cpu()};
 }
 
@@ -52,8 +46,8 @@ struct Prepared {
     Conv1dShape shape;
     dnnl::convolution_forward::primitive_desc plan;
     dnnl::convolution_forward primitive;
-    dnnl::memory weights;
-    dnnl::memory bias;
+    PackedWeights::Room weights;
+    PackedWeights::Room bias;
 };
 
 class Conv1d final : public HostOperation {
@@ -61,7 +55,9 @@ public:
     Conv1d(const Prepared& prepared, std::uint32_t max_items)
         : HostOperation(io_shape(prepared.shape), max_items),
           shape_(prepared.shape),
-          call_(prepared.primitive, prepared.plan.src_desc(), prepared.weights, prepared.bias, prepared.plan.dst_desc(),
+          call_(prepared.primitive, prepared.plan.src_desc(),
+                dnnl_view(prepared.plan.weights_desc(), prepared.weights.floats()),
+                dnnl_view(prepared.plan.bias_desc(), prepared.bias.floats()), prepared.plan.dst_desc(),
                 dnnl_memory(prepared.plan.scratchpad_desc())),
           unpooled_(shape_.pool == 1 ? 0 : std::size_t{shape_.positions()} * shape_.out_channels) {}
 
@@ -89,13 +85,15 @@ private:
 
 class Conv1dLayer final : public Layer {
 public:
-    Conv1dLayer(const Conv1dShape& shape, std::span<const float> weights, std::span<const float> bias)
+    Conv1dLayer(const Conv1dShape& shape, std::span<const float> weights, std::span<const float> bias,
+                PackedWeights& packed)
         : prepared_{shape, plan(shape), {}, {}, {}} {
-        const dnnl::memory::desc as_given({shape.out_channels, shape.in_channels, shape.taps}, f32, Tag::oiw);
-        const dnnl::memory::desc line({shape.out_channels}, f32, Tag::a);
         prepared_.primitive = dnnl::convolution_forward(prepared_.plan);
-        prepared_.weights = dnnl_packed(weights.data(), as_given, prepared_.plan.weights_desc());
-        prepared_.bias = dnnl_packed(bias.data(), line, line);
+        const dnnl::memory::desc as_given({shape.out_channels, shape.in_channels, shape.taps}, f32, Tag::oiw);
+        const dnnl::memory::desc wanted = prepared_.plan.weights_desc();
+        const auto pack = [=](std::byte* room) { dnnl_pack(weights.data(), as_given, room, wanted); };
+        prepared_.weights = packed.reserve(wanted.get_size(), {pack});
+        prepared_.bias = reserve_copy(packed, bias);
     }
 
     IoShape shape() const noexcept override { return io_shape(prepared_.shape); }
@@ -110,13 +108,13 @@ private:
 }  // namespace
 
 std::unique_ptr<Layer> make_host_conv1d(const Conv1dShape& shape, std::span<const float> weights,
-                                        std::span<const float> bias) {
+                                        std::span<const float> bias, PackedWeights& packed) {
     expects(shape.taps >= 1 && shape.taps <= shape.length && shape.pool >= 1 && shape.positions() % shape.pool == 0,
             "conv1d: its taps and pool do not fit its length");
     expects(weights.size() == std::size_t{shape.out_channels} * shape.in_channels * shape.taps &&
                 bias.size() == shape.out_channels,
             "conv1d: weights or bias have the wrong size");
-    return with_dnnl([&] { return std::make_unique<Conv1dLayer>(shape, weights, bias); });
+    return with_dnnl([&] { return std::make_unique<Conv1dLayer>(shape, weights, bias, packed); });
 }
 
 }  // namespace sluice

@@ -30,25 +30,41 @@ dnnl::memory dnnl_memory(const dnnl::memory::desc& desc) {
     return {desc, dnnl_cpu()};
 }
 
-dnnl::memory dnnl_packed(const float* values, const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
-    const OneThread one_thread;
-    dnnl::memory source(from, dnnl_cpu(), const_cast<float*>(values));  // oneDNN's arguments are not const
-    dnnl::memory packed(to, dnnl_cpu());
-    dnnl::stream stream(dnnl_cpu());
-    dnnl::reorder(source, packed).execute(stream, source, packed);
-    stream.wait();
-    return packed;
+dnnl::memory dnnl_view(const dnnl::memory::desc& desc, const float* values) {
+    return {desc, dnnl_cpu(), const_cast<float*>(values)};  // oneDNN's arguments are not const
 }
 
-DnnlCall::DnnlCall(dnnl::primitive primitive, const dnnl::memory::desc& source, const dnnl::memory& weights,
-                   const dnnl::memory& bias, const dnnl::memory::desc& destination, const dnnl::memory& scratch)
+void dnnl_pack(const float* values, const dnnl::memory::desc& from, std::byte* room, const dnnl::memory::desc& to) {
+    const OneThread one_thread;
+    with_dnnl([&] {
+        dnnl::memory source = dnnl_view(from, values);
+        dnnl::memory packed(to, dnnl_cpu(), room);
+        dnnl::stream stream(dnnl_cpu());
+        dnnl::reorder(source, packed).execute(stream, source, packed);
+        stream.wait();
+    });
+}
+
+dnnl::primitive_attr dnnl_attributes(bool relu) {
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (relu) {
+        dnnl::post_ops after;
+        after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+        attributes.set_post_ops(after);
+    }
+    return attributes;
+}
+
+DnnlCall::DnnlCall(dnnl::primitive primitive, const dnnl::memory::desc& source, dnnl::memory weights, dnnl::memory bias,
+                   const dnnl::memory::desc& destination, dnnl::memory scratch)
     : stream_(dnnl_cpu()),
       primitive_(std::move(primitive)),
       source_(source, dnnl_cpu(), DNNL_MEMORY_NONE),
-      weights_(weights),
-      bias_(bias),
+      weights_(std::move(weights)),
+      bias_(std::move(bias)),
       destination_(destination, dnnl_cpu(), DNNL_MEMORY_NONE),
-      scratch_(scratch),
+      scratch_(std::move(scratch)),
       arguments_{{{DNNL_ARG_SRC, source_.get()},
                   {DNNL_ARG_WEIGHTS, weights_.get()},
                   {DNNL_ARG_BIAS, bias_.get()},

@@ -3,6 +3,8 @@
 #include <array>
 #include <dnnl.hpp>
 
+#include "core/packed_weights.hpp"
+
 namespace sluice {
 
 /// Throws std::bad_alloc for a oneDNN error that says so, and the error itself for any other.
@@ -35,15 +37,20 @@ private:
 /// fp32 memory of `size` bytes' worth, described by `desc`, that oneDNN owns.
 [[nodiscard]] dnnl::memory dnnl_memory(const dnnl::memory::desc& desc);
 
-/// Copies `values`, laid out as `from`, into new memory laid out as `to`.
-[[nodiscard]] dnnl::memory dnnl_packed(const float* values, const dnnl::memory::desc& from,
-                                       const dnnl::memory::desc& to);
+/// Memory that is `values`, laid out as `desc`; oneDNN only reads it.
+[[nodiscard]] dnnl::memory dnnl_view(const dnnl::memory::desc& desc, const float* values);
+
+/// Copies `values`, laid out as `from`, to `room`, laid out as `to`.
+void dnnl_pack(const float* values, const dnnl::memory::desc& from, std::byte* room, const dnnl::memory::desc& to);
+
+/// For a primitive that takes its scratch memory from its caller, and ends with max(0, x) if `relu`.
+[[nodiscard]] dnnl::primitive_attr dnnl_attributes(bool relu);
 
 /// A primitive with its arguments bound; source and destination are set a call.
 class DnnlCall {
 public:
-    DnnlCall(dnnl::primitive primitive, const dnnl::memory::desc& source, const dnnl::memory& weights,
-             const dnnl::memory& bias, const dnnl::memory::desc& destination, const dnnl::memory& scratch);
+    DnnlCall(dnnl::primitive primitive, const dnnl::memory::desc& source, dnnl::memory weights, dnnl::memory bias,
+             const dnnl::memory::desc& destination, dnnl::memory scratch);
 
     void operator()(const float* source, float* destination);
 

@@ -7,20 +7,21 @@ class HostKernels final : public Kernels {
 public:
     std::unique_ptr<Layer> symbol_conv_norm_relu_pool(const SymbolConvShape& shape, std::span<const float> weights,
                                                       std::span<const float> bias, std::span<const float> gamma,
-                                                      std::span<const float> beta) const override {
-        return make_host_symbol_conv(shape, weights, bias, gamma, beta);
+                                                      std::span<const float> beta,
+                                                      PackedWeights& packed) const override {
+        return make_host_symbol_conv(shape, weights, bias, gamma, beta, packed);
     }
-    std::unique_ptr<Layer> conv1d(const Conv1dShape& shape, std::span<const float> weights,
-                                  std::span<const float> bias) const override {
-        return make_host_conv1d(shape, weights, bias);
+    std::unique_ptr<Layer> conv1d(const Conv1dShape& shape, std::span<const float> weights, std::span<const float> bias,
+                                  PackedWeights& packed) const override {
+        return make_host_conv1d(shape, weights, bias, packed);
     }
     std::unique_ptr<Layer> norm_relu_pool(const NormShape& shape, std::span<const float> gamma,
-                                          std::span<const float> beta) const override {
-        return make_host_norm_relu_pool(shape, gamma, beta);
+                                          std::span<const float> beta, PackedWeights& packed) const override {
+        return make_host_norm_relu_pool(shape, gamma, beta, packed);
     }
-    std::unique_ptr<Layer> linear(const LinearShape& shape, std::span<const float> weights,
-                                  std::span<const float> bias) const override {
-        return make_host_linear(shape, weights, bias);
+    std::unique_ptr<Layer> linear(const LinearShape& shape, std::span<const float> weights, std::span<const float> bias,
+                                  PackedWeights& packed) const override {
+        return make_host_linear(shape, weights, bias, packed);
     }
     std::unique_ptr<Layer> argmax(const ArgmaxShape& shape) const override { return make_host_argmax(shape); }
 };

@@ -10,13 +10,13 @@ namespace sluice {
 // One file each; host_kernels() hands them out.
 std::unique_ptr<Layer> make_host_symbol_conv(const SymbolConvShape& shape, std::span<const float> weights,
                                              std::span<const float> bias, std::span<const float> gamma,
-                                             std::span<const float> beta);
+                                             std::span<const float> beta, PackedWeights& packed);
 std::unique_ptr<Layer> make_host_conv1d(const Conv1dShape& shape, std::span<const float> weights,
-                                        std::span<const float> bias);
+                                        std::span<const float> bias, PackedWeights& packed);
 std::unique_ptr<Layer> make_host_norm_relu_pool(const NormShape& shape, std::span<const float> gamma,
-                                                std::span<const float> beta);
+                                                std::span<const float> beta, PackedWeights& packed);
 std::unique_ptr<Layer> make_host_linear(const LinearShape& shape, std::span<const float> weights,
-                                        std::span<const float> bias);
+                                        std::span<const float> bias, PackedWeights& packed);
 std::unique_ptr<Layer> make_host_argmax(const ArgmaxShape& shape);
 
 }  // namespace sluice

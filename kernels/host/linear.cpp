@@ -7,6 +7,7 @@
 #include "kernels/host/dnnl_call.hpp"
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
+#include "kernels/host/pack.hpp"
 
 namespace sluice {
 namespace {
@@ -30,14 +31,7 @@ Plan plan(const LinearShape& shape, std::size_t items, const dnnl::memory::desc&
     const dnnl::memory::desc source({rows, shape.inputs}, f32, Tag::ab);
     const dnnl::memory::desc bias({1, shape.outputs}, f32, Tag::ab);
     const dnnl::memory::desc destination({rows, shape.outputs}, f32, Tag::ab);
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    if (shape.relu) {
-        dnnl::post_ops after;
-        after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-        attributes.set_post_ops(after);
-    }
-    return {{source, weights, bias, destination}, attributes, dnnl_cpu()};
+    return {{source, weights, bias, destination}, dnnl_attributes(shape.relu), dnnl_cpu()};
 }
 
 /// Products of 1, 2, 4, … largest_block items, with one packing of the weights for all.
@@ -45,8 +39,8 @@ struct Prepared {
     LinearShape shape;
     std::vector<Plan> plans;  // [log2(items)]
     std::vector<dnnl::matmul> primitives;
-    dnnl::memory weights;
-    dnnl::memory bias;
+    PackedWeights::Room weights;
+    PackedWeights::Room bias;
 };
 
 class Linear final : public HostOperation {
@@ -56,8 +50,10 @@ public:
         const std::size_t largest = std::bit_ceil(std::clamp<std::size_t>(max_items, 1, largest_block));
         for (std::size_t i = 0; (std::size_t{1} << i) <= largest; ++i) {
             const Plan& block = prepared.plans[i];
-            calls_.emplace_back(prepared.primitives[i], block.src_desc(), prepared.weights, prepared.bias,
-                                block.dst_desc(), dnnl_memory(block.scratchpad_desc()));
+            calls_.emplace_back(prepared.primitives[i], block.src_desc(),
+                                dnnl_view(block.weights_desc(), prepared.weights.floats()),
+                                dnnl_view(block.bias_desc(), prepared.bias.floats()), block.dst_desc(),
+                                dnnl_memory(block.scratchpad_desc()));
         }
         padded_in_.resize(largest * shape_.inputs);
         padded_out_.resize(largest * shape_.outputs);
@@ -88,19 +84,71 @@ private:
     AlignedVector<float> padded_out_;
 };
 
+/// Outputs of a part of the weights: as many as make a part worth a hand-over, and whole blocks of every layout.
+std::uint32_t part_outputs(const LinearShape& shape) {
+    constexpr std::uint32_t part_floats = 1U << 19U;
+    constexpr std::uint32_t largest_block_of_outputs = 64;
+    const std::uint32_t blocks = part_floats / largest_block_of_outputs / shape.inputs;
+    return std::max(1U, blocks) * largest_block_of_outputs;
+}
+
+/// Rows [first, first + count) of `weights`, with the inputs in the order in which they lie in memory.
+std::vector<float> rows_as_in_memory(const LinearShape& shape, std::span<const float> weights, std::size_t first,
+                                     std::size_t count) {
+    const std::size_t channels = shape.channels;
+    const std::size_t positions = shape.inputs / channels;
+    std::vector<float> rows(count * shape.inputs);
+    for (std::size_t row = 0; row < count; ++row) {
+        const float* from = &weights[(first + row) * shape.inputs];
+        float* to = &rows[row * shape.inputs];
+        for (std::size_t p = 0; p < positions; ++p) {
+            for (std::size_t c = 0; c < channels; ++c) {
+                to[p * channels + c] = from[c * positions + p];
+            }
+        }
+    }
+    return rows;
+}
+
+/// Packs a few outputs at a time, so that several threads can; all at once into a layout that has no such parts.
+std::vector<PackedWeights::Part> pack_parts(const LinearShape& shape, std::span<const float> weights,
+                                            const dnnl::memory::desc& wanted) {
+    const auto pack = [=](std::size_t first, std::size_t count, const dnnl::memory::desc& to) {
+        return [=](std::byte* room) {
+            const dnnl::memory::desc as_given({shape.inputs, static_cast<dnnl::memory::dim>(count)}, f32, Tag::ba);
+            if (shape.channels == 1) {
+                dnnl_pack(&weights[first * shape.inputs], as_given, room, to);
+            } else {
+                dnnl_pack(rows_as_in_memory(shape, weights, first, count).data(), as_given, room, to);
+            }
+        };
+    };
+    std::vector<PackedWeights::Part> parts;
+    const std::uint32_t step = part_outputs(shape);
+    for (std::uint32_t first = 0; first < shape.outputs; first += step) {
+        const std::uint32_t count = std::min(step, shape.outputs - first);
+        const dnnl::memory::desc to = wanted.submemory_desc({shape.inputs, count}, {0, first}, true);
+        if (to.is_zero()) {
+            return {pack(0, shape.outputs, wanted)};
+        }
+        parts.push_back(pack(first, count, to));
+    }
+    return parts;
+}
+
 class LinearLayer final : public Layer {
 public:
-    LinearLayer(const LinearShape& shape, std::span<const float> weights, std::span<const float> bias)
+    LinearLayer(const LinearShape& shape, std::span<const float> weights, std::span<const float> bias,
+                PackedWeights& packed)
         : prepared_{shape, {}, {}, {}, {}} {
-        const dnnl::memory::dims matrix{shape.inputs, shape.outputs};
-        const dnnl::memory::desc packed = plan(shape, largest_block, {matrix, f32, Tag::any}).weights_desc();
+        const dnnl::memory::desc any({shape.inputs, shape.outputs}, f32, Tag::any);
+        const dnnl::memory::desc wanted = plan(shape, largest_block, any).weights_desc();
         for (std::size_t items = 1; items <= largest_block; items *= 2) {
-            prepared_.plans.push_back(plan(shape, items, packed));
+            prepared_.plans.push_back(plan(shape, items, wanted));
             prepared_.primitives.emplace_back(prepared_.plans.back());
         }
-        const dnnl::memory::desc row({1, shape.outputs}, f32, Tag::ab);
-        prepared_.weights = dnnl_packed(weights.data(), {matrix, f32, Tag::ba}, packed);
-        prepared_.bias = dnnl_packed(bias.data(), row, row);
+        prepared_.weights = packed.reserve(wanted.get_size(), pack_parts(shape, weights, wanted));
+        prepared_.bias = reserve_copy(packed, bias);
     }
 
     IoShape shape() const noexcept override { return io_shape(prepared_.shape); }
@@ -115,10 +163,11 @@ private:
 }  // namespace
 
 std::unique_ptr<Layer> make_host_linear(const LinearShape& shape, std::span<const float> weights,
-                                        std::span<const float> bias) {
+                                        std::span<const float> bias, PackedWeights& packed) {
+    expects(shape.channels >= 1 && shape.inputs % shape.channels == 0, "linear: its channels do not divide its inputs");
     expects(weights.size() == std::size_t{shape.outputs} * shape.inputs && bias.size() == shape.outputs,
             "linear: weights or bias have the wrong size");
-    return with_dnnl([&] { return std::make_unique<LinearLayer>(shape, weights, bias); });
+    return with_dnnl([&] { return std::make_unique<LinearLayer>(shape, weights, bias, packed); });
 }
 
 }  // namespace sluice

@@ -2,9 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-
-#include "kernels/host/aligned.hpp"
 
 namespace sluice {
 
@@ -15,10 +12,6 @@ struct NormScale {
 };
 
 [[nodiscard]] NormScale norm_scale(double mean, double variance);
-
-/// (channels, positions) as it comes in files to (positions, channels).
-[[nodiscard]] AlignedVector<float> transposed(std::span<const float> values, std::size_t channels,
-                                              std::size_t positions);
 
 /// Four packs of channels a step keep the vector units busy.
 constexpr std::uint32_t channels_a_step = 64;

@@ -4,22 +4,13 @@
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
 #include "kernels/host/norm.hpp"
+#include "kernels/host/pack.hpp"
 
 namespace sluice {
 
 NormScale norm_scale(double mean, double variance) {
     const double safe = variance > 0 ? variance : 0;  // rounding can leave a hair below zero
     return {static_cast<float>(mean), static_cast<float>(1.0 / std::sqrt(safe + norm_epsilon))};
-}
-
-AlignedVector<float> transposed(std::span<const float> values, std::size_t channels, std::size_t positions) {
-    AlignedVector<float> result(values.size());
-    for (std::size_t c = 0; c < channels; ++c) {
-        for (std::size_t p = 0; p < positions; ++p) {
-            result[p * channels + c] = values[c * positions + p];
-        }
-    }
-    return result;
 }
 
 namespace {
@@ -48,7 +39,7 @@ template <int power>
 }
 
 struct Task {
-    const NormShape* shape;
+    NormShape shape;
     const float* gamma;  // (positions, channels)
     const float* beta;
 };
@@ -57,7 +48,7 @@ struct Task {
 template <int lanes>
 [[gnu::always_inline]] inline void norm_item(const Task& task, const float* in, float* out) {
     using V = Pack<lanes>;
-    const NormShape& shape = *task.shape;
+    const NormShape& shape = task.shape;
     const std::size_t count = std::size_t{shape.positions} * shape.channels;
     const double mean = sum_about<1>(in, count, 0) / static_cast<double>(count);
     const NormScale norm = norm_scale(mean, sum_about<2>(in, count, mean) / static_cast<double>(count));
@@ -90,54 +81,53 @@ void norm_item_plain(const Task& t, const float* in, float* out) {
 
 struct Prepared {
     NormShape shape;
-    AlignedVector<float> gamma;  // (positions, channels)
-    AlignedVector<float> beta;
+    PackedWeights::Room gamma;  // (positions, channels)
+    PackedWeights::Room beta;
 };
 
 class NormReluPool final : public HostOperation {
 public:
-    NormReluPool(std::shared_ptr<const Prepared> prepared, std::uint32_t max_items)
-        : HostOperation(io_shape(prepared->shape), max_items),
-          prepared_(std::move(prepared)),
-          task_{&prepared_->shape, prepared_->gamma.data(), prepared_->beta.data()},
+    NormReluPool(const Prepared& prepared, std::uint32_t max_items)
+        : HostOperation(io_shape(prepared.shape), max_items),
+          task_{prepared.shape, prepared.gamma.floats(), prepared.beta.floats()},
           norm_item_(for_this_cpu(&norm_item_v4, &norm_item_v3, &norm_item_plain)) {}
 
 private:
     void run(std::size_t items, const std::byte* in, std::byte* out) override {
-        const IoShape item = io_shape(prepared_->shape);
+        const IoShape item = io_shape(task_.shape);
         for (std::size_t i = 0; i < items; ++i) {
             norm_item_(task_, as_floats(in + i * item.input_bytes), as_floats(out + i * item.output_bytes));
         }
     }
 
-    std::shared_ptr<const Prepared> prepared_;
     Task task_;
     void (*norm_item_)(const Task&, const float*, float*);
 };
 
 class NormLayer final : public Layer {
 public:
-    explicit NormLayer(Prepared prepared) : prepared_(std::make_shared<const Prepared>(std::move(prepared))) {}
+    explicit NormLayer(const Prepared& prepared) : prepared_(prepared) {}
 
-    IoShape shape() const noexcept override { return io_shape(prepared_->shape); }
+    IoShape shape() const noexcept override { return io_shape(prepared_.shape); }
     std::unique_ptr<Operation> make_operation(Device&, std::uint32_t max_items) const override {
         return std::make_unique<NormReluPool>(prepared_, max_items);
     }
 
 private:
-    std::shared_ptr<const Prepared> prepared_;
+    Prepared prepared_;
 };
 
 }  // namespace
 
 std::unique_ptr<Layer> make_host_norm_relu_pool(const NormShape& shape, std::span<const float> gamma,
-                                                std::span<const float> beta) {
+                                                std::span<const float> beta, PackedWeights& packed) {
     const std::size_t count = std::size_t{shape.positions} * shape.channels;
     expects(shape.channels % channels_a_step == 0 && shape.pool >= 1 && shape.positions % shape.pool == 0,
             "norm_relu_pool: its channels or pool do not fit");
     expects(gamma.size() == count && beta.size() == count, "norm_relu_pool: gamma or beta has the wrong size");
-    return std::make_unique<NormLayer>(Prepared{shape, transposed(gamma, shape.channels, shape.positions),
-                                                transposed(beta, shape.channels, shape.positions)});
+    return std::make_unique<NormLayer>(Prepared{shape,
+                                                reserve_transposed(packed, gamma, shape.channels, shape.positions),
+                                                reserve_transposed(packed, beta, shape.channels, shape.positions)});
 }
 
 }  // namespace sluice

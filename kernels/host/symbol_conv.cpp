@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <vector>
 
 #include "core/simd.hpp"
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
+#include "kernels/host/pack.hpp"
 #include "kernels/host/symbol_statistics.hpp"
 
 namespace sluice {
@@ -17,10 +19,24 @@ IoShape io_shape(const SymbolConvShape& shape) {
 
 struct Prepared {
     SymbolConvShape shape;
-    AlignedVector<float> table;  // (taps, symbols + 1, channels): weights; bias in all rows of tap 0; blank last
-    AlignedVector<float> gamma;  // (positions, channels)
-    AlignedVector<float> beta;
-    SymbolStatistics statistics;
+    PackedWeights::Room table;  // (taps, symbols + 1, channels): weights; bias in all rows of tap 0; blank last
+    PackedWeights::Room gamma;  // (positions, channels)
+    PackedWeights::Room beta;
+    PackedWeights::Room statistics;
+};
+
+/// What one item's convolution reads.
+struct Tables {
+    explicit Tables(const Prepared& prepared)
+        : shape(prepared.shape),
+          table(prepared.table.floats()),
+          gamma(prepared.gamma.floats()),
+          beta(prepared.beta.floats()) {}
+
+    SymbolConvShape shape;
+    const float* table;
+    const float* gamma;
+    const float* beta;
 };
 
 /// Pooled positions [first, last) and channels [channel, channel + channels_a_step) of one item.
@@ -31,11 +47,11 @@ struct Part {
 };
 
 template <int lanes>
-[[gnu::always_inline]] inline void convolve_part(const Prepared& prepared, const Part& part, const NormScale& norm,
+[[gnu::always_inline]] inline void convolve_part(const Tables& tables, const Part& part, const NormScale& norm,
                                                  const std::uint8_t* symbols, float* out) {
     using V = Pack<lanes>;
     constexpr std::size_t packs = 4;
-    const SymbolConvShape& shape = prepared.shape;
+    const SymbolConvShape& shape = tables.shape;
     const std::size_t tap_stride = std::size_t{shape.symbols + 1} * shape.channels;
     for (std::size_t step = 0; step < channels_a_step; step += packs * lanes) {
         const std::size_t channel = part.channel + step;
@@ -43,7 +59,7 @@ template <int lanes>
             typename V::Type best[packs] = {};
             for (std::size_t p = q * shape.pool; p < (q + 1) * shape.pool; ++p) {
                 typename V::Type sum[packs] = {};
-                const float* tap = prepared.table.data() + channel;
+                const float* tap = tables.table + channel;
                 for (std::size_t k = 0; k < shape.taps; ++k, tap += tap_stride) {
                     const float* row = tap + symbols[p + k] * std::size_t{shape.channels};
                     for (std::size_t i = 0; i < packs; ++i) {
@@ -55,8 +71,8 @@ template <int lanes>
                 for (std::size_t i = 0; i < packs; ++i) {
                     const std::size_t at = p * shape.channels + channel + i * lanes;
                     typename V::Type gamma, beta;
-                    V::load(gamma, &prepared.gamma[at]);
-                    V::load(beta, &prepared.beta[at]);
+                    V::load(gamma, tables.gamma + at);
+                    V::load(beta, tables.beta + at);
                     const typename V::Type x = (sum[i] - norm.mean) * norm.scale * gamma + beta;
                     best[i] = best[i] < x ? x : best[i];
                 }
@@ -68,32 +84,33 @@ template <int lanes>
     }
 }
 
-using ConvolvePart = void(const Prepared&, const Part&, const NormScale&, const std::uint8_t*, float*);
+using ConvolvePart = void(const Tables&, const Part&, const NormScale&, const std::uint8_t*, float*);
 
-[[gnu::target("arch=x86-64-v4")]] void convolve_part_v4(const Prepared& p, const Part& part, const NormScale& norm,
+[[gnu::target("arch=x86-64-v4")]] void convolve_part_v4(const Tables& t, const Part& part, const NormScale& norm,
                                                         const std::uint8_t* symbols, float* out) {
-    convolve_part<16>(p, part, norm, symbols, out);
+    convolve_part<16>(t, part, norm, symbols, out);
 }
-[[gnu::target("arch=x86-64-v3")]] void convolve_part_v3(const Prepared& p, const Part& part, const NormScale& norm,
+[[gnu::target("arch=x86-64-v3")]] void convolve_part_v3(const Tables& t, const Part& part, const NormScale& norm,
                                                         const std::uint8_t* symbols, float* out) {
-    convolve_part<8>(p, part, norm, symbols, out);
+    convolve_part<8>(t, part, norm, symbols, out);
 }
-void convolve_part_plain(const Prepared& p, const Part& part, const NormScale& norm, const std::uint8_t* symbols,
+void convolve_part_plain(const Tables& t, const Part& part, const NormScale& norm, const std::uint8_t* symbols,
                          float* out) {
-    convolve_part<4>(p, part, norm, symbols, out);
+    convolve_part<4>(t, part, norm, symbols, out);
 }
 
 class SymbolConv final : public HostOperation {
 public:
-    SymbolConv(std::shared_ptr<const Prepared> prepared, std::uint32_t max_items)
-        : HostOperation(io_shape(prepared->shape), max_items),
-          prepared_(std::move(prepared)),
+    SymbolConv(const Prepared& prepared, std::uint32_t max_items)
+        : HostOperation(io_shape(prepared.shape), max_items),
+          tables_(prepared),
+          statistics_(prepared.shape, reinterpret_cast<const double*>(prepared.statistics.data())),
           norms_(max_items),
           convolve_part_(for_this_cpu<ConvolvePart>(&convolve_part_v4, &convolve_part_v3, &convolve_part_plain)) {}
 
 private:
     void run(std::size_t items, const std::byte* in, std::byte* out) override {
-        const SymbolConvShape& shape = prepared_->shape;
+        const SymbolConvShape& shape = tables_.shape;
         const IoShape item = io_shape(shape);
         const auto symbols_of = [&](std::size_t i) {
             return reinterpret_cast<const std::uint8_t*>(in) + i * item.input_bytes;
@@ -102,40 +119,41 @@ private:
             // One symbol outside the table would read foreign memory; items are checked where they are read.
             expects(*std::max_element(symbols_of(i), symbols_of(i) + shape.length) <= shape.symbols,
                     "symbol convolution: a symbol outside the alphabet");
-            norms_[i] = prepared_->statistics.of(symbols_of(i));
+            norms_[i] = statistics_.of(symbols_of(i));
         }
         const std::size_t pooled = shape.positions() / shape.pool;
         for (std::size_t channel = 0; channel < shape.channels; channel += channels_a_step) {
             for (std::size_t first = 0; first < pooled; first += block_positions) {
                 const Part part{first, std::min(first + block_positions, pooled), channel};
                 for (std::size_t i = 0; i < items; ++i) {
-                    convolve_part_(*prepared_, part, norms_[i], symbols_of(i), as_floats(out + i * item.output_bytes));
+                    convolve_part_(tables_, part, norms_[i], symbols_of(i), as_floats(out + i * item.output_bytes));
                 }
             }
         }
     }
 
-    std::shared_ptr<const Prepared> prepared_;
+    Tables tables_;
+    SymbolStatistics statistics_;
     std::vector<NormScale> norms_;  // (items)
     ConvolvePart* convolve_part_;
 };
 
 class SymbolConvLayer final : public Layer {
 public:
-    explicit SymbolConvLayer(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)) {}
+    explicit SymbolConvLayer(const Prepared& prepared) : prepared_(prepared) {}
 
-    IoShape shape() const noexcept override { return io_shape(prepared_->shape); }
+    IoShape shape() const noexcept override { return io_shape(prepared_.shape); }
     std::unique_ptr<Operation> make_operation(Device&, std::uint32_t max_items) const override {
         return std::make_unique<SymbolConv>(prepared_, max_items);
     }
 
 private:
-    std::shared_ptr<const Prepared> prepared_;
+    Prepared prepared_;
 };
 
-AlignedVector<float> make_table(const SymbolConvShape& shape, std::span<const float> weights,
-                                std::span<const float> bias) {
-    AlignedVector<float> table(std::size_t{shape.taps} * (shape.symbols + 1) * shape.channels);
+std::vector<float> make_table(const SymbolConvShape& shape, std::span<const float> weights,
+                              std::span<const float> bias) {
+    std::vector<float> table(std::size_t{shape.taps} * (shape.symbols + 1) * shape.channels);
     auto entry = table.begin();
     for (std::size_t k = 0; k < shape.taps; ++k) {
         for (std::size_t s = 0; s <= shape.symbols; ++s) {
@@ -152,7 +170,7 @@ AlignedVector<float> make_table(const SymbolConvShape& shape, std::span<const fl
 
 std::unique_ptr<Layer> make_host_symbol_conv(const SymbolConvShape& shape, std::span<const float> weights,
                                              std::span<const float> bias, std::span<const float> gamma,
-                                             std::span<const float> beta) {
+                                             std::span<const float> beta, PackedWeights& packed) {
     expects(shape.taps >= 1 && shape.taps <= shape.length && shape.pool >= 1 && shape.positions() % shape.pool == 0 &&
                 shape.channels % channels_a_step == 0 && shape.symbols < 256,
             "symbol convolution: its sizes do not fit");
@@ -160,10 +178,15 @@ std::unique_ptr<Layer> make_host_symbol_conv(const SymbolConvShape& shape, std::
                 bias.size() == shape.channels && gamma.size() == std::size_t{shape.channels} * shape.positions() &&
                 beta.size() == gamma.size(),
             "symbol convolution: weights, bias, gamma or beta have the wrong size");
-    const AlignedVector<float> table = make_table(shape, weights, bias);
-    return std::make_unique<SymbolConvLayer>(std::make_shared<const Prepared>(
-        Prepared{shape, table, transposed(gamma, shape.channels, shape.positions()),
-                 transposed(beta, shape.channels, shape.positions()), SymbolStatistics(shape, table)}));
+    const auto table = [=] { return make_table(shape, weights, bias); };
+    const std::size_t table_bytes = std::size_t{shape.taps} * (shape.symbols + 1) * shape.channels * sizeof(float);
+    return std::make_unique<SymbolConvLayer>(
+        Prepared{shape, packed.reserve(table_bytes, {[table](std::byte* room) {
+                                           std::ranges::copy(table(), reinterpret_cast<float*>(room));
+                                       }}),
+                 reserve_transposed(packed, gamma, shape.channels, shape.positions()),
+                 reserve_transposed(packed, beta, shape.channels, shape.positions()),
+                 packed.reserve(SymbolStatistics::bytes(shape), SymbolStatistics::parts(shape, table))});
 }
 
 }  // namespace sluice

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
+#include <functional>
 #include <vector>
 
 #include "kernels/host/norm.hpp"
@@ -17,23 +18,23 @@ namespace sluice {
 /// everywhere but at the two ends. All in double: the variance's cancellation costs nothing that fp32 would notice.
 class SymbolStatistics {
 public:
-    /// table: (taps, symbols + 1, channels), bias included in tap 0.
-    SymbolStatistics(const SymbolConvShape& shape, std::span<const float> table);
+    /// (taps, symbols + 1, channels) fp32, bias included in tap 0.
+    using MakeTable = std::function<std::vector<float>()>;
+
+    /// Of the values that a SymbolStatistics looks up.
+    [[nodiscard]] static std::size_t bytes(const SymbolConvShape& shape);
+
+    /// What together writes these values. Each part calls `table` for itself.
+    [[nodiscard]] static std::vector<PackedWeights::Part> parts(const SymbolConvShape& shape, const MakeTable& table);
+
+    /// `values` stay the caller's.
+    SymbolStatistics(const SymbolConvShape& shape, const double* values) noexcept : shape_(shape), values_(values) {}
 
     [[nodiscard]] NormScale of(const std::uint8_t* symbols) const;
 
 private:
-    [[nodiscard]] std::size_t pair(std::size_t distance, std::size_t tap) const noexcept {
-        return (distance * shape_.taps + tap) * rows_ * rows_;
-    }
-
     SymbolConvShape shape_;
-    std::size_t rows_;          // symbols + 1
-    std::vector<double> sums_;  // (taps, rows): sum(T[k][a])
-    std::vector<double> sum_;   // (rows): over all taps
-    std::vector<double>
-        products_;                 // (taps, taps, rows, rows): [d][k][a][b] = dot(T[k][a], T[k + d][b]), twice if d > 0
-    std::vector<double> product_;  // (taps, rows, rows): [d][a][b], over all k
+    const double* values_;
 };
 
 }  // namespace sluice

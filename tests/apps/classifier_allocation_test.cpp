@@ -45,7 +45,7 @@ namespace {
 
 TEST(ClassifierForward, AllocatesNothingOnTheDriversThread) {
     const App& app = *find_app("classifier");
-    const auto loaded = app.load(app.random_weights(1), {});
+    const auto loaded = load_alone(app, app.random_weights(1), {}, DeviceKind::host, 2);
     HostDevice device;
     const auto model = loaded->make_model(device, 9);
     const auto stream = device.make_stream({});

@@ -52,7 +52,7 @@ protected:
         const App& app = *find_app("classifier");
         const auto codec = app.make_codec({.scores = true});
         blob_ = new WeightBlob(app.random_weights(seed));
-        loaded_ = app.load(*blob_, {.scores = true}).release();
+        loaded_ = load_alone(app, *blob_, {.scores = true}, DeviceKind::host, 2).release();
         std::mt19937 bits(7);
         std::vector<std::string> texts{"", "x", random_text(bits, 1014), random_text(bits, 5000)};
         for (std::size_t characters = 20; texts.size() < 64; characters += 16) {
@@ -89,9 +89,7 @@ protected:
     static std::span<const std::uint8_t> symbols(std::size_t item) {
         return {reinterpret_cast<const std::uint8_t*>(items_->data()) + item * item_bytes, item_bytes};
     }
-    static std::span<const float> weights() {
-        return {reinterpret_cast<const float*>(blob_->bytes.data()), blob_->bytes.size() / sizeof(float)};
-    }
+    static std::span<const float> weights() { return blob_->floats(); }
 
     static inline WeightBlob* blob_ = nullptr;
     static inline LoadedApp* loaded_ = nullptr;
@@ -217,7 +215,7 @@ TEST_F(ClassifierModel, RefusesMoreItemsThanItWasMadeForAndWrongSizes) {
 
 TEST_F(ClassifierModel, WithoutScoresGivesTheSameLabels) {
     HostDevice device;
-    const auto plain = find_app("classifier")->load(*blob_, {});
+    const auto plain = load_alone(*find_app("classifier"), *blob_, {}, DeviceKind::host, 1);
     const auto model = plain->make_model(device, 5);
     const auto stream = device.make_stream({});
     const Buffer in = device.allocate(MemorySpace::device, 5 * item_bytes);

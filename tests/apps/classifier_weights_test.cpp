@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -18,10 +20,6 @@ std::vector<float> drawn_weights(std::uint64_t seed) {
     std::vector<float> weights(classifier_weight_count());
     random_classifier_weights(seed, weights);
     return weights;
-}
-
-std::span<const float> floats(const WeightBlob& blob) {
-    return {reinterpret_cast<const float*>(blob.bytes.data()), blob.bytes.size() / sizeof(float)};
 }
 
 TEST(ClassifierWeights, LieWhereTheSeedsFileHasThem) {
@@ -71,19 +69,19 @@ TEST(ClassifierWeights, ComeBackFromBothFileFormats) {
     const WeightBlob drawn = app.random_weights(5);
     const auto safetensors = folder.path() / "model.safetensors";
     const auto raw = folder.path() / "params.bin";
-    write_safetensors(safetensors, classifier_tensors(), floats(drawn));
+    write_safetensors(safetensors, classifier_tensors(), drawn.floats());
     std::ofstream(raw, std::ios::binary)
-        .write(reinterpret_cast<const char*>(drawn.bytes.data()), static_cast<std::streamsize>(drawn.bytes.size()));
+        .write(reinterpret_cast<const char*>(drawn.floats().data()),
+               static_cast<std::streamsize>(drawn.floats().size_bytes()));
 
-    EXPECT_EQ(app.read_weights(safetensors.string()).bytes, drawn.bytes);
-    EXPECT_EQ(app.read_weights(raw.string()).bytes, drawn.bytes);
+    EXPECT_TRUE(std::ranges::equal(app.read_weights(safetensors.string()).floats(), drawn.floats()));
+    EXPECT_TRUE(std::ranges::equal(app.read_weights(raw.string()).floats(), drawn.floats()));
 }
 
 TEST(ClassifierWeights, OfTheWrongSizeAreRefusedAtLoad) {
-    WeightBlob blob;
-    blob.bytes.resize(12);
+    const WeightBlob blob = WeightBlob::of_floats(3);
 
-    EXPECT_THROW((void)find_app("classifier")->load(blob, {}), ContractViolation);
+    EXPECT_THROW((void)find_app("classifier")->load(blob, {}, DeviceKind::host), ContractViolation);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ private:
 
 std::int32_t plain_label(const WeightBlob& blob, std::string_view text) {
     std::array<float, classes * inputs + classes> weights{};
-    std::memcpy(weights.data(), blob.bytes.data(), sizeof weights);
+    std::memcpy(weights.data(), blob.floats().data(), sizeof weights);
     std::array<double, classes> scores{};
     for (std::size_t c = 0; c < classes; ++c) {
         scores[c] = weights[classes * inputs + c];
@@ -104,7 +104,7 @@ TEST(MinimalApp, GivesTheLabelsOfAPlainLoopThroughAPipeline) {
         expected.push_back(plain_label(weights, text));
     }
     HostDevice device;
-    const auto loaded = app.load(weights, {});
+    const auto loaded = load_alone(app, weights, {}, DeviceKind::host, 1);
     const auto model = loaded->make_model(device, 4);
     MemoryTransport transport(items, shape.input_bytes, 4);
     DeviceTrace trace("host", 7);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "comm/clock_alignment.hpp"
 #include "comm/message_pieces.hpp"
+#include "comm/node_sharing.hpp"
 #include "comm/rank_board.hpp"
 #include "tests/support/mpi_job.hpp"
 #include "tests/support/mpi_main.hpp"
@@ -42,25 +44,99 @@ std::byte byte_at(std::size_t i) {
 
 class Sizes : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(Sizes, ReachEveryRankByBroadcast) {
-    RawBytes bytes;
-    if (session().rank() == 0) {
-        bytes.resize(GetParam());
-        for (std::size_t i = 0; i < bytes.size(); ++i) {
-            bytes[i] = byte_at(i);
-        }
-    } else {
-        bytes.resize(3);  // what was there before is replaced
-    }
-
-    session().broadcast(bytes);
-
-    ASSERT_EQ(bytes.size(), GetParam());
+std::size_t wrong_bytes(std::span<const std::byte> bytes) {
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         wrong += bytes[i] != byte_at(i) ? 1U : 0U;
     }
-    EXPECT_EQ(wrong, 0U);
+    return wrong;
+}
+
+void fill(std::span<std::byte> bytes) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        bytes[i] = byte_at(i);
+    }
+}
+
+TEST_P(Sizes, ReachEveryRankByBroadcast) {
+    std::string text = "what was there before is replaced";
+    if (session().rank() == 0) {
+        text.resize(GetParam());
+        fill(std::as_writable_bytes(std::span(text)));
+    }
+
+    session().broadcast(text);
+
+    ASSERT_EQ(text.size(), GetParam());
+    EXPECT_EQ(wrong_bytes(std::as_bytes(std::span(text))), 0U);
+}
+
+TEST_P(Sizes, ReachEveryRankOnceANode) {
+    NodeMemory memory;
+    if (session().rank() == 0) {
+        memory = NodeMemory::for_node(GetParam());
+        fill(memory.bytes());
+    }
+
+    broadcast_once_a_node(session(), memory);
+
+    ASSERT_EQ(memory.bytes().size(), GetParam());
+    EXPECT_EQ(wrong_bytes(memory.bytes()), 0U);
+}
+
+TEST_P(Sizes, ReachEveryRankWhenRanksCannotMapTheirMemory) {
+    NodeMemory memory;
+    if (session().rank() == 0) {
+        memory = NodeMemory::of_process(GetParam());
+        fill(memory.bytes());
+    }
+
+    broadcast_once_a_node(session(), memory);
+
+    ASSERT_EQ(memory.bytes().size(), GetParam());
+    EXPECT_EQ(wrong_bytes(memory.bytes()), 0U);
+}
+
+TEST(NodeSharing, GivesTheRanksOfANodeTheSamePages) {
+    NodeMemory memory;
+    if (session().rank() == 0) {
+        memory = NodeMemory::for_node(4096);
+    }
+    broadcast_once_a_node(session(), memory);
+
+    if (session().rank() == session().size() - 1) {
+        memory.bytes()[17] = std::byte{42};
+    }
+    session().barrier();
+
+    EXPECT_EQ(memory.bytes()[17], std::byte{42});
+}
+
+TEST(NodeSharing, PacksEachPartOnceANode) {
+    constexpr std::size_t parts = 11;
+    PackedWeights weights;
+    std::atomic<int> packed{0};
+    std::vector<PackedWeights::Room> rooms;
+    for (std::size_t i = 0; i < parts; ++i) {
+        rooms.push_back(weights.reserve(8, {[&packed, i](std::byte* room) {
+                                            const std::uint64_t value = test::mix(i);
+                                            std::memcpy(room, &value, sizeof(value));
+                                            ++packed;
+                                        }}));
+    }
+
+    pack_once_a_node(session(), weights, 2);
+
+    for (std::size_t i = 0; i < parts; ++i) {
+        std::uint64_t value = 0;
+        std::memcpy(&value, rooms[i].data(), sizeof(value));
+        EXPECT_EQ(value, test::mix(i)) << i;
+    }
+    int all = 0;
+    for (const int count : session().all_gather(packed)) {
+        all += count;
+    }
+    EXPECT_EQ(all, static_cast<int>(parts));
 }
 
 INSTANTIATE_TEST_SUITE_P(Broadcast, Sizes,

@@ -5,7 +5,7 @@ namespace {
 
 std::int32_t label_of(const std::vector<float>& scores) {
     HostDevice device;
-    const auto layer = kernels_of(device).argmax({.classes = static_cast<std::uint32_t>(scores.size())});
+    const auto layer = kernels_of(DeviceKind::host).argmax({.classes = static_cast<std::uint32_t>(scores.size())});
     const auto out = run_layer(*layer, 1, std::as_bytes(std::span(scores)), 1);
     std::int32_t label = -1;
     std::memcpy(&label, out.data(), sizeof(label));
@@ -25,7 +25,7 @@ TEST(Argmax, TakesTheFirstMaximum) {
 
 TEST(Argmax, PutsTheScoresBehindTheLabel) {
     HostDevice device;
-    const auto layer = kernels_of(device).argmax({.classes = 2, .scores = true});
+    const auto layer = kernels_of(DeviceKind::host).argmax({.classes = 2, .scores = true});
     const std::vector<float> scores{1, 2, 4, 3};
 
     const auto out = run_layer(*layer, 2, std::as_bytes(std::span(scores)), 2);

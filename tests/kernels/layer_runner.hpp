@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <span>
 #include <vector>
@@ -23,6 +24,24 @@ inline std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {
         value = (static_cast<float>(bits() % 2000) - 999.5F) / 1000.0F;
     }
     return values;
+}
+
+/// A layer of the host's kernels with its weights packed.
+struct PackedLayer {
+    std::unique_ptr<PackedWeights> weights = std::make_unique<PackedWeights>();
+    std::unique_ptr<Layer> layer{};
+
+    const Layer& operator*() const { return *layer; }
+    const Layer* operator->() const { return layer.get(); }
+};
+
+/// `make` is one of Kernels' functions.
+template <class Make, class Shape, class... Tensors>
+PackedLayer packed_layer(Make make, const Shape& shape, const Tensors&... tensors) {
+    PackedLayer packed;
+    packed.layer = (kernels_of(DeviceKind::host).*make)(shape, tensors..., *packed.weights);
+    packed.weights->pack(NodeMemory::of_process(packed.weights->bytes()), {}, 2);
+    return packed;
 }
 
 /// Runs a layer on a host device, with outputs poisoned before.

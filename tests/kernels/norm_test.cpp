@@ -34,13 +34,12 @@ std::vector<double> reference(const NormShape& s, std::size_t items, const std::
 }
 
 TEST(NormReluPool, MatchesAPlainReference) {
-    HostDevice device;
     for (const NormShape shape : {NormShape{1, 64, 1}, NormShape{6, 64, 3}, NormShape{102, 256, 3}}) {
         const std::size_t count = std::size_t{shape.positions} * shape.channels;
         const auto gamma = random_floats(count, 1);
         const auto beta = random_floats(count, 2);
         const auto in = random_floats(3 * count, 3);
-        const auto layer = kernels_of(device).norm_relu_pool(shape, gamma, beta);
+        const auto layer = packed_layer(&Kernels::norm_relu_pool, shape, gamma, beta);
 
         const auto out = run_layer_floats(*layer, 3, in, 5);
 
@@ -55,8 +54,7 @@ TEST(NormReluPool, KeepsItsDigitsFarFromZero) {
     auto in = random_floats(384, 3);
     std::for_each(in.begin(), in.end(),
                   [](float& x) { x = x * 4 + 4096; });  // E[x^2] - mean^2 in fp32 keeps nothing here
-    HostDevice device;
-    const auto layer = kernels_of(device).norm_relu_pool(shape, gamma, beta);
+    const auto layer = packed_layer(&Kernels::norm_relu_pool, shape, gamma, beta);
 
     const auto out = run_layer_floats(*layer, 1, in, 1);
 
@@ -65,9 +63,8 @@ TEST(NormReluPool, KeepsItsDigitsFarFromZero) {
 
 TEST(NormReluPool, IsFiniteForAConstantItem) {
     const NormShape shape{3, 64, 3};
-    HostDevice device;
     const auto layer =
-        kernels_of(device).norm_relu_pool(shape, std::vector<float>(192, 2.0F), std::vector<float>(192, 0.25F));
+        packed_layer(&Kernels::norm_relu_pool, shape, std::vector<float>(192, 2.0F), std::vector<float>(192, 0.25F));
 
     const auto out = run_layer_floats(*layer, 1, std::vector<float>(192, 3.0F), 1);
 

@@ -16,9 +16,8 @@ Weights random_weights(const SymbolConvShape& s) {
             random_floats(std::size_t{s.channels} * s.positions(), 4)};
 }
 
-std::unique_ptr<Layer> make_layer(const SymbolConvShape& shape, const Weights& w) {
-    HostDevice device;
-    return kernels_of(device).symbol_conv_norm_relu_pool(shape, w.weights, w.bias, w.gamma, w.beta);
+PackedLayer make_layer(const SymbolConvShape& shape, const Weights& w) {
+    return packed_layer(&Kernels::symbol_conv_norm_relu_pool, shape, w.weights, w.bias, w.gamma, w.beta);
 }
 
 std::vector<std::uint8_t> random_symbols(const SymbolConvShape& s, std::size_t items) {

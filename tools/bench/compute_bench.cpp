@@ -101,7 +101,7 @@ void fill(const ItemCodec& codec, std::span<std::byte> items) {
 /// `devices` models at once, each on a core of its own; range(0): items in a chunk.
 void classifier(benchmark::State& state, std::size_t devices) {
     const App& app = *find_app("classifier");
-    static const auto loaded = app.load(app.random_weights(17), {});
+    static const auto loaded = load_alone(app, app.random_weights(17), {}, DeviceKind::host, 2);
     const auto items = static_cast<std::uint32_t>(state.range(0));
     const auto codec = app.make_codec({});
     std::vector<std::unique_ptr<Engine>> engines;

@@ -34,24 +34,15 @@ public:
     }
 };
 
-class LoadedMinimal final : public LoadedApp {
-public:
-    explicit LoadedMinimal(const WeightBlob& blob) {
-        std::memcpy(weights_.data(), blob.bytes.data(), sizeof(weights_));
-    }
-    std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const override {
-        const Kernels& kernels = kernels_of(device);
-        const std::span<const float> all(weights_);
-        SequentialStage stage{.layers = {}, .group_items = max_items};
-        stage.layers.push_back(
-            kernels.linear({.inputs = inputs, .outputs = classes}, all.first(classes * inputs), all.last(classes)));
-        stage.layers.push_back(kernels.argmax({.classes = classes}));
-        return std::make_unique<SequentialModel>(device, std::span(&stage, 1), max_items);
-    }
-
-private:
-    std::array<float, weight_count> weights_{};
-};
+std::vector<SequentialStage> make_stages(const Kernels& kernels, std::span<const float> weights,
+                                         PackedWeights& packed) {
+    std::vector<SequentialStage> stages(1);
+    stages[0].group_items = whole_chunk;
+    stages[0].layers.push_back(kernels.linear({.inputs = inputs, .outputs = classes}, weights.first(classes * inputs),
+                                              weights.last(classes), packed));
+    stages[0].layers.push_back(kernels.argmax({.classes = classes}));
+    return stages;
+}
 
 class MinimalApp final : public App {
 public:
@@ -60,26 +51,21 @@ public:
     std::unique_ptr<ItemCodec> make_codec(const AppOptions&) const override { return std::make_unique<MinimalCodec>(); }
     WeightBlob read_weights(const std::string& path) const override {
         static const std::array<TensorSpec, 2> tensors{{{"weight", {classes, inputs}}, {"bias", {classes}}}};
-        std::array<float, weight_count> weights{};
-        read_tensors(path, tensors, weights);
-        return blob_of(weights);
+        WeightBlob blob = WeightBlob::of_floats(weight_count);
+        read_tensors(path, tensors, blob.floats());
+        return blob;
     }
     WeightBlob random_weights(std::uint64_t seed) const override {
         std::mt19937_64 random(seed);
-        std::array<float, weight_count> weights{};
-        std::ranges::generate(weights, [&] { return static_cast<float>(random() % 2000) / 1000.0F - 1.0F; });
-        return blob_of(weights);
+        WeightBlob blob = WeightBlob::of_floats(weight_count);
+        std::ranges::generate(blob.floats(), [&] { return static_cast<float>(random() % 2000) / 1000.0F - 1.0F; });
+        return blob;
     }
-    std::unique_ptr<LoadedApp> load(WeightBlob weights, const AppOptions&) const override {
-        return std::make_unique<LoadedMinimal>(weights);
+    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, const AppOptions&, DeviceKind kind) const override {
+        return std::make_unique<LoadedSequential>(
+            [&](PackedWeights& packed) { return make_stages(kernels_of(kind), weights.floats(), packed); });
     }
     double flop_per_item() const noexcept override { return 2.0 * inputs * classes; }
-
-private:
-    static WeightBlob blob_of(const std::array<float, weight_count>& weights) {
-        const auto bytes = std::as_bytes(std::span(weights));
-        return {{bytes.begin(), bytes.end()}};
-    }
 };
 
 }  // namespace

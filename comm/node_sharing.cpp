@@ -1,0 +1,84 @@
+#include "comm/node_sharing.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+/// The memory of the node's first rank for all ranks of the node: they map it, and have nothing of their own before.
+/// False on all of them, with empty memory on the others, when one of them cannot.
+bool map_on_node(MpiSession& session, NodeMemory& memory) {
+    const bool first = session.node_rank() == 0;
+    NodeMemory::Ticket ticket = first ? memory.ticket().value_or(NodeMemory::Ticket{}) : NodeMemory::Ticket{};
+    broadcast_asleep(session.node(), std::as_writable_bytes(std::span(&ticket, 1)));
+    bool mapped = ticket.file >= 0;
+    if (mapped && !first) {
+        std::optional<NodeMemory> found = NodeMemory::map(ticket);
+        mapped = found.has_value();
+        memory = std::move(found).value_or(NodeMemory());
+    }
+    int all_mapped = 0;
+    const int mine = mapped ? 1 : 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Iallreduce(&mine, &all_mapped, 1, MPI_INT, MPI_MIN, session.node(), &request), "MPI_Iallreduce");
+    wait_asleep(request);
+    if (all_mapped == 0 && !first) {
+        memory = NodeMemory();
+    }
+    return all_mapped != 0;
+}
+
+void barrier_on_node(MpiSession& session) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Ibarrier(session.node(), &request), "MPI_Ibarrier");
+    wait_asleep(request);
+}
+
+/// Rank 0's bytes to the first rank of every node.
+void broadcast_to_nodes(MpiSession& session, NodeMemory& memory) {
+    MPI_Comm first_ranks = MPI_COMM_NULL;
+    check_mpi(
+        MPI_Comm_split(session.world(), session.node_rank() == 0 ? 0 : MPI_UNDEFINED, session.rank(), &first_ranks),
+        "MPI_Comm_split");
+    if (first_ranks != MPI_COMM_NULL) {
+        broadcast_asleep(first_ranks, memory.bytes());
+        MPI_Comm_free(&first_ranks);
+    }
+}
+
+}  // namespace
+
+void broadcast_once_a_node(MpiSession& session, NodeMemory& memory) {
+    auto size = static_cast<std::int64_t>(memory.bytes().size());
+    session.broadcast_number(size);
+    const auto bytes = static_cast<std::size_t>(size);
+    if (session.rank() != 0) {
+        memory = session.node_rank() == 0 ? NodeMemory::for_node(bytes) : NodeMemory();
+    }
+    broadcast_to_nodes(session, memory);
+    if (session.node_size() > 1 && !map_on_node(session, memory)) {
+        if (session.node_rank() != 0) {
+            memory = NodeMemory::of_process(bytes);
+        }
+        broadcast_asleep(session.node(), memory.bytes());
+    }
+}
+
+void pack_once_a_node(MpiSession& session, PackedWeights& weights, std::uint32_t threads) {
+    if (session.node_size() == 1) {
+        weights.pack(NodeMemory::of_process(weights.bytes()), {}, threads);
+        return;
+    }
+    NodeMemory memory = session.node_rank() == 0 ? NodeMemory::for_node(weights.bytes()) : NodeMemory();
+    PackedWeights::Share share;
+    if (map_on_node(session, memory)) {
+        share = {static_cast<std::uint32_t>(session.node_rank()), static_cast<std::uint32_t>(session.node_size())};
+    } else if (session.node_rank() != 0) {
+        memory = NodeMemory::of_process(weights.bytes());
+    }
+    weights.pack(std::move(memory), share, threads);
+    barrier_on_node(session);
+}
+
+}  // namespace sluice

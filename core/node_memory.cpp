@@ -1,0 +1,93 @@
+#include "core/node_memory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <new>
+#include <string>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+std::byte* map_pages(std::size_t bytes, int flags, int file) {
+    void* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
+    return pages == MAP_FAILED ? nullptr : static_cast<std::byte*>(pages);
+}
+
+}  // namespace
+
+NodeMemory::NodeMemory(NodeMemory&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      file_(std::exchange(other.file_, -1)) {}
+
+NodeMemory& NodeMemory::operator=(NodeMemory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(file_, other.file_);
+    return *this;
+}
+
+NodeMemory::~NodeMemory() {
+    if (data_ != nullptr) {
+        ::munmap(data_, size_);
+    }
+    if (file_ >= 0) {
+        ::close(file_);
+    }
+}
+
+NodeMemory NodeMemory::of_process(std::size_t bytes) {
+    if (bytes == 0) {
+        return {};
+    }
+    std::byte* const data = map_pages(bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (data == nullptr) {
+        throw std::bad_alloc();
+    }
+    return {data, bytes, -1};
+}
+
+NodeMemory NodeMemory::for_node(std::size_t bytes) {
+    const int file = bytes == 0 ? -1 : ::memfd_create("sluice", MFD_CLOEXEC);
+    if (file >= 0 && ::ftruncate(file, static_cast<off_t>(bytes)) == 0) {
+        if (std::byte* const data = map_pages(bytes, MAP_SHARED, file); data != nullptr) {
+            return {data, bytes, file};
+        }
+    }
+    if (file >= 0) {
+        ::close(file);
+    }
+    return of_process(bytes);
+}
+
+std::optional<NodeMemory::Ticket> NodeMemory::ticket() const {
+    struct stat status {};
+    if (file_ < 0 || ::fstat(file_, &status) != 0) {
+        return std::nullopt;
+    }
+    return Ticket{.pid = ::getpid(), .file = file_, .device = status.st_dev, .inode = status.st_ino, .bytes = size_};
+}
+
+std::optional<NodeMemory> NodeMemory::map(const Ticket& ticket) {
+    const std::string path = fmt::format("/proc/{}/fd/{}", ticket.pid, ticket.file);
+    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) {
+        return std::nullopt;
+    }
+    struct stat status {};
+    const bool same = ::fstat(file, &status) == 0 && status.st_dev == ticket.device && status.st_ino == ticket.inode &&
+                      static_cast<std::uint64_t>(status.st_size) == ticket.bytes;
+    std::byte* const data = same ? map_pages(ticket.bytes, MAP_SHARED, file) : nullptr;
+    if (data == nullptr) {
+        ::close(file);
+        return std::nullopt;
+    }
+    return NodeMemory(data, ticket.bytes, file);
+}
+
+}  // namespace sluice

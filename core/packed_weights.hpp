@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/node_memory.hpp"
+
+namespace sluice {
+
+/// The weights of all layers of a model, in the layouts that the backend computes with, in one piece of memory that the
+/// ranks of a node can share. In three steps: layers reserve() room while they are made, in the same order on every
+/// rank; pack() writes; after that, operations read.
+class PackedWeights {
+public:
+    /// Writes a part of a layer's room, which begins at `room`. Called at most once, on any thread.
+    using Part = std::function<void(std::byte* room)>;
+
+    /// A layer's room, aligned to 64 bytes.
+    class Room {
+    public:
+        Room() = default;
+
+        /// Valid once all ranks have packed; the weights live as long as their PackedWeights.
+        [[nodiscard]] const std::byte* data() const;
+        [[nodiscard]] const float* floats() const { return reinterpret_cast<const float*>(data()); }
+
+    private:
+        friend class PackedWeights;
+        Room(const PackedWeights& owner, std::size_t offset) noexcept : owner_(&owner), offset_(offset) {}
+
+        const PackedWeights* owner_ = nullptr;
+        std::size_t offset_ = 0;
+    };
+
+    /// Which of all parts this process writes: those whose number leaves `rank` when divided by `ranks`.
+    struct Share {
+        std::uint32_t rank = 0;
+        std::uint32_t ranks = 1;
+    };
+
+    PackedWeights() = default;
+    PackedWeights(const PackedWeights&) = delete;
+    PackedWeights& operator=(const PackedWeights&) = delete;
+
+    /// Room for `bytes` that all of `parts` together write. What they read stays alive until pack() returns.
+    [[nodiscard]] Room reserve(std::size_t bytes, std::vector<Part> parts);
+
+    /// Of all rooms.
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+
+    /// Writes this process's share of the parts into `memory`, bytes() long, on up to `threads` threads, and keeps the
+    /// memory. Throws what a part throws.
+    void pack(NodeMemory memory, const Share& share, std::uint32_t threads);
+
+private:
+    struct Task {
+        std::size_t offset;
+        Part part;
+    };
+
+    std::size_t bytes_ = 0;
+    std::vector<Task> tasks_;
+    NodeMemory memory_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,24 @@
+#include "kernels/host/pack.hpp"
+
+#include <algorithm>
+
+namespace sluice {
+
+PackedWeights::Room reserve_copy(PackedWeights& packed, std::span<const float> values) {
+    return packed.reserve(values.size_bytes(),
+                          {[values](std::byte* room) { std::ranges::copy(values, reinterpret_cast<float*>(room)); }});
+}
+
+PackedWeights::Room reserve_transposed(PackedWeights& packed, std::span<const float> values, std::size_t channels,
+                                       std::size_t positions) {
+    return packed.reserve(values.size_bytes(), {[values, channels, positions](std::byte* room) {
+                              float* const to = reinterpret_cast<float*>(room);
+                              for (std::size_t p = 0; p < positions; ++p) {
+                                  for (std::size_t c = 0; c < channels; ++c) {
+                                      to[p * channels + c] = values[c * positions + p];
+                                  }
+                              }
+                          }});
+}
+
+}  // namespace sluice

@@ -1,0 +1,98 @@
+#include "core/node_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t size = 10'001;
+
+bool all_are(std::span<const std::byte> bytes, std::byte value) {
+    return std::ranges::all_of(bytes, [value](std::byte b) { return b == value; });
+}
+
+TEST(NodeMemory, IsZeroAndAsLargeAsAsked) {
+    const NodeMemory own = NodeMemory::of_process(size);
+    const NodeMemory shared = NodeMemory::for_node(size);
+
+    EXPECT_EQ(own.bytes().size(), size);
+    EXPECT_TRUE(all_are(own.bytes(), std::byte{0}));
+    EXPECT_EQ(shared.bytes().size(), size);
+    EXPECT_TRUE(all_are(shared.bytes(), std::byte{0}));
+    EXPECT_TRUE(NodeMemory::of_process(0).bytes().empty());
+    EXPECT_TRUE(NodeMemory::for_node(0).bytes().empty());
+}
+
+TEST(NodeMemory, IsTheSameForAllWhoMapIt) {
+    const NodeMemory mine = NodeMemory::for_node(size);
+    const auto other = NodeMemory::map(mine.ticket().value());
+    ASSERT_TRUE(other.has_value());
+
+    std::ranges::fill(other->bytes(), std::byte{7});
+
+    EXPECT_NE(other->bytes().data(), mine.bytes().data());
+    EXPECT_TRUE(all_are(mine.bytes(), std::byte{7}));
+}
+
+TEST(NodeMemory, OutlivesItsOwnerWhereItIsMapped) {
+    std::optional<NodeMemory> other;
+    {
+        const NodeMemory mine = NodeMemory::for_node(size);
+        std::ranges::fill(mine.bytes(), std::byte{7});
+        other = NodeMemory::map(mine.ticket().value());
+    }
+
+    ASSERT_TRUE(other.has_value());
+    EXPECT_TRUE(all_are(other->bytes(), std::byte{7}));
+}
+
+TEST(NodeMemory, CanBeMovedAndKeepsItsBytes) {
+    NodeMemory from = NodeMemory::for_node(size);
+    from.bytes()[3] = std::byte{9};
+    NodeMemory to = NodeMemory::of_process(1);
+
+    to = std::move(from);
+    const NodeMemory last = std::move(to);
+
+    EXPECT_EQ(last.bytes().size(), size);
+    EXPECT_EQ(last.bytes()[3], std::byte{9});
+    EXPECT_TRUE(last.ticket().has_value());
+}
+
+TEST(NodeMemory, IsNotMappedByTheTicketOfAnother) {
+    const NodeMemory mine = NodeMemory::for_node(size);
+    const NodeMemory::Ticket good = mine.ticket().value();
+    NodeMemory::Ticket other_inode = good;
+    ++other_inode.inode;
+    NodeMemory::Ticket other_size = good;
+    ++other_size.bytes;
+    NodeMemory::Ticket closed = good;
+    closed.file = 1'000'000;
+
+    EXPECT_TRUE(NodeMemory::map(good).has_value());
+    EXPECT_FALSE(NodeMemory::map(other_inode).has_value());
+    EXPECT_FALSE(NodeMemory::map(other_size).has_value());
+    EXPECT_FALSE(NodeMemory::map(closed).has_value());
+    EXPECT_FALSE(NodeMemory::of_process(size).ticket().has_value());
+}
+
+TEST(NodeMemoryDeathTest, IsOfTheProcessAloneUnderALimitOnFileSizes) {
+    const auto with_limit = [] {
+        std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit limit{4096, 4096};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        const NodeMemory memory = NodeMemory::for_node(size);
+        std::ranges::fill(memory.bytes(), std::byte{7});
+        std::_Exit(memory.bytes().size() == size && !memory.ticket() ? 0 : 1);
+    };
+
+    EXPECT_EXIT(with_limit(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace sluice
