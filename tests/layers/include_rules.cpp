@@ -36,7 +36,7 @@ struct Package {
     std::vector<std::string_view> users;
 };
 
-const std::vector<std::string_view> cuda_users{"core/cuda_device.cpp", "kernels/cuda/", "tests/kernels/cuda/"};
+const std::vector<std::string_view> cuda_users{"core/cuda_", "kernels/cuda/", "tests/kernels/cuda/"};
 
 const std::array packages{
     Package{"mpi.h", {"comm/", "tests/comm/"}},
