@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/cuda/precision.hpp"
+
+namespace sluice::bench {
+
+/// Compares every convolution with a plain one in double on random data; prints a line each; false if one is off.
+bool check_convolutions(Precision precision);
+
+/// Times them beside cuBLAS' product of the same size, in turn.
+void time_convolutions(Precision precision, cudaStream_t stream);
+
+}  // namespace sluice::bench
