@@ -61,7 +61,7 @@ LinearGemm::LinearGemm(const LinearGemmShape& shape, Precision precision, std::u
     if (memory.bias != nullptr) {
         set(CUBLASLT_MATMUL_DESC_EPILOGUE, shape.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS);
         set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, memory.bias);
-        set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F);
+        set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(precision));
     } else if (shape.relu) {
         set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_RELU);
     }

@@ -23,7 +23,7 @@ struct LinearGemmShape {
 struct LinearGemmMemory {
     const void* in;       ///< (items, inputs)
     const void* weights;  ///< (outputs, inputs), as encode() makes them
-    const float* bias;    ///< (outputs); none if null
+    const void* bias;     ///< (outputs), as encode() makes them; none if null
     void* out;            ///< (items, outputs)
     void* workspace;      ///< Used by one stream at a time.
     std::size_t workspace_bytes;

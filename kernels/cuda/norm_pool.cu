@@ -1,7 +1,6 @@
 #include "kernels/cuda/norm_pool.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_error.hpp"
@@ -47,11 +46,10 @@ __device__ float block_sum(float value, float* partial) {
 }
 
 /// A thread has `units` times 16 bytes of channels at the three positions of one pooled one. In: bf16 or fp32; Scale:
-/// gamma's and beta's type, with as many values in 16 bytes.
-template <class In, class Scale, int units>
-__global__ void __launch_bounds__(threads, 1) norm_relu_pool(const Arguments arguments) {
+/// gamma's and beta's type, with as many values in 16 bytes; all of them stay in a multiprocessor's cache.
+template <class In, class Scale, int units, int blocks>
+__global__ void __launch_bounds__(threads, blocks) norm_relu_pool(const Arguments arguments) {
     constexpr int n = values::in_16_bytes<In>;
-    constexpr bool keeps_scale = std::is_same_v<Scale, __half>;
     __shared__ float partial[warps];
     const std::uint32_t row_units = arguments.channels / n;
     const std::uint32_t item_units = arguments.positions / pool * row_units;
@@ -66,20 +64,8 @@ __global__ void __launch_bounds__(threads, 1) norm_relu_pool(const Arguments arg
     const auto load = [&](const auto* from, int u, int p) {
         return __ldg(reinterpret_cast<const uint4*>(from + first[u] + p * arguments.channels));
     };
-    const auto* all_gamma = static_cast<const Scale*>(arguments.gamma);
-    const auto* all_beta = static_cast<const Scale*>(arguments.beta);
-    uint4 gamma[keeps_scale ? units : 1][pool];
-    uint4 beta[keeps_scale ? units : 1][pool];
-    if constexpr (keeps_scale) {
-#pragma unroll
-        for (int u = 0; u < units; ++u) {
-#pragma unroll
-            for (int p = 0; p < pool && present(u); ++p) {
-                gamma[u][p] = load(all_gamma, u, p);
-                beta[u][p] = load(all_beta, u, p);
-            }
-        }
-    }
+    const auto* gamma = static_cast<const Scale*>(arguments.gamma);
+    const auto* beta = static_cast<const Scale*>(arguments.beta);
     const std::size_t item_values = std::size_t{arguments.positions} * arguments.channels;
     for (std::uint32_t item = blockIdx.x; item < arguments.items; item += gridDim.x) {
         const In* in = static_cast<const In*>(arguments.in) + item * item_values;
@@ -130,8 +116,8 @@ __global__ void __launch_bounds__(threads, 1) norm_relu_pool(const Arguments arg
             for (int p = 0; p < pool; ++p) {
                 float x[n], g[n], b[n];
                 values::unpack(raw[u][p], x, In{});
-                values::unpack(keeps_scale ? gamma[keeps_scale ? u : 0][p] : load(all_gamma, u, p), g, Scale{});
-                values::unpack(keeps_scale ? beta[keeps_scale ? u : 0][p] : load(all_beta, u, p), b, Scale{});
+                values::unpack(load(gamma, u, p), g, Scale{});
+                values::unpack(load(beta, u, p), b, Scale{});
 #pragma unroll
                 for (int v = 0; v < n; ++v) {
                     best[v] = fmaxf(best[v], fmaf((x[v] - mean) * scale, g[v], b[v]));
@@ -150,7 +136,9 @@ __global__ void __launch_bounds__(threads, 1) norm_relu_pool(const Arguments arg
 }
 
 constexpr int bf16_units = 2;
+constexpr int bf16_blocks = 2;  // a multiprocessor: while one waits for its sums, the other reads
 constexpr int fp32_units = 4;
+constexpr int fp32_blocks = 1;
 
 }  // namespace
 
@@ -185,11 +173,12 @@ void NormPool::enqueue(std::uint32_t items, cudaStream_t stream) const {
                               .positions = shape_.positions,
                               .channels = shape_.channels,
                               .tf32 = precision_ == Precision::tf32};
-    const dim3 grid(std::min(items, processors_));
-    if (precision_ == Precision::bf16) {
-        norm_relu_pool<__nv_bfloat16, __half, bf16_units><<<grid, threads, 0, stream>>>(arguments);
+    const bool bf16 = precision_ == Precision::bf16;
+    const dim3 grid(std::min(items, processors_ * (bf16 ? bf16_blocks : fp32_blocks)));
+    if (bf16) {
+        norm_relu_pool<__nv_bfloat16, __half, bf16_units, bf16_blocks><<<grid, threads, 0, stream>>>(arguments);
     } else {
-        norm_relu_pool<float, float, fp32_units><<<grid, threads, 0, stream>>>(arguments);
+        norm_relu_pool<float, float, fp32_units, fp32_blocks><<<grid, threads, 0, stream>>>(arguments);
     }
     check_launch("norm");
 }

@@ -275,7 +275,7 @@ SymbolConvGpu::SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precisio
     allow(&symbol_gather<float>, gather_shared_bytes);
 }
 
-void SymbolConvGpu::enqueue(std::uint32_t items, cudaStream_t stream) const {
+void SymbolConvGpu::enqueue_statistics(std::uint32_t items, cudaStream_t stream) const {
     expects(items <= max_items_, "symbol convolution: more items than it was made for");
     if (items == 0) {
         return;
@@ -290,6 +290,13 @@ void SymbolConvGpu::enqueue(std::uint32_t items, cudaStream_t stream) const {
                                    .positions = shape_.positions(),
                                    .channels = shape_.channels});
     check_launch("symbol statistics");
+}
+
+void SymbolConvGpu::enqueue_convolution(std::uint32_t items, cudaStream_t stream) const {
+    expects(items <= max_items_, "symbol convolution: more items than it was made for");
+    if (items == 0) {
+        return;
+    }
     const auto value_bytes = precision_ == Precision::bf16 ? sizeof(__half) : sizeof(float);
     const auto slices = static_cast<std::uint32_t>(shape_.channels * value_bytes / row_bytes);
     const std::uint32_t group_blocks = (shape_.pooled() + block_groups - 1) / block_groups;

@@ -69,8 +69,11 @@ public:
     SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precision, std::uint32_t max_items,
                   const SymbolConvMemory& memory);
 
-    /// Enqueues both for the first `items` items, at most max_items; allocates nothing. Results do not depend on `items`.
-    void enqueue(std::uint32_t items, cudaStream_t stream) const;
+    /// Enqueues the first kernel for the first `items` items, at most max_items; allocates nothing.
+    void enqueue_statistics(std::uint32_t items, cudaStream_t stream) const;
+
+    /// The same for the second, which reads what the first wrote. Results do not depend on `items`.
+    void enqueue_convolution(std::uint32_t items, cudaStream_t stream) const;
 
 private:
     SymbolConvGpuShape shape_;

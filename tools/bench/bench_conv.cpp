@@ -7,6 +7,7 @@
 #include "kernels/cuda/conv_gemm.hpp"
 #include "kernels/cuda/linear_gemm.hpp"
 #include "tools/bench/bench_kernels.hpp"
+#include "tools/bench/classifier_on_gpu.hpp"
 #include "tools/bench/cuda_bench.hpp"
 
 namespace sluice::bench {
@@ -89,10 +90,6 @@ double relative_error(const Operands& operands, std::size_t samples) {
     }
     return std::sqrt(off / norm);
 }
-
-constexpr ConvGemmShape conv2{.length = 336, .channels = 256, .outputs = 256, .taps = 7, .relu = true, .pool = 3};
-constexpr ConvGemmShape conv3{.length = 110, .channels = 256, .outputs = 256, .taps = 3, .relu = true};
-constexpr ConvGemmShape conv6{.length = 104, .channels = 256, .outputs = 256, .taps = 3};
 
 }  // namespace
 

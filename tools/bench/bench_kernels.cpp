@@ -1,5 +1,5 @@
 // Every CUDA kernel: checked against a plain reference on random data, then timed.
-//   bench_kernels [bf16|tf32|fp32] [check] [time]
+//   bench_kernels [bf16|tf32|fp32] [check] [time] [forward] [ITEMS ...]
 #include "tools/bench/bench_kernels.hpp"
 
 #include <fmt/format.h>
@@ -7,7 +7,9 @@
 
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/error.hpp"
 #include "tools/bench/cuda_bench.hpp"
@@ -22,6 +24,8 @@ int run(int argc, char** argv) {
     Precision precision = Precision::bf16;
     bool check = false;
     bool time = false;
+    bool forward = false;
+    std::vector<std::uint32_t> sizes;
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
         if (word == "fp32" || word == "tf32" || word == "bf16") {
@@ -30,21 +34,29 @@ int run(int argc, char** argv) {
             check = true;
         } else if (word == "time") {
             time = true;
+        } else if (word == "forward") {
+            forward = true;
+        } else if (word.find_first_not_of("0123456789") == word.npos) {
+            sizes.push_back(static_cast<std::uint32_t>(std::stoul(argv[i])));
         } else {
-            fmt::print(stderr, "usage: bench_kernels [bf16|tf32|fp32] [check] [time]\n");
+            fmt::print(stderr, "usage: bench_kernels [bf16|tf32|fp32] [check] [time] [forward] [ITEMS ...]\n");
             return 64;
         }
     }
     bool fine = true;
     if (check) {
         fine = bench::check_convolutions(precision);
+        fine = bench::check_forward(precision) && fine;
     }
+    cudaStream_t stream = nullptr;
+    check_cuda(cudaStreamCreate(&stream), "cudaStreamCreate");
     if (time) {
-        cudaStream_t stream = nullptr;
-        check_cuda(cudaStreamCreate(&stream), "cudaStreamCreate");
         bench::time_convolutions(precision, stream);
-        check_cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
     }
+    if (forward) {
+        bench::time_forward(precision, sizes, stream);
+    }
+    check_cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
     return fine ? 0 : 70;
 }
 
