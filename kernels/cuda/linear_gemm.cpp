@@ -9,7 +9,7 @@ namespace {
 
 void check(cublasStatus_t status, const char* call) {
     if (status != CUBLAS_STATUS_SUCCESS) {
-        throw Error(ExitCode::gpu_fault, {.id = "E-GPU-081",
+        throw Error(ExitCode::gpu_fault, {.id = "E-GPU-096",
                                           .where = "linear layer",
                                           .what = fmt::format("{} failed: {}", call, cublasLtGetStatusString(status)),
                                           .hint = "look at the GPU with nvidia-smi"});

@@ -5,14 +5,9 @@
 #include <span>
 #include <vector>
 
-namespace sluice {
+#include "core/config.hpp"
 
-/// How activations and weights are kept and multiplied. Sums are fp32 in all of them.
-enum class Precision : std::uint8_t {
-    fp32,  ///< IEEE single throughout.
-    tf32,  ///< Kept as fp32 rounded to 10 bits of mantissa, multiplied by the tensor cores.
-    bf16,
-};
+namespace sluice {
 
 [[nodiscard]] constexpr std::size_t element_bytes(Precision precision) noexcept {
     return precision == Precision::bf16 ? 2 : 4;

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "core/error.hpp"
-#include "kernels/cuda/cuda_error.hpp"
+#include "core/cuda_error.hpp"
 
 namespace sluice {
 namespace {
@@ -21,7 +21,7 @@ Encode find_encode() {
     check_cuda(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, since, cudaEnableDefault, &found),
                "cudaGetDriverEntryPointByVersion");
     if (found != cudaDriverEntryPointSuccess) {
-        throw Error(ExitCode::unavailable, {.id = "E-GPU-064",
+        throw Error(ExitCode::unavailable, {.id = "E-GPU-063",
                                             .where = "tensor map",
                                             .what = "got a driver without cuTensorMapEncodeTiled, expected CUDA 12.0",
                                             .hint = "update the NVIDIA driver"});

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda/cuda_error.hpp"
+#include "core/cuda_error.hpp"
 
 namespace sluice::bench {
 
