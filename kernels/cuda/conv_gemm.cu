@@ -15,16 +15,11 @@ using namespace conv_gemm;
 
 using Kernel = void (*)(CUtensorMap, CUtensorMap, Arguments);
 
-template <class Type>
-Kernel choose(bool pooled, std::uint32_t cluster) {
-    if (pooled) {
-        return cluster == 1 ? &convolve<Type, true, 1> : &convolve<Type, true, 2>;
+Kernel choose(Precision precision, bool pooled) {
+    if (precision == Precision::bf16) {
+        return pooled ? &convolve<__nv_bfloat16, true> : &convolve<__nv_bfloat16, false>;
     }
-    return cluster == 1 ? &convolve<Type, false, 1> : &convolve<Type, false, 2>;
-}
-
-Kernel choose(Precision precision, bool pooled, std::uint32_t cluster) {
-    return precision == Precision::bf16 ? choose<__nv_bfloat16>(pooled, cluster) : choose<wgmma::Tf32>(pooled, cluster);
+    return pooled ? &convolve<wgmma::Tf32, true> : &convolve<wgmma::Tf32, false>;
 }
 
 constexpr std::uint32_t pooled_rows = products;  // a thread has one row of each product
@@ -35,10 +30,6 @@ std::uint32_t phase_rows(const ConvGemmShape& shape) {
 
 std::uint32_t copied_rows(const ConvGemmShape& shape) {
     return shape.pool == 1 ? tile_rows + shape.taps - 1 : products * phase_rows(shape);
-}
-
-std::uint32_t rounded_up(std::uint32_t value, std::uint32_t unit) {
-    return (value + unit - 1) / unit * unit;
 }
 
 }  // namespace
@@ -69,9 +60,9 @@ ConvGemm::ConvGemm(const ConvGemmShape& shape, Precision precision, std::uint32_
     const std::uint32_t row_elements = row_bytes / bytes;
     const bool pooled = shape.pool != 1;
     expects(precision != Precision::fp32, "convolution: the tensor cores have no fp32");
-    expects(options.cluster == 1 || options.cluster == 2, "convolution: clusters of 1 or 2");
     expects(shape.taps >= 1 && shape.taps <= shape.length && shape.channels % row_elements == 0 && shape.channels > 0 &&
-                shape.outputs % tile_columns == 0 && shape.outputs > 0 && copied_rows(shape) <= input_rows,
+                shape.outputs % tile_columns == 0 && shape.outputs > 0 && shape.outputs <= most_outputs &&
+                copied_rows(shape) <= input_rows,
             "convolution: its sizes do not fit the tensor cores' kernel");
     expects(!pooled || (shape.pool == pooled_rows && shape.length % shape.pool == 0 &&
                         shape.positions() % shape.pool == 0),
@@ -88,14 +79,14 @@ ConvGemm::ConvGemm(const ConvGemmShape& shape, Precision precision, std::uint32_
         in_map_ = make_tensor_map(precision, memory.in, axes);
     }
     const TensorAxis axes[] = {{std::uint64_t{shape.taps} * shape.channels, 0, row_elements},
-                               {shape.outputs, row_stride * shape.taps, tile_columns / options.cluster}};
+                               {shape.outputs, row_stride * shape.taps, tile_columns}};
     weight_map_ = make_tensor_map(precision, memory.weights, axes);
     int device = 0;
     int processors = 0;
     check_cuda(cudaGetDevice(&device), "cudaGetDevice");
     check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
     processors_ = static_cast<std::uint32_t>(processors);
-    check_cuda(cudaFuncSetAttribute(choose(precision, pooled, options.cluster),
+    check_cuda(cudaFuncSetAttribute(choose(precision, pooled),
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
                "cudaFuncSetAttribute");
 }
@@ -109,7 +100,8 @@ void ConvGemm::enqueue(std::uint32_t items, cudaStream_t stream) const {
     const std::uint32_t group = shape_.pool;
     const std::uint32_t rows = items * (shape_.length / group);
     const std::uint32_t tile = pooled ? product_rows : tile_rows;
-    const std::uint32_t row_tiles = rounded_up((rows + tile - 1) / tile, options_.cluster);
+    const std::uint32_t row_tiles = (rows + tile - 1) / tile;
+    const auto pieces = static_cast<std::uint32_t>(shape_.channels * element_bytes(precision_) / row_bytes);
     const Arguments arguments{
         .out = memory_.out,
         .bias = memory_.bias,
@@ -118,28 +110,27 @@ void ConvGemm::enqueue(std::uint32_t items, cudaStream_t stream) const {
         .kept_rows = shape_.positions() / group,
         .outputs = shape_.outputs,
         .taps = shape_.taps,
-        .pieces = static_cast<std::uint32_t>(shape_.channels * element_bytes(precision_) / row_bytes),
+        .pieces = pieces,
         .phase_rows = phase_rows(shape_),
         .copied_rows = copied_rows(shape_),
         .row_tiles = row_tiles,
         .tiles = row_tiles * (shape_.outputs / tile_columns),
+        .leads = pieces * shape_.taps >= least_steps_to_lead,
         .relu = shape_.relu,
         .chained = options_.chained,
     };
-    cudaLaunchAttribute attributes[2] = {};
-    attributes[0].id = cudaLaunchAttributeClusterDimension;
-    attributes[0].val.clusterDim = {options_.cluster, 1, 1};
-    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[1].val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute chained{};
+    chained.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    chained.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config{};
-    config.gridDim = dim3(std::min(arguments.tiles, processors_ / options_.cluster * options_.cluster));
+    config.gridDim = dim3(std::min(arguments.tiles, processors_));
     config.blockDim = dim3(threads);
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
-    config.attrs = attributes;
-    config.numAttrs = options_.chained ? 2 : 1;
+    config.attrs = &chained;
+    config.numAttrs = options_.chained ? 1 : 0;
     check_cuda(
-        cudaLaunchKernelEx(&config, choose(precision_, pooled, options_.cluster), in_map_, weight_map_, arguments),
+        cudaLaunchKernelEx(&config, choose(precision_, pooled), in_map_, weight_map_, arguments),
         "convolution");
 }
 

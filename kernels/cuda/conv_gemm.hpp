@@ -18,7 +18,7 @@ namespace sluice {
 struct ConvGemmShape {
     std::uint32_t length;
     std::uint32_t channels;  ///< A multiple of 64.
-    std::uint32_t outputs;   ///< A multiple of 256.
+    std::uint32_t outputs;   ///< A multiple of 256; at most 1024.
     std::uint32_t taps;      ///< At most 9, and 7 with pooling.
     bool relu = false;
     std::uint32_t pool = 1;  ///< 1 or 3; 3 divides length and positions.
@@ -40,16 +40,14 @@ struct ConvGemmMemory {
 };
 
 struct ConvGemmOptions {
-    std::uint32_t cluster = 2;  ///< Blocks that share one copy of the weights: 1 or 2.
-    bool chained = false;       ///< May start while the kernel before it in the stream ends.
+    bool chained = false;  ///< May start while the kernel before it in the stream ends.
 };
 
 /// One convolution on the tensor cores (bf16, tf32) of the current device at fixed places in memory.
 ///
 /// The convolution is a matrix product whose row p is the window in[p … p + taps): no window is ever written down. A
 /// block computes 192 rows by 256 outputs. It copies each row once for all taps, since a matrix in swizzled shared
-/// memory may begin at any row, and the weights in steps of 128 bytes of k, each copied once for the blocks of a
-/// cluster. Rows run over all items; those whose window would cross an item's end are dropped. With pooling, rows 3 q,
+/// memory may begin at any row, and the weights in steps of 128 bytes of k. Rows run over all items; those whose window would cross an item's end are dropped. With pooling, rows 3 q,
 /// 3 q + 1 and 3 q + 2 are kept in three matrices, so that a thread has all three of one maximum.
 class ConvGemm {
 public:

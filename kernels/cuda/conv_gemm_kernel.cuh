@@ -34,8 +34,17 @@ static_assert(input_bytes % pattern_bytes == 0 && weight_bytes % pattern_bytes =
 constexpr std::uint32_t weights_at = 0;
 constexpr std::uint32_t inputs_at = weights_at + weight_stages * weight_bytes;
 constexpr std::uint32_t staging_at = inputs_at + input_stages * input_bytes;
-constexpr std::uint32_t barriers_at = staging_at + consumers * 4 * staging_bytes;
-constexpr std::uint32_t shared_bytes = barriers_at + 2 * (weight_stages + input_stages) * 8 + pattern_bytes;
+constexpr std::uint32_t bias_at = staging_at + consumers * 4 * staging_bytes;
+constexpr std::uint32_t most_outputs = 1024;  // room for their bias
+constexpr std::uint32_t barriers_at = bias_at + most_outputs * sizeof(float);
+constexpr std::uint32_t barriers = 2 * (weight_stages + input_stages) + 1;
+constexpr std::uint32_t shared_bytes = barriers_at + barriers * 8 + pattern_bytes;
+
+// Out of step, one warpgroup multiplies while the other stores: the second begins when the first is done with this many
+// steps. The first cannot be more than weight_stages steps ahead, so it arrives less than twice as often before that.
+constexpr std::uint32_t lead_steps = 2;
+constexpr std::uint32_t least_steps_to_lead = 2 * weight_stages;  // of a tile
+static_assert(weight_stages <= 2 * lead_steps);
 
 struct Arguments {
     void* out;
@@ -48,8 +57,9 @@ struct Arguments {
     std::uint32_t pieces;      // of row_bytes, in a row of the input
     std::uint32_t phase_rows;  // rows of each of the three matrices with pooling
     std::uint32_t copied_rows; // of the input, for a tile
-    std::uint32_t row_tiles;   // rounded up to whole clusters
+    std::uint32_t row_tiles;
     std::uint32_t tiles;
+    bool leads;  // at least least_steps_to_lead steps
     bool relu;
     bool chained;
 };
@@ -93,10 +103,15 @@ struct Layout {
     __device__ __forceinline__ std::uint32_t input_free(std::uint32_t stage) const {
         return base + barriers_at + (2 * weight_stages + input_stages + stage) * 8;
     }
+    __device__ __forceinline__ std::uint32_t lead() const {
+        return base + barriers_at + 2 * (weight_stages + input_stages) * 8;
+    }
+    __device__ __forceinline__ std::uint32_t bias(std::uint32_t column) const {
+        return base + bias_at + column * static_cast<std::uint32_t>(sizeof(float));
+    }
 };
 
-/// Which tiles a block computes: those of its cluster, one row tile a block of it.
-template <std::uint32_t cluster>
+/// Which tiles a block computes.
 struct Tiles {
     std::uint32_t tile;
     std::uint32_t end;
@@ -111,15 +126,13 @@ struct Tiles {
     __device__ __forceinline__ std::uint32_t column() const { return tile / row_tiles * tile_columns; }
 };
 
-template <bool pooled, std::uint32_t cluster>
+template <bool pooled>
 __device__ __forceinline__ void produce(const Arguments& arguments, const Layout& layout, const CUtensorMap* in_map,
                                         const CUtensorMap* weight_map, int elements_a_row) {
-    constexpr std::uint32_t part_rows = tile_columns / cluster;
-    const std::uint32_t rank = cluster == 1 ? 0 : ptx::cluster_rank();
     const int channels = static_cast<int>(arguments.pieces) * elements_a_row;
     Ring<weight_stages> weights;
     Ring<input_stages> input;
-    for (Tiles<cluster> tiles(arguments); tiles.any(); tiles.next()) {
+    for (Tiles tiles(arguments); tiles.any(); tiles.next()) {
         const int row = static_cast<int>(tiles.row_tile() * (pooled ? product_rows : tile_rows));
         for (std::uint32_t piece = 0; piece < arguments.pieces; ++piece, input.next()) {
             const int channel = static_cast<int>(piece) * elements_a_row;
@@ -133,16 +146,10 @@ __device__ __forceinline__ void produce(const Arguments& arguments, const Layout
             }
             for (std::uint32_t tap = 0; tap < arguments.taps; ++tap, weights.next()) {
                 const int k = static_cast<int>(tap) * channels + channel;
-                const int column = static_cast<int>(tiles.column() + rank * part_rows);
-                ptx::wait<(cluster > 1)>(layout.weights_free(weights.stage), weights.parity ^ 1);
+                ptx::wait(layout.weights_free(weights.stage), weights.parity ^ 1);
                 const std::uint32_t full = layout.weights_full(weights.stage);
-                const std::uint32_t to = layout.weights(weights.stage) + rank * part_rows * row_bytes;
                 ptx::arrive_expecting(full, weight_bytes);
-                if constexpr (cluster == 1) {
-                    ptx::load_2d(to, weight_map, full, k, column);
-                } else {
-                    ptx::load_2d_multicast(to, weight_map, full, k, column, (1U << cluster) - 1);
-                }
+                ptx::load_2d(layout.weights(weights.stage), weight_map, full, k, static_cast<int>(tiles.column()));
             }
         }
     }
@@ -193,7 +200,6 @@ __device__ __forceinline__ void store_bf16(const Arguments& arguments, const flo
                                            std::uint32_t column, std::uint32_t staging) {
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t matrix_row = lane % 8 + lane / 8 % 2 * 8;
-    const auto* bias = reinterpret_cast<const float2*>(arguments.bias + column) + lane % 4;
     auto* out = static_cast<__nv_bfloat16*>(arguments.out) + column + lane % 8 * 8;
     constexpr std::uint32_t nowhere = ~0U;
     std::uint32_t rows[4];  // that this lane writes to
@@ -207,15 +213,13 @@ __device__ __forceinline__ void store_bf16(const Arguments& arguments, const flo
 #pragma unroll
         for (int pair = 0; pair < 4; ++pair) {
             const int j = half * 8 + pair * 2;  // columns 8 j … 8 j + 15
-            const float2 b0 = __ldg(bias + 4 * j);
-            const float2 b1 = __ldg(bias + 4 * j + 4);
             const float* s = sum + 4 * j;
             const std::uint32_t chunk = pair * 2 + lane / 16;
             ptx::store_matrices(staging + matrix_row * row_bytes + ((chunk ^ (matrix_row % 8)) * 16),
-                                pack(s[0] + b0.x, s[1] + b0.y, arguments.relu),
-                                pack(s[2] + b0.x, s[3] + b0.y, arguments.relu),
-                                pack(s[4] + b1.x, s[5] + b1.y, arguments.relu),
-                                pack(s[6] + b1.x, s[7] + b1.y, arguments.relu));
+                                pack(s[0], s[1], arguments.relu),
+                                pack(s[2], s[3], arguments.relu),
+                                pack(s[4], s[5], arguments.relu),
+                                pack(s[6], s[7], arguments.relu));
         }
         __syncwarp();
 #pragma unroll
@@ -241,7 +245,6 @@ template <bool pooled>
 __device__ __forceinline__ void store_tf32(const Arguments& arguments, const float (&sum)[64], OutputRow<pooled> row,
                                            std::uint32_t column) {
     const std::uint32_t lane = threadIdx.x % 32;
-    const auto* bias = reinterpret_cast<const float2*>(arguments.bias + column) + lane % 4;
 #pragma unroll
     for (int upper = 0; upper < 2; ++upper) {
         if (row.kept(arguments)) {
@@ -249,9 +252,8 @@ __device__ __forceinline__ void store_tf32(const Arguments& arguments, const flo
             auto* out = reinterpret_cast<float2*>(static_cast<float*>(arguments.out) + first) + lane % 4;
 #pragma unroll
             for (int j = 0; j < 16; ++j) {
-                const float2 b = __ldg(bias + 4 * j);
-                out[4 * j] = {finished(sum[4 * j + 2 * upper] + b.x, arguments.relu),
-                              finished(sum[4 * j + 2 * upper + 1] + b.y, arguments.relu)};
+                out[4 * j] = {finished(sum[4 * j + 2 * upper], arguments.relu),
+                              finished(sum[4 * j + 2 * upper + 1], arguments.relu)};
             }
         }
         row.advance(arguments, 8);
@@ -282,17 +284,31 @@ __device__ __forceinline__ void store(const Arguments& arguments, float (&sums)[
     }
 }
 
-template <class Type, bool pooled, std::uint32_t cluster>
+/// `bias` is the address of this thread's first column's.
+__device__ __forceinline__ void begin_with_bias(float (&sums)[products][64], std::uint32_t bias) {
+#pragma unroll
+    for (int j = 0; j < 16; ++j) {
+        const float2 two = ptx::load_shared_8(bias + j * 32);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+#pragma unroll
+            for (std::uint32_t m = 0; m < products; ++m) {
+                sums[m][4 * j + i] = i % 2 == 0 ? two.x : two.y;
+            }
+        }
+    }
+}
+
+template <class Type, bool pooled>
 __device__ __forceinline__ void consume(const Arguments& arguments, const Layout& layout, std::uint32_t consumer) {
     const std::uint32_t thread = threadIdx.x % warpgroup_threads;
     const std::uint32_t warp = thread / 32;
     const auto free_weights = [&](std::uint32_t stage) {
-        if constexpr (cluster == 1) {
-            if (thread == 0) {
-                ptx::arrive(layout.weights_free(stage));
+        if (thread == 0) {
+            ptx::arrive(layout.weights_free(stage));
+            if (consumer == 0) {
+                ptx::arrive(layout.lead());
             }
-        } else if (thread < cluster) {
-            ptx::arrive_remote(layout.weights_free(stage), thread);
         }
     };
     const auto free_input = [&](std::uint32_t stage) {
@@ -300,13 +316,16 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
             ptx::arrive(layout.input_free(stage));
         }
     };
+    if (consumer == 1 && arguments.leads) {
+        ptx::wait(layout.lead(), 0);
+    }
     Ring<weight_stages> weights;
     Ring<input_stages> input;
     float sums[products][64];
-    for (Tiles<cluster> tiles(arguments); tiles.any(); tiles.next()) {
+    for (Tiles tiles(arguments); tiles.any(); tiles.next()) {
+        begin_with_bias(sums, layout.bias(tiles.column() + consumer * warpgroup_columns + thread % 4 * 2));
         std::uint32_t used_weights = weight_stages;  // none yet
         std::uint32_t used_input = input_stages;
-        int add = 0;
         for (std::uint32_t piece = 0; piece < arguments.pieces; ++piece, input.next()) {
             ptx::wait(layout.input_full(input.stage), input.parity);
             for (std::uint32_t tap = 0; tap < arguments.taps; ++tap, weights.next()) {
@@ -326,9 +345,8 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
                 for (std::uint32_t k = 0; k < row_bytes; k += 32) {
 #pragma unroll
                     for (std::uint32_t m = 0; m < products; ++m) {
-                        wgmma::multiply<Type>(sums[m], a[m] + wgmma::advance(k), b + wgmma::advance(k), add);
+                        wgmma::multiply<Type>(sums[m], a[m] + wgmma::advance(k), b + wgmma::advance(k));
                     }
-                    add = 1;
                 }
                 wgmma::commit();
                 wgmma::wait<1>();  // the step before is over: its weights and, after the last tap, its input are free
@@ -350,7 +368,7 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
     }
 }
 
-template <class Type, bool pooled, std::uint32_t cluster>
+template <class Type, bool pooled>
 __global__ void __launch_bounds__(threads, 1)
     convolve(const __grid_constant__ CUtensorMap in_map, const __grid_constant__ CUtensorMap weight_map,
              const __grid_constant__ Arguments arguments) {
@@ -361,19 +379,19 @@ __global__ void __launch_bounds__(threads, 1)
         ptx::prefetch_map(&weight_map);
         for (std::uint32_t i = 0; i < weight_stages; ++i) {
             ptx::barrier_init(layout.weights_full(i), 1);
-            ptx::barrier_init(layout.weights_free(i), consumers * cluster);
+            ptx::barrier_init(layout.weights_free(i), consumers);
         }
         for (std::uint32_t i = 0; i < input_stages; ++i) {
             ptx::barrier_init(layout.input_full(i), 1);
             ptx::barrier_init(layout.input_free(i), consumers);
         }
+        ptx::barrier_init(layout.lead(), lead_steps);
         ptx::fence_barrier_init();
     }
-    if constexpr (cluster == 1) {
-        __syncthreads();
-    } else {
-        ptx::cluster_sync();
+    for (std::uint32_t i = threadIdx.x; i < arguments.outputs; i += threads) {
+        ptx::store_shared(layout.bias(i), __ldg(arguments.bias + i));
     }
+    __syncthreads();
     if (arguments.chained) {
         ptx::let_next_kernel_start();
         ptx::wait_for_previous_kernel();
@@ -383,14 +401,11 @@ __global__ void __launch_bounds__(threads, 1)
         ptx::give_registers<24>();
         if (threadIdx.x == 0) {
             constexpr int elements_a_row = std::is_same_v<Type, __nv_bfloat16> ? 64 : 32;
-            produce<pooled, cluster>(arguments, layout, &in_map, &weight_map, elements_a_row);
+            produce<pooled>(arguments, layout, &in_map, &weight_map, elements_a_row);
         }
     } else {
         ptx::take_registers<240>();
-        consume<Type, pooled, cluster>(arguments, layout, warpgroup - 1);
-    }
-    if constexpr (cluster > 1) {
-        ptx::cluster_sync();  // a block's memory stays until nobody in the cluster writes to it
+        consume<Type, pooled>(arguments, layout, warpgroup - 1);
     }
 }
 

@@ -6,7 +6,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint32_t block_warps = 8;
+constexpr std::uint32_t block_warps = 4;
+constexpr std::uint32_t together = 4;  // classes whose sums run beside each other
 
 /// A warp an item.
 template <class In>
@@ -21,29 +22,41 @@ __global__ void __launch_bounds__(block_warps * 32) label(LabelShape shape, Labe
     std::int32_t* record = memory.out + std::size_t{item} * (1 + (shape.scores ? shape.classes : 0));
     float best = 0;
     std::int32_t best_class = 0;
-    for (std::uint32_t c = 0; c < shape.classes; ++c) {
-        const float* weights = memory.weights + std::size_t{c} * shape.inputs;
-        float sum = 0;
+    for (std::uint32_t first = 0; first < shape.classes; first += together) {
+        float sums[together] = {};
         for (std::uint32_t i = lane * n; i < shape.inputs; i += 32 * n) {
             float x[n];
             values::unpack(__ldg(reinterpret_cast<const uint4*>(in + i)), x, In{});
 #pragma unroll
-            for (int v = 0; v < n; v += 4) {
-                const float4 w = __ldg(reinterpret_cast<const float4*>(weights + i + v));
-                sum = fmaf(x[v], w.x, fmaf(x[v + 1], w.y, fmaf(x[v + 2], w.z, fmaf(x[v + 3], w.w, sum))));
+            for (std::uint32_t c = 0; c < together; ++c) {
+                const std::uint32_t row = min(first + c, shape.classes - 1);
+                const float* weights = memory.weights + std::size_t{row} * shape.inputs + i;
+#pragma unroll
+                for (int v = 0; v < n; v += 4) {
+                    const float4 w = __ldg(reinterpret_cast<const float4*>(weights + v));
+                    sums[c] = fmaf(x[v], w.x, fmaf(x[v + 1], w.y, fmaf(x[v + 2], w.z, fmaf(x[v + 3], w.w, sums[c]))));
+                }
             }
         }
 #pragma unroll
-        for (int offset = 16; offset > 0; offset /= 2) {
-            sum += __shfl_xor_sync(~0U, sum, offset);
+        for (std::uint32_t c = 0; c < together; ++c) {
+#pragma unroll
+            for (int offset = 16; offset > 0; offset /= 2) {
+                sums[c] += __shfl_xor_sync(~0U, sums[c], offset);
+            }
         }
-        sum += __ldg(memory.bias + c);
-        if (c == 0 || sum > best) {
-            best = sum;
-            best_class = static_cast<std::int32_t>(c);
-        }
-        if (shape.scores && lane == 0) {
-            record[1 + c] = __float_as_int(sum);
+#pragma unroll
+        for (std::uint32_t c = 0; c < together; ++c) {
+            if (first + c < shape.classes) {
+                const float score = sums[c] + __ldg(memory.bias + first + c);
+                if (first + c == 0 || score > best) {
+                    best = score;
+                    best_class = static_cast<std::int32_t>(first + c);
+                }
+                if (shape.scores && lane == 0) {
+                    record[1 + first + c] = __float_as_int(score);
+                }
+            }
         }
     }
     if (lane == 0) {

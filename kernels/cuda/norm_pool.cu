@@ -11,7 +11,7 @@ namespace sluice {
 namespace {
 
 constexpr int pool = NormPoolShape::pool;
-constexpr double norm_epsilon = 1e-5;  // as kernels/kernels.hpp has it
+constexpr float norm_epsilon = 1e-5F;  // as kernels/kernels.hpp has it
 constexpr std::uint32_t threads = 544;
 constexpr std::uint32_t warps = threads / 32;
 
@@ -60,6 +60,14 @@ __global__ void __launch_bounds__(threads, blocks) norm_relu_pool(const Argument
         const std::uint32_t unit = threadIdx.x + u * threads;
         first[u] = unit / row_units * pool * arguments.channels + unit % row_units * n;
     }
+    // In order, so that not all of gamma and beta occupy registers at once.
+    const auto load_late = [&](const Scale* from, int u, int p) {
+        uint4 v;
+        asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                     : "l"(from + first[u] + p * arguments.channels));
+        return v;
+    };
     const auto present = [&](int u) { return threadIdx.x + u * threads < item_units; };
     const auto load = [&](const auto* from, int u, int p) {
         return __ldg(reinterpret_cast<const uint4*>(from + first[u] + p * arguments.channels));
@@ -100,12 +108,13 @@ __global__ void __launch_bounds__(threads, blocks) norm_relu_pool(const Argument
                 values::unpack(raw[u][p], x, In{});
 #pragma unroll
                 for (int v = 0; v < n; ++v) {
-                    squares = fmaf(x[v] - mean, x[v] - mean, squares);
+                    const float off = x[v] - mean;
+                    squares = fmaf(off, off, squares);
                 }
             }
         }
-        const double variance = static_cast<double>(block_sum(squares, partial) / count);
-        const float scale = static_cast<float>(1.0 / sqrt(variance + norm_epsilon));
+        const float scale = 1.0F / sqrtf(block_sum(squares, partial) / count + norm_epsilon);
+        const float shift = -mean * scale;
 #pragma unroll
         for (int u = 0; u < units; ++u) {
             if (!present(u)) {
@@ -116,11 +125,11 @@ __global__ void __launch_bounds__(threads, blocks) norm_relu_pool(const Argument
             for (int p = 0; p < pool; ++p) {
                 float x[n], g[n], b[n];
                 values::unpack(raw[u][p], x, In{});
-                values::unpack(load(gamma, u, p), g, Scale{});
-                values::unpack(load(beta, u, p), b, Scale{});
+                values::unpack(load_late(gamma, u, p), g, Scale{});
+                values::unpack(load_late(beta, u, p), b, Scale{});
 #pragma unroll
                 for (int v = 0; v < n; ++v) {
-                    best[v] = fmaxf(best[v], fmaf((x[v] - mean) * scale, g[v], b[v]));
+                    best[v] = fmaxf(best[v], fmaf(fmaf(x[v], scale, shift), g[v], b[v]));
                 }
             }
             const std::uint32_t unit = threadIdx.x + u * threads;

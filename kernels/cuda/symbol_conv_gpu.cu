@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_error.hpp"
+#include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/symbol_conv_gpu.hpp"
 #include "kernels/cuda/symbol_conv_layout.hpp"
 #include "kernels/cuda/values.cuh"
@@ -17,6 +18,7 @@ constexpr double norm_epsilon = 1e-5;  // as kernels/kernels.hpp has it
 
 constexpr std::uint32_t statistics_threads = 512;
 constexpr std::uint32_t statistics_warps = statistics_threads / 32;
+constexpr std::uint32_t most_length = 4096;  // of the symbols of one item for each warp in shared memory
 
 struct StatisticsArguments {
     const std::uint8_t* symbols;
@@ -25,9 +27,45 @@ struct StatisticsArguments {
     float2* scales;
     std::uint32_t items;
     std::uint32_t length;
+    std::uint32_t room;  // for the symbols of a warp's item
     std::uint32_t positions;
     std::uint32_t channels;
 };
+
+/// A pair of symbols a distance apart, seen by one tap and the tap that far after it.
+struct EndPair {
+    std::uint8_t symbol;  // from the begin, or from the last position on
+    std::uint8_t distance;
+    std::uint8_t tap;
+};
+
+/// Symbols 0 … 5 and the six after the last position are not seen by all taps: the pairs that are seen there.
+struct EndPairs {
+    static constexpr std::uint32_t count_at_begin = 112;
+    static constexpr std::uint32_t count = 168;
+    EndPair pairs[count];
+
+    constexpr EndPairs() : pairs{} {
+        std::uint32_t next = 0;
+        for (int s = 0; s < taps - 1; ++s) {
+            for (int d = 0; d < taps; ++d) {
+                for (int k = 0; k <= s && k + d < taps; ++k) {
+                    pairs[next++] = {static_cast<std::uint8_t>(s), static_cast<std::uint8_t>(d),
+                                     static_cast<std::uint8_t>(k)};
+                }
+            }
+        }
+        for (int s = 0; s < taps - 1; ++s) {
+            for (int d = 0; s + d < taps - 1; ++d) {
+                for (int k = s + 1; k + d < taps; ++k) {
+                    pairs[next++] = {static_cast<std::uint8_t>(s), static_cast<std::uint8_t>(d),
+                                     static_cast<std::uint8_t>(k)};
+                }
+            }
+        }
+    }
+};
+__constant__ constexpr EndPairs end_pairs{};
 
 __device__ __forceinline__ double warp_sum(double value) {
 #pragma unroll
@@ -37,72 +75,56 @@ __device__ __forceinline__ double warp_sum(double value) {
     return value;
 }
 
-/// A pair of symbols d apart where not all taps see both.
-__device__ void add_ends(const StatisticsArguments& arguments, const std::uint8_t* symbols, int s, int d, double& sum,
-                         double& squares) {
-    const int positions = static_cast<int>(arguments.positions);
-    const int first = s < positions ? 0 : s - positions + 1;
-    const int last = min(taps - 1 - d, s);
-    for (int k = first; k <= last; ++k) {
-        const std::size_t pair = symbols[s] * table_rows + symbols[s + d];
-        squares += static_cast<double>(__ldg(arguments.ends + end_pair_at(d, k) + pair));
-        if (d == 0) {
-            sum += static_cast<double>(__ldg(arguments.ends + end_sums_at + k * table_rows + symbols[s]));
-        }
-    }
-}
-
+/// A warp an item.
 __global__ void __launch_bounds__(statistics_threads, 1) symbol_statistics(const StatisticsArguments arguments) {
     extern __shared__ float inner[];
-    __shared__ double partial[2][statistics_warps];
-    auto* symbols = reinterpret_cast<std::uint8_t*>(inner + inner_floats);
     for (std::uint32_t i = threadIdx.x; i < inner_floats / 4; i += statistics_threads) {
         reinterpret_cast<float4*>(inner)[i] = __ldg(reinterpret_cast<const float4*>(arguments.inner) + i);
     }
-    const int length = static_cast<int>(arguments.length);
-    const int positions = static_cast<int>(arguments.positions);
-    for (std::uint32_t item = blockIdx.x; item < arguments.items; item += gridDim.x) {
-        __syncthreads();  // the item before is done with its symbols
-        for (int s = static_cast<int>(threadIdx.x); s < length; s += statistics_threads) {
-            symbols[s] = min(static_cast<std::uint32_t>(arguments.symbols[std::size_t{item} * arguments.length + s]),
-                             SymbolConvGpuShape::most_symbols);
+    __syncthreads();
+    const std::uint32_t lane = threadIdx.x % 32;
+    const std::uint32_t warp = threadIdx.x / 32;
+    auto* symbols = reinterpret_cast<std::uint8_t*>(inner + inner_floats) + warp * arguments.room;
+    for (std::uint32_t item = blockIdx.x + warp * gridDim.x; item < arguments.items;
+         item += gridDim.x * statistics_warps) {
+        __syncwarp();  // all lanes are done with the item before
+        const std::uint8_t* from = arguments.symbols + std::size_t{item} * arguments.length;
+        for (std::uint32_t s = lane; s < arguments.length; s += 32) {
+            symbols[s] = min(static_cast<std::uint32_t>(__ldg(from + s)), SymbolConvGpuShape::most_symbols);
         }
-        __syncthreads();
+        __syncwarp();
         double sum = 0;
         double squares = 0;
-        for (int s = static_cast<int>(threadIdx.x); s < length; s += statistics_threads) {
+        for (std::uint32_t s = taps - 1 + lane; s < arguments.positions; s += 32) {
             const std::uint32_t here = symbols[s];
-            if (s >= taps - 1 && s < positions) {
-                sum += static_cast<double>(inner[inner_sums_at + here]);
-                squares += static_cast<double>(inner[here]);
+            float found = inner[here];
 #pragma unroll
-                for (int d = 1; d < taps; ++d) {
-                    squares += static_cast<double>(inner[inner_pair_at(d) + here * table_rows + symbols[s + d]]);
-                }
-            } else {
-                for (int d = 0; d < taps && s + d < length; ++d) {
-                    add_ends(arguments, symbols, s, d, sum, squares);
-                }
+            for (std::uint32_t d = 1; d < taps; ++d) {
+                squares += static_cast<double>(found);
+                found = inner[inner_pair_at(d) + here * table_rows + symbols[s + d]];
             }
+            squares += static_cast<double>(found);
+            sum += static_cast<double>(inner[inner_sums_at + here]);
+        }
+#pragma unroll
+        for (std::uint32_t i = lane; i < (EndPairs::count + 31) / 32 * 32; i += 32) {
+            const EndPair pair = end_pairs.pairs[min(i, EndPairs::count - 1)];
+            const std::uint32_t s = pair.symbol + (i < EndPairs::count_at_begin ? 0 : arguments.positions);
+            const std::uint32_t here = symbols[s];
+            const std::size_t at = end_pair_at(pair.distance, pair.tap) + here * table_rows + symbols[s + pair.distance];
+            const float square = __ldg(arguments.ends + at);
+            const float value = __ldg(arguments.ends + end_sums_at + pair.tap * table_rows + here);
+            squares += i < EndPairs::count ? static_cast<double>(square) : 0.0;
+            sum += i < EndPairs::count && pair.distance == 0 ? static_cast<double>(value) : 0.0;
         }
         sum = warp_sum(sum);
         squares = warp_sum(squares);
-        if (threadIdx.x % 32 == 0) {
-            partial[0][threadIdx.x / 32] = sum;
-            partial[1][threadIdx.x / 32] = squares;
-        }
-        __syncthreads();
-        if (threadIdx.x < 32) {
-            const bool any = threadIdx.x < statistics_warps;
-            sum = warp_sum(any ? partial[0][threadIdx.x] : 0.0);
-            squares = warp_sum(any ? partial[1][threadIdx.x] : 0.0);
-            if (threadIdx.x == 0) {
-                const double count = static_cast<double>(arguments.positions) * arguments.channels;
-                const double mean = sum / count;
-                const double variance = fmax(squares / count - mean * mean, 0.0);
-                const double scale = 1.0 / sqrt(variance + norm_epsilon);
-                arguments.scales[item] = {static_cast<float>(scale), static_cast<float>(-mean * scale)};
-            }
+        if (lane == 0) {
+            const double count = static_cast<double>(arguments.positions) * arguments.channels;
+            const double mean = sum / count;
+            const double variance = fmax(squares / count - mean * mean, 0.0);
+            const double scale = 1.0 / sqrt(variance + norm_epsilon);
+            arguments.scales[item] = {static_cast<float>(scale), static_cast<float>(-mean * scale)};
         }
     }
 }
@@ -130,7 +152,7 @@ struct GatherArguments {
     bool tf32;
 };
 
-__device__ __forceinline__ void add(uint4& sum, const uint4& row, __half) {
+__device__ __forceinline__ void add(uint4& sum, uint4 row, __half) {
     auto* s = reinterpret_cast<__half2*>(&sum);
     const auto* r = reinterpret_cast<const __half2*>(&row);
 #pragma unroll
@@ -139,12 +161,31 @@ __device__ __forceinline__ void add(uint4& sum, const uint4& row, __half) {
     }
 }
 
-__device__ __forceinline__ void add(uint4& sum, const uint4& row, float) {
+__device__ __forceinline__ void add(uint4& sum, uint4 row, float) {
     auto* s = reinterpret_cast<float*>(&sum);
     const auto* r = reinterpret_cast<const float*>(&row);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
         s[i] += r[i];
+    }
+}
+
+/// What is there does not change after the block's first barrier, so that the compiler may order these as it likes.
+template <std::size_t offset>
+__device__ __forceinline__ uint4 read_row(std::uint32_t address) {
+    uint4 v;
+    asm("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4 + %5];"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+        : "r"(address), "n"(offset));
+    return v;
+}
+
+/// Adds the rows of taps `tap` to the last for the position whose first symbol's row is rows[0].
+template <int tap, class T>
+__device__ __forceinline__ void add_taps(uint4& sum, std::uint32_t lane_table, const std::uint32_t* rows) {
+    if constexpr (tap < taps) {
+        add(sum, read_row<tap * tap_bytes>(lane_table + rows[tap]), T{});
+        add_taps<tap + 1, T>(sum, lane_table, rows);
     }
 }
 
@@ -184,7 +225,7 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
             beta[i] = __ldg(reinterpret_cast<const uint4*>(static_cast<const T*>(arguments.beta) + at));
         }
     }
-    const std::uint8_t* lane_table = table + threadIdx.x % 16 * 16;
+    const std::uint32_t lane_table = ptx::shared_address(table) + threadIdx.x % 16 * 16;
     const std::uint32_t first_word = local_group * pool / 4;
     const std::uint32_t shift = local_group * pool % 4 * 8;
     const std::uint32_t first_symbol = group_block * block_groups * pool;
@@ -223,11 +264,8 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
             float best[n] = {};
 #pragma unroll
             for (int p = 0; p < pool; ++p) {
-                uint4 sum = *reinterpret_cast<const uint4*>(lane_table + rows[p]);
-#pragma unroll
-                for (int k = 1; k < taps; ++k) {
-                    add(sum, *reinterpret_cast<const uint4*>(lane_table + rows[p + k] + k * tap_bytes), T{});
-                }
+                uint4 sum = read_row<0>(lane_table + rows[p]);
+                add_taps<1, T>(sum, lane_table, rows + p);
                 float y[n], g[n], o[n];
                 values::unpack(sum, y, T{});
                 values::unpack(gamma[p], g, T{});
@@ -248,8 +286,12 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
     }
 }
 
+std::uint32_t room(std::uint32_t length) {
+    return (length + 15) / 16 * 16;
+}
+
 std::uint32_t statistics_shared_bytes(std::uint32_t length) {
-    return static_cast<std::uint32_t>(inner_floats * sizeof(float) + (length + 15) / 16 * 16);
+    return static_cast<std::uint32_t>(inner_floats * sizeof(float)) + statistics_warps * room(length);
 }
 
 }  // namespace
@@ -257,8 +299,7 @@ std::uint32_t statistics_shared_bytes(std::uint32_t length) {
 SymbolConvGpu::SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precision, std::uint32_t max_items,
                              const SymbolConvMemory& memory)
     : shape_(shape), precision_(precision), max_items_(max_items), memory_(memory) {
-    constexpr std::uint32_t most_length = 65536;  // of symbols in shared memory
-    expects(shape.length >= taps && shape.length <= most_length && shape.positions() % pool == 0 &&
+    expects(shape.length >= 2 * (taps - 1) && shape.length <= most_length && shape.positions() % pool == 0 &&
                 shape.channels % 128 == 0 && shape.channels > 0 && shape.symbols <= SymbolConvGpuShape::most_symbols,
             "symbol convolution: its sizes do not fit");
     int device = 0;
@@ -287,6 +328,7 @@ void SymbolConvGpu::enqueue_statistics(std::uint32_t items, cudaStream_t stream)
                                    .scales = memory_.scales,
                                    .items = items,
                                    .length = shape_.length,
+                                   .room = room(shape_.length),
                                    .positions = shape_.positions(),
                                    .channels = shape_.channels});
     check_launch("symbol statistics");

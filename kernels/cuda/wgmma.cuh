@@ -38,17 +38,17 @@ __device__ __forceinline__ void wait() {
 
 struct Tf32 {};
 
-/// d (64, 128) = a (64, 32 bytes of k) * b (128, 32 bytes of k)^T, plus d if `add`. Thread t of warp w of the warpgroup
+/// d (64, 128) += a (64, 32 bytes of k) * b (128, 32 bytes of k)^T. Thread t of warp w of the warpgroup
 /// has d[4 j + i] at row 16 w + t / 4 + 8 (i / 2), column 8 j + 2 (t % 4) + i % 2.
 template <class Type>
-__device__ void multiply(float (&d)[64], std::uint64_t a, std::uint64_t b, int add);
+__device__ void multiply(float (&d)[64], std::uint64_t a, std::uint64_t b);
 
 template <>
-__device__ __forceinline__ void multiply<__nv_bfloat16>(float (&d)[64], std::uint64_t a, std::uint64_t b, int add) {
+__device__ __forceinline__ void multiply<__nv_bfloat16>(float (&d)[64], std::uint64_t a, std::uint64_t b) {
     asm volatile(
         "{\n"
         ".reg .pred p;\n"
-        "setp.ne.b32 p, %66, 0;\n"
+        "setp.eq.u32 p, 1, 1;\n"
         "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
@@ -64,15 +64,15 @@ __device__ __forceinline__ void multiply<__nv_bfloat16>(float (&d)[64], std::uin
           "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
           "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
           "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-        : "l"(a), "l"(b), "r"(add));
+        : "l"(a), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void multiply<Tf32>(float (&d)[64], std::uint64_t a, std::uint64_t b, int add) {
+__device__ __forceinline__ void multiply<Tf32>(float (&d)[64], std::uint64_t a, std::uint64_t b) {
     asm volatile(
         "{\n"
         ".reg .pred p;\n"
-        "setp.ne.b32 p, %66, 0;\n"
+        "setp.eq.u32 p, 1, 1;\n"
         "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 "
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
@@ -88,7 +88,7 @@ __device__ __forceinline__ void multiply<Tf32>(float (&d)[64], std::uint64_t a, 
           "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
           "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
           "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-        : "l"(a), "l"(b), "r"(add));
+        : "l"(a), "l"(b));
 }
 
 }  // namespace sluice::wgmma

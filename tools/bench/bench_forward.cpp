@@ -81,7 +81,7 @@ bool check_forward(Precision precision) {
     const ClassifierTensors tensors = ClassifierTensors::normal_spread(3);
     std::vector<std::uint8_t> symbols = random_symbols(items);
     std::fill(symbols.begin() + 1014 + 300, symbols.begin() + 2 * 1014, std::uint8_t{70});  // a short text
-    ClassifierOnGpu model(tensors, precision, items, {.cluster = 1});
+    ClassifierOnGpu model(tensors, precision, items, {});
     model.set_symbols(symbols);
     model.enqueue(nullptr);
     check_cuda(cudaDeviceSynchronize(), "forward pass");
@@ -114,8 +114,8 @@ void time_forward(Precision precision, std::span<const std::uint32_t> sizes, cud
     const ClassifierTensors tensors = ClassifierTensors::normal_spread(3);
     for (const std::uint32_t items : sizes) {
         const std::vector<std::uint8_t> symbols = random_symbols(items);
-        ClassifierOnGpu model(tensors, precision, items, {.cluster = 1});
-        ClassifierOnGpu chained(tensors, precision, items, {.cluster = 1, .chained = true});
+        ClassifierOnGpu model(tensors, precision, items, {});
+        ClassifierOnGpu chained(tensors, precision, items, {.chained = true});
         model.set_symbols(symbols);
         chained.set_symbols(symbols);
         model.enqueue(stream);
