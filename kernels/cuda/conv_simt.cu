@@ -104,26 +104,38 @@ __device__ __forceinline__ void fetch(const Arguments& arguments, const Step& st
 
 using Sums = float[rows_a_thread][columns_a_thread];
 
-/// `input`: this thread's first row at this tap; `weights`: this thread's first column.
+/// `input`: this thread's first row at this tap; `weights`: this thread's first column. Four k at a time, half the rows
+/// after the other, so that all of it stays in registers.
 __device__ __forceinline__ void multiply(Sums& sums, const float* input, const float* weights) {
+    constexpr std::uint32_t half_rows = rows_a_thread / 2;
+    constexpr std::uint32_t together = 4;
 #pragma unroll
-    for (std::uint32_t k = 0; k < depth; k += 2) {
-        float2 a[rows_a_thread];
+    for (std::uint32_t k = 0; k < depth; k += together) {
+        float b[together][columns_a_thread];
 #pragma unroll
-        for (std::uint32_t r = 0; r < rows_a_thread; ++r) {
-            const std::uint32_t row = r / group * group * thread_rows + r % group;
-            a[r] = *reinterpret_cast<const float2*>(input + row * input_pitch + k);
+        for (std::uint32_t i = 0; i < together; ++i) {
+            const float4 b0 = *reinterpret_cast<const float4*>(weights + (k + i) * tile_columns);
+            const float4 b1 = *reinterpret_cast<const float4*>(weights + (k + i) * tile_columns + tile_columns / 2);
+            b[i][0] = b0.x, b[i][1] = b0.y, b[i][2] = b0.z, b[i][3] = b0.w;
+            b[i][4] = b1.x, b[i][5] = b1.y, b[i][6] = b1.z, b[i][7] = b1.w;
         }
 #pragma unroll
-        for (std::uint32_t half = 0; half < 2; ++half) {
-            const float4 b0 = *reinterpret_cast<const float4*>(weights + (k + half) * tile_columns);
-            const float4 b1 = *reinterpret_cast<const float4*>(weights + (k + half) * tile_columns + tile_columns / 2);
-            const float b[columns_a_thread] = {b0.x, b0.y, b0.z, b0.w, b1.x, b1.y, b1.z, b1.w};
+        for (std::uint32_t first = 0; first < rows_a_thread; first += half_rows) {
+            float4 a[half_rows];
 #pragma unroll
-            for (std::uint32_t r = 0; r < rows_a_thread; ++r) {
+            for (std::uint32_t r = 0; r < half_rows; ++r) {
+                const std::uint32_t row = (first + r) / group * group * thread_rows + (first + r) % group;
+                a[r] = *reinterpret_cast<const float4*>(input + row * input_pitch + k);
+            }
 #pragma unroll
-                for (std::uint32_t c = 0; c < columns_a_thread; ++c) {
-                    sums[r][c] = fmaf(half == 0 ? a[r].x : a[r].y, b[c], sums[r][c]);
+            for (std::uint32_t i = 0; i < together; ++i) {
+#pragma unroll
+                for (std::uint32_t r = 0; r < half_rows; ++r) {
+                    const float x = i == 0 ? a[r].x : i == 1 ? a[r].y : i == 2 ? a[r].z : a[r].w;
+#pragma unroll
+                    for (std::uint32_t c = 0; c < columns_a_thread; ++c) {
+                        sums[first + r][c] = fmaf(x, b[i][c], sums[first + r][c]);
+                    }
                 }
             }
         }
