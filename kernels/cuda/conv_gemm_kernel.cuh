@@ -227,7 +227,7 @@ __device__ __forceinline__ void store_bf16(const Arguments& arguments, const flo
             const std::uint32_t r = lane / 8 + 4 * i;
             const uint4 v = ptx::load_shared_16(staging + r * row_bytes + ((lane % 8) ^ (r % 8)) * 16);
             if (rows[i] != nowhere) {
-                *reinterpret_cast<uint4*>(out + std::size_t{rows[i]} * arguments.outputs + half * 64) = v;
+                ptx::store_global_16(out + std::size_t{rows[i]} * arguments.outputs + half * 64, v);
             }
         }
         __syncwarp();

@@ -122,6 +122,11 @@ __device__ __forceinline__ uint4 load_shared_16(std::uint32_t address) {
     return v;
 }
 
+/// One store, which the compiler would split in four.
+__device__ __forceinline__ void store_global_16(void* to, const uint4& v) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+
 __device__ __forceinline__ float2 load_shared_8(std::uint32_t address) {
     float2 v;
     asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address));

@@ -277,10 +277,9 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
             }
             const std::size_t at = (std::size_t{begin + i} * arguments.groups + group) * arguments.channels + channel;
             if constexpr (n == 8) {
-                *reinterpret_cast<uint4*>(static_cast<__nv_bfloat16*>(arguments.out) + at) = values::pack_bf16(best);
+                ptx::store_global_16(static_cast<__nv_bfloat16*>(arguments.out) + at, values::pack_bf16(best));
             } else {
-                *reinterpret_cast<uint4*>(static_cast<float*>(arguments.out) + at) =
-                    values::pack_fp32(best, arguments.tf32);
+                ptx::store_global_16(static_cast<float*>(arguments.out) + at, values::pack_fp32(best, arguments.tf32));
             }
         }
     }

@@ -37,6 +37,11 @@ __device__ __forceinline__ void unpack(const uint4& from, float (&to)[4], float)
     to[3] = __uint_as_float(from.w);
 }
 
+__device__ __forceinline__ __half2 half2_of(const uint4& from, int i) {
+    const std::uint32_t word = i == 0 ? from.x : i == 1 ? from.y : i == 2 ? from.z : from.w;
+    return *reinterpret_cast<const __half2*>(&word);
+}
+
 __device__ __forceinline__ uint4 pack_bf16(const float (&from)[8]) {
     uint4 to;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(to.x) : "f"(from[1]), "f"(from[0]));

@@ -97,8 +97,7 @@ ClassifierOnGpu::ClassifierOnGpu(const ClassifierTensors& t, Precision precision
             .bias = hold(bytes(t.conv[i + 1].bias)).as<float>(),
             .out = out};
         const double flop = 2.0 * shape.positions() * filters * filters * shape.taps;
-        const ConvGemm conv(shape, precision, items, memory, options);
-        add("conv" + std::to_string(i + 2), flop, [=](cudaStream_t s) { conv.enqueue(items, s); });
+        add("conv" + std::to_string(i + 2), flop, convolution(shape, precision, items, memory, options));
         last = out;
     }
 

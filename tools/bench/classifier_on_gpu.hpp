@@ -84,6 +84,10 @@ private:
     std::vector<Step> steps_;
 };
 
+/// The convolution of `items` items on the units that `precision` asks for.
+[[nodiscard]] Launch convolution(const ConvGemmShape& shape, Precision precision, std::uint32_t items,
+                                 const ConvGemmMemory& memory, const ConvGemmOptions& options);
+
 inline constexpr double flop_per_item = 487.9e6;  ///< Convolution 1 is a table and counts nothing.
 
 }  // namespace sluice::bench
