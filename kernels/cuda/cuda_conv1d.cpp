@@ -1,7 +1,6 @@
-#include <optional>
-
 #include "core/error.hpp"
 #include "kernels/cuda/conv_gemm.hpp"
+#include "kernels/cuda/conv_simt.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
 
@@ -29,7 +28,11 @@ private:
                                     .weights = weights_.bytes().data(),
                                     .bias = reinterpret_cast<const float*>(bias_.bytes().data()),
                                     .out = out};
-        ConvGemm(shape_, precision_, max_items_, memory).enqueue(items, stream);
+        if (precision_ == Precision::fp32) {
+            ConvSimt(shape_, max_items_, memory).enqueue(items, stream);
+        } else {
+            ConvGemm(shape_, precision_, max_items_, memory).enqueue(items, stream);
+        }
     }
 
     ConvGemmShape shape_;
