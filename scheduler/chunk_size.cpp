@@ -10,7 +10,7 @@ namespace sluice {
 namespace {
 
 constexpr double host_flop_per_chunk = 16e9;
-constexpr double cuda_flop_per_chunk = 256e9;
+constexpr double cuda_flop_per_chunk = 2e12;
 constexpr std::uint64_t host_most_items = 4096;
 constexpr std::uint64_t cuda_most_items = 16384;
 constexpr std::uint64_t fewest_chunks = 64;

@@ -23,7 +23,7 @@ TEST(ChunkSize, GivesAHostBetweenOneAndThirtyTwoArticles) {
 
 TEST(ChunkSize, GivesAGpuMoreWorkAChunk) {
     EXPECT_EQ(choose_chunk_items(8192, classifier_flop, DeviceKind::cuda), 128U);
-    EXPECT_EQ(choose_chunk_items(1'000'000, classifier_flop, DeviceKind::cuda), 512U);
+    EXPECT_EQ(choose_chunk_items(1'000'000, classifier_flop, DeviceKind::cuda), 4096U);
 }
 
 TEST(ChunkSize, MakesAtLeast64ChunksWhenThereAreThatManyItems) {
