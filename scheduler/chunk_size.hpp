@@ -12,8 +12,8 @@ namespace sluice {
 ///
 /// The smallest of three:
 /// - what one chunk should cost: about 16 GFLOP on a host, a tenth to a half second of a core, so that a device's last
-///   chunk costs little; 2 TFLOP on a GPU, some milliseconds, where launches and the last, part-filled wave of blocks of
-///   every kernel hardly count any more (docs/performance.md);
+///   chunk costs little; 2 TFLOP on a GPU, some milliseconds, where launches and the last, part-filled wave of blocks
+///   of every kernel hardly count any more (docs/performance.md);
 /// - items / 64, so that many devices share even a small job, and the last round is a small part of the run;
 /// - 4096 items on a host and 16384 on a GPU, so that models with little work an item keep messages and buffers small.
 ///
