@@ -104,6 +104,28 @@ private:
     std::unique_ptr<CudaClock> clock_;
 };
 
+/// CUDA says of a missing driver what it says of an old one.
+void check_driver() {
+    int driver = 0;
+    check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+    if (driver == 0) {
+        throw Error(ExitCode::unavailable, {.id = "E-GPU-061",
+                                            .where = "run.device",
+                                            .what = "got \"cuda\", but there is no NVIDIA driver here, so no GPU",
+                                            .hint = "set run.device = \"host\", or ask the job for a GPU"});
+    }
+    int runtime = 0;
+    check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+    if (driver / 1000 < runtime / 1000) {  // within a major version they work together
+        throw Error(ExitCode::unavailable,
+                    {.id = "E-GPU-063",
+                     .where = "run.device",
+                     .what = fmt::format("got a driver for CUDA {}.{}, but this build needs one for CUDA {}",
+                                         driver / 1000, driver % 1000 / 10, runtime / 1000),
+                     .hint = "update the NVIDIA driver, or set run.device = \"host\""});
+    }
+}
+
 }  // namespace
 
 std::uint32_t cuda_device_count() {
@@ -117,6 +139,7 @@ std::uint32_t cuda_device_count() {
 }
 
 std::unique_ptr<Device> make_cuda_device(std::uint32_t index) {
+    check_driver();
     int count = 0;
     check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
     if (index >= static_cast<std::uint32_t>(count)) {
