@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "core/device.hpp"
 
@@ -11,6 +12,9 @@ namespace sluice {
 
 /// GPUs that this process sees; 0 in a build without CUDA.
 [[nodiscard]] std::uint32_t cuda_device_count();
+
+/// Why cuda_device_count() is 0: "built without CUDA", "no NVIDIA driver"; empty when it is not.
+[[nodiscard]] std::string why_no_cuda();
 
 /// Throws Error (unavailable) when there is no such GPU or the build has no CUDA.
 [[nodiscard]] std::unique_ptr<Device> make_cuda_device(std::uint32_t index);

@@ -7,6 +7,10 @@ std::uint32_t cuda_device_count() {
     return 0;
 }
 
+std::string why_no_cuda() {
+    return "built without CUDA";
+}
+
 std::unique_ptr<Device> make_cuda_device(std::uint32_t) {
     throw Error(ExitCode::unavailable, {.id = "E-GPU-063",
                                         .where = "run.device",

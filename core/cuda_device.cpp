@@ -138,6 +138,17 @@ std::uint32_t cuda_device_count() {
     return static_cast<std::uint32_t>(count);
 }
 
+std::string why_no_cuda() {
+    int count = 0;
+    int driver = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    static_cast<void>(cudaGetLastError());
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
+        return "no NVIDIA driver";
+    }
+    return status != cudaSuccess ? cudaGetErrorString(status) : count == 0 ? "none in sight" : "";
+}
+
 std::unique_ptr<Device> make_cuda_device(std::uint32_t index) {
     check_driver();
     int count = 0;

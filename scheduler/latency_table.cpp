@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/config_names.hpp"
 #include "core/error.hpp"
 #include "scheduler/report.hpp"
 #include "scheduler/text_table.hpp"
@@ -241,10 +242,12 @@ std::string header(const RunReport& report, bool timed) {
             ? fmt::format(": {} items/s", rate_text(static_cast<double>(report.items_done) / Seconds(wall).count()))
             : std::string();
     std::string out = timed ? fmt::format("{} in {} s{}\n", count, seconds_text(wall), rate) : count + '\n';
-    out += fmt::format("{} chunk{} of up to {} items, depth {}, {}, {}; {} rank{}, {} device{} ({})\n", report.chunks,
-                       report.chunks == 1 ? "" : "s", report.chunk_items, report.depth, word_for(report.mode),
-                       word_for(report.distribution), report.ranks.size(), report.ranks.size() == 1 ? "" : "s", devices,
-                       devices == 1 ? "" : "s", word_for(report.device));
+    out += fmt::format("{} chunk{} of up to {} items, depth {}, {}, {}; {} rank{}, {} device{} ({}{}{})\n",
+                       report.chunks, report.chunks == 1 ? "" : "s", report.chunk_items, report.depth,
+                       word_for(report.mode), word_for(report.distribution), report.ranks.size(),
+                       report.ranks.size() == 1 ? "" : "s", devices, devices == 1 ? "" : "s", word_for(report.device),
+                       report.device == DeviceKind::cuda ? fmt::format(", {}", name_of(report.precision)) : "",
+                       report.device_note.empty() ? "" : fmt::format("; {}", report.device_note));
     out += clock_text(report);
     for (const auto& [name, path] :
          {std::pair{"output", &report.output_path}, std::pair{"report", &report.report_path}}) {

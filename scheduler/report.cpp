@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/config_names.hpp"
 #include "core/error.hpp"
 #include "scheduler/verdict.hpp"
 
@@ -147,6 +148,8 @@ Json report_json(const RunReport& report, const Json& config) {
               {"mode", word_for(report.mode)},
               {"distribution", word_for(report.distribution)},
               {"device", word_for(report.device)},
+              {"device_note", report.device_note},
+              {"precision", name_of(report.precision)},
               {"wall", withheld.empty() ? Json(wall) : Json(nullptr)},
               {"throughput",
                withheld.empty() && wall > 0 ? Json(static_cast<double>(report.items_done) / wall) : Json(nullptr)},

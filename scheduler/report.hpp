@@ -23,6 +23,8 @@ struct RunReport {
     PipelineMode mode = PipelineMode::overlap;
     Distribution distribution = Distribution::pull;
     DeviceKind device = DeviceKind::host;
+    Precision precision = Precision::fp32;
+    std::string device_note{};        ///< Why the device is not what one might expect; may be empty.
     std::vector<RankReport> ranks{};  ///< In the order of their numbers; at least one.
     Seconds clock_error{0};           ///< Of the alignment of the ranks' clocks.
     std::uint32_t clock_rounds = 0;   ///< Of ping-pong; 0: all ranks share one clock.

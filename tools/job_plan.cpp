@@ -52,6 +52,9 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
                                          : prepared.app->random_weights(job.model.random.value());
     plan.items = prepared.source->count();
     plan.device = choose_device(job.run.device);
+    if (job.run.device == DeviceKind::automatic && plan.device == DeviceKind::host) {
+        plan.device_note = fmt::format("no GPU: {}", why_no_cuda());
+    }
     check_precision(job.run, plan.device);
     plan.devices = job.run.devices;
     plan.chunk_items =

@@ -23,6 +23,7 @@ struct JobPlan {
     std::uint32_t chunk_items = 1;
     std::uint32_t depth = 1;
     DeviceKind device = DeviceKind::host;    ///< Not automatic.
+    std::string device_note{};               ///< Why "auto" did not take a GPU; rank 0 alone has it.
     std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
 };
 

@@ -193,6 +193,8 @@ RunReport make_report(RankContext& context, const PreparedJob& prepared, std::ui
                      .mode = job.pipeline.mode,
                      .distribution = job.pipeline.distribution,
                      .device = plan.device,
+                     .precision = plan.options.precision,
+                     .device_note = plan.device_note,
                      .output_path = job.output.path.string(),
                      .report_path = job.output.report.string()};
     if (context.session == nullptr) {

@@ -96,6 +96,18 @@ TEST(LatencyTable, HasAColumnARankAndARowAnEvent) {
     EXPECT_THAT(row(table, "finish"), testing::ElementsAre("10.000000", "10.000000"));
 }
 
+TEST(LatencyTable, NamesTheDeviceItsPrecisionAndWhyItIsNotAnother) {
+    RunReport on_gpu = run_of(2);
+    on_gpu.device = DeviceKind::cuda;
+    on_gpu.precision = Precision::bf16;
+    RunReport fallen_back = run_of(2);
+    fallen_back.device_note = "no GPU: built without CUDA";
+
+    EXPECT_THAT(lines_of(latency_table(on_gpu)).at(1), testing::EndsWith("2 devices (cuda, bf16)"));
+    EXPECT_THAT(lines_of(latency_table(fallen_back)).at(1),
+                testing::EndsWith("2 devices (host; no GPU: built without CUDA)"));
+}
+
 TEST(LatencyTable, StatesWhatRanHowFastAndHowWellTheClocksAgree) {
     const auto lines = lines_of(latency_table(run_of(2)));
 
