@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/device.hpp"
 
@@ -12,6 +13,9 @@ namespace sluice {
 
 /// GPUs that this process sees; 0 in a build without CUDA.
 [[nodiscard]] std::uint32_t cuda_device_count();
+
+/// A name for each of them that is the same in every process of the node, in the order of their indexes: their UUIDs.
+[[nodiscard]] std::vector<std::string> cuda_device_ids();
 
 /// Why cuda_device_count() is 0: "built without CUDA", "no NVIDIA driver"; empty when it is not.
 [[nodiscard]] std::string why_no_cuda();

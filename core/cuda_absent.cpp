@@ -7,6 +7,10 @@ std::uint32_t cuda_device_count() {
     return 0;
 }
 
+std::vector<std::string> cuda_device_ids() {
+    return {};
+}
+
 std::string why_no_cuda() {
     return "built without CUDA";
 }

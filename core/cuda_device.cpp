@@ -138,6 +138,16 @@ std::uint32_t cuda_device_count() {
     return static_cast<std::uint32_t>(count);
 }
 
+std::vector<std::string> cuda_device_ids() {
+    std::vector<std::string> ids;
+    for (std::uint32_t i = 0; i < cuda_device_count(); ++i) {
+        cudaDeviceProp properties{};
+        check_cuda(cudaGetDeviceProperties(&properties, static_cast<int>(i)), "cudaGetDeviceProperties");
+        ids.push_back(uuid_text(properties.uuid));
+    }
+    return ids;
+}
+
 std::string why_no_cuda() {
     int count = 0;
     int driver = 0;

@@ -58,7 +58,8 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
     std::optional<Pipeline> pipeline;
     std::exception_ptr failure;
     try {
-        device = make_device(options_.device, index);
+        device =
+            make_device(options_.device, options_.device_numbers.empty() ? index : options_.device_numbers.at(index));
         model = app_.make_model(*device, options_.pipeline.chunk_items);
         driver.device_ready = Clock::now();
         pipeline.emplace(*device, endpoint, *model, options_.pipeline, driver.trace);

@@ -16,7 +16,8 @@
 namespace sluice {
 
 struct DriverTeamOptions {
-    DeviceKind device = DeviceKind::host;  ///< Not automatic.
+    DeviceKind device = DeviceKind::host;         ///< Not automatic.
+    std::vector<std::uint32_t> device_numbers{};  ///< One for each endpoint; empty: 0, 1, 2, …
     PipelineOptions pipeline{};
     std::uint64_t chunks = 0;  ///< Of the whole job.
 };

@@ -4,24 +4,47 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
 
 #include "apps/registry.hpp"
 #include "comm/node_sharing.hpp"
 #include "core/cuda.hpp"
+#include "core/gpu_share.hpp"
 #include "core/machine.hpp"
 #include "core/memory_limit.hpp"
 
 namespace sluice {
 namespace {
 
-/// "cores mask": what the ranks of a node tell each other.
-std::string encode(const UsableCpus& cpus) {
-    return fmt::format("{} {}", cpus.cores, cpus.mask);
+/// What the ranks of a node have, and tell each other.
+struct NodeRanks {
+    std::vector<UsableCpus> cpus;
+    std::vector<std::vector<std::string>> gpus;
+    std::size_t me = 0;
+};
+
+NodeRanks ranks_of_node(MpiSession* session, bool with_gpus) {
+    const UsableCpus cpus = read_usable_cpus();
+    const std::vector<std::string> gpus = with_gpus ? cuda_device_ids() : std::vector<std::string>();
+    if (session == nullptr) {
+        return {{cpus}, {gpus}, 0};
+    }
+    NodeRanks ranks{.cpus = {}, .gpus = {}, .me = static_cast<std::size_t>(session->node_rank())};
+    const nlohmann::json mine{{"cores", cpus.cores}, {"mask", cpus.mask}, {"gpus", gpus}};
+    for (const std::string& text : session->node_all_gather(mine.dump())) {
+        const nlohmann::json rank = nlohmann::json::parse(text);
+        ranks.cpus.push_back({.mask = rank.at("mask"), .cores = rank.at("cores")});
+        ranks.gpus.push_back(rank.at("gpus"));
+    }
+    return ranks;
 }
 
-UsableCpus decode(const std::string& text) {
-    const std::size_t space = text.find(' ');
-    return {.mask = text.substr(space + 1), .cores = static_cast<std::uint32_t>(std::stoul(text.substr(0, space)))};
+std::vector<std::uint32_t> counted_to(std::uint32_t count) {
+    std::vector<std::uint32_t> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    return numbers;
 }
 
 }  // namespace
@@ -36,26 +59,13 @@ std::uint64_t RankContext::memory_share() const {
 }
 
 RankShare choose_share(const RankContext& context, const JobPlan& plan) {
-    const UsableCpus mine = read_usable_cpus();
-    std::vector<UsableCpus> node{mine};
-    std::size_t me = 0;
-    if (context.session != nullptr) {
-        node.clear();
-        for (const std::string& text : context.session->node_all_gather(encode(mine))) {
-            node.push_back(decode(text));
-        }
-        me = static_cast<std::size_t>(context.session->node_rank());
-    }
+    const bool cuda = plan.device == DeviceKind::cuda;
+    const NodeRanks node = ranks_of_node(context.session, cuda);
     RankShare share;
-    share.cores = host_devices_of(node, me);
-    if (plan.devices) {
-        share.devices = *plan.devices;
-    } else if (plan.device == DeviceKind::cuda) {
-        const std::uint32_t gpus = cuda_device_count();
-        const auto ranks = static_cast<std::uint32_t>(node.size());
-        share.devices = std::max(1U, gpus / ranks + (me < gpus % ranks ? 1U : 0U));
-    } else {
-        share.devices = share.cores;
+    share.cores = host_devices_of(node.cpus, node.me);
+    share.devices = cuda ? gpus_of(node.gpus, node.me, plan.devices) : counted_to(plan.devices.value_or(share.cores));
+    if (share.devices.empty()) {
+        static_cast<void>(make_cuda_device(0));  // says what is missing
     }
     return share;
 }

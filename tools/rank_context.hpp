@@ -45,7 +45,7 @@ struct RankContext {
 
 /// Of its node.
 struct RankShare {
-    std::uint32_t devices = 1;  ///< That this rank drives: what the job says, else its share of the cores or GPUs.
+    std::vector<std::uint32_t> devices;  ///< That this rank drives, by number: what the job says, else its even share.
     std::uint32_t cores = 1;
 };
 

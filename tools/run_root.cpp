@@ -87,7 +87,7 @@ public:
           grid_(job.plan.items, job.plan.chunk_items),
           shape_(job.codec->shape()),
           share_(choose_share(context, job.plan)),
-          devices_(devices_of_ranks(context, share_.devices)) {
+          devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.devices.size()))) {
         const std::uint64_t slots =
             std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
         queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
@@ -136,6 +136,7 @@ public:
         }
         DriverTeam team(*loaded_, endpoints,
                         {.device = plan.device,
+                         .device_numbers = share_.devices,
                          .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items},
                          .chunks = grid_.chunks()});
         try {

@@ -47,18 +47,18 @@ void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, b
     MpiSession& session = *context.session;
     const IoShape shape = find_app(plan.app)->make_codec(plan.options)->shape();
     const auto [devices, cores] = choose_share(context, plan);
-    static_cast<void>(session.all_gather(static_cast<int>(devices)));
+    static_cast<void>(session.all_gather(static_cast<int>(devices.size())));
     const std::unique_ptr<LoadedApp> loaded = load_app(context, plan, receive_weights(session), cores);
     root_serves = true;
 
     check_memory(plan_memory({.shape = shape,
                               .chunk_items = plan.chunk_items,
                               .depth = plan.depth,
-                              .devices = devices,
+                              .devices = devices.size(),
                               .work_bytes = loaded->work_bytes(plan.chunk_items)}),
                  plan.device, context.memory_share());
     std::deque<Endpoint> endpoints;
-    for (std::uint32_t i = 0; i < devices; ++i) {
+    for (std::uint32_t i = 0; i < devices.size(); ++i) {
         endpoints.emplace_back(plan.depth, context.bell);
     }
     MpiWorker worker(
@@ -66,6 +66,7 @@ void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, b
         {.item = shape, .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message});
     DriverTeam team(*loaded, endpoints,
                     {.device = plan.device,
+                     .device_numbers = devices,
                      .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items},
                      .chunks = ChunkGrid(plan.items, plan.chunk_items).chunks()});
     try {
