@@ -14,21 +14,24 @@ class Backoff {
 public:
     void reset() noexcept { idle_ = false; }
 
+    /// While a long message is under way: MPI moves it only when somebody looks, and says nothing until it is over.
+    static constexpr std::chrono::nanoseconds in_transit{20'000};
+    static constexpr std::chrono::nanoseconds longest{2'000'000};
+
     /// Zero: look again at once.
-    [[nodiscard]] std::chrono::nanoseconds next() noexcept {
+    [[nodiscard]] std::chrono::nanoseconds next(std::chrono::nanoseconds at_most = longest) noexcept {
         const Instant now = Clock::now();
         if (!idle_) {
             idle_ = true;
             since_ = now;
         }
         const std::chrono::nanoseconds pause = (now - since_) / idle_share;
-        return pause < shortest ? std::chrono::nanoseconds(0) : std::min(pause, longest);
+        return pause < shortest ? std::chrono::nanoseconds(0) : std::min(pause, at_most);
     }
 
 private:
     static constexpr int idle_share = 4;
     static constexpr std::chrono::nanoseconds shortest{5'000};  // below this, sleeping costs more than it saves
-    static constexpr std::chrono::nanoseconds longest{2'000'000};
 
     bool idle_ = false;
     Instant since_{};

@@ -34,6 +34,7 @@ public:
     [[nodiscard]] bool progress() override;
     void send(const Grant& grant) override;
     [[nodiscard]] bool all_closed() const override;
+    [[nodiscard]] bool in_transit() const override { return !pending_.empty(); }
 
     /// What left and what came in, each from the first message's post to the last one's completion.
     [[nodiscard]] const LaneTrace& egress() const noexcept { return egress_; }

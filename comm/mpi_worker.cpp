@@ -1,5 +1,7 @@
 #include "comm/mpi_worker.hpp"
 
+#include <algorithm>
+
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
 #include "comm/serve.hpp"
@@ -46,9 +48,16 @@ void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
             note_open_chunk(record_, endpoints_);
             backoff.reset();
         } else if (!said_closed || !pending_.empty()) {
-            bell.wait_for(seen, backoff.next());
+            bell.wait_for(seen, backoff.next(in_transit() ? Backoff::in_transit : Backoff::longest));
         }
     }
+}
+
+bool MpiWorker::in_transit() const {
+    return std::ranges::any_of(devices_, [this](const DeviceState& device) {
+        const SlotState& oldest = device.slots[device.answered % shape_.depth];
+        return (device.answered != device.asked && oldest.head_is_there) || device.delivered != device.delivering;
+    });
 }
 
 bool MpiWorker::take_posts() {
@@ -91,6 +100,7 @@ void MpiWorker::send_request(std::uint32_t device, const Post& post) {
     // The receives are posted first: the answer finds its buffer, and is never copied on the way.
     const std::size_t pieces = piece_count(post.to.size(), shape_.largest_message);
     slot.request_messages = 2 + pieces;
+    slot.head_is_there = false;
     check_mpi(MPI_Irecv(&slot.head, sizeof slot.head, MPI_BYTE, 0, tags::grant(device, post.slot, shape_.depth),
                         session_.world(), &pending_.add(head)),
               "MPI_Irecv");
@@ -139,6 +149,7 @@ void MpiWorker::finish(const Note& note) {
     SlotState& slot = devices_[note.device].slots[note.slot];
     if (note.is_head) {
         slot.head_came = Clock::now();
+        slot.head_is_there = true;
     }
     --(note.what == What::request ? slot.request_messages : slot.result_messages);
     complete_in_order(note.device);

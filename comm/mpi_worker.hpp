@@ -43,6 +43,7 @@ private:
         std::size_t request_messages = 0;  // still under way
         std::size_t result_messages = 0;
         Instant head_came{};
+        bool head_is_there = false;
     };
     struct DeviceState {
         std::vector<SlotState> slots;
@@ -52,6 +53,8 @@ private:
         std::uint64_t delivered = 0;
     };
 
+    /// Items or outputs are on their way.
+    [[nodiscard]] bool in_transit() const;
     [[nodiscard]] bool take_posts();
     void take(std::uint32_t device, const Post& post);
     void send_request(std::uint32_t device, const Post& post);

@@ -48,7 +48,7 @@ void serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& be
             if (remote == nullptr) {
                 bell.wait(seen);
             } else {
-                bell.wait_for(seen, backoff.next());
+                bell.wait_for(seen, backoff.next(remote->in_transit() ? Backoff::in_transit : Backoff::longest));
             }
         }
     }

@@ -25,6 +25,9 @@ public:
 
     /// Every other rank has ended and nothing is under way.
     [[nodiscard]] virtual bool all_closed() const = 0;
+
+    /// Chunks or results are on their way.
+    [[nodiscard]] virtual bool in_transit() const = 0;
 };
 
 /// Rank 0's comm loop: serves chunks until every one is written and every driver has ended. `remote` is null in a

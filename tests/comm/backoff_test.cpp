@@ -34,6 +34,14 @@ TEST(Backoff, PausesLongerTheLongerNothingHappensUpToALimit) {
     EXPECT_EQ(backoff.next(), longest);
 }
 
+TEST(Backoff, PausesNoLongerThanAsked) {
+    Backoff backoff;
+    idle_until_longest(backoff);
+
+    EXPECT_EQ(backoff.next(Backoff::in_transit), Backoff::in_transit);
+    EXPECT_EQ(backoff.next(), longest);
+}
+
 TEST(Backoff, StartsAgainAfterWork) {
     Backoff backoff;
     idle_until_longest(backoff);
