@@ -29,9 +29,13 @@ std::optional<int> number_in_environment(const char* name) {
     return error == std::errc() && end == view.data() + view.size() ? std::optional(value) : std::nullopt;
 }
 
-/// Open MPI looks for network adapters first, which takes longer than all else of its start-up; ranks of one node have
-/// shared memory, and need none. What the user chose stays.
-void skip_network_on_one_node() {
+/// What suits sluice better than Open MPI's own defaults; what the user chose stays.
+void set_defaults_of_open_mpi() {
+    // A rank that waits gives way: its core is needed, by a model or by the rank that it waits for.
+    ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+
+    // Open MPI looks for network adapters first, which takes longer than all else of its start-up; ranks of one node
+    // have shared memory, and need none.
     const auto world = number_in_environment("OMPI_COMM_WORLD_SIZE");
     const bool one_node = (world && world == number_in_environment("OMPI_COMM_WORLD_LOCAL_SIZE")) ||
                           number_in_environment("SLURM_STEP_NUM_NODES") == 1;
@@ -115,7 +119,7 @@ void check_mpi(int status, const char* call) {
 }
 
 MpiSession::MpiSession() {
-    skip_network_on_one_node();
+    set_defaults_of_open_mpi();
     int provided = MPI_THREAD_SINGLE;
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
