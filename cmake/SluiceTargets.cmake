@@ -1,16 +1,18 @@
 # sluice_library(NAME sources…): a static library of one folder, with the project's warnings.
 # sluice_executable(NAME sources…): the same for a program.
 add_library(sluice_options INTERFACE)
-target_compile_options(sluice_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
-                                                -fno-omit-frame-pointer)
+target_compile_options(sluice_options INTERFACE
+  "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror;-fno-omit-frame-pointer>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-fno-omit-frame-pointer;--expt-relaxed-constexpr>")
 target_include_directories(sluice_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(sluice_options INTERFACE Threads::Threads)
 if(SLUICE_SANITIZE)
-  target_compile_options(sluice_options INTERFACE -fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all)
+  target_compile_options(sluice_options INTERFACE
+    "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${SLUICE_SANITIZE};-fno-sanitize-recover=all>")
   target_link_options(sluice_options INTERFACE -fsanitize=${SLUICE_SANITIZE})
 else()
   target_compile_options(sluice_options INTERFACE
-    -fstack-protector-strong $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+    "$<$<COMPILE_LANGUAGE:C,CXX>:-fstack-protector-strong;$<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>>")
   target_link_options(sluice_options INTERFACE -Wl,-z,relro,-z,now)
 endif()
 

@@ -66,6 +66,7 @@ struct WeightBlob {
 
 struct AppOptions {
     bool scores = false;  ///< The class scores are part of the output.
+    Precision precision = Precision::fp32;
 };
 
 /// An app with its weights, shared by all devices of a rank. Outlives the models it makes.

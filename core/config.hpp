@@ -14,6 +14,12 @@ namespace sluice {
 enum class InputFormat { csv, jsonl, txt, npy, onehot_f32, u8 };
 enum class OutputFormat { csv, jsonl, npy };
 enum class DeviceKind { automatic, host, cuda };
+/// How a device multiplies and keeps what lies between layers. Sums are fp32 in all of them, the host has fp32 alone.
+enum class Precision : std::uint8_t {
+    fp32,  ///< IEEE single throughout.
+    tf32,  ///< fp32 rounded to 10 bits of mantissa, multiplied by the tensor cores.
+    bf16,
+};
 enum class PipelineMode { overlap, serial };
 enum class Distribution { pull, fixed };  ///< `fixed` is "static" in the job file.
 
@@ -44,6 +50,7 @@ struct JobConfig {
     };
     struct Run {
         DeviceKind device = DeviceKind::automatic;
+        Precision precision = Precision::fp32;
         std::optional<std::uint32_t> devices;  ///< Devices a rank drives; nullopt = "auto".
         friend bool operator==(const Run&, const Run&) = default;
     };

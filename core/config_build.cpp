@@ -251,6 +251,7 @@ JobConfig build_job(const Settings& settings, const JobOrigin& origin, std::span
     config.model = build_model(job, origin.name);
     config.output = build_output(job);
     config.run = {.device = job.choice("run.device", DeviceKind::automatic, device_kind_names),
+                  .precision = job.choice("run.precision", Precision::fp32, precision_names),
                   .devices = job.count("run.devices")};
     config.pipeline = build_pipeline(job);
     check_outputs(config, job, origin);

@@ -14,6 +14,7 @@ namespace sluice {
 inline constexpr std::array<std::string_view, 6> input_format_names{"csv", "jsonl", "txt", "npy", "bin", "u8"};
 inline constexpr std::array<std::string_view, 3> output_format_names{"csv", "jsonl", "npy"};
 inline constexpr std::array<std::string_view, 3> device_kind_names{"auto", "host", "cuda"};
+inline constexpr std::array<std::string_view, 3> precision_names{"fp32", "tf32", "bf16"};
 inline constexpr std::array<std::string_view, 2> pipeline_mode_names{"overlap", "serial"};
 inline constexpr std::array<std::string_view, 2> distribution_names{"pull", "static"};
 
@@ -25,6 +26,9 @@ inline constexpr std::array<std::string_view, 2> distribution_names{"pull", "sta
 }
 [[nodiscard]] constexpr std::string_view name_of(DeviceKind k) {
     return device_kind_names[std::size_t(k)];
+}
+[[nodiscard]] constexpr std::string_view name_of(Precision p) {
+    return precision_names[std::size_t(p)];
 }
 [[nodiscard]] constexpr std::string_view name_of(PipelineMode m) {
     return pipeline_mode_names[std::size_t(m)];

@@ -65,6 +65,7 @@ std::string to_toml(const JobConfig& job) {
     set("report", literal(job.output.report.native()));
     section("run");
     set("device", literal(name_of(job.run.device)));
+    set("precision", literal(name_of(job.run.precision)));
     set("devices", literal(job.run.devices));
     section("pipeline");
     set("mode", literal(name_of(job.pipeline.mode)));

@@ -8,8 +8,18 @@
 #include "core/buffer.hpp"
 #include "core/doorbell.hpp"
 #include "core/event.hpp"
+#include "core/function_ref.hpp"
 
 namespace sluice {
+
+/// Work that was enqueued on a stream once and can be enqueued there again as a whole. May outlive the stream.
+class Recording {
+public:
+    Recording() = default;
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+    virtual ~Recording() = default;
+};
 
 /// In-order queue of work on one device; every member enqueues and returns. One thread enqueues.
 /// A failed operation poisons all later events of its stream, and of the streams that wait for one of those.
@@ -26,6 +36,14 @@ public:
 
     /// Later work of this stream starts after `event`, which comes from a stream of the same device.
     virtual void wait(const Event& event) = 0;
+
+    /// Enqueues what `work` enqueues on this stream, which is the same each time that it is called with this
+    /// `recording`: a device that can calls it once, and repeats what it enqueued as one piece. `work` enqueues nothing
+    /// but operations of models.
+    virtual void repeat(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) {
+        static_cast<void>(recording);
+        work();
+    }
 
     /// Ready once all work enqueued before is over. Its time is kept for the next StreamOptions::records records.
     [[nodiscard]] virtual Event record() = 0;

@@ -3,7 +3,7 @@
 
 namespace sluice {
 
-const Kernels& cuda_kernels() {
+const Kernels& cuda_kernels(Precision) {
     throw Error(ExitCode::unavailable, {.id = "E-GPU-063",
                                         .where = "run.device",
                                         .what = "this sluice was built without CUDA, and has no kernels for it",

@@ -5,6 +5,6 @@
 namespace sluice {
 
 /// Throws Error (unavailable) when this build has none.
-[[nodiscard]] const Kernels& cuda_kernels();
+[[nodiscard]] const Kernels& cuda_kernels(Precision precision);
 
 }  // namespace sluice

@@ -6,9 +6,13 @@
 
 namespace sluice {
 
-const Kernels& kernels_of(DeviceKind kind) {
+const Kernels& kernels_of(DeviceKind kind, Precision precision) {
     expects(kind != DeviceKind::automatic, "kernels_of: a device that is not chosen yet");
-    return kind == DeviceKind::host ? host_kernels() : cuda_kernels();
+    if (kind == DeviceKind::cuda) {
+        return cuda_kernels(precision);
+    }
+    expects(precision == Precision::fp32, "kernels_of: the host computes in fp32 alone");
+    return host_kernels();
 }
 
 }  // namespace sluice

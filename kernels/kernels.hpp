@@ -84,17 +84,19 @@ struct LinearShape {
     std::uint32_t channels = 1;
 };
 
-/// (items, classes) fp32 -> items records of int32 label and, with scores, `classes` fp32.
-struct ArgmaxShape {
+/// (items, inputs) -> items records of int32 label and, with scores, `classes` fp32.
+struct ClassifyShape {
+    std::uint32_t inputs;
     std::uint32_t classes;
     bool scores = false;
 };
 
 inline constexpr double norm_epsilon = 1e-5;  ///< Inside the root.
 
-/// Every operation a model may enqueue, in one backend. All tensors are row-major, activations channels-last. Weights
-/// come in the order that PyTorch writes them and stay the caller's; layers reserve their room in `packed` and read the
-/// weights when that is packed.
+/// Every operation a model may enqueue, in one backend and precision. All tensors are row-major, activations
+/// channels-last and, where this says fp32, in the backend's precision between the layers: Layer::shape() has the
+/// bytes. Weights come in the order that PyTorch writes them and stay the caller's; layers reserve their room in
+/// `packed` and read the weights when that is packed.
 class Kernels {
 public:
     Kernels() = default;
@@ -125,11 +127,14 @@ public:
     [[nodiscard]] virtual std::unique_ptr<Layer> linear(const LinearShape& shape, std::span<const float> weights,
                                                         std::span<const float> bias, PackedWeights& packed) const = 0;
 
-    /// label = the smallest c with in[c] = max over all classes; a NaN never wins against an earlier class.
-    [[nodiscard]] virtual std::unique_ptr<Layer> argmax(const ArgmaxShape& shape) const = 0;
+    /// s[c] = bias[c] + sum over i of weights[c][i] * in[i]; label = the smallest c with s[c] = max over all classes; a
+    /// NaN never wins against an earlier class. weights: (classes, inputs).
+    [[nodiscard]] virtual std::unique_ptr<Layer> classify(const ClassifyShape& shape, std::span<const float> weights,
+                                                          std::span<const float> bias, PackedWeights& packed) const = 0;
 };
 
-/// The backend for devices of `kind`, which is not automatic. Throws Error (unavailable) when this build has none.
-[[nodiscard]] const Kernels& kernels_of(DeviceKind kind);
+/// The backend for devices of `kind`, which is not automatic, and `precision`, which is fp32 on the host. Throws Error
+/// (unavailable) when this build has none.
+[[nodiscard]] const Kernels& kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
 }  // namespace sluice

@@ -126,7 +126,12 @@ void Pipeline::admit(Slot& slot) {
     in_stage(Stage::compute, slot.chunk, [&] {
         compute_->wait(slot.uploaded);
         slot.compute_begun = compute_->mark();
-        model_.forward(*compute_, items, input, output);
+        const auto forward = [&] { model_.forward(*compute_, items, input, output); };
+        if (input.size() == slot.input.bytes().size()) {
+            compute_->repeat(slot.full_chunk, forward);
+        } else {
+            forward();
+        }
         slot.computed = compute_->record();
     });
     in_stage(Stage::download, slot.chunk, [&] {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <memory>
+
 #include "core/buffer.hpp"
+#include "core/device.hpp"
 #include "core/event.hpp"
 #include "core/trace.hpp"
 #include "core/transport.hpp"
@@ -14,6 +17,8 @@ struct Slot {
     Buffer input;       ///< The same on the device.
     Buffer output;      ///< (chunk_items, output_bytes) on the device.
     Buffer downloaded;  ///< The same, pinned.
+
+    std::unique_ptr<Recording> full_chunk;  ///< The model's work on `input` and `output`, for a chunk without gaps.
 
     Ticket ticket;   ///< requested: ready when the items are in `arrived`.
     Chunk chunk;     ///< From admit on; count == 0 for the end of the input.

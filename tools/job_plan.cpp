@@ -1,9 +1,12 @@
 #include "tools/job_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "apps/registry.hpp"
+#include "core/config_names.hpp"
 #include "core/cuda.hpp"
 #include "core/error.hpp"
 #include "scheduler/chunk_size.hpp"
@@ -20,6 +23,18 @@ DeviceKind choose_device(DeviceKind wanted) {
     return cuda_device_count() > 0 ? DeviceKind::cuda : DeviceKind::host;
 }
 
+void check_precision(const JobConfig::Run& run, DeviceKind device) {
+    if (device == DeviceKind::host && run.precision != Precision::fp32) {
+        throw Error(ExitCode::configuration,
+                    {.id = "E-CFG-105",
+                     .where = "run.precision",
+                     .what = fmt::format("got \"{}\", but the host computes in fp32 alone", name_of(run.precision)),
+                     .hint = run.device == DeviceKind::automatic
+                                 ? "no GPU is in sight: ask the job for one, or leave run.precision out"
+                                 : "leave run.precision out, or set run.device = \"cuda\""});
+    }
+}
+
 }  // namespace
 
 PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const Override> overrides) {
@@ -28,7 +43,7 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
     const JobConfig& job = prepared.job;
     JobPlan& plan = prepared.plan;
     plan.app = job.app;
-    plan.options = {.scores = job.output.scores};
+    plan.options = {.scores = job.output.scores, .precision = job.run.precision};
     prepared.app = find_app(plan.app);
     expects(prepared.app != nullptr, "read_job accepts known apps only");
     prepared.codec = prepared.app->make_codec(plan.options);
@@ -37,6 +52,7 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
                                          : prepared.app->random_weights(job.model.random.value());
     plan.items = prepared.source->count();
     plan.device = choose_device(job.run.device);
+    check_precision(job.run, plan.device);
     plan.devices = job.run.devices;
     plan.chunk_items =
         job.pipeline.chunk_items.value_or(choose_chunk_items(plan.items, prepared.app->flop_per_item(), plan.device));
@@ -51,9 +67,10 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
 }
 
 std::string encode(const JobPlan& plan) {
-    nlohmann::json json{{"app", plan.app},     {"scores", plan.options.scores},
-                        {"items", plan.items}, {"chunk_items", plan.chunk_items},
-                        {"depth", plan.depth}, {"device", plan.device}};
+    nlohmann::json json{
+        {"app", plan.app},      {"scores", plan.options.scores},   {"precision", plan.options.precision},
+        {"items", plan.items},  {"chunk_items", plan.chunk_items}, {"depth", plan.depth},
+        {"device", plan.device}};
     if (plan.devices) {
         json["devices"] = *plan.devices;
     }
@@ -63,7 +80,7 @@ std::string encode(const JobPlan& plan) {
 JobPlan decode_job_plan(const std::string& text) {
     const nlohmann::json json = nlohmann::json::parse(text);
     JobPlan plan{.app = json.at("app"),
-                 .options = {.scores = json.at("scores")},
+                 .options = {.scores = json.at("scores"), .precision = json.at("precision")},
                  .items = json.at("items"),
                  .chunk_items = json.at("chunk_items"),
                  .depth = json.at("depth"),

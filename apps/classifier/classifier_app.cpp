@@ -15,9 +15,11 @@
 namespace sluice {
 namespace {
 
-// Items whose convolutions run together. gamma and beta of the first norm (2 MB) are read once a group; the activations
-// of more items would leave a core's cache.
-constexpr std::uint32_t convolution_group = 8;
+/// Items whose convolutions run together. On the host gamma and beta of the first norm (2 MB) are read once a group,
+/// and the activations of more items would leave a core's cache; a GPU needs many items to be busy at all.
+constexpr std::uint32_t convolution_group(DeviceKind kind) {
+    return kind == DeviceKind::host ? 8 : whole_chunk;
+}
 
 constexpr std::uint32_t filters = 256;
 constexpr std::uint32_t features = 1024;
@@ -46,7 +48,6 @@ constexpr NormShape norm6{.positions = conv6.positions(), .channels = filters, .
 constexpr std::uint32_t last_positions = norm6.positions / pool;
 constexpr LinearShape fc1{.inputs = last_positions * filters, .outputs = features, .relu = true, .channels = filters};
 constexpr LinearShape fc2{.inputs = features, .outputs = features, .relu = true};
-constexpr LinearShape fc3{.inputs = features, .outputs = classifier_classes, .relu = false};
 static_assert(conv1.positions() == 1008 && conv2.positions() == 330 && conv6.positions() == 102 &&
               last_positions == 34);
 
@@ -59,8 +60,8 @@ constexpr double flop(const LinearShape& shape) {
 
 using Stages = std::vector<SequentialStage>;
 
-Stages make_stages(const Kernels& kernels, std::span<const float> weights, const AppOptions& options,
-                   PackedWeights& packed) {
+Stages make_stages(DeviceKind kind, std::span<const float> weights, const AppOptions& options, PackedWeights& packed) {
+    const Kernels& kernels = kernels_of(kind, options.precision);
     const auto get = [&](std::string_view name) { return classifier_tensor(weights, name); };
     const auto conv = [&](const Conv1dShape& shape, std::string_view w, std::string_view b) {
         return kernels.conv1d(shape, get(w), get(b), packed);
@@ -70,7 +71,7 @@ Stages make_stages(const Kernels& kernels, std::span<const float> weights, const
     };
     Stages stages(2);
     SequentialStage& convolutions = stages[0];
-    convolutions.group_items = convolution_group;
+    convolutions.group_items = convolution_group(kind);
     convolutions.layers.push_back(kernels.symbol_conv_norm_relu_pool(conv1, get("w_conv1"), get("b_conv1"),
                                                                      get("gamma_conv1"), get("beta_conv1"), packed));
     convolutions.layers.push_back(conv(conv2, "w_conv2", "b_conv2"));
@@ -83,8 +84,9 @@ Stages make_stages(const Kernels& kernels, std::span<const float> weights, const
     linear_layers.group_items = whole_chunk;
     linear_layers.layers.push_back(linear(fc1, "w_fc1", "b_fc1"));
     linear_layers.layers.push_back(linear(fc2, "w_fc2", "b_fc2"));
-    linear_layers.layers.push_back(linear(fc3, "w_fc3", "b_fc3"));
-    linear_layers.layers.push_back(kernels.argmax({.classes = classifier_classes, .scores = options.scores}));
+    linear_layers.layers.push_back(
+        kernels.classify({.inputs = features, .classes = classifier_classes, .scores = options.scores}, get("w_fc3"),
+                         get("b_fc3"), packed));
     return stages;
 }
 
@@ -93,18 +95,25 @@ public:
     LoadedClassifier(const WeightBlob& blob, const AppOptions& options, DeviceKind kind)
         : LoadedSequential([&](PackedWeights& packed) {
               expects(blob.floats().size() == classifier_weight_count(), "classifier: a weight blob of the wrong size");
-              return make_stages(kernels_of(kind), blob.floats(), options, packed);
-          }) {}
+              return make_stages(kind, blob.floats(), options, packed);
+          }),
+          group_(convolution_group(kind)),
+          value_bytes_(options.precision == Precision::bf16 ? 2 : 4) {}
 
     /// Two buffers between the layers of each stage, and the features between the stages.
     std::uint64_t work_bytes(std::uint32_t max_items) const override {
-        constexpr std::uint64_t largest_activation =
-            std::uint64_t{conv1.positions() / pool} * conv1.channels * sizeof(float);
-        constexpr std::uint64_t convolved = std::uint64_t{fc1.inputs} * sizeof(float);
-        constexpr std::uint64_t between_linear = std::uint64_t{features} * sizeof(float);
-        return 2 * largest_activation * std::min(convolution_group, max_items) +
-               (convolved + 2 * between_linear) * max_items;
+        constexpr std::uint64_t largest_activation = std::uint64_t{conv1.positions() / pool} * conv1.channels;
+        constexpr std::uint64_t convolved = fc1.inputs;
+        constexpr std::uint64_t between_linear = features;
+        constexpr std::uint64_t scores = classifier_classes * sizeof(float);
+        return (2 * largest_activation * std::min(group_, max_items) + (convolved + 2 * between_linear) * max_items) *
+                   value_bytes_ +
+               scores * max_items;
     }
+
+private:
+    std::uint32_t group_;
+    std::uint64_t value_bytes_;
 };
 
 class ClassifierApp final : public App {
@@ -132,7 +141,8 @@ public:
     }
     /// 487.9 MFLOP: convolution 1 is a table and counts nothing.
     double flop_per_item() const noexcept override {
-        return flop(conv2) + flop(conv3) + flop(conv4) + flop(conv5) + flop(conv6) + flop(fc1) + flop(fc2) + flop(fc3);
+        return flop(conv2) + flop(conv3) + flop(conv4) + flop(conv5) + flop(conv6) + flop(fc1) + flop(fc2) +
+               2.0 * features * classifier_classes;
     }
 };
 

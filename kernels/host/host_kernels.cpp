@@ -23,7 +23,10 @@ public:
                                   PackedWeights& packed) const override {
         return make_host_linear(shape, weights, bias, packed);
     }
-    std::unique_ptr<Layer> argmax(const ArgmaxShape& shape) const override { return make_host_argmax(shape); }
+    std::unique_ptr<Layer> classify(const ClassifyShape& shape, std::span<const float> weights,
+                                    std::span<const float> bias, PackedWeights& packed) const override {
+        return make_host_classify(shape, weights, bias, packed);
+    }
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ struct Package {
     std::vector<std::string_view> users;
 };
 
-const std::vector<std::string_view> cuda_users{"core/cuda_device.cpp", "kernels/cuda/", "tests/kernels/cuda/"};
+const std::vector<std::string_view> cuda_users{"core/cuda_", "kernels/cuda/", "tests/kernels/cuda/", "tools/bench/"};
 
 const std::array packages{
     Package{"mpi.h", {"comm/", "tests/comm/"}},
@@ -63,7 +63,7 @@ const std::array packages{
 /// A folder that is one backend's own: the others meet it through kernels/kernels.hpp.
 const std::array backends{
     Package{"kernels/host/", {"kernels/host/", "kernels/kernels.cpp", "tests/kernels/"}},
-    Package{"kernels/cuda/", {"kernels/cuda/", "kernels/kernels.cpp", "tests/kernels/"}},
+    Package{"kernels/cuda/", {"kernels/cuda/", "kernels/kernels.cpp", "tests/kernels/", "tools/bench/"}},
 };
 
 std::string_view folder_of(std::string_view path) {

@@ -101,6 +101,23 @@ public:
     }
     void run(std::function<void()> task) { enqueue(fmt::format("{} run {}", name_, runs_++), std::move(task)); }
     void wait(const Event& event) override { pending_.push_back({.waits_for = event}); }
+    /// As a graph: what was enqueued at first is enqueued again, whatever `work` would do now.
+    void repeat(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) override {
+        if (recording == nullptr) {
+            const std::size_t before = pending_.size();
+            work();
+            auto tasks = std::make_unique<Tasks>();
+            for (std::size_t i = before; i < pending_.size(); ++i) {
+                tasks->all.push_back(pending_[i].task);
+            }
+            recording = std::move(tasks);
+        } else {
+            ++repeats_;
+            for (const std::function<void()>& task : dynamic_cast<const Tasks&>(*recording).all) {
+                run(task);
+            }
+        }
+    }
     [[nodiscard]] Event record() override {
         pending_.push_back({.is_record = true});
         expects(pending_.size() <= room_, "RecordingStream: more operations than the stream was made for");
@@ -134,8 +151,12 @@ public:
     }
 
     [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
+    [[nodiscard]] std::uint64_t repeats() const noexcept { return repeats_; }
 
 private:
+    struct Tasks final : Recording {
+        std::vector<std::function<void()>> all;
+    };
     struct Operation {
         std::string name{};
         std::function<void()> task{};
@@ -169,6 +190,7 @@ private:
     std::uint64_t recorded_ = 0;
     std::uint64_t copies_ = 0;
     std::uint64_t runs_ = 0;
+    std::uint64_t repeats_ = 0;
 };
 
 inline std::unique_ptr<Stream> RecordingDevice::make_stream(const StreamOptions& options) {

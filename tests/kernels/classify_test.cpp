@@ -3,16 +3,18 @@
 namespace sluice {
 namespace {
 
+/// Of scores that are the bias alone.
 std::int32_t label_of(const std::vector<float>& scores) {
-    HostDevice device;
-    const auto layer = kernels_of(DeviceKind::host).argmax({.classes = static_cast<std::uint32_t>(scores.size())});
-    const auto out = run_layer(*layer, 1, std::as_bytes(std::span(scores)), 1);
+    const ClassifyShape shape{.inputs = 1, .classes = static_cast<std::uint32_t>(scores.size())};
+    const auto layer = packed_layer(&Kernels::classify, shape, std::vector<float>(scores.size()), scores);
+    const float one = 1;
+    const auto out = run_layer(*layer, 1, std::as_bytes(std::span(&one, 1)), 1);
     std::int32_t label = -1;
     std::memcpy(&label, out.data(), sizeof(label));
     return label;
 }
 
-TEST(Argmax, TakesTheFirstMaximum) {
+TEST(Classify, TakesTheFirstMaximum) {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
     EXPECT_EQ(label_of({1, 2, 3, 0}), 2);
@@ -23,12 +25,14 @@ TEST(Argmax, TakesTheFirstMaximum) {
     EXPECT_EQ(label_of({7}), 0);
 }
 
-TEST(Argmax, PutsTheScoresBehindTheLabel) {
-    HostDevice device;
-    const auto layer = kernels_of(DeviceKind::host).argmax({.classes = 2, .scores = true});
-    const std::vector<float> scores{1, 2, 4, 3};
+TEST(Classify, PutsTheScoresBehindTheLabel) {
+    const std::vector<float> weights{1, 0, 10, 1};
+    const std::vector<float> bias{0, -10};
+    const auto layer =
+        packed_layer(&Kernels::classify, ClassifyShape{.inputs = 2, .classes = 2, .scores = true}, weights, bias);
+    const std::vector<float> in{1, 2, 4, -27};  // scores {1, 2} and {4, 3}
 
-    const auto out = run_layer(*layer, 2, std::as_bytes(std::span(scores)), 2);
+    const auto out = run_layer(*layer, 2, std::as_bytes(std::span(in)), 2);
 
     struct Record {
         std::int32_t label;

@@ -1,0 +1,132 @@
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "core/cuda.hpp"
+#include "core/cuda_clock.hpp"
+#include "core/cuda_error.hpp"
+#include "core/cuda_stream.hpp"
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+/// "17:00.0": without the domain, which is 0 almost everywhere and shown where it is not.
+std::string pci_address(int index) {
+    std::array<char, 32> text{};
+    check_cuda(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), index), "cudaDeviceGetPCIBusId");
+    const std::string address(text.data());
+    const std::size_t domain_end = address.find(':');
+    const bool domain_is_zero = address.find_first_not_of('0') == domain_end;
+    return domain_is_zero ? address.substr(domain_end + 1) : address;
+}
+
+/// As nvidia-smi and CUDA_VISIBLE_DEVICES write it: "GPU-8-4-4-4-12".
+std::string uuid_text(const cudaUUID_t& uuid) {
+    std::string text = "GPU";
+    for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
+        const bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        text += fmt::format("{}{:02x}", dash ? "-" : "", static_cast<unsigned char>(uuid.bytes[i]));
+    }
+    return text;
+}
+
+class CudaDevice final : public Device {
+public:
+    explicit CudaDevice(int index) {
+        set_gpu_of_thread(fmt::format("GPU {}", index));
+        check_cuda(cudaSetDevice(index), "cudaSetDevice");
+        cudaDeviceProp properties{};
+        check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+        name_ = fmt::format("{} ({})", properties.name, pci_address(index));
+        set_gpu_of_thread(fmt::format("{} {}", name_, uuid_text(properties.uuid)));
+        clock_ = std::make_unique<CudaClock>();
+    }
+
+    [[nodiscard]] std::string_view name() const noexcept override { return name_; }
+
+    /// A call back from the driver's thread would cost the stream more than a look at the event costs the host.
+    [[nodiscard]] bool rings() const noexcept override { return false; }
+
+    [[nodiscard]] std::unique_ptr<Stream> make_stream(const StreamOptions& options) override {
+        return std::make_unique<CudaStream>(*clock_, options);
+    }
+
+    [[nodiscard]] Buffer allocate(MemorySpace space, std::size_t bytes) override {
+        if (bytes == 0) {
+            return {};
+        }
+        void* memory = nullptr;
+        switch (space) {
+            case MemorySpace::device:
+                check_memory(cudaMalloc(&memory, bytes), space, bytes);
+                check_cuda(cudaMemset(memory, 0, bytes), "cudaMemset");
+                return {{static_cast<std::byte*>(memory), bytes}, space, nullptr, free_device};
+            case MemorySpace::pinned:
+                // Touched here first, by the thread that drives the GPU: its NUMA node's memory.
+                check_memory(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), space, bytes);
+                std::memset(memory, 0, bytes);
+                return {{static_cast<std::byte*>(memory), bytes}, space, nullptr, free_pinned};
+            case MemorySpace::host:
+                break;
+        }
+        throw ContractViolation("a CUDA device allocates device and pinned memory");
+    }
+
+private:
+    static void free_device(void*, std::span<std::byte> bytes) noexcept { cudaFree(bytes.data()); }
+    static void free_pinned(void*, std::span<std::byte> bytes) noexcept { cudaFreeHost(bytes.data()); }
+
+    void check_memory(cudaError_t status, MemorySpace space, std::size_t bytes) const {
+        if (status != cudaErrorMemoryAllocation) {
+            check_cuda(status, space == MemorySpace::device ? "cudaMalloc" : "cudaHostAlloc");
+            return;
+        }
+        static_cast<void>(cudaGetLastError());
+        std::size_t free_bytes = 0;
+        std::size_t all_bytes = 0;
+        check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+        throw Error(ExitCode::out_of_memory,
+                    {.id = "E-GPU-066",
+                     .where = name_,
+                     .what = space == MemorySpace::device
+                                 ? fmt::format("cannot allocate {} bytes of device memory, of which {} of {} are free",
+                                               bytes, free_bytes, all_bytes)
+                                 : fmt::format("cannot allocate {} bytes of pinned host memory", bytes),
+                     .hint = "lower pipeline.depth or pipeline.chunk_items"});
+    }
+
+    std::string name_;
+    std::unique_ptr<CudaClock> clock_;
+};
+
+}  // namespace
+
+std::uint32_t cuda_device_count() {
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (status != cudaSuccess) {
+        static_cast<void>(cudaGetLastError());
+        return 0;
+    }
+    return static_cast<std::uint32_t>(count);
+}
+
+std::unique_ptr<Device> make_cuda_device(std::uint32_t index) {
+    int count = 0;
+    check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    if (index >= static_cast<std::uint32_t>(count)) {
+        throw Error(ExitCode::configuration,
+                    {.id = "E-GPU-062",
+                     .where = "run.devices",
+                     .what = fmt::format("GPU {} was asked for, but this rank sees {}", index, count),
+                     .hint = "lower run.devices or the ranks of a node"});
+    }
+    return std::make_unique<CudaDevice>(static_cast<int>(index));
+}
+
+}  // namespace sluice

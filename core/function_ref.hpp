@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace sluice {
+
+/// A callable that somebody else keeps: for parameters, without std::function's allocation.
+template <class Signature>
+class FunctionRef;
+
+template <class Result, class... Arguments>
+class FunctionRef<Result(Arguments...)> {
+public:
+    /// `callable` outlives this.
+    template <class Callable>
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>) FunctionRef(Callable&& callable)
+    noexcept  // NOLINT(google-explicit-constructor): it is meant to take lambdas
+        : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
+          call_([](void* object, Arguments... arguments) -> Result {
+              return (*static_cast<std::remove_reference_t<Callable>*>(object))(std::forward<Arguments>(arguments)...);
+          }) {}
+
+    Result operator()(Arguments... arguments) const { return call_(object_, std::forward<Arguments>(arguments)...); }
+
+private:
+    void* object_;
+    Result (*call_)(void*, Arguments...);
+};
+
+}  // namespace sluice

@@ -1,0 +1,137 @@
+#include "kernels/cuda/conv_gemm.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/error.hpp"
+#include "kernels/cuda/conv_gemm_kernel.cuh"
+#include "core/cuda_error.hpp"
+#include "kernels/cuda/tensor_map.hpp"
+
+namespace sluice {
+namespace {
+
+using namespace conv_gemm;
+
+using Kernel = void (*)(CUtensorMap, CUtensorMap, Arguments);
+
+Kernel choose(Precision precision, bool pooled) {
+    if (precision == Precision::bf16) {
+        return pooled ? &convolve<__nv_bfloat16, true> : &convolve<__nv_bfloat16, false>;
+    }
+    return pooled ? &convolve<wgmma::Tf32, true> : &convolve<wgmma::Tf32, false>;
+}
+
+constexpr std::uint32_t pooled_rows = products;  // a thread has one row of each product
+
+std::uint32_t phase_rows(const ConvGemmShape& shape) {
+    return product_rows + (pooled_rows - 1 + shape.taps - 1) / pooled_rows;
+}
+
+std::uint32_t copied_rows(const ConvGemmShape& shape) {
+    return shape.pool == 1 ? tile_rows + shape.taps - 1 : products * phase_rows(shape);
+}
+
+}  // namespace
+
+std::vector<std::byte> pack_conv_weights(const ConvGemmShape& shape, Precision precision,
+                                         std::span<const float> weights) {
+    const std::size_t channels = shape.channels;
+    const std::size_t taps = shape.taps;
+    const std::size_t outputs = shape.outputs;
+    expects(weights.size() == outputs * channels * taps, "convolution: weights of the wrong size");
+    std::vector<float> ordered(weights.size());
+    for (std::size_t o = 0; o < outputs; ++o) {
+        for (std::size_t c = 0; c < channels; ++c) {
+            for (std::size_t k = 0; k < taps; ++k) {
+                const std::size_t to =
+                    precision == Precision::fp32 ? (k * channels + c) * outputs + o : (o * taps + k) * channels + c;
+                ordered[to] = weights[(o * channels + c) * taps + k];
+            }
+        }
+    }
+    return encode(precision, ordered);
+}
+
+ConvGemm::ConvGemm(const ConvGemmShape& shape, Precision precision, std::uint32_t max_items,
+                   const ConvGemmMemory& memory, const ConvGemmOptions& options)
+    : shape_(shape), precision_(precision), max_items_(max_items), memory_(memory), options_(options) {
+    const auto bytes = static_cast<std::uint32_t>(element_bytes(precision));
+    const std::uint32_t row_elements = row_bytes / bytes;
+    const bool pooled = shape.pool != 1;
+    expects(precision != Precision::fp32, "convolution: the tensor cores have no fp32");
+    expects(shape.taps >= 1 && shape.taps <= shape.length && shape.channels % row_elements == 0 && shape.channels > 0 &&
+                shape.outputs % tile_columns == 0 && shape.outputs > 0 && shape.outputs <= most_outputs &&
+                copied_rows(shape) <= input_rows,
+            "convolution: its sizes do not fit the tensor cores' kernel");
+    expects(!pooled || (shape.pool == pooled_rows && shape.length % shape.pool == 0 &&
+                        shape.positions() % shape.pool == 0),
+            "convolution: pooling other than by 3");
+    const std::uint64_t rows = std::uint64_t{max_items} * shape.length;
+    const std::uint64_t row_stride = std::uint64_t{shape.channels} * bytes;
+    if (pooled) {
+        const TensorAxis axes[] = {{shape.channels, 0, row_elements},
+                                   {rows / pooled_rows, row_stride * pooled_rows, phase_rows(shape)},
+                                   {pooled_rows, row_stride, pooled_rows}};
+        in_map_ = make_tensor_map(precision, memory.in, axes);
+    } else {
+        const TensorAxis axes[] = {{shape.channels, 0, row_elements}, {rows, row_stride, copied_rows(shape)}};
+        in_map_ = make_tensor_map(precision, memory.in, axes);
+    }
+    const TensorAxis axes[] = {{std::uint64_t{shape.taps} * shape.channels, 0, row_elements},
+                               {shape.outputs, row_stride * shape.taps, tile_columns}};
+    weight_map_ = make_tensor_map(precision, memory.weights, axes);
+    int device = 0;
+    int processors = 0;
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+    processors_ = static_cast<std::uint32_t>(processors);
+    check_cuda(cudaFuncSetAttribute(choose(precision, pooled),
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+               "cudaFuncSetAttribute");
+}
+
+void ConvGemm::enqueue(std::uint32_t items, cudaStream_t stream) const {
+    expects(items <= max_items_, "convolution: more items than it was made for");
+    if (items == 0) {
+        return;
+    }
+    const bool pooled = shape_.pool != 1;
+    const std::uint32_t group = shape_.pool;
+    const std::uint32_t rows = items * (shape_.length / group);
+    const std::uint32_t tile = pooled ? product_rows : tile_rows;
+    const std::uint32_t row_tiles = (rows + tile - 1) / tile;
+    const auto pieces = static_cast<std::uint32_t>(shape_.channels * element_bytes(precision_) / row_bytes);
+    const Arguments arguments{
+        .out = memory_.out,
+        .bias = memory_.bias,
+        .items = items,
+        .item_rows = shape_.length / group,
+        .kept_rows = shape_.positions() / group,
+        .outputs = shape_.outputs,
+        .taps = shape_.taps,
+        .pieces = pieces,
+        .phase_rows = phase_rows(shape_),
+        .copied_rows = copied_rows(shape_),
+        .row_tiles = row_tiles,
+        .tiles = row_tiles * (shape_.outputs / tile_columns),
+        .leads = pieces * shape_.taps >= least_steps_to_lead,
+        .relu = shape_.relu,
+        .chained = options_.chained,
+    };
+    cudaLaunchAttribute chained{};
+    chained.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    chained.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(std::min(arguments.tiles, processors_));
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = &chained;
+    config.numAttrs = options_.chained ? 1 : 0;
+    check_cuda(
+        cudaLaunchKernelEx(&config, choose(precision_, pooled), in_map_, weight_map_, arguments),
+        "convolution");
+}
+
+}  // namespace sluice

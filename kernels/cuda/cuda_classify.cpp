@@ -1,0 +1,68 @@
+#include "core/error.hpp"
+#include "kernels/cuda/cuda_layers.hpp"
+#include "kernels/cuda/cuda_operation.hpp"
+#include "kernels/cuda/label.hpp"
+
+namespace sluice {
+namespace {
+
+IoShape io_shape(const ClassifyShape& shape, Precision precision) {
+    const auto record = static_cast<std::uint32_t>(sizeof(std::int32_t)) * (shape.scores ? 1 + shape.classes : 1);
+    return {activation_bytes(precision, 1, shape.inputs), record};
+}
+
+class Classify final : public CudaOperation {
+public:
+    Classify(const ClassifyShape& shape, Precision precision, Buffer weights, Buffer bias, std::uint32_t max_items)
+        : CudaOperation(io_shape(shape, precision), max_items),
+          shape_(shape),
+          precision_(precision),
+          weights_(std::move(weights)),
+          bias_(std::move(bias)) {}
+
+private:
+    void launch(cudaStream_t stream, std::uint32_t items, const std::byte* in, std::byte* out) override {
+        enqueue_labels({.inputs = shape_.inputs, .classes = shape_.classes, .scores = shape_.scores}, precision_,
+                       {.in = in,
+                        .weights = reinterpret_cast<const float*>(weights_.bytes().data()),
+                        .bias = reinterpret_cast<const float*>(bias_.bytes().data()),
+                        .out = reinterpret_cast<std::int32_t*>(out)},
+                       items, stream);
+    }
+
+    ClassifyShape shape_;
+    Precision precision_;
+    Buffer weights_;
+    Buffer bias_;
+};
+
+class ClassifyLayer final : public Layer {
+public:
+    ClassifyLayer(const ClassifyShape& shape, Precision precision, CudaWeights weights, CudaWeights bias)
+        : shape_(shape), precision_(precision), weights_(std::move(weights)), bias_(std::move(bias)) {}
+
+    IoShape shape() const noexcept override { return io_shape(shape_, precision_); }
+    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
+        return std::make_unique<Classify>(shape_, precision_, weights_.on(device), bias_.on(device), max_items);
+    }
+
+private:
+    ClassifyShape shape_;
+    Precision precision_;
+    CudaWeights weights_;
+    CudaWeights bias_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_cuda_classify(const ClassifyShape& shape, Precision precision,
+                                          std::span<const float> weights, std::span<const float> bias,
+                                          PackedWeights& packed) {
+    expects(weights.size() == std::size_t{shape.classes} * shape.inputs && bias.size() == shape.classes,
+            "classify: weights or bias have the wrong size");
+    CudaWeights packed_weights(packed, weights.size_bytes(), [=] { return bytes_of(weights); });
+    CudaWeights packed_bias(packed, bias.size_bytes(), [=] { return bytes_of(bias); });
+    return std::make_unique<ClassifyLayer>(shape, precision, std::move(packed_weights), std::move(packed_bias));
+}
+
+}  // namespace sluice

@@ -1,0 +1,78 @@
+#include "core/error.hpp"
+#include "kernels/cuda/conv_gemm.hpp"
+#include "kernels/cuda/conv_simt.hpp"
+#include "kernels/cuda/cuda_layers.hpp"
+#include "kernels/cuda/cuda_operation.hpp"
+
+namespace sluice {
+namespace {
+
+IoShape io_shape(const ConvGemmShape& shape, Precision precision) {
+    return {activation_bytes(precision, shape.length, shape.channels),
+            activation_bytes(precision, shape.positions() / shape.pool, shape.outputs)};
+}
+
+class Conv1d final : public CudaOperation {
+public:
+    Conv1d(const ConvGemmShape& shape, Precision precision, Buffer weights, Buffer bias, std::uint32_t max_items)
+        : CudaOperation(io_shape(shape, precision), max_items),
+          shape_(shape),
+          precision_(precision),
+          max_items_(max_items),
+          weights_(std::move(weights)),
+          bias_(std::move(bias)) {}
+
+private:
+    void launch(cudaStream_t stream, std::uint32_t items, const std::byte* in, std::byte* out) override {
+        const ConvGemmMemory memory{.in = in,
+                                    .weights = weights_.bytes().data(),
+                                    .bias = reinterpret_cast<const float*>(bias_.bytes().data()),
+                                    .out = out};
+        if (precision_ == Precision::fp32) {
+            ConvSimt(shape_, max_items_, memory).enqueue(items, stream);
+        } else {
+            ConvGemm(shape_, precision_, max_items_, memory).enqueue(items, stream);
+        }
+    }
+
+    ConvGemmShape shape_;
+    Precision precision_;
+    std::uint32_t max_items_;
+    Buffer weights_;
+    Buffer bias_;
+};
+
+class Conv1dLayer final : public Layer {
+public:
+    Conv1dLayer(const ConvGemmShape& shape, Precision precision, CudaWeights weights, CudaWeights bias)
+        : shape_(shape), precision_(precision), weights_(std::move(weights)), bias_(std::move(bias)) {}
+
+    IoShape shape() const noexcept override { return io_shape(shape_, precision_); }
+    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
+        return std::make_unique<Conv1d>(shape_, precision_, weights_.on(device), bias_.on(device), max_items);
+    }
+
+private:
+    ConvGemmShape shape_;
+    Precision precision_;
+    CudaWeights weights_;
+    CudaWeights bias_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_cuda_conv1d(const Conv1dShape& shape, Precision precision, std::span<const float> weights,
+                                        std::span<const float> bias, PackedWeights& packed) {
+    const ConvGemmShape gemm{.length = shape.length,
+                             .channels = shape.in_channels,
+                             .outputs = shape.out_channels,
+                             .taps = shape.taps,
+                             .relu = shape.relu,
+                             .pool = shape.pool};
+    return std::make_unique<Conv1dLayer>(gemm, precision,
+                                         CudaWeights(packed, weights.size() * element_bytes(precision),
+                                                     [=] { return pack_conv_weights(gemm, precision, weights); }),
+                                         CudaWeights(packed, bias.size_bytes(), [=] { return bytes_of(bias); }));
+}
+
+}  // namespace sluice

@@ -1,0 +1,48 @@
+#include "kernels/cuda_kernels.hpp"
+
+#include "kernels/cuda/cuda_layers.hpp"
+
+namespace sluice {
+namespace {
+
+class CudaKernels final : public Kernels {
+public:
+    explicit CudaKernels(Precision precision) noexcept : precision_(precision) {}
+
+    std::unique_ptr<Layer> symbol_conv_norm_relu_pool(const SymbolConvShape& shape, std::span<const float> weights,
+                                                      std::span<const float> bias, std::span<const float> gamma,
+                                                      std::span<const float> beta,
+                                                      PackedWeights& packed) const override {
+        return make_cuda_symbol_conv(shape, precision_, weights, bias, gamma, beta, packed);
+    }
+    std::unique_ptr<Layer> conv1d(const Conv1dShape& shape, std::span<const float> weights, std::span<const float> bias,
+                                  PackedWeights& packed) const override {
+        return make_cuda_conv1d(shape, precision_, weights, bias, packed);
+    }
+    std::unique_ptr<Layer> norm_relu_pool(const NormShape& shape, std::span<const float> gamma,
+                                          std::span<const float> beta, PackedWeights& packed) const override {
+        return make_cuda_norm_relu_pool(shape, precision_, gamma, beta, packed);
+    }
+    std::unique_ptr<Layer> linear(const LinearShape& shape, std::span<const float> weights, std::span<const float> bias,
+                                  PackedWeights& packed) const override {
+        return make_cuda_linear(shape, precision_, weights, bias, packed);
+    }
+    std::unique_ptr<Layer> classify(const ClassifyShape& shape, std::span<const float> weights,
+                                    std::span<const float> bias, PackedWeights& packed) const override {
+        return make_cuda_classify(shape, precision_, weights, bias, packed);
+    }
+
+private:
+    Precision precision_;
+};
+
+}  // namespace
+
+const Kernels& cuda_kernels(Precision precision) {
+    static const CudaKernels fp32(Precision::fp32);
+    static const CudaKernels tf32(Precision::tf32);
+    static const CudaKernels bf16(Precision::bf16);
+    return precision == Precision::fp32 ? fp32 : precision == Precision::tf32 ? tf32 : bf16;
+}
+
+}  // namespace sluice

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "kernels/cuda/precision.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sluice {
+
+// One file each; cuda_kernels() hands them out.
+std::unique_ptr<Layer> make_cuda_symbol_conv(const SymbolConvShape& shape, Precision precision,
+                                             std::span<const float> weights, std::span<const float> bias,
+                                             std::span<const float> gamma, std::span<const float> beta,
+                                             PackedWeights& packed);
+std::unique_ptr<Layer> make_cuda_conv1d(const Conv1dShape& shape, Precision precision, std::span<const float> weights,
+                                        std::span<const float> bias, PackedWeights& packed);
+std::unique_ptr<Layer> make_cuda_norm_relu_pool(const NormShape& shape, Precision precision,
+                                                std::span<const float> gamma, std::span<const float> beta,
+                                                PackedWeights& packed);
+std::unique_ptr<Layer> make_cuda_linear(const LinearShape& shape, Precision precision, std::span<const float> weights,
+                                        std::span<const float> bias, PackedWeights& packed);
+std::unique_ptr<Layer> make_cuda_classify(const ClassifyShape& shape, Precision precision,
+                                          std::span<const float> weights, std::span<const float> bias,
+                                          PackedWeights& packed);
+
+}  // namespace sluice

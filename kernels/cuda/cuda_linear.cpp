@@ -1,0 +1,101 @@
+#include <map>
+#include <tuple>
+
+#include "core/error.hpp"
+#include "kernels/cuda/cuda_layers.hpp"
+#include "kernels/cuda/cuda_operation.hpp"
+#include "kernels/cuda/linear_gemm.hpp"
+
+namespace sluice {
+namespace {
+
+IoShape io_shape(const LinearShape& shape, Precision precision) {
+    return {activation_bytes(precision, 1, shape.inputs), activation_bytes(precision, 1, shape.outputs)};
+}
+
+class Linear final : public CudaOperation {
+public:
+    Linear(const LinearShape& shape, Precision precision, Buffer weights, Buffer bias, Device& device,
+           std::uint32_t max_items)
+        : CudaOperation(io_shape(shape, precision), max_items),
+          shape_(shape),
+          precision_(precision),
+          weights_(std::move(weights)),
+          bias_(std::move(bias)),
+          workspace_(device.allocate(MemorySpace::device, linear_workspace_bytes)) {}
+
+private:
+    void launch(cudaStream_t stream, std::uint32_t items, const std::byte* in, std::byte* out) override {
+        plan(items, in, out).enqueue(stream);
+    }
+
+    /// Full chunks have one plan, and are recorded; the short last one gets its own.
+    const LinearGemm& plan(std::uint32_t items, const std::byte* in, std::byte* out) {
+        auto found = plans_.find({items, in, out});
+        if (found == plans_.end()) {
+            const LinearGemmShape shape{.inputs = shape_.inputs, .outputs = shape_.outputs, .relu = shape_.relu};
+            const LinearGemmMemory memory{.in = in,
+                                          .weights = weights_.bytes().data(),
+                                          .bias = bias_.bytes().data(),
+                                          .out = out,
+                                          .workspace = workspace_.bytes().data(),
+                                          .workspace_bytes = workspace_.bytes().size()};
+            found = plans_.try_emplace({items, in, out}, shape, precision_, items, memory).first;
+        }
+        return found->second;
+    }
+
+    LinearShape shape_;
+    Precision precision_;
+    Buffer weights_;
+    Buffer bias_;
+    Buffer workspace_;
+    std::map<std::tuple<std::uint32_t, const std::byte*, std::byte*>, LinearGemm> plans_;
+};
+
+class LinearLayer final : public Layer {
+public:
+    LinearLayer(const LinearShape& shape, Precision precision, CudaWeights weights, CudaWeights bias)
+        : shape_(shape), precision_(precision), weights_(std::move(weights)), bias_(std::move(bias)) {}
+
+    IoShape shape() const noexcept override { return io_shape(shape_, precision_); }
+    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
+        return std::make_unique<Linear>(shape_, precision_, weights_.on(device), bias_.on(device), device, max_items);
+    }
+
+private:
+    LinearShape shape_;
+    Precision precision_;
+    CudaWeights weights_;
+    CudaWeights bias_;
+};
+
+/// (out, channel * positions + position) to (out, position * channels + channel), as the activations lie.
+std::vector<float> in_memory_order(const LinearShape& shape, std::span<const float> weights) {
+    const std::size_t channels = shape.channels;
+    const std::size_t positions = shape.inputs / channels;
+    std::vector<float> result(weights.size());
+    for (std::size_t row = 0; row < weights.size(); row += shape.inputs) {
+        for (std::size_t p = 0; p < positions; ++p) {
+            for (std::size_t c = 0; c < channels; ++c) {
+                result[row + p * channels + c] = weights[row + c * positions + p];
+            }
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> make_cuda_linear(const LinearShape& shape, Precision precision, std::span<const float> weights,
+                                        std::span<const float> bias, PackedWeights& packed) {
+    expects(shape.channels >= 1 && shape.inputs % shape.channels == 0, "linear: its channels do not divide its inputs");
+    expects(weights.size() == std::size_t{shape.outputs} * shape.inputs && bias.size() == shape.outputs,
+            "linear: weights or bias have the wrong size");
+    CudaWeights packed_weights(packed, weights.size() * element_bytes(precision),
+                               [=] { return encode(precision, in_memory_order(shape, weights)); });
+    CudaWeights packed_bias(packed, bias.size() * element_bytes(precision), [=] { return encode(precision, bias); });
+    return std::make_unique<LinearLayer>(shape, precision, std::move(packed_weights), std::move(packed_bias));
+}
+
+}  // namespace sluice

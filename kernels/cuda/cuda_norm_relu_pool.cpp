@@ -1,0 +1,68 @@
+#include "core/error.hpp"
+#include "kernels/cuda/cuda_layers.hpp"
+#include "kernels/cuda/cuda_operation.hpp"
+#include "kernels/cuda/norm_pool.hpp"
+
+namespace sluice {
+namespace {
+
+IoShape io_shape(const NormPoolShape& shape, Precision precision) {
+    return {activation_bytes(precision, shape.positions, shape.channels),
+            activation_bytes(precision, shape.positions / NormPoolShape::pool, shape.channels)};
+}
+
+class NormReluPool final : public CudaOperation {
+public:
+    NormReluPool(const NormPoolShape& shape, Precision precision, Buffer gamma, Buffer beta, std::uint32_t max_items)
+        : CudaOperation(io_shape(shape, precision), max_items),
+          shape_(shape),
+          precision_(precision),
+          gamma_(std::move(gamma)),
+          beta_(std::move(beta)) {}
+
+private:
+    void launch(cudaStream_t stream, std::uint32_t items, const std::byte* in, std::byte* out) override {
+        NormPool(shape_, precision_,
+                 {.in = in, .gamma = gamma_.bytes().data(), .beta = beta_.bytes().data(), .out = out})
+            .enqueue(items, stream);
+    }
+
+    NormPoolShape shape_;
+    Precision precision_;
+    Buffer gamma_;
+    Buffer beta_;
+};
+
+class NormLayer final : public Layer {
+public:
+    NormLayer(const NormPoolShape& shape, Precision precision, CudaWeights gamma, CudaWeights beta)
+        : shape_(shape), precision_(precision), gamma_(std::move(gamma)), beta_(std::move(beta)) {}
+
+    IoShape shape() const noexcept override { return io_shape(shape_, precision_); }
+    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
+        return std::make_unique<NormReluPool>(shape_, precision_, gamma_.on(device), beta_.on(device), max_items);
+    }
+
+private:
+    NormPoolShape shape_;
+    Precision precision_;
+    CudaWeights gamma_;
+    CudaWeights beta_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_cuda_norm_relu_pool(const NormShape& shape, Precision precision,
+                                                std::span<const float> gamma, std::span<const float> beta,
+                                                PackedWeights& packed) {
+    expects(shape.pool == NormPoolShape::pool, "norm_relu_pool: the GPU pools by 3");
+    const NormPoolShape on_gpu{.positions = shape.positions, .channels = shape.channels};
+    const auto pack = [&](std::span<const float> values) {
+        return CudaWeights(packed, values.size() * element_bytes(precision),
+                           [=] { return pack_norm(on_gpu, precision, values); });
+    };
+    CudaWeights packed_gamma = pack(gamma);
+    return std::make_unique<NormLayer>(on_gpu, precision, std::move(packed_gamma), pack(beta));
+}
+
+}  // namespace sluice

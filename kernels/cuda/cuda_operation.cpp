@@ -1,0 +1,36 @@
+#include "kernels/cuda/cuda_operation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/cuda_error.hpp"
+#include "core/cuda_stream.hpp"
+#include "core/error.hpp"
+
+namespace sluice {
+
+void CudaOperation::enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in,
+                            std::span<std::byte> out) {
+    expects(items <= max_items_, "operation: more items than it was made for");
+    expects(in.size() == items * shape_.input_bytes && out.size() == items * shape_.output_bytes,
+            "operation: input or output has the wrong size");
+    if (items != 0) {
+        launch(as_cuda(stream).handle(), static_cast<std::uint32_t>(items), in.data(), out.data());
+    }
+}
+
+CudaWeights::CudaWeights(PackedWeights& packed, std::size_t bytes, Make make)
+    : room_(packed.reserve(bytes, {[bytes, make = std::move(make)](std::byte* room) {
+                               const std::vector<std::byte> made = make();
+                               expects(made.size() == bytes, "weights: packed to another size than reserved");
+                               std::ranges::copy(made, room);
+                           }})),
+      bytes_(bytes) {}
+
+Buffer CudaWeights::on(Device& device) const {
+    Buffer copy = device.allocate(MemorySpace::device, bytes_);
+    check_cuda(cudaMemcpy(copy.bytes().data(), room_.data(), bytes_, cudaMemcpyHostToDevice), "cudaMemcpy");
+    return copy;
+}
+
+}  // namespace sluice

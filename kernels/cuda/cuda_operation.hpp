@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/packed_weights.hpp"
+#include "kernels/cuda/precision.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sluice {
+
+/// An operation that is a few launches on the stream.
+class CudaOperation : public Operation {
+public:
+    CudaOperation(const IoShape& shape, std::uint32_t max_items) noexcept : shape_(shape), max_items_(max_items) {}
+
+    void enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) final;
+
+private:
+    virtual void launch(cudaStream_t stream, std::uint32_t items, const std::byte* in, std::byte* out) = 0;
+
+    IoShape shape_;
+    std::uint32_t max_items_;
+};
+
+/// Weights of one layer in the order and bits that its kernels read, packed in host memory for all devices of a node.
+class CudaWeights {
+public:
+    /// Makes the bytes; called at most once.
+    using Make = std::function<std::vector<std::byte>()>;
+
+    CudaWeights(PackedWeights& packed, std::size_t bytes, Make make);
+
+    /// A copy in the memory of `device`, aligned to 256 bytes.
+    [[nodiscard]] Buffer on(Device& device) const;
+
+private:
+    PackedWeights::Room room_;
+    std::size_t bytes_;
+};
+
+/// Bytes of one item's tensor of activations.
+[[nodiscard]] constexpr std::uint32_t activation_bytes(Precision precision, std::uint32_t rows, std::uint32_t columns) {
+    return rows * columns * static_cast<std::uint32_t>(element_bytes(precision));
+}
+
+[[nodiscard]] inline std::vector<std::byte> bytes_of(std::span<const float> values) {
+    const auto bytes = std::as_bytes(values);
+    return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace sluice

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/cuda/precision.hpp"
+
+namespace sluice {
+
+/// (items, inputs) -> (items, outputs): out[o] = bias[o] + sum over i of weights[o][i] * in[i]; then max(0, out) if relu.
+struct LinearGemmShape {
+    std::uint32_t inputs;   ///< A multiple of 8.
+    std::uint32_t outputs;  ///< A multiple of 8.
+    bool relu = false;
+};
+
+/// Device memory of one layer; not owned. All aligned to 16 bytes.
+struct LinearGemmMemory {
+    const void* in;       ///< (items, inputs)
+    const void* weights;  ///< (outputs, inputs), as encode() makes them
+    const void* bias;     ///< (outputs), as encode() makes them; none if null
+    void* out;            ///< (items, outputs)
+    void* workspace;      ///< Used by one stream at a time.
+    std::size_t workspace_bytes;
+};
+
+/// Work space that the fast algorithms on Hopper ask for.
+inline constexpr std::size_t linear_workspace_bytes = std::size_t{32} << 20U;
+
+/// A linear layer by cuBLASLt for one number of items.
+class LinearGemm {
+public:
+    /// Chooses cuBLASLt's first algorithm for `items`. Throws Error (gpu_fault) when it has none. Its sums' order, and so
+    /// the last digit, may depend on `items`; for the same `items` it is the same in every run.
+    LinearGemm(const LinearGemmShape& shape, Precision precision, std::uint32_t items, const LinearGemmMemory& memory);
+
+    /// Enqueues the layer; allocates nothing. Throws Error (gpu_fault) when CUDA does not take it.
+    void enqueue(cudaStream_t stream) const;
+
+private:
+    template <auto destroy>
+    struct Destroy {
+        template <class Handle>
+        void operator()(Handle* handle) const noexcept {
+            destroy(handle);
+        }
+    };
+    template <class Handle, auto destroy>
+    using Owned = std::unique_ptr<Handle, Destroy<destroy>>;
+    using Layout = Owned<cublasLtMatrixLayoutOpaque_t, &cublasLtMatrixLayoutDestroy>;
+
+    LinearGemmMemory memory_;
+    Owned<cublasLtContext, &cublasLtDestroy> handle_;
+    Owned<cublasLtMatmulDescOpaque_t, &cublasLtMatmulDescDestroy> product_;
+    Layout weights_;
+    Layout in_;
+    Layout out_;
+    cublasLtMatmulAlgo_t algorithm_{};
+};
+
+}  // namespace sluice

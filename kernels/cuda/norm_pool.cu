@@ -1,0 +1,253 @@
+#include "kernels/cuda/norm_pool.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/cuda_error.hpp"
+#include "kernels/cuda/half_values.hpp"
+#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/values.cuh"
+
+namespace sluice {
+namespace {
+
+constexpr int pool = NormPoolShape::pool;
+constexpr float norm_epsilon = 1e-5F;  // as kernels/kernels.hpp has it
+constexpr std::uint32_t threads = 544;
+constexpr std::uint32_t warps = threads / 32;
+constexpr int bf16_units = 2;
+constexpr int bf16_blocks = 2;  // a multiprocessor: while one waits for its sums, the other reads
+constexpr int fp32_units = 4;
+
+struct Arguments {
+    const void* in;
+    const void* gamma;
+    const void* beta;
+    void* out;
+    std::uint32_t items;
+    std::uint32_t positions;
+    std::uint32_t channels;
+    bool tf32;
+};
+
+/// Both in every thread; added in the same order in every run.
+__device__ void block_sums(float& a, float& b, float (&partial)[2][warps]) {
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2) {
+        a += __shfl_xor_sync(~0U, a, offset);
+        b += __shfl_xor_sync(~0U, b, offset);
+    }
+    __syncthreads();  // whoever reads earlier sums has done so
+    if (threadIdx.x % 32 == 0) {
+        partial[0][threadIdx.x / 32] = a;
+        partial[1][threadIdx.x / 32] = b;
+    }
+    __syncthreads();
+    a = 0;
+    b = 0;
+#pragma unroll
+    for (std::uint32_t i = 0; i < warps; ++i) {
+        a += partial[0][i];
+        b += partial[1][i];
+    }
+}
+
+/// A thread's share of an item: `units` times 16 bytes of channels at the three positions of one pooled one.
+template <class In, int units>
+class Share {
+public:
+    static constexpr int n = values::in_16_bytes<In>;
+
+    __device__ explicit Share(const Arguments& arguments) : row_(arguments.channels) {
+        const std::uint32_t row_units = arguments.channels / n;
+        const std::uint32_t item_units = arguments.positions / pool * row_units;
+#pragma unroll
+        for (int u = 0; u < units; ++u) {
+            const std::uint32_t unit = threadIdx.x + u * threads;
+            first_[u] = unit < item_units ? unit / row_units * pool * row_ + unit % row_units * n : nowhere;
+        }
+    }
+    __device__ __forceinline__ bool has(int u) const { return first_[u] != nowhere; }
+    /// Sixteen bytes of a tensor with as many values in them.
+    template <class T>
+    __device__ __forceinline__ uint4 load(const T* from, int u, int p) const {
+        return has(u) ? __ldg(reinterpret_cast<const uint4*>(from + first_[u] + p * row_)) : uint4{};
+    }
+    /// Where unit u's maximum goes, in the pooled item.
+    __device__ __forceinline__ std::size_t pooled(int u) const { return (threadIdx.x + u * threads) * n; }
+
+private:
+    static constexpr std::uint32_t nowhere = ~0U;
+    std::uint32_t row_;
+    std::uint32_t first_[units];
+};
+
+/// gamma and beta are fp16: what is normalised is within their range, and has three bits more than the result. Mean and
+/// variance come from one pass in fp32: where that would lose anything, rounding the input to bf16 already has.
+__global__ void __launch_bounds__(threads, bf16_blocks) norm_bf16(const Arguments arguments) {
+    __shared__ float partial[2][warps];
+    const Share<__nv_bfloat16, bf16_units> share(arguments);
+    const auto* gamma = static_cast<const __half*>(arguments.gamma);
+    const auto* beta = static_cast<const __half*>(arguments.beta);
+    const std::size_t item_values = std::size_t{arguments.positions} * arguments.channels;
+    const float count = static_cast<float>(item_values);
+    for (std::uint32_t item = blockIdx.x; item < arguments.items; item += gridDim.x) {
+        const auto* in = static_cast<const __nv_bfloat16*>(arguments.in) + item * item_values;
+        uint4 raw[bf16_units][pool];
+#pragma unroll
+        for (int u = 0; u < bf16_units; ++u) {
+#pragma unroll
+            for (int p = 0; p < pool; ++p) {
+                raw[u][p] = share.load(in, u, p);
+            }
+        }
+        float sum = 0;
+        float squares = 0;
+#pragma unroll
+        for (int u = 0; u < bf16_units; ++u) {
+#pragma unroll
+            for (int p = 0; p < pool; ++p) {
+                float x[8];
+                values::unpack(raw[u][p], x, __nv_bfloat16{});
+#pragma unroll
+                for (const float value : x) {
+                    sum += value;
+                    squares = fmaf(value, value, squares);
+                }
+            }
+        }
+        block_sums(sum, squares, partial);
+        const float mean = sum / count;
+        const float scale = 1.0F / sqrtf(fmaxf(squares / count - mean * mean, 0.0F) + norm_epsilon);
+        const float shift = -mean * scale;
+#pragma unroll
+        for (int u = 0; u < bf16_units; ++u) {
+            __half2 best[4] = {};
+#pragma unroll
+            for (int p = 0; p < pool; ++p) {
+                const uint4 g = share.load(gamma, u, p);
+                const uint4 b = share.load(beta, u, p);
+                float x[8];
+                values::unpack(raw[u][p], x, __nv_bfloat16{});
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    const __half2 y = __floats2half2_rn(fmaf(x[2 * i], scale, shift), fmaf(x[2 * i + 1], scale, shift));
+                    best[i] = __hmax2(best[i], __hfma2(y, values::half2_of(g, i), values::half2_of(b, i)));
+                }
+            }
+            float out[8];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                const float2 two = __half22float2(best[i]);
+                out[2 * i] = two.x;
+                out[2 * i + 1] = two.y;
+            }
+            if (share.has(u)) {
+                ptx::store_global_16(
+                    static_cast<__nv_bfloat16*>(arguments.out) + item * (item_values / pool) + share.pooled(u),
+                    values::pack_bf16(out));
+            }
+        }
+    }
+}
+
+/// Two passes over the registers.
+__global__ void __launch_bounds__(threads, 1) norm_fp32(const Arguments arguments) {
+    __shared__ float partial[2][warps];
+    const Share<float, fp32_units> share(arguments);
+    const std::size_t item_values = std::size_t{arguments.positions} * arguments.channels;
+    const float count = static_cast<float>(item_values);
+    for (std::uint32_t item = blockIdx.x; item < arguments.items; item += gridDim.x) {
+        const auto* in = static_cast<const float*>(arguments.in) + item * item_values;
+        float x[fp32_units][pool][4];
+        float sum = 0;
+        float unused = 0;
+#pragma unroll
+        for (int u = 0; u < fp32_units; ++u) {
+#pragma unroll
+            for (int p = 0; p < pool; ++p) {
+                values::unpack(share.load(in, u, p), x[u][p], float{});
+                sum += (x[u][p][0] + x[u][p][1]) + (x[u][p][2] + x[u][p][3]);
+            }
+        }
+        block_sums(sum, unused, partial);
+        const float mean = sum / count;
+        float squares = 0;
+#pragma unroll
+        for (int u = 0; u < fp32_units; ++u) {
+#pragma unroll
+            for (int p = 0; p < pool; ++p) {
+#pragma unroll
+                for (float& value : x[u][p]) {
+                    value -= mean;
+                    squares = share.has(u) ? fmaf(value, value, squares) : squares;
+                }
+            }
+        }
+        block_sums(squares, unused, partial);
+        const float scale = 1.0F / sqrtf(squares / count + norm_epsilon);
+#pragma unroll
+        for (int u = 0; u < fp32_units; ++u) {
+            float best[4] = {};
+#pragma unroll
+            for (int p = 0; p < pool; ++p) {
+                float g[4], b[4];
+                values::unpack(share.load(static_cast<const float*>(arguments.gamma), u, p), g, float{});
+                values::unpack(share.load(static_cast<const float*>(arguments.beta), u, p), b, float{});
+#pragma unroll
+                for (int v = 0; v < 4; ++v) {
+                    best[v] = fmaxf(best[v], fmaf(x[u][p][v] * scale, g[v], b[v]));
+                }
+            }
+            if (share.has(u)) {
+                ptx::store_global_16(static_cast<float*>(arguments.out) + item * (item_values / pool) + share.pooled(u),
+                                     values::pack_fp32(best, arguments.tf32));
+            }
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<std::byte> pack_norm(const NormPoolShape& shape, Precision precision, std::span<const float> values) {
+    const std::vector<float> ordered = positions_first(values, shape.channels, shape.positions);
+    return precision == Precision::bf16 ? encode_half(ordered, "norm") : encode(Precision::fp32, ordered);
+}
+
+NormPool::NormPool(const NormPoolShape& shape, Precision precision, const NormPoolMemory& memory)
+    : shape_(shape), precision_(precision), memory_(memory) {
+    static_assert(bf16_units * values::in_16_bytes<__nv_bfloat16> == fp32_units * values::in_16_bytes<float>);
+    expects(shape.positions > 0 && shape.channels > 0 && shape.positions % pool == 0 && shape.channels % 8 == 0 &&
+                std::uint64_t{shape.positions} * shape.channels <=
+                    std::uint64_t{threads} * fp32_units * values::in_16_bytes<float> * pool,
+            "norm: its sizes do not fit");
+    int device = 0;
+    int processors = 0;
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+    processors_ = static_cast<std::uint32_t>(processors);
+}
+
+void NormPool::enqueue(std::uint32_t items, cudaStream_t stream) const {
+    if (items == 0) {
+        return;
+    }
+    const Arguments arguments{.in = memory_.in,
+                              .gamma = memory_.gamma,
+                              .beta = memory_.beta,
+                              .out = memory_.out,
+                              .items = items,
+                              .positions = shape_.positions,
+                              .channels = shape_.channels,
+                              .tf32 = precision_ == Precision::tf32};
+    const bool bf16 = precision_ == Precision::bf16;
+    const dim3 grid(std::min(items, processors_ * (bf16 ? bf16_blocks : 1)));
+    if (bf16) {
+        norm_bf16<<<grid, threads, 0, stream>>>(arguments);
+    } else {
+        norm_fp32<<<grid, threads, 0, stream>>>(arguments);
+    }
+    check_launch("norm");
+}
+
+}  // namespace sluice

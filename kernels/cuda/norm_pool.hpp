@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/cuda/precision.hpp"
+
+namespace sluice {
+
+/// (items, positions, channels) -> (items, positions / 3, channels): the norm, ReLU and pooling of
+/// Kernels::norm_relu_pool. An item fits into a block's registers: positions * channels <= 26,112.
+struct NormPoolShape {
+    static constexpr std::uint32_t pool = 3;
+
+    std::uint32_t positions;  ///< A multiple of 3.
+    std::uint32_t channels;   ///< A multiple of 8.
+};
+
+/// (channels, positions), as it comes in files, to what the kernel reads: (positions, channels), fp16 for bf16, which has
+/// three bits less, else fp32. Throws Error (numeric) when a value does not fit into fp16.
+[[nodiscard]] std::vector<std::byte> pack_norm(const NormPoolShape& shape, Precision precision,
+                                               std::span<const float> values);
+
+/// Device memory; not owned. All aligned to 16 bytes.
+struct NormPoolMemory {
+    const void* in;  ///< (items, positions, channels)
+    const void* gamma;
+    const void* beta;
+    void* out;  ///< (items, positions / 3, channels)
+};
+
+class NormPool {
+public:
+    /// Throws ContractViolation when the shape does not fit.
+    NormPool(const NormPoolShape& shape, Precision precision, const NormPoolMemory& memory);
+
+    /// Enqueues the norm of the first `items` items; allocates nothing. Results do not depend on `items`.
+    void enqueue(std::uint32_t items, cudaStream_t stream) const;
+
+private:
+    NormPoolShape shape_;
+    Precision precision_;
+    NormPoolMemory memory_;
+    std::uint32_t processors_ = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+/// 16 bytes of values, in registers as fp32.
+namespace sluice::values {
+
+template <class T>
+inline constexpr int in_16_bytes = 16 / static_cast<int>(sizeof(T));
+
+__device__ __forceinline__ void unpack(const uint4& from, float (&to)[8], __half) {
+    const std::uint32_t words[] = {from.x, from.y, from.z, from.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const float2 two = __half22float2(*reinterpret_cast<const __half2*>(&words[i]));
+        to[2 * i] = two.x;
+        to[2 * i + 1] = two.y;
+    }
+}
+
+__device__ __forceinline__ void unpack(const uint4& from, float (&to)[8], __nv_bfloat16) {
+    const std::uint32_t words[] = {from.x, from.y, from.z, from.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        to[2 * i] = __uint_as_float(words[i] << 16);
+        to[2 * i + 1] = __uint_as_float(words[i] & 0xffff0000U);
+    }
+}
+
+__device__ __forceinline__ void unpack(const uint4& from, float (&to)[4], float) {
+    to[0] = __uint_as_float(from.x);
+    to[1] = __uint_as_float(from.y);
+    to[2] = __uint_as_float(from.z);
+    to[3] = __uint_as_float(from.w);
+}
+
+__device__ __forceinline__ __half2 half2_of(const uint4& from, int i) {
+    const std::uint32_t word = i == 0 ? from.x : i == 1 ? from.y : i == 2 ? from.z : from.w;
+    return *reinterpret_cast<const __half2*>(&word);
+}
+
+__device__ __forceinline__ uint4 pack_bf16(const float (&from)[8]) {
+    uint4 to;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(to.x) : "f"(from[1]), "f"(from[0]));
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(to.y) : "f"(from[3]), "f"(from[2]));
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(to.z) : "f"(from[5]), "f"(from[4]));
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(to.w) : "f"(from[7]), "f"(from[6]));
+    return to;
+}
+
+/// fp32, rounded to what tf32 keeps where asked.
+__device__ __forceinline__ uint4 pack_fp32(const float (&from)[4], bool tf32) {
+    std::uint32_t words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        words[i] = __float_as_uint(from[i]);
+        if (tf32) {
+            asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(words[i]) : "f"(from[i]));
+        }
+    }
+    return {words[0], words[1], words[2], words[3]};
+}
+
+}  // namespace sluice::values

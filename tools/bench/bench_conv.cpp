@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <random>
+
+#include "kernels/cuda/conv_gemm.hpp"
+#include "kernels/cuda/conv_simt.hpp"
+#include "kernels/cuda/linear_gemm.hpp"
+#include "tools/bench/bench_kernels.hpp"
+#include "tools/bench/classifier_on_gpu.hpp"
+#include "tools/bench/cuda_bench.hpp"
+
+namespace sluice::bench {
+namespace {
+
+/// A convolution's operands on both sides, and room for its result.
+struct Operands {
+    ConvGemmShape shape;
+    Precision precision;
+    std::uint32_t items;
+    std::vector<float> in;
+    std::vector<float> weights;
+    std::vector<float> bias;
+    DeviceMemory in_memory;
+    DeviceMemory weight_memory;
+    DeviceMemory bias_memory;
+    DeviceMemory out_memory;
+
+    Operands(const ConvGemmShape& s, Precision p, std::uint32_t n, std::uint32_t seed)
+        : shape(s),
+          precision(p),
+          items(n),
+          in(decode(p, encode(p, normal(std::size_t{n} * s.length * s.channels, 1.0F, seed)))),
+          weights(decode(p, encode(p, normal(std::size_t{s.outputs} * s.channels * s.taps,
+                                             1.0F / std::sqrt(static_cast<float>(s.channels * s.taps)), seed + 1)))),
+          bias(normal(s.outputs, 0.5F, seed + 2)),
+          in_memory(std::span<const std::byte>(encode(p, in))),
+          weight_memory(std::span<const std::byte>(pack_conv_weights(s, p, weights))),
+          bias_memory(std::as_bytes(std::span(bias))),
+          out_memory(out_elements() * element_bytes(p)) {}
+
+    [[nodiscard]] std::size_t out_elements() const {
+        return std::size_t{items} * (shape.positions() / shape.pool) * shape.outputs;
+    }
+    [[nodiscard]] ConvGemmMemory memory() const {
+        return {in_memory.as(), weight_memory.as(), bias_memory.as<float>(), out_memory.as()};
+    }
+    [[nodiscard]] double flop() const {
+        return 2.0 * items * shape.positions() * shape.outputs * shape.channels * shape.taps;
+    }
+    /// One output in double.
+    [[nodiscard]] double reference(std::size_t item, std::size_t q, std::size_t o) const {
+        double best = -INFINITY;
+        for (std::size_t p = q * shape.pool; p < (q + 1) * shape.pool; ++p) {
+            double sum = static_cast<double>(bias[o]);
+            for (std::size_t k = 0; k < shape.taps; ++k) {
+                const float* x = &in[(item * shape.length + p + k) * shape.channels];
+                for (std::size_t c = 0; c < shape.channels; ++c) {
+                    sum += static_cast<double>(x[c]) *
+                           static_cast<double>(weights[(o * shape.channels + c) * shape.taps + k]);
+                }
+            }
+            best = std::max(best, sum);
+        }
+        return shape.relu ? std::max(best, 0.0) : best;
+    }
+};
+
+/// Share of the norm by which samples of the result are off; NaN where anything was not written.
+double relative_error(const Operands& operands, std::size_t samples) {
+    const std::vector<float> out = decode(operands.precision, operands.out_memory.content());
+    for (const float value : out) {
+        if (std::isnan(value)) {
+            return NAN;
+        }
+    }
+    const ConvGemmShape& shape = operands.shape;
+    const std::size_t pooled = shape.positions() / shape.pool;
+    std::mt19937 engine(7);
+    double off = 0;
+    double norm = 0;
+    for (std::size_t i = 0; i < samples; ++i) {
+        const std::size_t o = engine() % shape.outputs;
+        const std::size_t q = i % 4 == 0 ? (i % 8 == 0 ? 0 : pooled - 1) : engine() % pooled;
+        const std::size_t item = engine() % operands.items;
+        const double expected = operands.reference(item, q, o);
+        const double got = static_cast<double>(out[(item * pooled + q) * shape.outputs + o]);
+        off += (got - expected) * (got - expected);
+        norm += expected * expected;
+    }
+    return std::sqrt(off / norm);
+}
+
+}  // namespace
+
+Launch convolution(const ConvGemmShape& shape, Precision precision, std::uint32_t items, const ConvGemmMemory& memory,
+                   const ConvGemmOptions& options) {
+    if (precision == Precision::fp32) {
+        return [items, conv = ConvSimt(shape, items, memory)](cudaStream_t s) { conv.enqueue(items, s); };
+    }
+    return [items, conv = ConvGemm(shape, precision, items, memory, options)](cudaStream_t s) { conv.enqueue(items, s); };
+}
+
+bool check_convolutions(Precision precision) {
+    struct Case {
+        const char* name;
+        ConvGemmShape shape;
+        std::uint32_t items;
+    };
+    const Case cases[] = {{"conv2", conv2, 5},
+                          {"conv2, one item", conv2, 1},
+                          {"conv3", conv3, 7},
+                          {"conv6", conv6, 300},
+                          {"conv2, many", conv2, 151},
+                          {"one tap", {.length = 5, .channels = 64, .outputs = 512, .taps = 1, .relu = true}, 201}};
+    const double bound = precision == Precision::bf16 ? 5e-3 : precision == Precision::tf32 ? 1e-3 : 2e-6;
+    bool fine = true;
+    for (const Case& c : cases) {
+        Operands operands(c.shape, precision, c.items, 11);
+        convolution(c.shape, precision, c.items, operands.memory(), {})(nullptr);
+        check_cuda(cudaDeviceSynchronize(), "convolution");
+        const double error = relative_error(operands, 2000);
+        const bool good = error < bound;
+        fmt::print("check {:16} items {:4}: error {:.2e} {}\n", c.name, c.items, error, good ? "ok" : "WRONG");
+        fine = fine && good;
+    }
+    return fine;
+}
+
+void time_convolutions(Precision precision, cudaStream_t stream) {
+    struct Case {
+        const char* name;
+        ConvGemmShape shape;
+        std::uint32_t items;
+    };
+    const Case cases[] = {{"conv2", conv2, 226}, {"conv2", conv2, 512}, {"conv2", conv2, 904},
+                          {"conv3", conv3, 226}, {"conv3", conv3, 512}, {"conv3", conv3, 904},
+                          {"conv6", conv6, 904}};
+    DeviceMemory workspace(linear_workspace_bytes);
+    for (const Case& c : cases) {
+        const Operands operands(c.shape, precision, c.items, 5);
+        const std::uint32_t rows = c.items * c.shape.positions();
+        const std::uint32_t k = c.shape.channels * c.shape.taps;
+        const std::size_t matrix_bytes = std::size_t{rows} * k * element_bytes(precision);
+        const DeviceMemory a(matrix_bytes);
+        fill(a.as(), matrix_bytes, encode(precision, normal(3'999'968, 1.0F, 3)));
+        const DeviceMemory d(std::size_t{rows} * c.shape.outputs * element_bytes(precision));
+        const LinearGemm library({.inputs = k, .outputs = c.shape.outputs}, precision, rows,
+                                 {a.as(), operands.weight_memory.as(), nullptr, d.as(), workspace.as(),
+                                  linear_workspace_bytes});
+        const Launch candidates[] = {convolution(c.shape, precision, c.items, operands.memory(), {}),
+                                     [&](cudaStream_t s) { library.enqueue(s); }};
+        const auto times = time_in_turn(candidates, stream);
+        const auto rate = [&](std::size_t i) { return operands.flop() / times[i].median_us * 1e-6; };
+        fmt::print("{:6} items {:5} M {:7} N {} K {}: {:7.1f} us {:5.0f} TFLOP/s | cuBLAS {:7.1f} us {:5.0f} TFLOP/s | "
+                   "ratio {:.2f}\n",
+                   c.name, c.items, rows, c.shape.outputs, k, times[0].median_us, rate(0), times[1].median_us, rate(1),
+                   rate(0) / rate(1));
+        std::fflush(stdout);
+    }
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,75 @@
+// Every CUDA kernel: checked against a plain reference on random data, then timed.
+//   bench_kernels [bf16|tf32|fp32] [check] [time] [forward] [ITEMS ...]
+#include "tools/bench/bench_kernels.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+#include "tools/bench/cuda_bench.hpp"
+
+namespace {
+
+using namespace sluice;
+
+constexpr unsigned patience_s = 90;  // a kernel that never ends is killed with the program
+
+int run(int argc, char** argv) {
+    Precision precision = Precision::bf16;
+    bool check = false;
+    bool time = false;
+    bool forward = false;
+    std::vector<std::uint32_t> sizes;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view word = argv[i];
+        if (word == "fp32" || word == "tf32" || word == "bf16") {
+            precision = word == "fp32" ? Precision::fp32 : word == "tf32" ? Precision::tf32 : Precision::bf16;
+        } else if (word == "check") {
+            check = true;
+        } else if (word == "time") {
+            time = true;
+        } else if (word == "forward") {
+            forward = true;
+        } else if (word.find_first_not_of("0123456789") == word.npos) {
+            sizes.push_back(static_cast<std::uint32_t>(std::stoul(argv[i])));
+        } else {
+            fmt::print(stderr, "usage: bench_kernels [bf16|tf32|fp32] [check] [time] [forward] [ITEMS ...]\n");
+            return 64;
+        }
+    }
+    bool fine = true;
+    if (check) {
+        fine = bench::check_convolutions(precision);
+        fine = bench::check_forward(precision) && fine;
+    }
+    cudaStream_t stream = nullptr;
+    check_cuda(cudaStreamCreate(&stream), "cudaStreamCreate");
+    if (time) {
+        bench::time_convolutions(precision, stream);
+    }
+    if (forward) {
+        bench::time_forward(precision, sizes, stream);
+    }
+    check_cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
+    return fine ? 0 : 70;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    alarm(patience_s);
+    try {
+        return run(argc, argv);
+    } catch (const sluice::Error& error) {
+        fmt::print(stderr, "{}\n", sluice::render(error.text()));
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+    }
+    return 70;
+}
