@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/config_text.hpp"
 #include "tests/core/config_jobs.hpp"
 
 namespace sluice {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/config_schema.hpp"
+#include "core/config_text.hpp"
 #include "tests/core/config_jobs.hpp"
 
 namespace sluice {
