@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/core/config_jobs.hpp"
+
+namespace sluice {
+namespace {
+
+JobConfig random_job(std::mt19937_64& random) {
+    const auto below = [&](std::uint64_t end) { return random() % end; };
+    const auto word = [&](const std::string& extension) {
+        static const std::vector<std::string> pieces{"a", "\"", "\\",   "'",    " ", "=",  "#",
+                                                     "[", "é",  "\x01", "\x7f", "💧", "..", "/"};
+        std::string text = "w";
+        for (std::uint64_t i = below(12); i > 0; --i) {
+            text += pieces[below(pieces.size())];
+        }
+        return text + "z" + extension;
+    };
+    JobConfig job;
+    job.app = apps[below(apps.size())];
+    job.input.path = word("in");
+    job.input.format = InputFormat(below(6));
+    if (job.input.format == InputFormat::csv) {
+        job.input.header = below(2) == 1;
+        for (std::uint64_t i = below(4); i > 0; --i) {
+            job.input.columns.emplace_back(static_cast<std::uint32_t>(1 + below(1'000'000)));
+        }
+        if (job.input.header) {
+            job.input.columns.emplace_back(word(""));
+        }
+    } else if (job.input.format == InputFormat::jsonl) {
+        job.input.columns.emplace_back(word(""));
+    }
+    job.input.allow_empty = below(2) == 1;
+    if (below(2) == 1) {
+        job.model.weights = word("weights");
+    } else {
+        job.model.random = random() >> (1 + below(63));
+    }
+    job.output.format = OutputFormat(below(3));
+    job.output.path = word(std::array{".csv", ".jsonl", ".npy"}[std::size_t(job.output.format)]);
+    job.output.scores = below(2) == 1;
+    job.output.report = word("report");
+    const auto maybe = [&](std::uint64_t most) {
+        return below(2) == 1 ? std::nullopt : std::optional(static_cast<std::uint32_t>(1 + below(most)));
+    };
+    job.run = {DeviceKind(below(3)), Precision(below(3)), maybe(1024)};
+    job.pipeline = {PipelineMode(below(2)), Distribution(below(2)), maybe(1'048'576), maybe(1024)};
+    if (job.pipeline.mode == PipelineMode::serial && job.pipeline.depth) {
+        job.pipeline.depth = 1;
+    }
+    return job;
+}
+
+TEST(ToToml, ReadsBackToTheSameJob) {
+    std::mt19937_64 random(20261120);
+
+    for (int i = 0; i < 2'000; ++i) {
+        const JobConfig job = random_job(random);
+        const std::string text = to_toml(job);
+        ASSERT_EQ(parse(text), job) << text;
+    }
+}
+
+TEST(Config, SurvivesEveryTruncationAndAnyByte) {
+    std::mt19937_64 random(1);
+    const std::string whole = to_toml(random_job(random));
+
+    const auto survives = [](const std::string& text) {
+        try {
+            (void)parse(text);
+        } catch (const Error& error) {
+            EXPECT_FALSE(error.text().id.empty());
+        }
+    };
+
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        survives(whole.substr(0, size));
+    }
+    for (int i = 0; i < 5'000; ++i) {
+        std::string text = whole;
+        for (int changes = 0; changes < 3; ++changes) {
+            text[random() % text.size()] = static_cast<char>(random());
+        }
+        survives(text);
+    }
+}
+
+TEST(Config, RefusesHostileTextOfFullSize) {
+    const std::array hostile{repeated("a.", 32'000),    "[" + repeated("a.", 32'000), repeated("[", 65'000),
+                             repeated("{", 65'000),     repeated("x=[{", 16'000),     repeated("\"", 65'000),
+                             repeated("'''", 21'000),   repeated("[a]\n", 16'000),    std::string(65'000, 'A'),
+                             repeated("a=1\n", 16'000), repeated("\"a\" . ", 10'000)};
+
+    for (const std::string& text : hostile) {
+        EXPECT_EQ(refusal(text).code, ExitCode::configuration) << text.substr(0, 20);
+    }
+}
+
+}  // namespace
+}  // namespace sluice
