@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "kernels/cuda/conv_gemm_kernel.cuh"
 #include "kernels/cuda/cuda_error.hpp"
+#include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/tensor_map.hpp"
 
 namespace sluice {
@@ -15,11 +16,17 @@ using namespace conv_gemm;
 
 using Kernel = void (*)(CUtensorMap, CUtensorMap, Arguments);
 
-Kernel choose(Precision precision, bool pooled) {
-    if (precision == Precision::bf16) {
-        return pooled ? &convolve<__nv_bfloat16, true> : &convolve<__nv_bfloat16, false>;
+template <class Type>
+Kernel choose(bool relu, bool pooled) {
+    if (relu) {
+        return pooled ? &convolve<Type, true, true> : &convolve<Type, true, false>;
     }
-    return pooled ? &convolve<wgmma::Tf32, true> : &convolve<wgmma::Tf32, false>;
+    return pooled ? &convolve<Type, false, true> : &convolve<Type, false, false>;
+}
+
+Kernel choose(const ConvGemmShape& shape, Precision precision) {
+    return precision == Precision::bf16 ? choose<__nv_bfloat16>(shape.relu, shape.pool != 1)
+                                        : choose<wgmma::Tf32>(shape.relu, shape.pool != 1);
 }
 
 constexpr std::uint32_t pooled_rows = products;  // a thread has one row of each product
@@ -79,14 +86,14 @@ ConvGemm::ConvGemm(const ConvGemmShape& shape, Precision precision, std::uint32_
         in_map_ = make_tensor_map(precision, memory.in, axes);
     }
     const TensorAxis axes[] = {{std::uint64_t{shape.taps} * shape.channels, 0, row_elements},
-                               {shape.outputs, row_stride * shape.taps, tile_columns}};
+                               {shape.outputs, row_stride * shape.taps, warpgroup_columns}};
     weight_map_ = make_tensor_map(precision, memory.weights, axes);
     int device = 0;
     int processors = 0;
     check_cuda(cudaGetDevice(&device), "cudaGetDevice");
     check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
     processors_ = static_cast<std::uint32_t>(processors);
-    check_cuda(cudaFuncSetAttribute(choose(precision, pooled),
+    check_cuda(cudaFuncSetAttribute(choose(shape, precision),
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
                "cudaFuncSetAttribute");
 }
@@ -115,23 +122,16 @@ void ConvGemm::enqueue(std::uint32_t items, cudaStream_t stream) const {
         .copied_rows = copied_rows(shape_),
         .row_tiles = row_tiles,
         .tiles = row_tiles * (shape_.outputs / tile_columns),
-        .leads = pieces * shape_.taps >= least_steps_to_lead,
-        .relu = shape_.relu,
+        // A step's weights are free once the next one runs, and the first warpgroup has no more than these inputs.
+        .lead_steps = std::min(options_.lead_steps, input_stages * shape_.taps - 1),
         .chained = options_.chained,
     };
-    cudaLaunchAttribute chained{};
-    chained.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    chained.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(std::min(arguments.tiles, processors_));
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = stream;
-    config.attrs = &chained;
-    config.numAttrs = options_.chained ? 1 : 0;
-    check_cuda(
-        cudaLaunchKernelEx(&config, choose(precision_, pooled), in_map_, weight_map_, arguments),
-        "convolution");
+    launch(choose(shape_, precision_), "convolution",
+           {.blocks = std::min(arguments.tiles, processors_),
+            .threads = threads,
+            .shared_bytes = shared_bytes,
+            .chained = options_.chained},
+           stream, in_map_, weight_map_, arguments);
 }
 
 }  // namespace sluice

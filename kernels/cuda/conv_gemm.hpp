@@ -40,7 +40,8 @@ struct ConvGemmMemory {
 };
 
 struct ConvGemmOptions {
-    bool chained = false;  ///< May start while the kernel before it in the stream ends.
+    std::uint32_t lead_steps = 2;  ///< By which one of a block's two warpgroups that multiply is ahead.
+    bool chained = false;          ///< May start while the kernel before it in the stream ends.
 };
 
 /// One convolution on the tensor cores (bf16, tf32) of the current device at fixed places in memory.

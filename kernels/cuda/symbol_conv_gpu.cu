@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_error.hpp"
+#include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/symbol_conv_gpu.hpp"
 #include "kernels/cuda/symbol_conv_layout.hpp"
@@ -85,6 +86,7 @@ __global__ void __launch_bounds__(statistics_threads, 1) symbol_statistics(const
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t warp = threadIdx.x / 32;
     auto* symbols = reinterpret_cast<std::uint8_t*>(inner + inner_floats) + warp * arguments.room;
+    ptx::let_next_kernel_start();
     for (std::uint32_t item = blockIdx.x + warp * gridDim.x; item < arguments.items;
          item += gridDim.x * statistics_warps) {
         __syncwarp();  // all lanes are done with the item before
@@ -225,6 +227,7 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
             beta[i] = __ldg(reinterpret_cast<const uint4*>(static_cast<const T*>(arguments.beta) + at));
         }
     }
+    ptx::wait_for_previous_kernel();  // which makes the scales; all of the above only weights
     const std::uint32_t lane_table = ptx::shared_address(table) + threadIdx.x % 16 * 16;
     const std::uint32_t first_word = local_group * pool / 4;
     const std::uint32_t shift = local_group * pool % 4 * 8;
@@ -355,13 +358,12 @@ void SymbolConvGpu::enqueue_convolution(std::uint32_t items, cudaStream_t stream
                                     .group_blocks = group_blocks,
                                     .item_ranges = ranges,
                                     .tf32 = precision_ == Precision::tf32};
-    const dim3 grid(slices * group_blocks * ranges);
-    if (precision_ == Precision::bf16) {
-        symbol_gather<__half><<<grid, block_threads, gather_shared_bytes, stream>>>(arguments);
-    } else {
-        symbol_gather<float><<<grid, block_threads, gather_shared_bytes, stream>>>(arguments);
-    }
-    check_launch("symbol convolution");
+    launch(precision_ == Precision::bf16 ? &symbol_gather<__half> : &symbol_gather<float>, "symbol convolution",
+           {.blocks = slices * group_blocks * ranges,
+            .threads = block_threads,
+            .shared_bytes = gather_shared_bytes,
+            .chained = true},
+           stream, arguments);
 }
 
 }  // namespace sluice

@@ -143,20 +143,29 @@ void time_convolutions(Precision precision, cudaStream_t stream) {
         const std::uint32_t rows = c.items * c.shape.positions();
         const std::uint32_t k = c.shape.channels * c.shape.taps;
         const std::size_t matrix_bytes = std::size_t{rows} * k * element_bytes(precision);
-        const DeviceMemory a(matrix_bytes);
-        fill(a.as(), matrix_bytes, encode(precision, normal(3'999'968, 1.0F, 3)));
+        DeviceMemory a(matrix_bytes);
+        a.set(encode(precision, normal(3'999'968, 1.0F, 3)));
         const DeviceMemory d(std::size_t{rows} * c.shape.outputs * element_bytes(precision));
         const LinearGemm library({.inputs = k, .outputs = c.shape.outputs}, precision, rows,
                                  {a.as(), operands.weight_memory.as(), nullptr, d.as(), workspace.as(),
                                   linear_workspace_bytes});
-        const Launch candidates[] = {convolution(c.shape, precision, c.items, operands.memory(), {}),
-                                     [&](cudaStream_t s) { library.enqueue(s); }};
+        std::vector<Launch> candidates{[&](cudaStream_t s) { library.enqueue(s); }};
+        const std::uint32_t leads = precision == Precision::fp32 ? 1 : 4;
+        for (std::uint32_t lead = 0; lead < leads; ++lead) {
+            for (const bool chained : {false, true}) {
+                candidates.push_back(convolution(c.shape, precision, c.items, operands.memory(),
+                                                 {.lead_steps = lead, .chained = chained}));
+            }
+        }
         const auto times = time_in_turn(candidates, stream);
         const auto rate = [&](std::size_t i) { return operands.flop() / times[i].median_us * 1e-6; };
-        fmt::print("{:6} items {:5} M {:7} N {} K {}: {:7.1f} us {:5.0f} TFLOP/s | cuBLAS {:7.1f} us {:5.0f} TFLOP/s | "
-                   "ratio {:.2f}\n",
-                   c.name, c.items, rows, c.shape.outputs, k, times[0].median_us, rate(0), times[1].median_us, rate(1),
-                   rate(0) / rate(1));
+        fmt::print("{:6} items {:5} M {:7} N {} K {}: cuBLAS {:7.1f} us {:5.0f} TFLOP/s |", c.name, c.items, rows,
+                   c.shape.outputs, k, times[0].median_us, rate(0));
+        for (std::size_t i = 1; i < candidates.size(); ++i) {
+            fmt::print(" {:7.1f} us {:4.0f} {:.2f}{}", times[i].median_us, rate(i), rate(i) / rate(0),
+                       i % 2 == 0 ? " |" : ",");
+        }
+        fmt::print("\n");
         std::fflush(stdout);
     }
 }

@@ -145,7 +145,7 @@ void ClassifierOnGpu::enqueue(cudaStream_t stream) const {
 }
 
 void ClassifierOnGpu::set_symbols(std::span<const std::uint8_t> symbols) {
-    check_cuda(cudaMemcpy(symbols_->as(), symbols.data(), symbols.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    symbols_->set(std::as_bytes(symbols));
 }
 
 std::vector<Verdict> ClassifierOnGpu::verdicts() const {
