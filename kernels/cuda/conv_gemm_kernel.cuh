@@ -11,9 +11,9 @@
 /// The kernel behind ConvGemm; see there.
 namespace sluice::conv_gemm {
 
-constexpr std::uint32_t row_bytes = 128;      // of k in shared memory: 64 bf16 or 32 tf32
-constexpr std::uint32_t product_rows = 64;    // of one wgmma
-constexpr std::uint32_t products = 3;         // that a warpgroup has accumulators for, one below the other
+constexpr std::uint32_t row_bytes = 128;    // of k in shared memory: 64 bf16 or 32 tf32
+constexpr std::uint32_t product_rows = 64;  // of one wgmma
+constexpr std::uint32_t products = 3;       // that a warpgroup has accumulators for, one below the other
 constexpr std::uint32_t tile_rows = product_rows * products;
 constexpr std::uint32_t warpgroup_columns = 128;
 constexpr std::uint32_t consumers = 2;  // warpgroups that multiply
@@ -26,7 +26,7 @@ constexpr std::uint32_t input_rows = 200;  // room for tile_rows + 8 taps
 constexpr std::uint32_t input_bytes = input_rows * row_bytes;
 constexpr std::uint32_t weight_stages = 4;
 constexpr std::uint32_t weight_bytes = warpgroup_columns * row_bytes;  // each warpgroup has stages of its own
-constexpr std::uint32_t staging_rows = 16;  // of a warp in a product
+constexpr std::uint32_t staging_rows = 16;                             // of a warp in a product
 constexpr std::uint32_t staging_bytes = staging_rows * row_bytes;
 constexpr std::uint32_t pattern_bytes = 1024;  // the swizzle's period; stages begin there
 static_assert(input_bytes % pattern_bytes == 0 && weight_bytes % pattern_bytes == 0);
@@ -42,15 +42,17 @@ constexpr std::uint32_t shared_bytes = barriers_at + barriers * 8 + pattern_byte
 
 struct Arguments {
     void* out;
+    const std::uint8_t* weights;
+    std::uint32_t prefetch_bytes;  // of the weights that each block brings into the cache, before the first copies ask
     const float* bias;
     std::uint32_t items;
-    std::uint32_t item_rows;   // rows, or groups of three rows with pooling, of an item in the input
-    std::uint32_t kept_rows;   // of them in the output
+    std::uint32_t item_rows;  // rows, or groups of three rows with pooling, of an item in the input
+    std::uint32_t kept_rows;  // of them in the output
     std::uint32_t outputs;
     std::uint32_t taps;
-    std::uint32_t pieces;      // of row_bytes, in a row of the input
-    std::uint32_t phase_rows;  // rows of each of the three matrices with pooling
-    std::uint32_t copied_rows; // of the input, for a tile
+    std::uint32_t pieces;       // of row_bytes, in a row of the input
+    std::uint32_t phase_rows;   // rows of each of the three matrices with pooling
+    std::uint32_t copied_rows;  // of the input, for a tile
     std::uint32_t row_tiles;
     std::uint32_t tiles;
     std::uint32_t lead_steps;
@@ -129,6 +131,7 @@ struct Tiles {
 template <bool pooled>
 __device__ __forceinline__ void produce_input(const Arguments& arguments, const Layout& layout,
                                               const CUtensorMap* in_map, int elements_a_row) {
+    const std::uint64_t policy = ptx::no_preference();
     Ring<input_stages> input;
     for (Tiles tiles(arguments); tiles.any(); tiles.next()) {
         const int row = static_cast<int>(tiles.row_tile() * (pooled ? product_rows : tile_rows));
@@ -138,20 +141,21 @@ __device__ __forceinline__ void produce_input(const Arguments& arguments, const 
             const std::uint32_t full = layout.input_full(input.stage);
             ptx::arrive_expecting(full, arguments.copied_rows * row_bytes);
             if constexpr (pooled) {
-                ptx::load_3d(layout.input(input.stage), in_map, full, channel, row, 0);
+                ptx::load_3d(layout.input(input.stage), in_map, full, channel, row, 0, policy);
             } else {
-                ptx::load_2d(layout.input(input.stage), in_map, full, channel, row);
+                ptx::load_2d(layout.input(input.stage), in_map, full, channel, row, policy);
             }
         }
     }
 }
 
-/// Copies one warpgroup's weights of all steps: for each piece of the channels, one tap after the other. Out of step, one
-/// warpgroup multiplies while the other stores, so the second's begin when the first is done with lead_steps steps.
+/// Copies one warpgroup's weights of all steps: for each piece of the channels, one tap after the other. Out of step,
+/// one warpgroup multiplies while the other stores, so the second's begin when the first is done with lead_steps steps.
 __device__ __forceinline__ void produce_weights(const Arguments& arguments, const Layout& layout,
                                                 const CUtensorMap* weight_map, int elements_a_row,
                                                 std::uint32_t consumer) {
     const int channels = static_cast<int>(arguments.pieces) * elements_a_row;
+    const std::uint64_t policy = ptx::keep_in_cache();  // or the activations of a large chunk drive them out
     // A stage is copied to again when its step is over, that of the first round never.
     std::uint32_t copies_to_lead = arguments.lead_steps == 0 ? 1 : weight_stages + arguments.lead_steps;
     if (consumer > 0) {
@@ -169,7 +173,7 @@ __device__ __forceinline__ void produce_weights(const Arguments& arguments, cons
                 }
                 const std::uint32_t full = layout.weights_full(consumer, weights.stage);
                 ptx::arrive_expecting(full, weight_bytes);
-                ptx::load_2d(layout.weights(consumer, weights.stage), weight_map, full, k, column);
+                ptx::load_2d(layout.weights(consumer, weights.stage), weight_map, full, k, column, policy);
             }
         }
     }
@@ -190,8 +194,8 @@ __device__ __forceinline__ std::uint32_t output_row(const Arguments& arguments, 
     return item < arguments.items && at < arguments.kept_rows ? item * arguments.kept_rows + at : nowhere;
 }
 
-/// The output's rows for a warp's 16 rows of each product, kept by the warp's lanes: computed before the products, which
-/// hide the time that it takes.
+/// The output's rows for a warp's 16 rows of each product, kept by the warp's lanes: computed before the products,
+/// which hide the time that it takes.
 template <bool pooled>
 struct OutputRows {
     std::uint32_t first;   // lane l: row l % 16 of product l / 16
@@ -419,13 +423,18 @@ __global__ void __launch_bounds__(threads, 1)
         ptx::give_registers<24>();
         constexpr int elements_a_row = std::is_same_v<Type, __nv_bfloat16> ? 64 : 32;
         const std::uint32_t warp = threadIdx.x / 32;
-        if (threadIdx.x % 32 == 0 && warp < consumers) {
+        if (threadIdx.x % 32 != 0) {
+            // One thread of a warp copies.
+        } else if (warp < consumers) {
             produce_weights(arguments, layout, &weight_map, elements_a_row, warp);
-        } else if (threadIdx.x % 32 == 0 && warp == consumers) {
+        } else if (warp == consumers) {
             if (arguments.chained) {
                 ptx::wait_for_previous_kernel();  // nothing is read or written before its rows are there
             }
             produce_input<pooled>(arguments, layout, &in_map, elements_a_row);
+        } else if (arguments.prefetch_bytes > 0) {
+            const std::size_t at = std::size_t{blockIdx.x} * arguments.prefetch_bytes;
+            ptx::prefetch(arguments.weights + at, arguments.prefetch_bytes);
         }
     } else {
         ptx::take_registers<240>();

@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-/// Owned memory of the current device, for checks and benchmarks: every call waits for the device. Filled with 0xff, NaN
-/// in every floating-point format, so that what nobody wrote shows.
+/// Owned memory of the current device, for checks and benchmarks: every call waits for the device. Filled with 0xff,
+/// NaN in every floating-point format, so that what nobody wrote shows.
 class DeviceMemory {
 public:
     explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) {

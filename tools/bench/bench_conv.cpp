@@ -99,7 +99,8 @@ Launch convolution(const ConvGemmShape& shape, Precision precision, std::uint32_
     if (precision == Precision::fp32) {
         return [items, conv = ConvSimt(shape, items, memory)](cudaStream_t s) { conv.enqueue(items, s); };
     }
-    return [items, conv = ConvGemm(shape, precision, items, memory, options)](cudaStream_t s) { conv.enqueue(items, s); };
+    return
+        [items, conv = ConvGemm(shape, precision, items, memory, options)](cudaStream_t s) { conv.enqueue(items, s); };
 }
 
 bool check_convolutions(Precision precision) {
@@ -134,9 +135,8 @@ void time_convolutions(Precision precision, cudaStream_t stream) {
         ConvGemmShape shape;
         std::uint32_t items;
     };
-    const Case cases[] = {{"conv2", conv2, 226}, {"conv2", conv2, 512}, {"conv2", conv2, 904},
-                          {"conv3", conv3, 226}, {"conv3", conv3, 512}, {"conv3", conv3, 904},
-                          {"conv6", conv6, 904}};
+    const Case cases[] = {{"conv2", conv2, 226}, {"conv2", conv2, 512}, {"conv2", conv2, 904}, {"conv3", conv3, 226},
+                          {"conv3", conv3, 512}, {"conv3", conv3, 904}, {"conv6", conv6, 904}};
     DeviceMemory workspace(linear_workspace_bytes);
     for (const Case& c : cases) {
         const Operands operands(c.shape, precision, c.items, 5);
@@ -146,26 +146,21 @@ void time_convolutions(Precision precision, cudaStream_t stream) {
         DeviceMemory a(matrix_bytes);
         a.set(encode(precision, normal(3'999'968, 1.0F, 3)));
         const DeviceMemory d(std::size_t{rows} * c.shape.outputs * element_bytes(precision));
-        const LinearGemm library({.inputs = k, .outputs = c.shape.outputs}, precision, rows,
-                                 {a.as(), operands.weight_memory.as(), nullptr, d.as(), workspace.as(),
-                                  linear_workspace_bytes});
-        std::vector<Launch> candidates{[&](cudaStream_t s) { library.enqueue(s); }};
-        const std::uint32_t leads = precision == Precision::fp32 ? 1 : 4;
-        for (std::uint32_t lead = 0; lead < leads; ++lead) {
-            for (const bool chained : {false, true}) {
-                candidates.push_back(convolution(c.shape, precision, c.items, operands.memory(),
-                                                 {.lead_steps = lead, .chained = chained}));
-            }
-        }
+        const LinearGemm library(
+            {.inputs = k, .outputs = c.shape.outputs}, precision, rows,
+            {a.as(), operands.weight_memory.as(), nullptr, d.as(), workspace.as(), linear_workspace_bytes});
+        const Launch candidates[] = {
+            convolution(c.shape, precision, c.items, operands.memory(), {}),
+            convolution(c.shape, precision, c.items, operands.memory(), {.chained = true}),
+            [&](cudaStream_t s) { library.enqueue(s); },
+        };
         const auto times = time_in_turn(candidates, stream);
         const auto rate = [&](std::size_t i) { return operands.flop() / times[i].median_us * 1e-6; };
-        fmt::print("{:6} items {:5} M {:7} N {} K {}: cuBLAS {:7.1f} us {:5.0f} TFLOP/s |", c.name, c.items, rows,
-                   c.shape.outputs, k, times[0].median_us, rate(0));
-        for (std::size_t i = 1; i < candidates.size(); ++i) {
-            fmt::print(" {:7.1f} us {:4.0f} {:.2f}{}", times[i].median_us, rate(i), rate(i) / rate(0),
-                       i % 2 == 0 ? " |" : ",");
-        }
-        fmt::print("\n");
+        fmt::print(
+            "{:6} items {:5} M {:7} N {} K {}: {:7.1f} us {:5.0f} TFLOP/s, chained {:5.0f} | cuBLAS {:7.1f} us "
+            "{:5.0f} TFLOP/s | ratio {:.2f}, {:.2f}\n",
+            c.name, c.items, rows, c.shape.outputs, k, times[0].median_us, rate(0), rate(1), times[2].median_us,
+            rate(2), rate(0) / rate(2), rate(1) / rate(2));
         std::fflush(stdout);
     }
 }

@@ -46,7 +46,6 @@ inline std::vector<float> rounded(Precision precision, std::span<const float> va
     return decode(precision, encode(precision, values));
 }
 
-
 /// ‖got - expected‖ / ‖expected‖; NaN if any value is.
 inline double relative_error(std::span<const float> got, std::span<const double> expected) {
     double off = 0;

@@ -34,9 +34,9 @@ std::vector<double> plain_norm(const NormPoolShape& s, std::uint32_t items, std:
             const std::size_t c = i % s.channels;
             const std::size_t at = c * s.positions + p;
             double& to = out[item * count / NormPoolShape::pool + p / NormPoolShape::pool * s.channels + c];
-            to = std::max(to, (static_cast<double>(x[i]) - mean) / std::sqrt(variance + 1e-5) *
-                                      static_cast<double>(gamma[at]) +
-                                  static_cast<double>(beta[at]));
+            to = std::max(
+                to, (static_cast<double>(x[i]) - mean) / std::sqrt(variance + 1e-5) * static_cast<double>(gamma[at]) +
+                        static_cast<double>(beta[at]));
         }
     }
     return out;
@@ -138,8 +138,8 @@ TEST_F(Labels, AreTheClassesOfTheHighestScores) {
                 for (std::size_t c = 0; c < 5; ++c) {
                     scores[c] = static_cast<double>(bias[c]);
                     for (std::size_t k = 0; k < inputs; ++k) {
-                        scores[c] += static_cast<double>(in[i * inputs + k]) *
-                                     static_cast<double>(weights[c * inputs + k]);
+                        scores[c] +=
+                            static_cast<double>(in[i * inputs + k]) * static_cast<double>(weights[c * inputs + k]);
                     }
                     EXPECT_NEAR(static_cast<double>(got[i].scores[c]), scores[c], 1e-3);
                 }

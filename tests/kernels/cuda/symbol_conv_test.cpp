@@ -46,7 +46,8 @@ std::vector<double> plain(const SymbolConvGpuShape& s, std::uint32_t items, cons
             const std::size_t c = i % s.channels;
             const std::size_t at = c * s.positions() + p;
             double& to = out[(item * s.pooled() + p / SymbolConvGpuShape::pool) * s.channels + c];
-            to = std::max(to, (y[i] - mean) * scale * static_cast<double>(w.gamma[at]) + static_cast<double>(w.beta[at]));
+            to = std::max(to,
+                          (y[i] - mean) * scale * static_cast<double>(w.gamma[at]) + static_cast<double>(w.beta[at]));
         }
     }
     return out;
@@ -91,10 +92,8 @@ class SymbolConvolution : public OnGpu {};
 
 TEST_F(SymbolConvolution, EqualsAPlainOneAtOddSizesInEveryPrecision) {
     const std::pair<SymbolConvGpuShape, std::uint32_t> cases[] = {
-        {{.length = 12, .symbols = 1, .channels = 128}, 1},
-        {{.length = 15, .symbols = 5, .channels = 256}, 33},
-        {{.length = 177, .symbols = 71, .channels = 128}, 3},
-        {{.length = 1014, .symbols = 70, .channels = 256}, 31},
+        {{.length = 12, .symbols = 1, .channels = 128}, 1},     {{.length = 15, .symbols = 5, .channels = 256}, 33},
+        {{.length = 177, .symbols = 71, .channels = 128}, 3},   {{.length = 1014, .symbols = 70, .channels = 256}, 31},
         {{.length = 36, .symbols = 70, .channels = 128}, 3001},
     };
     for (const auto& [shape, items] : cases) {
