@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/cuda_error.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/conv_gemm_kernel.cuh"
-#include "core/cuda_error.hpp"
+#include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/tensor_map.hpp"
 
 namespace sluice {
@@ -15,11 +16,17 @@ using namespace conv_gemm;
 
 using Kernel = void (*)(CUtensorMap, CUtensorMap, Arguments);
 
-Kernel choose(Precision precision, bool pooled) {
-    if (precision == Precision::bf16) {
-        return pooled ? &convolve<__nv_bfloat16, true> : &convolve<__nv_bfloat16, false>;
+template <class Type>
+Kernel choose(bool relu, bool pooled) {
+    if (relu) {
+        return pooled ? &convolve<Type, true, true> : &convolve<Type, true, false>;
     }
-    return pooled ? &convolve<wgmma::Tf32, true> : &convolve<wgmma::Tf32, false>;
+    return pooled ? &convolve<Type, false, true> : &convolve<Type, false, false>;
+}
+
+Kernel choose(const ConvGemmShape& shape, Precision precision) {
+    return precision == Precision::bf16 ? choose<__nv_bfloat16>(shape.relu, shape.pool != 1)
+                                        : choose<wgmma::Tf32>(shape.relu, shape.pool != 1);
 }
 
 constexpr std::uint32_t pooled_rows = products;  // a thread has one row of each product
@@ -64,9 +71,9 @@ ConvGemm::ConvGemm(const ConvGemmShape& shape, Precision precision, std::uint32_
                 shape.outputs % tile_columns == 0 && shape.outputs > 0 && shape.outputs <= most_outputs &&
                 copied_rows(shape) <= input_rows,
             "convolution: its sizes do not fit the tensor cores' kernel");
-    expects(!pooled || (shape.pool == pooled_rows && shape.length % shape.pool == 0 &&
-                        shape.positions() % shape.pool == 0),
-            "convolution: pooling other than by 3");
+    expects(
+        !pooled || (shape.pool == pooled_rows && shape.length % shape.pool == 0 && shape.positions() % shape.pool == 0),
+        "convolution: pooling other than by 3");
     const std::uint64_t rows = std::uint64_t{max_items} * shape.length;
     const std::uint64_t row_stride = std::uint64_t{shape.channels} * bytes;
     if (pooled) {
@@ -79,16 +86,16 @@ ConvGemm::ConvGemm(const ConvGemmShape& shape, Precision precision, std::uint32_
         in_map_ = make_tensor_map(precision, memory.in, axes);
     }
     const TensorAxis axes[] = {{std::uint64_t{shape.taps} * shape.channels, 0, row_elements},
-                               {shape.outputs, row_stride * shape.taps, tile_columns}};
+                               {shape.outputs, row_stride * shape.taps, warpgroup_columns}};
     weight_map_ = make_tensor_map(precision, memory.weights, axes);
     int device = 0;
     int processors = 0;
     check_cuda(cudaGetDevice(&device), "cudaGetDevice");
     check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
     processors_ = static_cast<std::uint32_t>(processors);
-    check_cuda(cudaFuncSetAttribute(choose(precision, pooled),
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
-               "cudaFuncSetAttribute");
+    check_cuda(
+        cudaFuncSetAttribute(choose(shape, precision), cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+        "cudaFuncSetAttribute");
 }
 
 void ConvGemm::enqueue(std::uint32_t items, cudaStream_t stream) const {
@@ -102,8 +109,15 @@ void ConvGemm::enqueue(std::uint32_t items, cudaStream_t stream) const {
     const std::uint32_t tile = pooled ? product_rows : tile_rows;
     const std::uint32_t row_tiles = (rows + tile - 1) / tile;
     const auto pieces = static_cast<std::uint32_t>(shape_.channels * element_bytes(precision_) / row_bytes);
+    const std::uint32_t tiles = row_tiles * (shape_.outputs / tile_columns);
+    const std::uint32_t blocks = std::min(tiles, processors_);
+    constexpr std::size_t most_prefetched = 65536;
+    const std::size_t share = std::size_t{shape_.outputs} * shape_.taps * pieces * row_bytes / blocks;
+    const auto prefetch_bytes = static_cast<std::uint32_t>(std::min(share, most_prefetched) / 16 * 16);
     const Arguments arguments{
         .out = memory_.out,
+        .weights = static_cast<const std::uint8_t*>(memory_.weights),
+        .prefetch_bytes = prefetch_bytes,
         .bias = memory_.bias,
         .items = items,
         .item_rows = shape_.length / group,
@@ -114,24 +128,14 @@ void ConvGemm::enqueue(std::uint32_t items, cudaStream_t stream) const {
         .phase_rows = phase_rows(shape_),
         .copied_rows = copied_rows(shape_),
         .row_tiles = row_tiles,
-        .tiles = row_tiles * (shape_.outputs / tile_columns),
-        .leads = pieces * shape_.taps >= least_steps_to_lead,
-        .relu = shape_.relu,
+        .tiles = tiles,
+        // A step's weights are free once the next one runs, and the first warpgroup has no more than these inputs.
+        .lead_steps = std::min(options_.lead_steps, input_stages * shape_.taps - 1),
         .chained = options_.chained,
     };
-    cudaLaunchAttribute chained{};
-    chained.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    chained.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(std::min(arguments.tiles, processors_));
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = stream;
-    config.attrs = &chained;
-    config.numAttrs = options_.chained ? 1 : 0;
-    check_cuda(
-        cudaLaunchKernelEx(&config, choose(precision_, pooled), in_map_, weight_map_, arguments),
-        "convolution");
+    launch(choose(shape_, precision_), "convolution",
+           {.blocks = blocks, .threads = threads, .shared_bytes = shared_bytes, .chained = options_.chained}, stream,
+           in_map_, weight_map_, arguments);
 }
 
 }  // namespace sluice

@@ -1,7 +1,7 @@
 #include "kernels/cuda/conv_simt.hpp"
 
-#include "core/error.hpp"
 #include "core/cuda_error.hpp"
+#include "core/error.hpp"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice {
@@ -89,8 +89,8 @@ __device__ __forceinline__ void fetch(const Arguments& arguments, const Step& st
             }
         }
         const std::uint32_t to = shared + (stages * input_floats + step.weight_stage * weight_floats) * sizeof(float);
-        const float* from = arguments.weights +
-                            std::size_t{step.tap * arguments.channels + step.channel} * arguments.outputs + column;
+        const float* from =
+            arguments.weights + std::size_t{step.tap * arguments.channels + step.channel} * arguments.outputs + column;
 #pragma unroll
         for (std::uint32_t i = 0; i < weight_floats / 4 / threads; ++i) {
             const std::uint32_t piece = threadIdx.x + i * threads;

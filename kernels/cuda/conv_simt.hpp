@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-/// What ConvGemm does, in IEEE fp32 on the ordinary cores. `weights` come from pack_conv_weights(…, Precision::fp32, …).
-/// channels is a multiple of 16, outputs one of 128, taps at most 9; the rest as in ConvGemmShape.
+/// What ConvGemm does, in IEEE fp32 on the ordinary cores. `weights` come from pack_conv_weights(…, Precision::fp32,
+/// …). channels is a multiple of 16, outputs one of 128, taps at most 9; the rest as in ConvGemmShape.
 ///
 /// A block computes 96 rows by 128 outputs, a thread 12 by 8. As in ConvGemm each row is copied once for all taps.
 class ConvSimt {

@@ -1,5 +1,5 @@
-#include "core/error.hpp"
 #include "core/cuda_error.hpp"
+#include "core/error.hpp"
 #include "kernels/cuda/label.hpp"
 #include "kernels/cuda/values.cuh"
 

@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-/// The last linear layer and the choice of the label: s[c] = bias[c] + sum over i of weights[c][i] * in[i]; the label is
-/// the smallest c with s[c] = max over all classes; a NaN never wins against an earlier class.
+/// The last linear layer and the choice of the label: s[c] = bias[c] + sum over i of weights[c][i] * in[i]; the label
+/// is the smallest c with s[c] = max over all classes; a NaN never wins against an earlier class.
 struct LabelShape {
     std::uint32_t inputs;  ///< A multiple of 8.
     std::uint32_t classes;

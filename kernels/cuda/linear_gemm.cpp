@@ -28,8 +28,7 @@ cublasLtContext* make_handle() {
 
 cublasLtMatmulDescOpaque_t* make_product(Precision precision) {
     cublasLtMatmulDesc_t product = nullptr;
-    const cublasComputeType_t type =
-        precision == Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    const cublasComputeType_t type = precision == Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     check(cublasLtMatmulDescCreate(&product, type, CUDA_R_32F), "cublasLtMatmulDescCreate");
     return product;
 }

@@ -12,7 +12,8 @@
 
 namespace sluice {
 
-/// (items, inputs) -> (items, outputs): out[o] = bias[o] + sum over i of weights[o][i] * in[i]; then max(0, out) if relu.
+/// (items, inputs) -> (items, outputs): out[o] = bias[o] + sum over i of weights[o][i] * in[i]; then max(0, out) if
+/// relu.
 struct LinearGemmShape {
     std::uint32_t inputs;   ///< A multiple of 8.
     std::uint32_t outputs;  ///< A multiple of 8.
@@ -35,8 +36,8 @@ inline constexpr std::size_t linear_workspace_bytes = std::size_t{32} << 20U;
 /// A linear layer by cuBLASLt for one number of items.
 class LinearGemm {
 public:
-    /// Chooses cuBLASLt's first algorithm for `items`. Throws Error (gpu_fault) when it has none. Its sums' order, and so
-    /// the last digit, may depend on `items`; for the same `items` it is the same in every run.
+    /// Chooses cuBLASLt's first algorithm for `items`. Throws Error (gpu_fault) when it has none. Its sums' order, and
+    /// so the last digit, may depend on `items`; for the same `items` it is the same in every run.
     LinearGemm(const LinearGemmShape& shape, Precision precision, std::uint32_t items, const LinearGemmMemory& memory);
 
     /// Enqueues the layer; allocates nothing. Throws Error (gpu_fault) when CUDA does not take it.

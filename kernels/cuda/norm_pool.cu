@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/error.hpp"
 #include "core/cuda_error.hpp"
+#include "core/error.hpp"
 #include "kernels/cuda/half_values.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/values.cuh"
@@ -67,14 +67,18 @@ public:
             first_[u] = unit < item_units ? unit / row_units * pool * row_ + unit % row_units * n : nowhere;
         }
     }
-    __device__ __forceinline__ bool has(int u) const { return first_[u] != nowhere; }
+    __device__ __forceinline__ bool has(int u) const {
+        return first_[u] != nowhere;
+    }
     /// Sixteen bytes of a tensor with as many values in them.
     template <class T>
     __device__ __forceinline__ uint4 load(const T* from, int u, int p) const {
         return has(u) ? __ldg(reinterpret_cast<const uint4*>(from + first_[u] + p * row_)) : uint4{};
     }
     /// Where unit u's maximum goes, in the pooled item.
-    __device__ __forceinline__ std::size_t pooled(int u) const { return (threadIdx.x + u * threads) * n; }
+    __device__ __forceinline__ std::size_t pooled(int u) const {
+        return (threadIdx.x + u * threads) * n;
+    }
 
 private:
     static constexpr std::uint32_t nowhere = ~0U;

@@ -28,8 +28,8 @@ std::vector<std::byte> encode(Precision precision, std::span<const float> values
         }
     } else {
         for (std::size_t i = 0; i < values.size(); ++i) {
-            const std::uint32_t word = precision == Precision::tf32 ? rounded(values[i], 13)
-                                                                    : std::bit_cast<std::uint32_t>(values[i]);
+            const std::uint32_t word =
+                precision == Precision::tf32 ? rounded(values[i], 13) : std::bit_cast<std::uint32_t>(values[i]);
             std::memcpy(&result[i * sizeof word], &word, sizeof word);
         }
     }

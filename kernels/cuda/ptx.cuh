@@ -63,21 +63,39 @@ __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-__device__ __forceinline__ void load_2d(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x, int y) {
+/// For loads whose data the second-level cache is to keep, and for the others.
+__device__ __forceinline__ std::uint64_t keep_in_cache() {
+    std::uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+__device__ __forceinline__ std::uint64_t no_preference() {
+    std::uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+__device__ __forceinline__ void load_2d(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x, int y,
+                                        std::uint64_t policy) {
     asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
-            to),
-        "l"(map), "r"(barrier), "r"(x), "r"(y)
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, "
+        "%4}], [%2], %5;" ::"r"(to),
+        "l"(map), "r"(barrier), "r"(x), "r"(y), "l"(policy)
         : "memory");
 }
 
 __device__ __forceinline__ void load_3d(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x, int y,
-                                        int z) {
+                                        int z, std::uint64_t policy) {
     asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], "
-        "[%2];" ::"r"(to),
-        "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z)
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, "
+        "%4, %5}], [%2], %6;" ::"r"(to),
+        "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "l"(policy)
         : "memory");
+}
+
+/// Brings `bytes`, a multiple of 16, into the second-level cache.
+__device__ __forceinline__ void prefetch(const void* from, std::uint32_t bytes) {
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
 
 // --- Chains of kernels (programmatic dependent launch) ---
@@ -124,7 +142,8 @@ __device__ __forceinline__ uint4 load_shared_16(std::uint32_t address) {
 
 /// One store, which the compiler would split in four.
 __device__ __forceinline__ void store_global_16(void* to, const uint4& v) {
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
 }
 
 __device__ __forceinline__ float2 load_shared_8(std::uint32_t address) {

@@ -1,7 +1,8 @@
 #include <algorithm>
 
-#include "core/error.hpp"
 #include "core/cuda_error.hpp"
+#include "core/error.hpp"
+#include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/symbol_conv_gpu.hpp"
 #include "kernels/cuda/symbol_conv_layout.hpp"
@@ -85,6 +86,7 @@ __global__ void __launch_bounds__(statistics_threads, 1) symbol_statistics(const
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t warp = threadIdx.x / 32;
     auto* symbols = reinterpret_cast<std::uint8_t*>(inner + inner_floats) + warp * arguments.room;
+    ptx::let_next_kernel_start();
     for (std::uint32_t item = blockIdx.x + warp * gridDim.x; item < arguments.items;
          item += gridDim.x * statistics_warps) {
         __syncwarp();  // all lanes are done with the item before
@@ -111,7 +113,8 @@ __global__ void __launch_bounds__(statistics_threads, 1) symbol_statistics(const
             const EndPair pair = end_pairs.pairs[min(i, EndPairs::count - 1)];
             const std::uint32_t s = pair.symbol + (i < EndPairs::count_at_begin ? 0 : arguments.positions);
             const std::uint32_t here = symbols[s];
-            const std::size_t at = end_pair_at(pair.distance, pair.tap) + here * table_rows + symbols[s + pair.distance];
+            const std::size_t at =
+                end_pair_at(pair.distance, pair.tap) + here * table_rows + symbols[s + pair.distance];
             const float square = __ldg(arguments.ends + at);
             const float value = __ldg(arguments.ends + end_sums_at + pair.tap * table_rows + here);
             squares += i < EndPairs::count ? static_cast<double>(square) : 0.0;
@@ -132,7 +135,8 @@ __global__ void __launch_bounds__(statistics_threads, 1) symbol_statistics(const
 constexpr std::uint32_t block_groups = 56;  // pooled positions of a block; six blocks for 336
 constexpr std::uint32_t block_threads = block_groups * 16;
 constexpr std::uint32_t batch_items = 128;  // whose symbols are in shared memory
-constexpr std::uint32_t block_symbols = block_groups * pool + 8;  // of an item; taps - 1 more than positions, whole words
+constexpr std::uint32_t block_symbols =
+    block_groups * pool + 8;  // of an item; taps - 1 more than positions, whole words
 constexpr std::uint32_t gather_shared_bytes = slice_bytes + batch_items * (block_symbols + sizeof(float2));
 static_assert(block_symbols % 4 == 0 && batch_items * block_symbols % 8 == 0);
 
@@ -225,11 +229,13 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
             beta[i] = __ldg(reinterpret_cast<const uint4*>(static_cast<const T*>(arguments.beta) + at));
         }
     }
+    ptx::wait_for_previous_kernel();  // which makes the scales; all of the above only weights
     const std::uint32_t lane_table = ptx::shared_address(table) + threadIdx.x % 16 * 16;
     const std::uint32_t first_word = local_group * pool / 4;
     const std::uint32_t shift = local_group * pool % 4 * 8;
     const std::uint32_t first_symbol = group_block * block_groups * pool;
-    const std::uint32_t range_begin = static_cast<std::uint32_t>(std::uint64_t{arguments.items} * range / arguments.item_ranges);
+    const std::uint32_t range_begin =
+        static_cast<std::uint32_t>(std::uint64_t{arguments.items} * range / arguments.item_ranges);
     const std::uint32_t range_end =
         static_cast<std::uint32_t>(std::uint64_t{arguments.items} * (range + 1) / arguments.item_ranges);
     for (std::uint32_t begin = range_begin; begin < range_end; begin += batch_items) {
@@ -237,11 +243,12 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
         __syncthreads();
         for (std::uint32_t i = threadIdx.x; i < count * block_symbols; i += block_threads) {
             const std::uint32_t s = first_symbol + i % block_symbols;
-            symbols[i] = s < arguments.length
-                             ? min(static_cast<std::uint32_t>(
-                                       __ldg(arguments.symbols + std::size_t{begin + i / block_symbols} * arguments.length + s)),
-                                   SymbolConvGpuShape::most_symbols)
-                             : 0;
+            symbols[i] =
+                s < arguments.length
+                    ? min(static_cast<std::uint32_t>(
+                              __ldg(arguments.symbols + std::size_t{begin + i / block_symbols} * arguments.length + s)),
+                          SymbolConvGpuShape::most_symbols)
+                    : 0;
         }
         for (std::uint32_t i = threadIdx.x; i < count; i += block_threads) {
             scales[i] = __ldg(arguments.scales + begin + i);
@@ -257,9 +264,9 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
             const std::uint32_t a = __funnelshift_r(words[0], w1, shift);
             const std::uint32_t b = __funnelshift_r(w1, w2, shift);
             const std::uint32_t c = w2 >> shift;
-            const std::uint32_t rows[pool + taps - 1] = {
-                row_offset<0>(a), row_offset<1>(a), row_offset<2>(a), row_offset<3>(a), row_offset<0>(b),
-                row_offset<1>(b), row_offset<2>(b), row_offset<3>(b), row_offset<0>(c)};
+            const std::uint32_t rows[pool + taps - 1] = {row_offset<0>(a), row_offset<1>(a), row_offset<2>(a),
+                                                         row_offset<3>(a), row_offset<0>(b), row_offset<1>(b),
+                                                         row_offset<2>(b), row_offset<3>(b), row_offset<0>(c)};
             const float2 scale = scales[i];
             float best[n] = {};
 #pragma unroll
@@ -355,13 +362,12 @@ void SymbolConvGpu::enqueue_convolution(std::uint32_t items, cudaStream_t stream
                                     .group_blocks = group_blocks,
                                     .item_ranges = ranges,
                                     .tf32 = precision_ == Precision::tf32};
-    const dim3 grid(slices * group_blocks * ranges);
-    if (precision_ == Precision::bf16) {
-        symbol_gather<__half><<<grid, block_threads, gather_shared_bytes, stream>>>(arguments);
-    } else {
-        symbol_gather<float><<<grid, block_threads, gather_shared_bytes, stream>>>(arguments);
-    }
-    check_launch("symbol convolution");
+    launch(precision_ == Precision::bf16 ? &symbol_gather<__half> : &symbol_gather<float>, "symbol convolution",
+           {.blocks = slices * group_blocks * ranges,
+            .threads = block_threads,
+            .shared_bytes = gather_shared_bytes,
+            .chained = true},
+           stream, arguments);
 }
 
 }  // namespace sluice

@@ -38,8 +38,8 @@ struct SymbolConvTables {
     std::vector<float> ends;   ///< Statistics by tap, for the rest.
 };
 
-/// weights: (channels, symbols, taps), bias: (channels), gamma, beta: (channels, positions). Throws Error (numeric) when
-/// a value does not fit into fp16 where that is asked for.
+/// weights: (channels, symbols, taps), bias: (channels), gamma, beta: (channels, positions). Throws Error (numeric)
+/// when a value does not fit into fp16 where that is asked for.
 [[nodiscard]] SymbolConvTables make_symbol_conv_tables(const SymbolConvGpuShape& shape, Precision precision,
                                                        std::span<const float> weights, std::span<const float> bias,
                                                        std::span<const float> gamma, std::span<const float> beta);
@@ -56,13 +56,13 @@ struct SymbolConvMemory {
     void* out;       ///< (max_items, positions / 3, channels), bf16 or fp32
 };
 
-/// Two kernels. The first gets mean and variance from the symbols alone: with T[k][s] the table's row, the sum of squares
-/// of y[p] = sum over k of T[k][in[p + k]] is a sum of dot products of table rows, of pairs of symbols at most six apart.
-/// `inner` holds [0]: (72) dot products of a symbol with itself, summed over taps; then (72) sums; then
-/// [d - 1][a][b], d = 1 … 6: (6, 72, 72) twice the dot products of T[k][a] and T[k + d][b], summed over k.
-/// `ends`: (7) by (d, k) pairs the same without the sum over k, then (7, 72) sums. All but the table look-ups is in double.
-/// The second kernel adds up the rows from shared memory, normalises and pools; a thread keeps gamma and beta of its
-/// positions in registers for many items.
+/// Two kernels. The first gets mean and variance from the symbols alone: with T[k][s] the table's row, the sum of
+/// squares of y[p] = sum over k of T[k][in[p + k]] is a sum of dot products of table rows, of pairs of symbols at most
+/// six apart. `inner` holds [0]: (72) dot products of a symbol with itself, summed over taps; then (72) sums; then [d -
+/// 1][a][b], d = 1 … 6: (6, 72, 72) twice the dot products of T[k][a] and T[k + d][b], summed over k. `ends`: (7) by
+/// (d, k) pairs the same without the sum over k, then (7, 72) sums. All but the table look-ups is in double. The second
+/// kernel adds up the rows from shared memory, normalises and pools; a thread keeps gamma and beta of its positions in
+/// registers for many items.
 class SymbolConvGpu {
 public:
     /// Throws ContractViolation when the shape does not fit, Error when CUDA fails.

@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "core/error.hpp"
 #include "core/cuda_error.hpp"
+#include "core/error.hpp"
 
 namespace sluice {
 namespace {

@@ -99,7 +99,8 @@ Launch convolution(const ConvGemmShape& shape, Precision precision, std::uint32_
     if (precision == Precision::fp32) {
         return [items, conv = ConvSimt(shape, items, memory)](cudaStream_t s) { conv.enqueue(items, s); };
     }
-    return [items, conv = ConvGemm(shape, precision, items, memory, options)](cudaStream_t s) { conv.enqueue(items, s); };
+    return
+        [items, conv = ConvGemm(shape, precision, items, memory, options)](cudaStream_t s) { conv.enqueue(items, s); };
 }
 
 bool check_convolutions(Precision precision) {
@@ -134,29 +135,32 @@ void time_convolutions(Precision precision, cudaStream_t stream) {
         ConvGemmShape shape;
         std::uint32_t items;
     };
-    const Case cases[] = {{"conv2", conv2, 226}, {"conv2", conv2, 512}, {"conv2", conv2, 904},
-                          {"conv3", conv3, 226}, {"conv3", conv3, 512}, {"conv3", conv3, 904},
-                          {"conv6", conv6, 904}};
+    const Case cases[] = {{"conv2", conv2, 226}, {"conv2", conv2, 512}, {"conv2", conv2, 904}, {"conv3", conv3, 226},
+                          {"conv3", conv3, 512}, {"conv3", conv3, 904}, {"conv6", conv6, 904}};
     DeviceMemory workspace(linear_workspace_bytes);
     for (const Case& c : cases) {
         const Operands operands(c.shape, precision, c.items, 5);
         const std::uint32_t rows = c.items * c.shape.positions();
         const std::uint32_t k = c.shape.channels * c.shape.taps;
         const std::size_t matrix_bytes = std::size_t{rows} * k * element_bytes(precision);
-        const DeviceMemory a(matrix_bytes);
-        fill(a.as(), matrix_bytes, encode(precision, normal(3'999'968, 1.0F, 3)));
+        DeviceMemory a(matrix_bytes);
+        a.set(encode(precision, normal(3'999'968, 1.0F, 3)));
         const DeviceMemory d(std::size_t{rows} * c.shape.outputs * element_bytes(precision));
-        const LinearGemm library({.inputs = k, .outputs = c.shape.outputs}, precision, rows,
-                                 {a.as(), operands.weight_memory.as(), nullptr, d.as(), workspace.as(),
-                                  linear_workspace_bytes});
-        const Launch candidates[] = {convolution(c.shape, precision, c.items, operands.memory(), {}),
-                                     [&](cudaStream_t s) { library.enqueue(s); }};
+        const LinearGemm library(
+            {.inputs = k, .outputs = c.shape.outputs}, precision, rows,
+            {a.as(), operands.weight_memory.as(), nullptr, d.as(), workspace.as(), linear_workspace_bytes});
+        const Launch candidates[] = {
+            convolution(c.shape, precision, c.items, operands.memory(), {}),
+            convolution(c.shape, precision, c.items, operands.memory(), {.chained = true}),
+            [&](cudaStream_t s) { library.enqueue(s); },
+        };
         const auto times = time_in_turn(candidates, stream);
         const auto rate = [&](std::size_t i) { return operands.flop() / times[i].median_us * 1e-6; };
-        fmt::print("{:6} items {:5} M {:7} N {} K {}: {:7.1f} us {:5.0f} TFLOP/s | cuBLAS {:7.1f} us {:5.0f} TFLOP/s | "
-                   "ratio {:.2f}\n",
-                   c.name, c.items, rows, c.shape.outputs, k, times[0].median_us, rate(0), times[1].median_us, rate(1),
-                   rate(0) / rate(1));
+        fmt::print(
+            "{:6} items {:5} M {:7} N {} K {}: {:7.1f} us {:5.0f} TFLOP/s, chained {:5.0f} | cuBLAS {:7.1f} us "
+            "{:5.0f} TFLOP/s | ratio {:.2f}, {:.2f}\n",
+            c.name, c.items, rows, c.shape.outputs, k, times[0].median_us, rate(0), rate(1), times[2].median_us,
+            rate(2), rate(0) / rate(2), rate(1) / rate(2));
         std::fflush(stdout);
     }
 }

@@ -37,8 +37,9 @@ Values normed(const Values& in, std::size_t channels, const std::vector<float>& 
     for (std::size_t p = 0; p < positions; ++p) {
         for (std::size_t c = 0; c < channels; ++c) {
             const std::size_t at = c * positions + p;
-            out[p * channels + c] = std::max(0.0, (in[p * channels + c] - mean) * scale * static_cast<double>(gamma[at]) +
-                                                      static_cast<double>(beta[at]));
+            out[p * channels + c] =
+                std::max(0.0, (in[p * channels + c] - mean) * scale * static_cast<double>(gamma[at]) +
+                                  static_cast<double>(beta[at]));
         }
     }
     return out;

@@ -91,11 +91,10 @@ ClassifierOnGpu::ClassifierOnGpu(const ClassifierTensors& t, Precision precision
     for (std::size_t i = 0; i < 5; ++i) {
         const ConvGemmShape& shape = shapes[i];
         void* out = activations(std::size_t{shape.positions() / shape.pool} * filters);
-        const ConvGemmMemory memory{
-            .in = last,
-            .weights = hold(pack_conv_weights(shape, precision, t.conv[i + 1].weights)).as(),
-            .bias = hold(bytes(t.conv[i + 1].bias)).as<float>(),
-            .out = out};
+        const ConvGemmMemory memory{.in = last,
+                                    .weights = hold(pack_conv_weights(shape, precision, t.conv[i + 1].weights)).as(),
+                                    .bias = hold(bytes(t.conv[i + 1].bias)).as<float>(),
+                                    .out = out};
         const double flop = 2.0 * shape.positions() * filters * filters * shape.taps;
         add("conv" + std::to_string(i + 2), flop, convolution(shape, precision, items, memory, options));
         last = out;
@@ -118,14 +117,12 @@ ClassifierOnGpu::ClassifierOnGpu(const ClassifierTensors& t, Precision precision
             linear[i], precision, items,
             LinearGemmMemory{
                 .in = last,
-                .weights =
-                    hold(encode(precision, i == 0 ? channels_last(t.fc[i].weights) : t.fc[i].weights)).as(),
+                .weights = hold(encode(precision, i == 0 ? channels_last(t.fc[i].weights) : t.fc[i].weights)).as(),
                 .bias = hold(encode(precision, t.fc[i].bias)).as(),
                 .out = out,
                 .workspace = workspace,
                 .workspace_bytes = linear_workspace_bytes});
-        add("fc" + std::to_string(i + 1), 2.0 * linear[i].inputs * features,
-            [=](cudaStream_t s) { gemm->enqueue(s); });
+        add("fc" + std::to_string(i + 1), 2.0 * linear[i].inputs * features, [=](cudaStream_t s) { gemm->enqueue(s); });
         last = out;
     }
 
@@ -134,8 +131,7 @@ ClassifierOnGpu::ClassifierOnGpu(const ClassifierTensors& t, Precision precision
                             .weights = hold(bytes(t.fc[2].weights)).as<float>(),
                             .bias = hold(bytes(t.fc[2].bias)).as<float>(),
                             .out = records_->as<std::int32_t>()};
-    add("labels", 2.0 * features * classes,
-        [=](cudaStream_t s) { enqueue_labels(fc3, precision, label, items, s); });
+    add("labels", 2.0 * features * classes, [=](cudaStream_t s) { enqueue_labels(fc3, precision, label, items, s); });
 }
 
 void ClassifierOnGpu::enqueue(cudaStream_t stream) const {
@@ -145,7 +141,7 @@ void ClassifierOnGpu::enqueue(cudaStream_t stream) const {
 }
 
 void ClassifierOnGpu::set_symbols(std::span<const std::uint8_t> symbols) {
-    check_cuda(cudaMemcpy(symbols_->as(), symbols.data(), symbols.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    symbols_->set(std::as_bytes(symbols));
 }
 
 std::vector<Verdict> ClassifierOnGpu::verdicts() const {

@@ -23,8 +23,8 @@ inline constexpr std::uint32_t filters = 256;
 inline constexpr std::uint32_t features = 1024;
 inline constexpr std::uint32_t classes = 4;
 inline constexpr SymbolConvGpuShape conv1{.length = 1014, .symbols = 70, .channels = filters};
-inline constexpr ConvGemmShape conv2{.length = 336, .channels = filters, .outputs = filters, .taps = 7, .relu = true,
-                                     .pool = 3};
+inline constexpr ConvGemmShape conv2{
+    .length = 336, .channels = filters, .outputs = filters, .taps = 7, .relu = true, .pool = 3};
 inline constexpr ConvGemmShape conv3{.length = 110, .channels = filters, .outputs = filters, .taps = 3, .relu = true};
 inline constexpr ConvGemmShape conv4{.length = 108, .channels = filters, .outputs = filters, .taps = 3, .relu = true};
 inline constexpr ConvGemmShape conv5{.length = 106, .channels = filters, .outputs = filters, .taps = 3, .relu = true};

@@ -10,39 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "core/cuda_error.hpp"
+#include "kernels/cuda/device_memory.hpp"
 
 namespace sluice::bench {
-
-/// Owned device memory, filled with 0xff: NaN in every floating-point format, so that what nobody wrote shows.
-class DeviceMemory {
-public:
-    explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) {
-        check_cuda(cudaMalloc(&data_, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
-        poison();
-    }
-    explicit DeviceMemory(std::span<const std::byte> content) : DeviceMemory(content.size()) {
-        check_cuda(cudaMemcpy(data_, content.data(), content.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
-    }
-    DeviceMemory(const DeviceMemory&) = delete;
-    DeviceMemory& operator=(const DeviceMemory&) = delete;
-    ~DeviceMemory() { cudaFree(data_); }
-
-    void poison() { check_cuda(cudaMemset(data_, 0xff, bytes_), "cudaMemset"); }
-    [[nodiscard]] std::vector<std::byte> content() const {
-        std::vector<std::byte> result(bytes_);
-        check_cuda(cudaMemcpy(result.data(), data_, bytes_, cudaMemcpyDeviceToHost), "cudaMemcpy");
-        return result;
-    }
-    template <class T = void>
-    [[nodiscard]] T* as() const noexcept {
-        return static_cast<T*>(data_);
-    }
-
-private:
-    std::size_t bytes_;
-    void* data_ = nullptr;
-};
 
 /// Normally distributed, the same for the same seed; repeats after some millions, a prime number.
 inline std::vector<float> normal(std::size_t count, float deviation, std::uint32_t seed) {
@@ -54,15 +24,6 @@ inline std::vector<float> normal(std::size_t count, float deviation, std::uint32
         result[i] = i < period ? draw(engine) : result[i - period];
     }
     return result;
-}
-
-/// The same content over and over.
-inline void fill(void* to, std::size_t bytes, std::span<const std::byte> content) {
-    for (std::size_t at = 0; at < bytes; at += content.size()) {
-        check_cuda(cudaMemcpy(static_cast<std::byte*>(to) + at, content.data(), std::min(content.size(), bytes - at),
-                              cudaMemcpyHostToDevice),
-                   "cudaMemcpy");
-    }
 }
 
 using Launch = std::function<void(cudaStream_t)>;

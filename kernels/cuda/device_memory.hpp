@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/cuda_error.hpp"
+
+namespace sluice {
+
+/// Owned memory of the current device, for checks and benchmarks: every call waits for the device. Filled with 0xff,
+/// NaN in every floating-point format, so that what nobody wrote shows.
+class DeviceMemory {
+public:
+    explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) {
+        check_cuda(cudaMalloc(&data_, std::max<std::size_t>(bytes, 1)), "cudaMalloc");
+        poison();
+    }
+    explicit DeviceMemory(std::span<const std::byte> content) : DeviceMemory(content.size()) { set(content); }
+    DeviceMemory(const DeviceMemory&) = delete;
+    DeviceMemory& operator=(const DeviceMemory&) = delete;
+    ~DeviceMemory() { cudaFree(data_); }
+
+    void poison() { check_cuda(cudaMemset(data_, 0xff, bytes_), "cudaMemset"); }
+    /// The same content over and over, until the memory is full.
+    void set(std::span<const std::byte> content) {
+        for (std::size_t at = 0; at < bytes_; at += content.size()) {
+            check_cuda(cudaMemcpy(static_cast<std::byte*>(data_) + at, content.data(),
+                                  std::min(content.size(), bytes_ - at), cudaMemcpyHostToDevice),
+                       "cudaMemcpy");
+        }
+    }
+    [[nodiscard]] std::vector<std::byte> content() const {
+        std::vector<std::byte> result(bytes_);
+        check_cuda(cudaMemcpy(result.data(), data_, bytes_, cudaMemcpyDeviceToHost), "cudaMemcpy");
+        return result;
+    }
+    template <class T = void>
+    [[nodiscard]] T* as() const noexcept {
+        return static_cast<T*>(data_);
+    }
+
+private:
+    std::size_t bytes_;
+    void* data_ = nullptr;
+};
+
+}  // namespace sluice

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include "core/cuda_error.hpp"
+
+namespace sluice {
+
+struct LaunchShape {
+    std::uint32_t blocks;
+    std::uint32_t threads;
+    std::size_t shared_bytes = 0;
+    bool chained = false;  ///< May start before the kernel before it in the stream is over, which the kernel waits for.
+};
+
+/// Enqueues `kernel`, which `name` names in the error.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), const char* name, const LaunchShape& shape, cudaStream_t stream,
+            Arguments&&... arguments) {
+    cudaLaunchAttribute chained{};
+    chained.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    chained.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(shape.blocks);
+    config.blockDim = dim3(shape.threads);
+    config.dynamicSmemBytes = shape.shared_bytes;
+    config.stream = stream;
+    config.attrs = &chained;
+    config.numAttrs = shape.chained ? 1 : 0;
+    check_cuda(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
+}
+
+}  // namespace sluice

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "kernels/cuda/device_memory.hpp"
+#include "kernels/cuda/precision.hpp"
+
+namespace sluice {
+
+/// Skips its tests, with the reason, where no GPU runs these kernels.
+class OnGpu : public testing::Test {
+protected:
+    void SetUp() override {
+        int devices = 0;
+        if (const cudaError_t status = cudaGetDeviceCount(&devices); status != cudaSuccess || devices == 0) {
+            GTEST_SKIP() << "no GPU: " << cudaGetErrorString(status);
+        }
+        cudaDeviceProp properties{};
+        check_cuda(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+        if (properties.major != 9) {
+            GTEST_SKIP() << "these kernels are for compute capability 9.0, and " << properties.name << " has "
+                         << properties.major << "." << properties.minor;
+        }
+    }
+};
+
+inline std::vector<float> random_values(std::size_t count, float deviation, std::uint32_t seed) {
+    std::mt19937 engine(seed);
+    std::normal_distribution<float> draw(0.0F, deviation);
+    std::vector<float> values(count);
+    for (float& value : values) {
+        value = draw(engine);
+    }
+    return values;
+}
+
+/// As they are after a way to the device and back.
+inline std::vector<float> rounded(Precision precision, std::span<const float> values) {
+    return decode(precision, encode(precision, values));
+}
+
+/// ‖got - expected‖ / ‖expected‖; NaN if any value is.
+inline double relative_error(std::span<const float> got, std::span<const double> expected) {
+    double off = 0;
+    double norm = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        off += std::pow(static_cast<double>(got[i]) - expected[i], 2);
+        norm += std::pow(expected[i], 2);
+    }
+    return std::sqrt(off / norm);
+}
+
+/// What rounding a result to this precision, and its products' operands where they are rounded again, may cost.
+inline double tolerance(Precision precision) {
+    switch (precision) {
+        case Precision::bf16:
+            return 4e-3;  // 8 bits: 2^-9 at most for each value
+        case Precision::tf32:
+            return 1e-3;
+        case Precision::fp32:
+            return 4e-6;  // sums of 2,000 products in 24 bits
+    }
+    return 0;
+}
+
+}  // namespace sluice
