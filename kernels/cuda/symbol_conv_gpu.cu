@@ -6,6 +6,7 @@
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/symbol_conv_gpu.hpp"
 #include "kernels/cuda/symbol_conv_layout.hpp"
+#include "kernels/cuda/symbol_statistics.hpp"
 #include "kernels/cuda/values.cuh"
 
 namespace sluice {
@@ -15,123 +16,6 @@ using namespace symbol_conv;
 
 constexpr int taps = SymbolConvGpuShape::taps;
 constexpr int pool = SymbolConvGpuShape::pool;
-constexpr double norm_epsilon = 1e-5;  // as kernels/kernels.hpp has it
-
-constexpr std::uint32_t statistics_threads = 512;
-constexpr std::uint32_t statistics_warps = statistics_threads / 32;
-constexpr std::uint32_t most_length = 4096;  // of the symbols of one item for each warp in shared memory
-
-struct StatisticsArguments {
-    const std::uint8_t* symbols;
-    const float* inner;
-    const float* ends;
-    float2* scales;
-    std::uint32_t items;
-    std::uint32_t length;
-    std::uint32_t room;  // for the symbols of a warp's item
-    std::uint32_t positions;
-    std::uint32_t channels;
-};
-
-/// A pair of symbols a distance apart, seen by one tap and the tap that far after it.
-struct EndPair {
-    std::uint8_t symbol;  // from the begin, or from the last position on
-    std::uint8_t distance;
-    std::uint8_t tap;
-};
-
-/// Symbols 0 … 5 and the six after the last position are not seen by all taps: the pairs that are seen there.
-struct EndPairs {
-    static constexpr std::uint32_t count_at_begin = 112;
-    static constexpr std::uint32_t count = 168;
-    EndPair pairs[count];
-
-    constexpr EndPairs() : pairs{} {
-        std::uint32_t next = 0;
-        for (int s = 0; s < taps - 1; ++s) {
-            for (int d = 0; d < taps; ++d) {
-                for (int k = 0; k <= s && k + d < taps; ++k) {
-                    pairs[next++] = {static_cast<std::uint8_t>(s), static_cast<std::uint8_t>(d),
-                                     static_cast<std::uint8_t>(k)};
-                }
-            }
-        }
-        for (int s = 0; s < taps - 1; ++s) {
-            for (int d = 0; s + d < taps - 1; ++d) {
-                for (int k = s + 1; k + d < taps; ++k) {
-                    pairs[next++] = {static_cast<std::uint8_t>(s), static_cast<std::uint8_t>(d),
-                                     static_cast<std::uint8_t>(k)};
-                }
-            }
-        }
-    }
-};
-__constant__ constexpr EndPairs end_pairs{};
-
-__device__ __forceinline__ double warp_sum(double value) {
-#pragma unroll
-    for (int offset = 16; offset > 0; offset /= 2) {
-        value += __shfl_xor_sync(~0U, value, offset);
-    }
-    return value;
-}
-
-/// A warp an item.
-__global__ void __launch_bounds__(statistics_threads, 1) symbol_statistics(const StatisticsArguments arguments) {
-    extern __shared__ float inner[];
-    for (std::uint32_t i = threadIdx.x; i < inner_floats / 4; i += statistics_threads) {
-        reinterpret_cast<float4*>(inner)[i] = __ldg(reinterpret_cast<const float4*>(arguments.inner) + i);
-    }
-    __syncthreads();
-    const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint32_t warp = threadIdx.x / 32;
-    auto* symbols = reinterpret_cast<std::uint8_t*>(inner + inner_floats) + warp * arguments.room;
-    ptx::let_next_kernel_start();
-    for (std::uint32_t item = blockIdx.x + warp * gridDim.x; item < arguments.items;
-         item += gridDim.x * statistics_warps) {
-        __syncwarp();  // all lanes are done with the item before
-        const std::uint8_t* from = arguments.symbols + std::size_t{item} * arguments.length;
-        for (std::uint32_t s = lane; s < arguments.length; s += 32) {
-            symbols[s] = min(static_cast<std::uint32_t>(__ldg(from + s)), SymbolConvGpuShape::most_symbols);
-        }
-        __syncwarp();
-        double sum = 0;
-        double squares = 0;
-        for (std::uint32_t s = taps - 1 + lane; s < arguments.positions; s += 32) {
-            const std::uint32_t here = symbols[s];
-            float found = inner[here];
-#pragma unroll
-            for (std::uint32_t d = 1; d < taps; ++d) {
-                squares += static_cast<double>(found);
-                found = inner[inner_pair_at(d) + here * table_rows + symbols[s + d]];
-            }
-            squares += static_cast<double>(found);
-            sum += static_cast<double>(inner[inner_sums_at + here]);
-        }
-#pragma unroll
-        for (std::uint32_t i = lane; i < (EndPairs::count + 31) / 32 * 32; i += 32) {
-            const EndPair pair = end_pairs.pairs[min(i, EndPairs::count - 1)];
-            const std::uint32_t s = pair.symbol + (i < EndPairs::count_at_begin ? 0 : arguments.positions);
-            const std::uint32_t here = symbols[s];
-            const std::size_t at =
-                end_pair_at(pair.distance, pair.tap) + here * table_rows + symbols[s + pair.distance];
-            const float square = __ldg(arguments.ends + at);
-            const float value = __ldg(arguments.ends + end_sums_at + pair.tap * table_rows + here);
-            squares += i < EndPairs::count ? static_cast<double>(square) : 0.0;
-            sum += i < EndPairs::count && pair.distance == 0 ? static_cast<double>(value) : 0.0;
-        }
-        sum = warp_sum(sum);
-        squares = warp_sum(squares);
-        if (lane == 0) {
-            const double count = static_cast<double>(arguments.positions) * arguments.channels;
-            const double mean = sum / count;
-            const double variance = fmax(squares / count - mean * mean, 0.0);
-            const double scale = 1.0 / sqrt(variance + norm_epsilon);
-            arguments.scales[item] = {static_cast<float>(scale), static_cast<float>(-mean * scale)};
-        }
-    }
-}
-
 constexpr std::uint32_t block_groups = 56;  // pooled positions of a block; six blocks for 336
 constexpr std::uint32_t block_threads = block_groups * 16;
 constexpr std::uint32_t batch_items = 128;  // whose symbols are in shared memory
@@ -292,21 +176,14 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
     }
 }
 
-std::uint32_t room(std::uint32_t length) {
-    return (length + 15) / 16 * 16;
-}
-
-std::uint32_t statistics_shared_bytes(std::uint32_t length) {
-    return static_cast<std::uint32_t>(inner_floats * sizeof(float)) + statistics_warps * room(length);
-}
-
 }  // namespace
 
 SymbolConvGpu::SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precision, std::uint32_t max_items,
                              const SymbolConvMemory& memory)
     : shape_(shape), precision_(precision), max_items_(max_items), memory_(memory) {
-    expects(shape.length >= 2 * (taps - 1) && shape.length <= most_length && shape.positions() % pool == 0 &&
-                shape.channels % 128 == 0 && shape.channels > 0 && shape.symbols <= SymbolConvGpuShape::most_symbols,
+    expects(shape.length >= 2 * (taps - 1) && shape.length <= symbol_conv::most_length &&
+                shape.positions() % pool == 0 && shape.channels % 128 == 0 && shape.channels > 0 &&
+                shape.symbols <= SymbolConvGpuShape::most_symbols,
             "symbol convolution: its sizes do not fit");
     int device = 0;
     int processors = 0;
@@ -317,27 +194,9 @@ SymbolConvGpu::SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precisio
         check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
                    "cudaFuncSetAttribute");
     };
-    allow(&symbol_statistics, statistics_shared_bytes(shape.length));
+    symbol_conv::allow_statistics(shape.length);
     allow(&symbol_gather<__half>, gather_shared_bytes);
     allow(&symbol_gather<float>, gather_shared_bytes);
-}
-
-void SymbolConvGpu::enqueue_statistics(std::uint32_t items, cudaStream_t stream) const {
-    expects(items <= max_items_, "symbol convolution: more items than it was made for");
-    if (items == 0) {
-        return;
-    }
-    symbol_statistics<<<std::min(items, processors_), statistics_threads, statistics_shared_bytes(shape_.length),
-                        stream>>>({.symbols = memory_.symbols,
-                                   .inner = memory_.inner,
-                                   .ends = memory_.ends,
-                                   .scales = memory_.scales,
-                                   .items = items,
-                                   .length = shape_.length,
-                                   .room = room(shape_.length),
-                                   .positions = shape_.positions(),
-                                   .channels = shape_.channels});
-    check_launch("symbol statistics");
 }
 
 void SymbolConvGpu::enqueue_convolution(std::uint32_t items, cudaStream_t stream) const {

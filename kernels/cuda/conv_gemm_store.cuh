@@ -1,0 +1,143 @@
+#pragma once
+
+#include <cuda_bf16.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/cuda/conv_gemm_layout.cuh"
+#include "kernels/cuda/ptx.cuh"
+
+/// From a warpgroup's sums to the output, in ConvGemm's kernel.
+namespace sluice::conv_gemm {
+
+constexpr std::uint32_t nowhere = ~0U;
+
+/// The row of the output that row `row` of a tile goes to, or nowhere.
+template <bool pooled>
+__device__ __forceinline__ std::uint32_t output_row(const Arguments& arguments, std::uint32_t row_tile,
+                                                    std::uint32_t row) {
+    const std::uint32_t number = row_tile * (pooled ? product_rows : tile_rows) + row;
+    const std::uint32_t item = number / arguments.item_rows;
+    const std::uint32_t at = number - item * arguments.item_rows;
+    return item < arguments.items && at < arguments.kept_rows ? item * arguments.kept_rows + at : nowhere;
+}
+
+/// The output's rows for a warp's 16 rows of each product, kept by the warp's lanes: computed before the products,
+/// which hide the time that it takes.
+template <bool pooled>
+struct OutputRows {
+    std::uint32_t first;   // lane l: row l % 16 of product l / 16
+    std::uint32_t second;  // row l % 16 of product 2
+
+    __device__ OutputRows(const Arguments& arguments, std::uint32_t row_tile, std::uint32_t warp) {
+        const std::uint32_t lane = threadIdx.x % 32;
+        const std::uint32_t row = warp * staging_rows + lane % staging_rows;
+        first = output_row<pooled>(arguments, row_tile, row + lane / staging_rows * product_rows);
+        second = pooled ? nowhere : output_row<pooled>(arguments, row_tile, row + 2 * product_rows);
+    }
+    /// Of row `row` of `product`; all lanes of the warp ask at once.
+    __device__ __forceinline__ std::uint32_t at(std::uint32_t product, std::uint32_t row) const {
+        return product < 2 ? __shfl_sync(~0U, first, static_cast<int>(product * staging_rows + row))
+                           : __shfl_sync(~0U, second, static_cast<int>(row));
+    }
+};
+
+template <bool relu>
+__device__ __forceinline__ std::uint32_t pack(float low, float high) {
+    std::uint32_t packed;
+    if constexpr (relu) {
+        asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    } else {
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    }
+    return packed;
+}
+
+/// One product's rows of this warp, 64 columns at a time through shared memory, so that whole lines of 128 bytes are
+/// written.
+template <bool relu, bool pooled>
+__device__ __forceinline__ void store_bf16(const Arguments& arguments, const float (&sum)[64], std::uint32_t product,
+                                           const OutputRows<pooled>& rows, std::uint32_t column,
+                                           std::uint32_t staging) {
+    const std::uint32_t lane = threadIdx.x % 32;
+    const std::uint32_t matrix_row = lane % 16;
+    auto* out = static_cast<__nv_bfloat16*>(arguments.out) + column + lane % 8 * 8;
+    std::uint32_t to[4];  // rows that this lane writes to
+#pragma unroll
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        to[i] = rows.at(product, lane / 8 + 4 * i);
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#pragma unroll
+        for (int pair = 0; pair < 4; ++pair) {
+            const float* s = sum + (half * 8 + pair * 2) * 4;
+            const std::uint32_t chunk = pair * 2 + lane / 16;
+            ptx::store_matrices(staging + matrix_row * row_bytes + ((chunk ^ (matrix_row % 8)) * 16),
+                                pack<relu>(s[0], s[1]), pack<relu>(s[2], s[3]), pack<relu>(s[4], s[5]),
+                                pack<relu>(s[6], s[7]));
+        }
+        __syncwarp();
+        uint4 v[4];
+#pragma unroll
+        for (std::uint32_t i = 0; i < 4; ++i) {
+            const std::uint32_t r = lane / 8 + 4 * i;
+            v[i] = ptx::load_shared_16(staging + r * row_bytes + ((lane % 8) ^ (r % 8)) * 16);
+        }
+#pragma unroll
+        for (std::uint32_t i = 0; i < 4; ++i) {
+            if (to[i] != nowhere) {
+                ptx::store_global_16(out + std::size_t{to[i]} * arguments.outputs + half * 64, v[i]);
+            }
+        }
+        __syncwarp();
+    }
+}
+
+template <bool relu>
+__device__ __forceinline__ float finished(float value) {
+    std::uint32_t rounded;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(relu ? fmaxf(value, 0.0F) : value));
+    return __uint_as_float(rounded);
+}
+
+/// The same for fp32: four threads write the 32 bytes of a sector.
+template <bool relu, bool pooled>
+__device__ __forceinline__ void store_tf32(const Arguments& arguments, const float (&sum)[64], std::uint32_t product,
+                                           const OutputRows<pooled>& rows, std::uint32_t column) {
+    const std::uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+    for (std::uint32_t upper = 0; upper < 2; ++upper) {
+        const std::uint32_t to = rows.at(product, lane / 4 + 8 * upper);
+        if (to != nowhere) {
+            float* out = static_cast<float*>(arguments.out) + std::size_t{to} * arguments.outputs + column;
+#pragma unroll
+            for (int j = 0; j < 16; ++j) {
+                reinterpret_cast<float2*>(out)[lane % 4 + 4 * j] = {finished<relu>(sum[4 * j + 2 * upper]),
+                                                                    finished<relu>(sum[4 * j + 2 * upper + 1])};
+            }
+        }
+    }
+}
+
+template <class Type, bool relu, bool pooled>
+__device__ __forceinline__ void store(const Arguments& arguments, float (&sums)[products][64],
+                                      const OutputRows<pooled>& rows, std::uint32_t column, std::uint32_t staging) {
+    if constexpr (pooled) {
+#pragma unroll
+        for (int i = 0; i < 64; ++i) {
+            sums[0][i] = fmaxf(fmaxf(sums[0][i], sums[1][i]), sums[2][i]);
+        }
+    }
+#pragma unroll
+    for (std::uint32_t m = 0; m < (pooled ? 1 : products); ++m) {
+        if constexpr (std::is_same_v<Type, __nv_bfloat16>) {
+            store_bf16<relu>(arguments, sums[m], m, rows, column, staging);
+        } else {
+            store_tf32<relu>(arguments, sums[m], m, rows, column);
+        }
+    }
+}
+
+}  // namespace sluice::conv_gemm

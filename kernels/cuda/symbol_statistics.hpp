@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+
+namespace sluice::symbol_conv {
+
+inline constexpr std::uint32_t most_length = 4096;  ///< Symbols of an item; each warp has one in shared memory.
+
+/// Lets the statistics' kernel have the shared memory that items of this length need.
+void allow_statistics(std::uint32_t length);
+
+}  // namespace sluice::symbol_conv
