@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/cuda_error.hpp"
 #include "core/error.hpp"
-#include "kernels/cuda/cuda_error.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/symbol_conv_gpu.hpp"
 #include "kernels/cuda/symbol_conv_layout.hpp"

@@ -21,7 +21,9 @@ JobConfig random_job(std::mt19937_64& random) {
         for (std::uint64_t i = below(12); i > 0; --i) {
             text += pieces[below(pieces.size())];
         }
-        return text + "z" + extension;
+        text += "z";
+        text += extension;
+        return text;
     };
     JobConfig job;
     job.app = apps[below(apps.size())];
@@ -94,10 +96,12 @@ TEST(Config, SurvivesEveryTruncationAndAnyByte) {
 }
 
 TEST(Config, RefusesHostileTextOfFullSize) {
-    const std::array hostile{repeated("a.", 32'000),    "[" + repeated("a.", 32'000), repeated("[", 65'000),
-                             repeated("{", 65'000),     repeated("x=[{", 16'000),     repeated("\"", 65'000),
-                             repeated("'''", 21'000),   repeated("[a]\n", 16'000),    std::string(65'000, 'A'),
-                             repeated("a=1\n", 16'000), repeated("\"a\" . ", 10'000)};
+    const std::array hostile{repeated("a.", 32'000),      std::string("[").append(repeated("a.", 32'000)),
+                             repeated("[", 65'000),       repeated("{", 65'000),
+                             repeated("x=[{", 16'000),    repeated("\"", 65'000),
+                             repeated("'''", 21'000),     repeated("[a]\n", 16'000),
+                             std::string(65'000, 'A'),    repeated("a=1\n", 16'000),
+                             repeated("\"a\" . ", 10'000)};
 
     for (const std::string& text : hostile) {
         EXPECT_EQ(refusal(text).code, ExitCode::configuration) << text.substr(0, 20);
