@@ -15,11 +15,11 @@ class FunctionRef<Result(Arguments...)> {
 public:
     /// `callable` outlives this.
     template <class Callable>
-    requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>) FunctionRef(Callable&& callable)
+    requires(!std::is_same_v<std::remove_const_t<Callable>, FunctionRef>) FunctionRef(Callable& callable)
     noexcept  // NOLINT(google-explicit-constructor): it is meant to take lambdas
         : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
           call_([](void* object, Arguments... arguments) -> Result {
-              return (*static_cast<std::remove_reference_t<Callable>*>(object))(std::forward<Arguments>(arguments)...);
+              return (*static_cast<Callable*>(object))(std::forward<Arguments>(arguments)...);
           }) {}
 
     Result operator()(Arguments... arguments) const { return call_(object_, std::forward<Arguments>(arguments)...); }
