@@ -122,10 +122,14 @@ void CudaStream::wait(const Event& event) {
 }
 
 void CudaStream::repeat(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) {
+    prepare(recording, work);
+    check_cuda(cudaGraphLaunch(static_cast<const CudaRecording&>(*recording).graph(), stream_), "cudaGraphLaunch");
+}
+
+void CudaStream::prepare(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) {
     if (recording == nullptr) {
         recording = make_recording(stream_, work);
     }
-    check_cuda(cudaGraphLaunch(static_cast<const CudaRecording&>(*recording).graph(), stream_), "cudaGraphLaunch");
 }
 
 Event CudaStream::record() {

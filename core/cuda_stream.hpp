@@ -43,6 +43,7 @@ public:
     void copy(std::span<std::byte> to, std::span<const std::byte> from) override;
     void wait(const Event& event) override;
     void repeat(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) override;
+    void prepare(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) override;
     [[nodiscard]] Event record() override;
     [[nodiscard]] Event mark() override;
 

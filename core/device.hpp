@@ -45,6 +45,13 @@ public:
         work();
     }
 
+    /// Does now what the first repeat() of `recording` would do beside the work: a device that repeats calls `work`
+    /// without running it. Nothing elsewhere.
+    virtual void prepare(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) {
+        static_cast<void>(recording);
+        static_cast<void>(work);
+    }
+
     /// Ready once all work enqueued before is over. Its time is kept for the next StreamOptions::records records.
     [[nodiscard]] virtual Event record() = 0;
 

@@ -69,6 +69,12 @@ Pipeline::Pipeline(Device& device, Transport& transport, Model& model, const Pip
     upload_ = device.make_stream(upload);
     compute_ = device.make_stream(compute);
     download_ = device.make_stream(download);
+    for (Slot& slot : slots_) {
+        const auto forward = [&] {
+            model_.forward(*compute_, options.chunk_items, slot.input.bytes(), slot.output.bytes());
+        };
+        compute_->prepare(slot.full_chunk, forward);
+    }
 }
 
 void Pipeline::run() {

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <mutex>
+
+#include "core/cuda_error.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
@@ -20,9 +24,17 @@ cudaDataType_t data_type(Precision precision) {
     return precision == Precision::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-cublasLtContext* make_handle() {
-    cublasLtHandle_t handle = nullptr;
-    check(cublasLtCreate(&handle), "cublasLtCreate");
+/// One a device, made at its first use and kept to the end of the process: making one takes as long as a chunk.
+cublasLtHandle_t handle_of_device() {
+    static std::mutex mutex;
+    static std::map<int, cublasLtHandle_t> handles;
+    int device = 0;
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    const std::lock_guard lock(mutex);
+    cublasLtHandle_t& handle = handles[device];
+    if (handle == nullptr) {
+        check(cublasLtCreate(&handle), "cublasLtCreate");
+    }
     return handle;
 }
 
@@ -46,7 +58,7 @@ cublasLtMatrixLayoutOpaque_t* make_layout(Precision precision, std::uint64_t row
 LinearGemm::LinearGemm(const LinearGemmShape& shape, Precision precision, std::uint32_t items,
                        const LinearGemmMemory& memory)
     : memory_(memory),
-      handle_(make_handle()),
+      handle_(handle_of_device()),
       product_(make_product(precision)),
       weights_(make_layout(precision, shape.inputs, shape.outputs)),
       in_(make_layout(precision, shape.inputs, items)),
@@ -72,8 +84,8 @@ LinearGemm::LinearGemm(const LinearGemmShape& shape, Precision precision, std::u
           "cublasLtMatmulPreferenceSetAttribute");
     cublasLtMatmulHeuristicResult_t found{};
     int count = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(handle_.get(), product_.get(), weights_.get(), in_.get(), out_.get(),
-                                         out_.get(), preference, 1, &found, &count),
+    check(cublasLtMatmulAlgoGetHeuristic(handle_, product_.get(), weights_.get(), in_.get(), out_.get(), out_.get(),
+                                         preference, 1, &found, &count),
           "cublasLtMatmulAlgoGetHeuristic");
     if (count == 0) {
         check(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic");
@@ -84,8 +96,8 @@ LinearGemm::LinearGemm(const LinearGemmShape& shape, Precision precision, std::u
 void LinearGemm::enqueue(cudaStream_t stream) const {
     const float one = 1;
     const float zero = 0;
-    check(cublasLtMatmul(handle_.get(), product_.get(), &one, memory_.weights, weights_.get(), memory_.in, in_.get(),
-                         &zero, memory_.out, out_.get(), memory_.out, out_.get(), &algorithm_, memory_.workspace,
+    check(cublasLtMatmul(handle_, product_.get(), &one, memory_.weights, weights_.get(), memory_.in, in_.get(), &zero,
+                         memory_.out, out_.get(), memory_.out, out_.get(), &algorithm_, memory_.workspace,
                          memory_.workspace_bytes, stream),
           "cublasLtMatmul");
 }

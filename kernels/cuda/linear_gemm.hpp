@@ -40,7 +40,8 @@ public:
     /// so the last digit, may depend on `items`; for the same `items` it is the same in every run.
     LinearGemm(const LinearGemmShape& shape, Precision precision, std::uint32_t items, const LinearGemmMemory& memory);
 
-    /// Enqueues the layer; allocates nothing. Throws Error (gpu_fault) when CUDA does not take it.
+    /// Enqueues the layer, on the device that was current when it was made; allocates nothing. Throws Error (gpu_fault)
+    /// when CUDA does not take it.
     void enqueue(cudaStream_t stream) const;
 
 private:
@@ -56,7 +57,7 @@ private:
     using Layout = Owned<cublasLtMatrixLayoutOpaque_t, &cublasLtMatrixLayoutDestroy>;
 
     LinearGemmMemory memory_;
-    Owned<cublasLtContext, &cublasLtDestroy> handle_;
+    cublasLtHandle_t handle_;  // shared by all layers of the device
     Owned<cublasLtMatmulDescOpaque_t, &cublasLtMatmulDescDestroy> product_;
     Layout weights_;
     Layout in_;
