@@ -84,6 +84,9 @@ public:
     /// driver thread each.
     [[nodiscard]] virtual std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const = 0;
 
+    /// Items of the job that every model wants to see first (Model::calibrate); 0: none.
+    [[nodiscard]] virtual std::uint32_t sample_items() const { return 0; }
+
     /// Bytes of the device buffers that such a model allocates for itself; 0: few enough not to count.
     [[nodiscard]] virtual std::uint64_t work_bytes(std::uint32_t max_items) const {
         static_cast<void>(max_items);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
+#include "core/certification.hpp"
 #include "core/chunk.hpp"
 #include "core/device.hpp"
 
@@ -22,6 +24,16 @@ public:
     /// outputs depend on the inputs, the weights and `items` alone. `items` is at most what the model was made for.
     virtual void forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
                          std::span<std::byte> out) = 0;
+
+    /// Learns what it has to from `sample`, some of the job's items, the same on every device. Before the first
+    /// forward(); waits for the device. Nothing, unless LoadedApp::sample_items().
+    virtual void calibrate(Stream& stream, std::span<const std::byte> sample) {
+        static_cast<void>(stream);
+        static_cast<void>(sample);
+    }
+
+    /// Until now; waits for the device. nullopt: it computes every item once.
+    [[nodiscard]] virtual std::optional<Certification> certification() const { return std::nullopt; }
 };
 
 }  // namespace sluice

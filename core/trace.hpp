@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/certification.hpp"
 #include "core/chunk.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
@@ -72,12 +73,17 @@ public:
 
     void add(const ChunkSpans& spans) { log_.add(spans); }
 
+    void set_certification(const Certification& certification) { certification_ = certification; }
+
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] std::span<const ChunkSpans> chunks() const noexcept { return log_.records(); }
+    /// nullopt: the device's model computes every item once.
+    [[nodiscard]] const std::optional<Certification>& certification() const noexcept { return certification_; }
 
 private:
     std::string name_;
     TraceLog<ChunkSpans> log_;
+    std::optional<Certification> certification_;
 };
 
 /// One piece of work of a host thread; `busy` leaves out the time that the thread waited for others.

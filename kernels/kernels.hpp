@@ -9,6 +9,7 @@
 #include "core/config.hpp"
 #include "core/device.hpp"
 #include "core/packed_weights.hpp"
+#include "kernels/certifier.hpp"
 
 namespace sluice {
 
@@ -131,9 +132,15 @@ public:
     /// NaN never wins against an earlier class. weights: (classes, inputs).
     [[nodiscard]] virtual std::unique_ptr<Layer> classify(const ClassifyShape& shape, std::span<const float> weights,
                                                           std::span<const float> bias, PackedWeights& packed) const = 0;
+
+    /// `exact` is a model on `device` whose records hold label and scores; it outlives the certifier. For backends
+    /// with inexact precisions; elsewhere a broken assumption.
+    [[nodiscard]] virtual std::unique_ptr<Certifier> make_certifier(Device& device, const CertifyShape& shape,
+                                                                    Model& exact) const = 0;
 };
 
-/// The backend for devices of `kind`, which is not automatic, and `precision`, which is fp32 on the host. Throws Error
+/// The backend for devices of `kind`, which is not automatic, and `precision`, which is fp32 on the host and never
+/// certified: that is two models. Throws Error
 /// (unavailable) when this build has none.
 [[nodiscard]] const Kernels& kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 

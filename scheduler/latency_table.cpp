@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -219,6 +220,19 @@ std::string clock_text(const RunReport& report) {
     return fmt::format("clocks aligned to ±{} (ping-pong, {} rounds)\n", amount, report.clock_rounds);
 }
 
+std::string certification_text(const RunReport& report) {
+    const auto certification = report.certification();
+    if (!certification || report.items_done == 0) {
+        return {};
+    }
+    const double share =
+        100.0 * static_cast<double>(certification->recomputed) / static_cast<double>(report.items_done);
+    return fmt::format("certified: {} items ({:.1f} %) computed again in fp32, {}\n", certification->recomputed, share,
+                       std::isfinite(certification->bound)
+                           ? fmt::format("those whose two best scores are within {:.3g}", certification->bound)
+                           : std::string("all, because the items looked at did not bound the error of bf16"));
+}
+
 /// Component by component, because escaped() cuts long texts and a path is wanted whole.
 std::string path_text(std::string_view path) {
     std::string out;
@@ -249,6 +263,7 @@ std::string header(const RunReport& report, bool timed) {
                        report.device == DeviceKind::cuda ? fmt::format(", {}", name_of(report.precision)) : "",
                        report.device_note.empty() ? "" : fmt::format("; {}", report.device_note));
     out += clock_text(report);
+    out += certification_text(report);
     for (const auto& [name, path] :
          {std::pair{"output", &report.output_path}, std::pair{"report", &report.report_path}}) {
         if (!path->empty()) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
@@ -105,7 +107,28 @@ Breakdown to_breakdown(const Json& json) {
     return breakdown;
 }
 
+/// The bound as its bits: JSON has no infinity.
+Json from_certification(const std::optional<Certification>& certification) {
+    return certification ? Json::array({certification->recomputed, std::bit_cast<std::uint64_t>(certification->bound)})
+                         : Json(nullptr);
+}
+
+std::optional<Certification> to_certification(const Json& json) {
+    if (json.is_null()) {
+        return std::nullopt;
+    }
+    return Certification{.recomputed = json.at(0).get<std::uint64_t>(),
+                         .bound = std::bit_cast<double>(json.at(1).get<std::uint64_t>())};
+}
+
 }  // namespace
+
+std::optional<Certification> together(const std::optional<Certification>& a, const std::optional<Certification>& b) {
+    if (!a || !b) {
+        return a ? a : b;
+    }
+    return Certification{.recomputed = a->recomputed + b->recomputed, .bound = std::max(a->bound, b->bound)};
+}
 
 RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanoseconds clock_offset) {
     const auto since_start = [&](Instant instant) -> nanoseconds { return instant + clock_offset - common_start; };
@@ -128,6 +151,9 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
     for (const std::optional<Instant>& instant : from.first_compute) {
         report.milestones.first_compute.push_back(moment(instant));
     }
+    for (const DeviceTrace& device : trace.devices) {
+        report.certification = together(report.certification, device.certification());
+    }
     return report;
 }
 
@@ -135,7 +161,8 @@ std::string encode(const RankReport& report) {
     return Json{{"rank", report.rank},
                 {"host", report.host},
                 {"milestones", from_milestones(report.milestones)},
-                {"breakdown", from_breakdown(report.breakdown)}}
+                {"breakdown", from_breakdown(report.breakdown)},
+                {"certification", from_certification(report.certification)}}
         .dump();
 }
 
@@ -145,7 +172,8 @@ RankReport decode_rank_report(std::string_view text) {
         return {.rank = json.at("rank").get<int>(),
                 .host = json.at("host").get<std::string>(),
                 .milestones = to_milestones(json.at("milestones")),
-                .breakdown = to_breakdown(json.at("breakdown"))};
+                .breakdown = to_breakdown(json.at("breakdown")),
+                .certification = to_certification(json.at("certification"))};
     } catch (const Json::exception& error) {
         throw ContractViolation(fmt::format("a rank's report cannot be read: {}", escaped(error.what())));
     } catch (const std::out_of_range& error) {

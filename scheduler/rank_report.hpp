@@ -34,8 +34,13 @@ struct RankReport {
     std::string host;
     RelativeMilestones milestones;
     Breakdown breakdown;
+    std::optional<Certification> certification{};  ///< Of all its devices: the sum, and the largest bound.
     friend bool operator==(const RankReport&, const RankReport&) = default;
 };
+
+/// What two devices or ranks did together.
+[[nodiscard]] std::optional<Certification> together(const std::optional<Certification>& a,
+                                                    const std::optional<Certification>& b);
 
 /// `clock_offset` is what has to be added to this rank's clock to get rank 0's; `common_start` is on rank 0's clock.
 [[nodiscard]] RankReport make_rank_report(const RankTrace& trace, Instant common_start,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/config_names.hpp"
@@ -96,6 +97,15 @@ Json verdict_json(const Verdict& verdict) {
     return json;
 }
 
+/// An infinite bound, under which everything was computed again, is null: JSON has no infinity.
+Json certification_json(const std::optional<Certification>& certification) {
+    if (!certification) {
+        return nullptr;
+    }
+    return {{"recomputed", certification->recomputed},
+            {"bound", std::isfinite(certification->bound) ? Json(certification->bound) : Json(nullptr)}};
+}
+
 }  // namespace
 
 std::string_view word_for(PipelineMode mode) {
@@ -127,6 +137,14 @@ std::string why_withheld(const RunReport& report) {
     return {};
 }
 
+std::optional<Certification> RunReport::certification() const {
+    std::optional<Certification> all;
+    for (const RankReport& rank : ranks) {
+        all = together(all, rank.certification);
+    }
+    return all;
+}
+
 Json report_json(const RunReport& report, const Json& config) {
     expects(report.items_done <= report.items, "a run finishes at most the items of its input");
     const double wall = Seconds(wall_time(report.ranks)).count();
@@ -150,6 +168,7 @@ Json report_json(const RunReport& report, const Json& config) {
               {"device", word_for(report.device)},
               {"device_note", report.device_note},
               {"precision", name_of(report.precision)},
+              {"certification", certification_json(report.certification())},
               {"wall", withheld.empty() ? Json(wall) : Json(nullptr)},
               {"throughput",
                withheld.empty() && wall > 0 ? Json(static_cast<double>(report.items_done) / wall) : Json(nullptr)},

@@ -31,6 +31,9 @@ struct RunReport {
     std::string output_path{};
     std::string report_path{};
 
+    /// Of all ranks.
+    [[nodiscard]] std::optional<Certification> certification() const;
+
     [[nodiscard]] bool partial() const noexcept { return items_done < items; }
 };
 

@@ -61,10 +61,16 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
         device =
             make_device(options_.device, options_.device_numbers.empty() ? index : options_.device_numbers.at(index));
         model = app_.make_model(*device, options_.pipeline.chunk_items);
+        if (!options_.sample.empty()) {
+            model->calibrate(*device->make_stream({}), options_.sample);
+        }
         driver.device_ready = Clock::now();
         pipeline.emplace(*device, endpoint, *model, options_.pipeline, driver.trace);
         driver.buffers_ready = Clock::now();
         pipeline->run();
+        if (const auto certification = model->certification()) {
+            driver.trace.set_certification(*certification);
+        }
     } catch (...) {  // handed to the comm thread with the close
         failure = std::current_exception();
     }

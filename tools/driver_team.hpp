@@ -19,7 +19,8 @@ struct DriverTeamOptions {
     DeviceKind device = DeviceKind::host;         ///< Not automatic.
     std::vector<std::uint32_t> device_numbers{};  ///< One for each endpoint; empty: 0, 1, 2, …
     PipelineOptions pipeline{};
-    std::uint64_t chunks = 0;  ///< Of the whole job.
+    std::uint64_t chunks = 0;             ///< Of the whole job.
+    std::span<const std::byte> sample{};  ///< For Model::calibrate(); outlives the team. Empty: nobody wants one.
 };
 
 /// A rank's device drivers: one thread a device, each with its own model and pipeline. A driver that fails closes its

@@ -16,6 +16,7 @@
 #include "core/io/ordered_results.hpp"
 #include "core/io/output_file.hpp"
 #include "core/io/read_ahead.hpp"
+#include "core/io/sample.hpp"
 #include "core/machine.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "scheduler/queue_sizes.hpp"
@@ -96,6 +97,7 @@ public:
         }
         loaded_ = load_app(context, job.plan, job.weights, share_.cores);
         job.weights = {};
+        share_sample();
         check_memory(plan_memory({.shape = shape_,
                                   .chunk_items = job.plan.chunk_items,
                                   .depth = job.plan.depth,
@@ -138,7 +140,8 @@ public:
                         {.device = plan.device,
                          .device_numbers = share_.devices,
                          .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items},
-                         .chunks = grid_.chunks()});
+                         .chunks = grid_.chunks(),
+                         .sample = std::as_bytes(std::span(sample_))});
         try {
             context_.stop.enter(RunPhase::serving);
             serve(server, local, remote ? &*remote : nullptr, context_.bell, context_.stop);
@@ -165,6 +168,17 @@ public:
     [[nodiscard]] std::uint64_t items_written() const { return results_->items_written(); }
 
 private:
+    /// What the models of all ranks want to see first.
+    void share_sample() {
+        if (loaded_->sample_items() == 0) {
+            return;
+        }
+        sample_ = read_sample(*job_.source, loaded_->sample_items(), shape_.input_bytes);
+        if (context_.session != nullptr) {
+            context_.session->broadcast(sample_);
+        }
+    }
+
     RankContext& context_;
     PreparedJob& job_;
     ChunkGrid grid_;
@@ -173,6 +187,7 @@ private:
     std::vector<std::uint32_t> devices_;
     QueueSizes queues_;
     std::unique_ptr<LoadedApp> loaded_;
+    std::string sample_;
     std::optional<ReadAhead> input_;
     std::optional<OrderedResults> results_;
     std::optional<Progress> progress_;

@@ -49,6 +49,10 @@ void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, b
     const auto [devices, cores] = choose_share(context, plan);
     static_cast<void>(session.all_gather(static_cast<int>(devices.size())));
     const std::unique_ptr<LoadedApp> loaded = load_app(context, plan, receive_weights(session), cores);
+    std::string sample;
+    if (loaded->sample_items() != 0) {
+        session.broadcast(sample);
+    }
     root_serves = true;
 
     check_memory(plan_memory({.shape = shape,
@@ -68,7 +72,8 @@ void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, b
                     {.device = plan.device,
                      .device_numbers = devices,
                      .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items},
-                     .chunks = ChunkGrid(plan.items, plan.chunk_items).chunks()});
+                     .chunks = ChunkGrid(plan.items, plan.chunk_items).chunks(),
+                     .sample = std::as_bytes(std::span(sample))});
     try {
         context.stop.enter(RunPhase::serving);
         worker.run(context.bell, context.stop);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "apps/certified_model.hpp"
 #include "apps/classifier/alphabet.hpp"
 #include "apps/classifier/classifier_codec.hpp"
 #include "apps/classifier/classifier_weights.hpp"
@@ -60,8 +61,10 @@ constexpr double flop(const LinearShape& shape) {
 
 using Stages = std::vector<SequentialStage>;
 
-Stages make_stages(DeviceKind kind, std::span<const float> weights, const AppOptions& options, PackedWeights& packed) {
-    const Kernels& kernels = kernels_of(kind, options.precision);
+Stages make_stages(DeviceKind kind, std::span<const float> weights, Precision precision, bool scores,
+                   PackedWeights& packed) {
+    expects(weights.size() == classifier_weight_count(), "classifier: a weight blob of the wrong size");
+    const Kernels& kernels = kernels_of(kind, precision);
     const auto get = [&](std::string_view name) { return classifier_tensor(weights, name); };
     const auto conv = [&](const Conv1dShape& shape, std::string_view w, std::string_view b) {
         return kernels.conv1d(shape, get(w), get(b), packed);
@@ -84,36 +87,59 @@ Stages make_stages(DeviceKind kind, std::span<const float> weights, const AppOpt
     linear_layers.group_items = whole_chunk;
     linear_layers.layers.push_back(linear(fc1, "w_fc1", "b_fc1"));
     linear_layers.layers.push_back(linear(fc2, "w_fc2", "b_fc2"));
-    linear_layers.layers.push_back(
-        kernels.classify({.inputs = features, .classes = classifier_classes, .scores = options.scores}, get("w_fc3"),
-                         get("b_fc3"), packed));
+    linear_layers.layers.push_back(kernels.classify(
+        {.inputs = features, .classes = classifier_classes, .scores = scores}, get("w_fc3"), get("b_fc3"), packed));
     return stages;
+}
+
+/// Two buffers between the layers of each stage, and the features between the stages, for `items` items.
+std::uint64_t activation_bytes(DeviceKind kind, Precision precision, std::uint64_t items) {
+    constexpr std::uint64_t largest_activation = std::uint64_t{conv1.positions() / pool} * conv1.channels;
+    constexpr std::uint64_t convolved = fc1.inputs;
+    constexpr std::uint64_t between_linear = features;
+    constexpr std::uint64_t scores = classifier_classes * sizeof(float);
+    const std::uint64_t value_bytes = precision == Precision::bf16 ? 2 : 4;
+    const std::uint64_t group = std::min<std::uint64_t>(convolution_group(kind), items);
+    return (2 * largest_activation * group + (convolved + 2 * between_linear) * items) * value_bytes + scores * items;
 }
 
 class LoadedClassifier final : public LoadedSequential {
 public:
     LoadedClassifier(const WeightBlob& blob, const AppOptions& options, DeviceKind kind)
         : LoadedSequential([&](PackedWeights& packed) {
-              expects(blob.floats().size() == classifier_weight_count(), "classifier: a weight blob of the wrong size");
-              return make_stages(kind, blob.floats(), options, packed);
+              return make_stages(kind, blob.floats(), options.precision, options.scores, packed);
           }),
-          group_(convolution_group(kind)),
-          value_bytes_(options.precision == Precision::bf16 ? 2 : 4) {}
+          kind_(kind),
+          precision_(options.precision) {}
 
-    /// Two buffers between the layers of each stage, and the features between the stages.
     std::uint64_t work_bytes(std::uint32_t max_items) const override {
-        constexpr std::uint64_t largest_activation = std::uint64_t{conv1.positions() / pool} * conv1.channels;
-        constexpr std::uint64_t convolved = fc1.inputs;
-        constexpr std::uint64_t between_linear = features;
-        constexpr std::uint64_t scores = classifier_classes * sizeof(float);
-        return (2 * largest_activation * std::min(group_, max_items) + (convolved + 2 * between_linear) * max_items) *
-                   value_bytes_ +
-               scores * max_items;
+        return activation_bytes(kind_, precision_, max_items);
     }
 
 private:
-    std::uint32_t group_;
-    std::uint64_t value_bytes_;
+    DeviceKind kind_;
+    Precision precision_;
+};
+
+/// Items that a GPU computes again at a time: whole rounds of blocks of the fp32 convolutions on 132 processors.
+constexpr std::uint32_t certified_batch = 169;
+
+class LoadedCertifiedClassifier final : public LoadedCertified {
+public:
+    LoadedCertifiedClassifier(const WeightBlob& blob, const AppOptions& options, DeviceKind kind)
+        : LoadedCertified(kind, {.classes = classifier_classes, .scores = options.scores, .batch = certified_batch},
+                          [&](Precision precision, PackedWeights& packed) {
+                              return make_stages(kind, blob.floats(), precision, true, packed);
+                          }),
+          kind_(kind) {}
+
+    std::uint64_t work_bytes(std::uint32_t max_items) const override {
+        return activation_bytes(kind_, Precision::bf16, max_items) +
+               activation_bytes(kind_, Precision::fp32, certified_batch);
+    }
+
+private:
+    DeviceKind kind_;
 };
 
 class ClassifierApp final : public App {
@@ -137,6 +163,9 @@ public:
     }
     std::unique_ptr<LoadedApp> load(const WeightBlob& weights, const AppOptions& options,
                                     DeviceKind kind) const override {
+        if (options.precision == Precision::certified) {
+            return std::make_unique<LoadedCertifiedClassifier>(weights, options, kind);
+        }
         return std::make_unique<LoadedClassifier>(weights, options, kind);
     }
     /// 487.9 MFLOP: convolution 1 is a table and counts nothing.

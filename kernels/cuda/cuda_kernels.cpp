@@ -31,6 +31,9 @@ public:
                                     std::span<const float> bias, PackedWeights& packed) const override {
         return make_cuda_classify(shape, precision_, weights, bias, packed);
     }
+    std::unique_ptr<Certifier> make_certifier(Device& device, const CertifyShape& shape, Model& exact) const override {
+        return make_cuda_certifier(device, shape, exact);
+    }
 
 private:
     Precision precision_;

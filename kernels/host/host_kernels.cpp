@@ -1,5 +1,7 @@
 #include "kernels/host/host_kernels.hpp"
 
+#include "core/error.hpp"
+
 namespace sluice {
 namespace {
 
@@ -26,6 +28,9 @@ public:
     std::unique_ptr<Layer> classify(const ClassifyShape& shape, std::span<const float> weights,
                                     std::span<const float> bias, PackedWeights& packed) const override {
         return make_host_classify(shape, weights, bias, packed);
+    }
+    std::unique_ptr<Certifier> make_certifier(Device&, const CertifyShape&, Model&) const override {
+        throw ContractViolation("the host computes exactly: there is nothing to certify");
     }
 };
 

@@ -62,6 +62,18 @@ TEST(RankReport, ArrivesAsItWasSent) {
     EXPECT_EQ(decode_rank_report(encode(sent)), sent);
 }
 
+TEST(RankReport, AddsUpWhatItsDevicesComputedAgain) {
+    RankTrace trace = busy_trace();
+    EXPECT_EQ(make_rank_report(trace, at(1000), 0ns).certification, std::nullopt);
+    trace.devices[0].set_certification({.recomputed = 7, .bound = 0.1});
+    trace.devices[1].set_certification({.recomputed = 5, .bound = std::numeric_limits<double>::infinity()});
+
+    const RankReport sent = make_rank_report(trace, at(1000), 0ns);
+
+    EXPECT_EQ(sent.certification, (Certification{.recomputed = 12, .bound = std::numeric_limits<double>::infinity()}));
+    EXPECT_EQ(decode_rank_report(encode(sent)), sent);
+}
+
 TEST(RankReport, ArrivesWithTheReasonWhenItsTimersAreInvalid) {
     RankTrace trace = busy_trace();
     trace.milestones.finish = at(1);

@@ -108,6 +108,25 @@ TEST(LatencyTable, NamesTheDeviceItsPrecisionAndWhyItIsNotAnother) {
                 testing::EndsWith("2 devices (host; no GPU: built without CUDA)"));
 }
 
+TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
+    RunReport report = run_of(2);
+    EXPECT_THAT(latency_table(report), Not(HasSubstr("certified:")));
+    report.precision = Precision::certified;
+    report.ranks[0].certification = Certification{.recomputed = 3, .bound = 0.0625};
+    report.ranks[1].certification = Certification{.recomputed = 2, .bound = 0.03125};
+    const double share = 500.0 / static_cast<double>(report.items_done);
+    EXPECT_THAT(latency_table(report),
+                HasSubstr(fmt::format("certified: 5 items ({:.1f} %) computed again in fp32, those whose two best "
+                                      "scores are within 0.0625\n",
+                                      share)));
+    EXPECT_EQ(report_json(report, {}).at("run").at("certification"),
+              (nlohmann::json{{"recomputed", 5}, {"bound", 0.0625}}));
+
+    report.ranks[0].certification->bound = std::numeric_limits<double>::infinity();
+    EXPECT_THAT(latency_table(report), HasSubstr("all, because"));
+    EXPECT_TRUE(report_json(report, {}).at("run").at("certification").at("bound").is_null());
+}
+
 TEST(LatencyTable, StatesWhatRanHowFastAndHowWellTheClocksAgree) {
     const auto lines = lines_of(latency_table(run_of(2)));
 

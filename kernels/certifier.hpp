@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/device.hpp"
+#include "core/model.hpp"
+#include "kernels/margin.hpp"
+
+namespace sluice {
+
+struct CertifyShape {
+    std::uint32_t input_bytes;  ///< Of one item.
+    std::uint32_t classes;
+    bool scores = false;      ///< Whether the records that leave hold the scores as well.
+    std::uint32_t max_items;  ///< In a chunk.
+    std::uint32_t batch;      ///< Items that the exact model computes at a time; it was made for as many.
+};
+
+/// Makes exact labels of a fast model's guesses: where those are uncertain, the exact model computes the item again.
+/// All of it happens on the device; the host does not wait to hear how many those are. Used by one driver.
+class Certifier {
+public:
+    Certifier() = default;
+    Certifier(const Certifier&) = delete;
+    Certifier& operator=(const Certifier&) = delete;
+    virtual ~Certifier() = default;
+
+    /// Before the first enqueue(); waits for the device. margin.offsets.size() is the number of classes.
+    virtual void set_margin(const Margin& margin) = 0;
+
+    /// `guesses` are the fast model's records of the `items` items at `in`: int32 label, then the classes' fp32 scores.
+    /// Writes `out`, records of the same form, without the scores unless CertifyShape::scores. A record of a certain
+    /// item has the guessed scores, offsets added, and their first maximum; of an uncertain one what the exact model
+    /// says. At most CertifyShape::max_items items; allocates nothing once recorded (Stream::repeat).
+    virtual void enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in,
+                         std::span<const std::byte> guesses, std::span<std::byte> out) = 0;
+
+    /// Items that the exact model computed until now. Waits for the device.
+    [[nodiscard]] virtual std::uint64_t recomputed() const = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,115 @@
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "core/cuda_error.hpp"
+#include "core/cuda_stream.hpp"
+#include "core/error.hpp"
+#include "kernels/cuda/certify.hpp"
+#include "kernels/cuda/cuda_layers.hpp"
+#include "kernels/cuda/device_loop.hpp"
+
+namespace sluice {
+namespace {
+
+template <class T>
+T* as(const Buffer& buffer) {
+    return reinterpret_cast<T*>(buffer.bytes().data());
+}
+
+class CudaCertifier final : public Certifier {
+public:
+    CudaCertifier(Device& device, const CertifyShape& shape, Model& exact)
+        : shape_(shape),
+          exact_(exact),
+          margin_(device.allocate(MemorySpace::device, (1 + shape.classes) * sizeof(float))),
+          chosen_(device.allocate(MemorySpace::device, shape.max_items * sizeof(std::uint32_t))),
+          state_(device.allocate(MemorySpace::device, sizeof(CertifyState))),
+          batch_in_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * shape.input_bytes)),
+          batch_out_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * record_bytes(true))),
+          inner_(device.make_stream({})) {
+        expects(shape.classes > 0 && shape.batch > 0, "certifier: no classes or no batch");
+        expects(exact.shape().input_bytes == shape.input_bytes && exact.shape().output_bytes == record_bytes(true),
+                "certifier: an exact model of another shape");
+        set_margin({.offsets = std::vector<float>(shape.classes)});
+    }
+
+    void set_margin(const Margin& margin) override {
+        expects(margin.offsets.size() == shape_.classes, "certifier: a margin of other classes");
+        std::vector<float> values = margin.offsets;
+        values.push_back(margin.bound);
+        check_cuda(
+            cudaMemcpy(margin_.bytes().data(), values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice),
+            "cudaMemcpy");
+    }
+
+    void enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<const std::byte> guesses,
+                 std::span<std::byte> out) override {
+        expects(items <= shape_.max_items, "certifier: more items than it was made for");
+        expects(in.size() == items * shape_.input_bytes && guesses.size() == items * record_bytes(true) &&
+                    out.size() == items * record_bytes(shape_.scores),
+                "certifier: input, guesses or output have the wrong size");
+        const auto work = [&] { capture(as_cuda(stream).handle(), items, in, guesses, out); };
+        if (is_capturing(as_cuda(stream).handle())) {
+            work();
+        } else if (items != 0) {  // a loop of the device exists in graphs alone: the short last chunk gets one
+            stream.repeat(recordings_[{items, in.data(), out.data()}], work);
+        }
+    }
+
+    [[nodiscard]] std::uint64_t recomputed() const override {
+        CertifyState state{};
+        check_cuda(cudaMemcpy(&state, state_.bytes().data(), sizeof state, cudaMemcpyDeviceToHost), "cudaMemcpy");
+        return state.total;
+    }
+
+private:
+    [[nodiscard]] std::size_t record_bytes(bool scores) const {
+        return sizeof(std::int32_t) + (scores ? shape_.classes * sizeof(float) : 0);
+    }
+
+    void capture(cudaStream_t stream, std::size_t items, std::span<const std::byte> in,
+                 std::span<const std::byte> guesses, std::span<std::byte> out) {
+        const CertifySizes sizes{.items = static_cast<std::uint32_t>(items),
+                                 .batch = shape_.batch,
+                                 .input_bytes = shape_.input_bytes,
+                                 .classes = shape_.classes,
+                                 .scores = shape_.scores};
+        const CertifyMemory memory{.margin = as<float>(margin_),
+                                   .in = in.data(),
+                                   .guesses = reinterpret_cast<const std::int32_t*>(guesses.data()),
+                                   .out = reinterpret_cast<std::int32_t*>(out.data()),
+                                   .chosen = as<std::uint32_t>(chosen_),
+                                   .state = as<CertifyState>(state_),
+                                   .batch_in = batch_in_.bytes().data(),
+                                   .batch_out = as<std::int32_t>(batch_out_)};
+        const cudaGraphConditionalHandle more = make_condition(stream);
+        enqueue_choose(sizes, memory, more, stream);
+        CudaStream& inner = as_cuda(*inner_);
+        const auto compute_again = [&] {
+            enqueue_gather(sizes, memory, inner.handle());
+            exact_.forward(inner, shape_.batch, batch_in_.bytes(), batch_out_.bytes());
+            enqueue_merge(sizes, memory, more, inner.handle());
+        };
+        enqueue_while(stream, more, inner.handle(), compute_again);
+    }
+
+    CertifyShape shape_;
+    Model& exact_;
+    Buffer margin_;
+    Buffer chosen_;
+    Buffer state_;
+    Buffer batch_in_;
+    Buffer batch_out_;
+    std::unique_ptr<Stream> inner_;  // what the loop's body is captured with; nothing runs on it
+    std::map<std::tuple<std::size_t, const std::byte*, std::byte*>, std::unique_ptr<Recording>> recordings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Certifier> make_cuda_certifier(Device& device, const CertifyShape& shape, Model& exact) {
+    return std::make_unique<CudaCertifier>(device, shape, exact);
+}
+
+}  // namespace sluice
