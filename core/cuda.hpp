@@ -20,6 +20,12 @@ namespace sluice {
 /// Why cuda_device_count() is 0: "built without CUDA", "no NVIDIA driver"; empty when it is not.
 [[nodiscard]] std::string why_no_cuda();
 
+/// "NVIDIA H200". For the index of a GPU that this process sees, in a build with CUDA.
+[[nodiscard]] std::string cuda_device_model(std::uint32_t index);
+
+/// Memory of that GPU that nobody has taken.
+[[nodiscard]] std::uint64_t cuda_free_bytes(std::uint32_t index);
+
 /// Throws Error (unavailable) when there is no such GPU or the build has no CUDA.
 [[nodiscard]] std::unique_ptr<Device> make_cuda_device(std::uint32_t index);
 

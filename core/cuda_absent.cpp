@@ -15,11 +15,27 @@ std::string why_no_cuda() {
     return "built without CUDA";
 }
 
-std::unique_ptr<Device> make_cuda_device(std::uint32_t) {
+namespace {
+
+[[noreturn]] void refuse() {
     throw Error(ExitCode::unavailable, {.id = "E-GPU-063",
                                         .where = "run.device",
                                         .what = "got \"cuda\", but this sluice was built without CUDA",
                                         .hint = "set run.device = \"host\", or build with the preset 'cuda'"});
+}
+
+}  // namespace
+
+std::string cuda_device_model(std::uint32_t) {
+    refuse();
+}
+
+std::uint64_t cuda_free_bytes(std::uint32_t) {
+    refuse();
+}
+
+std::unique_ptr<Device> make_cuda_device(std::uint32_t) {
+    refuse();
 }
 
 }  // namespace sluice

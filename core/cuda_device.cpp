@@ -148,6 +148,20 @@ std::vector<std::string> cuda_device_ids() {
     return ids;
 }
 
+std::string cuda_device_model(std::uint32_t index) {
+    cudaDeviceProp properties{};
+    check_cuda(cudaGetDeviceProperties(&properties, static_cast<int>(index)), "cudaGetDeviceProperties");
+    return properties.name;
+}
+
+std::uint64_t cuda_free_bytes(std::uint32_t index) {
+    check_cuda(cudaSetDevice(static_cast<int>(index)), "cudaSetDevice");
+    std::size_t free_bytes = 0;
+    std::size_t all_bytes = 0;
+    check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+    return free_bytes;
+}
+
 std::string why_no_cuda() {
     int count = 0;
     int driver = 0;

@@ -262,6 +262,9 @@ std::string header(const RunReport& report, bool timed) {
                        report.ranks.size() == 1 ? "" : "s", devices, devices == 1 ? "" : "s", word_for(report.device),
                        report.device == DeviceKind::cuda ? fmt::format(", {}", name_of(report.precision)) : "",
                        report.device_note.empty() ? "" : fmt::format("; {}", report.device_note));
+    if (!report.chunk_note.empty()) {
+        out += report.chunk_note + '\n';
+    }
     out += clock_text(report);
     out += certification_text(report);
     for (const auto& [name, path] :

@@ -167,6 +167,7 @@ Json report_json(const RunReport& report, const Json& config) {
               {"distribution", word_for(report.distribution)},
               {"device", word_for(report.device)},
               {"device_note", report.device_note},
+              {"chunk_note", report.chunk_note},
               {"precision", name_of(report.precision)},
               {"certification", certification_json(report.certification())},
               {"wall", withheld.empty() ? Json(wall) : Json(nullptr)},

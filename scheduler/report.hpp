@@ -25,6 +25,7 @@ struct RunReport {
     DeviceKind device = DeviceKind::host;
     Precision precision = Precision::fp32;
     std::string device_note{};        ///< Why the device is not what one might expect; may be empty.
+    std::string chunk_note{};         ///< Why chunks are as large as they are; may be empty.
     std::vector<RankReport> ranks{};  ///< In the order of their numbers; at least one.
     Seconds clock_error{0};           ///< Of the alignment of the ranks' clocks.
     std::uint32_t clock_rounds = 0;   ///< Of ping-pong; 0: all ranks share one clock.

@@ -26,6 +26,7 @@
 #include "tools/job_plan.hpp"
 #include "tools/progress.hpp"
 #include "tools/rank_context.hpp"
+#include "tools/tune.hpp"
 
 namespace sluice {
 namespace {
@@ -211,6 +212,7 @@ RunReport make_report(RankContext& context, const PreparedJob& prepared, std::ui
                      .device = plan.device,
                      .precision = plan.options.precision,
                      .device_note = plan.device_note,
+                     .chunk_note = plan.chunk_note,
                      .output_path = job.output.path.string(),
                      .report_path = job.output.report.string()};
     if (context.session == nullptr) {
@@ -239,7 +241,9 @@ std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
 PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& job_file,
                             std::span<const Override> overrides) {
     try {
-        return prepare_job(job_file, overrides);
+        PreparedJob job = prepare_job(job_file, overrides);
+        tune(job);
+        return job;
     } catch (...) {
         const Failure failure = describe(std::current_exception(), "");
         if (context.session != nullptr) {
