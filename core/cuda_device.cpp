@@ -65,6 +65,8 @@ public:
             case MemorySpace::device:
                 check_memory(cudaMalloc(&memory, bytes), space, bytes);
                 check_cuda(cudaMemset(memory, 0, bytes), "cudaMemset");
+                // Streams that do not wait for the default one could write to the memory before it is filled.
+                check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
                 return {{static_cast<std::byte*>(memory), bytes}, space, nullptr, free_device};
             case MemorySpace::pinned:
                 // Touched here first, by the thread that drives the GPU: its NUMA node's memory.

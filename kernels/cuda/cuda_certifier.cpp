@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "kernels/cuda/certify.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
+#include "kernels/cuda/cuda_operation.hpp"
 #include "kernels/cuda/device_loop.hpp"
 
 namespace sluice {
@@ -39,9 +40,7 @@ public:
         expects(margin.offsets.size() == shape_.classes, "certifier: a margin of other classes");
         std::vector<float> values = margin.offsets;
         values.push_back(margin.bound);
-        check_cuda(
-            cudaMemcpy(margin_.bytes().data(), values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice),
-            "cudaMemcpy");
+        copy_now(margin_.bytes(), std::as_bytes(std::span(values)));
     }
 
     void enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<const std::byte> guesses,

@@ -19,6 +19,13 @@ void CudaOperation::enqueue(Stream& stream, std::size_t items, std::span<const s
     }
 }
 
+void copy_now(std::span<std::byte> to, std::span<const std::byte> from) {
+    expects(to.size() == from.size(), "copy_now: sizes differ");
+    check_cuda(cudaMemcpy(to.data(), from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    // It may return before the last bytes have left its staging memory, and other streams do not wait for its own.
+    check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+}
+
 CudaWeights::CudaWeights(PackedWeights& packed, std::size_t bytes, Make make)
     : room_(packed.reserve(bytes, {[bytes, make = std::move(make)](std::byte* room) {
                                const std::vector<std::byte> made = make();
@@ -29,7 +36,7 @@ CudaWeights::CudaWeights(PackedWeights& packed, std::size_t bytes, Make make)
 
 Buffer CudaWeights::on(Device& device) const {
     Buffer copy = device.allocate(MemorySpace::device, bytes_);
-    check_cuda(cudaMemcpy(copy.bytes().data(), room_.data(), bytes_, cudaMemcpyHostToDevice), "cudaMemcpy");
+    copy_now(copy.bytes(), {room_.data(), bytes_});
     return copy;
 }
 

@@ -29,6 +29,9 @@ private:
     std::uint32_t max_items_;
 };
 
+/// Host memory to device memory, for streams of any kind: it has arrived when this returns. Sizes are equal.
+void copy_now(std::span<std::byte> to, std::span<const std::byte> from);
+
 /// Weights of one layer in the order and bits that its kernels read, packed in host memory for all devices of a node.
 class CudaWeights {
 public:

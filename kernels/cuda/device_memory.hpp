@@ -24,7 +24,10 @@ public:
     DeviceMemory& operator=(const DeviceMemory&) = delete;
     ~DeviceMemory() { cudaFree(data_); }
 
-    void poison() { check_cuda(cudaMemset(data_, 0xff, bytes_), "cudaMemset"); }
+    void poison() {
+        check_cuda(cudaMemset(data_, 0xff, bytes_), "cudaMemset");
+        check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+    }
     /// The same content over and over, until the memory is full.
     void set(std::span<const std::byte> content) {
         for (std::size_t at = 0; at < bytes_; at += content.size()) {
@@ -32,6 +35,7 @@ public:
                                   std::min(content.size(), bytes_ - at), cudaMemcpyHostToDevice),
                        "cudaMemcpy");
         }
+        check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
     }
     [[nodiscard]] std::vector<std::byte> content() const {
         std::vector<std::byte> result(bytes_);
