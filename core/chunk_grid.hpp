@@ -17,6 +17,11 @@ public:
     [[nodiscard]] std::uint32_t chunk_items() const noexcept { return chunk_items_; }
     [[nodiscard]] std::uint64_t chunks() const noexcept;
 
+    /// Of the last chunk, when it is shorter than the others; else 0.
+    [[nodiscard]] std::uint32_t short_items() const noexcept {
+        return static_cast<std::uint32_t>(items_ % chunk_items_);
+    }
+
     /// `id` < chunks().
     [[nodiscard]] Chunk at(std::uint64_t id) const;
 

@@ -69,11 +69,24 @@ Pipeline::Pipeline(Device& device, Transport& transport, Model& model, const Pip
     upload_ = device.make_stream(upload);
     compute_ = device.make_stream(compute);
     download_ = device.make_stream(download);
-    for (Slot& slot : slots_) {
-        const auto forward = [&] {
-            model_.forward(*compute_, options.chunk_items, slot.input.bytes(), slot.output.bytes());
+    prepare(options);
+}
+
+void Pipeline::prepare(const PipelineOptions& options) {
+    const auto forward = [this](const Slot& slot, std::size_t items) {
+        return [this, &slot, items] {
+            model_.forward(*compute_, items, slot.input.bytes().first(items * shape_.input_bytes),
+                           slot.output.bytes().first(items * shape_.output_bytes));
         };
-        compute_->prepare(slot.full_chunk, forward);
+    };
+    for (Slot& slot : slots_) {
+        const auto full = forward(slot, options.chunk_items);
+        compute_->prepare(slot.full_chunk, full);
+    }
+    if (options.last_items != 0) {  // only one device meets it, in any slot: what stays is what the model has planned
+        const auto last = forward(slots_[0], options.last_items);
+        std::unique_ptr<Recording> recording;
+        compute_->prepare(recording, last);
     }
 }
 

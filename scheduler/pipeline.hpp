@@ -15,6 +15,7 @@ namespace sluice {
 struct PipelineOptions {
     std::uint32_t depth = 3;         ///< Chunks in flight; each owns one Slot. 1 is the serial mode.
     std::uint32_t chunk_items = 64;  ///< Items in a chunk at most.
+    std::uint32_t last_items = 0;    ///< Of the job's last chunk, when it is shorter: a device may prepare for it.
 };
 
 /// Drives one device: keeps `depth` chunks moving through upload, compute and download, and touches each of them twice
@@ -35,6 +36,7 @@ private:
     [[nodiscard]] bool admit_arrivals();
     [[nodiscard]] bool retire_outputs();
     [[nodiscard]] bool free_slots();
+    void prepare(const PipelineOptions& options);
     void admit(Slot& slot);
     void retire(Slot& slot);
     void sleep_until_rung(std::uint32_t seen);

@@ -137,12 +137,13 @@ public:
                                      .largest_message = largest_message},
                            devices_, queues_.staged, queues_.window);
         }
-        DriverTeam team(*loaded_, endpoints,
-                        {.device = plan.device,
-                         .device_numbers = share_.devices,
-                         .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items},
-                         .chunks = grid_.chunks(),
-                         .sample = std::as_bytes(std::span(sample_))});
+        DriverTeam team(
+            *loaded_, endpoints,
+            {.device = plan.device,
+             .device_numbers = share_.devices,
+             .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items, .last_items = grid_.short_items()},
+             .chunks = grid_.chunks(),
+             .sample = std::as_bytes(std::span(sample_))});
         try {
             context_.stop.enter(RunPhase::serving);
             serve(server, local, remote ? &*remote : nullptr, context_.bell, context_.stop);

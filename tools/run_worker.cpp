@@ -68,12 +68,14 @@ void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, b
     MpiWorker worker(
         session, endpoints, context.board.mine(),
         {.item = shape, .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message});
-    DriverTeam team(*loaded, endpoints,
-                    {.device = plan.device,
-                     .device_numbers = devices,
-                     .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items},
-                     .chunks = ChunkGrid(plan.items, plan.chunk_items).chunks(),
-                     .sample = std::as_bytes(std::span(sample))});
+    const ChunkGrid grid(plan.items, plan.chunk_items);
+    DriverTeam team(
+        *loaded, endpoints,
+        {.device = plan.device,
+         .device_numbers = devices,
+         .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items, .last_items = grid.short_items()},
+         .chunks = grid.chunks(),
+         .sample = std::as_bytes(std::span(sample))});
     try {
         context.stop.enter(RunPhase::serving);
         worker.run(context.bell, context.stop);

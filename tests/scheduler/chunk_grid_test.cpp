@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
 
+TEST(ChunkGrid, KnowsHowShortTheLastChunkIs) {
+    EXPECT_EQ(ChunkGrid(0, 7).short_items(), 0U);
+    EXPECT_EQ(ChunkGrid(14, 7).short_items(), 0U);
+    EXPECT_EQ(ChunkGrid(15, 7).short_items(), 1U);
+    EXPECT_EQ(ChunkGrid(6, 7).short_items(), 6U);
+}
+
 TEST(Grid, CoversEveryItemOnceForAnyCount) {
     for (const std::uint64_t items : {0, 1, 2, 7, 63, 64, 65, 97, 1009, 4096}) {
         for (const std::uint32_t chunk_items : {1U, 2U, 7U, 64U, 5000U, 4294967295U}) {
