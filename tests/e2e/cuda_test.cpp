@@ -1,0 +1,183 @@
+// The finished program on a GPU. Without one these are skipped, with the reason.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/cuda.hpp"
+#include "tests/e2e/job_folder.hpp"
+#include "tests/support/files.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::AnyOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+class OnGpu : public testing::Test {
+protected:
+    void SetUp() override {
+        if (cuda_device_count() == 0) {
+            GTEST_SKIP() << "no GPU: " << why_no_cuda();
+        }
+    }
+};
+
+class Cuda : public OnGpu {};
+class CudaRanks : public OnGpu {};
+class CudaFault : public OnGpu {};
+
+/// All scores in a row; the first two columns are item and label.
+std::vector<double> scores_in(const std::string& csv) {
+    std::vector<double> scores;
+    const auto rows = csv_rows(csv);
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        for (std::size_t c = 2; c < rows[i].size(); ++c) {
+            scores.push_back(std::stod(rows[i][c]));
+        }
+    }
+    return scores;
+}
+
+double relative_error(const std::vector<double>& got, const std::vector<double>& expected) {
+    double off = 0;
+    double norm = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        off += std::pow(got.at(i) - expected[i], 2);
+        norm += std::pow(expected[i], 2);
+    }
+    return std::sqrt(off / norm);
+}
+
+std::vector<std::string> on_cuda(std::vector<std::string> keys) {
+    keys.insert(keys.end(), {"run.device=cuda", "run.devices=1"});
+    return set(keys);
+}
+
+TEST_F(Cuda, GivesTheHostsLabelsAndScoresInFp32) {
+    constexpr std::size_t items = 1009;
+    const JobFolder job(items);
+    const std::string host = job.output_of(0, set({"run.device=host", "run.devices=auto"}));
+    for (const char* const chunk : {"1", "7", "256", "auto"}) {
+        SCOPED_TRACE(chunk);
+        const std::string cuda = job.output_of(0, on_cuda({std::string("pipeline.chunk_items=") + chunk}));
+        EXPECT_EQ(labels_in(cuda, items), labels_in(host, items));
+        EXPECT_LT(relative_error(scores_in(cuda), scores_in(host)), 1e-4);
+    }
+}
+
+TEST_F(Cuda, CertifiesTheLabelsOfFp32) {
+    constexpr std::size_t items = 4999;
+    const JobFolder job(items);
+    const auto labels = labels_in(job.output_of(0, on_cuda({"run.precision=fp32"})), items);
+    ASSERT_GE(std::set<std::string>(labels.begin(), labels.end()).size(), 2U);
+    for (const char* const chunk : {"pipeline.chunk_items=100", "pipeline.chunk_items=2048"}) {
+        EXPECT_EQ(labels_in(job.output_of(0, on_cuda({"run.precision=certified", chunk})), items), labels) << chunk;
+    }
+}
+
+TEST_F(Cuda, ComputesAllOfAFewItemsAgainBecauseTheyTeachNothing) {
+    const JobFolder job(100);
+    const ProcessResult result = job.run_alone(on_cuda({"run.precision=certified"}));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("certified: 100 items (100.0 %) computed again in fp32, all, because"));
+}
+
+TEST_F(Cuda, GivesTheSameBytesForEveryPipelineAndPrecision) {
+    const JobFolder job(1009);
+    for (const char* const precision : {"fp32", "tf32", "bf16", "certified"}) {
+        SCOPED_TRACE(precision);
+        const std::vector<std::string> keys{"pipeline.chunk_items=64", std::string("run.precision=") + precision};
+        const std::string bytes = job.output_of(0, on_cuda(keys));
+        for (const char* const change : {"pipeline.depth=1", "pipeline.depth=7", "pipeline.mode=serial"}) {
+            std::vector<std::string> changed = keys;
+            changed.emplace_back(change);
+            EXPECT_EQ(job.output_of(0, on_cuda(changed)), bytes) << change;
+        }
+    }
+}
+
+TEST_F(CudaRanks, GiveTheSameBytesAsOneProcess) {
+    const JobFolder job(1009);
+    for (const char* const precision : {"fp32", "bf16", "certified"}) {
+        SCOPED_TRACE(precision);
+        const auto words = set({"run.device=cuda", "pipeline.chunk_items=64", std::string("run.precision=") + precision,
+                                "run.devices=auto"});
+        const std::string bytes = job.output_of(0, words);
+        EXPECT_EQ(job.output_of(2, words), bytes);
+        EXPECT_EQ(job.output_of(4, words), bytes);
+    }
+}
+
+TEST_F(Cuda, RunsAnEmptyInputToAnEmptyOutput) {
+    EXPECT_EQ(JobFolder(0).output_of(0, on_cuda({})), "item,label,score_0,score_1,score_2,score_3\n");
+}
+
+ProcessResult run_with_fault(const JobFolder& job, long at, int code, const std::filesystem::path& count) {
+    std::vector<std::string> words{"/usr/bin/env",
+                                   "LD_PRELOAD=" SLUICE_CUDA_FAULT_SHIM,
+                                   "SLUICE_TEST_FAULT_AT=" + std::to_string(at),
+                                   "SLUICE_TEST_FAULT_CODE=" + std::to_string(code),
+                                   "SLUICE_TEST_FAULT_COUNT=" + count.native(),
+                                   SLUICE_PROGRAM,
+                                   "run",
+                                   "job.toml"};
+    const auto keys = on_cuda({"pipeline.chunk_items=16", "pipeline.depth=2", "run.precision=bf16"});
+    words.insert(words.end(), keys.begin(), keys.end());
+    return Process(words, {.folder = job.path()}).wait();
+}
+
+TEST_F(CudaFault, AtAnyCallPublishesNothingAndNamesTheGpu) {
+    const JobFolder job(100);
+    const TemporaryFolder count;
+    ASSERT_EQ(run_with_fault(job, 0, 0, count.path() / "calls").exit_code, 0);
+    std::filesystem::remove(job.path() / "labels.csv");
+    std::filesystem::remove(job.path() / "report.json");
+    const long calls = std::stol(contents(count.path() / "calls"));
+    ASSERT_GT(calls, 50);
+    std::size_t staged = 0;
+    for (long at = 1; at <= calls; at += std::max(1L, calls / 60)) {
+        SCOPED_TRACE(at);
+        constexpr int illegal_address = 700;
+        const ProcessResult result = run_with_fault(job, at, illegal_address, count.path() / "calls");
+        if (result.exit_code == 0) {  // timing moved the number of looks at events: the call never came
+            EXPECT_GT(at, calls / 2);
+            std::filesystem::remove(job.path() / "labels.csv");
+            std::filesystem::remove(job.path() / "report.json");
+            continue;
+        }
+        EXPECT_EQ(result.exit_code, 70) << result.err;
+        EXPECT_EQ(result.errors().size(), 1U) << result.err;
+        EXPECT_THAT(result.err, HasSubstr("E-GPU-096"));
+        EXPECT_THAT(result.err, ContainsRegex("GPU-[0-9a-f]{8}-"));
+        staged += result.err.find("chunk") != std::string::npos ? 1 : 0;
+        job.expect_nothing_left();
+    }
+    EXPECT_GT(staged, 5U) << "faults while chunks were under way name the chunk";
+}
+
+struct Fault {
+    int code;
+    int exit_code;
+    const char* id;
+};
+
+TEST_F(CudaFault, EndsWithTheCodeOfItsKind) {
+    const JobFolder job(100);
+    const TemporaryFolder count;
+    for (const Fault& fault : {Fault{214, 80, "E-GPU-080"}, Fault{220, 80, "E-GPU-080"}, Fault{719, 70, "E-GPU-096"},
+                               Fault{999, 70, "E-GPU-096"}, Fault{2, 71, "E-GPU-066"}}) {
+        const ProcessResult result = run_with_fault(job, 100, fault.code, count.path() / "calls");
+        EXPECT_EQ(result.exit_code, fault.exit_code) << result.err;
+        EXPECT_THAT(result.err, HasSubstr(fault.id));
+        job.expect_nothing_left();
+    }
+}
+
+}  // namespace
+}  // namespace sluice::test
