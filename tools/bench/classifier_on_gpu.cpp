@@ -83,7 +83,8 @@ ClassifierOnGpu::ClassifierOnGpu(const CudaDevice& gpu, const ClassifierTensors&
                                .inner = hold(bytes(tables.inner)).as<float>(),
                                .ends = hold(bytes(tables.ends)).as<float>(),
                                .scales = room(items * sizeof(float2)).as<float2>(),
-                               .out = last});
+                               .out = last},
+                              gpu.block_shared_bytes());
     add("statistics", 0, [=](cudaStream_t s) { first.enqueue_statistics(items, s); });
     add("conv1", 0, [=](cudaStream_t s) { first.enqueue_convolution(items, s); });
 
