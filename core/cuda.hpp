@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/device.hpp"
+#include "core/gpu_code.hpp"
 
 namespace sluice {
 
@@ -26,7 +28,13 @@ namespace sluice {
 /// Memory of that GPU that nobody has taken.
 [[nodiscard]] std::uint64_t cuda_free_bytes(std::uint32_t index);
 
-/// Throws Error (unavailable) when there is no such GPU or the build has no CUDA.
-[[nodiscard]] std::unique_ptr<Device> make_cuda_device(std::uint32_t index);
+/// Less than the GPU has, so that it runs what others would; at most what it has.
+struct CudaDeviceOptions {
+    std::optional<MatrixInstructions> instructions = {};
+    std::optional<std::uint32_t> block_shared_bytes = {};
+};
+
+/// Throws Error (unavailable) when there is no such GPU, or the build has no CUDA or no code for it.
+[[nodiscard]] std::unique_ptr<Device> make_cuda_device(std::uint32_t index, const CudaDeviceOptions& options = {});
 
 }  // namespace sluice

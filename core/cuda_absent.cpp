@@ -34,7 +34,7 @@ std::uint64_t cuda_free_bytes(std::uint32_t) {
     refuse();
 }
 
-std::unique_ptr<Device> make_cuda_device(std::uint32_t) {
+std::unique_ptr<Device> make_cuda_device(std::uint32_t, const CudaDeviceOptions&) {
     refuse();
 }
 

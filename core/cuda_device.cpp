@@ -1,13 +1,12 @@
-#include <cuda_runtime_api.h>
+#include "core/cuda_device.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string>
+#include <typeinfo>
 
-#include "core/cuda.hpp"
-#include "core/cuda_clock.hpp"
 #include "core/cuda_error.hpp"
 #include "core/cuda_stream.hpp"
 #include "core/error.hpp"
@@ -35,76 +34,13 @@ std::string uuid_text(const cudaUUID_t& uuid) {
     return text;
 }
 
-class CudaDevice final : public Device {
-public:
-    explicit CudaDevice(int index) {
-        set_gpu_of_thread(fmt::format("GPU {}", index));
-        check_cuda(cudaSetDevice(index), "cudaSetDevice");
-        cudaDeviceProp properties{};
-        check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
-        name_ = fmt::format("{} ({})", properties.name, pci_address(index));
-        set_gpu_of_thread(fmt::format("{} {}", name_, uuid_text(properties.uuid)));
-        clock_ = std::make_unique<CudaClock>();
-    }
+void free_device(void*, std::span<std::byte> bytes) noexcept {
+    cudaFree(bytes.data());
+}
 
-    [[nodiscard]] std::string_view name() const noexcept override { return name_; }
-
-    /// A call back from the driver's thread would cost the stream more than a look at the event costs the host.
-    [[nodiscard]] bool rings() const noexcept override { return false; }
-
-    [[nodiscard]] std::unique_ptr<Stream> make_stream(const StreamOptions& options) override {
-        return std::make_unique<CudaStream>(*clock_, options);
-    }
-
-    [[nodiscard]] Buffer allocate(MemorySpace space, std::size_t bytes) override {
-        if (bytes == 0) {
-            return {};
-        }
-        void* memory = nullptr;
-        switch (space) {
-            case MemorySpace::device:
-                check_memory(cudaMalloc(&memory, bytes), space, bytes);
-                check_cuda(cudaMemset(memory, 0, bytes), "cudaMemset");
-                // Streams that do not wait for the default one could write to the memory before it is filled.
-                check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
-                return {{static_cast<std::byte*>(memory), bytes}, space, nullptr, free_device};
-            case MemorySpace::pinned:
-                // Touched here first, by the thread that drives the GPU: its NUMA node's memory.
-                check_memory(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), space, bytes);
-                std::memset(memory, 0, bytes);
-                return {{static_cast<std::byte*>(memory), bytes}, space, nullptr, free_pinned};
-            case MemorySpace::host:
-                break;
-        }
-        throw ContractViolation("a CUDA device allocates device and pinned memory");
-    }
-
-private:
-    static void free_device(void*, std::span<std::byte> bytes) noexcept { cudaFree(bytes.data()); }
-    static void free_pinned(void*, std::span<std::byte> bytes) noexcept { cudaFreeHost(bytes.data()); }
-
-    void check_memory(cudaError_t status, MemorySpace space, std::size_t bytes) const {
-        if (status != cudaErrorMemoryAllocation) {
-            check_cuda(status, space == MemorySpace::device ? "cudaMalloc" : "cudaHostAlloc");
-            return;
-        }
-        static_cast<void>(cudaGetLastError());
-        std::size_t free_bytes = 0;
-        std::size_t all_bytes = 0;
-        check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
-        throw Error(ExitCode::out_of_memory,
-                    {.id = "E-GPU-066",
-                     .where = name_,
-                     .what = space == MemorySpace::device
-                                 ? fmt::format("cannot allocate {} bytes of device memory, of which {} of {} are free",
-                                               bytes, free_bytes, all_bytes)
-                                 : fmt::format("cannot allocate {} bytes of pinned host memory", bytes),
-                     .hint = "lower pipeline.depth or pipeline.chunk_items"});
-    }
-
-    std::string name_;
-    std::unique_ptr<CudaClock> clock_;
-};
+void free_pinned(void*, std::span<std::byte> bytes) noexcept {
+    cudaFreeHost(bytes.data());
+}
 
 /// CUDA says of a missing driver what it says of an old one.
 void check_driver() {
@@ -129,6 +65,74 @@ void check_driver() {
 }
 
 }  // namespace
+
+CudaDevice::CudaDevice(int index, const CudaDeviceOptions& options) {
+    set_gpu_of_thread(fmt::format("GPU {}", index));
+    check_cuda(cudaSetDevice(index), "cudaSetDevice");
+    cudaDeviceProp properties{};
+    check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+    name_ = fmt::format("{} ({})", properties.name, pci_address(index));
+    set_gpu_of_thread(fmt::format("{} {}", name_, uuid_text(properties.uuid)));
+    const MatrixInstructions fastest =
+        choose_matrix_instructions({properties.major, properties.minor}, SLUICE_CUDA_ARCHITECTURES, name_);
+    const auto most_shared_bytes = static_cast<std::uint32_t>(properties.sharedMemPerBlockOptin);
+    instructions_ = options.instructions.value_or(fastest);
+    block_shared_bytes_ = options.block_shared_bytes.value_or(most_shared_bytes);
+    expects(instructions_ <= fastest && block_shared_bytes_ <= most_shared_bytes,
+            "a CUDA device that is to have more than its GPU");
+    clock_ = std::make_unique<CudaClock>();
+}
+
+std::unique_ptr<Stream> CudaDevice::make_stream(const StreamOptions& options) {
+    return std::make_unique<CudaStream>(*clock_, options);
+}
+
+Buffer CudaDevice::allocate(MemorySpace space, std::size_t bytes) {
+    if (bytes == 0) {
+        return {};
+    }
+    void* memory = nullptr;
+    switch (space) {
+        case MemorySpace::device:
+            check_memory(cudaMalloc(&memory, bytes), space, bytes);
+            check_cuda(cudaMemset(memory, 0, bytes), "cudaMemset");
+            // Streams that do not wait for the default one could write to the memory before it is filled.
+            check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+            return {{static_cast<std::byte*>(memory), bytes}, space, nullptr, free_device};
+        case MemorySpace::pinned:
+            // Touched here first, by the thread that drives the GPU: its NUMA node's memory.
+            check_memory(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), space, bytes);
+            std::memset(memory, 0, bytes);
+            return {{static_cast<std::byte*>(memory), bytes}, space, nullptr, free_pinned};
+        case MemorySpace::host:
+            break;
+    }
+    throw ContractViolation("a CUDA device allocates device and pinned memory");
+}
+
+void CudaDevice::check_memory(cudaError_t status, MemorySpace space, std::size_t bytes) const {
+    if (status != cudaErrorMemoryAllocation) {
+        check_cuda(status, space == MemorySpace::device ? "cudaMalloc" : "cudaHostAlloc");
+        return;
+    }
+    static_cast<void>(cudaGetLastError());
+    std::size_t free_bytes = 0;
+    std::size_t all_bytes = 0;
+    check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+    throw Error(ExitCode::out_of_memory,
+                {.id = "E-GPU-066",
+                 .where = name_,
+                 .what = space == MemorySpace::device
+                             ? fmt::format("cannot allocate {} bytes of device memory, of which {} of {} are free",
+                                           bytes, free_bytes, all_bytes)
+                             : fmt::format("cannot allocate {} bytes of pinned host memory", bytes),
+                 .hint = "lower pipeline.depth or pipeline.chunk_items"});
+}
+
+CudaDevice& as_cuda(Device& device) {
+    expects(typeid(device) == typeid(CudaDevice), "a CUDA layer was given another device");
+    return static_cast<CudaDevice&>(device);
+}
 
 std::uint32_t cuda_device_count() {
     int count = 0;
@@ -175,7 +179,7 @@ std::string why_no_cuda() {
     return status != cudaSuccess ? cudaGetErrorString(status) : count == 0 ? "none in sight" : "";
 }
 
-std::unique_ptr<Device> make_cuda_device(std::uint32_t index) {
+std::unique_ptr<Device> make_cuda_device(std::uint32_t index, const CudaDeviceOptions& options) {
     check_driver();
     int count = 0;
     check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
@@ -186,7 +190,7 @@ std::unique_ptr<Device> make_cuda_device(std::uint32_t index) {
                      .what = fmt::format("GPU {} was asked for, but this rank sees {}", index, count),
                      .hint = "lower run.devices or the ranks of a node"});
     }
-    return std::make_unique<CudaDevice>(static_cast<int>(index));
+    return std::make_unique<CudaDevice>(static_cast<int>(index), options);
 }
 
 }  // namespace sluice

@@ -1,7 +1,6 @@
 #include "kernels/cuda/conv_gemm.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/cuda_error.hpp"
 #include "core/error.hpp"
@@ -40,25 +39,6 @@ std::uint32_t copied_rows(const ConvGemmShape& shape) {
 }
 
 }  // namespace
-
-std::vector<std::byte> pack_conv_weights(const ConvGemmShape& shape, Precision precision,
-                                         std::span<const float> weights) {
-    const std::size_t channels = shape.channels;
-    const std::size_t taps = shape.taps;
-    const std::size_t outputs = shape.outputs;
-    expects(weights.size() == outputs * channels * taps, "convolution: weights of the wrong size");
-    std::vector<float> ordered(weights.size());
-    for (std::size_t o = 0; o < outputs; ++o) {
-        for (std::size_t c = 0; c < channels; ++c) {
-            for (std::size_t k = 0; k < taps; ++k) {
-                const std::size_t to =
-                    precision == Precision::fp32 ? (k * channels + c) * outputs + o : (o * taps + k) * channels + c;
-                ordered[to] = weights[(o * channels + c) * taps + k];
-            }
-        }
-    }
-    return encode(precision, ordered);
-}
 
 ConvGemm::ConvGemm(const ConvGemmShape& shape, Precision precision, std::uint32_t max_items,
                    const ConvGemmMemory& memory, const ConvGemmOptions& options)
@@ -119,9 +99,7 @@ void ConvGemm::enqueue(std::uint32_t items, cudaStream_t stream) const {
         .weights = static_cast<const std::uint8_t*>(memory_.weights),
         .prefetch_bytes = prefetch_bytes,
         .bias = memory_.bias,
-        .items = items,
-        .item_rows = shape_.length / group,
-        .kept_rows = shape_.positions() / group,
+        .rows = {.items = items, .of_item = shape_.length / group, .kept = shape_.positions() / group},
         .outputs = shape_.outputs,
         .taps = shape_.taps,
         .pieces = pieces,

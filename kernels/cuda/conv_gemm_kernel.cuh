@@ -8,6 +8,7 @@
 #include "kernels/cuda/conv_gemm_layout.cuh"
 #include "kernels/cuda/conv_gemm_store.cuh"
 #include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/ptx_sm90a.cuh"
 #include "kernels/cuda/wgmma.cuh"
 
 /// The kernel behind ConvGemm; see there.

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/conv_rows.cuh"
+
 /// What ConvGemm's kernel is given, its tiles, and where things lie in its shared memory.
 namespace sluice::conv_gemm {
 
@@ -39,9 +41,7 @@ struct Arguments {
     const std::uint8_t* weights;
     std::uint32_t prefetch_bytes;  // of the weights that each block brings into the cache, before the first copies ask
     const float* bias;
-    std::uint32_t items;
-    std::uint32_t item_rows;  // rows, or groups of three rows with pooling, of an item in the input
-    std::uint32_t kept_rows;  // of them in the output
+    ConvRows rows;
     std::uint32_t outputs;
     std::uint32_t taps;
     std::uint32_t pieces;       // of row_bytes, in a row of the input

@@ -7,21 +7,11 @@
 
 #include "kernels/cuda/conv_gemm_layout.cuh"
 #include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/ptx_sm90a.cuh"
+#include "kernels/cuda/values.cuh"
 
 /// From a warpgroup's sums to the output, in ConvGemm's kernel.
 namespace sluice::conv_gemm {
-
-constexpr std::uint32_t nowhere = ~0U;
-
-/// The row of the output that row `row` of a tile goes to, or nowhere.
-template <bool pooled>
-__device__ __forceinline__ std::uint32_t output_row(const Arguments& arguments, std::uint32_t row_tile,
-                                                    std::uint32_t row) {
-    const std::uint32_t number = row_tile * (pooled ? product_rows : tile_rows) + row;
-    const std::uint32_t item = number / arguments.item_rows;
-    const std::uint32_t at = number - item * arguments.item_rows;
-    return item < arguments.items && at < arguments.kept_rows ? item * arguments.kept_rows + at : nowhere;
-}
 
 /// The output's rows for a warp's 16 rows of each product, kept by the warp's lanes: computed before the products,
 /// which hide the time that it takes.
@@ -33,8 +23,9 @@ struct OutputRows {
     __device__ OutputRows(const Arguments& arguments, std::uint32_t row_tile, std::uint32_t warp) {
         const std::uint32_t lane = threadIdx.x % 32;
         const std::uint32_t row = warp * staging_rows + lane % staging_rows;
-        first = output_row<pooled>(arguments, row_tile, row + lane / staging_rows * product_rows);
-        second = pooled ? nowhere : output_row<pooled>(arguments, row_tile, row + 2 * product_rows);
+        const std::uint32_t number = row_tile * (pooled ? product_rows : tile_rows) + row;
+        first = arguments.rows.place_of(number + lane / staging_rows * product_rows);
+        second = pooled ? ConvRows::nowhere : arguments.rows.place_of(number + 2 * product_rows);
     }
     /// Of row `row` of `product`; all lanes of the warp ask at once.
     __device__ __forceinline__ std::uint32_t at(std::uint32_t product, std::uint32_t row) const {
@@ -42,17 +33,6 @@ struct OutputRows {
                            : __shfl_sync(~0U, second, static_cast<int>(row));
     }
 };
-
-template <bool relu>
-__device__ __forceinline__ std::uint32_t pack(float low, float high) {
-    std::uint32_t packed;
-    if constexpr (relu) {
-        asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
-    } else {
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
-    }
-    return packed;
-}
 
 /// One product's rows of this warp, 64 columns at a time through shared memory, so that whole lines of 128 bytes are
 /// written.
@@ -75,8 +55,8 @@ __device__ __forceinline__ void store_bf16(const Arguments& arguments, const flo
             const float* s = sum + (half * 8 + pair * 2) * 4;
             const std::uint32_t chunk = pair * 2 + lane / 16;
             ptx::store_matrices(staging + matrix_row * row_bytes + ((chunk ^ (matrix_row % 8)) * 16),
-                                pack<relu>(s[0], s[1]), pack<relu>(s[2], s[3]), pack<relu>(s[4], s[5]),
-                                pack<relu>(s[6], s[7]));
+                                values::pack_bf16<relu>(s[0], s[1]), values::pack_bf16<relu>(s[2], s[3]),
+                                values::pack_bf16<relu>(s[4], s[5]), values::pack_bf16<relu>(s[6], s[7]));
         }
         __syncwarp();
         uint4 v[4];
@@ -87,19 +67,12 @@ __device__ __forceinline__ void store_bf16(const Arguments& arguments, const flo
         }
 #pragma unroll
         for (std::uint32_t i = 0; i < 4; ++i) {
-            if (to[i] != nowhere) {
+            if (to[i] != ConvRows::nowhere) {
                 ptx::store_global_16(out + std::size_t{to[i]} * arguments.outputs + half * 64, v[i]);
             }
         }
         __syncwarp();
     }
-}
-
-template <bool relu>
-__device__ __forceinline__ float finished(float value) {
-    std::uint32_t rounded;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(relu ? fmaxf(value, 0.0F) : value));
-    return __uint_as_float(rounded);
 }
 
 /// The same for fp32: four threads write the 32 bytes of a sector.
@@ -110,12 +83,13 @@ __device__ __forceinline__ void store_tf32(const Arguments& arguments, const flo
 #pragma unroll
     for (std::uint32_t upper = 0; upper < 2; ++upper) {
         const std::uint32_t to = rows.at(product, lane / 4 + 8 * upper);
-        if (to != nowhere) {
+        if (to != ConvRows::nowhere) {
             float* out = static_cast<float*>(arguments.out) + std::size_t{to} * arguments.outputs + column;
 #pragma unroll
             for (int j = 0; j < 16; ++j) {
-                reinterpret_cast<float2*>(out)[lane % 4 + 4 * j] = {finished<relu>(sum[4 * j + 2 * upper]),
-                                                                    finished<relu>(sum[4 * j + 2 * upper + 1])};
+                reinterpret_cast<float2*>(out)[lane % 4 + 4 * j] = {
+                    values::round_tf32<relu>(sum[4 * j + 2 * upper]),
+                    values::round_tf32<relu>(sum[4 * j + 2 * upper + 1])};
             }
         }
     }

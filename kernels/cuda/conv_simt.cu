@@ -42,20 +42,6 @@ struct Arguments {
     bool relu;
 };
 
-__device__ __forceinline__ void copy_16(std::uint32_t to, const float* from, bool present) {
-    const int bytes = present ? 16 : 0;  // the rest is filled with zeros
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-}
-
-__device__ __forceinline__ void commit_copies() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-template <int pending>
-__device__ __forceinline__ void wait_for_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
-}
-
 /// Which tap of which channels a step multiplies.
 struct Step {
     std::uint32_t tap = 0;
@@ -85,7 +71,7 @@ __device__ __forceinline__ void fetch(const Arguments& arguments, const Step& st
                 const std::uint32_t c = i % (depth / 4) * 4;
                 const bool present = row + r < arguments.rows;
                 const std::size_t at = std::size_t{present ? row + r : 0} * arguments.channels + step.channel + c;
-                copy_16(to + (r * input_pitch + c) * sizeof(float), arguments.in + at, present);
+                ptx::copy_16(to + (r * input_pitch + c) * sizeof(float), arguments.in + at, present);
             }
         }
         const std::uint32_t to = shared + (stages * input_floats + step.weight_stage * weight_floats) * sizeof(float);
@@ -96,10 +82,11 @@ __device__ __forceinline__ void fetch(const Arguments& arguments, const Step& st
             const std::uint32_t piece = threadIdx.x + i * threads;
             const std::uint32_t k = piece / (tile_columns / 4);
             const std::uint32_t c = piece % (tile_columns / 4) * 4;
-            copy_16(to + (k * tile_columns + c) * sizeof(float), from + std::size_t{k} * arguments.outputs + c, true);
+            ptx::copy_16(to + (k * tile_columns + c) * sizeof(float), from + std::size_t{k} * arguments.outputs + c,
+                         true);
         }
     }
-    commit_copies();
+    ptx::commit_copies();
 }
 
 using Sums = float[rows_a_thread][columns_a_thread];
@@ -171,13 +158,13 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const Arguments argu
     fetch(arguments, ahead, shared, row, column);
     ahead.next(arguments);
     for (; step.channel < arguments.channels; step.next(arguments), ahead.next(arguments)) {
-        wait_for_copies<1>();
+        ptx::wait_for_copies<1>();
         __syncthreads();  // this step's copies are there, and everybody is done with the stage that is filled next
         fetch(arguments, ahead, shared, row, column);
         multiply(sums, shared_floats + step.input_stage * input_floats + (group * thread_row + step.tap) * input_pitch,
                  shared_floats + stages * input_floats + step.weight_stage * weight_floats + thread_column * 4);
     }
-    wait_for_copies<0>();
+    ptx::wait_for_copies<0>();
 #pragma unroll
     for (std::uint32_t j = 0; j < groups_a_thread; ++j) {
         const std::uint32_t first = row + group * (thread_row + thread_rows * j);

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/conv_gemm.hpp"
+#include "kernels/cuda/conv_gemm_shape.hpp"
 
 namespace sluice {
 

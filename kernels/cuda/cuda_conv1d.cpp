@@ -1,5 +1,6 @@
-#include "core/error.hpp"
+#include "core/cuda_device.hpp"
 #include "kernels/cuda/conv_gemm.hpp"
+#include "kernels/cuda/conv_mma.hpp"
 #include "kernels/cuda/conv_simt.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
@@ -14,10 +15,12 @@ IoShape io_shape(const ConvGemmShape& shape, Precision precision) {
 
 class Conv1d final : public CudaOperation {
 public:
-    Conv1d(const ConvGemmShape& shape, Precision precision, Buffer weights, Buffer bias, std::uint32_t max_items)
+    Conv1d(const ConvGemmShape& shape, Precision precision, MatrixInstructions instructions, Buffer weights,
+           Buffer bias, std::uint32_t max_items)
         : CudaOperation(io_shape(shape, precision), max_items),
           shape_(shape),
           precision_(precision),
+          instructions_(instructions),
           max_items_(max_items),
           weights_(std::move(weights)),
           bias_(std::move(bias)) {}
@@ -30,6 +33,8 @@ private:
                                     .out = out};
         if (precision_ == Precision::fp32) {
             ConvSimt(shape_, max_items_, memory).enqueue(items, stream);
+        } else if (instructions_ == MatrixInstructions::mma) {
+            ConvMma(shape_, precision_, max_items_, memory).enqueue(items, stream);
         } else {
             ConvGemm(shape_, precision_, max_items_, memory).enqueue(items, stream);
         }
@@ -37,6 +42,7 @@ private:
 
     ConvGemmShape shape_;
     Precision precision_;
+    MatrixInstructions instructions_;
     std::uint32_t max_items_;
     Buffer weights_;
     Buffer bias_;
@@ -49,7 +55,8 @@ public:
 
     IoShape shape() const noexcept override { return io_shape(shape_, precision_); }
     std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
-        return std::make_unique<Conv1d>(shape_, precision_, weights_.on(device), bias_.on(device), max_items);
+        return std::make_unique<Conv1d>(shape_, precision_, as_cuda(device).instructions(), weights_.on(device),
+                                        bias_.on(device), max_items);
     }
 
 private:

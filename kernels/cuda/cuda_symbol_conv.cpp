@@ -1,6 +1,7 @@
 #include <array>
 #include <memory>
 
+#include "core/cuda_device.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
@@ -57,6 +58,7 @@ public:
           precision_(precision),
           max_items_(max_items),
           tables_(std::move(tables)),
+          block_shared_bytes_(as_cuda(device).block_shared_bytes()),
           scales_(device.allocate(MemorySpace::device, max_items * sizeof(float2))) {}
 
 private:
@@ -71,7 +73,8 @@ private:
                                   .inner = reinterpret_cast<const float*>(tables + at.inner),
                                   .ends = reinterpret_cast<const float*>(tables + at.ends),
                                   .scales = reinterpret_cast<float2*>(scales_.bytes().data()),
-                                  .out = out});
+                                  .out = out},
+                                 block_shared_bytes_);
         conv.enqueue_statistics(items, stream);
         conv.enqueue_convolution(items, stream);
     }
@@ -80,6 +83,7 @@ private:
     Precision precision_;
     std::uint32_t max_items_;
     Buffer tables_;
+    std::uint32_t block_shared_bytes_;
     Buffer scales_;
 };
 

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include "core/cuda_error.hpp"
 
@@ -12,8 +13,14 @@ struct LaunchShape {
     std::uint32_t blocks;
     std::uint32_t threads;
     std::size_t shared_bytes = 0;
-    bool chained = false;  ///< May start before the kernel before it in the stream is over, which the kernel waits for.
+    /// May start before the kernel before it in the stream is over, which the kernel waits for. Where its code has no
+    /// instruction for that, it starts afterwards.
+    bool chained = false;
 };
+
+/// Whether ptx::wait_for_previous_kernel() is more than nothing in the code that the current device has for `kernel`,
+/// which need not be made for this device: the driver may have compiled the PTX of an older one.
+[[nodiscard]] bool waits_in_chains(const void* kernel);
 
 /// Enqueues `kernel`, which `name` names in the error.
 template <class... Parameters, class... Arguments>
@@ -28,7 +35,7 @@ void launch(void (*kernel)(Parameters...), const char* name, const LaunchShape& 
     config.dynamicSmemBytes = shape.shared_bytes;
     config.stream = stream;
     config.attrs = &chained;
-    config.numAttrs = shape.chained ? 1 : 0;
+    config.numAttrs = shape.chained && waits_in_chains(reinterpret_cast<const void*>(kernel)) ? 1 : 0;
     check_cuda(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...), name);
 }
 

@@ -1,135 +1,51 @@
 #pragma once
 
-#include <cuda.h>
-
+#include <cstddef>
 #include <cstdint>
 
-/// Hopper instructions that CUDA C++ has no names for. PTX ISA 8.0, sm_90a. Shared memory is addressed by 32 bits.
+/// Instructions that CUDA C++ has no names for, from sm_80 on. Shared memory is addressed by 32 bits.
 namespace sluice::ptx {
 
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-// --- Barriers in shared memory (mbarrier) ---
+// --- Asynchronous copies to shared memory, in groups ---
 
-__device__ __forceinline__ void barrier_init(std::uint32_t barrier, std::uint32_t arrivals) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+/// 16 bytes past the first-level cache; zeros where they are not present.
+__device__ __forceinline__ void copy_16(std::uint32_t to, const void* from, bool present) {
+    const int bytes = present ? 16 : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 
-/// Makes initialised barriers visible to the copy engine.
-__device__ __forceinline__ void fence_barrier_init() {
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+/// Ends a group, which may be empty.
+__device__ __forceinline__ void commit_copies() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-__device__ __forceinline__ void arrive_expecting(std::uint32_t barrier, std::uint32_t bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+/// Until at most `pending` of this thread's groups are unfinished.
+template <int pending>
+__device__ __forceinline__ void wait_for_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-__device__ __forceinline__ void arrive(std::uint32_t barrier) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
-__device__ __forceinline__ bool try_wait(std::uint32_t barrier, std::uint32_t parity) {
-    std::uint32_t done;
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-        "selp.u32 %0, 1, 0, p;\n"
-        "}"
-        : "=r"(done)
-        : "r"(barrier), "r"(parity)
-        : "memory");
-    return done != 0;
-}
-
-/// Returns when the barrier's phase with this parity is complete. A barrier that never comes faults after some seconds
-/// instead of occupying the GPU for good.
-__device__ __forceinline__ void wait(std::uint32_t barrier, std::uint32_t parity) {
-    constexpr std::uint32_t most_tries = 1U << 26;
-    std::uint32_t tries = 0;
-    while (!try_wait(barrier, parity)) {
-        if (++tries == most_tries) {
-            asm volatile("trap;");
-        }
-    }
-}
-
-// --- The copy engine (TMA) ---
-
-__device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
-    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-}
-
-/// For loads whose data the second-level cache is to keep, and for the others.
-__device__ __forceinline__ std::uint64_t keep_in_cache() {
-    std::uint64_t policy;
-    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-__device__ __forceinline__ std::uint64_t no_preference() {
-    std::uint64_t policy;
-    asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-
-__device__ __forceinline__ void load_2d(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x, int y,
-                                        std::uint64_t policy) {
-    asm volatile(
-        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, "
-        "%4}], [%2], %5;" ::"r"(to),
-        "l"(map), "r"(barrier), "r"(x), "r"(y), "l"(policy)
-        : "memory");
-}
-
-__device__ __forceinline__ void load_3d(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x, int y,
-                                        int z, std::uint64_t policy) {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, "
-        "%4, %5}], [%2], %6;" ::"r"(to),
-        "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "l"(policy)
-        : "memory");
-}
-
-/// Brings `bytes`, a multiple of 16, into the second-level cache.
-__device__ __forceinline__ void prefetch(const void* from, std::uint32_t bytes) {
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-}
-
-// --- Chains of kernels (programmatic dependent launch) ---
+// --- Chains of kernels (programmatic dependent launch); launch() makes none of code for less than sm_90 ---
 
 /// Until the kernels before this one in the stream have written their results.
 __device__ __forceinline__ void wait_for_previous_kernel() {
+#if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }
 
 /// Lets the next kernel of the stream take the places that this one's blocks leave.
 __device__ __forceinline__ void let_next_kernel_start() {
+#if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
-// --- Registers and shared memory ---
-
-template <int registers>
-__device__ __forceinline__ void take_registers() {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
-}
-
-template <int registers>
-__device__ __forceinline__ void give_registers() {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
-}
-
-/// Four 8x8 matrices of 16-bit values from registers to shared memory; lane l gives the address of row l % 8 of matrix
-/// l / 8.
-__device__ __forceinline__ void store_matrices(std::uint32_t row, std::uint32_t a, std::uint32_t b, std::uint32_t c,
-                                               std::uint32_t d) {
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(a), "r"(b), "r"(c),
-                 "r"(d)
-                 : "memory");
-}
+// --- Shared and global memory ---
 
 __device__ __forceinline__ uint4 load_shared_16(std::uint32_t address) {
     uint4 v;
@@ -154,6 +70,9 @@ __device__ __forceinline__ float2 load_shared_8(std::uint32_t address) {
 
 __device__ __forceinline__ void store_shared(std::uint32_t address, float value) {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
+}
+__device__ __forceinline__ void store_shared(std::uint32_t address, std::uint32_t value) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }
 
 }  // namespace sluice::ptx

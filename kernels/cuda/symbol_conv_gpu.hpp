@@ -62,12 +62,14 @@ struct SymbolConvMemory {
 /// 1][a][b], d = 1 … 6: (6, 72, 72) twice the dot products of T[k][a] and T[k + d][b], summed over k. `ends`: (7) by
 /// (d, k) pairs the same without the sum over k, then (7, 72) sums. All but the table look-ups is in double. The second
 /// kernel adds up the rows from shared memory, normalises and pools; a thread keeps gamma and beta of its positions in
-/// registers for many items.
+/// registers for many items. Where shared memory is too small for that, the first kernel reads `inner` through the
+/// caches, and a block of the second has half a slice.
 class SymbolConvGpu {
 public:
-    /// Throws ContractViolation when the shape does not fit, Error when CUDA fails.
+    /// `block_shared_bytes`: shared memory that a block may have, 99 KiB at least. Throws ContractViolation when the
+    /// shape does not fit, Error when CUDA fails.
     SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precision, std::uint32_t max_items,
-                  const SymbolConvMemory& memory);
+                  const SymbolConvMemory& memory, std::uint32_t block_shared_bytes);
 
     /// Enqueues the first kernel for the first `items` items, at most max_items; allocates nothing.
     void enqueue_statistics(std::uint32_t items, cudaStream_t stream) const;
@@ -80,6 +82,7 @@ private:
     Precision precision_;
     std::uint32_t max_items_;
     SymbolConvMemory memory_;
+    std::uint32_t block_shared_bytes_;
     std::uint32_t processors_ = 0;
 };
 

@@ -14,6 +14,8 @@ constexpr std::size_t tap_bytes = table_rows * row_bytes;
 constexpr std::size_t slice_bytes = SymbolConvGpuShape::taps * tap_bytes;
 constexpr std::size_t pairs = table_rows * table_rows;
 
+constexpr std::uint32_t least_shared_bytes = 99 * 1024;  // of a block, on compute capability 8.6 and 8.9
+
 constexpr std::size_t inner_sums_at = table_rows;  // after the squares
 constexpr std::size_t inner_pair_at(std::size_t distance) {
     return 2 * table_rows + (distance - 1) * pairs;

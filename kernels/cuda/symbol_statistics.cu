@@ -4,6 +4,7 @@
 
 #include "core/cuda_error.hpp"
 #include "core/error.hpp"
+#include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/symbol_conv_gpu.hpp"
 #include "kernels/cuda/symbol_conv_layout.hpp"
@@ -74,16 +75,22 @@ __device__ __forceinline__ double warp_sum(double value) {
     return value;
 }
 
-/// A warp an item.
+/// A warp an item. `copied`: `inner` is read from shared memory.
+template <bool copied>
 __global__ void __launch_bounds__(statistics_threads, 1) symbol_statistics(const StatisticsArguments arguments) {
-    extern __shared__ float inner[];
-    for (std::uint32_t i = threadIdx.x; i < inner_floats / 4; i += statistics_threads) {
-        reinterpret_cast<float4*>(inner)[i] = __ldg(reinterpret_cast<const float4*>(arguments.inner) + i);
+    extern __shared__ float4 statistics_shared[];
+    const float* inner = arguments.inner;
+    if constexpr (copied) {
+        for (std::uint32_t i = threadIdx.x; i < inner_floats / 4; i += statistics_threads) {
+            statistics_shared[i] = __ldg(reinterpret_cast<const float4*>(inner) + i);
+        }
+        __syncthreads();
+        inner = reinterpret_cast<const float*>(statistics_shared);
     }
-    __syncthreads();
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t warp = threadIdx.x / 32;
-    auto* symbols = reinterpret_cast<std::uint8_t*>(inner + inner_floats) + warp * arguments.room;
+    auto* symbols =
+        reinterpret_cast<std::uint8_t*>(statistics_shared + (copied ? inner_floats / 4 : 0)) + warp * arguments.room;
     ptx::let_next_kernel_start();
     for (std::uint32_t item = blockIdx.x + warp * gridDim.x; item < arguments.items;
          item += gridDim.x * statistics_warps) {
@@ -134,15 +141,29 @@ std::uint32_t room(std::uint32_t length) {
     return (length + 15) / 16 * 16;
 }
 
-std::uint32_t statistics_shared_bytes(std::uint32_t length) {
-    return static_cast<std::uint32_t>(inner_floats * sizeof(float)) + statistics_warps * room(length);
+/// The kernel for items of `length`, and its shared memory.
+struct Statistics {
+    void (*kernel)(StatisticsArguments);
+    std::uint32_t shared_bytes;
+};
+
+Statistics choose_statistics(std::uint32_t length, std::uint32_t block_shared_bytes) {
+    constexpr auto inner_bytes = static_cast<std::uint32_t>(inner_floats * sizeof(float));
+    const std::uint32_t symbol_bytes = statistics_warps * room(length);
+    return inner_bytes + symbol_bytes <= block_shared_bytes
+               ? Statistics{.kernel = &symbol_statistics<true>, .shared_bytes = inner_bytes + symbol_bytes}
+               : Statistics{.kernel = &symbol_statistics<false>, .shared_bytes = symbol_bytes};
 }
+
+static_assert(inner_floats % 4 == 0);
+static_assert(statistics_warps * most_length <= least_shared_bytes);
 
 }  // namespace
 
-void symbol_conv::allow_statistics(std::uint32_t length) {
-    check_cuda(cudaFuncSetAttribute(&symbol_statistics, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(statistics_shared_bytes(length))),
+void symbol_conv::allow_statistics(std::uint32_t length, std::uint32_t block_shared_bytes) {
+    const Statistics statistics = choose_statistics(length, block_shared_bytes);
+    check_cuda(cudaFuncSetAttribute(statistics.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(statistics.shared_bytes)),
                "cudaFuncSetAttribute");
 }
 
@@ -151,17 +172,21 @@ void SymbolConvGpu::enqueue_statistics(std::uint32_t items, cudaStream_t stream)
     if (items == 0) {
         return;
     }
-    symbol_statistics<<<std::min(items, processors_), statistics_threads, statistics_shared_bytes(shape_.length),
-                        stream>>>({.symbols = memory_.symbols,
-                                   .inner = memory_.inner,
-                                   .ends = memory_.ends,
-                                   .scales = memory_.scales,
-                                   .items = items,
-                                   .length = shape_.length,
-                                   .room = room(shape_.length),
-                                   .positions = shape_.positions(),
-                                   .channels = shape_.channels});
-    check_launch("symbol statistics");
+    const Statistics statistics = choose_statistics(shape_.length, block_shared_bytes_);
+    launch(statistics.kernel, "symbol statistics",
+           {.blocks = std::min(items, processors_),
+            .threads = statistics_threads,
+            .shared_bytes = statistics.shared_bytes},
+           stream,
+           StatisticsArguments{.symbols = memory_.symbols,
+                               .inner = memory_.inner,
+                               .ends = memory_.ends,
+                               .scales = memory_.scales,
+                               .items = items,
+                               .length = shape_.length,
+                               .room = room(shape_.length),
+                               .positions = shape_.positions(),
+                               .channels = shape_.channels});
 }
 
 }  // namespace sluice

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-/// 16 bytes of values, in registers as fp32.
+/// Values in memory, which are fp32 in registers.
 namespace sluice::values {
 
 template <class T>
@@ -42,13 +42,29 @@ __device__ __forceinline__ __half2 half2_of(const uint4& from, int i) {
     return *reinterpret_cast<const __half2*>(&word);
 }
 
+/// The lower half is `low`.
+template <bool relu = false>
+__device__ __forceinline__ std::uint32_t pack_bf16(float low, float high) {
+    std::uint32_t packed;
+    if constexpr (relu) {
+        asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    } else {
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    }
+    return packed;
+}
+
 __device__ __forceinline__ uint4 pack_bf16(const float (&from)[8]) {
-    uint4 to;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(to.x) : "f"(from[1]), "f"(from[0]));
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(to.y) : "f"(from[3]), "f"(from[2]));
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(to.z) : "f"(from[5]), "f"(from[4]));
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(to.w) : "f"(from[7]), "f"(from[6]));
-    return to;
+    return {pack_bf16(from[0], from[1]), pack_bf16(from[2], from[3]), pack_bf16(from[4], from[5]),
+            pack_bf16(from[6], from[7])};
+}
+
+/// Rounded to what tf32 keeps.
+template <bool relu = false>
+__device__ __forceinline__ float round_tf32(float value) {
+    std::uint32_t rounded;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(relu ? fmaxf(value, 0.0F) : value));
+    return __uint_as_float(rounded);
 }
 
 /// fp32, rounded to what tf32 keeps where asked.
@@ -56,10 +72,7 @@ __device__ __forceinline__ uint4 pack_fp32(const float (&from)[4], bool tf32) {
     std::uint32_t words[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-        words[i] = __float_as_uint(from[i]);
-        if (tf32) {
-            asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(words[i]) : "f"(from[i]));
-        }
+        words[i] = __float_as_uint(tf32 ? round_tf32(from[i]) : from[i]);
     }
     return {words[0], words[1], words[2], words[3]};
 }

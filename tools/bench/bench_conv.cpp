@@ -1,15 +1,19 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <optional>
 #include <random>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "kernels/cuda/conv_gemm.hpp"
+#include "kernels/cuda/conv_mma.hpp"
 #include "kernels/cuda/conv_simt.hpp"
 #include "kernels/cuda/linear_gemm.hpp"
 #include "tools/bench/bench_kernels.hpp"
 #include "tools/bench/classifier_on_gpu.hpp"
 #include "tools/bench/cuda_bench.hpp"
+#include "tools/bench/mma_limit.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -92,18 +96,47 @@ double relative_error(const Operands& operands, std::size_t samples) {
     return std::sqrt(off / norm);
 }
 
+/// What is timed in turn, and beside which of the others it is held.
+struct Candidate {
+    std::string name;
+    double flop;
+    Launch launch;
+    std::vector<std::size_t> limits{};
+};
+
+/// Prints a line each, with its share of its limits' rates.
+void time_and_print(std::span<const Candidate> candidates, cudaStream_t stream) {
+    std::vector<Launch> launches;
+    for (const Candidate& candidate : candidates) {
+        launches.push_back(candidate.launch);
+    }
+    const std::vector<Timing> times = time_in_turn(launches, stream);
+    const auto rate = [&](std::size_t i) { return candidates[i].flop / times[i].median_us * 1e-6; };
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        fmt::print("  {:16} {:8.1f} us {:5.0f} TFLOP/s", candidates[i].name, times[i].median_us, rate(i));
+        for (const std::size_t limit : candidates[i].limits) {
+            fmt::print(", {:.1f} % of {}", 100 * rate(i) / rate(limit), candidates[limit].name);
+        }
+        fmt::print("\n");
+    }
+    std::fflush(stdout);
+}
+
 }  // namespace
 
-Launch convolution(const ConvGemmShape& shape, Precision precision, std::uint32_t items, const ConvGemmMemory& memory,
-                   const ConvGemmOptions& options) {
+Launch convolution(const ConvGemmShape& shape, Precision precision, MatrixInstructions instructions,
+                   std::uint32_t items, const ConvGemmMemory& memory, const ConvGemmOptions& options) {
     if (precision == Precision::fp32) {
         return [items, conv = ConvSimt(shape, items, memory)](cudaStream_t s) { conv.enqueue(items, s); };
+    }
+    if (instructions == MatrixInstructions::mma) {
+        return [items, conv = ConvMma(shape, precision, items, memory)](cudaStream_t s) { conv.enqueue(items, s); };
     }
     return
         [items, conv = ConvGemm(shape, precision, items, memory, options)](cudaStream_t s) { conv.enqueue(items, s); };
 }
 
-bool check_convolutions(Precision precision) {
+bool check_convolutions(const CudaDevice& gpu, Precision precision) {
     struct Case {
         const char* name;
         ConvGemmShape shape;
@@ -119,7 +152,7 @@ bool check_convolutions(Precision precision) {
     bool fine = true;
     for (const Case& c : cases) {
         Operands operands(c.shape, precision, c.items, 11);
-        convolution(c.shape, precision, c.items, operands.memory(), {})(nullptr);
+        convolution(c.shape, precision, gpu.instructions(), c.items, operands.memory(), {})(nullptr);
         check_cuda(cudaDeviceSynchronize(), "convolution");
         const double error = relative_error(operands, 2000);
         const bool good = error < bound;
@@ -129,7 +162,7 @@ bool check_convolutions(Precision precision) {
     return fine;
 }
 
-void time_convolutions(Precision precision, cudaStream_t stream) {
+void time_convolutions(const CudaDevice& gpu, Precision precision, cudaStream_t stream) {
     struct Case {
         const char* name;
         ConvGemmShape shape;
@@ -138,6 +171,7 @@ void time_convolutions(Precision precision, cudaStream_t stream) {
     const Case cases[] = {{"conv2", conv2, 226}, {"conv2", conv2, 512}, {"conv2", conv2, 904}, {"conv3", conv3, 226},
                           {"conv3", conv3, 512}, {"conv3", conv3, 904}, {"conv6", conv6, 904}};
     DeviceMemory workspace(linear_workspace_bytes);
+    const MmaLimit limit(precision);
     for (const Case& c : cases) {
         const Operands operands(c.shape, precision, c.items, 5);
         const std::uint32_t rows = c.items * c.shape.positions();
@@ -149,19 +183,25 @@ void time_convolutions(Precision precision, cudaStream_t stream) {
         const LinearGemm library(
             {.inputs = k, .outputs = c.shape.outputs}, precision, rows,
             {a.as(), operands.weight_memory.as(), nullptr, d.as(), workspace.as(), linear_workspace_bytes});
-        const Launch candidates[] = {
-            convolution(c.shape, precision, c.items, operands.memory(), {}),
-            convolution(c.shape, precision, c.items, operands.memory(), {.chained = true}),
-            [&](cudaStream_t s) { library.enqueue(s); },
+        constexpr std::size_t cublas = 0;
+        constexpr std::size_t registers = 1;
+        std::vector<Candidate> candidates{{"cuBLAS", operands.flop(), [&](cudaStream_t s) { library.enqueue(s); }}};
+        const auto by = [&](MatrixInstructions instructions, const ConvGemmOptions& options) {
+            return convolution(c.shape, precision, instructions, c.items, operands.memory(), options);
         };
-        const auto times = time_in_turn(candidates, stream);
-        const auto rate = [&](std::size_t i) { return operands.flop() / times[i].median_us * 1e-6; };
-        fmt::print(
-            "{:6} items {:5} M {:7} N {} K {}: {:7.1f} us {:5.0f} TFLOP/s, chained {:5.0f} | cuBLAS {:7.1f} us "
-            "{:5.0f} TFLOP/s | ratio {:.2f}, {:.2f}\n",
-            c.name, c.items, rows, c.shape.outputs, k, times[0].median_us, rate(0), rate(1), times[2].median_us,
-            rate(2), rate(0) / rate(2), rate(1) / rate(2));
-        std::fflush(stdout);
+        if (precision == Precision::fp32) {
+            candidates.push_back({"fp32", operands.flop(), by(gpu.instructions(), {}), {cublas}});
+        } else {
+            candidates.push_back({"mma's limit", limit.flop(), [&](cudaStream_t s) { limit.enqueue(s); }});
+            candidates.push_back({"mma", operands.flop(), by(MatrixInstructions::mma, {}), {cublas, registers}});
+            if (gpu.instructions() == MatrixInstructions::wgmma) {
+                const auto wgmma = MatrixInstructions::wgmma;
+                candidates.push_back({"wgmma", operands.flop(), by(wgmma, {}), {cublas}});
+                candidates.push_back({"wgmma chained", operands.flop(), by(wgmma, {.chained = true}), {cublas}});
+            }
+        }
+        fmt::print("{} items {} M {} N {} K {}\n", c.name, c.items, rows, c.shape.outputs, k);
+        time_and_print(candidates, stream);
     }
 }
 

@@ -75,13 +75,13 @@ private:
 
 }  // namespace
 
-bool check_forward(Precision precision) {
+bool check_forward(const CudaDevice& gpu, Precision precision) {
     constexpr std::uint32_t items = 40;
     constexpr std::uint32_t checked = 16;
     const ClassifierTensors tensors = ClassifierTensors::normal_spread(3);
     std::vector<std::uint8_t> symbols = random_symbols(items);
     std::fill(symbols.begin() + 1014 + 300, symbols.begin() + 2 * 1014, std::uint8_t{70});  // a short text
-    ClassifierOnGpu model(tensors, precision, items, {});
+    ClassifierOnGpu model(gpu, tensors, precision, items, {});
     model.set_symbols(symbols);
     model.enqueue(nullptr);
     check_cuda(cudaDeviceSynchronize(), "forward pass");
@@ -110,12 +110,13 @@ bool check_forward(Precision precision) {
     return error < bound;
 }
 
-void time_forward(Precision precision, std::span<const std::uint32_t> sizes, cudaStream_t stream) {
+void time_forward(const CudaDevice& gpu, Precision precision, std::span<const std::uint32_t> sizes,
+                  cudaStream_t stream) {
     const ClassifierTensors tensors = ClassifierTensors::normal_spread(3);
     for (const std::uint32_t items : sizes) {
         const std::vector<std::uint8_t> symbols = random_symbols(items);
-        ClassifierOnGpu model(tensors, precision, items, {.chained = true});
-        ClassifierOnGpu other(tensors, precision, items, {.chained = true});
+        ClassifierOnGpu model(gpu, tensors, precision, items, {.chained = true});
+        ClassifierOnGpu other(gpu, tensors, precision, items, {.chained = true});
         model.set_symbols(symbols);
         other.set_symbols(symbols);
         model.enqueue(stream);

@@ -1,5 +1,5 @@
-// Every CUDA kernel: checked against a plain reference on random data, then timed.
-//   bench_kernels [bf16|tf32|fp32] [check] [time] [forward] [ITEMS ...]
+// Every CUDA kernel: checked against a plain reference on random data, then timed. With mma as on GPUs without wgmma.
+//   bench_kernels [bf16|tf32|fp32] [mma] [check] [time] [forward] [ITEMS ...]
 #include "tools/bench/bench_kernels.hpp"
 
 #include <fmt/format.h>
@@ -22,6 +22,7 @@ constexpr unsigned patience_s = 90;  // a kernel that never ends is killed with 
 
 int run(int argc, char** argv) {
     Precision precision = Precision::bf16;
+    CudaDeviceOptions options;
     bool check = false;
     bool time = false;
     bool forward = false;
@@ -30,6 +31,8 @@ int run(int argc, char** argv) {
         const std::string_view word = argv[i];
         if (word == "fp32" || word == "tf32" || word == "bf16") {
             precision = word == "fp32" ? Precision::fp32 : word == "tf32" ? Precision::tf32 : Precision::bf16;
+        } else if (word == "mma") {
+            options.instructions = MatrixInstructions::mma;
         } else if (word == "check") {
             check = true;
         } else if (word == "time") {
@@ -39,22 +42,24 @@ int run(int argc, char** argv) {
         } else if (word.find_first_not_of("0123456789") == word.npos) {
             sizes.push_back(static_cast<std::uint32_t>(std::stoul(argv[i])));
         } else {
-            fmt::print(stderr, "usage: bench_kernels [bf16|tf32|fp32] [check] [time] [forward] [ITEMS ...]\n");
+            fmt::print(stderr, "usage: bench_kernels [bf16|tf32|fp32] [mma] [check] [time] [forward] [ITEMS ...]\n");
             return 64;
         }
     }
+    const auto device = make_cuda_device(0, options);
+    const CudaDevice& gpu = as_cuda(*device);
     bool fine = true;
     if (check) {
-        fine = bench::check_convolutions(precision);
-        fine = bench::check_forward(precision) && fine;
+        fine = bench::check_convolutions(gpu, precision);
+        fine = bench::check_forward(gpu, precision) && fine;
     }
     cudaStream_t stream = nullptr;
     check_cuda(cudaStreamCreate(&stream), "cudaStreamCreate");
     if (time) {
-        bench::time_convolutions(precision, stream);
+        bench::time_convolutions(gpu, precision, stream);
     }
     if (forward) {
-        bench::time_forward(precision, sizes, stream);
+        bench::time_forward(gpu, precision, sizes, stream);
     }
     check_cuda(cudaStreamDestroy(stream), "cudaStreamDestroy");
     return fine ? 0 : 70;

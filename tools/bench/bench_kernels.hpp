@@ -5,20 +5,23 @@
 #include <cstdint>
 #include <span>
 
+#include "core/cuda_device.hpp"
 #include "kernels/cuda/precision.hpp"
 
 namespace sluice::bench {
 
-/// Compares every convolution with a plain one in double on random data; prints a line each; false if one is off.
-bool check_convolutions(Precision precision);
+/// Compares every convolution, as `gpu` runs it, with a plain one in double on random data; prints a line each; false
+/// if one is off.
+bool check_convolutions(const CudaDevice& gpu, Precision precision);
 
-/// Times them beside cuBLAS' product of the same size, in turn.
-void time_convolutions(Precision precision, cudaStream_t stream);
+/// Times them, by every kernel that `gpu` runs, beside cuBLAS' product of the same size, in turn.
+void time_convolutions(const CudaDevice& gpu, Precision precision, cudaStream_t stream);
 
 /// The whole forward pass against one in double; prints a line.
-bool check_forward(Precision precision);
+bool check_forward(const CudaDevice& gpu, Precision precision);
 
 /// Times the whole pass, and its steps, at these numbers of items.
-void time_forward(Precision precision, std::span<const std::uint32_t> sizes, cudaStream_t stream);
+void time_forward(const CudaDevice& gpu, Precision precision, std::span<const std::uint32_t> sizes,
+                  cudaStream_t stream);
 
 }  // namespace sluice::bench

@@ -62,8 +62,8 @@ DeviceMemory& ClassifierOnGpu::room(std::size_t size) {
     return *memory_.emplace_back(std::make_unique<DeviceMemory>(size));
 }
 
-ClassifierOnGpu::ClassifierOnGpu(const ClassifierTensors& t, Precision precision, std::uint32_t items,
-                                 const ConvGemmOptions& options)
+ClassifierOnGpu::ClassifierOnGpu(const CudaDevice& gpu, const ClassifierTensors& t, Precision precision,
+                                 std::uint32_t items, const ConvGemmOptions& options)
     : items_(items) {
     const std::size_t value = element_bytes(precision);
     const auto activations = [&](std::size_t item_values) -> void* { return room(items * item_values * value).as(); };
@@ -83,7 +83,8 @@ ClassifierOnGpu::ClassifierOnGpu(const ClassifierTensors& t, Precision precision
                                .inner = hold(bytes(tables.inner)).as<float>(),
                                .ends = hold(bytes(tables.ends)).as<float>(),
                                .scales = room(items * sizeof(float2)).as<float2>(),
-                               .out = last});
+                               .out = last},
+                              gpu.block_shared_bytes());
     add("statistics", 0, [=](cudaStream_t s) { first.enqueue_statistics(items, s); });
     add("conv1", 0, [=](cudaStream_t s) { first.enqueue_convolution(items, s); });
 
@@ -96,7 +97,8 @@ ClassifierOnGpu::ClassifierOnGpu(const ClassifierTensors& t, Precision precision
                                     .bias = hold(bytes(t.conv[i + 1].bias)).as<float>(),
                                     .out = out};
         const double flop = 2.0 * shape.positions() * filters * filters * shape.taps;
-        add("conv" + std::to_string(i + 2), flop, convolution(shape, precision, items, memory, options));
+        add("conv" + std::to_string(i + 2), flop,
+            convolution(shape, precision, gpu.instructions(), items, memory, options));
         last = out;
     }
 

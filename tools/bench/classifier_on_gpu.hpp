@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cuda_device.hpp"
 #include "kernels/cuda/conv_gemm.hpp"
 #include "kernels/cuda/label.hpp"
 #include "kernels/cuda/linear_gemm.hpp"
@@ -59,7 +60,8 @@ struct Verdict {
 /// The whole forward pass on the current device, for one number of items.
 class ClassifierOnGpu {
 public:
-    ClassifierOnGpu(const ClassifierTensors& tensors, Precision precision, std::uint32_t items,
+    /// `options` are for convolutions by wgmma.
+    ClassifierOnGpu(const CudaDevice& gpu, const ClassifierTensors& tensors, Precision precision, std::uint32_t items,
                     const ConvGemmOptions& options);
 
     struct Step {
@@ -84,9 +86,10 @@ private:
     std::vector<Step> steps_;
 };
 
-/// The convolution of `items` items on the units that `precision` asks for.
-[[nodiscard]] Launch convolution(const ConvGemmShape& shape, Precision precision, std::uint32_t items,
-                                 const ConvGemmMemory& memory, const ConvGemmOptions& options);
+/// The convolution of `items` items on the units that `precision` asks for, by `instructions` if those are the tensor
+/// cores; `options` are for wgmma.
+[[nodiscard]] Launch convolution(const ConvGemmShape& shape, Precision precision, MatrixInstructions instructions,
+                                 std::uint32_t items, const ConvGemmMemory& memory, const ConvGemmOptions& options);
 
 inline constexpr double flop_per_item = 487.9e6;  ///< Convolution 1 is a table and counts nothing.
 

@@ -1,7 +1,8 @@
 #include <algorithm>
-#include <string>
+#include <ostream>
 
 #include "kernels/cuda/conv_gemm.hpp"
+#include "kernels/cuda/conv_mma.hpp"
 #include "kernels/cuda/conv_simt.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 
@@ -35,12 +36,38 @@ std::vector<double> plain(const ConvGemmShape& shape, std::uint32_t items, std::
     return out;
 }
 
+/// Which of the kernels: for fp32 there is one.
+struct Kind {
+    Precision precision;
+    MatrixInstructions instructions = MatrixInstructions::mma;
+};
+
+std::ostream& operator<<(std::ostream& out, const Kind& kind) {
+    return out << "precision " << static_cast<int>(kind.precision)
+               << (kind.instructions == MatrixInstructions::mma ? " mma" : " wgmma");
+}
+
+constexpr Precision of_tensor_cores[] = {Precision::bf16, Precision::tf32};
+
 class Convolution : public OnGpu {
 protected:
+    /// What this GPU runs.
+    [[nodiscard]] std::vector<Kind> kinds() const {
+        std::vector<Kind> all{{Precision::fp32}};
+        for (const Precision precision : of_tensor_cores) {
+            all.push_back({precision, MatrixInstructions::mma});
+            if (gpu().instructions() == MatrixInstructions::wgmma) {
+                all.push_back({precision, MatrixInstructions::wgmma});
+            }
+        }
+        return all;
+    }
+
     /// Runs one, with room for one item more, which must stay as it is.
-    static std::vector<float> run(const Case& c, Precision precision, std::span<const float> in,
+    static std::vector<float> run(const Case& c, const Kind& kind, std::span<const float> in,
                                   std::span<const float> weights, std::span<const float> bias,
                                   const ConvGemmOptions& options = {}) {
+        const Precision precision = kind.precision;
         const std::size_t item_values = std::size_t{c.shape.positions() / c.shape.pool} * c.shape.outputs;
         const DeviceMemory in_memory(std::span<const std::byte>(encode(precision, in)));
         const DeviceMemory weight_memory(std::span<const std::byte>(pack_conv_weights(c.shape, precision, weights)));
@@ -49,6 +76,8 @@ protected:
         const ConvGemmMemory memory{in_memory.as(), weight_memory.as(), bias_memory.as<float>(), out.as()};
         if (precision == Precision::fp32) {
             ConvSimt(c.shape, c.items, memory).enqueue(c.items, nullptr);
+        } else if (kind.instructions == MatrixInstructions::mma) {
+            ConvMma(c.shape, precision, c.items, memory).enqueue(c.items, nullptr);
         } else {
             ConvGemm(c.shape, precision, c.items, memory, options).enqueue(c.items, nullptr);
         }
@@ -58,6 +87,21 @@ protected:
         EXPECT_TRUE(std::all_of(beyond, result.end(), [](float x) { return std::isnan(x); })) << "wrote too far";
         result.erase(beyond, result.end());
         return result;
+    }
+
+    /// Compares one with the plain one.
+    static void check(const Case& c, const Kind& kind) {
+        const auto& s = c.shape;
+        SCOPED_TRACE(testing::Message() << "length " << s.length << " taps " << s.taps << " items " << c.items << " "
+                                        << kind);
+        const auto in = rounded(kind.precision, random_values(std::size_t{c.items} * s.length * s.channels, 1.0F, 1));
+        const auto weights =
+            rounded(kind.precision, random_values(std::size_t{s.outputs} * s.channels * s.taps, 0.05F, 2));
+        const auto bias = random_values(s.outputs, 1.0F, 3);
+
+        const std::vector<float> got = run(c, kind, in, weights, bias);
+
+        EXPECT_LT(relative_error(got, plain(s, c.items, in, weights, bias)), tolerance(kind.precision));
     }
 };
 
@@ -74,20 +118,47 @@ const Case cases[] = {
 
 TEST_F(Convolution, EqualsAPlainOneAtOddSizesInEveryPrecision) {
     for (const Case& c : cases) {
-        const auto& s = c.shape;
-        for (const Precision precision : {Precision::bf16, Precision::tf32, Precision::fp32}) {
-            SCOPED_TRACE("length " + std::to_string(s.length) + " taps " + std::to_string(s.taps) + " precision " +
-                         std::to_string(static_cast<int>(precision)));
-            const auto in = rounded(precision, random_values(std::size_t{c.items} * s.length * s.channels, 1.0F, 1));
-            const auto weights =
-                rounded(precision, random_values(std::size_t{s.outputs} * s.channels * s.taps, 0.05F, 2));
-            const auto bias = random_values(s.outputs, 1.0F, 3);
-
-            const std::vector<float> got = run(c, precision, in, weights, bias);
-
-            EXPECT_LT(relative_error(got, plain(s, c.items, in, weights, bias)), tolerance(precision));
+        for (const Kind& kind : kinds()) {
+            check(c, kind);
         }
     }
+}
+
+/// Fewer outputs, and more taps, than wgmma's kernel takes; one tap and two are fetched further ahead than a piece.
+TEST_F(Convolution, ByMmaTakesSizesOfItsOwn) {
+    const Case cases_of_mma[] = {
+        {{.length = 40, .channels = 320, .outputs = 128, .taps = 1}, 5},
+        {{.length = 9, .channels = 192, .outputs = 128, .taps = 1, .relu = true, .pool = 3}, 33},
+        {{.length = 31, .channels = 256, .outputs = 384, .taps = 2, .relu = true}, 31},
+        {{.length = 99, .channels = 64, .outputs = 128, .taps = 77}, 3},
+        {{.length = 129, .channels = 64, .outputs = 1152, .taps = 109, .relu = false, .pool = 3}, 1},
+        {{.length = 3, .channels = 64, .outputs = 128, .taps = 3}, 1000},
+    };
+    for (const Case& c : cases_of_mma) {
+        for (const Precision precision : of_tensor_cores) {
+            check(c, {precision, MatrixInstructions::mma});
+        }
+    }
+}
+
+TEST_F(Convolution, ByMmaRefusesSizesThatDoNotFit) {
+    const DeviceMemory memory(256);
+    const ConvGemmMemory everywhere{memory.as(), memory.as(), memory.as<float>(), memory.as()};
+    const ConvGemmShape good{.length = 99, .channels = 64, .outputs = 128, .taps = 3};
+    const auto make = [&](auto change, Precision precision = Precision::bf16) {
+        ConvGemmShape shape = good;
+        change(shape);
+        static_cast<void>(ConvMma(shape, precision, 1, everywhere));
+    };
+
+    EXPECT_NO_THROW(make([](ConvGemmShape&) {}));
+    EXPECT_THROW(make([](ConvGemmShape&) {}, Precision::fp32), ContractViolation);
+    EXPECT_THROW(make([](ConvGemmShape& s) { s.channels = 32; }), ContractViolation);
+    EXPECT_THROW(make([](ConvGemmShape& s) { s.outputs = 64; }), ContractViolation);
+    EXPECT_THROW(make([](ConvGemmShape& s) { s.taps = 78; }), ContractViolation);
+    EXPECT_THROW(make([](ConvGemmShape& s) { s.taps = 0; }), ContractViolation);
+    EXPECT_THROW(make([](ConvGemmShape& s) { s.pool = 2; }), ContractViolation);
+    EXPECT_THROW(make([](ConvGemmShape& s) { s.pool = 3; }), ContractViolation);  // 97 positions
 }
 
 TEST_F(Convolution, GivesAnItemTheSameBitsWhereverItLies) {
@@ -99,9 +170,10 @@ TEST_F(Convolution, GivesAnItemTheSameBitsWhereverItLies) {
     }
     const auto weights = random_values(std::size_t{256} * 256 * 3, 0.05F, 2);
     const auto bias = random_values(256, 1.0F, 3);
-    for (const Precision precision : {Precision::bf16, Precision::tf32, Precision::fp32}) {
+    for (const Kind& kind : kinds()) {
+        SCOPED_TRACE(kind);
         for (const std::uint32_t lead : {0U, 3U}) {
-            const std::vector<float> got = run(many, precision, in, weights, bias, {.lead_steps = lead});
+            const std::vector<float> got = run(many, kind, in, weights, bias, {.lead_steps = lead});
 
             const std::size_t item_values = got.size() / many.items;
             for (std::size_t i = 0; i < got.size(); ++i) {
@@ -116,7 +188,10 @@ TEST_F(Convolution, DoesNothingForNoItems) {
     const DeviceMemory memory(1 << 20);
     const ConvGemmMemory everywhere{memory.as(), memory.as(), memory.as<float>(), memory.as()};
 
-    ConvGemm(none.shape, Precision::bf16, 1, everywhere).enqueue(0, nullptr);
+    if (gpu().instructions() == MatrixInstructions::wgmma) {
+        ConvGemm(none.shape, Precision::bf16, 1, everywhere).enqueue(0, nullptr);
+    }
+    ConvMma(none.shape, Precision::bf16, 1, everywhere).enqueue(0, nullptr);
     ConvSimt(none.shape, 1, everywhere).enqueue(0, nullptr);
 
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);

@@ -5,10 +5,13 @@
 
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <random>
 #include <span>
 #include <vector>
 
+#include "core/cuda_device.hpp"
+#include "core/error.hpp"
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/precision.hpp"
 
@@ -18,17 +21,23 @@ namespace sluice {
 class OnGpu : public testing::Test {
 protected:
     void SetUp() override {
-        int devices = 0;
-        if (const cudaError_t status = cudaGetDeviceCount(&devices); status != cudaSuccess || devices == 0) {
-            GTEST_SKIP() << "no GPU: " << cudaGetErrorString(status);
+        if (cuda_device_count() == 0) {
+            GTEST_SKIP() << "no GPU: " << why_no_cuda();
         }
-        cudaDeviceProp properties{};
-        check_cuda(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-        if (properties.major != 9) {
-            GTEST_SKIP() << "these kernels are for compute capability 9.0, and " << properties.name << " has "
-                         << properties.major << "." << properties.minor;
+        try {
+            device_ = make_cuda_device(0);
+        } catch (const Error& error) {
+            if (error.code() != ExitCode::unavailable) {
+                throw;
+            }
+            GTEST_SKIP() << render(error.text());
         }
     }
+
+    [[nodiscard]] const CudaDevice& gpu() const { return as_cuda(*device_); }
+
+private:
+    std::unique_ptr<Device> device_;
 };
 
 inline std::vector<float> random_values(std::size_t count, float deviation, std::uint32_t seed) {

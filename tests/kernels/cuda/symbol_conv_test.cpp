@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "kernels/cuda/symbol_conv_gpu.hpp"
+#include "kernels/cuda/symbol_conv_layout.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 
 namespace sluice {
@@ -54,7 +55,7 @@ std::vector<double> plain(const SymbolConvGpuShape& s, std::uint32_t items, cons
 }
 
 std::vector<float> run(const SymbolConvGpuShape& s, std::uint32_t items, Precision precision, const Weights& w,
-                       std::span<const std::uint8_t> symbols) {
+                       std::span<const std::uint8_t> symbols, std::uint32_t block_shared_bytes) {
     const SymbolConvTables tables = make_symbol_conv_tables(s, precision, w.table, w.bias, w.gamma, w.beta);
     const DeviceMemory symbol_memory(std::as_bytes(symbols));
     const DeviceMemory table{std::span<const std::byte>(tables.table)};
@@ -72,7 +73,8 @@ std::vector<float> run(const SymbolConvGpuShape& s, std::uint32_t items, Precisi
                               .inner = inner.as<float>(),
                               .ends = ends.as<float>(),
                               .scales = scales.as<float2>(),
-                              .out = out.as()});
+                              .out = out.as()},
+                             block_shared_bytes);
     conv.enqueue_statistics(items, nullptr);
     conv.enqueue_convolution(items, nullptr);
     check_cuda(cudaDeviceSynchronize(), "symbol convolution");
@@ -88,7 +90,13 @@ std::vector<std::uint8_t> random_symbols(const SymbolConvGpuShape& s, std::uint3
     return symbols;
 }
 
-class SymbolConvolution : public OnGpu {};
+class SymbolConvolution : public OnGpu {
+protected:
+    /// What this GPU's blocks may have, and the least that any has.
+    [[nodiscard]] std::vector<std::uint32_t> shared_bytes() const {
+        return {gpu().block_shared_bytes(), symbol_conv::least_shared_bytes};
+    }
+};
 
 TEST_F(SymbolConvolution, EqualsAPlainOneAtOddSizesInEveryPrecision) {
     const std::pair<SymbolConvGpuShape, std::uint32_t> cases[] = {
@@ -102,7 +110,11 @@ TEST_F(SymbolConvolution, EqualsAPlainOneAtOddSizesInEveryPrecision) {
         const std::vector<std::uint8_t> symbols = random_symbols(shape, items);
         const std::vector<double> expected = plain(shape, items, weights, symbols);
         for (const Precision precision : {Precision::bf16, Precision::tf32, Precision::fp32}) {
-            EXPECT_LT(relative_error(run(shape, items, precision, weights, symbols), expected), tolerance(precision));
+            for (const std::uint32_t shared : shared_bytes()) {
+                EXPECT_LT(relative_error(run(shape, items, precision, weights, symbols, shared), expected),
+                          tolerance(precision))
+                    << shared << " bytes of shared memory";
+            }
         }
     }
 }
@@ -111,8 +123,10 @@ TEST_F(SymbolConvolution, StaysFiniteForATextOfBlanksOnly) {
     const SymbolConvGpuShape shape{.length = 1014, .symbols = 70, .channels = 256};
     const std::vector<std::uint8_t> blanks(shape.length, 70);
 
-    for (const float value : run(shape, 1, Precision::bf16, Weights(shape), blanks)) {
-        ASSERT_TRUE(std::isfinite(value));
+    for (const std::uint32_t shared : shared_bytes()) {
+        for (const float value : run(shape, 1, Precision::bf16, Weights(shape), blanks, shared)) {
+            ASSERT_TRUE(std::isfinite(value));
+        }
     }
 }
 
@@ -120,7 +134,22 @@ TEST_F(SymbolConvolution, ReadsNothingForeignForSymbolsOutsideTheAlphabet) {
     const SymbolConvGpuShape shape{.length = 15, .symbols = 70, .channels = 128};
     const std::vector<std::uint8_t> foreign(shape.length, 255);
 
-    EXPECT_EQ(run(shape, 1, Precision::bf16, Weights(shape), foreign).size(), 3U * 128U);
+    for (const std::uint32_t shared : shared_bytes()) {
+        EXPECT_EQ(run(shape, 1, Precision::bf16, Weights(shape), foreign, shared).size(), 3U * 128U);
+    }
+}
+
+TEST_F(SymbolConvolution, GivesTheSameBitsWhateverItsSharedMemory) {
+    const SymbolConvGpuShape shape{.length = 1014, .symbols = 70, .channels = 256};
+    constexpr std::uint32_t items = 201;
+    const Weights weights(shape);
+    const std::vector<std::uint8_t> symbols = random_symbols(shape, items);
+    for (const Precision precision : {Precision::bf16, Precision::tf32, Precision::fp32}) {
+        const auto whole = run(shape, items, precision, weights, symbols, gpu().block_shared_bytes());
+        const auto least = run(shape, items, precision, weights, symbols, symbol_conv::least_shared_bytes);
+
+        EXPECT_TRUE(std::ranges::equal(whole, least)) << "precision " << static_cast<int>(precision);
+    }
 }
 
 TEST(SymbolConvolutionTables, RefuseAWeightThatHalfPrecisionCannotHold) {

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cuda/conv_mma_layout.cuh"
+#include "kernels/cuda/conv_mma_store.cuh"
+#include "kernels/cuda/mma.cuh"
+#include "kernels/cuda/ptx.cuh"
+
+/// The kernel behind ConvMma; see there.
+namespace sluice::conv_mma {
+
+/// Copies what `step` needs and the steps before it had not, as one group: nothing if there is no such step.
+__device__ __forceinline__ void fetch(const Arguments& arguments, const Layout& layout, const Step& step,
+                                      std::uint32_t row, std::uint32_t column) {
+    constexpr std::uint32_t rows_at_once = threads / row_units;
+    const std::uint32_t first = threadIdx.x / row_units;
+    const std::uint32_t unit = threadIdx.x % row_units;
+    const std::uint32_t channel = step.piece * row_bytes + unit * unit_bytes;
+    if (step.piece < arguments.pieces) {
+        if (step.tap == 0) {
+            const std::uint32_t to = layout.input(arguments, step);
+            for (std::uint32_t r = first; r < arguments.copied_rows; r += rows_at_once) {
+                const bool present = row + r < arguments.input_rows;
+                const std::uint8_t* from =
+                    arguments.in + std::size_t{present ? row + r : 0} * arguments.channel_bytes + channel;
+                ptx::copy_16(to + unit_at(r, unit), from, present);
+            }
+        }
+        const std::uint32_t to = layout.weights(step);
+        const std::size_t pitch = std::size_t{arguments.taps} * arguments.channel_bytes;
+        const std::uint8_t* from =
+            arguments.weights + (column + first) * pitch + step.tap * arguments.channel_bytes + channel;
+#pragma unroll
+        for (std::uint32_t r = 0; r < tile_columns; r += rows_at_once) {
+            ptx::copy_16(to + unit_at(first + r, unit), from + r * pitch, true);
+        }
+    }
+    ptx::commit_copies();
+}
+
+/// A warp's operands for 32 bytes of k, and what it takes to load them.
+template <bool pooled>
+class Operands {
+public:
+    /// `row`: of the warp's first product in the tile; `column` likewise.
+    __device__ Operands(std::uint32_t row, std::uint32_t column) {
+        const std::uint32_t lane = threadIdx.x % 32;
+        row_ = pooled ? row + lane % 16 * pooled_rows : row + lane % 16;
+        half_ = lane / 16;
+        column_ = column + lane / 16 * 8 + lane % 8;
+        column_half_ = lane / 8 % 2;
+    }
+
+    /// `input` and `weights`: where the step's matrices begin; `k`: in units of 32 bytes.
+    __device__ __forceinline__ void load(std::uint32_t input, std::uint32_t weights, std::uint32_t tap,
+                                         std::uint32_t k) {
+#pragma unroll
+        for (std::uint32_t m = 0; m < row_products(pooled); ++m) {
+            const std::uint32_t row = row_ + (pooled ? m : m * product_rows) + tap;
+            mma::load_matrices(a[m], input + unit_at(row, 2 * k + half_));
+        }
+#pragma unroll
+        for (std::uint32_t n = 0; n < column_products / 2; ++n) {
+            mma::load_matrices(b[n], weights + unit_at(column_ + n * 16, 2 * k + column_half_));
+        }
+    }
+
+    std::uint32_t a[row_products(pooled)][4];
+    std::uint32_t b[column_products / 2][4];  // two products' columns each
+
+private:
+    std::uint32_t row_;     // whose address this lane gives for the first product
+    std::uint32_t half_;    // of the 32 bytes
+    std::uint32_t column_;  // the same for the weights
+    std::uint32_t column_half_;
+};
+
+template <Precision precision, bool pooled>
+__device__ __forceinline__ void multiply(Sums<pooled>& sums, const Operands<pooled>& operands) {
+#pragma unroll
+    for (std::uint32_t m = 0; m < row_products(pooled); ++m) {
+#pragma unroll
+        for (std::uint32_t n = 0; n < column_products; ++n) {
+            const auto& b = operands.b[n / 2];
+            mma::multiply<precision>(sums.of[m][n], operands.a[m], b[n % 2 * 2], b[n % 2 * 2 + 1]);
+        }
+    }
+}
+
+template <Precision precision, bool relu, bool pooled>
+__global__ void __launch_bounds__(threads, blocks) convolve(const __grid_constant__ Arguments arguments) {
+    extern __shared__ __align__(row_bytes) std::uint8_t shared[];
+    const Layout layout{ptx::shared_address(shared)};
+    const std::uint32_t column_tiles = arguments.outputs / tile_columns;
+    const std::uint32_t column = blockIdx.x % column_tiles * tile_columns;  // neighbours read the same rows
+    const std::uint32_t row = blockIdx.x / column_tiles * tile_rows(pooled);
+    const std::uint32_t warp = threadIdx.x / 32;
+    const std::uint32_t warp_row = warp / warps_across * row_products(pooled) * product_rows;
+    const std::uint32_t warp_column = warp % warps_across * warp_columns;
+    Operands<pooled> operands[2] = {{warp_row, warp_column}, {warp_row, warp_column}};
+    Sums<pooled> sums(arguments.bias + column + warp_column);
+    Step ahead;
+    for (std::uint32_t i = 0; i < lead; ++i, ahead.next(arguments)) {
+        fetch(arguments, layout, ahead, row, column);
+    }
+    for (Step step; step.piece < arguments.pieces; step.next(arguments), ahead.next(arguments)) {
+        ptx::wait_for_copies<lead - 1>();
+        __syncthreads();  // this step's copies are there, and all are done with the stages that are filled next
+        fetch(arguments, layout, ahead, row, column);
+        const std::uint32_t input = layout.input(arguments, step);
+        const std::uint32_t weights = layout.weights(step);
+        operands[0].load(input, weights, step.tap, 0);
+#pragma unroll
+        for (std::uint32_t k = 0; k < row_units / 2; ++k) {
+            if (k + 1 < row_units / 2) {
+                operands[(k + 1) % 2].load(input, weights, step.tap, k + 1);
+            }
+            multiply<precision>(sums, operands[k % 2]);
+        }
+    }
+    __syncthreads();  // all are done with the stages
+    store<precision, relu>(arguments, sums, row + warp_row, column + warp_column, layout.staging(warp));
+}
+
+}  // namespace sluice::conv_mma
