@@ -88,7 +88,7 @@ std::vector<float> CertifiedModel::scores_of(Stream& stream, Model& model, std::
 LoadedCertified::LoadedCertified(DeviceKind kind, const CertifiedShape& shape, const MakeStages& make_stages)
     : kernels_(kernels_of(kind, Precision::fp32)),
       shape_(shape),
-      fast_(make_stages(Precision::bf16, weights_)),
+      fast_(make_stages(Precision::fp16, weights_)),
       exact_(make_stages(Precision::fp32, weights_)) {}
 
 std::unique_ptr<Model> LoadedCertified::make_model(Device& device, std::uint32_t max_items) const {

@@ -48,7 +48,7 @@ private:
     float bound_;
 };
 
-/// An app whose models are certified: the same layers twice, in bf16 and in fp32.
+/// An app whose models are certified: the same layers twice, in fp16 and in fp32.
 class LoadedCertified : public LoadedApp {
 public:
     using MakeStages = std::function<std::vector<SequentialStage>(Precision, PackedWeights&)>;

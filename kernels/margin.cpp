@@ -8,13 +8,40 @@
 namespace sluice {
 namespace {
 
-constexpr double safety = 2;
+constexpr double deviations = 6;
 
-/// The largest difference of two of `errors`: by so much the difference of two scores of this item is off.
-double spread(std::span<const double> errors) {
-    const auto [least, most] = std::ranges::minmax(errors);
-    return most - least;
-}
+/// errors, scores: (items, classes), the scores with their offsets.
+class Spread {
+public:
+    Spread(std::size_t classes, double usual) : classes_(classes), usual_(usual), squares_(classes * classes) {}
+
+    void add(std::span<const double> errors, std::span<const double> scores) {
+        double size = usual_;
+        for (const double score : scores) {
+            size = std::max(size, usual_ + std::abs(score));
+        }
+        ++items_;
+        for (std::size_t a = 0; a < classes_; ++a) {
+            for (std::size_t b = 0; b < a; ++b) {
+                const double error = size == 0 ? 0 : (errors[a] - errors[b]) / size;
+                squares_[a * classes_ + b] += error * error;
+                worst_ = std::max(worst_, std::abs(error));
+            }
+        }
+    }
+
+    [[nodiscard]] double bound() const {
+        const double most = *std::ranges::max_element(squares_);
+        return std::max(worst_, deviations * std::sqrt(most / static_cast<double>(items_)));
+    }
+
+private:
+    std::size_t classes_;
+    double usual_;
+    std::vector<double> squares_;  // of the error of class a's score less class b's
+    double worst_ = 0;
+    std::size_t items_ = 0;
+};
 
 }  // namespace
 
@@ -36,16 +63,24 @@ Margin calibrate_margin(std::span<const float> fast, std::span<const float> exac
     if (!finite || items < fewest_margin_items) {
         return margin;
     }
-    double worst = 0;
+    double squares = 0;
+    for (std::size_t i = 0; i < fast.size(); ++i) {
+        squares += std::pow(static_cast<double>(fast[i]) + means[i % classes], 2);
+    }
+    const double usual = std::sqrt(squares / static_cast<double>(fast.size()));
+    Spread spread(classes, usual);
     std::vector<double> errors(classes);
+    std::vector<double> scores(classes);
     for (std::size_t i = 0; i < items; ++i) {
         for (std::size_t c = 0; c < classes; ++c) {
+            scores[c] = static_cast<double>(fast[i * classes + c]) + means[c];
             errors[c] = error(i, c) - means[c];
         }
-        worst = std::max(worst, spread(errors));
+        spread.add(errors, scores);
     }
     std::ranges::transform(means, margin.offsets.begin(), [](double mean) { return static_cast<float>(mean); });
-    margin.bound = static_cast<float>(safety * worst);
+    margin.usual = static_cast<float>(usual);
+    margin.bound = static_cast<float>(spread.bound());
     return margin;
 }
 

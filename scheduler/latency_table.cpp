@@ -227,10 +227,11 @@ std::string certification_text(const RunReport& report) {
     }
     const double share =
         100.0 * static_cast<double>(certification->recomputed) / static_cast<double>(report.items_done);
-    return fmt::format("certified: {} items ({:.1f} %) computed again in fp32, {}\n", certification->recomputed, share,
-                       std::isfinite(certification->bound)
-                           ? fmt::format("those whose two best scores are within {:.3g}", certification->bound)
-                           : std::string("all, because the items looked at did not bound the error of bf16"));
+    return fmt::format(
+        "certified: {} items ({:.1f} %) computed again in fp32, {}\n", certification->recomputed, share,
+        std::isfinite(certification->bound)
+            ? fmt::format("their two best scores closer than {:.2g} of the scores' size", certification->bound)
+            : std::string("all, because the items looked at did not bound the error of fp16"));
 }
 
 /// Component by component, because escaped() cuts long texts and a path is wanted whole.

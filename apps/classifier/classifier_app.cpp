@@ -98,7 +98,7 @@ std::uint64_t activation_bytes(DeviceKind kind, Precision precision, std::uint64
     constexpr std::uint64_t convolved = fc1.inputs;
     constexpr std::uint64_t between_linear = features;
     constexpr std::uint64_t scores = classifier_classes * sizeof(float);
-    const std::uint64_t value_bytes = precision == Precision::bf16 ? 2 : 4;
+    const std::uint64_t value_bytes = precision == Precision::bf16 || precision == Precision::fp16 ? 2 : 4;
     const std::uint64_t group = std::min<std::uint64_t>(convolution_group(kind), items);
     return (2 * largest_activation * group + (convolved + 2 * between_linear) * items) * value_bytes + scores * items;
 }
@@ -134,7 +134,7 @@ public:
           kind_(kind) {}
 
     std::uint64_t work_bytes(std::uint32_t max_items) const override {
-        return activation_bytes(kind_, Precision::bf16, max_items) +
+        return activation_bytes(kind_, Precision::fp16, max_items) +
                activation_bytes(kind_, Precision::fp32, certified_batch);
     }
 

@@ -17,10 +17,12 @@ __device__ bool write_guess(const CertifySizes& sizes, const CertifyMemory& memo
     float best = 0;
     float second = -INFINITY;
     std::uint32_t best_class = 0;
+    float largest = 0;
     bool numbers = true;
     for (std::uint32_t c = 0; c < sizes.classes; ++c) {
         const float score = __int_as_float(guess[1 + c]) + memory.margin[c];
         numbers = numbers && isfinite(score);
+        largest = fmaxf(largest, fabsf(score));
         if (c == 0 || score > best) {
             second = c == 0 ? second : best;
             best = score;
@@ -33,7 +35,9 @@ __device__ bool write_guess(const CertifySizes& sizes, const CertifyMemory& memo
         }
     }
     record[0] = static_cast<std::int32_t>(best_class);
-    return !numbers || !(best - second >= memory.margin[sizes.classes]);
+    const float bound = memory.margin[sizes.classes];
+    const float usual = memory.margin[sizes.classes + 1];
+    return !numbers || !(best - second >= bound * (usual + largest));
 }
 
 /// One block, so that the numbers come in order, and with them the batches: the same in every run.

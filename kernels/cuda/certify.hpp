@@ -16,7 +16,7 @@ struct CertifyState {
 
 /// Device memory; not owned.
 struct CertifyMemory {
-    const float* margin;            ///< (classes) offsets, then the bound
+    const float* margin;            ///< (classes) offsets, then bound and usual (kernels/margin.hpp)
     const std::byte* in;            ///< (items, input_bytes)
     const std::int32_t* guesses;    ///< (items) records of int32 label and `classes` fp32
     std::int32_t* out;              ///< (items) the same, without scores unless `scores`

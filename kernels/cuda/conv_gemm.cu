@@ -24,8 +24,10 @@ Kernel choose(bool relu, bool pooled) {
 }
 
 Kernel choose(const ConvGemmShape& shape, Precision precision) {
-    return precision == Precision::bf16 ? choose<__nv_bfloat16>(shape.relu, shape.pool != 1)
-                                        : choose<wgmma::Tf32>(shape.relu, shape.pool != 1);
+    const bool pooled = shape.pool != 1;
+    return precision == Precision::bf16   ? choose<__nv_bfloat16>(shape.relu, pooled)
+           : precision == Precision::fp16 ? choose<__half>(shape.relu, pooled)
+                                          : choose<wgmma::Tf32>(shape.relu, pooled);
 }
 
 constexpr std::uint32_t pooled_rows = products;  // a thread has one row of each product

@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(threads, 1)
     const std::uint32_t warpgroup = __shfl_sync(~0U, threadIdx.x / warpgroup_threads, 0);
     if (warpgroup == 0) {
         ptx::give_registers<24>();
-        constexpr int elements_a_row = std::is_same_v<Type, __nv_bfloat16> ? 64 : 32;
+        constexpr int elements_a_row = std::is_same_v<Type, wgmma::Tf32> ? 32 : 64;
         const std::uint32_t warp = threadIdx.x / 32;
         if (threadIdx.x % 32 != 0) {
             // One thread of a warp copies.

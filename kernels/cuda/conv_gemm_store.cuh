@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cuda_bf16.h>
-
 #include <cstdint>
 #include <type_traits>
 
@@ -9,6 +7,7 @@
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/ptx_sm90a.cuh"
 #include "kernels/cuda/values.cuh"
+#include "kernels/cuda/wgmma.cuh"
 
 /// From a warpgroup's sums to the output, in ConvGemm's kernel.
 namespace sluice::conv_gemm {
@@ -36,13 +35,13 @@ struct OutputRows {
 
 /// One product's rows of this warp, 64 columns at a time through shared memory, so that whole lines of 128 bytes are
 /// written.
-template <bool relu, bool pooled>
-__device__ __forceinline__ void store_bf16(const Arguments& arguments, const float (&sum)[64], std::uint32_t product,
-                                           const OutputRows<pooled>& rows, std::uint32_t column,
-                                           std::uint32_t staging) {
+template <class Type, bool relu, bool pooled>
+__device__ __forceinline__ void store_narrow(const Arguments& arguments, const float (&sum)[64], std::uint32_t product,
+                                             const OutputRows<pooled>& rows, std::uint32_t column,
+                                             std::uint32_t staging) {
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t matrix_row = lane % 16;
-    auto* out = static_cast<__nv_bfloat16*>(arguments.out) + column + lane % 8 * 8;
+    auto* out = static_cast<Type*>(arguments.out) + column + lane % 8 * 8;
     std::uint32_t to[4];  // rows that this lane writes to
 #pragma unroll
     for (std::uint32_t i = 0; i < 4; ++i) {
@@ -55,8 +54,8 @@ __device__ __forceinline__ void store_bf16(const Arguments& arguments, const flo
             const float* s = sum + (half * 8 + pair * 2) * 4;
             const std::uint32_t chunk = pair * 2 + lane / 16;
             ptx::store_matrices(staging + matrix_row * row_bytes + ((chunk ^ (matrix_row % 8)) * 16),
-                                values::pack_bf16<relu>(s[0], s[1]), values::pack_bf16<relu>(s[2], s[3]),
-                                values::pack_bf16<relu>(s[4], s[5]), values::pack_bf16<relu>(s[6], s[7]));
+                                values::pack<Type, relu>(s[0], s[1]), values::pack<Type, relu>(s[2], s[3]),
+                                values::pack<Type, relu>(s[4], s[5]), values::pack<Type, relu>(s[6], s[7]));
         }
         __syncwarp();
         uint4 v[4];
@@ -106,10 +105,10 @@ __device__ __forceinline__ void store(const Arguments& arguments, float (&sums)[
     }
 #pragma unroll
     for (std::uint32_t m = 0; m < (pooled ? 1 : products); ++m) {
-        if constexpr (std::is_same_v<Type, __nv_bfloat16>) {
-            store_bf16<relu>(arguments, sums[m], m, rows, column, staging);
-        } else {
+        if constexpr (std::is_same_v<Type, wgmma::Tf32>) {
             store_tf32<relu>(arguments, sums[m], m, rows, column);
+        } else {
+            store_narrow<Type, relu>(arguments, sums[m], m, rows, column, staging);
         }
     }
 }

@@ -23,8 +23,10 @@ Kernel choose(bool relu, bool pooled) {
 }
 
 Kernel choose(const ConvGemmShape& shape, Precision precision) {
-    return precision == Precision::bf16 ? choose<Precision::bf16>(shape.relu, shape.pool != 1)
-                                        : choose<Precision::tf32>(shape.relu, shape.pool != 1);
+    const bool pooled = shape.pool != 1;
+    return precision == Precision::bf16   ? choose<Precision::bf16>(shape.relu, pooled)
+           : precision == Precision::fp16 ? choose<Precision::fp16>(shape.relu, pooled)
+                                          : choose<Precision::tf32>(shape.relu, pooled);
 }
 
 }  // namespace

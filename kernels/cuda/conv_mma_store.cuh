@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cuda_bf16.h>
-
 #include <cstdint>
 
 #include "kernels/cuda/conv_mma_layout.cuh"
@@ -34,21 +32,21 @@ struct Sums {
 
 /// One product's rows, through shared memory, so that whole lines of 128 bytes are written. `place`: lane l has where
 /// row l % 16 goes.
-template <bool relu>
-__device__ __forceinline__ void store_bf16(const Arguments& arguments, const float (&sums)[column_products][4],
-                                           std::uint32_t place, std::uint32_t column, std::uint32_t staging) {
-    static_assert(warp_columns * sizeof(__nv_bfloat16) == row_bytes);
+template <class T, bool relu>
+__device__ __forceinline__ void store_narrow(const Arguments& arguments, const float (&sums)[column_products][4],
+                                             std::uint32_t place, std::uint32_t column, std::uint32_t staging) {
+    static_assert(warp_columns * sizeof(T) == row_bytes);
     const std::uint32_t lane = threadIdx.x % 32;
 #pragma unroll
     for (std::uint32_t n = 0; n < column_products; ++n) {
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
             ptx::store_shared(staging + unit_at(lane / 4 + 8 * i, n) + lane % 4 * 4,
-                              values::pack_bf16<relu>(sums[n][2 * i], sums[n][2 * i + 1]));
+                              values::pack<T, relu>(sums[n][2 * i], sums[n][2 * i + 1]));
         }
     }
     __syncwarp();
-    auto* const out = static_cast<__nv_bfloat16*>(arguments.out) + column + lane % row_units * 8;
+    auto* const out = static_cast<T*>(arguments.out) + column + lane % row_units * 8;
 #pragma unroll
     for (std::uint32_t first = 0; first < product_rows; first += 32 / row_units) {
         const std::uint32_t row = first + lane / row_units;
@@ -97,10 +95,10 @@ __device__ __forceinline__ void store(const Arguments& arguments, Sums<pooled>& 
 #pragma unroll
     for (std::uint32_t m = 0; m < (pooled ? 1 : row_products(pooled)); ++m) {
         const std::uint32_t place = arguments.rows.place_of(first + m * product_rows);
-        if constexpr (precision == Precision::bf16) {
-            store_bf16<relu>(arguments, sums.of[m], place, column, staging);
-        } else {
+        if constexpr (precision == Precision::tf32) {
             store_tf32<relu>(arguments, sums.of[m], place, column);
+        } else {
+            store_narrow<values::Narrow<precision>, relu>(arguments, sums.of[m], place, column, staging);
         }
     }
 }

@@ -24,7 +24,7 @@ public:
     CudaCertifier(Device& device, const CertifyShape& shape, Model& exact)
         : shape_(shape),
           exact_(exact),
-          margin_(device.allocate(MemorySpace::device, (1 + shape.classes) * sizeof(float))),
+          margin_(device.allocate(MemorySpace::device, (2 + shape.classes) * sizeof(float))),
           chosen_(device.allocate(MemorySpace::device, shape.max_items * sizeof(std::uint32_t))),
           state_(device.allocate(MemorySpace::device, sizeof(CertifyState))),
           batch_in_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * shape.input_bytes)),
@@ -39,7 +39,7 @@ public:
     void set_margin(const Margin& margin) override {
         expects(margin.offsets.size() == shape_.classes, "certifier: a margin of other classes");
         std::vector<float> values = margin.offsets;
-        values.push_back(margin.bound);
+        values.insert(values.end(), {margin.bound, margin.usual});
         copy_now(margin_.bytes(), std::as_bytes(std::span(values)));
     }
 

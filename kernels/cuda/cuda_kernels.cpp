@@ -1,5 +1,6 @@
 #include "kernels/cuda_kernels.hpp"
 
+#include "core/error.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 
 namespace sluice {
@@ -45,7 +46,20 @@ const Kernels& cuda_kernels(Precision precision) {
     static const CudaKernels fp32(Precision::fp32);
     static const CudaKernels tf32(Precision::tf32);
     static const CudaKernels bf16(Precision::bf16);
-    return precision == Precision::fp32 ? fp32 : precision == Precision::tf32 ? tf32 : bf16;
+    static const CudaKernels fp16(Precision::fp16);
+    switch (precision) {
+        case Precision::fp32:
+            return fp32;
+        case Precision::tf32:
+            return tf32;
+        case Precision::bf16:
+            return bf16;
+        case Precision::fp16:
+            return fp16;
+        case Precision::certified:
+            break;
+    }
+    throw ContractViolation("certified is two precisions, not one of a kernel");
 }
 
 }  // namespace sluice

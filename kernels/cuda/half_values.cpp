@@ -15,10 +15,11 @@ std::vector<std::byte> encode_half(std::span<const float> values, const char* wh
     for (std::size_t i = 0; i < values.size(); ++i) {
         const __half narrow = __float2half_rn(values[i]);
         if (!std::isfinite(__half2float(narrow))) {
-            throw Error(ExitCode::numeric, {.id = "E-NUM-110",
-                                            .where = what,
-                                            .what = fmt::format("got {}, precision bf16 has room for 65504", values[i]),
-                                            .hint = "use precision fp32"});
+            throw Error(ExitCode::numeric,
+                        {.id = "E-NUM-110",
+                         .where = what,
+                         .what = fmt::format("got {}, precisions of 16 bits have room for 65504", values[i]),
+                         .hint = "use precision fp32"});
         }
         std::memcpy(&result[i * sizeof narrow], &narrow, sizeof narrow);
     }

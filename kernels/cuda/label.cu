@@ -75,6 +75,8 @@ void enqueue_labels(const LabelShape& shape, Precision precision, const LabelMem
     const dim3 grid((items + block_warps - 1) / block_warps);
     if (precision == Precision::bf16) {
         label<__nv_bfloat16><<<grid, block_warps * 32, 0, stream>>>(shape, memory, items);
+    } else if (precision == Precision::fp16) {
+        label<__half><<<grid, block_warps * 32, 0, stream>>>(shape, memory, items);
     } else {
         label<float><<<grid, block_warps * 32, 0, stream>>>(shape, memory, items);
     }

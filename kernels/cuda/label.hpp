@@ -18,7 +18,7 @@ struct LabelShape {
 
 /// Device memory; not owned. `in` and `weights` are aligned to 16 bytes.
 struct LabelMemory {
-    const void* in;        ///< (items, inputs), bf16 or fp32
+    const void* in;        ///< (items, inputs), in the precision
     const float* weights;  ///< (classes, inputs)
     const float* bias;     ///< (classes)
     std::int32_t* out;     ///< (items) records of int32 label and, with scores, `classes` fp32

@@ -21,7 +21,7 @@ void check(cublasStatus_t status, const char* call) {
 }
 
 cudaDataType_t data_type(Precision precision) {
-    return precision == Precision::bf16 ? CUDA_R_16BF : CUDA_R_32F;
+    return precision == Precision::bf16 ? CUDA_R_16BF : precision == Precision::fp16 ? CUDA_R_16F : CUDA_R_32F;
 }
 
 /// One a device, made at its first use and kept to the end of the process: making one takes as long as a chunk.

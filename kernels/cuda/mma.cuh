@@ -30,6 +30,15 @@ __device__ __forceinline__ void multiply<Precision::bf16>(float (&d)[4], const s
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+template <>
+__device__ __forceinline__ void multiply<Precision::fp16>(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                                          std::uint32_t b1) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
 /// Reads the upper 19 bits of each value: round what is given to them before.
 template <>
 __device__ __forceinline__ void multiply<Precision::tf32>(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,

@@ -15,8 +15,8 @@ constexpr int pool = NormPoolShape::pool;
 constexpr float norm_epsilon = 1e-5F;  // as kernels/kernels.hpp has it
 constexpr std::uint32_t threads = 544;
 constexpr std::uint32_t warps = threads / 32;
-constexpr int bf16_units = 2;
-constexpr int bf16_blocks = 2;  // a multiprocessor: while one waits for its sums, the other reads
+constexpr int narrow_units = 2;
+constexpr int narrow_blocks = 2;  // a multiprocessor: while one waits for its sums, the other reads
 constexpr int fp32_units = 4;
 
 struct Arguments {
@@ -86,20 +86,69 @@ private:
     std::uint32_t first_[units];
 };
 
-/// gamma and beta are fp16: what is normalised is within their range, and has three bits more than the result. Mean and
-/// variance come from one pass in fp32: where that would lose anything, rounding the input to bf16 already has.
-__global__ void __launch_bounds__(threads, bf16_blocks) norm_bf16(const Arguments arguments) {
+/// The greater of `best` and gamma * y + beta, of eight values.
+__device__ __forceinline__ void take_best(float (&best)[8], const float (&y)[8], const uint4& gamma,
+                                          const uint4& beta) {
+    float g[8];
+    float b[8];
+    values::unpack(gamma, g, __half{});
+    values::unpack(beta, b, __half{});
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        best[i] = fmaxf(best[i], fmaf(y[i], g[i], b[i]));
+    }
+}
+
+/// The same in half as many instructions, for a result of which fp16 has three bits more.
+__device__ __forceinline__ void take_best(__half2 (&best)[4], const float (&y)[8], const uint4& gamma,
+                                          const uint4& beta) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const __half2 two = __floats2half2_rn(y[2 * i], y[2 * i + 1]);
+        best[i] = __hmax2(best[i], __hfma2(two, values::half2_of(gamma, i), values::half2_of(beta, i)));
+    }
+}
+
+__device__ __forceinline__ void to_floats(const float (&from)[8], float (&to)[8]) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        to[i] = from[i];
+    }
+}
+
+__device__ __forceinline__ void to_floats(const __half2 (&from)[4], float (&to)[8]) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const float2 two = __half22float2(from[i]);
+        to[2 * i] = two.x;
+        to[2 * i + 1] = two.y;
+    }
+}
+
+template <class T>
+struct Best {
+    using Type = float[8];
+};
+template <>
+struct Best<__nv_bfloat16> {
+    using Type = __half2[4];
+};
+
+/// gamma and beta are fp16: what is normalised is within their range. Mean and variance come from one pass in fp32:
+/// where that would lose anything, rounding the input to 16 bits already has.
+template <class T>
+__global__ void __launch_bounds__(threads, narrow_blocks) norm_narrow(const Arguments arguments) {
     __shared__ float partial[2][warps];
-    const Share<__nv_bfloat16, bf16_units> share(arguments);
+    const Share<T, narrow_units> share(arguments);
     const auto* gamma = static_cast<const __half*>(arguments.gamma);
     const auto* beta = static_cast<const __half*>(arguments.beta);
     const std::size_t item_values = std::size_t{arguments.positions} * arguments.channels;
     const float count = static_cast<float>(item_values);
     for (std::uint32_t item = blockIdx.x; item < arguments.items; item += gridDim.x) {
-        const auto* in = static_cast<const __nv_bfloat16*>(arguments.in) + item * item_values;
-        uint4 raw[bf16_units][pool];
+        const auto* in = static_cast<const T*>(arguments.in) + item * item_values;
+        uint4 raw[narrow_units][pool];
 #pragma unroll
-        for (int u = 0; u < bf16_units; ++u) {
+        for (int u = 0; u < narrow_units; ++u) {
 #pragma unroll
             for (int p = 0; p < pool; ++p) {
                 raw[u][p] = share.load(in, u, p);
@@ -108,11 +157,11 @@ __global__ void __launch_bounds__(threads, bf16_blocks) norm_bf16(const Argument
         float sum = 0;
         float squares = 0;
 #pragma unroll
-        for (int u = 0; u < bf16_units; ++u) {
+        for (int u = 0; u < narrow_units; ++u) {
 #pragma unroll
             for (int p = 0; p < pool; ++p) {
                 float x[8];
-                values::unpack(raw[u][p], x, __nv_bfloat16{});
+                values::unpack(raw[u][p], x, T{});
 #pragma unroll
                 for (const float value : x) {
                     sum += value;
@@ -125,31 +174,23 @@ __global__ void __launch_bounds__(threads, bf16_blocks) norm_bf16(const Argument
         const float scale = 1.0F / sqrtf(fmaxf(squares / count - mean * mean, 0.0F) + norm_epsilon);
         const float shift = -mean * scale;
 #pragma unroll
-        for (int u = 0; u < bf16_units; ++u) {
-            __half2 best[4] = {};
+        for (int u = 0; u < narrow_units; ++u) {
+            typename Best<T>::Type best = {};
 #pragma unroll
             for (int p = 0; p < pool; ++p) {
-                const uint4 g = share.load(gamma, u, p);
-                const uint4 b = share.load(beta, u, p);
                 float x[8];
-                values::unpack(raw[u][p], x, __nv_bfloat16{});
+                values::unpack(raw[u][p], x, T{});
 #pragma unroll
-                for (int i = 0; i < 4; ++i) {
-                    const __half2 y = __floats2half2_rn(fmaf(x[2 * i], scale, shift), fmaf(x[2 * i + 1], scale, shift));
-                    best[i] = __hmax2(best[i], __hfma2(y, values::half2_of(g, i), values::half2_of(b, i)));
+                for (float& value : x) {
+                    value = fmaf(value, scale, shift);
                 }
+                take_best(best, x, share.load(gamma, u, p), share.load(beta, u, p));
             }
             float out[8];
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const float2 two = __half22float2(best[i]);
-                out[2 * i] = two.x;
-                out[2 * i + 1] = two.y;
-            }
+            to_floats(best, out);
             if (share.has(u)) {
-                ptx::store_global_16(
-                    static_cast<__nv_bfloat16*>(arguments.out) + item * (item_values / pool) + share.pooled(u),
-                    values::pack_bf16(out));
+                ptx::store_global_16(static_cast<T*>(arguments.out) + item * (item_values / pool) + share.pooled(u),
+                                     values::pack<T>(out));
             }
         }
     }
@@ -215,12 +256,12 @@ __global__ void __launch_bounds__(threads, 1) norm_fp32(const Arguments argument
 
 std::vector<std::byte> pack_norm(const NormPoolShape& shape, Precision precision, std::span<const float> values) {
     const std::vector<float> ordered = positions_first(values, shape.channels, shape.positions);
-    return precision == Precision::bf16 ? encode_half(ordered, "norm") : encode(Precision::fp32, ordered);
+    return element_bytes(precision) == 2 ? encode_half(ordered, "norm") : encode(Precision::fp32, ordered);
 }
 
 NormPool::NormPool(const NormPoolShape& shape, Precision precision, const NormPoolMemory& memory)
     : shape_(shape), precision_(precision), memory_(memory) {
-    static_assert(bf16_units * values::in_16_bytes<__nv_bfloat16> == fp32_units * values::in_16_bytes<float>);
+    static_assert(narrow_units * values::in_16_bytes<__nv_bfloat16> == fp32_units * values::in_16_bytes<float>);
     expects(shape.positions > 0 && shape.channels > 0 && shape.positions % pool == 0 && shape.channels % 8 == 0 &&
                 std::uint64_t{shape.positions} * shape.channels <=
                     std::uint64_t{threads} * fp32_units * values::in_16_bytes<float> * pool,
@@ -244,10 +285,11 @@ void NormPool::enqueue(std::uint32_t items, cudaStream_t stream) const {
                               .positions = shape_.positions,
                               .channels = shape_.channels,
                               .tf32 = precision_ == Precision::tf32};
-    const bool bf16 = precision_ == Precision::bf16;
-    const dim3 grid(std::min(items, processors_ * (bf16 ? bf16_blocks : 1)));
-    if (bf16) {
-        norm_bf16<<<grid, threads, 0, stream>>>(arguments);
+    const dim3 grid(std::min(items, processors_ * (element_bytes(precision_) == 2 ? narrow_blocks : 1)));
+    if (precision_ == Precision::bf16) {
+        norm_narrow<__nv_bfloat16><<<grid, threads, 0, stream>>>(arguments);
+    } else if (precision_ == Precision::fp16) {
+        norm_narrow<__half><<<grid, threads, 0, stream>>>(arguments);
     } else {
         norm_fp32<<<grid, threads, 0, stream>>>(arguments);
     }

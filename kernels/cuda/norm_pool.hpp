@@ -20,8 +20,8 @@ struct NormPoolShape {
     std::uint32_t channels;   ///< A multiple of 8.
 };
 
-/// (channels, positions), as it comes in files, to what the kernel reads: (positions, channels), fp16 for bf16, which
-/// has three bits less, else fp32. Throws Error (numeric) when a value does not fit into fp16.
+/// (channels, positions), as it comes in files, to what the kernel reads: (positions, channels), fp16 for bf16 and
+/// fp16; bf16 has three bits less, else fp32. Throws Error (numeric) when a value does not fit into fp16.
 [[nodiscard]] std::vector<std::byte> pack_norm(const NormPoolShape& shape, Precision precision,
                                                std::span<const float> values);
 

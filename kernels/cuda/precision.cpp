@@ -1,8 +1,12 @@
 #include "kernels/cuda/precision.hpp"
 
+#include <cuda_fp16.h>
+
 #include <bit>
 #include <cmath>
 #include <cstring>
+
+#include "kernels/cuda/half_values.hpp"
 
 namespace sluice {
 namespace {
@@ -20,6 +24,9 @@ std::uint32_t rounded(float value, int bits) {
 }  // namespace
 
 std::vector<std::byte> encode(Precision precision, std::span<const float> values) {
+    if (precision == Precision::fp16) {
+        return encode_half(values, "weights");
+    }
     std::vector<std::byte> result(values.size() * element_bytes(precision));
     if (precision == Precision::bf16) {
         for (std::size_t i = 0; i < values.size(); ++i) {
@@ -38,6 +45,14 @@ std::vector<std::byte> encode(Precision precision, std::span<const float> values
 
 std::vector<float> decode(Precision precision, std::span<const std::byte> bytes) {
     std::vector<float> result(bytes.size() / element_bytes(precision));
+    if (precision == Precision::fp16) {
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            __half half;
+            std::memcpy(&half, &bytes[i * sizeof half], sizeof half);
+            result[i] = __half2float(half);
+        }
+        return result;
+    }
     for (std::size_t i = 0; i < result.size(); ++i) {
         std::uint32_t word = 0;
         if (precision == Precision::bf16) {

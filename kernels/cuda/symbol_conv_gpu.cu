@@ -23,7 +23,9 @@ struct Gather {
 
 template <class B>
 Gather gather_by(Precision precision) {
-    return {.kernel = precision == Precision::bf16 ? &symbol_gather<__half, B> : &symbol_gather<float, B>,
+    return {.kernel = precision == Precision::bf16   ? &symbol_gather<__half, __nv_bfloat16, B>
+                      : precision == Precision::fp16 ? &symbol_gather<__half, __half, B>
+                                                     : &symbol_gather<float, float, B>,
             .shared_bytes = B::shared_bytes,
             .groups = B::groups,
             .row_bytes = B::row_bytes};
@@ -65,7 +67,7 @@ void SymbolConvGpu::enqueue_convolution(std::uint32_t items, cudaStream_t stream
     if (items == 0) {
         return;
     }
-    const auto value_bytes = precision_ == Precision::bf16 ? sizeof(__half) : sizeof(float);
+    const auto value_bytes = element_bytes(precision_);
     const Gather gather = choose_gather(precision_, block_shared_bytes_);
     const auto parts = static_cast<std::uint32_t>(shape_.channels * value_bytes / gather.row_bytes);
     const std::uint32_t group_blocks = (shape_.pooled() + gather.groups - 1) / gather.groups;

@@ -30,7 +30,8 @@ struct SymbolConvGpuShape {
 /// A symbol convolution's weights as the kernels read them: all in host memory, to be copied as they are.
 struct SymbolConvTables {
     /// (slices, taps, most_symbols + 1, 256 bytes of channels): the weights, with the bias in tap 0 and zeros for the
-    /// blank; fp16 for bf16, which has three bits less, else fp32. A slice is what fits into shared memory.
+    /// blank; fp16 for bf16, which has three bits less, and for fp16, else fp32. A slice is what fits into shared
+    /// memory.
     std::vector<std::byte> table;
     std::vector<std::byte> gamma;  ///< (positions, channels), fp16 or fp32 likewise.
     std::vector<std::byte> beta;
@@ -53,7 +54,7 @@ struct SymbolConvMemory {
     const float* inner;
     const float* ends;
     float2* scales;  ///< (max_items), written and read here: 1 / deviation, -mean / deviation
-    void* out;       ///< (max_items, positions / 3, channels), bf16 or fp32
+    void* out;       ///< (max_items, positions / 3, channels), in the precision
 };
 
 /// Two kernels. The first gets mean and variance from the symbols alone: with T[k][s] the table's row, the sum of

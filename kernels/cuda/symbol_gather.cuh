@@ -107,8 +107,8 @@ __device__ __forceinline__ void copy_table(uint4* to, const std::uint8_t* slice,
     }
 }
 
-/// A thread has 16 bytes of the channels at one pooled position.
-template <class T, class B>
+/// A thread has 16 bytes of the channels at one pooled position. The table's values are T, the output's Out.
+template <class T, class Out, class B>
 __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherArguments arguments) {
     constexpr int n = values::in_16_bytes<T>;
     extern __shared__ uint4 gather_shared[];
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
             }
             const std::size_t at = (std::size_t{begin + i} * arguments.groups + group) * arguments.channels + channel;
             if constexpr (n == 8) {
-                ptx::store_global_16(static_cast<__nv_bfloat16*>(arguments.out) + at, values::pack_bf16(best));
+                ptx::store_global_16(static_cast<Out*>(arguments.out) + at, values::pack<Out>(best));
             } else {
                 ptx::store_global_16(static_cast<float*>(arguments.out) + at, values::pack_fp32(best, arguments.tf32));
             }

@@ -29,6 +29,12 @@ Encode find_encode() {
     return reinterpret_cast<Encode>(function);
 }
 
+CUtensorMapDataType data_type(Precision precision) {
+    return precision == Precision::bf16   ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+           : precision == Precision::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                          : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+}
+
 }  // namespace
 
 CUtensorMap make_tensor_map(Precision precision, const void* base, std::span<const TensorAxis> axes) {
@@ -48,11 +54,10 @@ CUtensorMap make_tensor_map(Precision precision, const void* base, std::span<con
     }
     static const Encode encode_tiled = find_encode();
     CUtensorMap map{};
-    const CUresult status = encode_tiled(
-        &map, precision == Precision::bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-        static_cast<cuuint32_t>(axes.size()), const_cast<void*>(base), sizes.data(), strides.data(), box.data(),
-        steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const CUresult status =
+        encode_tiled(&map, data_type(precision), static_cast<cuuint32_t>(axes.size()), const_cast<void*>(base),
+                     sizes.data(), strides.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+                     CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status != CUDA_SUCCESS) {
         throw Error(ExitCode::gpu_fault,
                     {.id = "E-GPU-080",

@@ -4,6 +4,9 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <type_traits>
+
+#include "core/config.hpp"
 
 /// Values in memory, which are fp32 in registers.
 namespace sluice::values {
@@ -42,21 +45,44 @@ __device__ __forceinline__ __half2 half2_of(const uint4& from, int i) {
     return *reinterpret_cast<const __half2*>(&word);
 }
 
-/// The lower half is `low`.
-template <bool relu = false>
-__device__ __forceinline__ std::uint32_t pack_bf16(float low, float high) {
+/// What a precision of two bytes keeps values in.
+template <Precision precision>
+struct NarrowOf;
+template <>
+struct NarrowOf<Precision::bf16> {
+    using Type = __nv_bfloat16;
+};
+template <>
+struct NarrowOf<Precision::fp16> {
+    using Type = __half;
+};
+template <Precision precision>
+using Narrow = typename NarrowOf<precision>::Type;
+
+/// Two values in 16 bits each; the lower half is `low`.
+template <class T, bool relu = false>
+__device__ __forceinline__ std::uint32_t pack(float low, float high) {
     std::uint32_t packed;
-    if constexpr (relu) {
-        asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+        if constexpr (relu) {
+            asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+        } else {
+            asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+        }
     } else {
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+        static_assert(std::is_same_v<T, __half>);
+        if constexpr (relu) {
+            asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+        } else {
+            asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+        }
     }
     return packed;
 }
 
-__device__ __forceinline__ uint4 pack_bf16(const float (&from)[8]) {
-    return {pack_bf16(from[0], from[1]), pack_bf16(from[2], from[3]), pack_bf16(from[4], from[5]),
-            pack_bf16(from[6], from[7])};
+template <class T>
+__device__ __forceinline__ uint4 pack(const float (&from)[8]) {
+    return {pack<T>(from[0], from[1]), pack<T>(from[2], from[3]), pack<T>(from[4], from[5]), pack<T>(from[6], from[7])};
 }
 
 /// Rounded to what tf32 keeps.

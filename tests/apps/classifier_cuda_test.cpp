@@ -34,6 +34,7 @@ double tolerance(Precision precision) {
     switch (precision) {
         case Precision::bf16:
             return 8e-2;
+        case Precision::fp16:
         case Precision::tf32:
             return 1.2e-2;
         case Precision::fp32:
@@ -123,7 +124,7 @@ protected:
     }
 
     static void check(const CudaDeviceOptions& options) {
-        for (const Precision precision : {Precision::bf16, Precision::tf32, Precision::fp32}) {
+        for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32}) {
             const std::vector<Record> records = run(options, precision);
 
             EXPECT_LT(relative_error(records, expected_), tolerance(precision))

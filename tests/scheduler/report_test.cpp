@@ -116,8 +116,8 @@ TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
     report.ranks[1].certification = Certification{.recomputed = 2, .bound = 0.03125};
     const double share = 500.0 / static_cast<double>(report.items_done);
     EXPECT_THAT(latency_table(report),
-                HasSubstr(fmt::format("certified: 5 items ({:.1f} %) computed again in fp32, those whose two best "
-                                      "scores are within 0.0625\n",
+                HasSubstr(fmt::format("certified: 5 items ({:.1f} %) computed again in fp32, their two best "
+                                      "scores closer than 0.062 of the scores' size\n",
                                       share)));
     EXPECT_EQ(report_json(report, {}).at("run").at("certification"),
               (nlohmann::json{{"recomputed", 5}, {"bound", 0.0625}}));

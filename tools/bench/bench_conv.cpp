@@ -148,7 +148,7 @@ bool check_convolutions(const CudaDevice& gpu, Precision precision) {
                           {"conv6", conv6, 300},
                           {"conv2, many", conv2, 151},
                           {"one tap", {.length = 5, .channels = 64, .outputs = 512, .taps = 1, .relu = true}, 201}};
-    const double bound = precision == Precision::bf16 ? 5e-3 : precision == Precision::tf32 ? 1e-3 : 2e-6;
+    const double bound = precision == Precision::bf16 ? 5e-3 : precision != Precision::fp32 ? 1e-3 : 2e-6;
     bool fine = true;
     for (const Case& c : cases) {
         Operands operands(c.shape, precision, c.items, 11);

@@ -1,5 +1,5 @@
 // Every CUDA kernel: checked against a plain reference on random data, then timed. With mma as on GPUs without wgmma.
-//   bench_kernels [bf16|tf32|fp32] [mma] [check] [time] [forward] [ITEMS ...]
+//   bench_kernels [bf16|fp16|tf32|fp32] [mma] [check] [time] [forward] [ITEMS ...]
 #include "tools/bench/bench_kernels.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/config_names.hpp"
 #include "core/error.hpp"
 #include "tools/bench/cuda_bench.hpp"
 
@@ -29,8 +30,8 @@ int run(int argc, char** argv) {
     std::vector<std::uint32_t> sizes;
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
-        if (word == "fp32" || word == "tf32" || word == "bf16") {
-            precision = word == "fp32" ? Precision::fp32 : word == "tf32" ? Precision::tf32 : Precision::bf16;
+        if (const auto asked = enum_of<Precision>(word, precision_names); asked && *asked != Precision::certified) {
+            precision = *asked;
         } else if (word == "mma") {
             options.instructions = MatrixInstructions::mma;
         } else if (word == "check") {
@@ -42,7 +43,8 @@ int run(int argc, char** argv) {
         } else if (word.find_first_not_of("0123456789") == word.npos) {
             sizes.push_back(static_cast<std::uint32_t>(std::stoul(argv[i])));
         } else {
-            fmt::print(stderr, "usage: bench_kernels [bf16|tf32|fp32] [mma] [check] [time] [forward] [ITEMS ...]\n");
+            fmt::print(stderr,
+                       "usage: bench_kernels [bf16|fp16|tf32|fp32] [mma] [check] [time] [forward] [ITEMS ...]\n");
             return 64;
         }
     }

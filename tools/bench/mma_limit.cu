@@ -18,7 +18,9 @@ __device__ std::uint32_t random_word(std::uint32_t number) {
     std::uint32_t bits = (blockIdx.x * threads + threadIdx.x) * 0x9e3779b9U + number * 0x85ebca6bU;
     bits = (bits ^ bits >> 15) * 0x2c1b3c6dU;
     bits ^= bits >> 13;
-    return precision == Precision::bf16 ? (bits & 0x807f807fU) | 0x3f003f00U : (bits & 0x807fe000U) | 0x3f000000U;
+    return precision == Precision::bf16   ? (bits & 0x807f807fU) | 0x3f003f00U
+           : precision == Precision::fp16 ? (bits & 0x83ff83ffU) | 0x38003800U
+                                          : (bits & 0x807fe000U) | 0x3f000000U;
 }
 
 template <Precision precision>
@@ -72,12 +74,14 @@ std::uint32_t processors() {
 MmaLimit::MmaLimit(Precision precision) : precision_(precision), blocks_(processors() * blocks_a_processor) {}
 
 void MmaLimit::enqueue(cudaStream_t stream) const {
-    launch(precision_ == Precision::bf16 ? &multiply_registers<Precision::bf16> : &multiply_registers<Precision::tf32>,
+    launch(precision_ == Precision::bf16   ? &multiply_registers<Precision::bf16>
+           : precision_ == Precision::fp16 ? &multiply_registers<Precision::fp16>
+                                           : &multiply_registers<Precision::tf32>,
            "products from registers", {.blocks = blocks_, .threads = threads}, stream, out_.as<float>());
 }
 
 double MmaLimit::flop() const noexcept {
-    const double k = precision_ == Precision::bf16 ? 16 : 8;
+    const double k = element_bytes(precision_) == 2 ? 16 : 8;
     return 2.0 * 16 * 8 * k * down * across * rounds * blocks_ * (threads / 32);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t classes = 3;
 constexpr std::uint32_t batch = 32;
-constexpr float bound = 0.5F;
+constexpr float bound = 0.3F;  // of the scores' size, which is 1 and their largest
 constexpr float offsets[classes] = {0.0F, 10.0F, -5.0F};
 
 /// A record of label and scores.
@@ -94,7 +94,7 @@ protected:
                                               .max_items = max_items,
                                               .batch = batch},
                                              exact_);
-        certifier->set_margin({.offsets = {std::begin(offsets), std::end(offsets)}, .bound = bound});
+        certifier->set_margin({.offsets = {std::begin(offsets), std::end(offsets)}, .bound = bound, .usual = 1});
         return certifier;
     }
 

@@ -47,7 +47,7 @@ std::ostream& operator<<(std::ostream& out, const Kind& kind) {
                << (kind.instructions == MatrixInstructions::mma ? " mma" : " wgmma");
 }
 
-constexpr Precision of_tensor_cores[] = {Precision::bf16, Precision::tf32};
+constexpr Precision of_tensor_cores[] = {Precision::bf16, Precision::fp16, Precision::tf32};
 
 class Convolution : public OnGpu {
 protected:

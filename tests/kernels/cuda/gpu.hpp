@@ -73,6 +73,8 @@ inline double tolerance(Precision precision) {
             return 4e-3;  // 8 bits: 2^-9 at most for each value
         case Precision::tf32:
             return 1e-3;
+        case Precision::fp16:
+            return 6e-4;  // 11 bits: 2^-12 at most for each value
         case Precision::fp32:
             return 4e-6;  // sums of 2,000 products in 24 bits
         case Precision::certified:

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr Precision every_precision[] = {Precision::bf16, Precision::tf32, Precision::fp32};
+constexpr Precision every_precision[] = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
 
 class Norm : public OnGpu {};
 class Linear : public OnGpu {};

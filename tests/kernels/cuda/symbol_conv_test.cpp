@@ -109,7 +109,7 @@ TEST_F(SymbolConvolution, EqualsAPlainOneAtOddSizesInEveryPrecision) {
         const Weights weights(shape);
         const std::vector<std::uint8_t> symbols = random_symbols(shape, items);
         const std::vector<double> expected = plain(shape, items, weights, symbols);
-        for (const Precision precision : {Precision::bf16, Precision::tf32, Precision::fp32}) {
+        for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32}) {
             for (const std::uint32_t shared : shared_bytes()) {
                 EXPECT_LT(relative_error(run(shape, items, precision, weights, symbols, shared), expected),
                           tolerance(precision))
@@ -144,7 +144,7 @@ TEST_F(SymbolConvolution, GivesTheSameBitsWhateverItsSharedMemory) {
     constexpr std::uint32_t items = 201;
     const Weights weights(shape);
     const std::vector<std::uint8_t> symbols = random_symbols(shape, items);
-    for (const Precision precision : {Precision::bf16, Precision::tf32, Precision::fp32}) {
+    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32}) {
         const auto whole = run(shape, items, precision, weights, symbols, gpu().block_shared_bytes());
         const auto least = run(shape, items, precision, weights, symbols, symbol_conv::least_shared_bytes);
 
