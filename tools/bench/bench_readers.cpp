@@ -53,6 +53,8 @@ public:
         : source_(source), items_(items), times_(times) {}
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return items_ * times_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return source_.bytes() * times_; }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override { return source_.granularity(); }
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         source_.read(first % items_, count, to);
