@@ -20,8 +20,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the files are little-endian and read as they lie");
 
-/// Bytes that one pread asks for, at least one item: enough for network file systems, and close to what caches hold.
-constexpr std::uint64_t fat_read_bytes = std::uint64_t{1} << 20;
+/// Bytes of fp32 items that one pread asks for, at least one item: few enough that they are still in the second-level
+/// cache when they are packed, so that memory is read once and not written (docs/performance.md).
+constexpr std::uint64_t fat_read_bytes = std::uint64_t{256} << 10;
 
 /// A read of fewer bytes costs more in system calls than in copying.
 constexpr std::uint64_t shortest_read_bytes = std::uint64_t{64} << 10;
