@@ -24,6 +24,7 @@
 #include "core/memory_limit.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "scheduler/queue_sizes.hpp"
+#include "tools/bench/fat_ways.hpp"
 #include "tools/bench/memory_read.hpp"
 #include "tools/bench/reader_files.hpp"
 
@@ -44,6 +45,7 @@ struct Options {
     std::vector<std::uint32_t> readers{};
     std::vector<std::string> formats{};
     std::filesystem::path folder{};
+    bool ways = false;
 };
 
 /// The same items again and again, so that a run lasts.
@@ -188,6 +190,16 @@ void run(const Options& options) {
     }
 }
 
+void compare_ways(const Options& options) {
+    const auto codec = find_app("classifier")->make_codec({});
+    const std::uint32_t most = std::ranges::max(options.readers);
+    const ScratchFolder folder(options.folder);
+    const ReaderFile file = write_reader_file(folder.path(), "bin", options.items, *codec, most);
+    const PlainMemory memory(file.bytes);
+    load(file.input.path, memory.bytes(), most);
+    compare_fat_ways(file, *codec, memory, options.readers, options.repeats);
+}
+
 /// 1, 2, 4, … and `cores`.
 std::vector<std::uint32_t> doubling_to(std::uint32_t cores) {
     std::vector<std::uint32_t> counts;
@@ -224,7 +236,8 @@ Options parse(int count, char** words) {
         ("formats", po::value(&formats), "of bin,npy,u8,csv,jsonl; default: all")                                 //
         ("repeats", po::value(&options.repeats)->default_value(5), "of each measurement")                         //
         ("folder", po::value(&options.folder)->default_value(std::filesystem::temp_directory_path()),
-         "where the files may lie");
+         "where the files may lie")  //
+        ("ways", po::bool_switch(&options.ways), "compare ways of reading fp32 items instead");
     po::variables_map given;
     po::store(po::parse_command_line(count, words, known), given);
     po::notify(given);
@@ -263,7 +276,8 @@ Options parse(int count, char** words) {
 
 int main(int argc, char** argv) {
     try {
-        sluice::bench::run(sluice::bench::parse(argc, argv));
+        const sluice::bench::Options options = sluice::bench::parse(argc, argv);
+        options.ways ? sluice::bench::compare_ways(options) : sluice::bench::run(options);
     } catch (const std::exception& problem) {
         fmt::print(stderr, "bench_readers: {}\n", problem.what());
         return 64;

@@ -9,7 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/function_ref.hpp"
 #include "core/io/input_file.hpp"
 #include "core/simd.hpp"
 
@@ -49,7 +48,21 @@ std::span<Byte> share_of(std::span<Byte> all, std::size_t index, std::size_t sha
     return all.subspan(begin, end - begin);
 }
 
-/// Runs `work(index)` on as many threads, all at once. Returns the time from the first's begin to the last's end.
+}  // namespace
+
+PlainMemory::PlainMemory(std::size_t bytes) {
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        throw std::bad_alloc();
+    }
+    ::madvise(memory, bytes, MADV_HUGEPAGE);  // small pages do as well where it is refused, more slowly
+    bytes_ = {static_cast<std::byte*>(memory), bytes};
+}
+
+PlainMemory::~PlainMemory() {
+    ::munmap(bytes_.data(), bytes_.size());
+}
+
 Seconds time_together(std::uint32_t threads, FunctionRef<void(std::uint32_t)> work) {
     std::barrier begin(static_cast<std::ptrdiff_t>(threads) + 1);
     std::vector<std::thread> team;
@@ -65,21 +78,6 @@ Seconds time_together(std::uint32_t threads, FunctionRef<void(std::uint32_t)> wo
         thread.join();
     }
     return Clock::now() - began;
-}
-
-}  // namespace
-
-PlainMemory::PlainMemory(std::size_t bytes) {
-    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        throw std::bad_alloc();
-    }
-    ::madvise(memory, bytes, MADV_HUGEPAGE);  // small pages do as well where it is refused, more slowly
-    bytes_ = {static_cast<std::byte*>(memory), bytes};
-}
-
-PlainMemory::~PlainMemory() {
-    ::munmap(bytes_.data(), bytes_.size());
 }
 
 void load(const std::filesystem::path& file, std::span<std::byte> to, std::uint32_t threads) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/clock.hpp"
+#include "core/function_ref.hpp"
 
 namespace sluice::bench {
 
@@ -26,6 +27,9 @@ private:
 
 /// Fills `to` with the beginning of a file, on `threads` threads.
 void load(const std::filesystem::path& file, std::span<std::byte> to, std::uint32_t threads);
+
+/// Runs `work(index)` on as many threads, all at once. Returns the time from their common begin to the last one's end.
+Seconds time_together(std::uint32_t threads, FunctionRef<void(std::uint32_t)> work);
 
 /// How long `threads` threads take to add up all of `memory`, each a share of its own.
 [[nodiscard]] Seconds time_to_read(std::span<const std::byte> memory, std::uint32_t threads);
