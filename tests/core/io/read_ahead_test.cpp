@@ -119,35 +119,38 @@ TEST(ReadAhead, HandsOutNoChunkOfWhichAPartIsMissing) {
     EXPECT_EQ(take(input, bell, 0).size(), 20 * fake_input_bytes);
 }
 
-TEST(ReadAhead, TellsTheLowestPartThatFails) {
-    Doorbell later_failed;
-    std::atomic<bool> failed{false};
-    FakeSource source(40);
-    source.step = 1;
-    source.on_read = [&](std::uint64_t first) {
-        if (first == 5) {  // the second quarter of chunk 0 fails once the third has
-            for (std::uint32_t seen = later_failed.listen(); !failed; seen = later_failed.listen()) {
-                later_failed.wait(seen);
+TEST(ReadAhead, TellsTheLowestPartThatFailsWhicheverFailedFirst) {
+    for (const std::uint64_t earlier : {5U, 10U}) {  // of two parts of chunk 0, which both have begun
+        Doorbell moved;
+        std::atomic<int> begun{0};
+        std::atomic<bool> failed{false};
+        FakeSource source(40);
+        source.step = 1;
+        source.on_read = [&](std::uint64_t first) {
+            if (first != 5 && first != 10) {
+                return;
             }
-        }
-        if (first == 10) {
+            ++begun;
+            moved.ring();
+            for (std::uint32_t seen = moved.listen(); begun < 2 || (first != earlier && !failed);
+                 seen = moved.listen()) {
+                moved.wait(seen);
+            }
             failed = true;
-            later_failed.ring();
-        }
-        if (first == 5 || first == 10) {
+            moved.ring();
             throw std::runtime_error(std::to_string(first));
-        }
-    };
-    const ChunkGrid grid(source.count(), 20);
-    Doorbell bell;
-    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 2, .readers = 4}, bell);
+        };
+        const ChunkGrid grid(source.count(), 20);
+        Doorbell bell;
+        ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 2, .readers = 4}, bell);
 
-    try {
-        static_cast<void>(take(input, bell, 0));
-        ADD_FAILURE() << "did not fail";
-    } catch (const StageError& error) {
-        EXPECT_EQ(error.chunk(), grid.at(0));
-        EXPECT_EQ(describe(error.cause(), "").text.what, "internal error: 5");
+        try {
+            static_cast<void>(take(input, bell, 0));
+            ADD_FAILURE() << "did not fail";
+        } catch (const StageError& error) {
+            EXPECT_EQ(error.chunk(), grid.at(0));
+            EXPECT_EQ(describe(error.cause(), "").text.what, "internal error: 5");
+        }
     }
 }
 
