@@ -231,7 +231,7 @@ Options parse(int count, char** words) {
     known.add_options()("help", "this text")                                                                      //
         ("items", po::value(&options.items), "fp32 items in a file; default: what fits well into memory")         //
         ("text-items", po::value(&options.text_items), "items of the other formats; default: 100 times as many")  //
-        ("chunk-items", po::value(&options.chunk_items), "items of a chunk; default: as a run on a GPU")          //
+        ("chunk-items", po::value(&options.chunk_items), "items of a chunk; default: as a GPU gets untuned")      //
         ("readers", po::value(&readers), "reader threads, as 1,2,4; default: up to all usable cores")             //
         ("formats", po::value(&formats), "of bin,npy,u8,csv,jsonl; default: all")                                 //
         ("repeats", po::value(&options.repeats)->default_value(5), "of each measurement")                         //
