@@ -20,6 +20,7 @@
 #include "core/machine.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "scheduler/queue_sizes.hpp"
+#include "scheduler/reader_count.hpp"
 #include "scheduler/report.hpp"
 #include "tools/command_line.hpp"
 #include "tools/driver_team.hpp"
@@ -31,11 +32,15 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint32_t most_readers = 8;  // parsing scales with cores, a disk does not
-
-/// A thread on every second core: reading is light beside the models, and must not wait when it is not.
-std::uint32_t choose_readers() {
-    return std::clamp(read_usable_cpus().cores / 2, 1U, most_readers);
+ReadingNeeds reading_needs(const PreparedJob& job, std::span<const std::uint32_t> devices_of_rank) {
+    const ItemSource& source = *job.source;
+    const auto items = static_cast<double>(std::max<std::uint64_t>(1, source.count()));
+    return {.cores = read_usable_cpus().cores,
+            .device = job.plan.device,
+            .devices = std::accumulate(devices_of_rank.begin(), devices_of_rank.end(), 0U),
+            .flop_per_item = job.app->flop_per_item(),
+            .file_bytes = static_cast<double>(source.bytes()) / items,
+            .wire_bytes = static_cast<double>(job.codec->shape().input_bytes)};
 }
 
 Failure describe_root(const std::exception_ptr& failure, const RankContext& context) {
@@ -107,10 +112,11 @@ public:
                                   .staged_chunks = queues_.staged,
                                   .window_chunks = queues_.window}),
                      job.plan.device, context.memory_share());
-        input_.emplace(
-            *job.source, grid_,
-            ReadAheadOptions{.input_bytes = shape_.input_bytes, .staged = queues_.staged, .readers = choose_readers()},
-            context.bell);
+        input_.emplace(*job.source, grid_,
+                       ReadAheadOptions{.input_bytes = shape_.input_bytes,
+                                        .staged = queues_.staged,
+                                        .readers = choose_readers(reading_needs(job, devices_))},
+                       context.bell);
         results_.emplace(*job.writer, grid_, shape_.output_bytes, queues_.window, context.bell);
         if (show_progress) {
             progress_.emplace(grid_.items(), [this] { return results_->items_written(); });

@@ -35,11 +35,15 @@ std::string ClassifierCodec::pack_fat(std::span<const float> fat, std::span<std:
 
 std::string ClassifierCodec::check_wire(std::span<const std::byte> item) const {
     expects(item.size() == classifier_length, "classifier: an item has the wrong size");
-    const auto bad =
-        std::find_if(item.begin(), item.end(), [](std::byte b) { return b > std::byte{classifier_blank}; });
-    if (bad == item.end()) {
+    std::byte largest{0};  // of all: a search that may stop early is many times slower
+    for (const std::byte b : item) {
+        largest = std::max(largest, b);
+    }
+    if (largest <= std::byte{classifier_blank}) {
         return {};
     }
+    const auto bad =
+        std::find_if(item.begin(), item.end(), [](std::byte b) { return b > std::byte{classifier_blank}; });
     return fmt::format("byte {}: got {}, expected 0 to {}", bad - item.begin(), std::to_integer<int>(*bad),
                        classifier_blank);
 }

@@ -20,8 +20,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the files are little-endian and read as they lie");
 
-/// Bytes that one pread asks for, at least one item: enough for network file systems, and close to what caches hold.
-constexpr std::uint64_t fat_read_bytes = std::uint64_t{1} << 20;
+/// Bytes of fp32 items that one pread asks for, at least one item: few enough that they are still in the second-level
+/// cache when they are packed, so that memory is read once and not written (docs/performance.md).
+constexpr std::uint64_t fat_read_bytes = std::uint64_t{256} << 10;
+
+/// A read of fewer bytes costs more in system calls than in copying.
+constexpr std::uint64_t shortest_read_bytes = std::uint64_t{64} << 10;
 
 enum class ItemForm { fat, wire };
 
@@ -38,6 +42,10 @@ public:
         : file_(std::move(file)), layout_(layout), codec_(codec) {}
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return layout_.count; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return layout_.count * layout_.item_bytes; }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override {
+        return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, shortest_read_bytes / layout_.item_bytes));
+    }
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         expects(first <= layout_.count && count <= layout_.count - first, "ItemSource::read stays inside the items");

@@ -20,6 +20,12 @@ public:
 
     [[nodiscard]] virtual std::uint64_t count() const noexcept = 0;
 
+    /// Bytes of the file that hold them.
+    [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+
+    /// read() costs least an item for as many items or more, beginning at a multiple of it; at least 1.
+    [[nodiscard]] virtual std::uint32_t granularity() const noexcept = 0;
+
     /// Writes items [first, first + count) to `to`, count * input_bytes long. Thread-safe: several readers call it at
     /// once. Throws Error with the item's number and the line or byte where it stands (bad_data), or with the
     /// operation and errno (io_error).

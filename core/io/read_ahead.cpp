@@ -6,17 +6,47 @@
 
 namespace sluice {
 
+/// What one reader did for one chunk, of which it may read several parts in a row: one span of its trace.
+class ReadAhead::ChunkSpan {
+public:
+    explicit ChunkSpan(LaneTrace& trace) : trace_(trace) {}
+
+    void add(std::uint64_t id, const LaneSpan& part) {
+        if (id != id_ || span_.items == 0) {
+            finish();
+            id_ = id;
+            span_.busy.begin = part.busy.begin;
+        }
+        span_.busy.end = part.busy.end;
+        span_.items += part.items;
+        span_.bytes += part.bytes;
+    }
+
+    void finish() {
+        if (span_.items != 0) {
+            trace_.add(std::exchange(span_, {}));
+        }
+    }
+
+private:
+    LaneTrace& trace_;
+    std::uint64_t id_ = 0;
+    LaneSpan span_{};
+};
+
 ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const ReadAheadOptions& options, Doorbell& bell)
     : source_(source),
-      grid_(grid),
+      parts_(grid, choose_part_items(grid.chunk_items(), options.readers, source.granularity())),
+      part_count_(parts_.parts()),
       input_bytes_(options.input_bytes),
       bell_(bell),
       bins_(options.staged),
       reading_(options.readers),
-      first_bad_(grid.chunks()) {
+      first_bad_(part_count_) {
     expects(options.staged >= 1 && options.readers >= 1, "ReadAhead: one chunk and one reader at least");
-    for (Bin& bin : bins_) {
-        bin.items.resize(std::size_t{grid.chunk_items()} * input_bytes_);
+    for (std::uint64_t i = 0; i < bins_.size(); ++i) {
+        bins_[i].items.resize(std::size_t{grid.chunk_items()} * input_bytes_);
+        bins_[i].missing = i < grid.chunks() ? parts_.parts_of(i) : 0;
     }
     traces_.reserve(options.readers);
     for (std::uint32_t i = 0; i < options.readers; ++i) {
@@ -44,7 +74,7 @@ std::optional<std::span<const std::byte>> ReadAhead::take(std::uint64_t id) cons
     if (bin.turn.load(std::memory_order_acquire) != 2 * (id / bins_.size()) + 1) {
         return std::nullopt;
     }
-    return std::span(bin.items).first(std::size_t{grid_.at(id).count} * input_bytes_);
+    return std::span(bin.items).first(std::size_t{parts_.grid().at(id).count} * input_bytes_);
 }
 
 void ReadAhead::release(std::uint64_t id) {
@@ -58,45 +88,45 @@ std::vector<LaneTrace> ReadAhead::take_traces() {
 }
 
 void ReadAhead::read_chunks(LaneTrace& trace) {
-    read_until_end(trace);
+    ChunkSpan span(trace);
+    read_until_end(span);
+    span.finish();
     if (reading_.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
-        first_bad_.load(std::memory_order_relaxed) != grid_.chunks()) {
+        first_bad_.load(std::memory_order_relaxed) != part_count_) {
         failed_.store(true, std::memory_order_release);
         bell_.ring();
     }
 }
 
-void ReadAhead::read_until_end(LaneTrace& trace) {
+void ReadAhead::read_until_end(ChunkSpan& span) {
     for (;;) {
-        const std::uint64_t id = next_.fetch_add(1, std::memory_order_relaxed);
-        if (id >= grid_.chunks()) {
+        const std::uint64_t number = next_.fetch_add(1, std::memory_order_relaxed);
+        if (number >= part_count_) {
             return;
         }
-        Bin& bin = bin_of(id);
-        const std::uint64_t free_turn = 2 * (id / bins_.size());
-        if (!wait_until_free(id, free_turn)) {
+        const ChunkPart part = parts_.at(number);
+        Bin& bin = bin_of(part.chunk.id);
+        if (!wait_until_free(number, bin, 2 * (part.chunk.id / bins_.size()))) {
             return;
         }
-        const Chunk chunk = grid_.at(id);
-        const auto items = std::span(bin.items).first(std::size_t{chunk.count} * input_bytes_);
+        const auto items = std::span(bin.items).subspan(std::size_t{part.begin} * input_bytes_,
+                                                        std::size_t{part.count} * input_bytes_);
         const Instant begin = Clock::now();
         try {
-            source_.read(chunk.first, chunk.count, items);
+            source_.read(part.first(), part.count, items);
         } catch (...) {  // handed to the thread that takes chunks
-            fail(chunk, std::current_exception());
+            fail(number, std::current_exception());
             return;
         }
-        trace.add({.busy = {begin, Clock::now()}, .items = chunk.count, .bytes = items.size()});
-        bin.turn.store(free_turn + 1, std::memory_order_release);
-        bell_.ring();
+        span.add(part.chunk.id, {.busy = {begin, Clock::now()}, .items = part.count, .bytes = items.size()});
+        complete_part(part.chunk.id);
     }
 }
 
-bool ReadAhead::wait_until_free(std::uint64_t id, std::uint64_t free_turn) {
-    const Bin& bin = bin_of(id);
+bool ReadAhead::wait_until_free(std::uint64_t part, const Bin& bin, std::uint64_t free_turn) {
     for (;;) {
         const std::uint32_t seen = released_.listen();
-        if (stopping_.load(std::memory_order_acquire) || id > first_bad_.load(std::memory_order_relaxed)) {
+        if (stopping_.load(std::memory_order_acquire) || part > first_bad_.load(std::memory_order_relaxed)) {
             return false;
         }
         if (bin.turn.load(std::memory_order_acquire) == free_turn) {
@@ -106,11 +136,26 @@ bool ReadAhead::wait_until_free(std::uint64_t id, std::uint64_t free_turn) {
     }
 }
 
-void ReadAhead::fail(const Chunk& chunk, std::exception_ptr cause) {
+/// Of the readers of a chunk, the last one to be done hands it out.
+void ReadAhead::complete_part(std::uint64_t id) {
+    Bin& bin = bin_of(id);
+    if (bin.missing.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+        return;
+    }
+    const std::uint64_t chunks = parts_.grid().chunks();
+    if (chunks - id > bins_.size()) {
+        bin.missing.store(parts_.parts_of(id + bins_.size()),
+                          std::memory_order_relaxed);  // nobody is at it before it is free
+    }
+    bin.turn.store(2 * (id / bins_.size()) + 1, std::memory_order_release);
+    bell_.ring();
+}
+
+void ReadAhead::fail(std::uint64_t part, std::exception_ptr cause) {
     const std::lock_guard lock(failure_mutex_);
-    if (chunk.id < first_bad_.load(std::memory_order_relaxed)) {
-        failure_ = std::make_exception_ptr(StageError(Stage::read, chunk, std::move(cause)));
-        first_bad_.store(chunk.id, std::memory_order_relaxed);
+    if (part < first_bad_.load(std::memory_order_relaxed)) {
+        failure_ = std::make_exception_ptr(StageError(Stage::read, parts_.at(part).chunk, std::move(cause)));
+        first_bad_.store(part, std::memory_order_relaxed);
     }
     released_.ring();
 }

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/chunk_grid.hpp"
+#include "core/chunk_parts.hpp"
 #include "core/doorbell.hpp"
 #include "core/io/item_source.hpp"
 #include "core/trace.hpp"
@@ -23,8 +23,9 @@ struct ReadAheadOptions {
     std::uint32_t readers = 1;      ///< Threads.
 };
 
-/// Reader threads that keep the next chunks of an input in memory, ahead of whoever hands them out. One thread takes
-/// and releases chunks; that takes no lock and allocates nothing.
+/// Reader threads that keep the next chunks of an input in memory, ahead of whoever hands them out. They share the work
+/// of a chunk, so that the oldest one is there as soon as it can be. One thread takes and releases chunks; that takes
+/// no lock and allocates nothing.
 class ReadAhead {
 public:
     /// `source` and `bell` outlive it; `bell` is rung at each chunk that becomes ready and at a failure.
@@ -45,30 +46,35 @@ public:
 
 private:
     struct alignas(64) Bin {
-        std::atomic<std::uint64_t> turn{0};  // 2g: free for its g-th chunk; 2g + 1: holds it
+        std::atomic<std::uint64_t> turn{0};     // 2g: free for its g-th chunk; 2g + 1: holds it
+        std::atomic<std::uint32_t> missing{0};  // parts of that chunk that are not read yet
         std::vector<std::byte> items;
     };
 
     [[nodiscard]] Bin& bin_of(std::uint64_t id) { return bins_[id % bins_.size()]; }
     [[nodiscard]] const Bin& bin_of(std::uint64_t id) const { return bins_[id % bins_.size()]; }
+    class ChunkSpan;
+
     void read_chunks(LaneTrace& trace);
-    void read_until_end(LaneTrace& trace);
-    [[nodiscard]] bool wait_until_free(std::uint64_t id, std::uint64_t free_turn);
-    void fail(const Chunk& chunk, std::exception_ptr cause);
+    void read_until_end(ChunkSpan& span);
+    [[nodiscard]] bool wait_until_free(std::uint64_t part, const Bin& bin, std::uint64_t free_turn);
+    void complete_part(std::uint64_t id);
+    void fail(std::uint64_t part, std::exception_ptr cause);
     void join();
 
     const ItemSource& source_;
-    ChunkGrid grid_;
+    ChunkParts parts_;
+    std::uint64_t part_count_;
     std::uint32_t input_bytes_;
     Doorbell& bell_;
     Doorbell released_;
     std::vector<Bin> bins_;
     std::vector<LaneTrace> traces_;
-    std::atomic<std::uint64_t> next_{0};
+    std::atomic<std::uint64_t> next_{0};  // part that nobody reads yet
     std::atomic<bool> stopping_{false};
-    std::atomic<bool> failed_{false};       // all readers have ended: no earlier chunk can fail any more
+    std::atomic<bool> failed_{false};       // all readers have ended: no earlier part can fail any more
     std::atomic<std::uint32_t> reading_;    // readers that have not
-    std::atomic<std::uint64_t> first_bad_;  // the lowest chunk that failed so far; nobody begins a later one
+    std::atomic<std::uint64_t> first_bad_;  // the lowest part that failed so far; nobody begins a later one
     std::mutex failure_mutex_;              // readers only, on their way out
     std::exception_ptr failure_;
     std::vector<std::thread> readers_;

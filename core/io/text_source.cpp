@@ -20,7 +20,7 @@ namespace sluice {
 namespace {
 
 /// Records from one checkpoint to the next: an index of 1/4 byte an item, and at most 63 records are skipped by a read.
-constexpr std::uint64_t checkpoint_records = 64;
+constexpr std::uint32_t checkpoint_records = 64;
 
 struct Checkpoint {
     std::uint64_t offset;
@@ -92,6 +92,10 @@ public:
     }
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override {
+        return checkpoints_.back().offset - checkpoints_.front().offset;
+    }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override { return checkpoint_records; }
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         const std::size_t item_bytes = codec_.shape().input_bytes;

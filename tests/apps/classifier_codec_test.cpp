@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <random>
 #include <set>
+#include <string>
 
 #include "apps/classifier/alphabet.hpp"
 #include "apps/classifier/one_hot.hpp"
@@ -205,6 +208,80 @@ TEST(OneHot, PacksAnyNumberOfColumns) {
         EXPECT_THAT(pack_one_hot(one_hot, 3, ids), IsEmpty());
         EXPECT_EQ(ids, expected);
     }
+}
+
+TEST(OneHot, RefusesAnyNumberOfOnesButOneInAColumn) {
+    for (const std::uint32_t symbols : {70U, 255U}) {
+        for (const std::size_t columns : {1U, 100U}) {
+            for (std::uint32_t ones = 2; ones <= symbols; ++ones) {
+                std::vector<float> one_hot(symbols * columns);
+                for (std::uint32_t s = 0; s < ones; ++s) {
+                    one_hot[s * columns + columns - 1] = 1.0F;
+                }
+                std::vector<std::uint8_t> ids(columns);
+
+                EXPECT_EQ(pack_one_hot(one_hot, symbols, ids),
+                          "column " + std::to_string(columns - 1) + ": rows 0 and 1 are both 1, expected at most one");
+            }
+        }
+    }
+}
+
+/// What pack_one_hot should say and write, column by column.
+std::string pack_plainly(const std::vector<float>& one_hot, std::uint32_t symbols, std::vector<std::uint8_t>& ids) {
+    const std::size_t columns = ids.size();
+    for (std::size_t c = 0; c < columns; ++c) {
+        std::vector<std::uint32_t> ones;
+        for (std::uint32_t s = 0; s < symbols; ++s) {
+            const float value = one_hot[s * columns + c];
+            if (value == 1.0F) {
+                ones.push_back(s);
+            }
+            if ((value != 0.0F && value != 1.0F) || ones.size() > 1) {
+                return "column " + std::to_string(c) + ": row";
+            }
+        }
+        ids[c] = static_cast<std::uint8_t>(ones.empty() ? symbols : ones.front());
+    }
+    return {};
+}
+
+TEST(OneHot, PacksOrRefusesRandomColumnsOfAnyShapeAsAPlainLoopDoes) {
+    const std::uint32_t seed = std::random_device()();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 engine(seed);
+    const std::array<float, 6> foreign{1.0F, -1.0F, 0.5F, 0x1p-126F, 1.0000001F, std::numeric_limits<float>::max()};
+    std::size_t refused = 0;
+    for (const std::uint32_t symbols : {1U, 2U, 6U, 7U, 8U, 13U, 14U, 70U, 255U}) {
+        for (const std::size_t columns : {1U, 15U, 16U, 17U, 1014U, 1024U, 1025U, 2500U}) {
+            std::vector<float> one_hot(symbols * columns);
+            for (std::size_t c = 0; c < columns; ++c) {
+                if (const auto symbol = engine() % (symbols + 1); symbol < symbols) {
+                    one_hot[symbol * columns + c] = 1.0F;
+                }
+                float& value = one_hot[engine() % symbols * columns + c];
+                value = value == 0.0F ? -0.0F : value;
+            }
+            for (const bool spoil : {false, true}) {
+                for (int i = 0; spoil && i < 2; ++i) {
+                    one_hot[engine() % one_hot.size()] = foreign[engine() % foreign.size()];
+                }
+                std::vector<std::uint8_t> expected(columns, 0xee);
+                std::vector<std::uint8_t> ids(columns, 0xee);
+
+                const std::string problem = pack_plainly(one_hot, symbols, expected);
+                const std::string told = pack_one_hot(one_hot, symbols, ids);
+
+                ASSERT_EQ(told.substr(0, problem.size()), problem) << symbols << " symbols, " << columns << " columns";
+                ASSERT_EQ(told.empty(), problem.empty());
+                refused += problem.empty() ? 0 : 1;
+                if (problem.empty()) {
+                    ASSERT_EQ(ids, expected) << symbols << " symbols, " << columns << " columns";
+                }
+            }
+        }
+    }
+    EXPECT_GT(refused, 40U);
 }
 
 }  // namespace

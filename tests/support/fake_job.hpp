@@ -65,6 +65,8 @@ public:
     explicit FakeSource(std::uint64_t items) : items_(items) {}
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return items_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return items_ * fake_input_bytes; }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override { return step; }
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         if (on_read) {
@@ -76,6 +78,7 @@ public:
     }
 
     std::function<void(std::uint64_t first)> on_read;
+    std::uint32_t step = UINT32_MAX;  ///< So that a chunk is one read unless a test wants several.
 
 private:
     std::uint64_t items_;

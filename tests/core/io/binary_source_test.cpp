@@ -63,6 +63,18 @@ TEST_F(BinarySource, PacksItemsLargerThanOneRead) {
     EXPECT_EQ(read_all(*source, codec, 2), packed(fat));
 }
 
+TEST_F(BinarySource, SaysHowManyBytesItHasAndHowManyItemsAReadIsWorth) {
+    const auto small = open_input(input(std::string(60, '\1'), InputFormat::u8), codec_);
+    EXPECT_EQ(small->bytes(), 60U);
+    EXPECT_EQ(small->granularity(), (64U << 10U) / 6);
+
+    FakeCodec codec(100'000);
+    codec.set_fat_shape({100'000});
+    const auto large = open_input(input(std::string(800'000, '\0'), InputFormat::onehot_f32), codec);
+    EXPECT_EQ(large->bytes(), 800'000U);
+    EXPECT_EQ(large->granularity(), 1U);
+}
+
 TEST_F(BinarySource, PassesWireItemsOn) {
     const std::string bytes = "\1\2\3\4\5\6\7\10\11\12\13\14";
     const auto source = open_input(input(bytes, InputFormat::u8), codec_);

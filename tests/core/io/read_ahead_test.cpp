@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -29,11 +30,12 @@ std::span<const std::byte> take(ReadAhead& input, Doorbell& bell, std::uint64_t 
     }
 }
 
-class AnyReaders : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t>> {};
+class AnyReaders : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> {};
 
 TEST_P(AnyReaders, BringEveryChunkOnce) {
-    const auto [staged, readers] = GetParam();
-    const FakeSource source(1003);
+    const auto [staged, readers, step] = GetParam();
+    FakeSource source(1003);
+    source.step = step;
     const ChunkGrid grid(source.count(), 10);
     Doorbell bell;
     ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = staged, .readers = readers}, bell);
@@ -52,6 +54,7 @@ TEST_P(AnyReaders, BringEveryChunkOnce) {
     std::uint64_t traced = 0;
     for (const LaneTrace& lane : input.take_traces()) {
         EXPECT_EQ(lane.stage(), Stage::read);
+        EXPECT_LE(lane.spans().size(), grid.chunks());
         for (const LaneSpan& span : lane.spans()) {
             traced += span.items;
             EXPECT_LE(span.busy.begin, span.busy.end);
@@ -61,7 +64,95 @@ TEST_P(AnyReaders, BringEveryChunkOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Counts, AnyReaders,
-                         testing::Combine(testing::Values(1, 2, 7, 200), testing::Values(1, 2, 3, 8)));
+                         testing::Combine(testing::Values(1, 2, 7, 200), testing::Values(1, 2, 3, 8),
+                                          testing::Values(1, 3, 64)));
+
+TEST(ReadAhead, LetsAllReadersWorkOnTheOldestChunk) {
+    constexpr std::uint32_t readers = 4;
+    Doorbell arrivals;
+    std::atomic<std::uint32_t> arrived{0};
+    FakeSource source(40);
+    source.step = 1;
+    source.on_read = [&](std::uint64_t first) {
+        if (first < 20) {  // nobody goes on before all of them are at chunk 0
+            ++arrived;
+            arrivals.ring();
+            for (std::uint32_t seen = arrivals.listen(); arrived < readers; seen = arrivals.listen()) {
+                arrivals.wait(seen);
+            }
+        }
+    };
+    const ChunkGrid grid(source.count(), 20);
+    Doorbell bell;
+    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 1, .readers = readers}, bell);
+
+    EXPECT_EQ(take(input, bell, 0).size(), 20 * fake_input_bytes);
+    EXPECT_EQ(arrived, readers);
+}
+
+TEST(ReadAhead, HandsOutNoChunkOfWhichAPartIsMissing) {
+    Doorbell gate;
+    std::atomic<bool> open{false};
+    std::atomic<std::uint32_t> others{0};
+    FakeSource source(20);
+    source.step = 1;
+    source.on_read = [&](std::uint64_t first) {
+        if (first == 0) {
+            for (std::uint32_t seen = gate.listen(); !open; seen = gate.listen()) {
+                gate.wait(seen);
+            }
+        } else {
+            ++others;
+            gate.ring();
+        }
+    };
+    const ChunkGrid grid(source.count(), 20);
+    Doorbell bell;
+    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 1, .readers = 2}, bell);
+
+    for (std::uint32_t seen = gate.listen(); others == 0; seen = gate.listen()) {
+        gate.wait(seen);
+    }
+    EXPECT_FALSE(input.take(0));
+    open = true;
+    gate.ring();
+    EXPECT_EQ(take(input, bell, 0).size(), 20 * fake_input_bytes);
+}
+
+TEST(ReadAhead, TellsTheLowestPartThatFailsWhicheverFailedFirst) {
+    for (const std::uint64_t earlier : {5U, 10U}) {  // of two parts of chunk 0, which both have begun
+        Doorbell moved;
+        std::atomic<int> begun{0};
+        std::atomic<bool> failed{false};
+        FakeSource source(40);
+        source.step = 1;
+        source.on_read = [&](std::uint64_t first) {
+            if (first != 5 && first != 10) {
+                return;
+            }
+            ++begun;
+            moved.ring();
+            for (std::uint32_t seen = moved.listen(); begun < 2 || (first != earlier && !failed);
+                 seen = moved.listen()) {
+                moved.wait(seen);
+            }
+            failed = true;
+            moved.ring();
+            throw std::runtime_error(std::to_string(first));
+        };
+        const ChunkGrid grid(source.count(), 20);
+        Doorbell bell;
+        ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 2, .readers = 4}, bell);
+
+        try {
+            static_cast<void>(take(input, bell, 0));
+            ADD_FAILURE() << "did not fail";
+        } catch (const StageError& error) {
+            EXPECT_EQ(error.chunk(), grid.at(0));
+            EXPECT_EQ(describe(error.cause(), "").text.what, "internal error: 5");
+        }
+    }
+}
 
 TEST(ReadAhead, NeverHoldsMoreChunksThanAreStaged) {
     constexpr std::uint32_t staged = 3;

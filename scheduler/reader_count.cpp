@@ -1,0 +1,38 @@
+#include "scheduler/reader_count.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+// Of one device, in its fastest precision: generous, because a reader without work sleeps.
+constexpr double host_flop_a_second = 0.3e12;
+constexpr double cuda_flop_a_second = 0.8e15;
+
+/// File and wire bytes that one reader handles, of JSON, the slowest format (docs/performance.md).
+constexpr double reader_bytes_a_second = 0.4e9;
+
+constexpr std::uint32_t fewest = 2;
+
+}  // namespace
+
+std::uint32_t choose_readers(const ReadingNeeds& needs) {
+    expects(needs.device != DeviceKind::automatic, "the device kind is known before the readers");
+    expects(std::isfinite(needs.flop_per_item) && needs.flop_per_item > 0, "an item's work is positive and finite");
+    const double item_bytes = needs.file_bytes + needs.wire_bytes;
+    expects(std::isfinite(item_bytes) && item_bytes >= 0, "an item's bytes are finite and not negative");
+    const bool host = needs.device == DeviceKind::host;
+    const double items_a_second =
+        (host ? host_flop_a_second : cuda_flop_a_second) * needs.devices / needs.flop_per_item;
+    const double wanted = std::ceil(items_a_second * item_bytes / reader_bytes_a_second);
+    const std::uint32_t most = std::max(1U, host ? needs.cores / 2 : needs.cores);
+    if (wanted >= most) {
+        return most;
+    }
+    return std::min(most, std::max(fewest, static_cast<std::uint32_t>(wanted)));
+}
+
+}  // namespace sluice
