@@ -36,7 +36,8 @@ struct Package {
     std::vector<std::string_view> users;
 };
 
-const std::vector<std::string_view> cuda_users{"core/cuda_", "kernels/cuda/", "tests/kernels/cuda/", "tools/bench/"};
+const std::vector<std::string_view> cuda_users{"core/cuda_", "kernels/cuda/", "tests/kernels/cuda/", "tests/e2e/cuda_",
+                                               "tools/bench/"};
 
 const std::array packages{
     Package{"mpi.h", {"comm/", "tests/comm/"}},

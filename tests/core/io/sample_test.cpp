@@ -34,7 +34,9 @@ private:
 std::vector<std::uint64_t> sample(std::uint64_t count, std::uint32_t most) {
     const std::string bytes = read_sample(NumberedItems(count), most, sizeof(std::uint64_t));
     std::vector<std::uint64_t> numbers(bytes.size() / sizeof(std::uint64_t));
-    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) {
+        std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    }
     return numbers;
 }
 
