@@ -12,7 +12,12 @@ namespace {
 constexpr std::size_t copy_operations_a_chunk = 4;  // on a copy stream: wait, record, copy, record
 constexpr std::size_t compute_operations = 2048;    // several chunks' worth of a model that enqueues a few per item
 constexpr std::size_t records_a_chunk = 2;          // on each stream: begin and end
+constexpr std::size_t alignment = 256;              // of a slot's pieces; what GPUs read best
 constexpr std::chrono::nanoseconds shortest_poll{20'000};  // for devices that cannot ring
+
+std::size_t aligned(std::size_t bytes) {
+    return (bytes + alignment - 1) / alignment * alignment;
+}
 
 Interval between(const Event& begun, const Event& ended) {
     return {begun.completed_at(), ended.completed_at()};
@@ -51,15 +56,7 @@ Pipeline::Pipeline(Device& device, Transport& transport, Model& model, const Pip
                    DeviceTrace& trace)
     : transport_(transport), model_(model), trace_(trace), shape_(model.shape()), device_rings_(device.rings()) {
     expects(options.depth >= 1 && options.chunk_items >= 1, "Pipeline: depth and chunk_items are at least 1");
-    const std::size_t input_bytes = std::size_t{options.chunk_items} * shape_.input_bytes;
-    const std::size_t output_bytes = std::size_t{options.chunk_items} * shape_.output_bytes;
-    slots_.resize(options.depth);
-    for (Slot& slot : slots_) {
-        slot.arrived = device.allocate(MemorySpace::pinned, input_bytes);
-        slot.input = device.allocate(MemorySpace::device, input_bytes);
-        slot.output = device.allocate(MemorySpace::device, output_bytes);
-        slot.downloaded = device.allocate(MemorySpace::pinned, output_bytes);
-    }
+    share_memory(device, options);
     const StreamOptions upload{.operations = copy_operations_a_chunk * options.depth,
                                .records = records_a_chunk * (options.depth + 1)};
     StreamOptions compute = upload;
@@ -72,11 +69,28 @@ Pipeline::Pipeline(Device& device, Transport& transport, Model& model, const Pip
     prepare(options);
 }
 
+void Pipeline::share_memory(Device& device, const PipelineOptions& options) {
+    const std::size_t input_bytes = std::size_t{options.chunk_items} * shape_.input_bytes;
+    const std::size_t output_bytes = std::size_t{options.chunk_items} * shape_.output_bytes;
+    const std::size_t output_at = aligned(input_bytes);
+    const std::size_t slot_bytes = output_at + aligned(output_bytes);
+    pinned_ = device.allocate(MemorySpace::pinned, slot_bytes * options.depth);
+    on_device_ = device.allocate(MemorySpace::device, slot_bytes * options.depth);
+    slots_.resize(options.depth);
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+        const std::size_t at = i * slot_bytes;
+        slots_[i].arrived = pinned_.bytes().subspan(at, input_bytes);
+        slots_[i].downloaded = pinned_.bytes().subspan(at + output_at, output_bytes);
+        slots_[i].input = on_device_.bytes().subspan(at, input_bytes);
+        slots_[i].output = on_device_.bytes().subspan(at + output_at, output_bytes);
+    }
+}
+
 void Pipeline::prepare(const PipelineOptions& options) {
     const auto forward = [this](const Slot& slot, std::size_t items) {
         return [this, &slot, items] {
-            model_.forward(*compute_, items, slot.input.bytes().first(items * shape_.input_bytes),
-                           slot.output.bytes().first(items * shape_.output_bytes));
+            model_.forward(*compute_, items, slot.input.first(items * shape_.input_bytes),
+                           slot.output.first(items * shape_.output_bytes));
         };
     };
     for (Slot& slot : slots_) {
@@ -107,7 +121,7 @@ bool Pipeline::request_chunks() {
     bool moved = false;
     for (; !ended_ && requested_ - freed_ < slots_.size(); ++requested_, moved = true) {
         Slot& next = slot(requested_);
-        next.ticket = in_stage(Stage::scatter, Chunk{}, [&] { return transport_.request(next.arrived.bytes()); });
+        next.ticket = in_stage(Stage::scatter, Chunk{}, [&] { return transport_.request(next.arrived); });
     }
     return moved;
 }
@@ -132,21 +146,21 @@ bool Pipeline::admit_arrivals() {
 
 void Pipeline::admit(Slot& slot) {
     const std::size_t items = slot.chunk.count;
-    const auto input = slot.input.bytes().first(items * shape_.input_bytes);
-    const auto output = slot.output.bytes().first(items * shape_.output_bytes);
+    const auto input = slot.input.first(items * shape_.input_bytes);
+    const auto output = slot.output.first(items * shape_.output_bytes);
     slot.spans.chunk = slot.chunk;
     slot.spans.scatter = {slot.ticket.arrival->began, slot.ticket.arrived.completed_at()};
 
     in_stage(Stage::upload, slot.chunk, [&] {
         slot.upload_begun = upload_->mark();
-        upload_->copy(input, slot.arrived.bytes().first(input.size()));
+        upload_->copy(input, slot.arrived.first(input.size()));
         slot.uploaded = upload_->record();
     });
     in_stage(Stage::compute, slot.chunk, [&] {
         compute_->wait(slot.uploaded);
         slot.compute_begun = compute_->mark();
         const auto forward = [&] { model_.forward(*compute_, items, input, output); };
-        if (input.size() == slot.input.bytes().size()) {
+        if (input.size() == slot.input.size()) {
             compute_->repeat(slot.full_chunk, forward);
         } else {
             forward();
@@ -156,7 +170,7 @@ void Pipeline::admit(Slot& slot) {
     in_stage(Stage::download, slot.chunk, [&] {
         download_->wait(slot.computed);
         slot.download_begun = download_->mark();
-        download_->copy(slot.downloaded.bytes().first(output.size()), output);
+        download_->copy(slot.downloaded.first(output.size()), output);
         slot.done = download_->record();
     });
 }
@@ -184,7 +198,7 @@ void Pipeline::retire(Slot& slot) {
     slot.spans.compute = between(slot.compute_begun, slot.computed);
     slot.spans.download = between(slot.download_begun, slot.done);
     slot.spans.gather.begin = Clock::now();
-    const auto outputs = slot.downloaded.bytes().first(std::size_t{slot.chunk.count} * shape_.output_bytes);
+    const auto outputs = slot.downloaded.first(std::size_t{slot.chunk.count} * shape_.output_bytes);
     slot.delivered = in_stage(Stage::gather, slot.chunk, [&] { return transport_.deliver(slot.chunk, outputs); });
 }
 

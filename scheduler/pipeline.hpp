@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "core/device.hpp"
 #include "core/model.hpp"
 #include "core/trace.hpp"
@@ -36,6 +37,7 @@ private:
     [[nodiscard]] bool admit_arrivals();
     [[nodiscard]] bool retire_outputs();
     [[nodiscard]] bool free_slots();
+    void share_memory(Device& device, const PipelineOptions& options);
     void prepare(const PipelineOptions& options);
     void admit(Slot& slot);
     void retire(Slot& slot);
@@ -47,7 +49,10 @@ private:
     IoShape shape_;
     bool device_rings_;
 
-    std::vector<Slot> slots_;  // declared before the streams: they drain first, so no queued copy outlives its buffers
+    // Declared before the streams: those drain first, so no queued copy outlives its memory.
+    Buffer pinned_;     // of all slots, in one piece: pages are locked once
+    Buffer on_device_;  // likewise
+    std::vector<Slot> slots_;
     std::unique_ptr<Stream> upload_;
     std::unique_ptr<Stream> compute_;
     std::unique_ptr<Stream> download_;

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 
-#include "core/buffer.hpp"
 #include "core/device.hpp"
 #include "core/event.hpp"
 #include "core/trace.hpp"
@@ -10,13 +11,13 @@
 
 namespace sluice {
 
-/// One chunk in flight: its four buffers and the event it waits for. A buffer is reused only when the Slot is free
-/// again, so a write never meets an unfinished read.
+/// One chunk in flight: its four pieces of memory and the event it waits for. A buffer is reused only when the Slot is
+/// free again, so a write never meets an unfinished read.
 struct Slot {
-    Buffer arrived;     ///< (chunk_items, input_bytes), pinned.
-    Buffer input;       ///< The same on the device.
-    Buffer output;      ///< (chunk_items, output_bytes) on the device.
-    Buffer downloaded;  ///< The same, pinned.
+    std::span<std::byte> arrived;     ///< (chunk_items, input_bytes), pinned; the pipeline's, as all four are.
+    std::span<std::byte> input;       ///< The same on the device.
+    std::span<std::byte> output;      ///< (chunk_items, output_bytes) on the device.
+    std::span<std::byte> downloaded;  ///< The same, pinned.
 
     std::unique_ptr<Recording> full_chunk;  ///< The model's work on `input` and `output`, for a chunk without gaps.
 

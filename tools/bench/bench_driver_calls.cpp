@@ -1,0 +1,112 @@
+// Host time of one chunk: what Pipeline asks of a GPU's streams between a chunk's arrival and its delivery, for a chunk
+// whose own work is nothing, and a model of as many launches as the classifier has. The stream is drained outside of
+// the time measured.
+//   bench_driver_calls [CHUNKS]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/cuda.hpp"
+#include "core/device.hpp"
+#include "core/error.hpp"
+
+namespace sluice::bench {
+namespace {
+
+constexpr std::size_t bytes = 4096;
+constexpr int launches = 12;       // of the classifier's forward pass
+constexpr std::size_t burst = 16;  // chunks that are enqueued before the stream is drained
+constexpr double bar_us = 10;
+
+class Chunks {
+public:
+    explicit Chunks(Device& device)
+        : pinned_(device.allocate(MemorySpace::pinned, 2 * bytes)),
+          on_device_(device.allocate(MemorySpace::device, 2 * bytes)),
+          upload_(device.make_stream({})),
+          compute_(device.make_stream({})),
+          download_(device.make_stream({})) {}
+
+    /// Host time of `burst` chunks, in microseconds a chunk.
+    double time() {
+        std::vector<Event> done;
+        const Instant begin = Clock::now();
+        for (std::size_t i = 0; i < burst; ++i) {
+            done.push_back(enqueue());
+        }
+        Seconds host = Clock::now() - begin;
+        done.back().wait();
+        const Instant again = Clock::now();
+        for (const Event& event : done) {  // a look at a finished event, and its time: what retiring costs
+            if (!event.ready() || event.completed_at() < begin) {
+                std::abort();
+            }
+        }
+        host += Clock::now() - again;
+        return 1e6 * host.count() / static_cast<double>(burst);
+    }
+
+private:
+    Event enqueue() {
+        const auto in = on_device_.bytes().first(bytes);
+        const auto out = on_device_.bytes().last(bytes);
+        static_cast<void>(upload_->mark());
+        upload_->copy(in, pinned_.bytes().first(bytes));
+        const Event uploaded = upload_->record();
+        compute_->wait(uploaded);
+        static_cast<void>(compute_->mark());
+        const auto work = [&] {
+            for (int i = 0; i < launches; ++i) {
+                compute_->copy(out, in);
+            }
+        };
+        compute_->repeat(recording_, work);
+        const Event computed = compute_->record();
+        download_->wait(computed);
+        static_cast<void>(download_->mark());
+        download_->copy(pinned_.bytes().last(bytes), out);
+        return download_->record();
+    }
+
+    Buffer pinned_;
+    Buffer on_device_;
+    std::unique_ptr<Recording> recording_;
+    std::unique_ptr<Stream> upload_;
+    std::unique_ptr<Stream> compute_;
+    std::unique_ptr<Stream> download_;
+};
+
+void bench(std::size_t chunks) {
+    const std::unique_ptr<Device> device = make_cuda_device(0);
+    Chunks one(*device);
+    static_cast<void>(one.time());  // records
+    std::vector<double> times;
+    for (std::size_t i = 0; i < chunks; i += burst) {
+        times.push_back(one.time());
+    }
+    std::ranges::sort(times);
+    fmt::print("{}: {:.2f} us of host time a chunk (median; 90 % below {:.2f}), {} chunks at once; bar {} us\n",
+               device->name(), times[times.size() / 2], times[times.size() * 9 / 10], burst, bar_us);
+}
+
+}  // namespace
+}  // namespace sluice::bench
+
+int main(int count, char** words) {
+    try {
+        const long chunks = count > 1 ? std::atol(words[1]) : 16000;
+        if (chunks < 1) {
+            fmt::print(stderr, "usage: bench_driver_calls [CHUNKS]\n");
+            return 64;
+        }
+        sluice::bench::bench(static_cast<std::size_t>(chunks));
+    } catch (const sluice::Error& error) {
+        fmt::print(stderr, "{}\n", sluice::render(error.text()));
+        return static_cast<int>(error.code());
+    }
+    return 0;
+}
