@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/device.hpp"
@@ -27,6 +28,17 @@ namespace sluice {
 
 /// Memory of that GPU that nobody has taken.
 [[nodiscard]] std::uint64_t cuda_free_bytes(std::uint32_t index);
+
+/// Starts what CUDA needs on the first `count` GPUs that this process sees (nullopt: all) in threads of its own, so
+/// that devices made later find it done. What fails is left for make_cuda_device() to meet. Nothing in a build without
+/// CUDA.
+class CudaStart {
+public:
+    explicit CudaStart(std::optional<std::uint32_t> count);
+
+private:
+    std::vector<std::jthread> threads_;
+};
 
 /// Less than the GPU has, so that it runs what others would; at most what it has.
 struct CudaDeviceOptions {

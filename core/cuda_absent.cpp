@@ -7,6 +7,8 @@ std::uint32_t cuda_device_count() {
     return 0;
 }
 
+CudaStart::CudaStart(std::optional<std::uint32_t>) {}
+
 std::vector<std::string> cuda_device_ids() {
     return {};
 }

@@ -144,6 +144,20 @@ std::uint32_t cuda_device_count() {
     return static_cast<std::uint32_t>(count);
 }
 
+CudaStart::CudaStart(std::optional<std::uint32_t> count) {
+    threads_.emplace_back([count] {
+        const std::uint32_t seen = cuda_device_count();
+        std::vector<std::jthread> others;
+        for (std::uint32_t i = 0; i < std::min(seen, count.value_or(seen)); ++i) {
+            others.emplace_back([i] {
+                if (cudaSetDevice(static_cast<int>(i)) == cudaSuccess) {
+                    static_cast<void>(cudaFree(nullptr));  // the customary way to ask for a GPU's context
+                }
+            });
+        }
+    });
+}
+
 std::vector<std::string> cuda_device_ids() {
     std::vector<std::string> ids;
     for (std::uint32_t i = 0; i < cuda_device_count(); ++i) {

@@ -37,10 +37,13 @@ void check_precision(const JobConfig::Run& run, DeviceKind device) {
 
 }  // namespace
 
-PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const Override> overrides) {
+PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const Override> overrides, bool start_gpus) {
     PreparedJob prepared;
     prepared.job = read_job(job_file, overrides, app_names());
     const JobConfig& job = prepared.job;
+    if (start_gpus && job.run.device != DeviceKind::host) {
+        prepared.cuda_start.emplace(job.run.devices);
+    }
     JobPlan& plan = prepared.plan;
     plan.app = job.app;
     plan.options = {.scores = job.output.scores, .precision = job.run.precision};

@@ -9,6 +9,7 @@
 
 #include "core/app.hpp"
 #include "core/config.hpp"
+#include "core/cuda.hpp"
 #include "core/io/item_source.hpp"
 #include "core/io/output_writer.hpp"
 #include "core/stage_error.hpp"
@@ -37,10 +38,13 @@ struct PreparedJob {
     std::unique_ptr<ItemSource> source;
     WeightBlob weights;
     std::unique_ptr<OutputWriter> writer;
+    std::optional<CudaStart> cuda_start;
 };
 
 /// Reads the job file, opens and indexes the input, reads the weights, opens the output. Throws Error.
-[[nodiscard]] PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const Override> overrides);
+/// `start_gpus`: CUDA starts on all GPUs that this process will drive, if any, while files are read.
+[[nodiscard]] PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const Override> overrides,
+                                      bool start_gpus = false);
 
 /// For the way to the other ranks.
 [[nodiscard]] std::string encode(const JobPlan& plan);

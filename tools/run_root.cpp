@@ -248,7 +248,7 @@ std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
 PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& job_file,
                             std::span<const Override> overrides) {
     try {
-        PreparedJob job = prepare_job(job_file, overrides);
+        PreparedJob job = prepare_job(job_file, overrides, context.session == nullptr);
         tune(job);
         return job;
     } catch (...) {
