@@ -7,7 +7,7 @@ std::uint32_t cuda_device_count() {
     return 0;
 }
 
-std::vector<std::string> cuda_device_ids() {
+std::vector<CudaGpu> cuda_gpus() {
     return {};
 }
 
