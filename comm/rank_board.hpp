@@ -45,6 +45,9 @@ public:
     /// True for exactly one caller on the node: who gets it prints the one message.
     [[nodiscard]] bool claim_message() noexcept { return announced_->exchange(1) == 0; }
 
+    /// The same for the one warning.
+    [[nodiscard]] bool claim_warning() noexcept { return shared_->warned.exchange(1) == 0; }
+
     /// A rank of this node whose process is gone although it did not end; nullptr if there is none.
     [[nodiscard]] const RankRecord* find_dead() const noexcept;
 
@@ -57,6 +60,7 @@ private:
     static constexpr std::size_t longest_path = 4096;
     struct alignas(RankRecord) Shared {  // the records follow it
         std::atomic<std::uint32_t> announced{0};
+        std::atomic<std::uint32_t> warned{0};
         std::array<char, longest_path> scratch{};
     };
 

@@ -1,6 +1,8 @@
 #include "core/cgroup.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 
@@ -55,6 +57,32 @@ std::string first_line(const std::filesystem::path& file) {
     std::string line;
     std::getline(stream, line);
     return line;
+}
+
+std::uint32_t cpus_of_quota(std::string_view text) {
+    std::array<std::int64_t, 2> numbers{};  // quota and period in microseconds
+    for (std::int64_t& number : numbers) {
+        text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error != std::errc() || number <= 0) {
+            return 0;  // "max", -1 or no such file: no limit
+        }
+        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    }
+    return static_cast<std::uint32_t>(std::min<std::int64_t>((numbers[0] - 1) / numbers[1] + 1, 1 << 20));
+}
+
+std::uint32_t read_quota_cpus() {
+    std::uint32_t least = 0;
+    const auto take = [&](const std::string& text) {
+        const std::uint32_t cpus = cpus_of_quota(text);
+        least = cpus == 0 ? least : least == 0 ? cpus : std::min(least, cpus);
+    };
+    for (const std::filesystem::path& folder : own_cgroup_folders("cpu")) {
+        take(first_line(folder / "cpu.max"));
+        take(first_line(folder / "cpu.cfs_quota_us") + " " + first_line(folder / "cpu.cfs_period_us"));
+    }
+    return least;
 }
 
 }  // namespace sluice

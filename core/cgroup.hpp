@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -18,5 +19,12 @@ namespace sluice {
 
 /// The first line of a file of the kernel's; empty when it is not there.
 [[nodiscard]] std::string first_line(const std::filesystem::path& file);
+
+/// CPUs that a quota is worth, rounded up: `text` is the content of cgroup v2's cpu.max ("200000 100000") or, of v1,
+/// quota and period in one line. 0: no limit.
+[[nodiscard]] std::uint32_t cpus_of_quota(std::string_view text);
+
+/// What the CPU quotas of this process's own cgroup and of those around it are worth; 0: no limit.
+[[nodiscard]] std::uint32_t read_quota_cpus();
 
 }  // namespace sluice

@@ -24,6 +24,12 @@ enum class Precision : std::uint8_t {
 };
 enum class PipelineMode { overlap, serial };
 enum class Distribution { pull, fixed };  ///< `fixed` is "static" in the job file.
+/// Where a rank's threads run.
+enum class BindMode : std::uint8_t {
+    gpu_local,  ///< On the CPUs that place() gives them, within the launcher's mask.
+    inherit,    ///< On all CPUs of the launcher's mask.
+    none,       ///< On all CPUs that the cgroup allows, whatever the launcher's mask.
+};
 
 /// A column by number, counted from 1, or by name.
 using ColumnRef = std::variant<std::uint32_t, std::string>;
@@ -64,12 +70,18 @@ struct JobConfig {
         friend bool operator==(const Pipeline&, const Pipeline&) = default;
     };
 
+    struct Layout {
+        BindMode bind = BindMode::gpu_local;
+        friend bool operator==(const Layout&, const Layout&) = default;
+    };
+
     std::string app;
     Input input;
     Model model;
     Output output;
     Run run;
     Pipeline pipeline;
+    Layout layout;
     friend bool operator==(const JobConfig&, const JobConfig&) = default;
 };
 

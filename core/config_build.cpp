@@ -254,6 +254,7 @@ JobConfig build_job(const Settings& settings, const JobOrigin& origin, std::span
                   .precision = job.choice("run.precision", Precision::fp32, precision_names),
                   .devices = job.count("run.devices")};
     config.pipeline = build_pipeline(job);
+    config.layout = {.bind = job.choice("layout.bind", BindMode::gpu_local, bind_mode_names)};
     check_outputs(config, job, origin);
     return config;
 }

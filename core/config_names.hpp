@@ -17,6 +17,7 @@ inline constexpr std::array<std::string_view, 3> device_kind_names{"auto", "host
 inline constexpr std::array<std::string_view, 5> precision_names{"fp32", "tf32", "bf16", "fp16", "certified"};
 inline constexpr std::array<std::string_view, 2> pipeline_mode_names{"overlap", "serial"};
 inline constexpr std::array<std::string_view, 2> distribution_names{"pull", "static"};
+inline constexpr std::array<std::string_view, 3> bind_mode_names{"gpu-local", "inherit", "none"};
 
 [[nodiscard]] constexpr std::string_view name_of(InputFormat f) {
     return input_format_names[std::size_t(f)];
@@ -35,6 +36,9 @@ inline constexpr std::array<std::string_view, 2> distribution_names{"pull", "sta
 }
 [[nodiscard]] constexpr std::string_view name_of(Distribution d) {
     return distribution_names[std::size_t(d)];
+}
+[[nodiscard]] constexpr std::string_view name_of(BindMode m) {
+    return bind_mode_names[std::size_t(m)];
 }
 
 /// The enumerator of `name`, which is one of `names`, the array above that belongs to Enum.

@@ -113,6 +113,11 @@ constexpr std::array keys{
             .may_be_auto = true,
             .fallback = "\"auto\"",
             .help = "Chunks in flight on each device."},
+    KeySpec{.section = "layout",
+            .name = "bind",
+            .choices = bind_mode_names,
+            .fallback = "\"gpu-local\"",
+            .help = "Where threads run: on CPUs near their GPU, on all of the launcher's mask, or on all allowed."},
 };
 
 std::string mean(std::string_view name) {

@@ -72,6 +72,8 @@ std::string to_toml(const JobConfig& job) {
     set("distribution", literal(name_of(job.pipeline.distribution)));
     set("chunk_items", literal(job.pipeline.chunk_items));
     set("depth", literal(job.pipeline.depth));
+    section("layout");
+    set("bind", literal(name_of(job.layout.bind)));
     return text;
 }
 

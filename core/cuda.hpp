@@ -17,8 +17,15 @@ namespace sluice {
 /// GPUs that this process sees; 0 in a build without CUDA.
 [[nodiscard]] std::uint32_t cuda_device_count();
 
-/// A name for each of them that is the same in every process of the node, in the order of their indexes: their UUIDs.
-[[nodiscard]] std::vector<std::string> cuda_device_ids();
+struct CudaGpu {
+    std::string uuid{};                             ///< "GPU-8-4-4-4-12", the same in every process of the node.
+    std::string pci{};                              ///< "0000:17:00.0".
+    std::string name{};                             ///< "NVIDIA H200".
+    std::optional<std::uint32_t> host_numa_node{};  ///< The CPUs' nearest to it, if the driver says so.
+};
+
+/// Those GPUs in the order of their indexes.
+[[nodiscard]] std::vector<CudaGpu> cuda_gpus();
 
 /// Why cuda_device_count() is 0: "built without CUDA", "no NVIDIA driver"; empty when it is not.
 [[nodiscard]] std::string why_no_cuda();

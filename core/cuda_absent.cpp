@@ -9,7 +9,7 @@ std::uint32_t cuda_device_count() {
 
 CudaStart::CudaStart(std::optional<std::uint32_t>) {}
 
-std::vector<std::string> cuda_device_ids() {
+std::vector<CudaGpu> cuda_gpus() {
     return {};
 }
 

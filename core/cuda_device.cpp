@@ -14,11 +14,15 @@
 namespace sluice {
 namespace {
 
-/// "17:00.0": without the domain, which is 0 almost everywhere and shown where it is not.
-std::string pci_address(int index) {
+std::string bus_id(int index) {
     std::array<char, 32> text{};
     check_cuda(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), index), "cudaDeviceGetPCIBusId");
-    const std::string address(text.data());
+    return text.data();
+}
+
+/// "17:00.0": without the domain, which is 0 almost everywhere and shown where it is not.
+std::string pci_address(int index) {
+    const std::string address = bus_id(index);
     const std::size_t domain_end = address.find(':');
     const bool domain_is_zero = address.find_first_not_of('0') == domain_end;
     return domain_is_zero ? address.substr(domain_end + 1) : address;
@@ -158,14 +162,20 @@ CudaStart::CudaStart(std::optional<std::uint32_t> count) {
     });
 }
 
-std::vector<std::string> cuda_device_ids() {
-    std::vector<std::string> ids;
+std::vector<CudaGpu> cuda_gpus() {
+    std::vector<CudaGpu> gpus;
     for (std::uint32_t i = 0; i < cuda_device_count(); ++i) {
+        const int index = static_cast<int>(i);
         cudaDeviceProp properties{};
-        check_cuda(cudaGetDeviceProperties(&properties, static_cast<int>(i)), "cudaGetDeviceProperties");
-        ids.push_back(uuid_text(properties.uuid));
+        check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+        int node = -1;
+        check_cuda(cudaDeviceGetAttribute(&node, cudaDevAttrHostNumaId, index), "cudaDeviceGetAttribute");
+        gpus.push_back({.uuid = uuid_text(properties.uuid), .pci = bus_id(index), .name = properties.name});
+        if (node >= 0) {
+            gpus.back().host_numa_node = static_cast<std::uint32_t>(node);
+        }
     }
-    return ids;
+    return gpus;
 }
 
 std::string cuda_device_model(std::uint32_t index) {

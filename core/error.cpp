@@ -56,7 +56,8 @@ std::string quoted(std::string_view text) {
 
 std::string render(const ErrorText& text) {
     const std::string where = text.where.empty() ? std::string() : text.where + ": ";
-    std::string line = fmt::format("sluice: error[{}]: {}{}", text.id, where, text.what);
+    const std::string_view kind = text.id.starts_with('W') ? "warning" : "error";
+    std::string line = fmt::format("sluice: {}[{}]: {}{}", kind, text.id, where, text.what);
     line = escape_within(line, longest_line);
     return text.hint.empty() ? line : fmt::format("{}\n  hint: {}", line, text.hint);
 }

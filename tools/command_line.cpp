@@ -57,7 +57,7 @@ const Command& command_of(std::string_view name) {
 }  // namespace
 
 std::span<const Command> commands() {
-    static const std::array all{run_command, check_command, apps_command, help_command, version_command};
+    static const std::array all{run_command, check_command, apps_command, topo_command, help_command, version_command};
     return all;
 }
 

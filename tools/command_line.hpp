@@ -31,6 +31,7 @@ struct Command {
 extern const Command run_command;      // cmd_run.cpp
 extern const Command check_command;    // cmd_check.cpp
 extern const Command apps_command;     // cmd_apps.cpp
+extern const Command topo_command;     // cmd_topo.cpp
 extern const Command help_command;     // cmd_help.cpp
 extern const Command version_command;  // cmd_help.cpp
 

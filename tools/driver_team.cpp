@@ -36,7 +36,7 @@ DriverTeam::DriverTeam(const LoadedApp& app, std::deque<Endpoint>& endpoints, co
     }
     try {
         for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
-            drivers_[i].thread = std::thread([this, i, &endpoint = endpoints[i]] { drive(drivers_[i], endpoint, i); });
+            drivers_[i].thread = start(i, endpoints[i]);
         }
     } catch (...) {  // no thread for it: nobody will serve those that run already
         for (Endpoint& endpoint : endpoints) {
@@ -49,6 +49,16 @@ DriverTeam::DriverTeam(const LoadedApp& app, std::deque<Endpoint>& endpoints, co
 
 DriverTeam::~DriverTeam() {
     join();
+}
+
+/// Born where it belongs: so are its device's threads, and the memory that it touches first.
+std::thread DriverTeam::start(std::uint32_t index, Endpoint& endpoint) {
+    std::optional<BoundWhile> bound;
+    if (!options_.cpus.empty()) {
+        bound.emplace(*options_.machine, options_.cpus.at(index));
+        finding_ = finding_ ? finding_ : bound->finding();
+    }
+    return std::thread([this, index, &endpoint] { drive(drivers_[index], endpoint, index); });
 }
 
 void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) {

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "comm/endpoint.hpp"
 #include "core/app.hpp"
+#include "core/binding.hpp"
 #include "core/clock.hpp"
 #include "core/config.hpp"
 #include "core/trace.hpp"
@@ -21,6 +23,8 @@ struct DriverTeamOptions {
     PipelineOptions pipeline{};
     std::uint64_t chunks = 0;             ///< Of the whole job.
     std::span<const std::byte> sample{};  ///< For Model::calibrate(); outlives the team. Empty: nobody wants one.
+    Machine* machine = nullptr;           ///< With cpus: this one, for as long as the team is made.
+    std::vector<CpuSet> cpus{};  ///< Where each driver runs, and what it starts; empty: where they are started.
 };
 
 /// A rank's device drivers: one thread a device, each with its own model and pipeline. A driver that fails closes its
@@ -36,6 +40,9 @@ public:
     DriverTeam(const DriverTeam&) = delete;
     DriverTeam& operator=(const DriverTeam&) = delete;
 
+    /// The first driver's that does not run where it should.
+    [[nodiscard]] const std::optional<ErrorText>& finding() const noexcept { return finding_; }
+
     /// Waits for all drivers and hands over what they recorded; the milestones' start, finish and delivered are left to
     /// the caller.
     [[nodiscard]] RankTrace take_trace();
@@ -48,11 +55,13 @@ private:
         std::thread thread{};
     };
 
+    [[nodiscard]] std::thread start(std::uint32_t index, Endpoint& endpoint);
     void drive(Driver& driver, Endpoint& endpoint, std::uint32_t index);
     void join();
 
     const LoadedApp& app_;
     DriverTeamOptions options_;
+    std::optional<ErrorText> finding_;
     std::deque<Driver> drivers_;
 };
 

@@ -60,6 +60,7 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
     }
     check_precision(job.run, plan.device);
     plan.devices = job.run.devices;
+    plan.bind = job.layout.bind;
     plan.chunk_items =
         job.pipeline.chunk_items.value_or(choose_chunk_items(plan.items, prepared.app->flop_per_item(), plan.device));
     // Buffers are made for a chunk: no item needs room for more items than there are.
@@ -73,10 +74,14 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
 }
 
 std::string encode(const JobPlan& plan) {
-    nlohmann::json json{
-        {"app", plan.app},      {"scores", plan.options.scores},   {"precision", plan.options.precision},
-        {"items", plan.items},  {"chunk_items", plan.chunk_items}, {"depth", plan.depth},
-        {"device", plan.device}};
+    nlohmann::json json{{"app", plan.app},
+                        {"scores", plan.options.scores},
+                        {"precision", plan.options.precision},
+                        {"items", plan.items},
+                        {"chunk_items", plan.chunk_items},
+                        {"depth", plan.depth},
+                        {"device", plan.device},
+                        {"bind", plan.bind}};
     if (plan.devices) {
         json["devices"] = *plan.devices;
     }
@@ -90,7 +95,8 @@ JobPlan decode_job_plan(const std::string& text) {
                  .items = json.at("items"),
                  .chunk_items = json.at("chunk_items"),
                  .depth = json.at("depth"),
-                 .device = json.at("device")};
+                 .device = json.at("device"),
+                 .bind = json.at("bind")};
     if (json.contains("devices")) {
         plan.devices = json.at("devices").get<std::uint32_t>();
     }

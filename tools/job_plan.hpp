@@ -27,6 +27,7 @@ struct JobPlan {
     std::string device_note{};               ///< Why "auto" did not take a GPU; rank 0 alone has it.
     std::string chunk_note{};                ///< Why chunks are as large as they are; likewise. May be empty.
     std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
+    BindMode bind = BindMode::gpu_local;
 };
 
 /// What rank 0 alone has open.

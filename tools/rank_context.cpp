@@ -5,46 +5,67 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <utility>
 
 #include "apps/registry.hpp"
 #include "comm/node_sharing.hpp"
+#include "core/cgroup.hpp"
 #include "core/cuda.hpp"
-#include "core/gpu_share.hpp"
-#include "core/machine.hpp"
 #include "core/memory_limit.hpp"
 
 namespace sluice {
 namespace {
 
-/// What the ranks of a node have, and tell each other.
-struct NodeRanks {
-    std::vector<UsableCpus> cpus;
-    std::vector<std::vector<std::string>> gpus;
-    std::size_t me = 0;
+/// What the ranks of a node tell each other.
+struct NodeWord {
+    NodeRank rank{};
+    std::vector<CudaGpu> gpus{};
+    bool reads = false;
 };
 
-NodeRanks ranks_of_node(MpiSession* session, bool with_gpus) {
-    const UsableCpus cpus = read_usable_cpus();
-    const std::vector<std::string> gpus = with_gpus ? cuda_device_ids() : std::vector<std::string>();
-    if (session == nullptr) {
-        return {{cpus}, {gpus}, 0};
+std::string encode(const NodeWord& word) {
+    nlohmann::json gpus = nlohmann::json::array();
+    for (const CudaGpu& gpu : word.gpus) {
+        gpus.push_back({gpu.uuid, gpu.pci, gpu.name, gpu.host_numa_node ? std::int64_t{*gpu.host_numa_node} : -1});
     }
-    NodeRanks ranks{.cpus = {}, .gpus = {}, .me = static_cast<std::size_t>(session->node_rank())};
-    const nlohmann::json mine{{"cores", cpus.cores}, {"mask", cpus.mask}, {"gpus", gpus}};
-    for (const std::string& text : session->node_all_gather(mine.dump())) {
-        const nlohmann::json rank = nlohmann::json::parse(text);
-        ranks.cpus.push_back({.mask = rank.at("mask"), .cores = rank.at("cores")});
-        ranks.gpus.push_back(rank.at("gpus"));
-    }
-    return ranks;
+    return nlohmann::json{
+        {"mask", word.rank.mask.text()}, {"quota", word.rank.quota_cpus}, {"reads", word.reads}, {"gpus", gpus}}
+        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::vector<std::uint32_t> counted_to(std::uint32_t count) {
-    std::vector<std::uint32_t> numbers(count);
-    std::iota(numbers.begin(), numbers.end(), 0U);
-    return numbers;
+NodeWord decode_node_word(const std::string& text) {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    NodeWord word{.reads = json.at("reads")};
+    for (const nlohmann::json& gpu : json.at("gpus")) {
+        word.gpus.push_back({.uuid = gpu.at(0), .pci = gpu.at(1), .name = gpu.at(2)});
+        if (const std::int64_t node = gpu.at(3); node >= 0) {
+            word.gpus.back().host_numa_node = static_cast<std::uint32_t>(node);
+        }
+    }
+    const std::optional<CpuSet> mask = CpuSet::parse(json.at("mask").get<std::string>());
+    expects(mask.has_value(), "a CPU mask in the kernel's list form");
+    word.rank = {.mask = *mask, .quota_cpus = json.at("quota"), .gpus = visible_gpus(word.gpus)};
+    return word;
+}
+
+/// The words of this node's ranks, in their order; `me` is this rank's place among them.
+std::vector<NodeWord> exchange(MpiSession* session, const NodeWord& mine, std::size_t& me) {
+    if (session == nullptr) {
+        me = 0;
+        return {mine};
+    }
+    me = static_cast<std::size_t>(session->node_rank());
+    std::vector<NodeWord> words;
+    for (const std::string& text : session->node_all_gather(encode(mine))) {
+        words.push_back(decode_node_word(text));
+    }
+    return words;
+}
+
+void print_message(const ErrorText& text) {
+    const std::string lines = render(text) + "\n";
+    std::fwrite(lines.data(), 1, lines.size(), stderr);
+    std::fflush(stderr);
 }
 
 }  // namespace
@@ -58,16 +79,61 @@ std::uint64_t RankContext::memory_share() const {
     return read_memory_limit() / static_cast<std::uint64_t>(ranks);
 }
 
-RankShare choose_share(const RankContext& context, const JobPlan& plan) {
+std::vector<std::uint32_t> RankShare::devices() const {
+    std::vector<std::uint32_t> numbers;
+    for (const DevicePlace& device : place.devices) {
+        numbers.push_back(device.number);
+    }
+    return numbers;
+}
+
+std::vector<CpuSet> RankShare::driver_cpus() const {
+    std::vector<CpuSet> cpus;
+    for (const DevicePlace& device : place.devices) {
+        if (binds) {
+            cpus.push_back(device.cpus);
+        }
+    }
+    return cpus;
+}
+
+RankShare choose_share(RankContext& context, const JobPlan& plan) {
     const bool cuda = plan.device == DeviceKind::cuda;
-    const NodeRanks node = ranks_of_node(context.session, cuda);
-    RankShare share;
-    share.cores = host_devices_of(node.cpus, node.me);
-    share.devices = cuda ? gpus_of(node.gpus, node.me, plan.devices) : counted_to(plan.devices.value_or(share.cores));
-    if (share.devices.empty()) {
+    RankShare share{.machine = read_machine(cuda ? TopologyDetail::devices : TopologyDetail::cpus)};
+    Topology& topology = share.machine.topology;
+    share.binds = plan.bind == BindMode::gpu_local;
+    if (plan.bind == BindMode::none) {
+        warn_once(context, bind(share.machine, topology.allowed));
+        topology.mask = topology.allowed;
+    }
+    NodeWord mine{.reads = context.rank() == 0};
+    mine.gpus = cuda ? cuda_gpus() : std::vector<CudaGpu>();
+    mine.rank = {.mask = topology.mask, .quota_cpus = read_quota_cpus(), .gpus = visible_gpus(mine.gpus)};
+    RankLayout layout{.device = plan.device, .devices = plan.devices};
+    std::size_t me = 0;
+    for (const NodeWord& word : exchange(context.session, mine, me)) {
+        layout.reader = word.reads ? layout.ranks.size() : layout.reader;
+        layout.ranks.push_back(word.rank);
+        add_cuda_gpus(topology, word.gpus);  // also those that this rank does not see: all ranks place alike
+    }
+    share.place = place(topology, layout).ranks[me];
+    if (share.place.devices.empty()) {
         static_cast<void>(make_cuda_device(0));  // says what is missing
     }
     return share;
+}
+
+void bind_comm_thread(RankContext& context, RankShare& share) {
+    if (share.binds) {
+        warn_once(context, bind(share.machine, share.place.comm));
+    }
+}
+
+StartingReaders::StartingReaders(RankContext& context, RankShare& share) {
+    if (share.binds) {
+        bound_.emplace(share.machine, share.place.readers);
+        warn_once(context, bound_->finding());
+    }
 }
 
 std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, const WeightBlob& weights,
@@ -83,11 +149,17 @@ std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, c
     return loaded;
 }
 
+void warn_once(RankContext& context, const std::optional<ErrorText>& finding) {
+    if (finding && context.board.claim_warning()) {
+        ErrorText text = *finding;
+        text.where = context.who();
+        print_message(text);
+    }
+}
+
 void print_once(RankContext& context, const ErrorText& text) {
     if (context.board.claim_message()) {
-        const std::string lines = render(text) + "\n";
-        std::fwrite(lines.data(), 1, lines.size(), stderr);
-        std::fflush(stderr);
+        print_message(text);
     }
 }
 

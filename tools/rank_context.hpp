@@ -2,16 +2,20 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "comm/mpi_session.hpp"
 #include "comm/rank_board.hpp"
+#include "core/binding.hpp"
 #include "core/clock.hpp"
 #include "core/config.hpp"
+#include "core/placement.hpp"
 #include "core/stage_error.hpp"
 #include "core/stop_request.hpp"
+#include "core/topology_hwloc.hpp"
 #include "tools/job_plan.hpp"
 #include "tools/run_job.hpp"
 
@@ -43,18 +47,40 @@ struct RankContext {
 /// Any other rank. Returns the exit code that rank 0 has announced.
 [[nodiscard]] int run_worker(RankContext& context);
 
-/// Of its node.
+/// Its node, and its part of it.
 struct RankShare {
-    std::vector<std::uint32_t> devices;  ///< That this rank drives, by number: what the job says, else its even share.
-    std::uint32_t cores = 1;
+    Machine machine{};
+    RankPlace place{};
+    bool binds = false;  ///< Each thread is tied to the CPUs of its place.
+
+    /// The devices that this rank drives, by number: what the job says, else its even share.
+    [[nodiscard]] std::vector<std::uint32_t> devices() const;
+
+    /// Where their drivers run; empty: wherever they are started.
+    [[nodiscard]] std::vector<CpuSet> driver_cpus() const;
 };
 
-/// Collective.
-[[nodiscard]] RankShare choose_share(const RankContext& context, const JobPlan& plan);
+/// Collective over the node. With BindMode::none it frees this process of the launcher's mask.
+[[nodiscard]] RankShare choose_share(RankContext& context, const JobPlan& plan);
+
+/// Ties the calling thread to the comm thread's place, from now on.
+void bind_comm_thread(RankContext& context, RankShare& share);
+
+/// While it lives, threads that the calling thread starts are readers, or the writer: they run in the readers' place.
+class StartingReaders {
+public:
+    StartingReaders(RankContext& context, RankShare& share);
+
+private:
+    std::optional<BoundWhile> bound_;
+};
 
 /// The app, ready to make models: its weights are packed, once for all ranks of a node. Collective.
 [[nodiscard]] std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, const WeightBlob& weights,
                                                   std::uint32_t cores);
+
+/// Prints `finding`, if there is one, as the node's one warning.
+void warn_once(RankContext& context, const std::optional<ErrorText>& finding);
 
 /// Prints `failure` as the job's one message, unless one was printed on this node before.
 void print_once(RankContext& context, const ErrorText& text);

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "comm/watcher.hpp"
-#include "core/machine.hpp"
+#include "core/host_name.hpp"
 #include "core/stage_error.hpp"
 #include "tools/rank_context.hpp"
 

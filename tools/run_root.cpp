@@ -13,11 +13,11 @@
 #include "comm/mpi_remote_hub.hpp"
 #include "comm/node_sharing.hpp"
 #include "core/build_id.hpp"
+#include "core/cgroup.hpp"
 #include "core/io/ordered_results.hpp"
 #include "core/io/output_file.hpp"
 #include "core/io/read_ahead.hpp"
 #include "core/io/sample.hpp"
-#include "core/machine.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "scheduler/queue_sizes.hpp"
 #include "scheduler/reader_count.hpp"
@@ -32,10 +32,11 @@
 namespace sluice {
 namespace {
 
-ReadingNeeds reading_needs(const PreparedJob& job, std::span<const std::uint32_t> devices_of_rank) {
+ReadingNeeds reading_needs(const PreparedJob& job, const Topology& topology,
+                           std::span<const std::uint32_t> devices_of_rank) {
     const ItemSource& source = *job.source;
     const auto items = static_cast<double>(std::max<std::uint64_t>(1, source.count()));
-    return {.cores = read_usable_cpus().cores,
+    return {.cores = usable_cores(topology, topology.mask, read_quota_cpus()),
             .device = job.plan.device,
             .devices = std::accumulate(devices_of_rank.begin(), devices_of_rank.end(), 0U),
             .flop_per_item = job.app->flop_per_item(),
@@ -94,14 +95,14 @@ public:
           grid_(job.plan.items, job.plan.chunk_items),
           shape_(job.codec->shape()),
           share_(choose_share(context, job.plan)),
-          devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.devices.size()))) {
+          devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.place.devices.size()))) {
         const std::uint64_t slots =
             std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
         queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
         if (context.session != nullptr) {
             broadcast_once_a_node(*context.session, job.weights.memory);
         }
-        loaded_ = load_app(context, job.plan, job.weights, share_.cores);
+        loaded_ = load_app(context, job.plan, job.weights, share_.place.cores);
         job.weights = {};
         share_sample();
         check_memory(plan_memory({.shape = shape_,
@@ -112,11 +113,13 @@ public:
                                   .staged_chunks = queues_.staged,
                                   .window_chunks = queues_.window}),
                      job.plan.device, context.memory_share());
-        input_.emplace(*job.source, grid_,
-                       ReadAheadOptions{.input_bytes = shape_.input_bytes,
-                                        .staged = queues_.staged,
-                                        .readers = choose_readers(reading_needs(job, devices_))},
-                       context.bell);
+        const StartingReaders starting(context, share_);
+        input_.emplace(
+            *job.source, grid_,
+            ReadAheadOptions{.input_bytes = shape_.input_bytes,
+                             .staged = queues_.staged,
+                             .readers = choose_readers(reading_needs(job, share_.machine.topology, devices_))},
+            context.bell);
         results_.emplace(*job.writer, grid_, shape_.output_bytes, queues_.window, context.bell);
         if (show_progress) {
             progress_.emplace(grid_.items(), [this] { return results_->items_written(); });
@@ -146,11 +149,15 @@ public:
         DriverTeam team(
             *loaded_, endpoints,
             {.device = plan.device,
-             .device_numbers = share_.devices,
+             .device_numbers = share_.devices(),
              .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items, .last_items = grid_.short_items()},
              .chunks = grid_.chunks(),
-             .sample = std::as_bytes(std::span(sample_))});
+             .sample = std::as_bytes(std::span(sample_)),
+             .machine = &share_.machine,
+             .cpus = share_.driver_cpus()});
+        warn_once(context_, team.finding());
         try {
+            bind_comm_thread(context_, share_);
             context_.stop.enter(RunPhase::serving);
             serve(server, local, remote ? &*remote : nullptr, context_.bell, context_.stop);
             context_.stop.enter(RunPhase::finishing);

@@ -46,9 +46,10 @@ WeightBlob receive_weights(MpiSession& session) {
 void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bool& root_serves) {
     MpiSession& session = *context.session;
     const IoShape shape = find_app(plan.app)->make_codec(plan.options)->shape();
-    const auto [devices, cores] = choose_share(context, plan);
+    RankShare share = choose_share(context, plan);
+    const std::vector<std::uint32_t> devices = share.devices();
     static_cast<void>(session.all_gather(static_cast<int>(devices.size())));
-    const std::unique_ptr<LoadedApp> loaded = load_app(context, plan, receive_weights(session), cores);
+    const std::unique_ptr<LoadedApp> loaded = load_app(context, plan, receive_weights(session), share.place.cores);
     std::string sample;
     if (loaded->sample_items() != 0) {
         session.broadcast(sample);
@@ -75,8 +76,12 @@ void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, b
          .device_numbers = devices,
          .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items, .last_items = grid.short_items()},
          .chunks = grid.chunks(),
-         .sample = std::as_bytes(std::span(sample))});
+         .sample = std::as_bytes(std::span(sample)),
+         .machine = &share.machine,
+         .cpus = share.driver_cpus()});
+    warn_once(context, team.finding());
     try {
+        bind_comm_thread(context, share);
         context.stop.enter(RunPhase::serving);
         worker.run(context.bell, context.stop);
         context.stop.enter(RunPhase::finishing);

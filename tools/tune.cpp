@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/cgroup.hpp"
 #include "core/clock.hpp"
 #include "core/config_names.hpp"
 #include "core/cuda.hpp"
 #include "core/io/sample.hpp"
-#include "core/machine.hpp"
+#include "core/topology_hwloc.hpp"
 #include "scheduler/cost_model.hpp"
 #include "scheduler/measure_costs.hpp"
 #include "tools/cost_cache.hpp"
@@ -36,8 +37,9 @@ std::uint32_t items_for_memory(const LoadedApp& app, const IoShape& shape, std::
 MeasuredCosts measure(const PreparedJob& job) {
     const std::unique_ptr<Device> device = make_cuda_device(0);
     const JobPlan& plan = job.plan;
-    const std::unique_ptr<LoadedApp> app =
-        load_alone(*job.app, job.weights, plan.options, plan.device, read_usable_cpus().cores);
+    const Topology topology = read_machine(TopologyDetail::cpus).topology;
+    const std::unique_ptr<LoadedApp> app = load_alone(*job.app, job.weights, plan.options, plan.device,
+                                                      usable_cores(topology, topology.mask, read_quota_cpus()));
     const std::uint32_t most = items_for_memory(*app, job.codec->shape(), cuda_free_bytes(0));
     const std::uint32_t measured = std::min(most, most_measured_items);
     const std::unique_ptr<Model> model = app->make_model(*device, measured);

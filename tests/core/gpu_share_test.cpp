@@ -11,18 +11,18 @@ namespace {
 
 using Gpus = std::vector<std::uint32_t>;
 
+/// `gpus` GPUs of one place.
+std::vector<SeenGpu> seen(std::size_t gpus) {
+    std::vector<SeenGpu> list;
+    for (std::size_t i = 0; i < gpus; ++i) {
+        list.push_back({.id = "GPU-" + std::to_string(i)});
+    }
+    return list;
+}
+
 /// What each of `ranks` ranks drives that all see the same `gpus` GPUs.
 std::vector<Gpus> shares(std::size_t ranks, std::size_t gpus, std::optional<std::uint32_t> wanted = {}) {
-    std::vector<std::string> list;
-    for (std::size_t i = 0; i < gpus; ++i) {
-        list.push_back("GPU-" + std::to_string(i));
-    }
-    const std::vector<std::vector<std::string>> ids(ranks, list);
-    std::vector<Gpus> all;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-        all.push_back(gpus_of(ids, rank, wanted));
-    }
-    return all;
+    return share_gpus(std::vector(ranks, seen(gpus)), wanted);
 }
 
 TEST(GpuShare, IsOneEachForAsManyRanks) {
@@ -49,11 +49,55 @@ TEST(GpuShare, IsWhatTheJobWantsApartAsLongAsThereAreEnough) {
 }
 
 TEST(GpuShare, IsARanksOwnWhereEachSeesAnother) {
-    const std::vector<std::vector<std::string>> ids{{"GPU-a"}, {"GPU-b"}, {"GPU-c", "GPU-d"}};
+    const std::vector<std::vector<SeenGpu>> ranks{
+        {{.id = "GPU-a"}}, {{.id = "GPU-b"}}, {{.id = "GPU-c"}, {.id = "GPU-d"}}};
 
-    EXPECT_EQ(gpus_of(ids, 0, {}), Gpus{0});
-    EXPECT_EQ(gpus_of(ids, 1, {}), Gpus{0});
-    EXPECT_EQ(gpus_of(ids, 2, {}), (Gpus{0, 1}));
+    EXPECT_EQ(share_gpus(ranks, {}), (std::vector<Gpus>{{0}, {0}, {0, 1}}));
+}
+
+TEST(GpuShare, IsOfTheSameGpusInWhateverOrderARankSeesThem) {
+    const std::vector<std::vector<SeenGpu>> ranks{{{.id = "GPU-a"}, {.id = "GPU-b"}},
+                                                  {{.id = "GPU-b"}, {.id = "GPU-a"}}};
+
+    EXPECT_EQ(share_gpus(ranks, {}), (std::vector<Gpus>{{0}, {0}})) << "each its own first one";
+}
+
+/// Two GPUs at each of two places, of which a rank may run at the first, the second, or both.
+std::vector<SeenGpu> two_places(bool at_first, bool at_second) {
+    std::vector<SeenGpu> gpus = seen(4);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        gpus[i].locality = i / 2;
+        gpus[i].near = i / 2 == 0 ? at_first : at_second;
+    }
+    return gpus;
+}
+
+TEST(GpuShare, IsOfGpusNearTheRanksCpusWhateverTheOrderOfRanks) {
+    const auto first = two_places(true, false);
+    const auto second = two_places(false, true);
+
+    EXPECT_EQ(share_gpus(std::vector{second, first, second, first}, {}), (std::vector<Gpus>{{2}, {0}, {3}, {1}}));
+    EXPECT_EQ(share_gpus(std::vector{second, first}, {}), (std::vector<Gpus>{{2, 3}, {0, 1}}));
+}
+
+TEST(GpuShare, LetsRanksChooseFirstThatHaveFewerGpusNearThem) {
+    const auto anywhere = two_places(true, true);
+    const auto first = two_places(true, false);
+
+    EXPECT_EQ(share_gpus(std::vector{anywhere, anywhere, first, first}, {}), (std::vector<Gpus>{{2}, {3}, {0}, {1}}));
+}
+
+TEST(GpuShare, IsEvenBeforeItIsNear) {
+    const auto first = two_places(true, false);
+
+    EXPECT_EQ(share_gpus(std::vector{first, first, first, first}, {}), (std::vector<Gpus>{{0}, {1}, {2}, {3}}));
+}
+
+TEST(GpuShare, KeepsPlacesTogetherThatIndexesMix) {
+    std::vector<SeenGpu> gpus = seen(4);
+    gpus[1].locality = gpus[3].locality = 1;
+
+    EXPECT_EQ(share_gpus(std::vector{gpus, gpus}, {}), (std::vector<Gpus>{{0, 2}, {1, 3}}));
 }
 
 TEST(GpuShare, IsNothingWhereThereIsNone) {

@@ -42,7 +42,7 @@ const std::vector<std::string_view> cuda_users{"core/cuda_", "kernels/cuda/", "t
 const std::array packages{
     Package{"mpi.h", {"comm/", "tests/comm/"}},
     Package{"mpi-ext.h", {"comm/"}},
-    Package{"hwloc", {"core/machine.cpp"}},
+    Package{"hwloc", {"core/topology_hwloc.cpp"}},
     Package{"toml++/", {"core/config"}},
     Package{"boost/program_options", {"tools/"}},
     Package{"boost/", {}},

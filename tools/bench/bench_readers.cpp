@@ -17,11 +17,12 @@
 #include <vector>
 
 #include "apps/registry.hpp"
+#include "core/cgroup.hpp"
 #include "core/error.hpp"
 #include "core/io/item_source.hpp"
 #include "core/io/read_ahead.hpp"
-#include "core/machine.hpp"
 #include "core/memory_limit.hpp"
+#include "core/topology_hwloc.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "scheduler/queue_sizes.hpp"
 #include "tools/bench/fat_ways.hpp"
@@ -30,6 +31,11 @@
 
 namespace sluice::bench {
 namespace {
+
+std::uint32_t usable_host_cores() {
+    const Topology topology = read_machine(TopologyDetail::cpus).topology;
+    return usable_cores(topology, topology.mask, read_quota_cpus());
+}
 
 constexpr std::uint64_t most_default_items = 20'000;  // 5.7 GB of fp32 one-hot
 constexpr std::uint64_t share_of_memory = 16;         // what one file takes of it unless the user says otherwise
@@ -256,7 +262,7 @@ Options parse(int count, char** words) {
     }
     options.readers =
         readers.empty()
-            ? doubling_to(read_usable_cpus().cores)
+            ? doubling_to(usable_host_cores())
             : parse_list(readers, [](const std::string& word) { return static_cast<std::uint32_t>(std::stoul(word)); });
     options.formats =
         parse_list(formats.empty() ? "bin,npy,u8,csv,jsonl" : formats, [](const std::string& word) { return word; });

@@ -1,0 +1,127 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/process.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string fixtures = SLUICE_SOURCE_DIR "/tests/fixtures/topology/";
+
+/// `sluice topo` with the environment as it is, but for the variables given as NAME=VALUE.
+ProcessResult topo(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {}) {
+    std::vector<std::string> words{"/usr/bin/env", "-u", "CUDA_VISIBLE_DEVICES"};
+    words.insert(words.end(), environment.begin(), environment.end());
+    words.insert(words.end(), {SLUICE_PROGRAM, "topo"});
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return Process(words, {.folder = "/"}).wait();
+}
+
+TEST(Topo, DrawsThisMachine) {
+    const ProcessResult result = topo({});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    EXPECT_THAT(result.out, HasSubstr("NUMA node"));
+    EXPECT_THAT(result.out, HasSubstr("on this node, CPUs of each thread"));
+}
+
+TEST(Topo, DrawsAnotherMachineAsTheGoldenMapHasIt) {
+    const ProcessResult result = topo({"--xml", fixtures + "two_socket_four_gpu.xml", "--ranks-per-node", "1"});
+
+    std::ifstream golden(fixtures + "two_socket_four_gpu.rank_a_node.txt");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.out, std::string(std::istreambuf_iterator<char>(golden), {}));
+}
+
+TEST(Topo, PrintsTheSameAsJson) {
+    const ProcessResult result = topo({"--json", "--xml", fixtures + "two_socket_four_gpu.xml"});
+
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto json = nlohmann::json::parse(result.out);
+    EXPECT_EQ(json.at("machine").at("gpus").size(), 4U);
+    EXPECT_EQ(json.at("machine").at("gpus")[2].at("near"), "4-7");
+    ASSERT_EQ(json.at("ranks").size(), 4U);
+    const auto& rank = json.at("ranks")[2];
+    EXPECT_EQ(rank.at("devices")[0].at("pci"), "0000:97:00.0");
+    EXPECT_EQ(rank.at("devices")[0].at("driver"), "4");
+    EXPECT_EQ(rank.at("devices")[0].at("memory_node"), 1);
+    EXPECT_EQ(rank.at("nic"), "mlx5_1");
+    EXPECT_TRUE(json.at("notes").empty());
+}
+
+TEST(Topo, LooksAtCudaVisibleDevices) {
+    const std::vector<std::string> machine{"--xml", fixtures + "uuid_three_gpu.xml"};
+
+    EXPECT_THAT(topo(machine, {"CUDA_VISIBLE_DEVICES="}).out, HasSubstr("host x 12"));
+    EXPECT_THAT(topo(machine, {"CUDA_VISIBLE_DEVICES=GPU-c0ff"}).out, HasSubstr("1 rank on this node"));
+    EXPECT_THAT(topo(machine, {"CUDA_VISIBLE_DEVICES=0,9"}).out,
+                HasSubstr("note: CUDA_VISIBLE_DEVICES: '9' is no index of this machine's 3 GPUs"));
+    EXPECT_THAT(topo(machine, {"CUDA_VISIBLE_DEVICES=\x1b]0;x\x07"}).out, Not(HasSubstr("\x1b")));
+}
+
+TEST(Topo, SaysWhenHwlocDescribesAnotherMachine) {
+    const ProcessResult result = topo({}, {"HWLOC_XMLFILE=" + fixtures + "two_socket_four_gpu.xml"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("a run ties no thread to a core: hwloc was told to describe another machine"));
+    EXPECT_THAT(result.out, Not(HasSubstr("H200"))) << "the machine drawn is the one that a run would use";
+}
+
+TEST(Topo, IsNotLedAstrayByHwlocsVariablesWhenItReadsAFile) {
+    const ProcessResult result =
+        topo({"--xml", fixtures + "laptop.xml"}, {"HWLOC_XMLFILE=" + fixtures + "two_socket_four_gpu.xml"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("i5-7200U"));
+}
+
+TEST(Topo, RefusesWhatIsNoMachine) {
+    const TemporaryFolder folder;
+    const std::string bad = (folder.path() / "bad.xml").string();
+    std::ofstream(bad) << "<topology version=\"2.0\">";
+
+    const ProcessResult garbled = topo({"--xml", bad});
+    const ProcessResult missing = topo({"--xml", "none.xml"});
+
+    EXPECT_EQ(garbled.exit_code, 65);
+    EXPECT_TRUE(garbled.err.starts_with("sluice: error[E-HWL-121]: " + bad)) << garbled.err;
+    EXPECT_EQ(garbled.out, "");
+    EXPECT_EQ(missing.exit_code, 66);
+    EXPECT_TRUE(missing.err.starts_with("sluice: error[E-HWL-120]: none.xml: cannot be opened")) << missing.err;
+}
+
+TEST(Topo, RefusesOptionsThatItDoesNotKnow) {
+    const std::vector<std::vector<std::string>> rows{
+        {"--ranks-per-node", "0"},
+        {"--ranks-per-node", "-1"},
+        {"--ranks-per-node", "1025"},
+        {"--ranks-per-node", "4x"},
+        {"--ranks-per-node", ""},
+        {"--ranks-per-node"},
+        {"--xml"},
+        {"--jsn"},
+        {"node.xml"},
+        {"--ranks-per-node=1", "--ranks-per-node=2"},
+        {"--ranks-per-node", "99999999999999999999"},
+    };
+    for (const std::vector<std::string>& row : rows) {
+        const ProcessResult result = topo(row);
+
+        EXPECT_EQ(result.exit_code, 64) << row.front();
+        EXPECT_TRUE(result.err.starts_with("sluice: error[E-USE-098]: sluice topo: ")) << result.err;
+        EXPECT_EQ(result.out, "");
+    }
+}
+
+}  // namespace
+}  // namespace sluice::test
