@@ -26,9 +26,14 @@ public:
     [[nodiscard]] Chunk at(std::uint64_t id) const;
 
     /// What every request past the last chunk gets: count == 0.
-    [[nodiscard]] Chunk end() const noexcept { return {chunks(), items_, 0}; }
+    [[nodiscard]] Chunk end() const noexcept { return {chunks(), first_item_ + items_, 0}; }
+
+    /// The chunks from `skipped` <= chunks() on, numbered anew from 0, each with the items that it has here: what is
+    /// left of a run that goes on.
+    [[nodiscard]] ChunkGrid rest(std::uint64_t skipped) const;
 
 private:
+    std::uint64_t first_item_ = 0;
     std::uint64_t items_;
     std::uint32_t chunk_items_;
 };

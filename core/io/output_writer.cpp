@@ -6,26 +6,11 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/io/npy_header.hpp"
 #include "core/io/output_file.hpp"
-#include "core/io/output_rows.hpp"
+#include "core/io/row_encoder.hpp"
 
 namespace sluice {
 namespace {
-
-/// Rows are collected in a string of about this size before they go on: small enough to stay in the first-level cache.
-constexpr std::size_t row_block_bytes = std::size_t{16} << 10;
-
-std::string start_of(OutputFormat format, std::span<const OutputField> fields, std::uint64_t items) {
-    switch (format) {
-        case OutputFormat::npy:
-            return make_npy_header(fields, items);
-        case OutputFormat::csv:
-            return csv_header(fields);
-        default:
-            return {};
-    }
-}
 
 /// The size of the file where it is known before the results are, else 0.
 std::uint64_t size_of(OutputFormat format, std::size_t start_bytes, std::uint64_t items, std::size_t item_bytes) {
@@ -43,58 +28,38 @@ class FileOutputWriter final : public OutputWriter {
 public:
     FileOutputWriter(const std::filesystem::path& path, OutputFormat format, std::vector<OutputField> fields,
                      std::uint64_t items)
-        : format_(format),
-          fields_(std::move(fields)),
-          item_bytes_(output_bytes(fields_)),
+        : rows_(format, std::move(fields)),
           items_(items),
-          rows_(start_of(format, fields_, items)),
-          file_(path, size_of(format, rows_.size(), items, item_bytes_)) {}
+          header_(rows_.header(items)),
+          file_(path, size_of(format, header_.size(), items, rows_.item_bytes())) {}
 
     void append(std::uint32_t count, std::span<const std::byte> outputs) override {
-        expects(outputs.size() == count * item_bytes_, "OutputWriter::append gets exactly its items");
         expects(count <= items_ - written_, "OutputWriter::append gets no more items than were announced");
-        if (format_ == OutputFormat::npy) {
-            flush_rows();
-            file_.write(outputs);
-            written_ += count;
-            return;
-        }
-        for (std::uint32_t i = 0; i < count; ++i) {
-            const auto values = outputs.subspan(i * item_bytes_, item_bytes_);
-            if (format_ == OutputFormat::csv) {
-                append_csv_row(fields_, written_, values, rows_);
-            } else {
-                append_jsonl_row(fields_, written_, values, rows_);
-            }
-            ++written_;
-            if (rows_.size() >= row_block_bytes) {
-                flush_rows();
-            }
-        }
+        write_header();
+        file_.write(rows_.encode(written_, count, outputs));
+        written_ += count;
     }
 
     void publish() override {
         if (written_ != items_) {
             throw ContractViolation(fmt::format("an output of {} items was published after {}", items_, written_));
         }
-        flush_rows();
+        write_header();
         file_.publish();
     }
 
     [[nodiscard]] std::filesystem::path temporary_path() const override { return file_.temporary_path(); }
 
 private:
-    void flush_rows() {
-        file_.write(rows_);
-        rows_.clear();
+    void write_header() {
+        file_.write(header_);
+        header_.clear();
     }
 
-    OutputFormat format_;
-    std::vector<OutputField> fields_;
-    std::size_t item_bytes_;
+    RowEncoder rows_;
     std::uint64_t items_;
     std::uint64_t written_ = 0;
-    std::string rows_;  // formatted, not yet in the file; at first its header
+    std::string header_;  // empty once it is in the file
     OutputFile file_;
 };
 

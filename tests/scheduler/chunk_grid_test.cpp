@@ -68,6 +68,25 @@ TEST(Grid, RefusesChunksWithoutItems) {
     EXPECT_THROW(ChunkGrid(10, 0), ContractViolation);
 }
 
+TEST(Grid, LeavesTheSameChunksWhenTheFirstOnesAreSkipped) {
+    for (const std::uint64_t items : {0, 1, 7, 97, 1009}) {
+        const ChunkGrid grid(items, 7);
+        for (std::uint64_t skipped = 0; skipped <= grid.chunks(); ++skipped) {
+            const ChunkGrid rest = grid.rest(skipped);
+            ASSERT_EQ(rest.chunks(), grid.chunks() - skipped);
+            for (std::uint64_t id = 0; id < rest.chunks(); ++id) {
+                EXPECT_EQ(rest.at(id).id, id);
+                EXPECT_EQ(rest.at(id).first, grid.at(skipped + id).first);
+                EXPECT_EQ(rest.at(id).count, grid.at(skipped + id).count);
+            }
+            EXPECT_EQ(rest.end().first, items);
+            EXPECT_EQ(rest.rest(rest.chunks()).chunks(), 0U);
+        }
+        EXPECT_THROW((void)grid.rest(grid.chunks() + 1), ContractViolation);
+    }
+    EXPECT_EQ(ChunkGrid(largest, 1000).rest(largest / 1000).at(0).first, largest / 1000 * 1000);
+}
+
 TEST(FixedChunk, GivesEveryChunkToExactlyOneDevice) {
     for (const std::uint64_t items : {0, 1, 2, 97, 1009}) {
         for (const std::uint32_t devices : {1U, 2U, 3U, 16U, 2000U}) {

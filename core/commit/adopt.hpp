@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/commit/epoch.hpp"
+#include "core/commit/journal.hpp"
+#include "core/commit/part_header.hpp"
+#include "core/commit/part_plan.hpp"
+#include "core/commit/part_writer.hpp"
+
+namespace sluice {
+
+enum class ResumeVerify {
+    open,  ///< Read every chunk of the part that was not sealed; of sealed ones compare the size.
+    all,   ///< Read sealed parts as well.
+};
+
+/// What an epoch begins with: everything that earlier epochs have finished, without a gap from chunk 0 on, in files of
+/// its own.
+struct Adopted {
+    std::vector<SealedPart> sealed{};    ///< Parts 0, 1, ….
+    std::optional<PartWriter> open{};    ///< The next part, when some of its chunks are there.
+    std::uint64_t chunks = 0;            ///< All chunks before this one are committed.
+    std::vector<std::string> dropped{};  ///< What was found damaged, a line each: it is computed again.
+};
+
+/// Takes over what the epochs before `epoch` have finished. Their journals are read once, and the lengths accepted are
+/// written to adopt.json before anything else happens. Sealed parts become links (or copies) in the epoch's folder; of
+/// the part after them, each chunk whose bytes have their checksum is copied, up to the first that nobody has. Then
+/// they are records of `journal`, so that older epochs are not needed any more. Throws Error (io_error).
+[[nodiscard]] Adopted adopt(const Epoch& epoch, Journal& journal, const PartPlan& plan, const FileHeader& header,
+                            ResumeVerify verify);
+
+}  // namespace sluice

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+struct XXH3_state_s;
+
+namespace sluice {
+
+/// XXH3-64 of `bytes`.
+[[nodiscard]] std::uint64_t checksum_of(std::span<const std::byte> bytes) noexcept;
+
+/// XXH3-64 of bytes that come piece by piece.
+class Checksum {
+public:
+    Checksum();
+
+    void add(std::span<const std::byte> bytes);
+    void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+
+    /// Of everything so far; more may follow.
+    [[nodiscard]] std::uint64_t value() const;
+
+private:
+    struct Release {
+        void operator()(XXH3_state_s* state) const noexcept;
+    };
+    std::unique_ptr<XXH3_state_s, Release> state_;
+};
+
+/// XXH3-128 of `text`, 32 hexadecimal digits.
+[[nodiscard]] std::string fingerprint_of(std::string_view text);
+
+/// 16 hexadecimal digits, as checksums stand in files.
+[[nodiscard]] std::string hexadecimal(std::uint64_t checksum);
+
+}  // namespace sluice

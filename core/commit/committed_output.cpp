@@ -1,0 +1,69 @@
+#include "core/commit/committed_output.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/io/checked.hpp"
+
+namespace sluice {
+namespace {
+
+std::string text_of(const std::vector<OutputField>& fields) {
+    std::string text;
+    for (const OutputField& field : fields) {
+        text += fmt::format("{}{} {}[{}]", text.empty() ? "" : ", ",
+                            field.type == FieldType::int32 ? "int32" : "float32", field.name, field.count);
+    }
+    return text;
+}
+
+RunIdentity identity_of(const CommittedOutputOptions& options, const RunPaths& paths, const RowEncoder& rows) {
+    const ChunkGrid grid(options.items, options.chunk_items);
+    const std::uint64_t chunk_bytes = options.chunk_items * rows.estimate_row_bytes(options.items);
+    RunIdentity identity{.items = options.items,
+                         .chunk_items = options.chunk_items,
+                         .chunks_per_part = choose_chunks_per_part(grid.chunks(), chunk_bytes),
+                         .layout = paths.layout,
+                         .settings = options.settings};
+    identity.settings.emplace_back("output.format", extension_of(options.format));
+    identity.settings.emplace_back("output.fields", text_of(options.fields));
+    return identity;
+}
+
+/// Of .npy alone it is known before.
+std::uint64_t size_to_come(const CommittedOutputOptions& options, const RowEncoder& rows) {
+    if (options.format != OutputFormat::npy) {
+        return 0;
+    }
+    return checked_multiply(options.items, rows.item_bytes()).value_or(std::numeric_limits<std::uint64_t>::max());
+}
+
+OutputRunOptions run_options(CommittedOutputOptions options, RowEncoder& rows) {
+    const RunPaths paths = run_paths(options.path, extension_of(options.format));
+    return {.paths = paths,
+            .identity = identity_of(options, paths, rows),
+            .header = [&rows](std::uint64_t items) { return rows.header(items); },
+            .me = std::move(options.me),
+            .verify = options.verify,
+            .policy = std::move(options.policy),
+            .bytes_to_come = size_to_come(options, rows),
+            .provenance = std::move(options.provenance)};
+}
+
+}  // namespace
+
+CommittedOutput::CommittedOutput(CommittedOutputOptions options)
+    : rows_(options.format, options.fields), run_(run_options(std::move(options), rows_)) {}
+
+void CommittedOutput::append(std::uint32_t count, std::span<const std::byte> outputs) {
+    const ChunkGrid& grid = run_.plan().grid();
+    const Chunk chunk = grid.at(run_.writer().next_chunk());
+    expects(count == chunk.count, "CommittedOutput::append gets whole chunks in order");
+    run_.writer().append(
+        {.chunk = chunk.id, .items = count, .nonfinite = 0, .bytes = rows_.encode(chunk.first, count, outputs)});
+}
+
+}  // namespace sluice

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/commit/output_run.hpp"
+#include "core/io/output_writer.hpp"
+#include "core/io/row_encoder.hpp"
+
+namespace sluice {
+
+struct CommittedOutputOptions {
+    std::filesystem::path path{};  ///< As the job names it; with a slash at its end, a folder of parts.
+    OutputFormat format = OutputFormat::csv;
+    std::vector<OutputField> fields{};
+    std::uint64_t items = 0;
+    std::uint32_t chunk_items = 1;
+    /// What else decides the bytes; format and fields are added.
+    std::vector<std::pair<std::string, std::string>> settings{};
+    Owner me{};
+    ResumeVerify verify = ResumeVerify::open;
+    CommitPolicy policy{};
+    std::vector<std::pair<std::string, std::string>> provenance{};
+};
+
+/// An output that survives its writer: every chunk is encoded, written and committed by the protocol of
+/// docs/output-protocol.md, and the next run with the same options continues it. It outlives an abandoned run: the
+/// destructor removes nothing.
+class CommittedOutput final : public OutputWriter {
+public:
+    /// Throws Error as OutputRun.
+    explicit CommittedOutput(CommittedOutputOptions options);
+
+    /// Null while the run is not complete.
+    [[nodiscard]] const Manifest* complete() const noexcept { return run_.complete() ? &*run_.complete() : nullptr; }
+    [[nodiscard]] std::uint64_t first_chunk() const noexcept { return run_.first_chunk(); }
+    [[nodiscard]] const std::vector<std::string>& dropped() const noexcept { return run_.dropped(); }
+    [[nodiscard]] OutputRun& run() noexcept { return run_; }
+
+    /// The next chunk, whole; chunk first_chunk() is the first.
+    void append(std::uint32_t count, std::span<const std::byte> outputs) override;
+    void publish() override { run_.publish(); }
+
+    /// Nothing has to be removed when the run ends early.
+    [[nodiscard]] std::filesystem::path temporary_path() const override { return {}; }
+
+private:
+    RowEncoder rows_;
+    OutputRun run_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,140 @@
+#include "core/commit/committer.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/fault_point.hpp"
+
+namespace sluice {
+
+Committer::Committer(const Epoch& epoch, Journal& journal, const PartPlan& plan, FileHeader header, Adopted adopted,
+                     CommitPolicy policy)
+    : epoch_(epoch),
+      journal_(journal),
+      plan_(plan),
+      header_(std::move(header)),
+      policy_(std::move(policy)),
+      sealed_(std::move(adopted.sealed)),
+      open_(std::move(adopted.open)),
+      next_(adopted.chunks),
+      committed_(adopted.chunks) {}
+
+void Committer::append(const ChunkBytes& chunk) {
+    expects(chunk.chunk == next_ && next_ < plan_.grid().chunks(), "Committer::append gets the chunks in order");
+    expects(chunk.items == plan_.grid().at(next_).count, "Committer::append gets whole chunks");
+    guarded([&] {
+        if (!open_) {
+            open_part(plan_.part_of(next_));
+        }
+        waiting_.push_back(open_->append(chunk, RecordType::commit));
+        waiting_bytes_ += chunk.bytes.size();
+        if (waiting_.size() == 1) {
+            waiting_since_ = policy_.now();
+        }
+        fault_point("data.written");
+        ++next_;
+        if (next_ == plan_.end_chunk(open_->part())) {
+            seal();
+        } else if (is_due()) {
+            sync_and_record();
+        }
+    });
+}
+
+void Committer::commit_if_due() {
+    if (is_due()) {
+        commit();
+    }
+}
+
+void Committer::commit() {
+    guarded([&] {
+        if (!waiting_.empty()) {
+            sync_and_record();
+        }
+    });
+}
+
+std::optional<std::chrono::nanoseconds> Committer::time_to_commit() const {
+    if (waiting_.empty()) {
+        return std::nullopt;
+    }
+    const std::chrono::nanoseconds waited = policy_.now() - waiting_since_;
+    return std::max(policy_.interval - waited, std::chrono::nanoseconds(0));
+}
+
+std::vector<SealedPart> Committer::finish() {
+    expects(next_ == plan_.grid().chunks(), "an output is finished after its last chunk");
+    guarded([&] {
+        if (sealed_.empty()) {  // no chunk at all
+            open_part(0);
+            seal();
+        }
+    });
+    return sealed_;
+}
+
+bool Committer::is_due() const {
+    return !waiting_.empty() && (waiting_bytes_ >= policy_.bytes || policy_.now() - waiting_since_ >= policy_.interval);
+}
+
+void Committer::open_part(std::uint32_t part) {
+    open_.emplace(part_file(epoch_.folder(), part), part, part_header(header_, plan_, epoch_.paths().layout, part));
+    new_file_ = true;
+}
+
+void Committer::sync_and_record() {
+    epoch_.check_fence();
+    if (policy_.durability == Durability::node) {
+        open_->sync_data();
+        if (std::exchange(new_file_, false)) {
+            sync_folder(epoch_.folder());
+        }
+    }
+    fault_point("data.synced");
+    journal_.append(waiting_);
+    waiting_.clear();
+    waiting_bytes_ = 0;
+    committed_.store(next_, std::memory_order_release);
+}
+
+void Committer::seal() {
+    epoch_.check_fence();
+    sealed_.push_back(open_->seal());
+    const std::uint32_t part = open_->part();
+    open_.reset();
+    sync_folder(epoch_.folder());
+    new_file_ = false;
+    fault_point("data.synced");
+    waiting_.push_back(seal_record(sealed_.back(), plan_.first_chunk(part)));
+    journal_.append_durably(waiting_);
+    waiting_.clear();
+    waiting_bytes_ = 0;
+    committed_.store(next_, std::memory_order_release);
+    fault_point("seal");
+}
+
+/// A failure ends this writer. Its cause may be that a newer attempt has cleaned up: then that is what is said.
+template <class Action>
+void Committer::guarded(Action&& action) {
+    expects(!failed_, "Committer: nothing after a failure");
+    failed_ = true;
+    try {
+        action();
+    } catch (const Error& error) {
+        if (error.code() != ExitCode::superseded) {
+            epoch_.check_fence();
+        }
+        if (error.code() != ExitCode::io_error) {
+            throw;
+        }
+        ErrorText text = error.text();
+        text.what += fmt::format("; {} of {} chunks are committed", chunks_committed(), plan_.grid().chunks());
+        throw Error(error.code(), std::move(text));
+    }
+    failed_ = false;
+}
+
+}  // namespace sluice

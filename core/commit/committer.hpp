@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/commit/adopt.hpp"
+
+namespace sluice {
+
+struct CommitPolicy {
+    std::chrono::nanoseconds interval = std::chrono::seconds(2);  ///< A chunk waits so long to be committed.
+    std::uint64_t bytes = std::uint64_t{256} << 20;               ///< Or until so many wait.
+    Durability durability = Durability::node;
+    std::function<Instant()> now = [] { return Clock::now(); };
+};
+
+/// The one writer of an epoch: takes chunks in order, writes them at once and commits them in groups. First the data is
+/// synced, then the records of the group are written in one go and synced: a chunk counts from then on. One thread, but
+/// for chunks_committed(). After a failure nothing may be called any more: the kernel may have dropped data, and a
+/// second sync would not say so.
+///
+/// Failures are Errors: io_error with the path, errno's text and how many chunks are committed, or superseded
+/// (E-OUT-083).
+class Committer {
+public:
+    /// Everything outlives it. `adopted` is what the epoch has begun with.
+    Committer(const Epoch& epoch, Journal& journal, const PartPlan& plan, FileHeader header, Adopted adopted,
+              CommitPolicy policy);
+
+    /// The chunk that has to come next.
+    [[nodiscard]] std::uint64_t next_chunk() const noexcept { return next_; }
+
+    /// Takes chunk next_chunk(); commits when it is time.
+    void append(const ChunkBytes& chunk);
+
+    /// Commits what waits if it has waited long enough: for when no chunk comes.
+    void commit_if_due();
+
+    /// Commits what waits.
+    void commit();
+
+    /// How long until commit_if_due() has something to do; nullopt: nothing waits.
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> time_to_commit() const;
+
+    /// Chunks that no end of this process can take away. Safe from any thread.
+    [[nodiscard]] std::uint64_t chunks_committed() const noexcept { return committed_.load(std::memory_order_acquire); }
+
+    /// After the last chunk: all parts.
+    [[nodiscard]] std::vector<SealedPart> finish();
+
+private:
+    template <class Action>
+    void guarded(Action&& action);
+    void open_part(std::uint32_t part);
+    void sync_and_record();
+    void seal();
+    [[nodiscard]] bool is_due() const;
+
+    const Epoch& epoch_;
+    Journal& journal_;
+    const PartPlan& plan_;
+    FileHeader header_;
+    CommitPolicy policy_;
+    std::vector<SealedPart> sealed_;
+    std::optional<PartWriter> open_;
+    std::uint64_t next_;
+    std::atomic<std::uint64_t> committed_;
+    std::vector<JournalRecord> waiting_;
+    std::uint64_t waiting_bytes_ = 0;
+    Instant waiting_since_{};
+    bool new_file_ = false;  // its name is not durable yet
+    bool failed_ = false;
+};
+
+}  // namespace sluice

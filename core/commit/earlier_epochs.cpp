@@ -1,0 +1,81 @@
+#include "core/commit/earlier_epochs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "core/commit/checksum.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t block_bytes = std::size_t{1} << 20;
+
+/// A record that is whole may still be of another plan, if somebody has moved files about.
+bool fits(const JournalRecord& record, const PartPlan& plan) {
+    if (record.type == RecordType::seal) {
+        return record.part < plan.parts() && record.chunk == plan.first_chunk(record.part) &&
+               record.items == plan.items_of(record.part);
+    }
+    return record.chunk < plan.grid().chunks() && record.part == plan.part_of(record.chunk) &&
+           record.items == plan.grid().at(record.chunk).count;
+}
+
+}  // namespace
+
+EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPlan& plan) {
+    EpochRecords found{.epoch = epoch, .folder = paths.epoch(epoch)};
+    const JournalPrefix journal = read_journal(journal_file(found.folder), epoch);
+    found.journal_bytes = journal.bytes;
+    for (const JournalRecord& record : journal.records) {
+        if (!fits(record, plan)) {
+            continue;
+        }
+        if (record.type == RecordType::seal) {
+            found.seals.emplace(record.part, sealed_part(record));
+        } else if (record.type == RecordType::commit || record.type == RecordType::adopted) {
+            found.chunks.emplace(record.chunk, record);
+        }
+    }
+    if (journal.ignored != 0) {
+        found.dropped = fmt::format("dropped {} bytes of the journal of attempt {} after its {} valid records",
+                                    journal.ignored, epoch, journal.records.size());
+    }
+    return found;
+}
+
+bool matches_seal(const std::filesystem::path& path, const SealedPart& seal, bool read_all) {
+    const auto status = status_of(path);
+    if (!status || !S_ISREG(status->st_mode) || static_cast<std::uint64_t>(status->st_size) != seal.bytes) {
+        return false;
+    }
+    return !read_all || checksum_in(File::open(path), 0, seal.bytes) == seal.checksum;
+}
+
+bool read_chunk(const File& part, const JournalRecord& record, std::vector<std::byte>& to) {
+    const std::uint64_t size = part.size();
+    if (record.offset > size || record.length > size - record.offset) {
+        return false;
+    }
+    to.resize(static_cast<std::size_t>(record.length));
+    return part.read_at(record.offset, to) && checksum_of(to) == record.checksum;
+}
+
+std::optional<std::uint64_t> checksum_in(const File& file, std::uint64_t offset, std::uint64_t bytes) {
+    Checksum checksum;
+    std::vector<std::byte> block(static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, bytes)));
+    while (bytes > 0) {
+        const auto piece =
+            std::span(block).first(static_cast<std::size_t>(std::min<std::uint64_t>(block.size(), bytes)));
+        if (!file.read_at(offset, piece)) {
+            return std::nullopt;
+        }
+        checksum.add(std::span<const std::byte>(piece));
+        offset += piece.size();
+        bytes -= piece.size();
+    }
+    return checksum.value();
+}
+
+}  // namespace sluice

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/commit/epoch.hpp"
+#include "core/commit/journal.hpp"
+#include "core/commit/part_plan.hpp"
+#include "core/commit/part_writer.hpp"
+
+namespace sluice {
+
+/// What one other epoch says that it has finished: its journal's valid records, as far as they fit the job.
+struct EpochRecords {
+    std::uint32_t epoch = 0;
+    std::filesystem::path folder{};
+    std::uint64_t journal_bytes = 0;                  ///< Of the valid records.
+    std::map<std::uint32_t, SealedPart> seals{};      ///< By part.
+    std::map<std::uint64_t, JournalRecord> chunks{};  ///< By chunk; of records for the same one, the first.
+    std::string dropped{};                            ///< Says how much of the journal is not valid; may be empty.
+};
+
+[[nodiscard]] EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPlan& plan);
+
+/// Whether the file at `path` has the seal's size and, if `read_all`, its checksum.
+[[nodiscard]] bool matches_seal(const std::filesystem::path& path, const SealedPart& seal, bool read_all);
+
+/// Reads the bytes of `record` into `to`. False: they are not all there, or do not have their checksum.
+[[nodiscard]] bool read_chunk(const File& part, const JournalRecord& record, std::vector<std::byte>& to);
+
+/// XXH3-64 of `bytes` bytes from `offset` on; nullopt: the file is shorter.
+[[nodiscard]] std::optional<std::uint64_t> checksum_in(const File& file, std::uint64_t offset, std::uint64_t bytes);
+
+}  // namespace sluice

@@ -1,0 +1,132 @@
+#include "core/commit/epoch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "core/commit/file.hpp"
+#include "core/error.hpp"
+#include "core/fault_point.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr mode_t private_mode = 0700;
+constexpr int most_attempts = 100;  // each lost to another process that began an epoch at the same moment
+
+void refuse_in_use(const std::filesystem::path& epoch, const Owner& me, std::chrono::seconds alive_within,
+                   const RunPaths& paths) {
+    const Sighting sighting = look_for_owner(epoch, me, alive_within);
+    if (sighting.presence != Presence::present) {
+        return;
+    }
+    const std::optional<Owner> owner = read_owner(epoch);
+    throw Error(
+        ExitCode::in_use,
+        {.id = "E-OUT-079",
+         .where = escaped(paths.output.native()),
+         .what = fmt::format("is in use by {}, seen alive {} s ago",
+                             owner ? describe(*owner) : std::string("another process"), sighting.age.count()),
+         .hint = fmt::format("wait for it; if it has died, run the same command again in {} s", alive_within.count())});
+}
+
+/// An epoch's folder before it has its number; removed when it does not get one.
+class PreparedFolder {
+public:
+    PreparedFolder(const RunPaths& paths, const Owner& me) : path_(paths.epochs() / (".new-" + me.id)) {
+        make_folder(path_, private_mode);
+        File::create(heartbeat_file(path_)).close();
+        File owner = File::create(owner_file(path_));
+        owner.write_at(0, encode(me));
+        owner.sync();
+        owner.close();
+        sync_folder(path_);
+    }
+    PreparedFolder(const PreparedFolder&) = delete;
+    PreparedFolder& operator=(const PreparedFolder&) = delete;
+    ~PreparedFolder() {
+        std::error_code ignored;  // under its other name by now, or left to whoever finishes the run
+        std::filesystem::remove_all(path_, ignored);
+    }
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+/// A reply that got lost makes a network file system try again, and meet what the first try has done.
+bool is_mine(const std::filesystem::path& epoch, const Owner& me) {
+    const std::optional<Owner> owner = read_owner(epoch);
+    return owner && owner->id == me.id;
+}
+
+}  // namespace
+
+Epoch::Epoch(RunPaths paths, std::uint32_t number, Owner owner)
+    : paths_(std::move(paths)), number_(number), folder_(paths_.epoch(number)), owner_(std::move(owner)) {}
+
+Epoch Epoch::acquire(const RunPaths& paths, const Owner& me, std::chrono::seconds alive_within) {
+    make_folder(paths.epochs(), private_mode);
+    sync_folder(paths.run_folder());
+    std::optional<PreparedFolder> prepared;
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+        const std::vector<std::uint32_t> epochs = epochs_of(paths);
+        const std::uint32_t newest = epochs.empty() ? 0 : epochs.back();
+        if (newest != 0) {
+            refuse_in_use(paths.epoch(newest), me, alive_within, paths);
+        }
+        if (!prepared) {
+            prepared.emplace(paths, me);
+        }
+        const int error = rename_to(prepared->path(), paths.epoch(newest + 1));
+        if (error == 0 || is_mine(paths.epoch(newest + 1), me)) {
+            sync_folder(paths.epochs());
+            fault_point("epoch.made");
+            return {paths, newest + 1, me};
+        }
+        if (error == ENOENT) {
+            fail_on_file(paths.epoch(newest + 1), "rename a folder to", error);
+        }
+    }
+    throw Error(ExitCode::in_use, {.id = "E-OUT-079",
+                                   .where = escaped(paths.output.native()),
+                                   .what = "other processes keep starting on the same output",
+                                   .hint = "start one at a time"});
+}
+
+bool Epoch::superseded() const {
+    return status_of(paths_.epoch(number_ + 1)).has_value() || !status_of(owner_file(folder_));
+}
+
+void Epoch::check_fence() const {
+    if (superseded()) {
+        throw Error(ExitCode::superseded,
+                    {.id = "E-OUT-083",
+                     .where = escaped(paths_.output.native()),
+                     .what = fmt::format("a newer attempt than this one (the {}.) has taken over", number_),
+                     .hint = "nothing is to be done: the newer one finishes the output"});
+    }
+}
+
+std::vector<std::uint32_t> epochs_of(const RunPaths& paths) {
+    std::vector<std::uint32_t> epochs;
+    for (const std::string& name : names_in_folder(paths.epochs())) {
+        std::uint32_t number = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+        if (error == std::errc() && end == name.data() + name.size() && number != 0 &&
+            number != std::numeric_limits<std::uint32_t>::max()) {
+            epochs.push_back(number);
+        }
+    }
+    std::sort(epochs.begin(), epochs.end());
+    return epochs;
+}
+
+}  // namespace sluice

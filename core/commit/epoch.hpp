@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "core/commit/owner.hpp"
+#include "core/commit/run_paths.hpp"
+
+namespace sluice {
+
+/// One attempt's own folder: nobody else writes to it, and it writes to no other. Numbers rise from 1.
+class Epoch {
+public:
+    /// The next epoch of the run, owned by `me`. The folder is prepared under another name, owner and heartbeat in it,
+    /// and renamed, which succeeds for one process alone. Throws Error (in_use, E-OUT-079) while the newest epoch's
+    /// owner gave a sign of life less than `alive_within` ago and is not known to have ended.
+    [[nodiscard]] static Epoch acquire(const RunPaths& paths, const Owner& me, std::chrono::seconds alive_within);
+
+    [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
+    [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+    [[nodiscard]] const RunPaths& paths() const noexcept { return paths_; }
+    [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
+
+    /// A newer attempt has begun, or has even cleaned this one away.
+    [[nodiscard]] bool superseded() const;
+
+    /// Throws Error (superseded, E-OUT-083) when it is. The output stays right without: this spares work.
+    void check_fence() const;
+
+private:
+    Epoch(RunPaths paths, std::uint32_t number, Owner owner);
+
+    RunPaths paths_;
+    std::uint32_t number_;
+    std::filesystem::path folder_;
+    Owner owner_;
+};
+
+/// The epochs of a run, in order.
+[[nodiscard]] std::vector<std::uint32_t> epochs_of(const RunPaths& paths);
+
+}  // namespace sluice

@@ -1,0 +1,248 @@
+#include "core/commit/file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/fault_point.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr mode_t file_mode = 0666;  // less the umask, as every tool that makes results
+constexpr std::size_t copy_bytes = std::size_t{1} << 20;
+
+/// The errno of `call`, made unless a fault takes its place; 0: it succeeded, with its value in `result`.
+template <class Call>
+int errno_of(const char* point, ssize_t& result, Call&& call) {
+    if (const int injected = fault_at_call(point); injected != 0) {
+        result = -1;
+        return injected;
+    }
+    result = static_cast<ssize_t>(call());
+    return result < 0 ? errno : 0;
+}
+
+int open_file(const std::filesystem::path& path, int flags, int& file) {
+    ssize_t result = -1;
+    const int error =
+        errno_of("open", result, [&] { return ::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, file_mode); });
+    file = static_cast<int>(result);
+    return error;
+}
+
+bool cannot_copy_here(int error) {
+    return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
+}
+
+}  // namespace
+
+File::File(File&& other) noexcept : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
+
+File& File::operator=(File&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(file_, other.file_);
+    return *this;
+}
+
+File::~File() {
+    if (file_ >= 0) {
+        ::close(file_);
+    }
+}
+
+File File::create(const std::filesystem::path& path) {
+    std::optional<File> file = create_if_absent(path);
+    if (!file) {
+        fail_on_file(path, "create", EEXIST);
+    }
+    return std::move(*file);
+}
+
+std::optional<File> File::create_if_absent(const std::filesystem::path& path) {
+    int file = -1;
+    const int error = open_file(path, O_RDWR | O_CREAT | O_EXCL, file);
+    if (error != 0 && error != EEXIST) {
+        fail_on_file(path, "create", error);
+    }
+    return error == 0 ? std::optional(File(path, file)) : std::nullopt;
+}
+
+File File::open(const std::filesystem::path& path) {
+    std::optional<File> file = open_if_there(path);
+    if (!file) {
+        fail_on_file(path, "open", ENOENT);
+    }
+    return std::move(*file);
+}
+
+std::optional<File> File::open_if_there(const std::filesystem::path& path) {
+    int file = -1;
+    const int error = open_file(path, O_RDONLY, file);
+    if (error != 0 && error != ENOENT) {
+        fail_on_file(path, "open", error);
+    }
+    return error == 0 ? std::optional(File(path, file)) : std::nullopt;
+}
+
+File File::open_to_complete(const std::filesystem::path& path) {
+    int file = -1;
+    if (const int error = open_file(path, O_RDWR, file); error != 0) {
+        fail_on_file(path, "open", error);
+    }
+    return {path, file};
+}
+
+std::uint64_t File::size() const {
+    struct stat status = {};
+    ssize_t result = 0;
+    if (const int error = errno_of("stat", result, [&] { return ::fstat(file_, &status); }); error != 0) {
+        fail_on_file(path_, "look at", error);
+    }
+    return static_cast<std::uint64_t>(status.st_size);
+}
+
+void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
+    while (!bytes.empty()) {
+        ssize_t written = 0;
+        const int error = errno_of(
+            "write", written, [&] { return ::pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+        if (error != 0 && error != EINTR) {
+            fail_on_file(path_, "write", error);
+        }
+        if (error == 0 && written == 0) {
+            fail_on_file(path_, "write", EIO);
+        }
+        const std::size_t done = error == 0 ? static_cast<std::size_t>(written) : 0;
+        offset += done;
+        bytes = bytes.subspan(done);
+    }
+}
+
+bool File::read_at(std::uint64_t offset, std::span<std::byte> to) const {
+    while (!to.empty()) {
+        ssize_t got = 0;
+        const int error =
+            errno_of("read", got, [&] { return ::pread(file_, to.data(), to.size(), static_cast<off_t>(offset)); });
+        if (error != 0 && error != EINTR) {
+            fail_on_file(path_, "read", error);
+        }
+        if (error == 0 && got == 0) {
+            return false;
+        }
+        const std::size_t done = error == 0 ? static_cast<std::size_t>(got) : 0;
+        offset += done;
+        to = to.subspan(done);
+    }
+    return true;
+}
+
+void File::copy_at(std::uint64_t offset, const File& from, std::uint64_t bytes) const {
+    off_t source = 0;
+    auto target = static_cast<off_t>(offset);
+    const auto end = static_cast<off_t>(bytes);
+    while (source < end) {
+        ssize_t copied = 0;
+        const int error = errno_of("copy", copied, [&] {
+            return ::copy_file_range(from.file_, &source, file_, &target, static_cast<std::size_t>(end - source), 0);
+        });
+        if (cannot_copy_here(error)) {
+            break;
+        }
+        if (error != 0 && error != EINTR) {
+            fail_on_file(path_, "write", error);
+        }
+        if (error == 0 && copied == 0) {
+            break;  // some file systems give nothing where they cannot copy: reading finds out which it is
+        }
+    }
+    std::vector<std::byte> buffer(source < end ? copy_bytes : 0);
+    while (source < end) {
+        const auto piece = std::span(buffer).first(std::min(buffer.size(), static_cast<std::size_t>(end - source)));
+        if (!from.read_at(static_cast<std::uint64_t>(source), piece)) {
+            fail_on_file(from.path_, "read to its end", EIO);
+        }
+        write_at(static_cast<std::uint64_t>(target), piece);
+        source += static_cast<off_t>(piece.size());
+        target += static_cast<off_t>(piece.size());
+    }
+}
+
+void File::start_writing_back(std::uint64_t offset, std::uint64_t bytes) const {
+    ssize_t result = 0;
+    const int error = errno_of("writeback", result, [&] {
+        return ::sync_file_range(file_, static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
+    });
+    const bool unknown_here = error == ENOSYS || error == EINVAL || error == ESPIPE;
+    if (error != 0 && !unknown_here) {
+        fail_on_file(path_, "write", error);
+    }
+}
+
+void File::sync_data() const {
+    ssize_t result = 0;
+    if (const int error = errno_of("fdatasync", result, [&] { return ::fdatasync(file_); }); error != 0) {
+        fail_on_file(path_, "sync", error);
+    }
+}
+
+void File::sync() const {
+    ssize_t result = 0;
+    if (const int error = errno_of("fsync", result, [&] { return ::fsync(file_); }); error != 0) {
+        fail_on_file(path_, "sync", error);
+    }
+}
+
+void File::close() {
+    expects(file_ >= 0, "a file is closed once");
+    const int injected = fault_at_call("close");
+    const int result = ::close(std::exchange(file_, -1));
+    if (injected != 0 || result != 0) {
+        fail_on_file(path_, "close", injected != 0 ? injected : errno);
+    }
+}
+
+void fail_on_file(const std::filesystem::path& path, const char* operation, int error) {
+    struct Kind {
+        ExitCode code;
+        const char* id;
+        const char* hint;
+    };
+    const Kind kind = [error]() -> Kind {
+        switch (error) {
+            case ENOSPC:
+            case EDQUOT:
+                return {ExitCode::io_error, "E-IO-002",
+                        "free space or raise the quota, then run the same command again"};
+            case EFBIG:
+                return {ExitCode::io_error, "E-IO-004", "raise the limit of file sizes (ulimit -f)"};
+            case EMFILE:
+            case ENFILE:
+                return {ExitCode::out_of_memory, "E-IO-005", "raise the limit of open files (ulimit -n)"};
+            case EACCES:
+            case EPERM:
+            case EROFS:
+            case ENOENT:
+            case ENOTDIR:
+            case EISDIR:
+            case ELOOP:
+            case ENAMETOOLONG:
+            case EEXIST:
+                return {ExitCode::cannot_create, "E-OUT-021", "choose a folder that exists and that you may write to"};
+            default:
+                return {ExitCode::io_error, "E-IO-003", "check the file system, then run the same command again"};
+        }
+    }();
+    throw Error(kind.code, {.id = kind.id,
+                            .where = escaped(path.native()),
+                            .what = fmt::format("cannot {} it: {}", operation, std::generic_category().message(error)),
+                            .hint = kind.hint});
+}
+
+}  // namespace sluice

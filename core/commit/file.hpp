@@ -1,0 +1,102 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+// Every system call of core/commit that touches a file: each a fault point, none repeated after an error, and each
+// failure an Error with the path, what was tried, errno's text and what to do.
+
+/// Throws the Error for `error`, an errno: io_error with E-IO-002 (no space), E-IO-003 or E-IO-004 (limit of file
+/// sizes), out_of_memory with E-IO-005 (too many open files), or cannot_create with E-OUT-021 where the path is at
+/// fault.
+[[noreturn]] void fail_on_file(const std::filesystem::path& path, const char* operation, int error);
+
+/// An open file. Closed by the destructor, which cannot report; who has written calls close().
+class File {
+public:
+    /// A new file to write to; it is an error when there is one. The mode is 0666 less the umask.
+    [[nodiscard]] static File create(const std::filesystem::path& path);
+    /// nullopt when there is one.
+    [[nodiscard]] static std::optional<File> create_if_absent(const std::filesystem::path& path);
+    /// To read; no symbolic link is followed.
+    [[nodiscard]] static File open(const std::filesystem::path& path);
+    /// nullopt when there is none.
+    [[nodiscard]] static std::optional<File> open_if_there(const std::filesystem::path& path);
+    /// To write to what is there.
+    [[nodiscard]] static File open_to_complete(const std::filesystem::path& path);
+
+    File(File&& other) noexcept;
+    File& operator=(File&& other) noexcept;
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    ~File();
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+    [[nodiscard]] std::uint64_t size() const;
+
+    void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
+    void write_at(std::uint64_t offset, std::string_view text) const {
+        write_at(offset, std::as_bytes(std::span(text)));
+    }
+
+    /// False when the file ends before `to` is full.
+    [[nodiscard]] bool read_at(std::uint64_t offset, std::span<std::byte> to) const;
+
+    /// Appends `bytes` bytes of `from` at `offset`, by the file system itself where it can.
+    void copy_at(std::uint64_t offset, const File& from, std::uint64_t bytes) const;
+
+    /// Asks the kernel to begin with writing these bytes to the disk, so that a later sync has less to wait for. Says
+    /// nothing about whether they are there.
+    void start_writing_back(std::uint64_t offset, std::uint64_t bytes) const;
+    void sync_data() const;
+    void sync() const;
+    void close();
+
+private:
+    File(std::filesystem::path path, int file) : path_(std::move(path)), file_(file) {}
+
+    std::filesystem::path path_;
+    int file_;
+};
+
+/// False when there is a folder already. `mode` less the umask.
+bool make_folder(const std::filesystem::path& path, unsigned mode);
+
+/// Makes what was created, linked, renamed or removed in the folder durable.
+void sync_folder(const std::filesystem::path& path);
+
+/// Renames a file over another, or a folder to a name that is free. Returns 0, or EEXIST, ENOTEMPTY or ENOENT.
+[[nodiscard]] int rename_to(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// Returns 0, EEXIST, or an errno that says that there are no hard links here.
+[[nodiscard]] int link_to(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// No error when there is none.
+void remove_file(const std::filesystem::path& path);
+
+/// What lies at `path`, links not followed; nullopt: nothing.
+[[nodiscard]] std::optional<struct ::stat> status_of(const std::filesystem::path& path);
+
+/// The names in a folder, in order; empty when it does not exist.
+[[nodiscard]] std::vector<std::string> names_in_folder(const std::filesystem::path& path);
+
+/// The whole file; nullopt: there is none. A file of more than `most` bytes gives its first `most` + 1.
+[[nodiscard]] std::optional<std::string> read_text(const std::filesystem::path& path, std::size_t most);
+
+/// Appears with all its bytes or not at all, and is durable: a new file beside it, synced, renamed, the folder synced.
+void write_text_durably(const std::filesystem::path& path, std::string_view text);
+
+/// 32 hexadecimal digits that nobody else has.
+[[nodiscard]] std::string make_unique_id();
+
+}  // namespace sluice

@@ -1,0 +1,79 @@
+#include "core/commit/journal.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+#include "core/error.hpp"
+#include "core/fault_point.hpp"
+
+namespace sluice {
+Journal::Journal(const std::filesystem::path& path, std::uint32_t epoch, Durability durability)
+    : file_(File::create(path)), epoch_(epoch), durability_(durability) {}
+
+void Journal::append(std::span<JournalRecord> records) {
+    write(records);
+    if (durability_ == Durability::node) {
+        file_.sync_data();
+    }
+    fault_point("jrn.synced");
+}
+
+void Journal::append_durably(std::span<JournalRecord> records) {
+    write(records);
+    file_.sync_data();
+    fault_point("jrn.synced");
+}
+
+void Journal::write(std::span<JournalRecord> records) {
+    expects(records.size() < std::numeric_limits<std::uint32_t>::max() - next_,
+            "a journal has fewer than 2^32 records");
+    std::vector<std::byte> bytes;
+    bytes.reserve(records.size() * JournalRecord::bytes);
+    const std::uint64_t offset = std::uint64_t{next_} * JournalRecord::bytes;
+    for (JournalRecord& record : records) {
+        record.epoch = epoch_;
+        record.sequence = next_++;
+        const auto encoded = encode(record);
+        bytes.insert(bytes.end(), encoded.begin(), encoded.end());
+    }
+    // A test build can stop inside of a record; every other one writes all at once.
+    const std::size_t first = has_fault_points ? bytes.size() / 2 + 7 : bytes.size();
+    const std::span<const std::byte> all(bytes);
+    file_.write_at(offset, all.first(std::min(first, all.size())));
+    if (has_fault_points && first < all.size()) {
+        fault_point("jrn.half");
+        file_.write_at(offset + first, all.subspan(first));
+    }
+    fault_point("jrn.written");
+}
+
+JournalPrefix decode_journal(std::span<const std::byte> bytes, std::uint32_t epoch) {
+    JournalPrefix prefix;
+    for (std::span<const std::byte> rest = bytes; rest.size() >= JournalRecord::bytes;
+         rest = rest.subspan(JournalRecord::bytes)) {
+        const std::optional<JournalRecord> record = decode_journal_record(rest.first(JournalRecord::bytes));
+        if (!record || record->epoch != epoch || record->sequence != prefix.records.size()) {
+            break;
+        }
+        prefix.records.push_back(*record);
+    }
+    prefix.bytes = prefix.records.size() * JournalRecord::bytes;
+    prefix.ignored = bytes.size() - prefix.bytes;
+    return prefix;
+}
+
+JournalPrefix read_journal(const std::filesystem::path& path, std::uint32_t epoch) {
+    const std::optional<File> file = File::open_if_there(path);
+    if (!file) {
+        return {};
+    }
+    // Its owner may still write to it: what is there now is what counts. It has 64 bytes a chunk.
+    std::vector<std::byte> bytes(static_cast<std::size_t>(file->size()));
+    if (!file->read_at(0, bytes)) {
+        fail_on_file(path, "read to its end", EIO);
+    }
+    return decode_journal(bytes, epoch);
+}
+
+}  // namespace sluice

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace sluice {
+
+enum class RecordType : std::uint16_t {
+    commit = 1,    ///< A chunk's bytes are in the part's file, synced.
+    seal = 2,      ///< All chunks of a part are; nobody writes to it any more.
+    inflight = 3,  ///< A chunk was handed out: who crashes three times over it is told so.
+    fail = 4,      ///< A chunk could not be computed.
+    adopted = 5,   ///< As commit: its bytes were copied from an earlier epoch.
+};
+
+/// One line of the journal. Of a seal, `chunk` is the part's first, `offset` is 0 and `length`, `checksum`, `items` and
+/// `nonfinite` are those of the whole part, its header included.
+struct JournalRecord {
+    static constexpr std::size_t bytes = 64;
+
+    RecordType type = RecordType::commit;
+    std::uint16_t file = 0;  ///< Which writer's; 0 with one writer.
+    std::uint32_t epoch = 0;
+    std::uint32_t sequence = 0;  ///< From 0, without a gap.
+    std::uint64_t chunk = 0;
+    std::uint32_t part = 0;
+    std::uint32_t items = 0;
+    std::uint64_t offset = 0;    ///< In the part's file, in bytes.
+    std::uint64_t length = 0;    ///< In bytes.
+    std::uint64_t checksum = 0;  ///< XXH3-64 of the bytes.
+    std::uint32_t nonfinite = 0;
+
+    friend bool operator==(const JournalRecord&, const JournalRecord&) = default;
+};
+
+/// Little-endian: magic "SLJ1", type, file, epoch, sequence, chunk, part, items, offset, length, checksum, nonfinite,
+/// and the CRC-32C of all that.
+[[nodiscard]] std::array<std::byte, JournalRecord::bytes> encode(const JournalRecord& record);
+
+/// nullopt: `bytes`, JournalRecord::bytes long, are no record.
+[[nodiscard]] std::optional<JournalRecord> decode_journal_record(std::span<const std::byte> bytes);
+
+}  // namespace sluice

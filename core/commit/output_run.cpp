@@ -1,0 +1,181 @@
+#include "core/commit/output_run.hpp"
+
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <limits>
+
+#include "core/commit/clean.hpp"
+#include "core/commit/publish.hpp"
+#include "core/error.hpp"
+#include "core/fault_point.hpp"
+#include "core/io/checked.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr mode_t private_mode = 0700;
+constexpr mode_t shared_mode = 0777;
+
+[[noreturn]] void refuse_foreign(const std::filesystem::path& path, const std::string& what) {
+    throw Error(ExitCode::cannot_create,
+                {.id = "E-OUT-022",
+                 .where = escaped(path.native()),
+                 .what = what,
+                 .hint = "move it away, or choose another [output].path: nothing is ever replaced"});
+}
+
+/// Nothing that this run has not made may be replaced, or be taken for a part of it. The output is looked at first: if
+/// another attempt makes it now, it has made the run's folder before.
+void refuse_foreign_files(const RunPaths& paths) {
+    const auto there = status_of(paths.output);
+    const bool is_folder = there && S_ISDIR(there->st_mode);
+    const auto names = is_folder ? names_in_folder(paths.output) : std::vector<std::string>();
+    if (!there || status_of(paths.run_folder())) {
+        return;
+    }
+    if (paths.layout == OutputLayout::file) {
+        refuse_foreign(paths.output, S_ISREG(there->st_mode) ? "exists already" : "exists already, and is no file");
+    }
+    if (!is_folder) {
+        refuse_foreign(paths.output, "is no folder, but its path ends in a slash");
+    }
+    if (!names.empty()) {
+        refuse_foreign(paths.output,
+                       fmt::format("is not empty ({} entries, the first is {})", names.size(), quoted(names.front())));
+    }
+}
+
+/// Whoever may write there decides about the output.
+void check_run_folder(const std::filesystem::path& folder) {
+    const auto status = status_of(folder);
+    const bool ours = status && S_ISDIR(status->st_mode) && status->st_uid == ::geteuid();
+    if (!ours) {
+        throw Error(ExitCode::refused, {.id = "E-SEC-020",
+                                        .where = escaped(folder.native()),
+                                        .what = status && S_ISDIR(status->st_mode) ? "belongs to another user"
+                                                                                   : "is no folder, or a link to one",
+                                        .hint = "remove it, or choose another [output].path"});
+    }
+}
+
+void make_folders(const RunPaths& paths) {
+    refuse_foreign_files(paths);
+    if (paths.layout == OutputLayout::folder && make_folder(paths.output, shared_mode)) {
+        sync_folder(paths.output.parent_path());
+    }
+    if (make_folder(paths.run_folder(), private_mode)) {
+        sync_folder(paths.run_folder().parent_path());
+    }
+    check_run_folder(paths.run_folder());
+}
+
+/// A run folder without an identity was made by an attempt that ended at once: it says nothing about what lies beside
+/// it. Here too the output is looked at first.
+void refuse_foreign_file_beside(const RunPaths& paths) {
+    if (paths.layout == OutputLayout::file && status_of(paths.output) && !status_of(paths.identity())) {
+        refuse_foreign(paths.output, "exists already");
+    }
+}
+
+void check_same_job(const RunPaths& paths, const RunIdentity& identity) {
+    const std::vector<std::string> differing = differences(read_run_identity(paths).value_or(RunIdentity{}), identity);
+    if (!differing.empty()) {
+        throw Error(ExitCode::cannot_create, {.id = "E-OUT-024",
+                                              .where = escaped(paths.output.native()),
+                                              .what = "is the complete output of another job; what differs: " +
+                                                      differing.front() + (differing.size() > 1 ? ", …" : ""),
+                                              .hint = fmt::format("choose another [output].path, or remove it and {}",
+                                                                  quoted(paths.run_folder().native()))});
+    }
+}
+
+/// Only before the first attempt: later ones have some of it.
+void check_space(const RunPaths& paths, std::uint64_t bytes) {
+    struct statvfs status = {};
+    if (bytes == 0 || status_of(paths.epochs()) || ::statvfs(paths.run_folder().c_str(), &status) != 0 ||
+        status.f_blocks == 0) {
+        return;  // unknown need, or a file system that does not tell: writing finds out
+    }
+    const std::uint64_t available =
+        checked_multiply(status.f_bavail, status.f_frsize).value_or(std::numeric_limits<std::uint64_t>::max());
+    if (bytes > available) {
+        throw Error(ExitCode::cannot_create,
+                    {.id = "E-OUT-026",
+                     .where = escaped(paths.output.native()),
+                     .what = fmt::format("not enough space (need {} bytes, {} are free)", bytes, available),
+                     .hint = "free space, or choose another file system"});
+    }
+}
+
+}  // namespace
+
+OutputRun::OutputRun(OutputRunOptions options) : options_(std::move(options)), plan_(options_.identity.plan()) {
+    const RunPaths& paths = options_.paths;
+    make_folders(paths);
+    if (!find_complete()) {
+        refuse_foreign_file_beside(paths);
+        check_space(paths, options_.bytes_to_come);
+        explained([this] { begin(); });
+    }
+}
+
+bool OutputRun::find_complete() {
+    complete_ = read_manifest(options_.paths);
+    if (complete_) {
+        check_same_job(options_.paths, options_.identity);
+        check_published_sizes(options_.paths, *complete_);
+        leave_as_complete();
+    }
+    return complete_.has_value();
+}
+
+void OutputRun::begin() {
+    establish_run_identity(options_.paths, options_.identity);
+    epoch_ = Epoch::acquire(options_.paths, options_.me, options_.alive_within);
+    if (find_complete()) {  // whoever was here before has finished a moment ago
+        return;
+    }
+    heartbeat_.emplace(heartbeat_file(epoch_->folder()), options_.heartbeat);
+    journal_.emplace(journal_file(epoch_->folder()), epoch_->number(), options_.policy.durability);
+    Adopted adopted = adopt(*epoch_, *journal_, plan_, options_.header, options_.verify);
+    dropped_ = adopted.dropped;
+    first_chunk_ = adopted.chunks;
+    committer_.emplace(*epoch_, *journal_, plan_, options_.header, std::move(adopted), options_.policy);
+}
+
+void OutputRun::publish() {
+    expects(!complete_, "an output is published once");
+    const std::vector<SealedPart> sealed = committer_.value().finish();
+    explained([&] {
+        complete_ = sluice::publish(*epoch_, plan_, options_.identity, sealed, options_.provenance);
+        leave_as_complete();
+    });
+    fault_point("finalize");
+}
+
+/// Another attempt that has finished removes what this one works on, whatever error that gives here.
+template <class Action>
+void OutputRun::explained(Action&& action) {
+    try {
+        action();
+    } catch (const Error&) {
+        if (complete_ || find_complete()) {
+            return;
+        }
+        if (epoch_) {
+            epoch_->check_fence();
+        }
+        throw;
+    }
+}
+
+void OutputRun::leave_as_complete() {
+    committer_.reset();
+    journal_.reset();
+    heartbeat_.reset();
+    clean_run(options_.paths, complete_->epoch, options_.me, options_.alive_within);
+}
+
+}  // namespace sluice

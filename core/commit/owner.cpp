@@ -1,0 +1,184 @@
+#include "core/commit/owner.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "core/commit/file.hpp"
+#include "core/commit/json_text.hpp"
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t most_bytes = 64 << 10;
+constexpr std::size_t stat_bytes = 4096;  // a line of numbers and a name of 16 bytes
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
+}
+
+/// "3f0c…-…", without its line's end; empty where there is no /proc.
+std::string first_word(const char* path) {
+    std::ifstream stream(path);
+    std::string word;
+    stream >> word;
+    return word;
+}
+
+std::string link_target(const char* path) {
+    std::error_code none;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, none);
+    return none ? std::string() : target.native();
+}
+
+/// All of /proc/PID/stat; empty: there is no such process (any more: it may end between the two calls).
+std::string stat_of_process(std::int64_t process) {
+    std::string text(stat_bytes, '\0');
+    const int file = ::open(fmt::format("/proc/{}/stat", process).c_str(), O_RDONLY | O_CLOEXEC);
+    const ssize_t length = file < 0 ? 0 : ::read(file, text.data(), text.size());
+    if (file >= 0) {
+        ::close(file);
+    }
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    return text;
+}
+
+/// Field 22 of that line; nullopt: of a process that has ended and waits for its parent.
+std::optional<std::uint64_t> start_in(const std::string& text) {
+    const std::size_t name_end = text.rfind(')');  // the name before it may hold anything
+    if (name_end == std::string::npos) {
+        return std::nullopt;
+    }
+    std::istringstream fields(text.substr(name_end + 1));
+    std::string field;
+    fields >> field;
+    if (field == "Z" || field == "X") {
+        return std::nullopt;
+    }
+    constexpr int fields_between = 19;  // from the state, field 3, to the start time, field 22
+    for (int i = 0; i < fields_between; ++i) {
+        fields >> field;
+    }
+    return std::stoull("0" + field);
+}
+
+bool is_here(const Owner& owner, const Owner& me) {
+    return !owner.boot.empty() && owner.boot == me.boot && owner.host == me.host && !owner.process_space.empty() &&
+           owner.process_space == me.process_space;
+}
+
+bool has_ended(const Owner& owner, const Owner& me) {
+    if (!owner.job.empty() && owner.job == me.job && owner.restarts < me.restarts) {
+        return true;
+    }
+    if (!is_here(owner, me)) {
+        return false;
+    }
+    const std::string text = stat_of_process(owner.process);
+    if (::kill(static_cast<pid_t>(owner.process), 0) != 0 && errno == ESRCH) {
+        return true;
+    }
+    // Without either of the two nothing is known: the heartbeat decides.
+    return !text.empty() && owner.process_start != 0 && start_in(text) != owner.process_start;
+}
+
+std::chrono::nanoseconds time_of(const struct ::stat& status) {
+    return std::chrono::seconds(status.st_mtim.tv_sec) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
+}
+
+/// How long ago the owner gave a sign of life, by the clock of the file system.
+std::chrono::nanoseconds heartbeat_age(const std::filesystem::path& epoch) {
+    auto heartbeat = status_of(heartbeat_file(epoch));
+    if (!heartbeat) {
+        heartbeat = status_of(epoch);
+    }
+    if (!heartbeat) {
+        return std::chrono::nanoseconds::max();  // removed meanwhile: nobody writes there
+    }
+    const std::filesystem::path probe = epoch.parent_path() / (".now-" + make_unique_id());
+    File::create(probe).close();
+    const auto now = status_of(probe);
+    remove_file(probe);
+    return now ? time_of(*now) - time_of(*heartbeat) : std::chrono::nanoseconds(0);
+}
+
+}  // namespace
+
+Owner this_process(const std::string& job, std::uint64_t restarts) {
+    const std::int64_t process = ::getpid();
+    return {.id = make_unique_id(),
+            .host = host_name(),
+            .boot = first_word("/proc/sys/kernel/random/boot_id"),
+            .process_space = link_target("/proc/self/ns/pid"),
+            .process = process,
+            .process_start = start_in(stat_of_process(process)).value_or(0),
+            .job = job,
+            .restarts = restarts};
+}
+
+std::string describe(const Owner& owner) {
+    const std::string process = fmt::format("process {} on {}", owner.process, escaped(owner.host));
+    return owner.job.empty() ? process : fmt::format("job {} ({})", escaped(owner.job), process);
+}
+
+std::string encode(const Owner& owner) {
+    return sealed_text({{"format", "sluice owner"},
+                        {"id", owner.id},
+                        {"host", json_safe(owner.host)},
+                        {"boot", json_safe(owner.boot)},
+                        {"process_space", json_safe(owner.process_space)},
+                        {"process", owner.process},
+                        {"process_start", owner.process_start},
+                        {"job", json_safe(owner.job)},
+                        {"restarts", owner.restarts}});
+}
+
+std::optional<Owner> read_owner(const std::filesystem::path& epoch) {
+    const std::optional<std::string> text = read_text(owner_file(epoch), most_bytes);
+    const std::optional<Json> json = text ? open_sealed_text(*text) : std::nullopt;
+    if (!json) {
+        return std::nullopt;
+    }
+    try {
+        return Owner{.id = json->at("id"),
+                     .host = json->at("host"),
+                     .boot = json->at("boot"),
+                     .process_space = json->at("process_space"),
+                     .process = json->at("process"),
+                     .process_start = json->at("process_start"),
+                     .job = json->at("job"),
+                     .restarts = json->at("restarts")};
+    } catch (const nlohmann::json::exception&) {  // as good as none: the heartbeat decides
+        return std::nullopt;
+    }
+}
+
+Sighting look_for_owner(const std::filesystem::path& epoch, const Owner& me, std::chrono::seconds alive_within) {
+    const std::optional<Owner> owner = read_owner(epoch);
+    if (owner && has_ended(*owner, me)) {
+        return {};
+    }
+    const std::chrono::nanoseconds age = heartbeat_age(epoch);
+    return {.presence = age < alive_within ? Presence::present : Presence::silent,
+            .age = std::chrono::duration_cast<std::chrono::seconds>(age)};
+}
+
+std::filesystem::path owner_file(const std::filesystem::path& epoch) {
+    return epoch / "owner.json";
+}
+
+std::filesystem::path heartbeat_file(const std::filesystem::path& epoch) {
+    return epoch / "alive";
+}
+
+}  // namespace sluice

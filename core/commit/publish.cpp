@@ -1,0 +1,144 @@
+#include "core/commit/publish.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+
+#include "core/commit/earlier_epochs.hpp"
+#include "core/commit/place_file.hpp"
+#include "core/error.hpp"
+#include "core/fault_point.hpp"
+
+namespace sluice {
+namespace {
+
+/// All parts in one file, in the epoch's own folder.
+std::filesystem::path assemble(const Epoch& epoch, const std::vector<SealedPart>& sealed) {
+    if (sealed.size() == 1) {
+        return part_file(epoch.folder(), 0);
+    }
+    std::filesystem::path path = epoch.folder() / "whole.bin";
+    File whole = File::create(path);
+    std::uint64_t offset = 0;
+    for (const SealedPart& part : sealed) {
+        whole.copy_at(offset, File::open(part_file(epoch.folder(), part.part)), part.bytes);
+        offset += part.bytes;
+    }
+    whole.sync();
+    whole.close();
+    sync_folder(epoch.folder());
+    fault_point("publish.assembled");
+    return path;
+}
+
+/// `parts`, as one other epoch has sealed them; nullopt: it has not sealed all of them.
+std::optional<std::vector<SealedPart>> as_sealed_by(const EpochRecords& records, const std::vector<SealedPart>& parts) {
+    std::vector<SealedPart> others;
+    for (const SealedPart& part : parts) {
+        const auto seal = records.seals.find(part.part);
+        if (seal == records.seals.end()) {
+            return std::nullopt;
+        }
+        others.push_back(seal->second);
+    }
+    return others;
+}
+
+bool holds(const File& file, const std::vector<SealedPart>& parts) {
+    std::uint64_t offset = 0;
+    for (const SealedPart& part : parts) {
+        if (checksum_in(file, offset, part.bytes) != part.checksum) {
+            return false;
+        }
+        offset += part.bytes;
+    }
+    return offset == file.size();
+}
+
+/// What `target` holds in place of `parts`: what another attempt on the same run has sealed, or nothing that we know.
+std::vector<SealedPart> recognise(const std::filesystem::path& target, const Epoch& epoch, const PartPlan& plan,
+                                  const std::vector<SealedPart>& parts) {
+    const auto status = status_of(target);
+    if (status && S_ISREG(status->st_mode)) {
+        const File file = File::open(target);
+        for (const std::uint32_t number : epochs_of(epoch.paths())) {
+            const auto others = as_sealed_by(read_epoch(epoch.paths(), number, plan), parts);
+            if (others && holds(file, *others)) {
+                return *others;
+            }
+        }
+    }
+    throw Error(ExitCode::cannot_create, {.id = "E-OUT-073",
+                                          .where = escaped(target.native()),
+                                          .what = "is there already, and is nothing that this run has written",
+                                          .hint = "move it away, then run the same command again"});
+}
+
+/// Returns what is there afterwards.
+std::vector<SealedPart> place_parts(const std::filesystem::path& from, const std::filesystem::path& target,
+                                    const Epoch& epoch, const PartPlan& plan, const std::vector<SealedPart>& parts) {
+    const Placed placed = place_file(from, target);
+    fault_point("publish.link");
+    return placed == Placed::differs ? recognise(target, epoch, plan, parts) : parts;
+}
+
+std::vector<SealedPart> place_all(const Epoch& epoch, const PartPlan& plan, const std::vector<SealedPart>& sealed) {
+    const RunPaths& paths = epoch.paths();
+    if (paths.layout == OutputLayout::file) {
+        return place_parts(assemble(epoch, sealed), paths.output, epoch, plan, sealed);
+    }
+    std::vector<SealedPart> published;
+    for (const SealedPart& part : sealed) {
+        const std::filesystem::path target = paths.published_folder() / paths.published_name(part.part);
+        published.push_back(place_parts(part_file(epoch.folder(), part.part), target, epoch, plan, {part}).front());
+    }
+    return published;
+}
+
+}  // namespace
+
+Manifest publish(const Epoch& epoch, const PartPlan& plan, const RunIdentity& identity,
+                 const std::vector<SealedPart>& sealed,
+                 const std::vector<std::pair<std::string, std::string>>& provenance) {
+    expects(sealed.size() == plan.parts(), "an output is published when all of its parts are sealed");
+    epoch.check_fence();
+    const RunPaths& paths = epoch.paths();
+    Manifest mine{.fingerprint = fingerprint(identity),
+                  .epoch = epoch.number(),
+                  .parts = lay_out(paths, place_all(epoch, plan, sealed)),
+                  .provenance = provenance};
+    expects(mine.items() == plan.grid().items(), "a manifest has every item once");
+    check_published_sizes(paths, mine);
+    if (place_text(encode(mine), paths.manifest(), epoch.folder()) == Placed::now) {
+        fault_point("publish.manifest");
+        return mine;
+    }
+    Manifest theirs = read_manifest(paths).value();
+    expects(theirs.fingerprint == mine.fingerprint && theirs.parts == mine.parts,
+            "two attempts on the same run publish the same files");
+    return theirs;
+}
+
+void check_published_sizes(const RunPaths& paths, const Manifest& manifest) {
+    std::map<std::string, std::uint64_t> sizes;
+    for (const PublishedPart& part : manifest.parts) {
+        sizes[part.file] += part.sealed.bytes;
+    }
+    for (const auto& [name, size] : sizes) {
+        const std::filesystem::path path = paths.published_folder() / name;
+        const auto status = status_of(path);
+        const bool is_file = status && S_ISREG(status->st_mode);
+        if (!is_file || static_cast<std::uint64_t>(status->st_size) != size) {
+            throw Error(ExitCode::checkpoint_damaged,
+                        {.id = "E-CKP-088",
+                         .where = escaped(path.native()),
+                         .what = is_file ? fmt::format("has {} bytes, but was published with {}", status->st_size, size)
+                                         : std::string("was published, and is missing"),
+                         .hint = fmt::format("bring it back, or remove {} and {} to compute it again",
+                                             quoted(path.native()), quoted(paths.manifest().native()))});
+        }
+    }
+}
+
+}  // namespace sluice

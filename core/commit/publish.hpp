@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/commit/epoch.hpp"
+#include "core/commit/manifest.hpp"
+#include "core/commit/part_plan.hpp"
+#include "core/commit/run_identity.hpp"
+
+namespace sluice {
+
+/// Makes the parts that `epoch` has sealed appear under their names, and then the manifest: each by a link that
+/// replaces nothing. Several parts of one file are put together first. A file that is there already counts when it is
+/// what this epoch, or another one of this run, has sealed. Returns the manifest that is there in the end, this epoch's
+/// or an equal one. Throws Error: superseded, cannot_create (E-OUT-073) when some other file has the name, io_error.
+Manifest publish(const Epoch& epoch, const PartPlan& plan, const RunIdentity& identity,
+                 const std::vector<SealedPart>& sealed,
+                 const std::vector<std::pair<std::string, std::string>>& provenance);
+
+/// Throws Error (checkpoint_damaged, E-CKP-088) when a published file is missing or has another size.
+void check_published_sizes(const RunPaths& paths, const Manifest& manifest);
+
+}  // namespace sluice

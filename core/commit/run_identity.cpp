@@ -1,0 +1,162 @@
+#include "core/commit/run_identity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "core/commit/checksum.hpp"
+#include "core/commit/file.hpp"
+#include "core/commit/json_text.hpp"
+#include "core/commit/place_file.hpp"
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t format_version = 1;
+constexpr std::size_t most_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_shown = 3;
+
+const char* name_of(OutputLayout layout) {
+    return layout == OutputLayout::file ? "file" : "folder";
+}
+
+/// All of it under its names.
+std::map<std::string, std::string> values_of(const RunIdentity& identity) {
+    std::map<std::string, std::string> values{{"items", std::to_string(identity.items)},
+                                              {"chunk_items", std::to_string(identity.chunk_items)},
+                                              {"chunks_per_part", std::to_string(identity.chunks_per_part)},
+                                              {"layout", name_of(identity.layout)}};
+    for (const auto& [name, value] : identity.settings) {
+        const bool fresh = values.emplace(json_safe(name), json_safe(value)).second;
+        expects(fresh, "a run's identity has each setting once");
+    }
+    return values;
+}
+
+[[noreturn]] void refuse_damaged(const std::filesystem::path& where) {
+    throw Error(ExitCode::checkpoint_damaged,
+                {.id = "E-CKP-085",
+                 .where = escaped(where.native()),
+                 .what = "is damaged: what the run there was started as is not known any more",
+                 .hint = "remove the run's folder to start anew, or choose another [output].path"});
+}
+
+void refuse_newer(const Json& json, const std::filesystem::path& where) {
+    const auto version = json.find("version");
+    if (version != json.end() && version->is_number_unsigned() && version->get<std::uint64_t>() > format_version) {
+        throw Error(ExitCode::configuration,
+                    {.id = "E-CKP-089",
+                     .where = escaped(where.native()),
+                     .what = fmt::format("was written by a later sluice (format {}, expected at most {})",
+                                         version->get<std::uint64_t>(), format_version),
+                     .hint = "finish the run with the version that began it"});
+    }
+}
+
+}  // namespace
+
+std::string fingerprint(const RunIdentity& identity) {
+    Json values = values_of(identity);
+    values["version"] = format_version;
+    return fingerprint_of(values.dump());
+}
+
+std::vector<std::string> differences(const RunIdentity& was, const RunIdentity& is) {
+    std::map<std::string, std::string> before = values_of(was);
+    std::map<std::string, std::string> after = values_of(is);
+    std::vector<std::string> differing;
+    for (const auto& [name, value] : before) {
+        const auto other = after.find(name);
+        if (other == after.end()) {
+            differing.push_back(fmt::format("{} (was {}, is not set)", escaped(name), quoted(value)));
+        } else if (other->second != value) {
+            differing.push_back(fmt::format("{} (was {}, is {})", escaped(name), quoted(value), quoted(other->second)));
+        }
+    }
+    for (const auto& [name, value] : after) {
+        if (!before.contains(name)) {
+            differing.push_back(fmt::format("{} (was not set, is {})", escaped(name), quoted(value)));
+        }
+    }
+    return differing;
+}
+
+std::string encode(const RunIdentity& identity) {
+    Json settings = Json::object();
+    for (const auto& [name, value] : identity.settings) {
+        settings[json_safe(name)] = json_safe(value);
+    }
+    return sealed_text({{"format", "sluice run"},
+                        {"version", format_version},
+                        {"fingerprint", fingerprint(identity)},
+                        {"layout", name_of(identity.layout)},
+                        {"items", identity.items},
+                        {"chunk_items", identity.chunk_items},
+                        {"chunks_per_part", identity.chunks_per_part},
+                        {"settings", settings}});
+}
+
+RunIdentity decode_run_identity(const std::string& text, const std::filesystem::path& where) {
+    const std::optional<Json> json = open_sealed_text(text);
+    if (!json) {
+        refuse_damaged(where);
+    }
+    refuse_newer(*json, where);
+    RunIdentity identity;
+    try {
+        identity.layout = json->at("layout") == name_of(OutputLayout::file) ? OutputLayout::file : OutputLayout::folder;
+        identity.items = json->at("items");
+        identity.chunk_items = json->at("chunk_items");
+        identity.chunks_per_part = json->at("chunks_per_part");
+        for (const auto& [name, value] : json->at("settings").items()) {
+            identity.settings.emplace_back(name, value.get<std::string>());
+        }
+    } catch (const nlohmann::json::exception&) {  // valid by its checksum, but something else
+        refuse_damaged(where);
+    }
+    if (encode(identity) != text) {
+        refuse_damaged(where);
+    }
+    return identity;
+}
+
+std::optional<RunIdentity> read_run_identity(const RunPaths& paths) {
+    const std::optional<std::string> text = read_text(paths.identity(), most_bytes);
+    return text ? std::optional(decode_run_identity(*text, paths.identity())) : std::nullopt;
+}
+
+void establish_run_identity(const RunPaths& paths, const RunIdentity& identity) {
+    if (!status_of(paths.identity())) {
+        // Who was quicker is compared with below.
+        static_cast<void>(place_text(encode(identity), paths.identity(), paths.run_folder()));
+    }
+    const std::vector<std::string> differing = differences(read_run_identity(paths).value(), identity);
+    if (!differing.empty()) {
+        const auto shown = std::min(differing.size(), most_shown);
+        throw Error(
+            ExitCode::configuration,
+            {.id = "E-CKP-090",
+             .where = escaped(paths.run_folder().native()),
+             .what = fmt::format("a run of another job lies there; what differs: {}{}",
+                                 fmt::join(differing.begin(), differing.begin() + static_cast<long>(shown), ", "),
+                                 shown < differing.size() ? ", …" : ""),
+             .hint = "undo the change to continue it, remove the folder to start anew, or choose another "
+                     "[output].path"});
+    }
+}
+
+std::string file_stamp(const std::filesystem::path& path) {
+    struct stat status = {};
+    if (::stat(path.c_str(), &status) != 0) {
+        throw Error(ExitCode::no_input, {.id = "E-INP-028",
+                                         .where = escaped(path.native()),
+                                         .what = "cannot be opened any more",
+                                         .hint = "leave the job's files alone while it runs"});
+    }
+    return fmt::format("{} bytes, modified {}.{:09}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+}  // namespace sluice

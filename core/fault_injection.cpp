@@ -1,0 +1,175 @@
+#include "core/fault_injection.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/fault_point.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view any_point = "any";
+constexpr std::string_view any_call = "call";
+
+constexpr std::array<std::string_view, 26> point_names{"epoch.made",   "adopt.listed",
+                                                       "adopt.copied", "data.written",
+                                                       "data.synced",  "jrn.half",
+                                                       "jrn.written",  "jrn.synced",
+                                                       "seal",         "publish.assembled",
+                                                       "publish.link", "publish.manifest",
+                                                       "finalize",     "close",
+                                                       "copy",         "fdatasync",
+                                                       "fsync",        "link",
+                                                       "mkdir",        "open",
+                                                       "read",         "rename",
+                                                       "stat",         "unlink",
+                                                       "write",        "writeback"};
+
+constexpr std::array<std::pair<std::string_view, int>, 8> errors{{{"EDQUOT", EDQUOT},
+                                                                  {"EFBIG", EFBIG},
+                                                                  {"EIO", EIO},
+                                                                  {"EMFILE", EMFILE},
+                                                                  {"ENOSPC", ENOSPC},
+                                                                  {"EPERM", EPERM},
+                                                                  {"EROFS", EROFS},
+                                                                  {"ESTALE", ESTALE}}};
+
+enum class Action { none, kill, stop, exit, fail };
+
+struct Fault {
+    std::string point{};
+    std::uint64_t nth = 1;
+    Action action = Action::none;
+    int value = 0;  // exit code or errno
+};
+
+Fault fault;
+std::atomic<std::uint64_t> matches{0};
+std::array<std::atomic<std::uint64_t>, point_names.size()> meetings{};
+
+[[noreturn]] void refuse(std::string_view text, const std::string& what) {
+    throw Error(ExitCode::usage, {.id = "E-USE-098",
+                                  .where = "SLUICE_FAULT",
+                                  .what = fmt::format("got {}: {}", quoted(text), what),
+                                  .hint = "POINT[:RANK][:NTH]=kill, stop, exit:CODE or errno:NAME"});
+}
+
+std::optional<std::uint64_t> number_in(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return whole ? std::optional(number) : std::nullopt;
+}
+
+/// Takes what stands before the next `separator`, and the separator.
+std::string_view take_until(std::string_view& text, char separator) {
+    const std::string_view taken = text.substr(0, text.find(separator));
+    text.remove_prefix(std::min(text.size(), taken.size() + 1));
+    return taken;
+}
+
+void set_action(Fault& parsed, std::string_view text, std::string_view all) {
+    const std::string_view name = take_until(text, ':');
+    if ((name == "kill" || name == "stop") && text.empty()) {
+        parsed.action = name == "kill" ? Action::kill : Action::stop;
+    } else if (const auto code = number_in(text); name == "exit" && code && *code < 256) {
+        parsed.action = Action::exit;
+        parsed.value = static_cast<int>(*code);
+    } else {
+        const auto* const error = std::find_if(errors.begin(), errors.end(), [&](auto& e) { return e.first == text; });
+        if (name != "errno" || error == errors.end()) {
+            refuse(all, "unknown action");
+        }
+        parsed.action = Action::fail;
+        parsed.value = error->second;
+    }
+}
+
+/// Nothing when it is another rank's.
+std::optional<Fault> parse_fault(std::string_view all, int rank) {
+    std::string_view text = all;
+    std::string_view place = take_until(text, '=');
+    Fault parsed{.point = std::string(take_until(place, ':'))};
+    const bool known = std::find(point_names.begin(), point_names.end(), parsed.point) != point_names.end();
+    if (!known && parsed.point != any_point && parsed.point != any_call) {
+        refuse(all, "unknown point");
+    }
+    const std::string_view wanted_rank = take_until(place, ':');
+    if ((!wanted_rank.empty() && !number_in(wanted_rank)) || (!place.empty() && number_in(place).value_or(0) == 0)) {
+        refuse(all, "RANK is a number from 0, NTH one from 1");
+    }
+    parsed.nth = number_in(place).value_or(1);
+    set_action(parsed, text, all);
+    const bool mine = wanted_rank.empty() || number_in(wanted_rank) == static_cast<std::uint64_t>(rank);
+    return mine ? std::optional(parsed) : std::nullopt;
+}
+
+std::size_t index_of(std::string_view name) {
+    const auto* const at = std::find(point_names.begin(), point_names.end(), name);
+    expects(at != point_names.end(), "every fault point stands in the table");
+    return static_cast<std::size_t>(at - point_names.begin());
+}
+
+/// The errno to report; 0: none. Ends or stops the process when that is the fault.
+int meet(std::string_view name, bool is_call) {
+    meetings[index_of(name)].fetch_add(1, std::memory_order_relaxed);
+    const bool meant = fault.point == name || fault.point == any_point || (is_call && fault.point == any_call);
+    if (fault.action == Action::none || !meant || matches.fetch_add(1) + 1 != fault.nth) {
+        return 0;
+    }
+    switch (fault.action) {
+        case Action::kill:
+            ::kill(::getpid(), SIGKILL);
+            break;
+        case Action::stop:
+            ::kill(::getpid(), SIGSTOP);
+            break;
+        case Action::exit:
+            ::_exit(fault.value);
+        default:
+            return fault.value;
+    }
+    return 0;
+}
+
+}  // namespace
+
+void fault_point(std::string_view name) {
+    expects(meet(name, false) == 0, "SLUICE_FAULT: a moment that is no system call cannot fail");
+}
+
+int fault_at_call(std::string_view name) {
+    return meet(name, true);
+}
+
+void arm_fault(std::string_view text, int rank) {
+    fault = parse_fault(text, rank).value_or(Fault{});
+    matches = 0;
+    for (std::atomic<std::uint64_t>& count : meetings) {
+        count = 0;
+    }
+}
+
+std::uint64_t times_met(std::string_view name) {
+    return meetings[index_of(name)].load(std::memory_order_relaxed);
+}
+
+void take_fault_variable(int rank) {
+    if (const char* const text = std::getenv("SLUICE_FAULT"); text != nullptr) {
+        arm_fault(text, rank);
+    }
+}
+
+}  // namespace sluice

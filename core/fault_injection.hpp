@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace sluice {
+
+/// Test builds only. Makes the fault that `text` describes happen in this process, which is rank `rank`, and starts
+/// counting anew. Throws Error (usage) when it is malformed or names a point that does not exist.
+void arm_fault(std::string_view text, int rank = 0);
+
+/// How often point `name` was met since then.
+[[nodiscard]] std::uint64_t times_met(std::string_view name);
+
+}  // namespace sluice

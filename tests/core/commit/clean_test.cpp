@@ -1,0 +1,77 @@
+#include "core/commit/clean.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/commit/epoch.hpp"
+#include "core/commit/file.hpp"
+#include "tests/core/commit/commit_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+
+class CleanTest : public testing::Test {
+protected:
+    CleanTest() {
+        std::filesystem::create_directories(paths_.run_folder());
+        for (int i = 0; i < 3; ++i) {
+            const Epoch epoch = Epoch::acquire(paths_, me_, seconds(0));
+            write_contents(journal_file(epoch.folder()), "");
+            write_contents(part_file(epoch.folder(), 0), "abc");
+            me_.id = make_unique_id();
+        }
+    }
+    /// Epoch `number` now belongs to somebody on another host, who gave a sign of life a moment ago.
+    void give_away(std::uint32_t number) const {
+        Owner other = me_;
+        other.id = make_unique_id();
+        other.host = "another";
+        write_contents(owner_file(paths_.epoch(number)), encode(other));
+    }
+
+    TemporaryFolder folder_;
+    RunPaths paths_ = run_paths(folder_.path() / "out.csv", ".csv");
+    Owner me_ = this_process("", 0);
+};
+
+TEST_F(CleanTest, LeavesTheJournalOfThePublishedAttemptAlone) {
+    clean_run(paths_, 2, me_, seconds(0));
+
+    EXPECT_THAT(epochs_of(paths_), ElementsAre(2));
+    EXPECT_THAT(names_in_folder(paths_.epoch(2)), ElementsAre("alive", "owner.json", "w0.jrn"));
+}
+
+TEST_F(CleanTest, LeavesWhoMayStillBeAlive) {
+    give_away(1);
+    give_away(3);
+
+    clean_run(paths_, 3, me_, seconds(60));
+
+    EXPECT_THAT(epochs_of(paths_), ElementsAre(1, 2, 3)) << "2 is owned by this living process, under another id";
+    EXPECT_TRUE(std::filesystem::exists(part_file(paths_.epoch(3), 0)));
+    EXPECT_TRUE(std::filesystem::exists(part_file(paths_.epoch(1), 0)));
+}
+
+TEST_F(CleanTest, RemovesWhatItOwnsItself) {
+    me_ = read_owner(paths_.epoch(3)).value();
+
+    clean_run(paths_, 1, me_, seconds(60));
+
+    EXPECT_THAT(epochs_of(paths_), ElementsAre(1, 2));
+}
+
+TEST_F(CleanTest, RemovesFoldersAndFilesThatNobodyFinished) {
+    std::filesystem::create_directory(paths_.epochs() / ".new-abc");
+    write_contents(paths_.run_folder() / "job.json.abc.new", "x");
+
+    clean_run(paths_, 3, me_, seconds(0));
+
+    EXPECT_THAT(names_in_folder(paths_.epochs()), ElementsAre("3"));
+    EXPECT_THAT(names_in_folder(paths_.run_folder()), ElementsAre("epochs"));
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,105 @@
+#include "core/commit/committed_output.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/io/npy_header.hpp"
+#include "tests/core/commit/child_process.hpp"
+#include "tests/core/commit/commit_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+const std::vector<OutputField> fields{{"label", FieldType::int32, 1}, {"score", FieldType::float32, 2}};
+constexpr std::uint64_t items = 1000;
+constexpr std::uint32_t chunk_items = 64;
+constexpr std::size_t item_bytes = 12;
+
+class CommittedOutputTest : public testing::TestWithParam<OutputFormat> {
+protected:
+    CommittedOutputTest() {
+        std::mt19937_64 random(fresh_seed());
+        for (std::size_t i = 0; i < 3 * items; ++i) {
+            const float score = static_cast<float>(random() % 1'000'000) / 1000;
+            const auto label = static_cast<std::int32_t>(random() % 100);
+            const auto bytes = i % 3 == 0 ? std::as_bytes(std::span(&label, 1)) : std::as_bytes(std::span(&score, 1));
+            outputs_.insert(outputs_.end(), bytes.begin(), bytes.end());
+        }
+    }
+    [[nodiscard]] CommittedOutputOptions options(const std::string& name) const {
+        return {.path = folder_.path().native() + "/" + name,
+                .format = GetParam(),
+                .fields = fields,
+                .items = items,
+                .chunk_items = chunk_items,
+                .settings = {{"app", "fake"}},
+                .me = this_process("", 0)};
+    }
+    void append(CommittedOutput& output, std::uint64_t end) const {
+        const ChunkGrid grid(items, chunk_items);
+        for (std::uint64_t id = output.run().writer().next_chunk(); id < end; ++id) {
+            const Chunk chunk = grid.at(id);
+            output.append(chunk.count, std::span(outputs_).subspan(chunk.first * item_bytes, chunk.count * item_bytes));
+        }
+    }
+    /// What the writer of one file makes of the same results.
+    [[nodiscard]] std::string expected() const {
+        const std::filesystem::path path = folder_.path() / "expected";
+        const auto writer = make_output_writer(path, GetParam(), fields, items);
+        writer->append(items, outputs_);
+        writer->publish();
+        return contents_of(path);
+    }
+
+    TemporaryFolder folder_;
+    std::vector<std::byte> outputs_;
+};
+
+TEST_P(CommittedOutputTest, HasTheBytesOfASingleFile) {
+    CommittedOutput output(options("out"));
+    append(output, 16);
+    output.publish();
+
+    EXPECT_EQ(contents_of(folder_.path() / "out"), expected());
+    EXPECT_EQ(output.complete()->items(), items);
+}
+
+TEST_P(CommittedOutputTest, HasThemAfterAKillToo) {
+    Child child([&] {
+        CommittedOutput output(options("out"));
+        append(output, 5);
+        output.run().writer().commit();
+        ::raise(SIGKILL);
+    });
+    ASSERT_EQ(child.wait().signal, SIGKILL);
+
+    CommittedOutput output(options("out"));
+    EXPECT_EQ(output.first_chunk(), 5U);
+    append(output, 16);
+    output.publish();
+
+    EXPECT_EQ(contents_of(folder_.path() / "out"), expected());
+}
+
+TEST_P(CommittedOutputTest, IsReadableByItselfInAFolder) {
+    CommittedOutput output(options("out/"));
+    append(output, 16);
+    output.publish();
+
+    EXPECT_EQ(contents_of(folder_.path() / "out" / ("part-00000" + extension_of(GetParam()))), expected())
+        << "one part holds all";
+}
+
+TEST_P(CommittedOutputTest, IsNotContinuedWithOtherColumns) {
+    { const CommittedOutput output(options("out")); }
+    CommittedOutputOptions other = options("out");
+    other.fields.pop_back();
+
+    EXPECT_EQ(code_of([&] { const CommittedOutput output(other); }), "78 E-CKP-090");
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, CommittedOutputTest,
+                         testing::Values(OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy),
+                         [](const auto& test) { return extension_of(test.param).substr(1); });
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,233 @@
+#include "core/commit/committer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/fault_injection.hpp"
+#include "tests/core/commit/commit_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class CommitterTest : public testing::Test {
+protected:
+    CommitterTest() {
+        std::filesystem::create_directories(folder_.paths().run_folder());
+        epoch_.emplace(Epoch::acquire(folder_.paths(), this_process("", 0), seconds(0)));
+        journal_.emplace(journal_file(epoch_->folder()), epoch_->number(), Durability::node);
+        committer_.emplace(*epoch_, *journal_, plan_, FakeJob::header, Adopted{},
+                           CommitPolicy{.interval = seconds(2), .bytes = 1'000'000, .now = [this] { return now_; }});
+        arm_fault("seal::1000000=kill");
+    }
+    ~CommitterTest() override { arm_fault("seal::1000000=kill"); }
+
+    void append() {
+        const std::uint64_t id = committer_->next_chunk();
+        const std::string text = job().chunk(id);
+        committer_->append({.chunk = id, .items = job().grid().at(id).count, .nonfinite = 1, .bytes = bytes_of(text)});
+    }
+    [[nodiscard]] const FakeJob& job() const { return folder_.job(); }
+    [[nodiscard]] std::vector<JournalRecord> records() const {
+        return read_journal(journal_file(epoch_->folder()), epoch_->number()).records;
+    }
+    [[nodiscard]] std::string part(std::uint32_t number) const {
+        return contents_of(part_file(epoch_->folder(), number));
+    }
+
+    RunFolder folder_;
+    PartPlan plan_{folder_.job().grid(), folder_.job().chunks_per_part};
+    Instant now_{};
+    std::optional<Epoch> epoch_;
+    std::optional<Journal> journal_;
+    std::optional<Committer> committer_;
+};
+
+TEST_F(CommitterTest, CommitsAGroupWhenTheOldestHasWaitedLongEnough) {
+    EXPECT_EQ(committer_->time_to_commit(), std::nullopt);
+    append();
+    now_ += seconds(1);
+    append();
+    EXPECT_EQ(committer_->chunks_committed(), 0U);
+    EXPECT_TRUE(records().empty());
+    EXPECT_EQ(committer_->time_to_commit(), seconds(1));
+
+    now_ += seconds(1);
+    EXPECT_EQ(committer_->time_to_commit(), seconds(0));
+    committer_->commit_if_due();
+
+    EXPECT_EQ(committer_->chunks_committed(), 2U);
+    EXPECT_EQ(records().size(), 2U);
+    EXPECT_EQ(times_met("fdatasync"), 2U) << "once the data, once the journal";
+    EXPECT_EQ(committer_->time_to_commit(), std::nullopt);
+}
+
+TEST_F(CommitterTest, CommitsAtOnceWhenEnoughBytesWait) {
+    committer_.emplace(
+        *epoch_, *journal_, plan_, FakeJob::header, Adopted{},
+        CommitPolicy{.interval = seconds(1000), .bytes = job().chunk(0).size() + 1, .now = [this] { return now_; }});
+    append();
+    EXPECT_EQ(committer_->chunks_committed(), 0U);
+    append();
+    EXPECT_EQ(committer_->chunks_committed(), 2U);
+}
+
+TEST_F(CommitterTest, CommitsWhatWaitsWhenItIsAskedTo) {
+    append();
+    committer_->commit();
+    EXPECT_EQ(committer_->chunks_committed(), 1U);
+
+    committer_->commit();
+
+    EXPECT_EQ(times_met("fdatasync"), 2U) << "nothing waits: nothing to do";
+}
+
+TEST_F(CommitterTest, WritesTheDataBeforeItSyncsAndSyncsBeforeItRecords) {
+    append();
+    EXPECT_EQ(part(0), FakeJob::header(100) + job().chunk(0)) << "written at once";
+
+    arm_fault("fdatasync::1=errno:EIO");
+    EXPECT_EQ(code_of([&] { committer_->commit(); }), "74 E-IO-003");
+
+    EXPECT_TRUE(records().empty()) << "data that may be lost is not recorded";
+}
+
+TEST_F(CommitterTest, RecordsWhereEachChunkLies) {
+    append();
+    append();
+    committer_->commit();
+
+    const std::string first = job().chunk(0);
+    const std::string second = job().chunk(1);
+    const std::vector<JournalRecord> expected{{.type = RecordType::commit,
+                                               .epoch = 1,
+                                               .sequence = 0,
+                                               .chunk = 0,
+                                               .items = 9,
+                                               .offset = FakeJob::header(100).size(),
+                                               .length = first.size(),
+                                               .checksum = checksum_of(bytes_of(first)),
+                                               .nonfinite = 1},
+                                              {.type = RecordType::commit,
+                                               .epoch = 1,
+                                               .sequence = 1,
+                                               .chunk = 1,
+                                               .items = 9,
+                                               .offset = FakeJob::header(100).size() + first.size(),
+                                               .length = second.size(),
+                                               .checksum = checksum_of(bytes_of(second)),
+                                               .nonfinite = 1}};
+    EXPECT_EQ(records(), expected);
+}
+
+TEST_F(CommitterTest, SealsAPartWithItsLastChunk) {
+    for (int i = 0; i < 4; ++i) {
+        append();
+    }
+
+    ASSERT_EQ(records().size(), 5U);
+    const JournalRecord seal = records().back();
+    EXPECT_EQ(seal.type, RecordType::seal);
+    EXPECT_EQ(seal.chunk, 0U);
+    EXPECT_EQ(seal.items, 36U);
+    EXPECT_EQ(seal.nonfinite, 4U);
+    EXPECT_EQ(seal.length, part(0).size());
+    EXPECT_EQ(seal.checksum, checksum_of(bytes_of(part(0))));
+    EXPECT_EQ(committer_->chunks_committed(), 4U);
+    EXPECT_FALSE(std::filesystem::exists(part_file(epoch_->folder(), 1)));
+}
+
+TEST_F(CommitterTest, GivesAllPartsAtTheEnd) {
+    while (committer_->next_chunk() < job().grid().chunks()) {
+        append();
+    }
+
+    const std::vector<SealedPart> parts = committer_->finish();
+
+    ASSERT_EQ(parts.size(), 3U);
+    EXPECT_EQ(parts[0].items + parts[1].items + parts[2].items, 100U);
+    EXPECT_EQ(part(0) + part(1) + part(2), job().files().front());
+}
+
+TEST_F(CommitterTest, RefusesAChunkOutOfOrder) {
+    const std::string text = job().chunk(1);
+    EXPECT_THROW(committer_->append({.chunk = 1, .items = 9, .bytes = bytes_of(text)}), ContractViolation);
+    EXPECT_THROW(committer_->append({.chunk = 0, .items = 8, .bytes = bytes_of(text)}), ContractViolation);
+    EXPECT_THROW(static_cast<void>(committer_->finish()), ContractViolation);
+}
+
+TEST_F(CommitterTest, SaysHowMuchIsCommittedWhenTheDiskIsFull) {
+    append();
+    committer_->commit();
+    arm_fault("write=errno:ENOSPC");
+
+    try {
+        append();
+        FAIL() << "nothing was thrown";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::io_error);
+        EXPECT_THAT(error.what(), AllOf(HasSubstr("E-IO-002"), HasSubstr("part-00000.bin"),
+                                        HasSubstr("No space left on device; 1 of 12 chunks are committed"),
+                                        HasSubstr("hint: free space")));
+    }
+}
+
+TEST_F(CommitterTest, NeverSyncsAgainAfterAFailure) {
+    append();
+    arm_fault("fdatasync=errno:EIO");
+    EXPECT_EQ(code_of([&] { committer_->commit(); }), "74 E-IO-003");
+    arm_fault("seal::1000000=kill");
+
+    EXPECT_THROW(committer_->commit(), ContractViolation);
+    EXPECT_THROW(append(), ContractViolation);
+    EXPECT_EQ(times_met("fdatasync"), 0U);
+    EXPECT_TRUE(records().empty());
+}
+
+TEST_F(CommitterTest, StopsWhenANewerAttemptHasBegun) {
+    append();
+    static_cast<void>(Epoch::acquire(folder_.paths(), this_process("", 0), seconds(0)));
+
+    EXPECT_EQ(code_of([&] { committer_->commit(); }), "83 E-OUT-083");
+    EXPECT_TRUE(records().empty());
+}
+
+TEST_F(CommitterTest, SaysThatItIsSupersededWhenItsFolderIsGone) {
+    for (int i = 0; i < 4; ++i) {
+        append();
+    }
+    std::filesystem::remove_all(epoch_->folder());
+
+    EXPECT_EQ(code_of([&] { append(); }), "83 E-OUT-083") << "a new part cannot be created, and that is why";
+}
+
+TEST_F(CommitterTest, SendsLongResultsOnTheirWayBeforeItCommits) {
+    const std::string text(5 << 20, 'x');
+    committer_.emplace(*epoch_, *journal_, plan_, FakeJob::header, Adopted{}, CommitPolicy{});
+    committer_->append({.chunk = 0, .items = 9, .bytes = bytes_of(text)});
+    EXPECT_EQ(times_met("writeback"), 0U);
+    committer_->append({.chunk = 1, .items = 9, .bytes = bytes_of(text)});
+
+    EXPECT_EQ(times_met("writeback"), 1U);
+    EXPECT_EQ(committer_->chunks_committed(), 0U);
+}
+
+TEST_F(CommitterTest, LeavesSyncingToTheKernelWhenOnlyTheProcessMayDie) {
+    committer_.emplace(*epoch_, *journal_, plan_, FakeJob::header, Adopted{},
+                       CommitPolicy{.interval = seconds(0), .durability = Durability::process});
+    journal_.emplace(epoch_->folder() / "other.jrn", epoch_->number(), Durability::process);
+    append();
+    append();
+
+    EXPECT_EQ(committer_->chunks_committed(), 2U);
+    EXPECT_EQ(times_met("fdatasync"), 0U);
+    append();
+    append();
+    EXPECT_EQ(times_met("fdatasync"), 1U) << "a sealed part is synced in any case";
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <set>
+
+#include "tests/core/commit/attempts.hpp"
+
+namespace sluice::test {
+namespace {
+
+struct Failure {
+    const char* error;
+    std::set<int> codes;  ///< That an attempt may end with.
+    OutputLayout layout;
+};
+
+void PrintTo(const Failure& failure, std::ostream* out) {
+    *out << failure.error;
+}
+
+class DiskError : public testing::TestWithParam<Failure> {};
+
+/// The n-th call fails, for every n until a run has fewer calls.
+TEST_P(DiskError, AtAnyCallEndsTheAttemptAndTheNextOneFinishes) {
+    const auto& [error, codes, layout] = GetParam();
+    int failures = 0;
+    for (int nth = 1;; ++nth) {
+        const RunFolder folder(small_job(layout));
+        const std::string fault = fmt::format("call::{}=errno:{}", nth, error);
+        bool met = false;
+        const ChildEnd end = attempt_with(fault, [&] {
+            std::uint64_t calls = 0;
+            run_to_the_end(folder, folder.options(300));
+            for (const char* call : {"close", "copy", "fdatasync", "fsync", "link", "mkdir", "open", "read", "rename",
+                                     "stat", "unlink", "write"}) {
+                calls += times_met(call);
+            }
+            if (calls < static_cast<std::uint64_t>(nth)) {
+                ::_exit(1);
+            }
+        });
+        met = end.exit_code != 1;
+        if (end.exit_code == 0 || end.exit_code == 1) {
+            ASSERT_EQ(problem_of(folder), "") << fault;
+        } else {
+            ASSERT_TRUE(codes.contains(end.exit_code)) << fault << " exit code " << end.exit_code;
+            ++failures;
+            ASSERT_EQ(attempt_with("", [&] { run_to_the_end(folder, folder.options(300)); }).exit_code, 0) << fault;
+            ASSERT_EQ(problem_of(folder), "") << fault;
+        }
+        if (!met) {
+            break;
+        }
+    }
+    RecordProperty("failures", failures);
+    EXPECT_GT(failures, 30);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Errors, DiskError,
+    testing::Values(Failure{"ENOSPC", {74}, OutputLayout::file}, Failure{"ENOSPC", {74}, OutputLayout::folder},
+                    Failure{"EDQUOT", {74}, OutputLayout::folder}, Failure{"EIO", {74}, OutputLayout::file},
+                    Failure{"ESTALE", {74}, OutputLayout::folder}, Failure{"EFBIG", {74}, OutputLayout::file},
+                    Failure{"EMFILE", {71}, OutputLayout::folder}, Failure{"EROFS", {73}, OutputLayout::file}),
+    [](const auto& test) {
+        return std::string(test.param.error) + (test.param.layout == OutputLayout::file ? "File" : "Folder");
+    });
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,70 @@
+#include "core/fault_injection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "core/fault_point.hpp"
+#include "tests/core/commit/child_process.hpp"
+#include "tests/core/commit/commit_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+std::string arming(std::string_view text) {
+    return code_of([&] { arm_fault(text); });
+}
+
+TEST(FaultInjection, FailsTheNthCallOfItsName) {
+    arm_fault("write::3=errno:ENOSPC");
+
+    EXPECT_EQ(fault_at_call("write"), 0);
+    EXPECT_EQ(fault_at_call("fsync"), 0);
+    EXPECT_EQ(fault_at_call("write"), 0);
+    EXPECT_EQ(fault_at_call("write"), ENOSPC);
+    EXPECT_EQ(fault_at_call("write"), 0);
+    EXPECT_EQ(times_met("write"), 4U);
+}
+
+TEST(FaultInjection, FailsTheNthOfAllCalls) {
+    arm_fault("call::2=errno:EIO");
+
+    fault_point("seal");
+    EXPECT_EQ(fault_at_call("write"), 0);
+    EXPECT_EQ(fault_at_call("close"), EIO);
+}
+
+TEST(FaultInjection, IsMeantForOneRank) {
+    arm_fault("write:1=errno:EIO", 0);
+    EXPECT_EQ(fault_at_call("write"), 0);
+
+    arm_fault("write:1=errno:EIO", 1);
+    EXPECT_EQ(fault_at_call("write"), EIO);
+}
+
+TEST(FaultInjection, EndsOrStopsTheProcess) {
+    const auto meet = [](const char* fault) {
+        Child child([&] {
+            arm_fault(fault);
+            fault_point("seal");
+        });
+        return child.wait_for_end_or_stop();
+    };
+
+    EXPECT_EQ(meet("seal=kill").signal, SIGKILL);
+    EXPECT_EQ(meet("seal=exit:75").exit_code, 75);
+    EXPECT_TRUE(meet("any=stop").stopped);
+    EXPECT_EQ(meet("seal::2=kill").exit_code, 0);
+}
+
+TEST(FaultInjection, RefusesWhatItCannotDo) {
+    for (const char* text : {"", "seal", "seal=", "seal=explode", "nowhere=kill", "seal:x=kill", "seal::0=kill",
+                             "seal::x=kill", "seal=exit:", "seal=exit:256", "seal=errno:ENOTHING", "=kill"}) {
+        EXPECT_EQ(arming(text), "64 E-USE-098") << text;
+    }
+    EXPECT_EQ(arming("seal=kill"), "none");
+    arm_fault("seal::1000=kill");
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,69 @@
+#include "core/commit/manifest.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/commit/json_text.hpp"
+#include "tests/core/commit/commit_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+class ManifestTest : public testing::Test {
+protected:
+    ManifestTest() { std::filesystem::create_directories(paths_.run_folder()); }
+
+    [[nodiscard]] Manifest example() const {
+        return {.fingerprint = "0123",
+                .epoch = 3,
+                .parts = lay_out(paths_, {{0, 100, 0xFFFF000011112222, 36, 0}, {1, 50, 17, 14, 2}}),
+                .provenance = {{"host", "n07"}, {"build", "abc"}}};
+    }
+    [[nodiscard]] std::string reading(const std::string& text) const {
+        write_contents(paths_.manifest(), text);
+        return code_of([&] { static_cast<void>(read_manifest(paths_)); });
+    }
+
+    TemporaryFolder folder_;
+    RunPaths paths_ = run_paths(folder_.path() / "labels/", ".csv");
+};
+
+TEST_F(ManifestTest, ReadsBackAsItWasWritten) {
+    write_contents(paths_.manifest(), encode(example()));
+
+    const Manifest read = read_manifest(paths_).value();
+
+    EXPECT_EQ(read.parts, example().parts);
+    EXPECT_EQ(read.fingerprint, "0123");
+    EXPECT_EQ(read.epoch, 3U);
+    EXPECT_EQ(read.provenance, example().provenance);
+    EXPECT_EQ(read.items(), 50U);
+    EXPECT_EQ(read.nonfinite(), 2U);
+}
+
+TEST_F(ManifestTest, NamesEachPartWithItsPlace) {
+    EXPECT_EQ(example().parts[1].file, "part-00001.csv");
+    EXPECT_EQ(example().parts[1].offset, 0U);
+
+    const auto parts = lay_out(run_paths(folder_.path() / "one.csv", ".csv"), {{0, 100, 1, 36, 0}, {1, 50, 17, 14, 2}});
+    EXPECT_EQ(parts[1].file, "one.csv");
+    EXPECT_EQ(parts[1].offset, 100U);
+}
+
+TEST_F(ManifestTest, IsRefusedWhenAnyByteHasChangedOrIsMissing) {
+    std::string text = encode(example());
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        text[at] = static_cast<char>(text[at] ^ 1);
+        EXPECT_EQ(reading(text), "84 E-CKP-088") << at;
+        text[at] = static_cast<char>(text[at] ^ 1);
+        EXPECT_EQ(reading(text.substr(0, at)), "84 E-CKP-088") << at;
+    }
+    EXPECT_EQ(reading(sealed_text({{"format", "something else"}})), "84 E-CKP-088");
+    EXPECT_EQ(reading(text), "none");
+}
+
+TEST_F(ManifestTest, IsNoneWhileTheRunIsNotComplete) {
+    EXPECT_FALSE(read_manifest(paths_));
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,210 @@
+#include "core/commit/output_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/commit/file.hpp"
+#include "core/commit/verify.hpp"
+#include "tests/core/commit/child_process.hpp"
+#include "tests/core/commit/commit_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class OutputRunTest : public testing::TestWithParam<OutputLayout> {
+protected:
+    [[nodiscard]] std::string starting(const RunFolder& folder) const {
+        return code_of([&] { const OutputRun run(folder.options()); });
+    }
+    [[nodiscard]] std::string starting() const { return starting(run_); }
+
+    /// An attempt that commits chunks up to `end` and is killed.
+    void be_killed_after(std::uint64_t end) const {
+        Child child([&] {
+            OutputRun run(run_.options());
+            append_until(run, run_.job(), end);
+            run.writer().commit();
+            ::raise(SIGKILL);
+        });
+        ASSERT_EQ(child.wait().signal, SIGKILL);
+    }
+
+    RunFolder run_{FakeJob{.layout = GetParam()}};
+};
+
+TEST_P(OutputRunTest, PublishesWhatWasAppended) {
+    run_to_the_end(run_, run_.options());
+
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(OutputRunTest, LeavesItsIdentityTheManifestAndTheJournal) {
+    run_to_the_end(run_, run_.options());
+
+    std::vector<std::string> names;
+    const std::filesystem::path base = run_.paths().run_folder();
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(base)) {
+        names.push_back(std::filesystem::relative(entry.path(), base).string());
+    }
+    std::sort(names.begin(), names.end());
+    std::vector<std::string> expected{
+        "epochs",          "epochs/1", "epochs/1/adopt.json", "epochs/1/alive", "epochs/1/owner.json",
+        "epochs/1/w0.jrn", "job.json"};
+    if (GetParam() == OutputLayout::file) {
+        expected.insert(expected.begin(), "MANIFEST.json");
+    }
+    EXPECT_EQ(names, expected);
+}
+
+TEST_P(OutputRunTest, GoesOnAfterAKillAtOnceAndFromWhatWasCommitted) {
+    be_killed_after(7);
+
+    OutputRun run(run_.options());
+    EXPECT_EQ(run.first_chunk(), 7U);
+    EXPECT_EQ(run.epoch(), 2U);
+    EXPECT_THAT(run.dropped(), IsEmpty());
+    append_until(run, run_.job(), run_.job().grid().chunks());
+    run.publish();
+
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(OutputRunTest, IsCompleteTheSecondTime) {
+    run_to_the_end(run_, run_.options());
+    const std::string manifest = contents_of(run_.paths().manifest());
+
+    const OutputRun run(run_.options());
+
+    ASSERT_TRUE(run.complete());
+    EXPECT_EQ(run.complete()->items(), 100U);
+    EXPECT_EQ(contents_of(run_.paths().manifest()), manifest);
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(OutputRunTest, IsRefusedWhileAnotherOneLives) {
+    const OutputRun run(run_.options());
+
+    EXPECT_EQ(starting(), "79 E-OUT-079");
+}
+
+TEST_P(OutputRunTest, IsRefusedForAnotherJob) {
+    OutputRunOptions other = run_.options();
+    other.identity.settings[0].second = "another";
+    be_killed_after(2);
+    EXPECT_EQ(code_of([&] { const OutputRun run(other); }), "78 E-CKP-090");
+
+    run_to_the_end(run_, run_.options());
+    EXPECT_EQ(code_of([&] { const OutputRun run(other); }), "73 E-OUT-024");
+}
+
+TEST_P(OutputRunTest, IsRefusedWhereSomethingElseLies) {
+    const RunPaths paths = run_.paths();
+    if (GetParam() == OutputLayout::folder) {
+        std::filesystem::create_directory(paths.output);
+        write_contents(paths.output / "thesis.txt", "mine");
+    } else {
+        write_contents(paths.output, "mine");
+    }
+
+    EXPECT_EQ(starting(), "73 E-OUT-022");
+
+    EXPECT_FALSE(std::filesystem::exists(paths.run_folder()));
+}
+
+TEST_P(OutputRunTest, IsRefusedWhereTheOutputIsOfTheOtherKind) {
+    if (GetParam() == OutputLayout::folder) {
+        write_contents(run_.paths().output, "mine");
+    } else {
+        std::filesystem::create_directory(run_.paths().output);
+    }
+
+    EXPECT_EQ(starting(), "73 E-OUT-022");
+}
+
+TEST_P(OutputRunTest, TakesAnEmptyFolderAsItsOwn) {
+    std::filesystem::create_directories(run_.paths().layout == OutputLayout::folder ? run_.paths().output
+                                                                                    : run_.paths().run_folder());
+    run_to_the_end(run_, run_.options());
+
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(OutputRunTest, FollowsNoLinkToItsFolder) {
+    std::filesystem::create_directories(run_.paths().run_folder().parent_path());
+    std::filesystem::create_directory(run_.path() / "elsewhere");
+    std::filesystem::create_directory_symlink(run_.path() / "elsewhere", run_.paths().run_folder());
+
+    EXPECT_EQ(starting(), "77 E-SEC-020");
+    EXPECT_TRUE(std::filesystem::is_empty(run_.path() / "elsewhere"));
+}
+
+TEST_P(OutputRunTest, NeedsTheFolderThatItIsIn) {
+    std::filesystem::create_directories(run_.path());
+    OutputRunOptions options = run_.options();
+    options.paths = run_paths(run_.path() / "none" / (GetParam() == OutputLayout::file ? "out" : "out/"), "");
+
+    EXPECT_EQ(code_of([&] { const OutputRun run(options); }), "73 E-OUT-021");
+}
+
+TEST_P(OutputRunTest, AsksForSpaceBeforeItStarts) {
+    OutputRunOptions options = run_.options();
+    options.bytes_to_come = std::uint64_t{1} << 62;
+
+    EXPECT_EQ(code_of([&] { const OutputRun run(options); }), "73 E-OUT-026");
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().identity()));
+}
+
+TEST_P(OutputRunTest, RefusesADamagedIdentityOrManifest) {
+    be_killed_after(2);
+    write_contents(run_.paths().identity(), "{}");
+    EXPECT_EQ(starting(), "84 E-CKP-085");
+
+    write_contents(run_.paths().manifest(), "{}");
+    EXPECT_EQ(starting(), "84 E-CKP-088");
+}
+
+TEST_P(OutputRunTest, MissesAPublishedFileThatWasRemoved) {
+    run_to_the_end(run_, run_.options());
+    std::filesystem::remove(run_.paths().published_folder() / run_.paths().published_name(0));
+
+    EXPECT_EQ(starting(), "84 E-CKP-088");
+}
+
+TEST_P(OutputRunTest, PublishesTheHeaderAloneOfNoItems) {
+    const RunFolder empty(FakeJob{.layout = GetParam(), .items = 0});
+    run_to_the_end(empty, empty.options());
+
+    EXPECT_THAT(empty.published(), ElementsAre("# 0 items\n"));
+    EXPECT_THAT(verify_output(empty.paths()).problems, IsEmpty());
+}
+
+TEST_P(OutputRunTest, PublishesAnyNumberOfChunksAndParts) {
+    for (const std::uint64_t items : {1ULL, 9ULL, 10ULL, 36ULL, 37ULL, 72ULL}) {
+        for (const std::uint64_t chunks_per_part : {1ULL, 4ULL, 100ULL}) {
+            const RunFolder folder(FakeJob{.layout = GetParam(), .items = items, .chunks_per_part = chunks_per_part});
+            run_to_the_end(folder, folder.options());
+            EXPECT_EQ(folder.published(), folder.job().files()) << items << " " << chunks_per_part;
+        }
+    }
+}
+
+TEST_P(OutputRunTest, KeepsItsFoldersPrivateAndItsFilesAsTheUmaskSays) {
+    const mode_t before = ::umask(027);
+    run_to_the_end(run_, run_.options());
+    ::umask(before);
+
+    const auto mode = [](const std::filesystem::path& path) { return status_of(path).value().st_mode & 07777; };
+    EXPECT_EQ(mode(run_.paths().run_folder()), 0700U);
+    EXPECT_EQ(mode(run_.paths().published_folder() / run_.paths().published_name(0)), 0640U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, OutputRunTest, testing::Values(OutputLayout::file, OutputLayout::folder),
+                         [](const auto& test) {
+                             return std::string(test.param == OutputLayout::file ? "File" : "Folder");
+                         });
+
+}  // namespace
+}  // namespace sluice::test

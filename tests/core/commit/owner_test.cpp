@@ -1,0 +1,143 @@
+#include "core/commit/owner.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/core/commit/child_process.hpp"
+#include "tests/core/commit/commit_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+using std::chrono::seconds;
+
+class OwnerTest : public testing::Test {
+protected:
+    OwnerTest() { std::filesystem::create_directories(epoch()); }
+
+    [[nodiscard]] std::filesystem::path epoch() const { return folder_.path() / "epochs" / "1"; }
+
+    /// An epoch of `owner` whose heartbeat is `age` old.
+    void own(const Owner& owner, seconds age) const {
+        write_contents(owner_file(epoch()), encode(owner));
+        write_contents(heartbeat_file(epoch()), "");
+        struct stat now = {};
+        ASSERT_EQ(::stat(heartbeat_file(epoch()).c_str(), &now), 0);
+        const std::array<timespec, 2> times{timespec{now.st_mtim.tv_sec - age.count(), 0},
+                                            timespec{now.st_mtim.tv_sec - age.count(), 0}};
+        ASSERT_EQ(::utimensat(AT_FDCWD, heartbeat_file(epoch()).c_str(), times.data(), 0), 0);
+    }
+    [[nodiscard]] Presence seen_by(const Owner& me) const { return look_for_owner(epoch(), me, seconds(60)).presence; }
+
+    static Owner elsewhere(const std::string& job = "", std::uint64_t restarts = 0) {
+        Owner owner = this_process(job, restarts);
+        owner.host = "another";
+        owner.boot = "0";
+        return owner;
+    }
+
+private:
+    TemporaryFolder folder_;
+};
+
+TEST_F(OwnerTest, ReadsBackAsItWasWritten) {
+    const Owner owner = this_process("4711", 3);
+    own(owner, seconds(0));
+
+    const std::optional<Owner> read = read_owner(epoch());
+
+    ASSERT_TRUE(read);
+    EXPECT_EQ(encode(*read), encode(owner));
+    EXPECT_EQ(read->process, ::getpid());
+    EXPECT_NE(read->process_start, 0U);
+    EXPECT_EQ(describe(*read), fmt::format("job 4711 (process {} on {})", ::getpid(), owner.host));
+}
+
+TEST_F(OwnerTest, OfAnotherHostIsPresentWhileItsHeartbeatIsFresh) {
+    own(elsewhere(), seconds(0));
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::present);
+
+    own(elsewhere(), seconds(50));
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::present);
+
+    own(elsewhere(), seconds(70));
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::silent);
+}
+
+TEST_F(OwnerTest, OnThisHostIsGoneAtOnceWhenItsProcessIs) {
+    Owner dead = this_process("", 0);
+    dead.process = 0x7FFFFFF0;  // beyond the largest number that Linux gives
+    own(dead, seconds(0));
+
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::gone);
+}
+
+TEST_F(OwnerTest, ThatWaitsForItsParentIsGone) {
+    const TemporaryFolder scratch;
+    const std::filesystem::path told = scratch.path() / "owner";
+    Child child([&] {
+        write_contents(told.native() + ".new", encode(this_process("", 0)));
+        std::filesystem::rename(told.native() + ".new", told);
+        ::pause();
+    });
+    while (!std::filesystem::exists(told)) {
+        ::sched_yield();
+    }
+    own(this_process("", 0), seconds(0));
+    write_contents(owner_file(epoch()), contents_of(told));
+    const Owner owner = read_owner(epoch()).value();
+    ASSERT_EQ(seen_by(this_process("", 0)), Presence::present);
+
+    child.send(SIGKILL);
+    siginfo_t info = {};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(owner.process), &info, WEXITED | WNOWAIT), 0);
+
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::gone);
+}
+
+TEST_F(OwnerTest, IsNotALaterProcessOfItsNumber) {
+    Owner earlier = this_process("", 0);
+    earlier.process_start -= 1;
+    own(earlier, seconds(0));
+
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::gone);
+}
+
+TEST_F(OwnerTest, OfAnotherPidNamespaceIsNotLookedForInThisOne) {
+    Owner contained = this_process("", 0);
+    contained.process_space = "pid:[1]";
+    contained.process = 0x7FFFFFF0;
+    own(contained, seconds(0));
+
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::present);
+}
+
+TEST_F(OwnerTest, ThatIsAnEarlierRunOfTheSameJobIsGone) {
+    own(elsewhere("4711", 1), seconds(0));
+
+    EXPECT_EQ(seen_by(this_process("4711", 2)), Presence::gone);
+    EXPECT_EQ(seen_by(this_process("4711", 1)), Presence::present) << "two steps of one job";
+    EXPECT_EQ(seen_by(this_process("4712", 2)), Presence::present);
+    EXPECT_EQ(seen_by(this_process("", 2)), Presence::present);
+}
+
+TEST_F(OwnerTest, ThatCannotBeReadIsJudgedByItsHeartbeat) {
+    own(this_process("", 0), seconds(0));
+    write_contents(owner_file(epoch()), "{");
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::present);
+
+    own(this_process("", 0), seconds(100));
+    write_contents(owner_file(epoch()), "{");
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::silent);
+}
+
+TEST_F(OwnerTest, LeavesNoFileWhereItLooked) {
+    own(elsewhere(), seconds(0));
+    static_cast<void>(seen_by(this_process("", 0)));
+
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(epoch().parent_path()), {}), 1);
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,123 @@
+#include "core/commit/publish.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/commit/verify.hpp"
+#include "core/fault_injection.hpp"
+#include "tests/core/commit/commit_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+class Publish : public testing::TestWithParam<OutputLayout> {
+protected:
+    ~Publish() override { arm_fault("seal::1000000=kill"); }
+
+    /// A run whose chunks are all there, not published yet.
+    [[nodiscard]] std::unique_ptr<OutputRun> finished_run(std::uint64_t variant = 0) const {
+        OutputRunOptions options = run_.options();
+        options.alive_within = std::chrono::seconds(0);
+        auto run = std::make_unique<OutputRun>(std::move(options));
+        append_until(*run, run_.job(), run_.job().grid().chunks(), variant);
+        return run;
+    }
+    [[nodiscard]] std::filesystem::path target() const {
+        return run_.paths().published_folder() / run_.paths().published_name(0);
+    }
+
+    RunFolder run_{FakeJob{.layout = GetParam()}};
+};
+
+TEST_P(Publish, MakesTheFilesAppearAndTheManifestLast) {
+    const auto run = finished_run();
+    EXPECT_TRUE(run_.published().empty());
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().manifest()));
+
+    run->publish();
+
+    EXPECT_EQ(run_.published(), run_.job().files());
+    EXPECT_EQ(run->complete()->items(), 100U);
+    EXPECT_TRUE(verify_output(run_.paths()).problems.empty());
+}
+
+TEST_P(Publish, ReplacesNoFileOfAnotherOrigin) {
+    const auto run = finished_run();
+    write_contents(target(), "mine");
+
+    EXPECT_EQ(code_of([&] { run->publish(); }), "73 E-OUT-073");
+
+    EXPECT_EQ(contents_of(target()), "mine");
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().manifest()));
+}
+
+TEST_P(Publish, AcceptsAFileWithTheSameBytes) {
+    const auto run = finished_run();
+    write_contents(target(), run_.job().files().front());
+
+    run->publish();
+
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(Publish, AcceptsWhatAnotherAttemptHasPublishedAndSaysSoInTheManifest) {
+    const auto other = finished_run(7);
+    // The next attempt finds nothing to take over, and computes all again with other results.
+    std::filesystem::rename(journal_file(run_.paths().epoch(1)), run_.path() / "journal");
+    const auto run = finished_run(8);
+    std::filesystem::rename(run_.path() / "journal", journal_file(run_.paths().epoch(1)));
+    std::string others = FakeJob::header(run_.job().layout == OutputLayout::file ? 100 : 36);
+    for (std::uint64_t id = 0; id < (run_.job().layout == OutputLayout::file ? run_.job().grid().chunks() : 4); ++id) {
+        others += run_.job().chunk(id, 7);
+    }
+    write_contents(target(), others);
+
+    run->publish();
+
+    EXPECT_EQ(contents_of(target()), others);
+    EXPECT_TRUE(verify_output(run_.paths()).problems.empty());
+}
+
+TEST_P(Publish, IsLeftToTheNewerAttempt) {
+    const auto run = finished_run();
+    const auto newer = finished_run();
+
+    EXPECT_EQ(code_of([&] { run->publish(); }), "83 E-OUT-083");
+    EXPECT_TRUE(run_.published().empty());
+    newer->publish();
+
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(Publish, WorksWithoutHardLinks) {
+    for (int nth = 1; nth <= 5; ++nth) {
+        const RunFolder folder(FakeJob{.layout = GetParam()});
+        OutputRun run(folder.options());
+        append_until(run, folder.job(), folder.job().grid().chunks());
+        arm_fault(fmt::format("link::{}=errno:EPERM", nth));
+
+        run.publish();
+
+        EXPECT_EQ(folder.published(), folder.job().files());
+        EXPECT_TRUE(verify_output(folder.paths()).problems.empty());
+    }
+}
+
+TEST_P(Publish, ChecksTheSizesOfWhatIsThere) {
+    const auto run = finished_run();
+    run->publish();
+    const Manifest manifest = *run->complete();
+    check_published_sizes(run_.paths(), manifest);
+
+    std::filesystem::resize_file(target(), 5);
+    EXPECT_EQ(code_of([&] { check_published_sizes(run_.paths(), manifest); }), "84 E-CKP-088");
+    std::filesystem::remove(target());
+    EXPECT_EQ(code_of([&] { check_published_sizes(run_.paths(), manifest); }), "84 E-CKP-088");
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, Publish, testing::Values(OutputLayout::file, OutputLayout::folder),
+                         [](const auto& test) {
+                             return std::string(test.param == OutputLayout::file ? "File" : "Folder");
+                         });
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,125 @@
+#include "core/commit/run_identity.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/commit/json_text.hpp"
+#include "tests/core/commit/commit_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+RunIdentity example() {
+    return {.items = 1000,
+            .chunk_items = 64,
+            .chunks_per_part = 5,
+            .layout = OutputLayout::folder,
+            .settings = {{"app", "classifier"}, {"input.path", "a\nb\xFF\"ö"}, {"run.precision", "fp32"}}};
+}
+
+std::string decoding(const std::string& text) {
+    return code_of([&] { static_cast<void>(decode_run_identity(text, "job.json")); });
+}
+
+TEST(RunIdentity, ReadsBackAsItWasWritten) {
+    const RunIdentity read = decode_run_identity(encode(example()), "job.json");
+
+    EXPECT_THAT(differences(example(), read), IsEmpty());
+    EXPECT_EQ(fingerprint(read), fingerprint(example()));
+    EXPECT_EQ(read.plan().parts(), 4U);
+}
+
+TEST(RunIdentity, NamesWhatDiffers) {
+    RunIdentity other = example();
+    other.items = 999;
+    other.settings[0].second = "minimal";
+    other.settings[2].first = "run.mode";
+
+    EXPECT_THAT(differences(example(), other),
+                ElementsAre("app (was 'classifier', is 'minimal')", "items (was '1000', is '999')",
+                            "run.precision (was 'fp32', is not set)", "run.mode (was not set, is 'fp32')"));
+    EXPECT_NE(fingerprint(other), fingerprint(example()));
+}
+
+TEST(RunIdentity, DoesNotDependOnTheOrderOfItsSettings) {
+    RunIdentity other = example();
+    std::swap(other.settings[0], other.settings[2]);
+
+    EXPECT_EQ(fingerprint(other), fingerprint(example()));
+    EXPECT_THAT(differences(example(), other), IsEmpty());
+}
+
+TEST(RunIdentity, IsRefusedWhenAnyByteHasChangedOrIsMissing) {
+    std::string text = encode(example());
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        for (const int mask : {0x01, 0x04, 0x20, 0xFF}) {
+            text[at] = static_cast<char>(text[at] ^ mask);
+            EXPECT_EQ(decoding(text), "84 E-CKP-085") << at;
+            text[at] = static_cast<char>(text[at] ^ mask);
+        }
+        EXPECT_EQ(decoding(text.substr(0, at)), "84 E-CKP-085") << at;
+    }
+    EXPECT_EQ(decoding(text + "\n"), "84 E-CKP-085");
+    EXPECT_EQ(decoding("[]"), "84 E-CKP-085");
+    EXPECT_EQ(decoding(sealed_text({{"format", "something else"}})), "84 E-CKP-085");
+    EXPECT_EQ(decoding(text), "none");
+}
+
+TEST(RunIdentity, OfALaterVersionIsSaidToBe) {
+    EXPECT_EQ(decoding(sealed_text({{"format", "sluice run"}, {"version", 2}})), "78 E-CKP-089");
+}
+
+class EstablishRunIdentity : public testing::Test {
+protected:
+    EstablishRunIdentity() { std::filesystem::create_directories(paths_.run_folder()); }
+
+    TemporaryFolder folder_;
+    RunPaths paths_ = run_paths(folder_.path() / "out.csv", ".csv");
+};
+
+TEST_F(EstablishRunIdentity, FixesTheFirstOneForGood) {
+    RunIdentity other = example();
+    other.chunk_items = 32;
+    EXPECT_FALSE(read_run_identity(paths_));
+
+    establish_run_identity(paths_, example());
+    const std::string text = contents_of(paths_.identity());
+    establish_run_identity(paths_, example());
+
+    EXPECT_EQ(code_of([&] { establish_run_identity(paths_, other); }), "78 E-CKP-090");
+    EXPECT_EQ(contents_of(paths_.identity()), text);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths_.run_folder()), {}), 1);
+}
+
+TEST_F(EstablishRunIdentity, SaysWhatDiffers) {
+    RunIdentity other = example();
+    other.chunk_items = 32;
+    establish_run_identity(paths_, example());
+
+    try {
+        establish_run_identity(paths_, other);
+        FAIL() << "nothing was thrown";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.text().what, HasSubstr("chunk_items (was '64', is '32')"));
+    }
+}
+
+TEST(FileStamp, ChangesWithSizeAndTime) {
+    const TemporaryFolder folder;
+    const std::filesystem::path file = folder.path() / "input";
+    write_contents(file, "abc");
+    const std::string before = file_stamp(file);
+    EXPECT_EQ(file_stamp(file), before);
+
+    std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) + std::chrono::nanoseconds(1000));
+    EXPECT_NE(file_stamp(file), before);
+    EXPECT_THAT(before, HasSubstr("3 bytes"));
+    EXPECT_EQ(code_of([&] { static_cast<void>(file_stamp(folder.path() / "none")); }), "66 E-INP-028");
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,30 @@
+#include "core/fault_point.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+TEST(FaultPoint, IsRefusedByABuildThatHasNone) {
+    if (has_fault_points) {
+        GTEST_SKIP() << "this build has them";
+    }
+    ASSERT_EQ(::setenv("SLUICE_FAULT", "seal=kill", 1), 0);
+
+    try {
+        take_fault_variable(0);
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::usage);
+        EXPECT_EQ(error.text().id, "E-USE-097");
+    }
+    ASSERT_EQ(::unsetenv("SLUICE_FAULT"), 0);
+    EXPECT_NO_THROW(take_fault_variable(0));
+}
+
+}  // namespace
+}  // namespace sluice
