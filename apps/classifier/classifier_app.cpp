@@ -99,8 +99,10 @@ std::uint64_t activation_bytes(DeviceKind kind, Precision precision, std::uint64
     constexpr std::uint64_t between_linear = features;
     constexpr std::uint64_t scores = classifier_classes * sizeof(float);
     const std::uint64_t value_bytes = precision == Precision::bf16 || precision == Precision::fp16 ? 2 : 4;
+    const std::uint64_t convolution_bytes = precision == Precision::tf32x3 ? 2 * value_bytes : value_bytes;
     const std::uint64_t group = std::min<std::uint64_t>(convolution_group(kind), items);
-    return (2 * largest_activation * group + (convolved + 2 * between_linear) * items) * value_bytes + scores * items;
+    return 2 * largest_activation * group * convolution_bytes +
+           ((convolved + 2 * between_linear) * value_bytes + scores) * items;
 }
 
 class LoadedClassifier final : public LoadedSequential {

@@ -90,7 +90,7 @@ TEST_F(Cuda, ComputesAllOfAFewItemsAgainBecauseTheyTeachNothing) {
 
 TEST_F(Cuda, GivesTheSameBytesForEveryPipelineAndPrecision) {
     const JobFolder job(1009);
-    for (const char* const precision : {"fp32", "tf32", "bf16", "certified"}) {
+    for (const char* const precision : {"fp32", "tf32x3", "tf32", "bf16", "certified"}) {
         SCOPED_TRACE(precision);
         const std::vector<std::string> keys{"pipeline.chunk_items=64", std::string("run.precision=") + precision};
         const std::string bytes = job.output_of(0, on_cuda(keys));
