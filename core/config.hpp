@@ -21,7 +21,7 @@ enum class Precision : std::uint8_t {
     tf32,    ///< fp32 rounded to 10 bits of mantissa, multiplied by the tensor cores.
     bf16,
     fp16,       ///< Values of at most 65,504; eight times as exact as bf16.
-    certified,  ///< fp16, and the items whose label that leaves uncertain once more in fp32.
+    certified,  ///< fp16; the items whose label that leaves uncertain again in tf32x3, and if it does so too, in fp32.
 };
 enum class PipelineMode { overlap, serial };
 enum class Distribution { pull, fixed };  ///< `fixed` is "static" in the job file.

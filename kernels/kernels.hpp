@@ -141,7 +141,7 @@ public:
 };
 
 /// The backend for devices of `kind`, which is not automatic, and `precision`, which is fp32 on the host and never
-/// certified: that is two models. Throws Error (unavailable) when this build has none.
+/// certified: that is three models. Throws Error (unavailable) when this build has none.
 [[nodiscard]] const Kernels& kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
 }  // namespace sluice

@@ -62,7 +62,7 @@ const Kernels& cuda_kernels(Precision precision) {
         case Precision::certified:
             break;
     }
-    throw ContractViolation("certified is two precisions, not one of a kernel");
+    throw ContractViolation("certified is three precisions, not one of a kernel");
 }
 
 }  // namespace sluice

@@ -85,7 +85,9 @@ TEST_F(Cuda, ComputesAllOfAFewItemsAgainBecauseTheyTeachNothing) {
     const JobFolder job(100);
     const ProcessResult result = job.run_alone(on_cuda({"run.precision=certified"}));
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(result.out, HasSubstr("certified: 100 items (100.0 %) computed again in fp32, all, because"));
+    EXPECT_THAT(
+        result.out,
+        HasSubstr("certified: 100 items (100.0 %) computed again in tf32x3, 100 of them in fp32, all, because"));
 }
 
 TEST_F(Cuda, GivesTheSameBytesForEveryPipelineAndPrecision) {
