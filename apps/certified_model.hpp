@@ -16,10 +16,13 @@ struct CertifiedShape {
     std::uint32_t classes;
     bool scores = false;  ///< Whether records hold the scores as well.
     std::uint32_t batch;  ///< Items that the exact model computes at a time.
+    /// One uint32 of device memory each: CertifyShape::batch_items and chunk_items. May be null.
+    std::shared_ptr<const Buffer> batch_items{};
+    std::shared_ptr<const Buffer> chunk_items{};
 };
 
 /// Gives the labels of an exact model at nearly the speed of a fast one: the fast one computes all items, the exact one
-/// again those whose label that leaves uncertain.
+/// again those whose label that leaves uncertain. The exact one may be certified itself.
 class CertifiedModel final : public Model {
 public:
     /// Records of `fast`, made for `max_items`, and `exact`, made for shape.batch, hold label and scores. `kernels` are
@@ -30,7 +33,8 @@ public:
     [[nodiscard]] IoShape shape() const noexcept override;
     void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override;
 
-    /// Both models compute `sample`; kernels/margin.hpp says what follows. Until then nothing is certain.
+    /// The exact model learns from `sample` first, if it has to, then both compute it; kernels/margin.hpp says what
+    /// follows. Until then nothing is certain.
     void calibrate(Stream& stream, std::span<const std::byte> sample) override;
     [[nodiscard]] std::optional<Certification> certification() const override;
 
@@ -46,15 +50,24 @@ private:
     Buffer guesses_;
     std::unique_ptr<Certifier> certifier_;
     float bound_;
+    std::uint64_t again_in_sample_ = 0;  // by the exact model, if it is certified
 };
 
-/// An app whose models are certified: the same layers twice, in fp16 and in fp32.
+struct CascadeShape {
+    std::uint32_t classes;
+    bool scores = false;         ///< Whether records hold the scores as well.
+    std::uint32_t tf32x3_batch;  ///< Items that are computed again at a time,
+    std::uint32_t fp32_batch;    ///< and of those once more.
+};
+
+/// An app whose models are certified: the same layers three times. fp16 computes all items, tf32x3 again those that
+/// fp16 leaves uncertain, and fp32 those that tf32x3 does too.
 class LoadedCertified : public LoadedApp {
 public:
     using MakeStages = std::function<std::vector<SequentialStage>(Precision, PackedWeights&)>;
 
-    /// `make_stages` makes layers that end in records of label and scores, and is called for both precisions.
-    LoadedCertified(DeviceKind kind, const CertifiedShape& shape, const MakeStages& make_stages);
+    /// `make_stages` makes layers that end in records of label and scores, and is called for each precision.
+    LoadedCertified(DeviceKind kind, const CascadeShape& shape, const MakeStages& make_stages);
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const override;
@@ -62,10 +75,11 @@ public:
 
 private:
     const Kernels& kernels_;
-    CertifiedShape shape_;
+    CascadeShape shape_;
     PackedWeights weights_;
-    std::vector<SequentialStage> fast_;
-    std::vector<SequentialStage> exact_;
+    std::vector<SequentialStage> fp16_;
+    std::vector<SequentialStage> tf32x3_;
+    std::vector<SequentialStage> fp32_;
 };
 
 }  // namespace sluice

@@ -16,11 +16,12 @@ enum class OutputFormat { csv, jsonl, npy };
 enum class DeviceKind { automatic, host, cuda };
 /// How a device multiplies and keeps what lies between layers. Sums are fp32 in all of them, the host has fp32 alone.
 enum class Precision : std::uint8_t {
-    fp32,  ///< IEEE single throughout.
-    tf32,  ///< fp32 rounded to 10 bits of mantissa, multiplied by the tensor cores.
+    fp32,    ///< IEEE single throughout.
+    tf32x3,  ///< Convolutions by three tf32 products each, nearly as exact as fp32; the rest as in fp32.
+    tf32,    ///< fp32 rounded to 10 bits of mantissa, multiplied by the tensor cores.
     bf16,
     fp16,       ///< Values of at most 65,504; eight times as exact as bf16.
-    certified,  ///< fp16, and the items whose label that leaves uncertain once more in fp32.
+    certified,  ///< fp16; the items whose label that leaves uncertain again in tf32x3, and if it does so too, in fp32.
 };
 enum class PipelineMode { overlap, serial };
 enum class Distribution { pull, fixed };  ///< `fixed` is "static" in the job file.

@@ -14,7 +14,7 @@ namespace sluice {
 inline constexpr std::array<std::string_view, 6> input_format_names{"csv", "jsonl", "txt", "npy", "bin", "u8"};
 inline constexpr std::array<std::string_view, 3> output_format_names{"csv", "jsonl", "npy"};
 inline constexpr std::array<std::string_view, 3> device_kind_names{"auto", "host", "cuda"};
-inline constexpr std::array<std::string_view, 5> precision_names{"fp32", "tf32", "bf16", "fp16", "certified"};
+inline constexpr std::array<std::string_view, 6> precision_names{"fp32", "tf32x3", "tf32", "bf16", "fp16", "certified"};
 inline constexpr std::array<std::string_view, 2> pipeline_mode_names{"overlap", "serial"};
 inline constexpr std::array<std::string_view, 2> distribution_names{"pull", "static"};
 inline constexpr std::array<std::string_view, 3> bind_mode_names{"gpu-local", "inherit", "none"};

@@ -16,6 +16,12 @@ struct CertifyShape {
     bool scores = false;      ///< Whether the records that leave hold the scores as well.
     std::uint32_t max_items;  ///< In a chunk.
     std::uint32_t batch;      ///< Items that the exact model computes at a time; it was made for as many.
+    /// Device memory, not owned, that is told how many items of a batch are there, before the exact model computes it;
+    /// the rest is padding. Null: none is told.
+    std::uint32_t* batch_items = nullptr;
+    /// The same from the other side, where this certifier is a part of another one's exact model: how many items of a
+    /// chunk are there; the rest is not computed again. All, until another number is told. Null: always all.
+    std::uint32_t* chunk_items = nullptr;
 };
 
 /// Makes exact labels of a fast model's guesses: where those are uncertain, the exact model computes the item again.

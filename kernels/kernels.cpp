@@ -8,7 +8,7 @@ namespace sluice {
 
 const Kernels& kernels_of(DeviceKind kind, Precision precision) {
     expects(kind != DeviceKind::automatic, "kernels_of: a device that is not chosen yet");
-    expects(precision != Precision::certified, "kernels_of: certified is two models, not one");
+    expects(precision != Precision::certified, "kernels_of: certified is three models, not one");
     if (kind == DeviceKind::cuda) {
         return cuda_kernels(precision);
     }

@@ -96,8 +96,9 @@ inline constexpr double norm_epsilon = 1e-5;  ///< Inside the root.
 
 /// Every operation a model may enqueue, in one backend and precision. All tensors are row-major, activations
 /// channels-last and, where this says fp32, in the backend's precision between the layers: Layer::shape() has the
-/// bytes. Weights come in the order that PyTorch writes them and stay the caller's; layers reserve their room in
-/// `packed` and read the weights when that is packed.
+/// bytes. In tf32x3 convolutions give and take every value in two parts, and norm_relu_pool takes those and gives what
+/// linear layers take. Weights come in the order that PyTorch writes them and stay the caller's; layers reserve their
+/// room in `packed` and read the weights when that is packed.
 class Kernels {
 public:
     Kernels() = default;
@@ -140,8 +141,7 @@ public:
 };
 
 /// The backend for devices of `kind`, which is not automatic, and `precision`, which is fp32 on the host and never
-/// certified: that is two models. Throws Error
-/// (unavailable) when this build has none.
+/// certified: that is three models. Throws Error (unavailable) when this build has none.
 [[nodiscard]] const Kernels& kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
 }  // namespace sluice

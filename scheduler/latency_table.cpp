@@ -228,7 +228,8 @@ std::string certification_text(const RunReport& report) {
     const double share =
         100.0 * static_cast<double>(certification->recomputed) / static_cast<double>(report.items_done);
     return fmt::format(
-        "certified: {} items ({:.1f} %) computed again in fp32, {}\n", certification->recomputed, share,
+        "certified: {} items ({:.1f} %) computed again in tf32x3, {} of them in fp32, {}\n", certification->recomputed,
+        share, certification->recomputed_twice,
         std::isfinite(certification->bound)
             ? fmt::format("their two best scores closer than {:.2g} of the scores' size", certification->bound)
             : std::string("all, because the items looked at did not bound the error of fp16"));

@@ -109,7 +109,8 @@ Breakdown to_breakdown(const Json& json) {
 
 /// The bound as its bits: JSON has no infinity.
 Json from_certification(const std::optional<Certification>& certification) {
-    return certification ? Json::array({certification->recomputed, std::bit_cast<std::uint64_t>(certification->bound)})
+    return certification ? Json::array({certification->recomputed, certification->recomputed_twice,
+                                        std::bit_cast<std::uint64_t>(certification->bound)})
                          : Json(nullptr);
 }
 
@@ -118,7 +119,8 @@ std::optional<Certification> to_certification(const Json& json) {
         return std::nullopt;
     }
     return Certification{.recomputed = json.at(0).get<std::uint64_t>(),
-                         .bound = std::bit_cast<double>(json.at(1).get<std::uint64_t>())};
+                         .recomputed_twice = json.at(1).get<std::uint64_t>(),
+                         .bound = std::bit_cast<double>(json.at(2).get<std::uint64_t>())};
 }
 
 }  // namespace
@@ -127,7 +129,9 @@ std::optional<Certification> together(const std::optional<Certification>& a, con
     if (!a || !b) {
         return a ? a : b;
     }
-    return Certification{.recomputed = a->recomputed + b->recomputed, .bound = std::max(a->bound, b->bound)};
+    return Certification{.recomputed = a->recomputed + b->recomputed,
+                         .recomputed_twice = a->recomputed_twice + b->recomputed_twice,
+                         .bound = std::max(a->bound, b->bound)};
 }
 
 RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanoseconds clock_offset) {

@@ -103,6 +103,7 @@ Json certification_json(const std::optional<Certification>& certification) {
         return nullptr;
     }
     return {{"recomputed", certification->recomputed},
+            {"recomputed_twice", certification->recomputed_twice},
             {"bound", std::isfinite(certification->bound) ? Json(certification->bound) : Json(nullptr)}};
 }
 

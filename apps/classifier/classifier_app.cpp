@@ -99,8 +99,10 @@ std::uint64_t activation_bytes(DeviceKind kind, Precision precision, std::uint64
     constexpr std::uint64_t between_linear = features;
     constexpr std::uint64_t scores = classifier_classes * sizeof(float);
     const std::uint64_t value_bytes = precision == Precision::bf16 || precision == Precision::fp16 ? 2 : 4;
+    const std::uint64_t convolution_bytes = precision == Precision::tf32x3 ? 2 * value_bytes : value_bytes;
     const std::uint64_t group = std::min<std::uint64_t>(convolution_group(kind), items);
-    return (2 * largest_activation * group + (convolved + 2 * between_linear) * items) * value_bytes + scores * items;
+    return 2 * largest_activation * group * convolution_bytes +
+           ((convolved + 2 * between_linear) * value_bytes + scores) * items;
 }
 
 class LoadedClassifier final : public LoadedSequential {
@@ -121,13 +123,19 @@ private:
     Precision precision_;
 };
 
-/// Items that a GPU computes again at a time: whole rounds of blocks of the fp32 convolutions on 132 processors.
-constexpr std::uint32_t certified_batch = 169;
+/// Items that a GPU computes again at a time: whole rounds of tiles of the convolutions on 132 processors.
+constexpr std::uint32_t tf32x3_batch = 226;
+/// And of those once more, of which a chunk has few: one round of blocks of the largest fp32 convolution.
+constexpr std::uint32_t fp32_batch = 18;
 
 class LoadedCertifiedClassifier final : public LoadedCertified {
 public:
     LoadedCertifiedClassifier(const WeightBlob& blob, const AppOptions& options, DeviceKind kind)
-        : LoadedCertified(kind, {.classes = classifier_classes, .scores = options.scores, .batch = certified_batch},
+        : LoadedCertified(kind,
+                          {.classes = classifier_classes,
+                           .scores = options.scores,
+                           .tf32x3_batch = tf32x3_batch,
+                           .fp32_batch = fp32_batch},
                           [&](Precision precision, PackedWeights& packed) {
                               return make_stages(kind, blob.floats(), precision, true, packed);
                           }),
@@ -135,7 +143,8 @@ public:
 
     std::uint64_t work_bytes(std::uint32_t max_items) const override {
         return activation_bytes(kind_, Precision::fp16, max_items) +
-               activation_bytes(kind_, Precision::fp32, certified_batch);
+               activation_bytes(kind_, Precision::tf32x3, tf32x3_batch) +
+               activation_bytes(kind_, Precision::fp32, fp32_batch);
     }
 
 private:

@@ -46,10 +46,11 @@ __global__ void __launch_bounds__(block_threads)
     __shared__ std::uint32_t warp_ends[block_warps];
     const std::uint32_t warp = threadIdx.x / 32;
     const std::uint32_t lane = threadIdx.x % 32;
+    const std::uint32_t present = memory.chunk_items == nullptr ? sizes.items : *memory.chunk_items;
     std::uint32_t before = 0;  // chosen in the rounds before
     for (std::uint32_t first = 0; first < sizes.items; first += block_threads) {
         const std::uint32_t item = first + threadIdx.x;
-        const bool uncertain = item < sizes.items && write_guess(sizes, memory, item);
+        const bool uncertain = item < sizes.items && write_guess(sizes, memory, item) && item < present;
         const std::uint32_t votes = __ballot_sync(~0U, uncertain);
         if (lane == 0) {
             warp_ends[warp] = __popc(votes);
@@ -83,6 +84,9 @@ static_assert(block_warps == 32, "the warps' counts are added up by one warp");
 __global__ void __launch_bounds__(gather_threads) gather(CertifySizes sizes, CertifyMemory memory) {
     const std::uint32_t place = memory.state->done + blockIdx.x;
     const bool filled = place < memory.state->chosen;
+    if (blockIdx.x == 0 && threadIdx.x == 0 && memory.batch_items != nullptr) {
+        *memory.batch_items = min(memory.state->chosen - place, sizes.batch);
+    }
     const std::byte* from = memory.in + std::size_t{filled ? memory.chosen[place] : 0} * sizes.input_bytes;
     std::byte* to = memory.batch_in + std::size_t{blockIdx.x} * sizes.input_bytes;
     for (std::uint32_t i = threadIdx.x; i < sizes.input_bytes; i += gather_threads) {

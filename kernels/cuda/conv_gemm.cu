@@ -27,7 +27,8 @@ Kernel choose(const ConvGemmShape& shape, Precision precision) {
     const bool pooled = shape.pool != 1;
     return precision == Precision::bf16   ? choose<__nv_bfloat16>(shape.relu, pooled)
            : precision == Precision::fp16 ? choose<__half>(shape.relu, pooled)
-                                          : choose<wgmma::Tf32>(shape.relu, pooled);
+           : precision == Precision::tf32 ? choose<wgmma::Tf32>(shape.relu, pooled)
+                                          : choose<values::Tf32x3>(shape.relu, pooled);
 }
 
 constexpr std::uint32_t pooled_rows = products;  // a thread has one row of each product
@@ -45,8 +46,8 @@ std::uint32_t copied_rows(const ConvGemmShape& shape) {
 ConvGemm::ConvGemm(const ConvGemmShape& shape, Precision precision, std::uint32_t max_items,
                    const ConvGemmMemory& memory, const ConvGemmOptions& options)
     : shape_(shape), precision_(precision), max_items_(max_items), memory_(memory), options_(options) {
-    const auto bytes = static_cast<std::uint32_t>(element_bytes(precision));
-    const std::uint32_t row_elements = row_bytes / bytes;
+    const std::uint32_t row_elements = row_bytes / static_cast<std::uint32_t>(number_bytes(precision));
+    const std::uint32_t row_numbers = shape.channels * parts_of(precision);
     const bool pooled = shape.pool != 1;
     expects(precision != Precision::fp32, "convolution: the tensor cores have no fp32");
     expects(shape.taps >= 1 && shape.taps <= shape.length && shape.channels % row_elements == 0 && shape.channels > 0 &&
@@ -57,17 +58,17 @@ ConvGemm::ConvGemm(const ConvGemmShape& shape, Precision precision, std::uint32_
         !pooled || (shape.pool == pooled_rows && shape.length % shape.pool == 0 && shape.positions() % shape.pool == 0),
         "convolution: pooling other than by 3");
     const std::uint64_t rows = std::uint64_t{max_items} * shape.length;
-    const std::uint64_t row_stride = std::uint64_t{shape.channels} * bytes;
+    const std::uint64_t row_stride = row_numbers * number_bytes(precision);
     if (pooled) {
-        const TensorAxis axes[] = {{shape.channels, 0, row_elements},
+        const TensorAxis axes[] = {{row_numbers, 0, row_elements},
                                    {rows / pooled_rows, row_stride * pooled_rows, phase_rows(shape)},
                                    {pooled_rows, row_stride, pooled_rows}};
         in_map_ = make_tensor_map(precision, memory.in, axes);
     } else {
-        const TensorAxis axes[] = {{shape.channels, 0, row_elements}, {rows, row_stride, copied_rows(shape)}};
+        const TensorAxis axes[] = {{row_numbers, 0, row_elements}, {rows, row_stride, copied_rows(shape)}};
         in_map_ = make_tensor_map(precision, memory.in, axes);
     }
-    const TensorAxis axes[] = {{std::uint64_t{shape.taps} * shape.channels, 0, row_elements},
+    const TensorAxis axes[] = {{std::uint64_t{shape.taps} * row_numbers, 0, row_elements},
                                {shape.outputs, row_stride * shape.taps, warpgroup_columns}};
     weight_map_ = make_tensor_map(precision, memory.weights, axes);
     int device = 0;
@@ -90,11 +91,12 @@ void ConvGemm::enqueue(std::uint32_t items, cudaStream_t stream) const {
     const std::uint32_t rows = items * (shape_.length / group);
     const std::uint32_t tile = pooled ? product_rows : tile_rows;
     const std::uint32_t row_tiles = (rows + tile - 1) / tile;
-    const auto pieces = static_cast<std::uint32_t>(shape_.channels * element_bytes(precision_) / row_bytes);
+    const auto part_pieces = static_cast<std::uint32_t>(shape_.channels * number_bytes(precision_) / row_bytes);
     const std::uint32_t tiles = row_tiles * (shape_.outputs / tile_columns);
     const std::uint32_t blocks = std::min(tiles, processors_);
     constexpr std::size_t most_prefetched = 65536;
-    const std::size_t share = std::size_t{shape_.outputs} * shape_.taps * pieces * row_bytes / blocks;
+    const std::size_t share =
+        std::size_t{shape_.outputs} * shape_.taps * shape_.channels * element_bytes(precision_) / blocks;
     const auto prefetch_bytes = static_cast<std::uint32_t>(std::min(share, most_prefetched) / 16 * 16);
     const Arguments arguments{
         .out = memory_.out,
@@ -104,7 +106,7 @@ void ConvGemm::enqueue(std::uint32_t items, cudaStream_t stream) const {
         .rows = {.items = items, .of_item = shape_.length / group, .kept = shape_.positions() / group},
         .outputs = shape_.outputs,
         .taps = shape_.taps,
-        .pieces = pieces,
+        .part_pieces = part_pieces,
         .phase_rows = phase_rows(shape_),
         .copied_rows = copied_rows(shape_),
         .row_tiles = row_tiles,

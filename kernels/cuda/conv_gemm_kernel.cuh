@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/conv_gemm_layout.cuh"
 #include "kernels/cuda/conv_gemm_store.cuh"
+#include "kernels/cuda/conv_parts.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/ptx_sm90a.cuh"
 #include "kernels/cuda/wgmma.cuh"
@@ -14,16 +15,24 @@
 /// The kernel behind ConvGemm; see there.
 namespace sluice::conv_gemm {
 
+template <class Type>
+inline constexpr bool in_two_parts = std::is_same_v<Type, values::Tf32x3>;
+template <class Type>
+using Factor = std::conditional_t<in_two_parts<Type>, wgmma::Tf32, Type>;
+template <class Type>
+using Parts = ConvParts<in_two_parts<Type>>;
+
 /// Copies the rows of all tiles, one piece of their channels after the other.
-template <bool pooled>
+template <class Type, bool pooled>
 __device__ __forceinline__ void produce_input(const Arguments& arguments, const Layout& layout,
                                               const CUtensorMap* in_map, int elements_a_row) {
+    const Parts<Type> parts(arguments.part_pieces);
     const std::uint64_t policy = ptx::no_preference();
     Ring<input_stages> input;
     for (Tiles tiles(arguments); tiles.any(); tiles.next()) {
         const int row = static_cast<int>(tiles.row_tile() * (pooled ? product_rows : tile_rows));
-        for (std::uint32_t piece = 0; piece < arguments.pieces; ++piece, input.next()) {
-            const int channel = static_cast<int>(piece) * elements_a_row;
+        for (std::uint32_t piece = 0; piece < parts.pieces(); ++piece, input.next()) {
+            const int channel = static_cast<int>(parts.input(piece)) * elements_a_row;
             ptx::wait(layout.input_free(input.stage), input.parity ^ 1);
             const std::uint32_t full = layout.input_full(input.stage);
             ptx::arrive_expecting(full, arguments.copied_rows * row_bytes);
@@ -38,10 +47,12 @@ __device__ __forceinline__ void produce_input(const Arguments& arguments, const 
 
 /// Copies one warpgroup's weights of all steps: for each piece of the channels, one tap after the other. Out of step,
 /// one warpgroup multiplies while the other stores, so the second's begin when the first is done with lead_steps steps.
+template <class Type>
 __device__ __forceinline__ void produce_weights(const Arguments& arguments, const Layout& layout,
                                                 const CUtensorMap* weight_map, int elements_a_row,
                                                 std::uint32_t consumer) {
-    const int channels = static_cast<int>(arguments.pieces) * elements_a_row;
+    const Parts<Type> parts(arguments.part_pieces);
+    const int channels = static_cast<int>(parts.row_pieces()) * elements_a_row;
     const std::uint64_t policy = ptx::keep_in_cache();  // or the activations of a large chunk drive them out
     // A stage is copied to again when its step is over, that of the first round never.
     std::uint32_t copies_to_lead = arguments.lead_steps == 0 ? 1 : weight_stages + arguments.lead_steps;
@@ -51,7 +62,8 @@ __device__ __forceinline__ void produce_weights(const Arguments& arguments, cons
     Ring<weight_stages> weights;
     for (Tiles tiles(arguments); tiles.any(); tiles.next()) {
         const int column = static_cast<int>(tiles.column() + consumer * warpgroup_columns);
-        for (int channel = 0; channel < channels; channel += elements_a_row) {
+        for (std::uint32_t piece = 0; piece < parts.pieces(); ++piece) {
+            const int channel = static_cast<int>(parts.weights(piece)) * elements_a_row;
             for (std::uint32_t tap = 0; tap < arguments.taps; ++tap, weights.next()) {
                 const int k = static_cast<int>(tap) * channels + channel;
                 ptx::wait(layout.weights_free(consumer, weights.stage), weights.parity ^ 1);
@@ -66,6 +78,17 @@ __device__ __forceinline__ void produce_weights(const Arguments& arguments, cons
     }
     if (consumer == 0 && copies_to_lead > 0) {
         ptx::arrive(layout.lead());
+    }
+}
+
+/// Values in two parts get it at the end: beside it the sums of small products would be cut off.
+__device__ __forceinline__ void begin_without_bias(float (&sums)[products][64]) {
+#pragma unroll
+    for (auto& product : sums) {
+#pragma unroll
+        for (float& sum : product) {
+            sum = 0;
+        }
     }
 }
 
@@ -86,6 +109,7 @@ __device__ __forceinline__ void begin_with_bias(float (&sums)[products][64], std
 
 template <class Type, bool relu, bool pooled>
 __device__ __forceinline__ void consume(const Arguments& arguments, const Layout& layout, std::uint32_t consumer) {
+    const Parts<Type> parts(arguments.part_pieces);
     const std::uint32_t thread = threadIdx.x % warpgroup_threads;
     const std::uint32_t warp = thread / 32;
     const auto free_weights = [&](std::uint32_t stage) {
@@ -103,10 +127,16 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
     float sums[products][64];
     for (Tiles tiles(arguments); tiles.any(); tiles.next()) {
         const OutputRows<pooled> rows(arguments, tiles.row_tile(), warp);
-        begin_with_bias(sums, layout.bias(tiles.column() + consumer * warpgroup_columns + thread % 4 * 2));
+        const std::uint32_t column = tiles.column() + consumer * warpgroup_columns;
+        const std::uint32_t bias = layout.bias(column + thread % 4 * 2);
+        if constexpr (in_two_parts<Type>) {
+            begin_without_bias(sums);
+        } else {
+            begin_with_bias(sums, bias);
+        }
         std::uint32_t used_weights = weight_stages;  // none yet
         std::uint32_t used_input = input_stages;
-        for (std::uint32_t piece = 0; piece < arguments.pieces; ++piece, input.next()) {
+        for (std::uint32_t piece = 0; piece < parts.pieces(); ++piece, input.next()) {
             ptx::wait(layout.input_full(input.stage), input.parity);
             for (std::uint32_t tap = 0; tap < arguments.taps; ++tap, weights.next()) {
                 std::uint64_t a[products];
@@ -124,7 +154,7 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
                 for (std::uint32_t k = 0; k < row_bytes; k += 32) {
 #pragma unroll
                     for (std::uint32_t m = 0; m < products; ++m) {
-                        wgmma::multiply<Type>(sums[m], a[m] + wgmma::advance(k), b + wgmma::advance(k));
+                        wgmma::multiply<Factor<Type>>(sums[m], a[m] + wgmma::advance(k), b + wgmma::advance(k));
                     }
                 }
                 wgmma::commit();
@@ -142,8 +172,7 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
         wgmma::wait<0>();
         free_weights(used_weights);
         free_input(used_input);
-        store<Type, relu>(arguments, sums, rows, tiles.column() + consumer * warpgroup_columns,
-                          layout.staging(consumer * 4 + warp));
+        store<Type, relu>(arguments, sums, rows, column, bias, layout.staging(consumer * 4 + warp));
     }
 }
 
@@ -179,17 +208,17 @@ __global__ void __launch_bounds__(threads, 1)
     const std::uint32_t warpgroup = __shfl_sync(~0U, threadIdx.x / warpgroup_threads, 0);
     if (warpgroup == 0) {
         ptx::give_registers<24>();
-        constexpr int elements_a_row = std::is_same_v<Type, wgmma::Tf32> ? 32 : 64;
+        constexpr int elements_a_row = std::is_same_v<Factor<Type>, wgmma::Tf32> ? 32 : 64;
         const std::uint32_t warp = threadIdx.x / 32;
         if (threadIdx.x % 32 != 0) {
             // One thread of a warp copies.
         } else if (warp < consumers) {
-            produce_weights(arguments, layout, &weight_map, elements_a_row, warp);
+            produce_weights<Type>(arguments, layout, &weight_map, elements_a_row, warp);
         } else if (warp == consumers) {
             if (arguments.chained) {
                 ptx::wait_for_previous_kernel();  // nothing is read or written before its rows are there
             }
-            produce_input<pooled>(arguments, layout, &in_map, elements_a_row);
+            produce_input<Type, pooled>(arguments, layout, &in_map, elements_a_row);
         } else if (arguments.prefetch_bytes > 0) {
             const std::size_t at = std::size_t{blockIdx.x} * arguments.prefetch_bytes;
             ptx::prefetch(arguments.weights + at, arguments.prefetch_bytes);

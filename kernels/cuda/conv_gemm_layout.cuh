@@ -44,7 +44,7 @@ struct Arguments {
     ConvRows rows;
     std::uint32_t outputs;
     std::uint32_t taps;
-    std::uint32_t pieces;       // of row_bytes, in a row of the input
+    std::uint32_t part_pieces;  // of row_bytes, in a row of the input or a part of it
     std::uint32_t phase_rows;   // rows of each of the three matrices with pooling
     std::uint32_t copied_rows;  // of the input, for a tile
     std::uint32_t row_tiles;

@@ -94,9 +94,34 @@ __device__ __forceinline__ void store_tf32(const Arguments& arguments, const flo
     }
 }
 
+/// The same for values in two parts. `bias` is the address of this thread's first column's.
+template <bool relu, bool pooled>
+__device__ __forceinline__ void store_in_parts(const Arguments& arguments, const float (&sum)[64],
+                                               std::uint32_t product, const OutputRows<pooled>& rows,
+                                               std::uint32_t column, std::uint32_t bias) {
+    const std::uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+    for (std::uint32_t upper = 0; upper < 2; ++upper) {
+        const std::uint32_t to = rows.at(product, lane / 4 + 8 * upper);
+        if (to != ConvRows::nowhere) {
+            float* const first = static_cast<float*>(arguments.out) + std::size_t{to} * 2 * arguments.outputs + column;
+            float* const second = first + arguments.outputs;
+#pragma unroll
+            for (int j = 0; j < 16; ++j) {
+                const float2 two = ptx::load_shared_8(bias + j * 32);
+                const float2 a = values::split_tf32<relu>(sum[4 * j + 2 * upper] + two.x);
+                const float2 b = values::split_tf32<relu>(sum[4 * j + 2 * upper + 1] + two.y);
+                reinterpret_cast<float2*>(first)[lane % 4 + 4 * j] = {a.x, b.x};
+                reinterpret_cast<float2*>(second)[lane % 4 + 4 * j] = {a.y, b.y};
+            }
+        }
+    }
+}
+
 template <class Type, bool relu, bool pooled>
 __device__ __forceinline__ void store(const Arguments& arguments, float (&sums)[products][64],
-                                      const OutputRows<pooled>& rows, std::uint32_t column, std::uint32_t staging) {
+                                      const OutputRows<pooled>& rows, std::uint32_t column, std::uint32_t bias,
+                                      std::uint32_t staging) {
     if constexpr (pooled) {
 #pragma unroll
         for (int i = 0; i < 64; ++i) {
@@ -107,6 +132,8 @@ __device__ __forceinline__ void store(const Arguments& arguments, float (&sums)[
     for (std::uint32_t m = 0; m < (pooled ? 1 : products); ++m) {
         if constexpr (std::is_same_v<Type, wgmma::Tf32>) {
             store_tf32<relu>(arguments, sums[m], m, rows, column);
+        } else if constexpr (std::is_same_v<Type, values::Tf32x3>) {
+            store_in_parts<relu>(arguments, sums[m], m, rows, column, bias);
         } else {
             store_narrow<Type, relu>(arguments, sums[m], m, rows, column, staging);
         }

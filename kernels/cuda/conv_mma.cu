@@ -26,16 +26,17 @@ Kernel choose(const ConvGemmShape& shape, Precision precision) {
     const bool pooled = shape.pool != 1;
     return precision == Precision::bf16   ? choose<Precision::bf16>(shape.relu, pooled)
            : precision == Precision::fp16 ? choose<Precision::fp16>(shape.relu, pooled)
-                                          : choose<Precision::tf32>(shape.relu, pooled);
+           : precision == Precision::tf32 ? choose<Precision::tf32>(shape.relu, pooled)
+                                          : choose<Precision::tf32x3>(shape.relu, pooled);
 }
 
 }  // namespace
 
 ConvMma::ConvMma(const ConvGemmShape& shape, Precision precision, std::uint32_t max_items, const ConvGemmMemory& memory)
     : shape_(shape), precision_(precision), max_items_(max_items), memory_(memory) {
-    const std::size_t channel_bytes = shape.channels * element_bytes(precision);
+    const std::size_t part_bytes = shape.channels * number_bytes(precision);
     expects(precision != Precision::fp32, "convolution: the tensor cores have no fp32");
-    expects(shape.taps >= 1 && shape.taps <= shape.length && channel_bytes % row_bytes == 0 && channel_bytes > 0 &&
+    expects(shape.taps >= 1 && shape.taps <= shape.length && part_bytes % row_bytes == 0 && part_bytes > 0 &&
                 shape.outputs % tile_columns == 0 && shape.outputs > 0 && shape.taps <= most_shared_bytes / row_bytes &&
                 shared_bytes(shape.taps, shape.pool != 1) <= most_shared_bytes,
             "convolution: its sizes do not fit the tensor cores' kernel");
@@ -68,7 +69,7 @@ void ConvMma::enqueue(std::uint32_t items, cudaStream_t stream) const {
         .rows = {.items = items, .of_item = shape_.length / shape_.pool, .kept = shape_.positions() / shape_.pool},
         .input_rows = rows,
         .channel_bytes = channel_bytes,
-        .pieces = channel_bytes / row_bytes,
+        .part_pieces = channel_bytes / parts_of(precision_) / row_bytes,
         .outputs = shape_.outputs,
         .taps = shape_.taps,
         .input_stages = input_stages(shape_.taps),

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/conv_mma_layout.cuh"
 #include "kernels/cuda/conv_mma_store.cuh"
+#include "kernels/cuda/conv_parts.hpp"
 #include "kernels/cuda/mma.cuh"
 #include "kernels/cuda/ptx.cuh"
 
@@ -12,14 +13,15 @@
 namespace sluice::conv_mma {
 
 /// Copies what `step` needs and the steps before it had not, as one group: nothing if there is no such step.
-__device__ __forceinline__ void fetch(const Arguments& arguments, const Layout& layout, const Step& step,
-                                      std::uint32_t row, std::uint32_t column) {
+template <bool in_two>
+__device__ __forceinline__ void fetch(const Arguments& arguments, const ConvParts<in_two>& parts, const Layout& layout,
+                                      const Step& step, std::uint32_t row, std::uint32_t column) {
     constexpr std::uint32_t rows_at_once = threads / row_units;
     const std::uint32_t first = threadIdx.x / row_units;
     const std::uint32_t unit = threadIdx.x % row_units;
-    const std::uint32_t channel = step.piece * row_bytes + unit * unit_bytes;
-    if (step.piece < arguments.pieces) {
+    if (step.piece < parts.pieces()) {
         if (step.tap == 0) {
+            const std::uint32_t channel = parts.input(step.piece) * row_bytes + unit * unit_bytes;
             const std::uint32_t to = layout.input(arguments, step);
             for (std::uint32_t r = first; r < arguments.copied_rows; r += rows_at_once) {
                 const bool present = row + r < arguments.input_rows;
@@ -28,6 +30,7 @@ __device__ __forceinline__ void fetch(const Arguments& arguments, const Layout& 
                 ptx::copy_16(to + unit_at(r, unit), from, present);
             }
         }
+        const std::uint32_t channel = parts.weights(step.piece) * row_bytes + unit * unit_bytes;
         const std::uint32_t to = layout.weights(step);
         const std::size_t pitch = std::size_t{arguments.taps} * arguments.channel_bytes;
         const std::uint8_t* from =
@@ -79,12 +82,13 @@ private:
 
 template <Precision precision, bool pooled>
 __device__ __forceinline__ void multiply(Sums<pooled>& sums, const Operands<pooled>& operands) {
+    constexpr Precision factor = precision == Precision::tf32x3 ? Precision::tf32 : precision;
 #pragma unroll
     for (std::uint32_t m = 0; m < row_products(pooled); ++m) {
 #pragma unroll
         for (std::uint32_t n = 0; n < column_products; ++n) {
             const auto& b = operands.b[n / 2];
-            mma::multiply<precision>(sums.of[m][n], operands.a[m], b[n % 2 * 2], b[n % 2 * 2 + 1]);
+            mma::multiply<factor>(sums.of[m][n], operands.a[m], b[n % 2 * 2], b[n % 2 * 2 + 1]);
         }
     }
 }
@@ -100,15 +104,18 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const __grid_constan
     const std::uint32_t warp_row = warp / warps_across * row_products(pooled) * product_rows;
     const std::uint32_t warp_column = warp % warps_across * warp_columns;
     Operands<pooled> operands[2] = {{warp_row, warp_column}, {warp_row, warp_column}};
-    Sums<pooled> sums(arguments.bias + column + warp_column);
+    const ConvParts<parts_of(precision) == 2> parts(arguments.part_pieces);
+    // Values in two parts get the bias at the end: beside it the sums of small products would be cut off.
+    const float* const bias = arguments.bias + column + warp_column;
+    Sums<pooled> sums(parts_of(precision) == 1 ? bias : nullptr);
     Step ahead;
     for (std::uint32_t i = 0; i < lead; ++i, ahead.next(arguments)) {
-        fetch(arguments, layout, ahead, row, column);
+        fetch(arguments, parts, layout, ahead, row, column);
     }
-    for (Step step; step.piece < arguments.pieces; step.next(arguments), ahead.next(arguments)) {
+    for (Step step; step.piece < parts.pieces(); step.next(arguments), ahead.next(arguments)) {
         ptx::wait_for_copies<lead - 1>();
         __syncthreads();  // this step's copies are there, and all are done with the stages that are filled next
-        fetch(arguments, layout, ahead, row, column);
+        fetch(arguments, parts, layout, ahead, row, column);
         const std::uint32_t input = layout.input(arguments, step);
         const std::uint32_t weights = layout.weights(step);
         operands[0].load(input, weights, step.tap, 0);
@@ -121,7 +128,7 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const __grid_constan
         }
     }
     __syncthreads();  // all are done with the stages
-    store<precision, relu>(arguments, sums, row + warp_row, column + warp_column, layout.staging(warp));
+    store<precision, relu>(arguments, sums, row + warp_row, column + warp_column, bias, layout.staging(warp));
 }
 
 }  // namespace sluice::conv_mma

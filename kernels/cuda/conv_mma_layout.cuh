@@ -56,8 +56,8 @@ struct Arguments {
     void* out;
     ConvRows rows;
     std::uint32_t input_rows;     // of all items
-    std::uint32_t channel_bytes;  // of a row of the input
-    std::uint32_t pieces;         // of row_bytes, in channel_bytes
+    std::uint32_t channel_bytes;  // of a row of the input, all parts
+    std::uint32_t part_pieces;    // of row_bytes, in a row of the input or a part of it
     std::uint32_t outputs;
     std::uint32_t taps;
     std::uint32_t input_stages;

@@ -10,17 +10,21 @@
 /// From the bias to a warp's sums, and from those to the output, in ConvMma's kernel.
 namespace sluice::conv_mma {
 
+/// This lane's two columns of product n. `bias`: of the warp's first column.
+__device__ __forceinline__ float2 bias_of(const float* bias, std::uint32_t n) {
+    return __ldg(reinterpret_cast<const float2*>(bias + n * product_columns + threadIdx.x % 4 * 2));
+}
+
 /// Lane l has of[m][n][2 i + j] at row l / 4 + 8 i of product m, column 8 n + 2 (l % 4) + j.
 template <bool pooled>
 struct Sums {
     float of[row_products(pooled)][column_products][4];
 
-    /// `bias`: of the warp's first column.
+    /// `bias`: of the warp's first column; null: none yet.
     __device__ explicit Sums(const float* bias) {
 #pragma unroll
         for (std::uint32_t n = 0; n < column_products; ++n) {
-            const auto* const from = bias + n * product_columns + threadIdx.x % 4 * 2;
-            const float2 two = __ldg(reinterpret_cast<const float2*>(from));
+            const float2 two = bias == nullptr ? float2{} : bias_of(bias, n);
 #pragma unroll
             for (auto& product : of) {
                 product[n][0] = product[n][2] = two.x;
@@ -78,10 +82,33 @@ __device__ __forceinline__ void store_tf32(const Arguments& arguments, const flo
     }
 }
 
-/// `row`, `column`: of the warp's first product.
+/// The same for values in two parts.
+template <bool relu>
+__device__ __forceinline__ void store_in_parts(const Arguments& arguments, const float (&sums)[column_products][4],
+                                               std::uint32_t place, std::uint32_t column, const float* bias) {
+    const std::uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+    for (std::uint32_t i = 0; i < 2; ++i) {
+        const std::uint32_t to = __shfl_sync(~0U, place, static_cast<int>(lane / 4 + 8 * i));
+        if (to != ConvRows::nowhere) {
+            auto* const first = static_cast<float*>(arguments.out) + std::size_t{to} * 2 * arguments.outputs + column;
+            auto* const second = first + arguments.outputs;
+#pragma unroll
+            for (std::uint32_t n = 0; n < column_products; ++n) {
+                const float2 two = bias_of(bias, n);
+                const float2 a = values::split_tf32<relu>(sums[n][2 * i] + two.x);
+                const float2 b = values::split_tf32<relu>(sums[n][2 * i + 1] + two.y);
+                reinterpret_cast<float2*>(first)[n * 4 + lane % 4] = {a.x, b.x};
+                reinterpret_cast<float2*>(second)[n * 4 + lane % 4] = {a.y, b.y};
+            }
+        }
+    }
+}
+
+/// `row`, `column`, `bias`: of the warp's first product.
 template <Precision precision, bool relu, bool pooled>
 __device__ __forceinline__ void store(const Arguments& arguments, Sums<pooled>& sums, std::uint32_t row,
-                                      std::uint32_t column, std::uint32_t staging) {
+                                      std::uint32_t column, const float* bias, std::uint32_t staging) {
     if constexpr (pooled) {
 #pragma unroll
         for (std::uint32_t n = 0; n < column_products; ++n) {
@@ -97,6 +124,8 @@ __device__ __forceinline__ void store(const Arguments& arguments, Sums<pooled>& 
         const std::uint32_t place = arguments.rows.place_of(first + m * product_rows);
         if constexpr (precision == Precision::tf32) {
             store_tf32<relu>(arguments, sums.of[m], place, column);
+        } else if constexpr (precision == Precision::tf32x3) {
+            store_in_parts<relu>(arguments, sums.of[m], place, column, bias);
         } else {
             store_narrow<values::Narrow<precision>, relu>(arguments, sums.of[m], place, column, staging);
         }

@@ -19,7 +19,7 @@ std::vector<std::byte> pack_conv_weights(const ConvGemmShape& shape, Precision p
             }
         }
     }
-    return encode(precision, ordered);
+    return encode(precision, ordered, channels);
 }
 
 }  // namespace sluice

@@ -34,6 +34,10 @@ public:
         expects(exact.shape().input_bytes == shape.input_bytes && exact.shape().output_bytes == record_bytes(true),
                 "certifier: an exact model of another shape");
         set_margin({.offsets = std::vector<float>(shape.classes)});
+        if (shape.chunk_items != nullptr) {
+            const std::uint32_t all = shape.max_items;
+            copy_now(std::as_writable_bytes(std::span(shape.chunk_items, 1)), std::as_bytes(std::span(&all, 1)));
+        }
     }
 
     void set_margin(const Margin& margin) override {
@@ -82,7 +86,9 @@ private:
                                    .chosen = as<std::uint32_t>(chosen_),
                                    .state = as<CertifyState>(state_),
                                    .batch_in = batch_in_.bytes().data(),
-                                   .batch_out = as<std::int32_t>(batch_out_)};
+                                   .batch_out = as<std::int32_t>(batch_out_),
+                                   .batch_items = shape_.batch_items,
+                                   .chunk_items = shape_.chunk_items};
         const cudaGraphConditionalHandle more = make_condition(stream);
         enqueue_choose(sizes, memory, more, stream);
         CudaStream& inner = as_cuda(*inner_);

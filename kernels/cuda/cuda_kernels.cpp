@@ -26,11 +26,11 @@ public:
     }
     std::unique_ptr<Layer> linear(const LinearShape& shape, std::span<const float> weights, std::span<const float> bias,
                                   PackedWeights& packed) const override {
-        return make_cuda_linear(shape, precision_, weights, bias, packed);
+        return make_cuda_linear(shape, in_one_part(precision_), weights, bias, packed);
     }
     std::unique_ptr<Layer> classify(const ClassifyShape& shape, std::span<const float> weights,
                                     std::span<const float> bias, PackedWeights& packed) const override {
-        return make_cuda_classify(shape, precision_, weights, bias, packed);
+        return make_cuda_classify(shape, in_one_part(precision_), weights, bias, packed);
     }
     std::unique_ptr<Certifier> make_certifier(Device& device, const CertifyShape& shape, Model& exact) const override {
         return make_cuda_certifier(device, shape, exact);
@@ -44,12 +44,15 @@ private:
 
 const Kernels& cuda_kernels(Precision precision) {
     static const CudaKernels fp32(Precision::fp32);
+    static const CudaKernels tf32x3(Precision::tf32x3);
     static const CudaKernels tf32(Precision::tf32);
     static const CudaKernels bf16(Precision::bf16);
     static const CudaKernels fp16(Precision::fp16);
     switch (precision) {
         case Precision::fp32:
             return fp32;
+        case Precision::tf32x3:
+            return tf32x3;
         case Precision::tf32:
             return tf32;
         case Precision::bf16:
@@ -59,7 +62,7 @@ const Kernels& cuda_kernels(Precision precision) {
         case Precision::certified:
             break;
     }
-    throw ContractViolation("certified is two precisions, not one of a kernel");
+    throw ContractViolation("certified is three precisions, not one of a kernel");
 }
 
 }  // namespace sluice

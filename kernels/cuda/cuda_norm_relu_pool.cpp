@@ -8,7 +8,7 @@ namespace {
 
 IoShape io_shape(const NormPoolShape& shape, Precision precision) {
     return {activation_bytes(precision, shape.positions, shape.channels),
-            activation_bytes(precision, shape.positions / NormPoolShape::pool, shape.channels)};
+            activation_bytes(in_one_part(precision), shape.positions / NormPoolShape::pool, shape.channels)};
 }
 
 class NormReluPool final : public CudaOperation {
@@ -58,7 +58,7 @@ std::unique_ptr<Layer> make_cuda_norm_relu_pool(const NormShape& shape, Precisio
     expects(shape.pool == NormPoolShape::pool, "norm_relu_pool: the GPU pools by 3");
     const NormPoolShape on_gpu{.positions = shape.positions, .channels = shape.channels};
     const auto pack = [&](std::span<const float> values) {
-        return CudaWeights(packed, values.size() * element_bytes(precision),
+        return CudaWeights(packed, values.size() * number_bytes(precision),
                            [=] { return pack_norm(on_gpu, precision, values); });
     };
     CudaWeights packed_gamma = pack(gamma);

@@ -14,8 +14,8 @@ namespace {
 /// The tables' places in one piece of memory.
 struct Places {
     Places(const SymbolConvGpuShape& shape, Precision precision)
-        : gamma(rounded(shape.channels * element_bytes(precision) / symbol_conv::row_bytes * symbol_conv::slice_bytes)),
-          beta(gamma + rounded(std::size_t{shape.positions()} * shape.channels * element_bytes(precision))),
+        : gamma(rounded(shape.channels * number_bytes(precision) / symbol_conv::row_bytes * symbol_conv::slice_bytes)),
+          beta(gamma + rounded(std::size_t{shape.positions()} * shape.channels * number_bytes(precision))),
           inner(beta + (beta - gamma)),
           ends(inner + rounded(symbol_conv::inner_floats * sizeof(float))),
           end(ends + rounded(symbol_conv::end_floats * sizeof(float))) {}

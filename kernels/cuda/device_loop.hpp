@@ -15,7 +15,8 @@ namespace sluice {
 [[nodiscard]] cudaGraphConditionalHandle make_condition(cudaStream_t stream);
 
 /// Adds to the graph that `stream` is being captured to: as long as `condition` is not 0, what `body` enqueues on
-/// `inner`, another stream, which nothing is running on.
+/// `inner`, another stream, which nothing is running on. `body` may enqueue a loop on `inner`, with a condition and an
+/// inner stream of its own.
 void enqueue_while(cudaStream_t stream, cudaGraphConditionalHandle condition, cudaStream_t inner,
                    FunctionRef<void()> body);
 

@@ -1,6 +1,7 @@
 #include "kernels/cuda/norm_pool.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/cuda_error.hpp"
 #include "core/error.hpp"
@@ -27,7 +28,6 @@ struct Arguments {
     std::uint32_t items;
     std::uint32_t positions;
     std::uint32_t channels;
-    bool tf32;
 };
 
 /// Both in every thread; added in the same order in every run.
@@ -58,7 +58,8 @@ class Share {
 public:
     static constexpr int n = values::in_16_bytes<In>;
 
-    __device__ explicit Share(const Arguments& arguments) : row_(arguments.channels) {
+    /// `row`: from one position's values to the next one's.
+    __device__ Share(const Arguments& arguments, std::uint32_t row) : row_(row) {
         const std::uint32_t row_units = arguments.channels / n;
         const std::uint32_t item_units = arguments.positions / pool * row_units;
 #pragma unroll
@@ -139,7 +140,7 @@ struct Best<__nv_bfloat16> {
 template <class T>
 __global__ void __launch_bounds__(threads, narrow_blocks) norm_narrow(const Arguments arguments) {
     __shared__ float partial[2][warps];
-    const Share<T, narrow_units> share(arguments);
+    const Share<T, narrow_units> share(arguments, arguments.channels);
     const auto* gamma = static_cast<const __half*>(arguments.gamma);
     const auto* beta = static_cast<const __half*>(arguments.beta);
     const std::size_t item_values = std::size_t{arguments.positions} * arguments.channels;
@@ -196,14 +197,18 @@ __global__ void __launch_bounds__(threads, narrow_blocks) norm_narrow(const Argu
     }
 }
 
-/// Two passes over the registers.
+/// Two passes over the registers. tf32x3 comes in two parts, and leaves as fp32.
+template <Precision precision>
 __global__ void __launch_bounds__(threads, 1) norm_fp32(const Arguments arguments) {
+    constexpr std::uint32_t parts = parts_of(precision);
+    using Out = std::conditional_t<precision == Precision::tf32, values::Tf32, float>;
     __shared__ float partial[2][warps];
-    const Share<float, fp32_units> share(arguments);
+    const Share<float, fp32_units> share(arguments, arguments.channels);
+    const Share<float, fp32_units> from(arguments, parts * arguments.channels);
     const std::size_t item_values = std::size_t{arguments.positions} * arguments.channels;
     const float count = static_cast<float>(item_values);
     for (std::uint32_t item = blockIdx.x; item < arguments.items; item += gridDim.x) {
-        const auto* in = static_cast<const float*>(arguments.in) + item * item_values;
+        const auto* in = static_cast<const float*>(arguments.in) + item * parts * item_values;
         float x[fp32_units][pool][4];
         float sum = 0;
         float unused = 0;
@@ -211,7 +216,15 @@ __global__ void __launch_bounds__(threads, 1) norm_fp32(const Arguments argument
         for (int u = 0; u < fp32_units; ++u) {
 #pragma unroll
             for (int p = 0; p < pool; ++p) {
-                values::unpack(share.load(in, u, p), x[u][p], float{});
+                values::unpack(from.load(in, u, p), x[u][p], float{});
+                if constexpr (parts == 2) {
+                    float rest[4];
+                    values::unpack(from.load(in + arguments.channels, u, p), rest, float{});
+#pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        x[u][p][v] += rest[v];
+                    }
+                }
                 sum += (x[u][p][0] + x[u][p][1]) + (x[u][p][2] + x[u][p][3]);
             }
         }
@@ -245,8 +258,7 @@ __global__ void __launch_bounds__(threads, 1) norm_fp32(const Arguments argument
                 }
             }
             if (share.has(u)) {
-                ptx::store_global_16(static_cast<float*>(arguments.out) + item * (item_values / pool) + share.pooled(u),
-                                     values::pack_fp32(best, arguments.tf32));
+                values::store<Out>(arguments.out, item, item_values / pool, share.pooled(u), best);
             }
         }
     }
@@ -283,15 +295,18 @@ void NormPool::enqueue(std::uint32_t items, cudaStream_t stream) const {
                               .out = memory_.out,
                               .items = items,
                               .positions = shape_.positions,
-                              .channels = shape_.channels,
-                              .tf32 = precision_ == Precision::tf32};
+                              .channels = shape_.channels};
     const dim3 grid(std::min(items, processors_ * (element_bytes(precision_) == 2 ? narrow_blocks : 1)));
     if (precision_ == Precision::bf16) {
         norm_narrow<__nv_bfloat16><<<grid, threads, 0, stream>>>(arguments);
     } else if (precision_ == Precision::fp16) {
         norm_narrow<__half><<<grid, threads, 0, stream>>>(arguments);
+    } else if (precision_ == Precision::tf32) {
+        norm_fp32<Precision::tf32><<<grid, threads, 0, stream>>>(arguments);
+    } else if (precision_ == Precision::tf32x3) {
+        norm_fp32<Precision::tf32x3><<<grid, threads, 0, stream>>>(arguments);
     } else {
-        norm_fp32<<<grid, threads, 0, stream>>>(arguments);
+        norm_fp32<Precision::fp32><<<grid, threads, 0, stream>>>(arguments);
     }
     check_launch("norm");
 }

@@ -25,7 +25,7 @@ struct NormPoolShape {
 [[nodiscard]] std::vector<std::byte> pack_norm(const NormPoolShape& shape, Precision precision,
                                                std::span<const float> values);
 
-/// Device memory; not owned. All aligned to 16 bytes.
+/// Device memory; not owned. All aligned to 16 bytes. For tf32x3 what goes in is in two parts, and fp32 comes out.
 struct NormPoolMemory {
     const void* in;  ///< (items, positions, channels)
     const void* gamma;

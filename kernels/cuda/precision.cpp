@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/error.hpp"
 #include "kernels/cuda/half_values.hpp"
 
 namespace sluice {
@@ -21,9 +22,38 @@ std::uint32_t rounded(float value, int bits) {
     return (word + (low >> 1) + ((word >> bits) & 1U)) & ~low;
 }
 
+float tf32(float value) {
+    return std::bit_cast<float>(rounded(value, 13));
+}
+
+/// (rows, row) to (rows, 2, row).
+std::vector<float> split(std::span<const float> values, std::size_t row) {
+    std::vector<float> parts(2 * values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        float* const to = &parts[i / row * 2 * row + i % row];
+        to[0] = tf32(values[i]);
+        to[row] = tf32(values[i] - to[0]);
+    }
+    return parts;
+}
+
+/// The reverse.
+std::vector<float> joined(std::span<const float> parts, std::size_t row) {
+    std::vector<float> values(parts.size() / 2);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const float* const from = &parts[i / row * 2 * row + i % row];
+        values[i] = from[0] + from[row];
+    }
+    return values;
+}
+
 }  // namespace
 
-std::vector<std::byte> encode(Precision precision, std::span<const float> values) {
+std::vector<std::byte> encode(Precision precision, std::span<const float> values, std::size_t row) {
+    expects(values.size() % row == 0, "encode: values that are no whole rows");
+    if (precision == Precision::tf32x3) {
+        return encode(Precision::fp32, split(values, row));
+    }
     if (precision == Precision::fp16) {
         return encode_half(values, "weights");
     }
@@ -43,7 +73,11 @@ std::vector<std::byte> encode(Precision precision, std::span<const float> values
     return result;
 }
 
-std::vector<float> decode(Precision precision, std::span<const std::byte> bytes) {
+std::vector<float> decode(Precision precision, std::span<const std::byte> bytes, std::size_t row) {
+    expects(bytes.size() % (row * element_bytes(precision)) == 0, "decode: bytes that are no whole rows");
+    if (precision == Precision::tf32x3) {
+        return joined(decode(Precision::fp32, bytes), row);
+    }
     std::vector<float> result(bytes.size() / element_bytes(precision));
     if (precision == Precision::fp16) {
         for (std::size_t i = 0; i < result.size(); ++i) {

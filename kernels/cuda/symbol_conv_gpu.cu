@@ -22,10 +22,24 @@ struct Gather {
 };
 
 template <class B>
+void (*kernel_by(Precision precision))(GatherArguments) {
+    switch (precision) {
+        case Precision::bf16:
+            return &symbol_gather<__half, __nv_bfloat16, B>;
+        case Precision::fp16:
+            return &symbol_gather<__half, __half, B>;
+        case Precision::tf32:
+            return &symbol_gather<float, values::Tf32, B>;
+        case Precision::tf32x3:
+            return &symbol_gather<float, values::Tf32x3, B>;
+        default:
+            return &symbol_gather<float, float, B>;
+    }
+}
+
+template <class B>
 Gather gather_by(Precision precision) {
-    return {.kernel = precision == Precision::bf16   ? &symbol_gather<__half, __nv_bfloat16, B>
-                      : precision == Precision::fp16 ? &symbol_gather<__half, __half, B>
-                                                     : &symbol_gather<float, float, B>,
+    return {.kernel = kernel_by<B>(precision),
             .shared_bytes = B::shared_bytes,
             .groups = B::groups,
             .row_bytes = B::row_bytes};
@@ -67,7 +81,7 @@ void SymbolConvGpu::enqueue_convolution(std::uint32_t items, cudaStream_t stream
     if (items == 0) {
         return;
     }
-    const auto value_bytes = element_bytes(precision_);
+    const auto value_bytes = number_bytes(precision_);
     const Gather gather = choose_gather(precision_, block_shared_bytes_);
     const auto parts = static_cast<std::uint32_t>(shape_.channels * value_bytes / gather.row_bytes);
     const std::uint32_t group_blocks = (shape_.pooled() + gather.groups - 1) / gather.groups;
@@ -83,8 +97,7 @@ void SymbolConvGpu::enqueue_convolution(std::uint32_t items, cudaStream_t stream
                                     .groups = shape_.pooled(),
                                     .channels = shape_.channels,
                                     .group_blocks = group_blocks,
-                                    .item_ranges = ranges,
-                                    .tf32 = precision_ == Precision::tf32};
+                                    .item_ranges = ranges};
     launch(gather.kernel, "symbol convolution",
            {.blocks = parts * group_blocks * ranges,
             .threads = block_threads,

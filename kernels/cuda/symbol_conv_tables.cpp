@@ -11,7 +11,7 @@ using namespace symbol_conv;
 constexpr std::size_t taps = SymbolConvGpuShape::taps;
 
 std::vector<std::byte> narrowed(Precision precision, std::span<const float> values) {
-    return element_bytes(precision) == 2 ? encode_half(values, "first convolution") : encode(Precision::fp32, values);
+    return number_bytes(precision) == 2 ? encode_half(values, "first convolution") : encode(Precision::fp32, values);
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ SymbolConvTables make_symbol_conv_tables(const SymbolConvGpuShape& shape, Precis
     expects(weights.size() == channels * shape.symbols * taps && bias.size() == channels &&
                 gamma.size() == channels * shape.positions() && beta.size() == gamma.size(),
             "symbol convolution: weights, bias, gamma or beta have the wrong size");
-    const std::size_t slice_channels = row_bytes / element_bytes(precision);
+    const std::size_t slice_channels = row_bytes / number_bytes(precision);
     std::vector<double> rows(taps * table_rows * channels);  // (taps, table_rows, channels)
     std::vector<float> table(rows.size());
     for (std::size_t k = 0; k < taps; ++k) {

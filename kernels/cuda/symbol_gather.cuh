@@ -50,7 +50,6 @@ struct GatherArguments {
     std::uint32_t channels;
     std::uint32_t group_blocks;
     std::uint32_t item_ranges;
-    bool tf32;
 };
 
 __device__ __forceinline__ void add(uint4& sum, uint4 row, __half) {
@@ -186,12 +185,8 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
                     best[v] = fmaxf(best[v], fmaf(fmaf(y[v], scale.x, scale.y), g[v], o[v]));
                 }
             }
-            const std::size_t at = (std::size_t{begin + i} * arguments.groups + group) * arguments.channels + channel;
-            if constexpr (n == 8) {
-                ptx::store_global_16(static_cast<Out*>(arguments.out) + at, values::pack<Out>(best));
-            } else {
-                ptx::store_global_16(static_cast<float*>(arguments.out) + at, values::pack_fp32(best, arguments.tf32));
-            }
+            values::store<Out>(arguments.out, std::size_t{begin + i} * arguments.groups + group, arguments.channels,
+                               channel, best);
         }
     }
 }

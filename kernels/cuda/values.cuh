@@ -3,10 +3,12 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include "core/config.hpp"
+#include "kernels/cuda/ptx.cuh"
 
 /// Values in memory, which are fp32 in registers.
 namespace sluice::values {
@@ -93,14 +95,46 @@ __device__ __forceinline__ float round_tf32(float value) {
     return __uint_as_float(rounded);
 }
 
-/// fp32, rounded to what tf32 keeps where asked.
-__device__ __forceinline__ uint4 pack_fp32(const float (&from)[4], bool tf32) {
-    std::uint32_t words[4];
+/// In the two parts that tf32x3 keeps.
+template <bool relu = false>
+__device__ __forceinline__ float2 split_tf32(float value) {
+    const float all = relu ? fmaxf(value, 0.0F) : value;
+    const float first = round_tf32(all);
+    return {first, round_tf32(all - first)};
+}
+
+__device__ __forceinline__ uint4 pack_fp32(const float (&from)[4]) {
+    return {__float_as_uint(from[0]), __float_as_uint(from[1]), __float_as_uint(from[2]), __float_as_uint(from[3])};
+}
+
+struct Tf32 {};    ///< fp32 in memory, rounded to what tf32 keeps.
+struct Tf32x3 {};  ///< Rows in two parts.
+
+/// Stores values `at` and following, 16 bytes of them, of row `number` of a tensor of `row` values each.
+template <class Out, int n>
+__device__ __forceinline__ void store(void* out, std::size_t number, std::uint32_t row, std::uint32_t at,
+                                      const float (&from)[n]) {
+    if constexpr (n == 8) {
+        ptx::store_global_16(static_cast<Out*>(out) + number * row + at, pack<Out>(from));
+    } else if constexpr (std::is_same_v<Out, Tf32x3>) {
+        float first[4], second[4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-        words[i] = __float_as_uint(tf32 ? round_tf32(from[i]) : from[i]);
+        for (int i = 0; i < 4; ++i) {
+            const float2 parts = split_tf32(from[i]);
+            first[i] = parts.x;
+            second[i] = parts.y;
+        }
+        float* const to = static_cast<float*>(out) + number * 2 * row + at;
+        ptx::store_global_16(to, pack_fp32(first));
+        ptx::store_global_16(to + row, pack_fp32(second));
+    } else {
+        float kept[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            kept[i] = std::is_same_v<Out, Tf32> ? round_tf32(from[i]) : from[i];
+        }
+        ptx::store_global_16(static_cast<float*>(out) + number * row + at, pack_fp32(kept));
     }
-    return {words[0], words[1], words[2], words[3]};
 }
 
 }  // namespace sluice::values

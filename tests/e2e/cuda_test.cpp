@@ -85,12 +85,14 @@ TEST_F(Cuda, ComputesAllOfAFewItemsAgainBecauseTheyTeachNothing) {
     const JobFolder job(100);
     const ProcessResult result = job.run_alone(on_cuda({"run.precision=certified"}));
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(result.out, HasSubstr("certified: 100 items (100.0 %) computed again in fp32, all, because"));
+    EXPECT_THAT(
+        result.out,
+        HasSubstr("certified: 100 items (100.0 %) computed again in tf32x3, 100 of them in fp32, all, because"));
 }
 
 TEST_F(Cuda, GivesTheSameBytesForEveryPipelineAndPrecision) {
     const JobFolder job(1009);
-    for (const char* const precision : {"fp32", "tf32", "bf16", "certified"}) {
+    for (const char* const precision : {"fp32", "tf32x3", "tf32", "bf16", "certified"}) {
         SCOPED_TRACE(precision);
         const std::vector<std::string> keys{"pipeline.chunk_items=64", std::string("run.precision=") + precision};
         const std::string bytes = job.output_of(0, on_cuda(keys));

@@ -112,15 +112,16 @@ TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
     RunReport report = run_of(2);
     EXPECT_THAT(latency_table(report), Not(HasSubstr("certified:")));
     report.precision = Precision::certified;
-    report.ranks[0].certification = Certification{.recomputed = 3, .bound = 0.0625};
-    report.ranks[1].certification = Certification{.recomputed = 2, .bound = 0.03125};
+    report.ranks[0].certification = Certification{.recomputed = 3, .recomputed_twice = 1, .bound = 0.0625};
+    report.ranks[1].certification = Certification{.recomputed = 2, .recomputed_twice = 1, .bound = 0.03125};
     const double share = 500.0 / static_cast<double>(report.items_done);
     EXPECT_THAT(latency_table(report),
-                HasSubstr(fmt::format("certified: 5 items ({:.1f} %) computed again in fp32, their two best "
-                                      "scores closer than 0.062 of the scores' size\n",
-                                      share)));
+                HasSubstr(fmt::format(
+                    "certified: 5 items ({:.1f} %) computed again in tf32x3, 2 of them in fp32, their two best "
+                    "scores closer than 0.062 of the scores' size\n",
+                    share)));
     EXPECT_EQ(report_json(report, {}).at("run").at("certification"),
-              (nlohmann::json{{"recomputed", 5}, {"bound", 0.0625}}));
+              (nlohmann::json{{"recomputed", 5}, {"recomputed_twice", 2}, {"bound", 0.0625}}));
 
     report.ranks[0].certification->bound = std::numeric_limits<double>::infinity();
     EXPECT_THAT(latency_table(report), HasSubstr("all, because"));

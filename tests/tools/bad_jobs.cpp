@@ -56,7 +56,7 @@ std::vector<BadInput> bad_jobs() {
         job("PrecisionThatTheHostHasNot", good_job + "run.device = \"host\"\nrun.precision = \"bf16\"\n", "E-CFG-105",
             "run.precision", "the host computes in fp32 alone"),
         job("UnknownPrecision", good_job + "run.precision = \"fp8\"\n", "E-CFG-011", "job.toml:5:17",
-            "expected \"fp32\", \"tf32\", \"bf16\", \"fp16\", \"certified\""),
+            "expected \"fp32\", \"tf32x3\", \"tf32\", \"bf16\", \"fp16\", \"certified\""),
         job("UnknownChoice", good_job + "run.device = \"gpu\"\n", "E-CFG-011", "job.toml:5:14",
             "\"auto\", \"host\", \"cuda\""),
         job("UnknownApp", "app = \"classifer\"\n", "E-CFG-011", "job.toml:1:7", "did you mean 'classifier'?"),

@@ -1,5 +1,5 @@
 // Every CUDA kernel: checked against a plain reference on random data, then timed. With mma as on GPUs without wgmma.
-//   bench_kernels [bf16|fp16|tf32|fp32] [mma] [check] [time] [forward] [ITEMS ...]
+//   bench_kernels [bf16|fp16|tf32|tf32x3|fp32] [mma] [check] [time] [forward] [ITEMS ...]
 #include "tools/bench/bench_kernels.hpp"
 
 #include <fmt/format.h>
@@ -43,8 +43,9 @@ int run(int argc, char** argv) {
         } else if (word.find_first_not_of("0123456789") == word.npos) {
             sizes.push_back(static_cast<std::uint32_t>(std::stoul(argv[i])));
         } else {
-            fmt::print(stderr,
-                       "usage: bench_kernels [bf16|fp16|tf32|fp32] [mma] [check] [time] [forward] [ITEMS ...]\n");
+            fmt::print(
+                stderr,
+                "usage: bench_kernels [bf16|fp16|tf32|tf32x3|fp32] [mma] [check] [time] [forward] [ITEMS ...]\n");
             return 64;
         }
     }

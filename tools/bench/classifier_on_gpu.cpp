@@ -65,8 +65,10 @@ DeviceMemory& ClassifierOnGpu::room(std::size_t size) {
 ClassifierOnGpu::ClassifierOnGpu(const CudaDevice& gpu, const ClassifierTensors& t, Precision precision,
                                  std::uint32_t items, const ConvGemmOptions& options)
     : items_(items) {
-    const std::size_t value = element_bytes(precision);
-    const auto activations = [&](std::size_t item_values) -> void* { return room(items * item_values * value).as(); };
+    const Precision plain = in_one_part(precision);
+    const auto activations = [&](std::size_t item_values, Precision of) -> void* {
+        return room(items * item_values * element_bytes(of)).as();
+    };
     const auto add = [&](std::string name, double item_flop, Launch launch) {
         steps_.push_back({std::move(name), std::move(launch), item_flop * items});
     };
@@ -74,7 +76,7 @@ ClassifierOnGpu::ClassifierOnGpu(const CudaDevice& gpu, const ClassifierTensors&
     symbols_ = &room(std::size_t{items} * conv1.length);
     const SymbolConvTables tables =
         make_symbol_conv_tables(conv1, precision, t.conv[0].weights, t.conv[0].bias, t.gamma1, t.beta1);
-    void* last = activations(std::size_t{conv1.pooled()} * filters);
+    void* last = activations(std::size_t{conv1.pooled()} * filters, precision);
     const SymbolConvGpu first(conv1, precision, items,
                               {.symbols = symbols_->as<std::uint8_t>(),
                                .table = hold(tables.table).as(),
@@ -91,7 +93,7 @@ ClassifierOnGpu::ClassifierOnGpu(const CudaDevice& gpu, const ClassifierTensors&
     const ConvGemmShape shapes[] = {conv2, conv3, conv4, conv5, conv6};
     for (std::size_t i = 0; i < 5; ++i) {
         const ConvGemmShape& shape = shapes[i];
-        void* out = activations(std::size_t{shape.positions() / shape.pool} * filters);
+        void* out = activations(std::size_t{shape.positions() / shape.pool} * filters, precision);
         const ConvGemmMemory memory{.in = last,
                                     .weights = hold(pack_conv_weights(shape, precision, t.conv[i + 1].weights)).as(),
                                     .bias = hold(bytes(t.conv[i + 1].bias)).as<float>(),
@@ -102,7 +104,7 @@ ClassifierOnGpu::ClassifierOnGpu(const CudaDevice& gpu, const ClassifierTensors&
         last = out;
     }
 
-    void* normed = activations(fc1.inputs);
+    void* normed = activations(fc1.inputs, plain);
     const NormPool norm(norm6, precision,
                         {.in = last,
                          .gamma = hold(pack_norm(norm6, precision, t.gamma6)).as(),
@@ -114,13 +116,13 @@ ClassifierOnGpu::ClassifierOnGpu(const CudaDevice& gpu, const ClassifierTensors&
     void* workspace = room(linear_workspace_bytes).as();
     const LinearGemmShape linear[] = {fc1, fc2};
     for (std::size_t i = 0; i < 2; ++i) {
-        void* out = activations(features);
+        void* out = activations(features, plain);
         const auto gemm = std::make_shared<LinearGemm>(
-            linear[i], precision, items,
+            linear[i], plain, items,
             LinearGemmMemory{
                 .in = last,
-                .weights = hold(encode(precision, i == 0 ? channels_last(t.fc[i].weights) : t.fc[i].weights)).as(),
-                .bias = hold(encode(precision, t.fc[i].bias)).as(),
+                .weights = hold(encode(plain, i == 0 ? channels_last(t.fc[i].weights) : t.fc[i].weights)).as(),
+                .bias = hold(encode(plain, t.fc[i].bias)).as(),
                 .out = out,
                 .workspace = workspace,
                 .workspace_bytes = linear_workspace_bytes});
@@ -133,7 +135,7 @@ ClassifierOnGpu::ClassifierOnGpu(const CudaDevice& gpu, const ClassifierTensors&
                             .weights = hold(bytes(t.fc[2].weights)).as<float>(),
                             .bias = hold(bytes(t.fc[2].bias)).as<float>(),
                             .out = records_->as<std::int32_t>()};
-    add("labels", 2.0 * features * classes, [=](cudaStream_t s) { enqueue_labels(fc3, precision, label, items, s); });
+    add("labels", 2.0 * features * classes, [=](cudaStream_t s) { enqueue_labels(fc3, plain, label, items, s); });
 }
 
 void ClassifierOnGpu::enqueue(cudaStream_t stream) const {

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <cmath>
 #include <ostream>
+#include <utility>
 
 #include "kernels/cuda/conv_gemm.hpp"
 #include "kernels/cuda/conv_mma.hpp"
+#include "kernels/cuda/conv_parts.hpp"
 #include "kernels/cuda/conv_simt.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 
@@ -47,7 +50,7 @@ std::ostream& operator<<(std::ostream& out, const Kind& kind) {
                << (kind.instructions == MatrixInstructions::mma ? " mma" : " wgmma");
 }
 
-constexpr Precision of_tensor_cores[] = {Precision::bf16, Precision::fp16, Precision::tf32};
+constexpr Precision of_tensor_cores[] = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3};
 
 class Convolution : public OnGpu {
 protected:
@@ -69,7 +72,7 @@ protected:
                                   const ConvGemmOptions& options = {}) {
         const Precision precision = kind.precision;
         const std::size_t item_values = std::size_t{c.shape.positions() / c.shape.pool} * c.shape.outputs;
-        const DeviceMemory in_memory(std::span<const std::byte>(encode(precision, in)));
+        const DeviceMemory in_memory(std::span<const std::byte>(encode(precision, in, c.shape.channels)));
         const DeviceMemory weight_memory(std::span<const std::byte>(pack_conv_weights(c.shape, precision, weights)));
         const DeviceMemory bias_memory(std::as_bytes(bias));
         const DeviceMemory out((c.items + 1) * item_values * element_bytes(precision));
@@ -82,7 +85,7 @@ protected:
             ConvGemm(c.shape, precision, c.items, memory, options).enqueue(c.items, nullptr);
         }
         check_cuda(cudaDeviceSynchronize(), "convolution");
-        std::vector<float> result = decode(precision, out.content());
+        std::vector<float> result = decode(precision, out.content(), c.shape.outputs);
         const auto beyond = result.begin() + static_cast<std::ptrdiff_t>(c.items * item_values);
         EXPECT_TRUE(std::all_of(beyond, result.end(), [](float x) { return std::isnan(x); })) << "wrote too far";
         result.erase(beyond, result.end());
@@ -201,6 +204,45 @@ TEST(ConvolutionWeights, RefuseAnotherSize) {
     const ConvGemmShape shape{.length = 9, .channels = 64, .outputs = 256, .taps = 3};
 
     EXPECT_ANY_THROW(static_cast<void>(pack_conv_weights(shape, Precision::bf16, std::vector<float>(5))));
+}
+
+TEST(ConvolutionWeights, ComeInTwoPartsForTf32x3) {
+    const ConvGemmShape shape{.length = 9, .channels = 64, .outputs = 256, .taps = 3};
+    const std::vector<float> weights = random_values(std::size_t{256} * 64 * 3, 1.0F, 4);
+
+    const std::vector<float> packed = decode(Precision::fp32, pack_conv_weights(shape, Precision::tf32x3, weights));
+
+    ASSERT_EQ(packed.size(), 2 * weights.size());
+    for (std::size_t o = 0; o < shape.outputs; ++o) {
+        for (std::size_t k = 0; k < shape.taps; ++k) {
+            for (std::size_t c = 0; c < shape.channels; ++c) {
+                const float weight = weights[(o * shape.channels + c) * shape.taps + k];
+                const float* const first = &packed[(o * shape.taps + k) * 2 * shape.channels + c];
+                const float second = first[shape.channels];
+                ASSERT_EQ(*first, rounded(Precision::tf32, std::span(&weight, 1))[0]);
+                ASSERT_EQ(second, rounded(Precision::tf32, std::span(&second, 1))[0]);
+                const double value = static_cast<double>(weight);
+                const double sum = static_cast<double>(*first) + static_cast<double>(second);
+                ASSERT_NEAR(sum, value, std::ldexp(std::abs(value), -22));
+            }
+        }
+    }
+}
+
+TEST(ConvolutionParts, AreMultipliedButForTheSmallestTwoTheLargestLast) {
+    constexpr std::uint32_t part = 5;
+    const ConvParts<true> parts(part);
+    ASSERT_EQ(parts.pieces(), 3 * part);
+    ASSERT_EQ(parts.row_pieces(), 2 * part);
+    for (std::uint32_t i = 0; i < part; ++i) {
+        EXPECT_EQ(std::pair(parts.input(i), parts.weights(i)), std::pair(part + i, i));
+        EXPECT_EQ(std::pair(parts.input(part + i), parts.weights(part + i)), std::pair(i, part + i));
+        EXPECT_EQ(std::pair(parts.input(2 * part + i), parts.weights(2 * part + i)), std::pair(i, i));
+        EXPECT_EQ(ConvParts<false>(part).input(i), i);
+        EXPECT_EQ(ConvParts<false>(part).weights(i), i);
+    }
+    EXPECT_EQ(ConvParts<false>(part).pieces(), part);
+    EXPECT_EQ(ConvParts<false>(part).row_pieces(), part);
 }
 
 }  // namespace

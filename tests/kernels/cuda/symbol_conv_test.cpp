@@ -8,6 +8,9 @@
 namespace sluice {
 namespace {
 
+constexpr Precision every_precision[] = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3,
+                                         Precision::fp32};
+
 struct Weights {
     std::vector<float> table;
     std::vector<float> bias;
@@ -78,7 +81,7 @@ std::vector<float> run(const SymbolConvGpuShape& s, std::uint32_t items, Precisi
     conv.enqueue_statistics(items, nullptr);
     conv.enqueue_convolution(items, nullptr);
     check_cuda(cudaDeviceSynchronize(), "symbol convolution");
-    return decode(precision, out.content());
+    return decode(precision, out.content(), s.channels);
 }
 
 std::vector<std::uint8_t> random_symbols(const SymbolConvGpuShape& s, std::uint32_t items) {
@@ -109,7 +112,7 @@ TEST_F(SymbolConvolution, EqualsAPlainOneAtOddSizesInEveryPrecision) {
         const Weights weights(shape);
         const std::vector<std::uint8_t> symbols = random_symbols(shape, items);
         const std::vector<double> expected = plain(shape, items, weights, symbols);
-        for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32}) {
+        for (const Precision precision : every_precision) {
             for (const std::uint32_t shared : shared_bytes()) {
                 EXPECT_LT(relative_error(run(shape, items, precision, weights, symbols, shared), expected),
                           tolerance(precision))
@@ -144,7 +147,7 @@ TEST_F(SymbolConvolution, GivesTheSameBitsWhateverItsSharedMemory) {
     constexpr std::uint32_t items = 201;
     const Weights weights(shape);
     const std::vector<std::uint8_t> symbols = random_symbols(shape, items);
-    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32}) {
+    for (const Precision precision : every_precision) {
         const auto whole = run(shape, items, precision, weights, symbols, gpu().block_shared_bytes());
         const auto least = run(shape, items, precision, weights, symbols, symbol_conv::least_shared_bytes);
 
