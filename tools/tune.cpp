@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "core/cgroup.hpp"
+#include "core/build_id.hpp"
 #include "core/clock.hpp"
 #include "core/config_names.hpp"
 #include "core/cuda.hpp"
@@ -60,7 +61,7 @@ struct Found {
 Found find_or_measure(const PreparedJob& job) {
     const std::string gpu = cuda_device_model(0);
     const std::string key =
-        fmt::format("{} | {} | {} | {}", job.plan.app, gpu, name_of(job.plan.options.precision), SLUICE_VERSION);
+        fmt::format("{} | {} | {} | {}", job.plan.app, gpu, name_of(job.plan.options.precision), build_id());
     const auto file = cost_cache_file();
     if (const auto kept = file ? find_costs(*file, key) : std::nullopt) {
         return {*kept, fmt::format("measured before on {}", gpu)};
