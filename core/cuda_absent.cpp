@@ -7,7 +7,7 @@ std::uint32_t cuda_device_count() {
     return 0;
 }
 
-CudaStart::CudaStart(std::optional<std::uint32_t>) {}
+CudaStart::CudaStart() = default;
 
 std::vector<CudaGpu> cuda_gpus() {
     return {};
@@ -32,7 +32,7 @@ std::string cuda_device_model(std::uint32_t) {
     refuse();
 }
 
-std::uint64_t cuda_free_bytes(std::uint32_t) {
+std::uint64_t cuda_memory_bytes(std::uint32_t) {
     refuse();
 }
 

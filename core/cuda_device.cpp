@@ -148,18 +148,26 @@ std::uint32_t cuda_device_count() {
     return static_cast<std::uint32_t>(count);
 }
 
-CudaStart::CudaStart(std::optional<std::uint32_t> count) {
-    threads_.emplace_back([count] {
-        const std::uint32_t seen = cuda_device_count();
-        std::vector<std::jthread> others;
-        for (std::uint32_t i = 0; i < std::min(seen, count.value_or(seen)); ++i) {
-            others.emplace_back([i] {
-                if (cudaSetDevice(static_cast<int>(i)) == cudaSuccess) {
-                    static_cast<void>(cudaFree(nullptr));  // the customary way to ask for a GPU's context
-                }
-            });
+CudaStart::CudaStart() {
+    const auto start_gpu = [](std::uint32_t index) {
+        if (cudaSetDevice(static_cast<int>(index)) == cudaSuccess) {
+            static_cast<void>(cudaFree(nullptr));  // the customary way to ask for a GPU's context
         }
-    });
+    };
+    const auto start_all = [start_gpu] {
+        try {
+            const std::uint32_t seen = cuda_device_count();
+            std::vector<std::jthread> others;
+            for (std::uint32_t i = 0; i < seen; ++i) {
+                others.emplace_back(start_gpu, i);
+            }
+        } catch (const std::system_error&) {  // no thread to be early with: the drivers start them
+        }
+    };
+    try {
+        threads_.emplace_back(start_all);
+    } catch (const std::system_error&) {  // likewise
+    }
 }
 
 std::vector<CudaGpu> cuda_gpus() {
@@ -184,12 +192,10 @@ std::string cuda_device_model(std::uint32_t index) {
     return properties.name;
 }
 
-std::uint64_t cuda_free_bytes(std::uint32_t index) {
-    check_cuda(cudaSetDevice(static_cast<int>(index)), "cudaSetDevice");
-    std::size_t free_bytes = 0;
-    std::size_t all_bytes = 0;
-    check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
-    return free_bytes;
+std::uint64_t cuda_memory_bytes(std::uint32_t index) {
+    cudaDeviceProp properties{};
+    check_cuda(cudaGetDeviceProperties(&properties, static_cast<int>(index)), "cudaGetDeviceProperties");
+    return properties.totalGlobalMem;
 }
 
 std::string why_no_cuda() {

@@ -33,7 +33,7 @@ public:
     Certifier& operator=(const Certifier&) = delete;
     virtual ~Certifier() = default;
 
-    /// Before the first enqueue(); waits for the device. margin.offsets.size() is the number of classes.
+    /// Before the first enqueue(); has arrived when this returns. margin.offsets.size() is the number of classes.
     virtual void set_margin(const Margin& margin) = 0;
 
     /// `guesses` are the fast model's records of the `items` items at `in`: int32 label, then the classes' fp32 scores.
@@ -43,7 +43,7 @@ public:
     virtual void enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in,
                          std::span<const std::byte> guesses, std::span<std::byte> out) = 0;
 
-    /// Items that the exact model computed until now. Waits for the device.
+    /// Items that the exact model computed in all that is over: wait for what was enqueued first.
     [[nodiscard]] virtual std::uint64_t recomputed() const = 0;
 };
 

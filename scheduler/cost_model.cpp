@@ -88,10 +88,12 @@ ChunkChoice choose_chunk(const CostModel& costs, std::uint64_t items, std::uint3
     const std::uint64_t whole = costs.whole_items;
     const auto multiples = static_cast<std::uint64_t>(std::ceil(wanted / static_cast<double>(whole)));
     const std::uint64_t most_multiples = std::min(most_items / whole, items / fewest_chunks / whole);
-    const std::uint64_t chosen =
+    const std::uint64_t wave_wise =
         std::min<std::uint64_t>(most_items, whole * std::max<std::uint64_t>(1, std::min(multiples, most_multiples)));
+    const std::uint64_t chosen = std::clamp<std::uint64_t>(items, 1, wave_wise);
     const auto n = static_cast<double>(chosen);
-    const std::string_view bound_by = n >= wanted                              ? "its fixed cost hardly counts any more"
+    const std::string_view bound_by = chosen >= items                          ? "the whole job"
+                                      : n >= wanted                            ? "its fixed cost hardly counts any more"
                                       : chosen + whole > items / fewest_chunks ? "a sixteenth of the job"
                                                                                : "what memory allows";
     return {

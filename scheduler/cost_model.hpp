@@ -49,7 +49,8 @@ struct ChunkChoice {
 /// The size is a multiple of whole_items, the smallest in which the fixed cost of the stage that binds is no more than
 /// a fortieth of the chunk's; but at most a sixteenth of the job, so that filling and emptying the pipeline costs
 /// little, and at most `most_items`, which is what memory allows. A job of fewer than 16 such multiples has chunks of
-/// one of them, so that no wave is wasted. It depends on the job and the device's model, never on the number of ranks.
+/// one of them, so that no wave is wasted; one of fewer items is a chunk. It depends on the job and the device's model,
+/// never on the number of ranks.
 ///
 /// The depth is 3 (one arrives, one computes, one leaves), and more where copies take longer than what hides them.
 [[nodiscard]] ChunkChoice choose_chunk(const CostModel& costs, std::uint64_t items, std::uint32_t most_items);

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// What was measured of an app on a GPU model.
+/// What a build of sluice measured of an app on a GPU model, in one precision.
 struct MeasuredCosts {
     CostModel costs;
     std::uint32_t most_items = 1;  ///< That a chunk may have for its memory.

@@ -41,8 +41,8 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
     PreparedJob prepared;
     prepared.job = read_job(job_file, overrides, app_names());
     const JobConfig& job = prepared.job;
-    if (start_gpus && job.run.device != DeviceKind::host) {
-        prepared.cuda_start.emplace(job.run.devices);
+    if (start_gpus && job.run.device != DeviceKind::host && !job.run.devices) {
+        prepared.cuda_start.emplace();
     }
     JobPlan& plan = prepared.plan;
     plan.app = job.app;

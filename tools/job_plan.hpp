@@ -43,7 +43,8 @@ struct PreparedJob {
 };
 
 /// Reads the job file, opens and indexes the input, reads the weights, opens the output. Throws Error.
-/// `start_gpus`: CUDA starts on all GPUs that this process will drive, if any, while files are read.
+/// `start_gpus`: this process will drive all GPUs that it sees, unless the job asks for fewer: CUDA starts on them
+/// while files are read.
 [[nodiscard]] PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const Override> overrides,
                                       bool start_gpus = false);
 

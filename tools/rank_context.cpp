@@ -129,9 +129,10 @@ void bind_comm_thread(RankContext& context, RankShare& share) {
     }
 }
 
-StartingReaders::StartingReaders(RankContext& context, RankShare& share) {
+StartingReaders::StartingReaders(RankContext& context, RankShare& share, std::uint32_t readers) {
     if (share.binds) {
-        bound_.emplace(share.machine, share.place.readers);
+        const bool fit = readers <= cores_in(share.machine.topology, share.place.readers);
+        bound_.emplace(share.machine, fit ? share.place.readers : share.place.cpus);
         warn_once(context, bound_->finding());
     }
 }

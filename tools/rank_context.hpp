@@ -66,10 +66,11 @@ struct RankShare {
 /// Ties the calling thread to the comm thread's place, from now on.
 void bind_comm_thread(RankContext& context, RankShare& share);
 
-/// While it lives, threads that the calling thread starts are readers, or the writer: they run in the readers' place.
+/// While it lives, threads that the calling thread starts are readers, or the writer: they run in the readers' place,
+/// or when that has fewer cores than there are `readers`, on all of the rank's.
 class StartingReaders {
 public:
-    StartingReaders(RankContext& context, RankShare& share);
+    StartingReaders(RankContext& context, RankShare& share, std::uint32_t readers);
 
 private:
     std::optional<BoundWhile> bound_;

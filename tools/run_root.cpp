@@ -32,11 +32,18 @@
 namespace sluice {
 namespace {
 
-ReadingNeeds reading_needs(const PreparedJob& job, const Topology& topology,
+/// That rank 0's readers may run on.
+std::uint32_t cores_of_readers(const RankShare& share) {
+    const Topology& topology = share.machine.topology;
+    const std::uint32_t usable = usable_cores(topology, topology.mask, read_quota_cpus());
+    return share.binds ? std::clamp(cores_in(topology, share.place.cpus), 1U, usable) : usable;
+}
+
+ReadingNeeds reading_needs(const PreparedJob& job, const RankShare& share,
                            std::span<const std::uint32_t> devices_of_rank) {
     const ItemSource& source = *job.source;
     const auto items = static_cast<double>(std::max<std::uint64_t>(1, source.count()));
-    return {.cores = usable_cores(topology, topology.mask, read_quota_cpus()),
+    return {.cores = cores_of_readers(share),
             .device = job.plan.device,
             .devices = std::accumulate(devices_of_rank.begin(), devices_of_rank.end(), 0U),
             .flop_per_item = job.app->flop_per_item(),
@@ -113,12 +120,11 @@ public:
                                   .staged_chunks = queues_.staged,
                                   .window_chunks = queues_.window}),
                      job.plan.device, context.memory_share());
-        const StartingReaders starting(context, share_);
+        const std::uint32_t readers = choose_readers(reading_needs(job, share_, devices_));
+        const StartingReaders starting(context, share_, readers);
         input_.emplace(
             *job.source, grid_,
-            ReadAheadOptions{.input_bytes = shape_.input_bytes,
-                             .staged = queues_.staged,
-                             .readers = choose_readers(reading_needs(job, share_.machine.topology, devices_))},
+            ReadAheadOptions{.input_bytes = shape_.input_bytes, .staged = queues_.staged, .readers = readers},
             context.bell);
         results_.emplace(*job.writer, grid_, shape_.output_bytes, queues_.window, context.bell);
         if (show_progress) {
@@ -256,9 +262,11 @@ PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& j
                             std::span<const Override> overrides) {
     try {
         PreparedJob job = prepare_job(job_file, overrides, context.session == nullptr);
+        context.board.set_scratch(job.writer->temporary_path());
         tune(job);
         return job;
     } catch (...) {
+        context.board.set_scratch({});
         const Failure failure = describe(std::current_exception(), "");
         if (context.session != nullptr) {
             print_once(context, failure.text);
@@ -305,7 +313,6 @@ int run_root(RankContext& context, const std::filesystem::path& job_file, std::s
         return static_cast<int>(error.code());
     }
     try {
-        context.board.set_scratch(job.writer->temporary_path());
         announce(context, job.plan);
         RootRun run(context, job, options.progress);
         RankTrace trace = run.run();

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/cgroup.hpp"
 #include "core/build_id.hpp"
+#include "core/cgroup.hpp"
 #include "core/clock.hpp"
 #include "core/config_names.hpp"
 #include "core/cuda.hpp"
@@ -24,12 +24,12 @@ constexpr std::uint32_t most_measured_items = 4096;
 constexpr std::uint32_t least_sample_items = 256;
 constexpr std::uint64_t slots = 4;  // for the chunks in flight beside the model's own memory
 
-/// The largest power of two whose model and chunks take half of the GPU's free memory.
-std::uint32_t items_for_memory(const LoadedApp& app, const IoShape& shape, std::uint64_t free_bytes) {
+/// The largest power of two whose model and chunks take half of the GPU's memory.
+std::uint32_t items_for_memory(const LoadedApp& app, const IoShape& shape, std::uint64_t gpu_bytes) {
     std::uint32_t items = most_chunk_items;
     while (items > 1 &&
            app.work_bytes(items) + slots * items * (std::uint64_t{shape.input_bytes} + shape.output_bytes) >
-               free_bytes / 2) {
+               gpu_bytes / 2) {
         items /= 2;
     }
     return items;
@@ -41,7 +41,7 @@ MeasuredCosts measure(const PreparedJob& job) {
     const Topology topology = read_machine(TopologyDetail::cpus).topology;
     const std::unique_ptr<LoadedApp> app = load_alone(*job.app, job.weights, plan.options, plan.device,
                                                       usable_cores(topology, topology.mask, read_quota_cpus()));
-    const std::uint32_t most = items_for_memory(*app, job.codec->shape(), cuda_free_bytes(0));
+    const std::uint32_t most = items_for_memory(*app, job.codec->shape(), cuda_memory_bytes(0));
     const std::uint32_t measured = std::min(most, most_measured_items);
     const std::unique_ptr<Model> model = app->make_model(*device, measured);
     const std::string sample =
@@ -82,15 +82,12 @@ Found find_or_measure(const PreparedJob& job) {
 void tune(PreparedJob& job) {
     JobPlan& plan = job.plan;
     const JobConfig::Pipeline& wanted = job.job.pipeline;
-    if (plan.device != DeviceKind::cuda || cuda_device_count() == 0 || plan.items == 0 ||
-        (wanted.chunk_items && wanted.depth)) {
+    if (plan.device != DeviceKind::cuda || cuda_device_count() == 0 || plan.items == 0 || wanted.chunk_items) {
         return;
     }
     const Found found = find_or_measure(job);
     const ChunkChoice choice = choose_chunk(found.costs.costs, plan.items, found.costs.most_items);
-    if (!wanted.chunk_items) {
-        plan.chunk_items = static_cast<std::uint32_t>(std::min<std::uint64_t>(plan.items, choice.items));
-    }
+    plan.chunk_items = choice.items;
     if (!wanted.depth && wanted.mode == PipelineMode::overlap) {
         plan.depth = choice.depth;
     }

@@ -57,7 +57,7 @@ public:
         if (is_capturing(as_cuda(stream).handle())) {
             work();
         } else if (items != 0) {  // a loop of the device exists in graphs alone: the short last chunk gets one
-            stream.repeat(recordings_[{items, in.data(), out.data()}], work);
+            stream.repeat(recordings_[{items, in.data(), guesses.data(), out.data()}], work);
         }
     }
 
@@ -108,7 +108,8 @@ private:
     Buffer batch_in_;
     Buffer batch_out_;
     std::unique_ptr<Stream> inner_;  // what the loop's body is captured with; nothing runs on it
-    std::map<std::tuple<std::size_t, const std::byte*, std::byte*>, std::unique_ptr<Recording>> recordings_;
+    std::map<std::tuple<std::size_t, const std::byte*, const std::byte*, std::byte*>, std::unique_ptr<Recording>>
+        recordings_;
 };
 
 }  // namespace

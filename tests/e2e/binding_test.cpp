@@ -38,7 +38,9 @@ std::multiset<std::string> cpus_of_threads(pid_t pid) {
 /// Where `sluice topo` says that the drivers of a rank alone on this machine run.
 std::set<std::string> expected_drivers() {
     const ProcessResult result =
-        Process({SLUICE_PROGRAM, "topo", "--json", "--ranks-per-node", "1"}, {.folder = "/"}).wait();
+        Process({"/usr/bin/env", "CUDA_VISIBLE_DEVICES=", SLUICE_PROGRAM, "topo", "--json", "--ranks-per-node", "1"},
+                {.folder = "/"})
+            .wait();
     std::set<std::string> drivers;
     const auto json = nlohmann::json::parse(result.out);
     for (const auto& device : json.at("ranks").at(0).at("devices")) {

@@ -81,7 +81,11 @@ TEST(ChooseChunk, MakesSixteenChunksOfASmallJobButWastesNoWave) {
     EXPECT_EQ(some.items, 448U);
     EXPECT_THAT(some.reason, HasSubstr("a sixteenth of the job"));
     EXPECT_EQ(choose_chunk(gpu_costs(), 1000, 16384).items, 224U);
-    EXPECT_EQ(choose_chunk(gpu_costs(), 1, 16384).items, 224U);
+    const ChunkChoice one = choose_chunk(gpu_costs(), 100, 16384);
+    EXPECT_EQ(one.items, 100U);
+    EXPECT_THAT(one.reason, HasSubstr("chunks of 100 items, the whole job"));
+    EXPECT_EQ(choose_chunk(gpu_costs(), 1, 16384).items, 1U);
+    EXPECT_EQ(choose_chunk(gpu_costs(), 0, 16384).items, 1U);
 }
 
 TEST(ChooseChunk, StaysWithinMemory) {

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-/// Counts the items it is given, and whether it ever got others than the sample's.
+/// Keeps the numbers of items that it is given.
 class WatchingModel final : public Model {
 public:
     [[nodiscard]] IoShape shape() const noexcept override { return {2, 4}; }

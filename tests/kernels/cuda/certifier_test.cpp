@@ -22,15 +22,18 @@ public:
 
 class CertifierOnGpu : public CertifiesOnGpu {
 protected:
+    [[nodiscard]] std::unique_ptr<Certifier> make_without_margin(std::uint32_t max_items, bool scores) {
+        return cuda_kernels(Precision::fp32)
+            .make_certifier(*device_,
+                            {.input_bytes = sizeof(Record),
+                             .classes = classes,
+                             .scores = scores,
+                             .max_items = max_items,
+                             .batch = batch},
+                            exact_);
+    }
     [[nodiscard]] std::unique_ptr<Certifier> make(std::uint32_t max_items, bool scores) {
-        auto certifier = cuda_kernels(Precision::fp32)
-                             .make_certifier(*device_,
-                                             {.input_bytes = sizeof(Record),
-                                              .classes = classes,
-                                              .scores = scores,
-                                              .max_items = max_items,
-                                              .batch = batch},
-                                             exact_);
+        auto certifier = make_without_margin(max_items, scores);
         certifier->set_margin(margin_with(bound));
         return certifier;
     }
@@ -84,8 +87,7 @@ TEST_F(CertifierOnGpu, CallsAnItemUncertainWhoseScoresAreNoNumbers) {
 
 TEST_F(CertifierOnGpu, CallsNothingCertainBeforeItHasAMargin) {
     const Items items = draw_items(100, 0, 7);
-    const auto certifier = make(100, true);
-    certifier->set_margin({.offsets = std::vector<float>(classes)});
+    const auto certifier = make_without_margin(100, true);
     EXPECT_EQ(certify<Record>(*certifier, items, false), items.exact);
 }
 

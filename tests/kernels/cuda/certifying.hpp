@@ -91,6 +91,7 @@ protected:
         const Buffer guesses = on_device(guessed);
         const Buffer out = device_->allocate(MemorySpace::device, inputs.size() * sizeof(Out));
         check_cuda(cudaMemset(out.bytes().data(), 0xff, out.bytes().size()), "cudaMemset");
+        check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");  // other streams do not wait for it
         const auto work = [&] { certifier.enqueue(*stream_, inputs.size(), in.bytes(), guesses.bytes(), out.bytes()); };
         std::unique_ptr<Recording> recording;
         if (recorded) {
@@ -110,6 +111,7 @@ protected:
         Buffer buffer = device_->allocate(MemorySpace::device, values.size() * sizeof(T));
         check_cuda(cudaMemcpy(buffer.bytes().data(), values.data(), buffer.bytes().size(), cudaMemcpyHostToDevice),
                    "copy");
+        check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
         return buffer;
     }
 
