@@ -125,7 +125,11 @@ TEST_F(Cuda, RunsAnEmptyInputToAnEmptyOutput) {
     EXPECT_EQ(JobFolder(0).output_of(0, on_cuda({})), "item,label,score_0,score_1,score_2,score_3\n");
 }
 
-ProcessResult run_with_fault(const JobFolder& job, long at, int code, const std::filesystem::path& count) {
+const std::vector<std::string> known_pipeline{"pipeline.chunk_items=16", "pipeline.depth=2"};
+
+/// Of the calls of a run with `pipeline`, number `at` fails with `code`, and all after it.
+ProcessResult run_with_fault(const JobFolder& job, long at, int code, const std::filesystem::path& count,
+                             std::vector<std::string> pipeline = known_pipeline) {
     std::vector<std::string> words{"/usr/bin/env",
                                    "LD_PRELOAD=" SLUICE_CUDA_FAULT_SHIM,
                                    "SLUICE_TEST_FAULT_AT=" + std::to_string(at),
@@ -134,7 +138,8 @@ ProcessResult run_with_fault(const JobFolder& job, long at, int code, const std:
                                    SLUICE_PROGRAM,
                                    "run",
                                    "job.toml"};
-    const auto keys = on_cuda({"pipeline.chunk_items=16", "pipeline.depth=2", "run.precision=bf16"});
+    pipeline.emplace_back("run.precision=bf16");
+    const auto keys = on_cuda(std::move(pipeline));
     words.insert(words.end(), keys.begin(), keys.end());
     return Process(words, {.folder = job.path()}).wait();
 }
@@ -166,6 +171,34 @@ TEST_F(CudaFault, AtAnyCallPublishesNothingAndNamesTheGpu) {
         job.expect_nothing_left();
     }
     EXPECT_GT(staged, 5U) << "faults while chunks were under way name the chunk";
+}
+
+TEST_F(CudaFault, WhileCostsAreMeasuredPublishesNothingAndKeepsNoCosts) {
+    constexpr int launch_failed = 719;
+    const JobFolder job(100);
+    const TemporaryFolder count;
+    const auto run = [&](long at, const TemporaryFolder& cache) {
+        EXPECT_EQ(setenv("XDG_CACHE_HOME", cache.path().c_str(), 1), 0);
+        return run_with_fault(job, at, launch_failed, count.path() / "calls", {});
+    };
+    const auto calls_of_run = [&](const TemporaryFolder& cache) {
+        EXPECT_EQ(run(0, cache).exit_code, 0);
+        std::filesystem::remove(job.path() / "labels.csv");
+        std::filesystem::remove(job.path() / "report.json");
+        return std::stol(contents(count.path() / "calls"));
+    };
+    const TemporaryFolder kept;
+    const long calls = calls_of_run(kept);
+    const long measuring = calls - calls_of_run(kept);
+    ASSERT_GT(measuring, 50);
+    for (long at = 1; at <= measuring * 9 / 10; at += std::max(1L, measuring / 15)) {
+        const TemporaryFolder cache;
+        const ProcessResult result = run(at, cache);
+        EXPECT_EQ(result.exit_code, 70) << at << result.err;
+        EXPECT_THAT(result.err, HasSubstr("E-GPU-096"));
+        EXPECT_FALSE(std::filesystem::exists(cache.path() / "sluice")) << at;
+        job.expect_nothing_left();
+    }
 }
 
 struct Fault {

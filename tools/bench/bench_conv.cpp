@@ -109,32 +109,6 @@ double relative_error(const Operands& operands, std::size_t samples) {
     return std::sqrt(off / norm);
 }
 
-/// What is timed in turn, and beside which of the others it is held.
-struct Candidate {
-    std::string name;
-    double flop;
-    Launch launch;
-    std::vector<std::size_t> limits{};
-};
-
-/// Prints a line each, with its share of its limits' rates.
-void time_and_print(std::span<const Candidate> candidates, cudaStream_t stream) {
-    std::vector<Launch> launches;
-    for (const Candidate& candidate : candidates) {
-        launches.push_back(candidate.launch);
-    }
-    const std::vector<Timing> times = time_in_turn(launches, stream);
-    const auto rate = [&](std::size_t i) { return candidates[i].flop / times[i].median_us * 1e-6; };
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-        fmt::print("  {:16} {:8.1f} us {:5.0f} TFLOP/s", candidates[i].name, times[i].median_us, rate(i));
-        for (const std::size_t limit : candidates[i].limits) {
-            fmt::print(", {:.1f} % of {}", 100 * rate(i) / rate(limit), candidates[limit].name);
-        }
-        fmt::print("\n");
-    }
-    std::fflush(stdout);
-}
-
 }  // namespace
 
 Launch convolution(const ConvGemmShape& shape, Precision precision, MatrixInstructions instructions,

@@ -60,6 +60,7 @@ int run(int argc, char** argv) {
     check_cuda(cudaStreamCreate(&stream), "cudaStreamCreate");
     if (time) {
         bench::time_convolutions(gpu, precision, stream);
+        bench::time_linears(gpu, precision, stream);
     }
     if (forward) {
         bench::time_forward(gpu, precision, sizes, stream);

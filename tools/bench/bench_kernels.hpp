@@ -17,6 +17,9 @@ bool check_convolutions(const CudaDevice& gpu, Precision precision);
 /// Times them, by every kernel that `gpu` runs, beside cuBLAS' product of the same size, in turn.
 void time_convolutions(const CudaDevice& gpu, Precision precision, cudaStream_t stream);
 
+/// Times the linear layers by cuBLASLt and by the convolutions' kernel, in turn, and compares what they compute.
+void time_linears(const CudaDevice& gpu, Precision precision, cudaStream_t stream);
+
 /// The whole forward pass against one in double; prints a line.
 bool check_forward(const CudaDevice& gpu, Precision precision);
 

@@ -1,6 +1,9 @@
 #include "tools/bench/cuda_bench.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <cstdio>
 
 namespace sluice::bench {
 namespace {
@@ -58,6 +61,23 @@ std::vector<Timing> time_in_turn(std::span<const Launch> candidates, cudaStream_
         result.push_back({t[t.size() / 2], t.front(), t.back()});
     }
     return result;
+}
+
+void time_and_print(std::span<const Candidate> candidates, cudaStream_t stream) {
+    std::vector<Launch> launches;
+    for (const Candidate& candidate : candidates) {
+        launches.push_back(candidate.launch);
+    }
+    const std::vector<Timing> times = time_in_turn(launches, stream);
+    const auto rate = [&](std::size_t i) { return candidates[i].flop / times[i].median_us * 1e-6; };
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        fmt::print("  {:16} {:8.1f} us {:5.0f} TFLOP/s", candidates[i].name, times[i].median_us, rate(i));
+        for (const std::size_t limit : candidates[i].limits) {
+            fmt::print(", {:.1f} % of {}", 100 * rate(i) / rate(limit), candidates[limit].name);
+        }
+        fmt::print("\n");
+    }
+    std::fflush(stdout);
 }
 
 }  // namespace sluice::bench

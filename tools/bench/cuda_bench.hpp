@@ -8,6 +8,7 @@
 #include <functional>
 #include <random>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/cuda/device_memory.hpp"
@@ -37,5 +38,16 @@ struct Timing {
 /// Times of one call each, all candidates in turn in every repeat; each is called as often as fills `sample_us`.
 std::vector<Timing> time_in_turn(std::span<const Launch> candidates, cudaStream_t stream, double sample_us = 5000,
                                  int repeats = 9);
+
+/// What is timed in turn, and beside which of the others it is held.
+struct Candidate {
+    std::string name;
+    double flop;
+    Launch launch;
+    std::vector<std::size_t> limits{};
+};
+
+/// Times them and prints a line each, with its share of its limits' rates.
+void time_and_print(std::span<const Candidate> candidates, cudaStream_t stream);
 
 }  // namespace sluice::bench
