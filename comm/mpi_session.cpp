@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
@@ -14,47 +13,27 @@
 
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
+#include "core/launch.hpp"
 
 namespace sluice {
 namespace {
 
-std::optional<int> number_in_environment(const char* name) {
-    const char* const text = std::getenv(name);
-    if (text == nullptr) {
-        return std::nullopt;
-    }
-    int value = 0;
-    const std::string_view view(text);
-    const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-    return error == std::errc() && end == view.data() + view.size() ? std::optional(value) : std::nullopt;
-}
-
 /// What suits sluice better than Open MPI's own defaults; what the user chose stays.
-void set_defaults_of_open_mpi() {
+void set_defaults_of_open_mpi(const Launch& launch) {
     // A rank that waits gives way: its core is needed, by a model or by the rank that it waits for.
     ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 
     // Open MPI looks for network adapters first, which takes longer than all else of its start-up; ranks of one node
     // have shared memory, and need none.
-    const auto world = number_in_environment("OMPI_COMM_WORLD_SIZE");
-    const bool one_node = (world && world == number_in_environment("OMPI_COMM_WORLD_LOCAL_SIZE")) ||
-                          number_in_environment("SLURM_STEP_NUM_NODES") == 1;
-    if (one_node && std::getenv("OMPI_MCA_mtl") == nullptr) {
+    if (launch.on_one_node && launch.launcher != Launcher::none && std::getenv("OMPI_MCA_mtl") == nullptr) {
         ::setenv("OMPI_MCA_pml", "ob1", 0);
     }
 }
 
 /// A launcher of another MPI or without PMI support starts N processes that are each alone: all would do the whole job.
-void refuse_singletons(int size) {
-    for (const char* name : {"SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-        const int tasks = number_in_environment(name).value_or(1);
-        if (size == 1 && tasks > 1) {
-            throw Error(ExitCode::configuration,
-                        {.id = "E-SLM-073",
-                         .where = "launch",
-                         .what = fmt::format("{} tasks were started ({}), but MPI reports size 1 in each", tasks, name),
-                         .hint = "start it with the launcher of its own MPI: mpirun, or srun --mpi=pmix"});
-        }
+void refuse_singletons(const Launch& launch, std::optional<std::uint32_t> world) {
+    if (const std::optional<ErrorText> finding = find_singletons(launch, world)) {
+        throw Error(ExitCode::configuration, *finding);
     }
 }
 
@@ -90,21 +69,6 @@ std::vector<std::string> all_gather_texts(MPI_Comm comm, const std::string& text
 
 }  // namespace
 
-bool started_by_mpi_launcher() {
-    constexpr std::array names{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
-    return std::ranges::any_of(names, [](const char* name) { return std::getenv(name) != nullptr; }) ||
-           number_in_environment("SLURM_STEP_NUM_TASKS").value_or(1) > 1;
-}
-
-int launcher_rank() {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-        if (const std::optional<int> rank = number_in_environment(name)) {
-            return *rank;
-        }
-    }
-    return 0;
-}
-
 void check_mpi(int status, const char* call) {
     if (status != MPI_SUCCESS) {
         std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -119,7 +83,9 @@ void check_mpi(int status, const char* call) {
 }
 
 MpiSession::MpiSession() {
-    set_defaults_of_open_mpi();
+    const Launch launch = read_launch();
+    refuse_singletons(launch, std::nullopt);
+    set_defaults_of_open_mpi(launch);
     int provided = MPI_THREAD_SINGLE;
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -132,7 +98,7 @@ MpiSession::MpiSession() {
     check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
     check_mpi(MPI_Comm_rank(world_, &rank_), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(world_, &size_), "MPI_Comm_size");
-    refuse_singletons(size_);
+    refuse_singletons(launch, static_cast<std::uint32_t>(size_));
     check_mpi(MPI_Comm_split_type(world_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node_), "MPI_Comm_split_type");
     check_mpi(MPI_Comm_rank(node_, &node_rank_), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(node_, &node_size_), "MPI_Comm_size");

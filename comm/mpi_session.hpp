@@ -13,13 +13,6 @@
 
 namespace sluice {
 
-/// Whether a launcher (mpirun, srun with PMI) started this process as one of several, by its environment.
-[[nodiscard]] bool started_by_mpi_launcher();
-
-/// This process's number among those that the launcher started, by its environment; 0 without a launcher. For what has
-/// to be said once before MPI is there.
-[[nodiscard]] int launcher_rank();
-
 /// Throws Error (communication) that names `call` unless `status` is MPI_SUCCESS.
 void check_mpi(int status, const char* call);
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "comm/mpi_session.hpp"
 #include "core/error.hpp"
+#include "core/launch.hpp"
 #include "tools/command_line.hpp"
 
 namespace {
@@ -27,7 +27,8 @@ void keep_standard_streams() {
 }
 
 int fail(sluice::ExitCode code, const sluice::ErrorText& text) {
-    if (sluice::launcher_rank() == 0) {  // every rank fails alike before the ranks know each other: one of them says it
+    if (sluice::read_launch().number ==
+        0) {  // every rank fails alike before the ranks know each other: one of them says it
         const std::string lines = sluice::render(text) + "\n";
         std::fwrite(lines.data(), 1, lines.size(), stderr);
     }

@@ -7,6 +7,7 @@
 
 #include "comm/watcher.hpp"
 #include "core/host_name.hpp"
+#include "core/launch.hpp"
 #include "core/stage_error.hpp"
 #include "tools/rank_context.hpp"
 
@@ -21,7 +22,7 @@ int run(const std::filesystem::path& job_file, std::span<const Override> overrid
 
     std::optional<MpiSession> session;
     std::optional<RankBoard> board;
-    if (started_by_mpi_launcher()) {
+    if (read_launch().may_have_others()) {
         session.emplace();
         try {
             board.emplace(*session);
