@@ -1,5 +1,6 @@
 #include "tools/cost_cache.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -15,6 +16,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int schema = 1;
+constexpr std::size_t most_entries = 64;  // builds come and go
 
 Json to_json(const StageCost& cost) {
     return Json::array({cost.fixed, cost.an_item});
@@ -36,6 +38,18 @@ Json read_cache(const std::filesystem::path& file) {
                    json.at("costs").is_object()
                ? json
                : Json();
+}
+
+/// When an entry was kept: a number that rises with each.
+std::uint64_t turn_of(const Json& entry) {
+    if (!entry.is_object() || !entry.contains("turn") || !entry.at("turn").is_number_unsigned()) {
+        return 0;
+    }
+    return entry.at("turn").get<std::uint64_t>();
+}
+
+bool kept_before(const Json& a, const Json& b) {
+    return turn_of(a) < turn_of(b);
 }
 
 }  // namespace
@@ -80,11 +94,18 @@ std::string keep_costs(const std::filesystem::path& file, const std::string& key
         if (cache.is_null()) {
             cache = {{"schema", schema}, {"costs", Json::object()}};
         }
-        cache["costs"][key] = {{"upload", to_json(costs.costs.upload)},
-                               {"compute", to_json(costs.costs.compute)},
-                               {"download", to_json(costs.costs.download)},
-                               {"whole_items", costs.costs.whole_items},
-                               {"most_items", costs.most_items}};
+        Json& all = cache["costs"];
+        const auto last = std::max_element(all.begin(), all.end(), kept_before);
+        const std::uint64_t turn = last == all.end() ? 0 : turn_of(*last) + 1;
+        all[key] = {{"upload", to_json(costs.costs.upload)},
+                    {"compute", to_json(costs.costs.compute)},
+                    {"download", to_json(costs.costs.download)},
+                    {"whole_items", costs.costs.whole_items},
+                    {"most_items", costs.most_items},
+                    {"turn", turn}};
+        while (all.size() > most_entries) {
+            all.erase(std::min_element(all.begin(), all.end(), kept_before));
+        }
         std::filesystem::create_directories(file.parent_path());
         OutputFile out(file);
         out.write(cache.dump(1) + "\n");

@@ -54,6 +54,19 @@ TEST_F(CostCache, TakesAFileThatIsNotItsOwnForNone) {
     }
 }
 
+TEST_F(CostCache, DropsTheOldestOfMany) {
+    EXPECT_EQ(keep_costs(file(), "first", some_costs), "");
+    EXPECT_EQ(keep_costs(file(), "second", some_costs), "");
+    EXPECT_EQ(keep_costs(file(), "first", some_costs), "");
+    int kept = 0;
+    while (find_costs(file(), "second") && kept < 1000) {
+        ASSERT_EQ(keep_costs(file(), std::to_string(kept++), some_costs), "");
+    }
+    EXPECT_LT(kept, 1000);
+    EXPECT_EQ(find_costs(file(), "first"), some_costs) << "it was kept again after the second";
+    EXPECT_EQ(find_costs(file(), std::to_string(kept - 1)), some_costs);
+}
+
 TEST_F(CostCache, SaysWhyItCannotKeep) {
     std::ofstream(folder_.path() / "sluice") << "a file where the folder should be";
     EXPECT_NE(keep_costs(file(), "a", some_costs), "");
