@@ -15,17 +15,8 @@ ErrorText unbound(std::string what) {
 
 std::optional<ErrorText> bind(Machine& machine, const CpuSet& cpus) {
     expects(!cpus.empty(), "bind: a thread runs on one CPU at least");
-    const Topology& topology = machine.topology;
-    if (!topology.allowed.contains(cpus)) {
-        throw Error(ExitCode::configuration,
-                    {.id = "E-HWL-076",
-                     .where = "layout.bind",
-                     .what = fmt::format("a thread is to run on CPUs {}, but the cgroup allows CPUs {} only",
-                                         cpus.text(), topology.allowed.text()),
-                     .hint = "set layout.bind = \"inherit\", or give the job those CPUs"});
-    }
     if (machine.affinity == nullptr) {
-        return unbound(fmt::format("no thread is tied to its CPUs: {}", topology.why_unbindable));
+        return unbound(fmt::format("no thread is tied to its CPUs: {}", machine.topology.why_unbindable));
     }
     if (machine.affinity->get() == cpus) {
         return std::nullopt;
@@ -37,6 +28,23 @@ std::optional<ErrorText> bind(Machine& machine, const CpuSet& cpus) {
         return unbound(fmt::format("a thread was tied to CPUs {}, but is on {}", cpus.text(),
                                    now.empty() ? "CPUs that nobody can tell" : "CPUs " + now.text()));
     }
+    return std::nullopt;
+}
+
+std::optional<ErrorText> leave_mask(Machine& machine) {
+    if (machine.affinity == nullptr) {
+        return unbound(fmt::format("the launcher's mask stays: {}", machine.topology.why_unbindable));
+    }
+    Topology& topology = machine.topology;
+    if (const std::string why = machine.affinity->set(topology.allowed); !why.empty()) {
+        return unbound(
+            fmt::format("the launcher's mask stays: CPUs {} cannot be had: {}", topology.allowed.text(), why));
+    }
+    const CpuSet now = machine.affinity->get() & topology.cpus;
+    if (now.empty()) {
+        return unbound("the launcher's mask was left, but nobody can tell for which CPUs");
+    }
+    topology.mask = topology.allowed = now;
     return std::nullopt;
 }
 

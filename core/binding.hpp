@@ -9,9 +9,13 @@
 namespace sluice {
 
 /// Ties the calling thread, and those that it starts from now on, to `cpus`, which is not empty; then looks where it
-/// is. nullopt: there. Otherwise what is wrong (W-HWL-077): the thread runs, perhaps elsewhere. Throws Error
-/// (configuration) when `cpus` holds some that the cgroup does not allow.
+/// is. nullopt: there. Otherwise what is wrong (W-HWL-077): the thread runs, perhaps elsewhere.
 [[nodiscard]] std::optional<ErrorText> bind(Machine& machine, const CpuSet& cpus);
+
+/// Frees the calling thread, and those that it starts from now on, of the launcher's mask. What the kernel gives then
+/// is the machine's mask and all that is allowed: hwloc does not see every cgroup. nullopt: done; otherwise why not
+/// (W-HWL-077), and the mask stays.
+[[nodiscard]] std::optional<ErrorText> leave_mask(Machine& machine);
 
 /// While it lives, the calling thread is tied to `cpus`: threads are born where they belong, and so is their memory.
 /// Afterwards it is tied to what it had before.

@@ -1,5 +1,7 @@
 #include "core/cgroup.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -23,6 +25,12 @@ bool lists(std::string_view controllers, std::string_view controller) {
         }
     }
     return false;
+}
+
+/// Of a cgroup's folder: containers see one group under different names.
+std::uint64_t inode_of(const std::filesystem::path& folder) {
+    struct stat status {};
+    return ::stat(folder.c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
 }  // namespace
@@ -72,15 +80,17 @@ std::uint32_t cpus_of_quota(std::string_view text) {
     return static_cast<std::uint32_t>(std::min<std::int64_t>((numbers[0] - 1) / numbers[1] + 1, 1 << 20));
 }
 
-std::uint32_t read_quota_cpus() {
-    std::uint32_t least = 0;
-    const auto take = [&](const std::string& text) {
-        const std::uint32_t cpus = cpus_of_quota(text);
-        least = cpus == 0 ? least : least == 0 ? cpus : std::min(least, cpus);
-    };
+CpuQuota read_cpu_quota() {
+    CpuQuota least;
     for (const std::filesystem::path& folder : own_cgroup_folders("cpu")) {
-        take(first_line(folder / "cpu.max"));
-        take(first_line(folder / "cpu.cfs_quota_us") + " " + first_line(folder / "cpu.cfs_period_us"));
+        const std::string version1 =
+            first_line(folder / "cpu.cfs_quota_us") + " " + first_line(folder / "cpu.cfs_period_us");
+        for (const std::string& text : {first_line(folder / "cpu.max"), version1}) {
+            const std::uint32_t cpus = cpus_of_quota(text);
+            if (cpus != 0 && (least.cpus == 0 || cpus < least.cpus)) {
+                least = {.cpus = cpus, .group = inode_of(folder)};
+            }
+        }
     }
     return least;
 }

@@ -24,7 +24,15 @@ namespace sluice {
 /// quota and period in one line. 0: no limit.
 [[nodiscard]] std::uint32_t cpus_of_quota(std::string_view text);
 
-/// What the CPU quotas of this process's own cgroup and of those around it are worth; 0: no limit.
-[[nodiscard]] std::uint32_t read_quota_cpus();
+struct CpuQuota {
+    std::uint32_t cpus = 0;   ///< That it is worth; 0: no limit.
+    std::uint64_t group = 0;  ///< The same in all processes of the node that have it together.
+};
+
+/// The smallest CPU quota of this process's own cgroup and of those around it.
+[[nodiscard]] CpuQuota read_cpu_quota();
+[[nodiscard]] inline std::uint32_t read_quota_cpus() {
+    return read_cpu_quota().cpus;
+}
 
 }  // namespace sluice

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/gpu_share.hpp"
 #include "core/placement_notes.hpp"
+#include "core/quota_group.hpp"
 #include "core/thread_share.hpp"
 
 namespace sluice {
@@ -93,7 +94,7 @@ private:
             claims.push_back({.mask = rank.mask,
                               .homes = std::move(homes),
                               .threads = to.devices.empty() ? 1 : drivers + 1 + to.reader_threads,
-                              .is_limited = usable < cores_in(topology_, rank.mask)});
+                              .is_limited = quota_group_of(topology_, layout_, me).has_value()});
         }
         shares_ = share_cores(topology_, claims);
         for (std::size_t me = 0; me < shares_.size(); ++me) {
@@ -104,18 +105,26 @@ private:
         }
     }
 
-    /// Of the cores that it shares with ranks whose masks meet its own; the first ones get the remainder.
+    /// The part of rank `me` of `cores` cores that `sharers`, ascending, share: the first ones get the remainder.
+    static std::uint32_t part_of(std::size_t me, std::uint32_t cores, const std::vector<std::size_t>& sharers) {
+        const auto count = static_cast<std::uint32_t>(sharers.size());
+        const auto before = static_cast<std::uint32_t>(std::ranges::find(sharers, me) - sharers.begin());
+        return cores / count + (before < cores % count ? 1U : 0U);
+    }
+
+    /// Of the cores that it shares with ranks whose masks meet its own, and of the quota that its cgroup's ranks share.
     [[nodiscard]] std::uint32_t even_share(std::size_t me) const {
-        std::uint32_t sharers = 0;
-        std::uint32_t before = 0;
+        std::vector<std::size_t> sharers;
         for (std::size_t i = 0; i < layout_.ranks.size(); ++i) {
             if (i == me || layout_.ranks[i].mask.meets(layout_.ranks[me].mask)) {
-                ++sharers;
-                before += i < me ? 1U : 0U;
+                sharers.push_back(i);
             }
         }
-        const std::uint32_t cores = usable_cores(topology_, layout_.ranks[me].mask, layout_.ranks[me].quota_cpus);
-        return std::max(cores / sharers + (before < cores % sharers ? 1U : 0U), 1U);
+        std::uint32_t cores = part_of(me, cores_in(topology_, layout_.ranks[me].mask), sharers);
+        if (const auto group = quota_group_of(topology_, layout_, me)) {
+            cores = std::min(cores, part_of(me, group->quota_cpus, group->ranks));
+        }
+        return std::max(cores, 1U);
     }
 
     void place_threads_on_host(std::size_t me) {

@@ -16,6 +16,7 @@ namespace sluice {
 struct NodeRank {
     CpuSet mask{};                   ///< What it may use.
     std::uint32_t quota_cpus = 0;    ///< What its cgroup's CPU quota is worth; 0: no limit.
+    std::uint64_t quota_group = 0;   ///< The same for ranks of one cgroup, who have that quota together.
     std::vector<VisibleGpu> gpus{};  ///< That it sees; none when the job computes on the host.
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/quota_group.hpp"
 #include "core/text_columns.hpp"
 
 namespace sluice {
@@ -42,22 +43,18 @@ private:
         return fmt::format("GPU {}", gpu.pci.empty() ? escaped(gpu.id) : std::string(short_pci(gpu.pci)));
     }
 
-    [[nodiscard]] bool has_quota(std::uint32_t rank) const {
-        const NodeRank& one = layout_.ranks[rank];
-        return one.quota_cpus != 0 && one.quota_cpus < cores_in(topology_, one.mask);
-    }
-
     void note_shared_cores() {
         std::map<std::pair<std::string, std::uint32_t>, Ranks> groups;  // by CPUs and quota
         for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
             if (!placement_.ranks[rank].has_own_cores) {
-                const std::uint32_t quota = has_quota(rank) ? layout_.ranks[rank].quota_cpus : 0;
-                groups[{placement_.ranks[rank].cpus.text(), quota}].push_back(rank);
+                const std::optional<QuotaGroup> quota = quota_group_of(topology_, layout_, rank);
+                const CpuSet& cpus = quota ? quota->cpus : placement_.ranks[rank].cpus;
+                groups[{cpus.text(), quota ? quota->quota_cpus : 0}].push_back(rank);
             }
         }
         for (const auto& [key, sharers] : groups) {
             const auto& [cpus, quota] = key;
-            const std::string cores = count_of(cores_in(topology_, placement_.ranks[sharers.front()].cpus), "core");
+            const std::string cores = count_of(cores_in(topology_, CpuSet::parse(cpus).value()), "core");
             if (quota != 0) {
                 notes_.push_back(
                     fmt::format("{}: the cgroup's CPU quota is worth {} of {} (CPUs {}), so no thread is "

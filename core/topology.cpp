@@ -93,4 +93,18 @@ Topology flat_topology(const CpuSet& cpus) {
     return topology;
 }
 
+Topology common_topology(Topology own, std::span<const CpuSet> masks, bool hwloc_failed) {
+    if (!hwloc_failed) {
+        return own;
+    }
+    CpuSet all = own.mask;
+    for (const CpuSet& mask : masks) {
+        all |= mask;
+    }
+    Topology common = flat_topology(all);
+    common.mask = own.mask;
+    common.why_unbindable = std::move(own.why_unbindable);
+    return common;
+}
+
 }  // namespace sluice

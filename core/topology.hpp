@@ -83,4 +83,8 @@ void add_cuda_gpus(Topology& topology, std::span<const CudaGpu> gpus);
 /// A machine of which only its CPUs are known: each counts as a core, all memory is one node.
 [[nodiscard]] Topology flat_topology(const CpuSet& cpus);
 
+/// The topology that all ranks of a node place by, which has to be the same: `own`, or the flat one of all their
+/// `masks` where hwloc failed one of them. `own.mask` stays.
+[[nodiscard]] Topology common_topology(Topology own, std::span<const CpuSet> masks, bool hwloc_failed);
+
 }  // namespace sluice

@@ -223,8 +223,9 @@ Machine read_machine(TopologyDetail detail) {
         return without_hwloc("hwloc was told to describe another machine (HWLOC_XMLFILE, HWLOC_SYNTHETIC)");
     }
     Machine machine{.topology = Description(handle.get()).read()};
+    // This thread's mask is the launcher's; a library's threads may have others.
     const Bitmap mask(hwloc_bitmap_alloc());
-    if (hwloc_get_cpubind(handle.get(), mask.get(), HWLOC_CPUBIND_PROCESS) == 0) {
+    if (hwloc_get_cpubind(handle.get(), mask.get(), HWLOC_CPUBIND_THREAD) == 0) {
         machine.topology.mask = to_cpu_set(mask.get()) & machine.topology.allowed;
     }
     if (machine.topology.mask.empty()) {

@@ -17,12 +17,13 @@ public:
     explicit FakeAffinity(CpuSet now) : now_(std::move(now)) {}
 
     [[nodiscard]] std::string set(const CpuSet& cpus) override {
-        now_ = obeys ? cpus : now_;
+        now_ = obeys ? cpus & most : now_;
         return refusal;
     }
     [[nodiscard]] CpuSet get() const override { return now_; }
 
     bool obeys = true;
+    CpuSet most = CpuSet::range(0, 63);
     std::string refusal;
 
 private:
@@ -81,18 +82,27 @@ TEST(Binding, ReportsAMachineThatHwlocDoesNotKnow) {
     EXPECT_THAT(finding->what, HasSubstr(machine.topology.why_unbindable));
 }
 
-TEST(Binding, RefusesMoreThanTheCgroupAllows) {
+TEST(Binding, LeavesTheLaunchersMaskForWhatTheKernelGives) {
     FakeMachine fake;
-    fake.machine.topology.allowed = CpuSet::range(0, 3);
+    fake.machine.topology.mask = CpuSet::range(2, 3);
+    fake.affinity->most = CpuSet::range(0, 5);  // a cgroup that hwloc does not see
 
-    try {
-        static_cast<void>(bind(fake.machine, CpuSet::range(2, 5)));
-        ADD_FAILURE() << "did not fail";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::configuration);
-        EXPECT_EQ(error.text().id, "E-HWL-076");
-        EXPECT_EQ(error.text().what, "a thread is to run on CPUs 2-5, but the cgroup allows CPUs 0-3 only");
-    }
+    EXPECT_EQ(leave_mask(fake.machine), std::nullopt);
+
+    EXPECT_EQ(fake.machine.topology.mask, CpuSet::range(0, 5));
+    EXPECT_EQ(fake.machine.topology.allowed, CpuSet::range(0, 5));
+}
+
+TEST(Binding, KeepsTheLaunchersMaskWhenTheKernelRefuses) {
+    FakeMachine fake;
+    fake.machine.topology.mask = CpuSet::range(2, 3);
+    fake.affinity->refusal = "Operation not permitted";
+
+    const std::optional<ErrorText> finding = leave_mask(fake.machine);
+
+    ASSERT_TRUE(finding);
+    EXPECT_EQ(finding->id, "W-HWL-077");
+    EXPECT_EQ(fake.machine.topology.mask, CpuSet::range(2, 3));
 }
 
 TEST(Binding, LastsAsLongAsTheObjectLives) {
@@ -117,6 +127,21 @@ CpuSet kernels_word() {
         }
     }
     return cpus;
+}
+
+TEST(Binding, StartsFromTheMaskOfItsOwnThread) {
+    const CpuSet before = kernels_word();
+    const std::uint32_t first = before.cpus().front();
+    CpuSet seen;
+    std::thread([&] {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(first, &one);
+        ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+        seen = read_machine(TopologyDetail::cpus).topology.mask;
+    }).join();
+
+    EXPECT_EQ(seen, CpuSet::range(first, first)) << "other threads of the process may run on " << before.text();
 }
 
 TEST(Binding, HoldsForThisMachinesThreadsAndThoseThatTheyStart) {

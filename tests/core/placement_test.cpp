@@ -214,6 +214,50 @@ TEST(Readers, AreOneToEight) {
     EXPECT_EQ(planned_readers(192), 8U);
 }
 
+TEST(Quota, IsCountedOnceForRanksOfOneCgroupWhoseMasksAreApart) {
+    const std::vector<const char*> apart{"0-3", "4-7", "8-11", "12-15"};
+
+    const Placement shared = place(sockets(1, 16, 0), on_host(apart, 4));
+    RankLayout own = on_host(apart, 4);
+    for (std::size_t i = 0; i < own.ranks.size(); ++i) {
+        own.ranks[i].quota_group = i + 1;
+    }
+    const Placement of_own = place(sockets(1, 16, 0), own);
+
+    EXPECT_EQ(device_counts(shared), (Counts{1, 1, 1, 1})) << "a quota of four CPUs for all of them";
+    EXPECT_THAT(shared.notes, Contains(HasSubstr("ranks 0-3: the cgroup's CPU quota is worth 4 of 16 cores")));
+    EXPECT_EQ(device_counts(of_own), (Counts{4, 4, 4, 4})) << "a quota of four CPUs for each";
+    EXPECT_THAT(of_own.notes, IsEmpty());
+}
+
+TEST(Quota, GivesTheFirstRanksTheRemainder) {
+    EXPECT_EQ(device_counts(place(sockets(1, 12, 0), on_host({"0-3", "4-7", "8-11"}, 5))), (Counts{2, 2, 1}));
+}
+
+TEST(RanksWithoutHwloc, ChooseDifferentGpusAlthoughEachKnowsItsOwnCpusOnly) {
+    const std::vector<CpuSet> masks{cpus("0-3"), cpus("4-7")};
+    const std::vector<CudaGpu> gpus{{.uuid = "GPU-a", .pci = "0000:10:00.0"}, {.uuid = "GPU-b", .pci = "0000:20:00.0"}};
+    RankLayout layout{.device = DeviceKind::cuda};
+    for (const CpuSet& mask : masks) {
+        layout.ranks.push_back({.mask = mask, .gpus = visible_gpus(gpus)});
+    }
+
+    std::vector<std::vector<std::uint32_t>> chosen;
+    for (std::size_t me = 0; me < masks.size(); ++me) {
+        Topology topology = common_topology(flat_topology(masks[me]), masks, true);
+        add_cuda_gpus(topology, gpus);
+        EXPECT_EQ(topology.mask, masks[me]);
+        std::vector<std::uint32_t>& numbers = chosen.emplace_back();
+        for (const RankPlace& rank : place(topology, layout).ranks) {
+            EXPECT_TRUE(rank.has_own_cores);
+            numbers.push_back(rank.devices.at(0).number);
+        }
+    }
+
+    EXPECT_EQ(chosen[0], chosen[1]) << "both ranks expect the same";
+    EXPECT_NE(chosen[0][0], chosen[0][1]);
+}
+
 /// Any machine, masks, quotas and GPUs.
 struct AnyNode {
     Topology topology{};

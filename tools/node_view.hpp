@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "comm/mpi_session.hpp"
+#include "core/binding.hpp"
+#include "core/config.hpp"
+#include "core/error.hpp"
+#include "core/placement.hpp"
+#include "core/topology_hwloc.hpp"
+
+namespace sluice {
+
+/// What a rank is to do on its node.
+struct NodeWish {
+    DeviceKind device = DeviceKind::host;    ///< Not automatic.
+    std::optional<std::uint32_t> devices{};  ///< Each rank drives; nullopt: its share.
+    BindMode bind = BindMode::gpu_local;
+    bool reads = false;  ///< This rank does.
+};
+
+/// A rank's node, and who gets what of it. All ranks of the node have the same layout and placement.
+struct NodeView {
+    Machine machine{};
+    RankLayout layout{};
+    Placement placement{};
+    std::size_t me = 0;                  ///< This rank's place among those of the node.
+    std::optional<ErrorText> finding{};  ///< Why BindMode::none could not free this thread of the launcher's mask.
+};
+
+/// Collective over the node; null: a single process. With BindMode::none the calling thread leaves the launcher's mask.
+/// Throws Error (configuration) when `devices` is more GPUs than a rank sees.
+[[nodiscard]] NodeView view_node(MpiSession* session, const NodeWish& wish);
+
+}  // namespace sluice
