@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view any_point = "any";
 constexpr std::string_view any_call = "call";
 
-constexpr std::array<std::string_view, 26> point_names{"epoch.made",   "adopt.listed",
+constexpr std::array<std::string_view, 29> point_names{"epoch.made",   "adopt.listed",
                                                        "adopt.copied", "data.written",
                                                        "data.synced",  "jrn.half",
                                                        "jrn.written",  "jrn.synced",
@@ -32,13 +32,16 @@ constexpr std::array<std::string_view, 26> point_names{"epoch.made",   "adopt.li
                                                        "finalize",     "close",
                                                        "copy",         "fdatasync",
                                                        "fsync",        "link",
-                                                       "mkdir",        "open",
-                                                       "read",         "rename",
-                                                       "stat",         "unlink",
-                                                       "write",        "writeback"};
+                                                       "list",         "mkdir",
+                                                       "open",         "read",
+                                                       "rename",       "renameat2",
+                                                       "rmdir",        "stat",
+                                                       "unlink",       "write",
+                                                       "writeback"};
 
-constexpr std::array<std::pair<std::string_view, int>, 8> errors{{{"EDQUOT", EDQUOT},
+constexpr std::array<std::pair<std::string_view, int>, 9> errors{{{"EDQUOT", EDQUOT},
                                                                   {"EFBIG", EFBIG},
+                                                                  {"EINVAL", EINVAL},
                                                                   {"EIO", EIO},
                                                                   {"EMFILE", EMFILE},
                                                                   {"ENOSPC", ENOSPC},
@@ -50,20 +53,27 @@ enum class Action { none, kill, stop, exit, fail };
 
 struct Fault {
     std::string point{};
-    std::uint64_t nth = 1;
+    std::uint64_t nth = 1;  // 0: every time
     Action action = Action::none;
     int value = 0;  // exit code or errno
 };
 
-Fault fault;
-std::atomic<std::uint64_t> matches{0};
+constexpr std::size_t most_faults = 4;
+
+struct ArmedFault {
+    Fault fault{};
+    std::atomic<std::uint64_t> matches{0};
+};
+
+std::array<ArmedFault, most_faults> faults;
 std::array<std::atomic<std::uint64_t>, point_names.size()> meetings{};
 
 [[noreturn]] void refuse(std::string_view text, const std::string& what) {
-    throw Error(ExitCode::usage, {.id = "E-USE-098",
-                                  .where = "SLUICE_FAULT",
-                                  .what = fmt::format("got {}: {}", quoted(text), what),
-                                  .hint = "POINT[:RANK][:NTH]=kill, stop, exit:CODE or errno:NAME"});
+    throw Error(ExitCode::usage,
+                {.id = "E-USE-098",
+                 .where = "SLUICE_FAULT",
+                 .what = fmt::format("got {}: {}", quoted(text), what),
+                 .hint = "POINT[:RANK][:NTH]=kill, stop, exit:CODE or errno:NAME; several with commas"});
 }
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
@@ -107,10 +117,12 @@ std::optional<Fault> parse_fault(std::string_view all, int rank) {
         refuse(all, "unknown point");
     }
     const std::string_view wanted_rank = take_until(place, ':');
-    if ((!wanted_rank.empty() && !number_in(wanted_rank)) || (!place.empty() && number_in(place).value_or(0) == 0)) {
-        refuse(all, "RANK is a number from 0, NTH one from 1");
+    const bool always = place == "*";
+    if ((!wanted_rank.empty() && !number_in(wanted_rank)) ||
+        (!place.empty() && !always && number_in(place).value_or(0) == 0)) {
+        refuse(all, "RANK is a number from 0, NTH one from 1 or *");
     }
-    parsed.nth = number_in(place).value_or(1);
+    parsed.nth = always ? 0 : number_in(place).value_or(1);
     set_action(parsed, text, all);
     const bool mine = wanted_rank.empty() || number_in(wanted_rank) == static_cast<std::uint64_t>(rank);
     return mine ? std::optional(parsed) : std::nullopt;
@@ -123,12 +135,7 @@ std::size_t index_of(std::string_view name) {
 }
 
 /// The errno to report; 0: none. Ends or stops the process when that is the fault.
-int meet(std::string_view name, bool is_call) {
-    meetings[index_of(name)].fetch_add(1, std::memory_order_relaxed);
-    const bool meant = fault.point == name || fault.point == any_point || (is_call && fault.point == any_call);
-    if (fault.action == Action::none || !meant || matches.fetch_add(1) + 1 != fault.nth) {
-        return 0;
-    }
+int happen(const Fault& fault) {
     switch (fault.action) {
         case Action::kill:
             ::kill(::getpid(), SIGKILL);
@@ -144,6 +151,22 @@ int meet(std::string_view name, bool is_call) {
     return 0;
 }
 
+int meet(std::string_view name, bool is_call) {
+    meetings[index_of(name)].fetch_add(1, std::memory_order_relaxed);
+    int error = 0;
+    for (ArmedFault& armed : faults) {
+        const Fault& fault = armed.fault;
+        const bool meant = fault.point == name || fault.point == any_point || (is_call && fault.point == any_call);
+        if (fault.action == Action::none || !meant) {
+            continue;
+        }
+        if (armed.matches.fetch_add(1) + 1 == fault.nth || fault.nth == 0) {
+            error = std::max(error, happen(fault));
+        }
+    }
+    return error;
+}
+
 }  // namespace
 
 void fault_point(std::string_view name) {
@@ -155,15 +178,43 @@ int fault_at_call(std::string_view name) {
 }
 
 void arm_fault(std::string_view text, int rank) {
-    fault = parse_fault(text, rank).value_or(Fault{});
-    matches = 0;
-    for (std::atomic<std::uint64_t>& count : meetings) {
-        count = 0;
+    const std::string_view all = text;
+    std::size_t count = 0;
+    std::array<Fault, most_faults> parsed;
+    do {
+        if (count == most_faults) {
+            refuse(all, "too many faults");
+        }
+        parsed[count++] = parse_fault(take_until(text, ','), rank).value_or(Fault{});
+    } while (!text.empty());
+    for (std::size_t i = 0; i < most_faults; ++i) {
+        faults[i].fault = parsed[i];
+        faults[i].matches = 0;
+    }
+    for (std::atomic<std::uint64_t>& met : meetings) {
+        met = 0;
+    }
+}
+
+void disarm_faults() {
+    for (ArmedFault& armed : faults) {
+        armed.fault = {};
+    }
+    for (std::atomic<std::uint64_t>& met : meetings) {
+        met = 0;
     }
 }
 
 std::uint64_t times_met(std::string_view name) {
     return meetings[index_of(name)].load(std::memory_order_relaxed);
+}
+
+std::uint64_t points_met() {
+    std::uint64_t sum = 0;
+    for (const std::atomic<std::uint64_t>& met : meetings) {
+        sum += met.load(std::memory_order_relaxed);
+    }
+    return sum;
 }
 
 void take_fault_variable(int rank) {

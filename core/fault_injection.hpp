@@ -9,7 +9,13 @@ namespace sluice {
 /// counting anew. Throws Error (usage) when it is malformed or names a point that does not exist.
 void arm_fault(std::string_view text, int rank = 0);
 
+/// From now on nothing happens; the count starts anew.
+void disarm_faults();
+
 /// How often point `name` was met since then.
 [[nodiscard]] std::uint64_t times_met(std::string_view name);
+
+/// The same of all points together.
+[[nodiscard]] std::uint64_t points_met();
 
 }  // namespace sluice

@@ -34,6 +34,15 @@ TEST(FaultInjection, FailsTheNthOfAllCalls) {
     EXPECT_EQ(fault_at_call("close"), EIO);
 }
 
+TEST(FaultInjection, FailsEveryTimeAndSeveralCalls) {
+    arm_fault("link::*=errno:EPERM,write::2=errno:EIO");
+
+    EXPECT_EQ(fault_at_call("link"), EPERM);
+    EXPECT_EQ(fault_at_call("write"), 0);
+    EXPECT_EQ(fault_at_call("link"), EPERM);
+    EXPECT_EQ(fault_at_call("write"), EIO);
+}
+
 TEST(FaultInjection, IsMeantForOneRank) {
     arm_fault("write:1=errno:EIO", 0);
     EXPECT_EQ(fault_at_call("write"), 0);
@@ -59,11 +68,12 @@ TEST(FaultInjection, EndsOrStopsTheProcess) {
 
 TEST(FaultInjection, RefusesWhatItCannotDo) {
     for (const char* text : {"", "seal", "seal=", "seal=explode", "nowhere=kill", "seal:x=kill", "seal::0=kill",
-                             "seal::x=kill", "seal=exit:", "seal=exit:256", "seal=errno:ENOTHING", "=kill"}) {
+                             "seal::x=kill", "seal=kill,x", "any=stop,any=stop,any=stop,any=stop,any=stop",
+                             "seal=exit:", "seal=exit:256", "seal=errno:ENOTHING", "=kill"}) {
         EXPECT_EQ(arming(text), "64 E-USE-098") << text;
     }
     EXPECT_EQ(arming("seal=kill"), "none");
-    arm_fault("seal::1000=kill");
+    disarm_faults();
 }
 
 }  // namespace
