@@ -92,14 +92,28 @@ private:
                     fmt::format("part {} of attempt {} is damaged: computed again", part, records.epoch));
                 continue;
             }
-            expects(place_file(from, part_file(epoch_.folder(), part)) != Placed::differs,
-                    "an epoch's folder is its own");
+            if (!take_file(from, part)) {
+                adopted_.dropped.push_back(
+                    fmt::format("part {} of attempt {} cannot be read: computed again", part, records.epoch));
+                continue;
+            }
             adopted_.sealed.push_back(seal->second);
             adopted_.chunks = plan_.end_chunk(part);
             records_.push_back(seal_record(seal->second, plan_.first_chunk(part)));
             return true;
         }
         return false;
+    }
+
+    /// False: it would have to be copied, and cannot be read.
+    [[nodiscard]] bool take_file(const std::filesystem::path& from, std::uint32_t part) const {
+        try {
+            expects(place_file(from, part_file(epoch_.folder(), part), epoch_.folder()) != Placed::differs,
+                    "an epoch's folder is its own");
+            return true;
+        } catch (const UnreadableFile&) {
+            return false;
+        }
     }
 
     bool copy_chunk(std::uint32_t part, std::uint64_t chunk) {

@@ -2,15 +2,21 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
-#include "core/commit/owner.hpp"
-#include "core/commit/run_paths.hpp"
+#include "core/commit/epoch.hpp"
+#include "core/error.hpp"
 
 namespace sluice {
 
-/// Removes what a published run does not need any more: the folders of all attempts but `published`, of which the
-/// journal stays. Those of other owners that may still be alive are left, and are removed by the next call. What cannot
-/// be removed stays: the output is complete.
-void clean_run(const RunPaths& paths, std::uint32_t published, const Owner& me, std::chrono::seconds alive_within);
+/// Once the manifest is there: removes the epochs' folders, but for the journal of epoch `published`, and leaves alone
+/// what may belong to somebody alive. Returns what it could not remove, a warning each (W-OUT-112): the output is
+/// complete all the same.
+[[nodiscard]] std::vector<ErrorText> clean_run(const RunPaths& paths, std::uint32_t published, const Owner& me,
+                                               std::chrono::seconds alive_within);
+
+/// Once `epoch` has taken over what was there: removes the data, not the journals, of the epochs before it whose owners
+/// are gone, so that attempts do not add up on the disk. Returns warnings as clean_run.
+[[nodiscard]] std::vector<ErrorText> remove_earlier_data(const Epoch& epoch, std::chrono::seconds alive_within);
 
 }  // namespace sluice

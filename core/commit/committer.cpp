@@ -105,8 +105,9 @@ void Committer::seal() {
     sealed_.push_back(open_->seal());
     const std::uint32_t part = open_->part();
     open_.reset();
-    sync_folder(epoch_.folder());
-    new_file_ = false;
+    if (std::exchange(new_file_, false)) {
+        sync_folder(epoch_.folder());
+    }
     fault_point("data.synced");
     waiting_.push_back(seal_record(sealed_.back(), plan_.first_chunk(part)));
     journal_.append_durably(waiting_);
@@ -127,12 +128,13 @@ void Committer::guarded(Action&& action) {
         if (error.code() != ExitCode::superseded) {
             epoch_.check_fence();
         }
-        if (error.code() != ExitCode::io_error) {
+        const Error failure = while_running(error);
+        if (failure.code() != ExitCode::io_error) {
             throw;
         }
-        ErrorText text = error.text();
+        ErrorText text = failure.text();
         text.what += fmt::format("; {} of {} chunks are committed", chunks_committed(), plan_.grid().chunks());
-        throw Error(error.code(), std::move(text));
+        throw Error(failure.code(), std::move(text));
     }
     failed_ = false;
 }

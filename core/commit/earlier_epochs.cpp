@@ -12,6 +12,16 @@ namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 
+/// A block that the disk does not give back is as good as a damaged one.
+template <class Read>
+bool can_be_read(Read&& read) {
+    try {
+        return read();
+    } catch (const UnreadableFile&) {
+        return false;
+    }
+}
+
 /// A record that is whole may still be of another plan, if somebody has moved files about.
 bool fits(const JournalRecord& record, const PartPlan& plan) {
     if (record.type == RecordType::seal) {
@@ -50,7 +60,7 @@ bool matches_seal(const std::filesystem::path& path, const SealedPart& seal, boo
     if (!status || !S_ISREG(status->st_mode) || static_cast<std::uint64_t>(status->st_size) != seal.bytes) {
         return false;
     }
-    return !read_all || checksum_in(File::open(path), 0, seal.bytes) == seal.checksum;
+    return !read_all || can_be_read([&] { return checksum_in(File::open(path), 0, seal.bytes) == seal.checksum; });
 }
 
 bool read_chunk(const File& part, const JournalRecord& record, std::vector<std::byte>& to) {
@@ -59,7 +69,7 @@ bool read_chunk(const File& part, const JournalRecord& record, std::vector<std::
         return false;
     }
     to.resize(static_cast<std::size_t>(record.length));
-    return part.read_at(record.offset, to) && checksum_of(to) == record.checksum;
+    return can_be_read([&] { return part.read_at(record.offset, to) && checksum_of(to) == record.checksum; });
 }
 
 std::optional<std::uint64_t> checksum_in(const File& file, std::uint64_t offset, std::uint64_t bytes) {

@@ -26,10 +26,11 @@ struct EpochRecords {
 
 [[nodiscard]] EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPlan& plan);
 
-/// Whether the file at `path` has the seal's size and, if `read_all`, its checksum.
+/// Whether the file at `path` has the seal's size and, if `read_all`, can be read and has its checksum.
 [[nodiscard]] bool matches_seal(const std::filesystem::path& path, const SealedPart& seal, bool read_all);
 
-/// Reads the bytes of `record` into `to`. False: they are not all there, or do not have their checksum.
+/// Reads the bytes of `record` into `to`. False: they are not all there, cannot be read, or do not have their
+/// checksum.
 [[nodiscard]] bool read_chunk(const File& part, const JournalRecord& record, std::vector<std::byte>& to);
 
 /// XXH3-64 of `bytes` bytes from `offset` on; nullopt: the file is shorter.

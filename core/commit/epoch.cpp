@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/commit/file.hpp"
+#include "core/commit/manifest.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 
@@ -102,7 +103,13 @@ Epoch Epoch::acquire(const RunPaths& paths, const Owner& me, std::chrono::second
 }
 
 bool Epoch::superseded() const {
-    return status_of(paths_.epoch(number_ + 1)).has_value() || !status_of(owner_file(folder_));
+    // Not the next number alone: whoever has finished the run may have removed all but the last.
+    const std::vector<std::uint32_t> epochs = epochs_of(paths_);
+    if (epochs.empty() || epochs.back() > number_ || !is_mine(folder_, owner_)) {
+        return true;
+    }
+    const std::optional<Manifest> manifest = read_manifest(paths_);
+    return manifest && manifest->owner != owner_.id;
 }
 
 void Epoch::check_fence() const {

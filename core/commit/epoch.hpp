@@ -23,7 +23,7 @@ public:
     [[nodiscard]] const RunPaths& paths() const noexcept { return paths_; }
     [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
 
-    /// A newer attempt has begun, or has even cleaned this one away.
+    /// Another attempt has begun since, or has even finished, cleaned this one away, or begun anew under its number.
     [[nodiscard]] bool superseded() const;
 
     /// Throws Error (superseded, E-OUT-083) when it is. The output stays right without: this spares work.

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/commit/file_effect.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 
@@ -17,6 +18,8 @@ namespace {
 
 constexpr mode_t file_mode = 0666;  // less the umask, as every tool that makes results
 constexpr std::size_t copy_bytes = std::size_t{1} << 20;
+constexpr const char* check_hint = "check the file system, then run the same command again";
+constexpr const char* path_id = "E-OUT-021";
 
 /// The errno of `call`, made unless a fault takes its place; 0: it succeeded, with its value in `result`.
 template <class Call>
@@ -39,6 +42,21 @@ int open_file(const std::filesystem::path& path, int flags, int& file) {
 
 bool cannot_copy_here(int error) {
     return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
+}
+
+[[noreturn]] void fail_to_read(const std::filesystem::path& path, int error) {
+    if (error != EIO && error != EBADMSG && error != EUCLEAN) {
+        fail_on_file(path, "read", error);
+    }
+    try {
+        fail_on_file(path, "read", error);
+    } catch (const Error& failure) {
+        throw UnreadableFile(failure, path);
+    }
+}
+
+FileEffect effect_of_sync(const std::filesystem::path& path, int error) {
+    return {.kind = error == 0 ? FileEffect::Kind::sync : FileEffect::Kind::sync_failed, .path = path};
 }
 
 }  // namespace
@@ -71,7 +89,11 @@ std::optional<File> File::create_if_absent(const std::filesystem::path& path) {
     if (error != 0 && error != EEXIST) {
         fail_on_file(path, "create", error);
     }
-    return error == 0 ? std::optional(File(path, file)) : std::nullopt;
+    if (error != 0) {
+        return std::nullopt;
+    }
+    note_effect([&] { return FileEffect{.kind = FileEffect::Kind::create, .path = path}; });
+    return File(path, file);
 }
 
 File File::open(const std::filesystem::path& path) {
@@ -99,13 +121,13 @@ File File::open_to_complete(const std::filesystem::path& path) {
     return {path, file};
 }
 
-std::uint64_t File::size() const {
+struct ::stat File::status() const {
     struct stat status = {};
     ssize_t result = 0;
     if (const int error = errno_of("stat", result, [&] { return ::fstat(file_, &status); }); error != 0) {
         fail_on_file(path_, "look at", error);
     }
-    return static_cast<std::uint64_t>(status.st_size);
+    return status;
 }
 
 void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
@@ -120,6 +142,12 @@ void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) cons
             fail_on_file(path_, "write", EIO);
         }
         const std::size_t done = error == 0 ? static_cast<std::size_t>(written) : 0;
+        note_effect([&] {
+            return FileEffect{.kind = FileEffect::Kind::write,
+                              .path = path_,
+                              .offset = offset,
+                              .bytes = std::string(reinterpret_cast<const char*>(bytes.data()), done)};
+        });
         offset += done;
         bytes = bytes.subspan(done);
     }
@@ -131,7 +159,7 @@ bool File::read_at(std::uint64_t offset, std::span<std::byte> to) const {
         const int error =
             errno_of("read", got, [&] { return ::pread(file_, to.data(), to.size(), static_cast<off_t>(offset)); });
         if (error != 0 && error != EINTR) {
-            fail_on_file(path_, "read", error);
+            fail_to_read(path_, error);
         }
         if (error == 0 && got == 0) {
             return false;
@@ -152,8 +180,8 @@ void File::copy_at(std::uint64_t offset, const File& from, std::uint64_t bytes) 
         const int error = errno_of("copy", copied, [&] {
             return ::copy_file_range(from.file_, &source, file_, &target, static_cast<std::size_t>(end - source), 0);
         });
-        if (cannot_copy_here(error)) {
-            break;
+        if (cannot_copy_here(error) || error == EIO) {
+            break;  // by hand, which tells whether it is reading or writing that fails
         }
         if (error != 0 && error != EINTR) {
             fail_on_file(path_, "write", error);
@@ -161,6 +189,16 @@ void File::copy_at(std::uint64_t offset, const File& from, std::uint64_t bytes) 
         if (error == 0 && copied == 0) {
             break;  // some file systems give nothing where they cannot copy: reading finds out which it is
         }
+        note_effect([&] {
+            std::string text(error == 0 ? static_cast<std::size_t>(copied) : 0, '\0');
+            expects(
+                from.read_at(static_cast<std::uint64_t>(source) - text.size(), std::as_writable_bytes(std::span(text))),
+                "what was copied can be read");
+            return FileEffect{.kind = FileEffect::Kind::write,
+                              .path = path_,
+                              .offset = static_cast<std::uint64_t>(target) - text.size(),
+                              .bytes = text};
+        });
     }
     std::vector<std::byte> buffer(source < end ? copy_bytes : 0);
     while (source < end) {
@@ -187,14 +225,18 @@ void File::start_writing_back(std::uint64_t offset, std::uint64_t bytes) const {
 
 void File::sync_data() const {
     ssize_t result = 0;
-    if (const int error = errno_of("fdatasync", result, [&] { return ::fdatasync(file_); }); error != 0) {
+    const int error = errno_of("fdatasync", result, [&] { return ::fdatasync(file_); });
+    note_effect([&] { return effect_of_sync(path_, error); });
+    if (error != 0) {
         fail_on_file(path_, "sync", error);
     }
 }
 
 void File::sync() const {
     ssize_t result = 0;
-    if (const int error = errno_of("fsync", result, [&] { return ::fsync(file_); }); error != 0) {
+    const int error = errno_of("fsync", result, [&] { return ::fsync(file_); });
+    note_effect([&] { return effect_of_sync(path_, error); });
+    if (error != 0) {
         fail_on_file(path_, "sync", error);
     }
 }
@@ -234,15 +276,25 @@ void fail_on_file(const std::filesystem::path& path, const char* operation, int 
             case ELOOP:
             case ENAMETOOLONG:
             case EEXIST:
-                return {ExitCode::cannot_create, "E-OUT-021", "choose a folder that exists and that you may write to"};
+                return {ExitCode::cannot_create, path_id, "choose a folder that exists and that you may write to"};
             default:
-                return {ExitCode::io_error, "E-IO-003", "check the file system, then run the same command again"};
+                return {ExitCode::io_error, "E-IO-003", check_hint};
         }
     }();
     throw Error(kind.code, {.id = kind.id,
                             .where = escaped(path.native()),
                             .what = fmt::format("cannot {} it: {}", operation, std::generic_category().message(error)),
                             .hint = kind.hint});
+}
+
+Error while_running(const Error& error) {
+    ErrorText text = error.text();
+    if (text.id != path_id) {
+        return error;
+    }
+    text.id = "E-IO-003";
+    text.hint = check_hint;
+    return {ExitCode::io_error, std::move(text)};
 }
 
 }  // namespace sluice

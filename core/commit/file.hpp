@@ -9,7 +9,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "core/error.hpp"
 
 namespace sluice {
 
@@ -20,6 +23,21 @@ namespace sluice {
 /// sizes), out_of_memory with E-IO-005 (too many open files), or cannot_create with E-OUT-021 where the path is at
 /// fault.
 [[noreturn]] void fail_on_file(const std::filesystem::path& path, const char* operation, int error);
+
+/// `error` as a run says it that has begun: where it could write a moment ago, no other path is asked for. E-OUT-021
+/// becomes io_error with E-IO-003.
+[[nodiscard]] Error while_running(const Error& error);
+
+/// A block of a file that the disk does not give back (EIO and its like): its bytes have to come from elsewhere.
+class UnreadableFile : public Error {
+public:
+    UnreadableFile(const Error& error, std::filesystem::path path) : Error(error), path_(std::move(path)) {}
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
 
 /// An open file. Closed by the destructor, which cannot report; who has written calls close().
 class File {
@@ -42,17 +60,19 @@ public:
     ~File();
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-    [[nodiscard]] std::uint64_t size() const;
+    [[nodiscard]] struct ::stat status() const;
+    [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(status().st_size); }
 
     void write_at(std::uint64_t offset, std::span<const std::byte> bytes) const;
     void write_at(std::uint64_t offset, std::string_view text) const {
         write_at(offset, std::as_bytes(std::span(text)));
     }
 
-    /// False when the file ends before `to` is full.
+    /// False when the file ends before `to` is full. Throws UnreadableFile, or Error.
     [[nodiscard]] bool read_at(std::uint64_t offset, std::span<std::byte> to) const;
 
-    /// Appends `bytes` bytes of `from` at `offset`, by the file system itself where it can.
+    /// Appends `bytes` bytes of `from` at `offset`, by the file system itself where it can. Throws UnreadableFile when
+    /// it is `from` that fails.
     void copy_at(std::uint64_t offset, const File& from, std::uint64_t bytes) const;
 
     /// Asks the kernel to begin with writing these bytes to the disk, so that a later sync has less to wait for. Says
@@ -78,14 +98,26 @@ void sync_folder(const std::filesystem::path& path);
 /// Renames a file over another, or a folder to a name that is free. Returns 0, or EEXIST, ENOTEMPTY or ENOENT.
 [[nodiscard]] int rename_to(const std::filesystem::path& from, const std::filesystem::path& to);
 
+/// Renames a file, and replaces nothing. Returns 0, EEXIST, or an errno that says that this cannot be asked for here.
+[[nodiscard]] int rename_to_free_name(const std::filesystem::path& from, const std::filesystem::path& to);
+
 /// Returns 0, EEXIST, or an errno that says that there are no hard links here.
 [[nodiscard]] int link_to(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// No error when there is none.
 void remove_file(const std::filesystem::path& path);
 
+/// The same for a file that clean_run removes too, later: false when it cannot be removed now.
+[[nodiscard]] bool try_to_remove_file(const std::filesystem::path& path);
+
+/// A folder with all that is in it; links are not followed. No error when there is none.
+void remove_folder(const std::filesystem::path& path);
+
 /// What lies at `path`, links not followed; nullopt: nothing.
 [[nodiscard]] std::optional<struct ::stat> status_of(const std::filesystem::path& path);
+
+/// Whether both are there and are one file under two names.
+[[nodiscard]] bool same_file(const std::filesystem::path& one, const std::filesystem::path& other);
 
 /// The names in a folder, in order; empty when it does not exist.
 [[nodiscard]] std::vector<std::string> names_in_folder(const std::filesystem::path& path);

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "core/commit/file.hpp"
+#include "core/commit/file_effect.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 
@@ -32,6 +33,33 @@ int attempt(const char* point, Call&& call) {
     return error_of(injected, injected != 0 ? 0 : call());
 }
 
+int open_folder(const std::filesystem::path& path) {
+    return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+bool is_unknown_here(int error) {
+    return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
+}
+
+void note_move(FileEffect::Kind kind, const std::filesystem::path& from, const std::filesystem::path& to, int error) {
+    if (error == 0) {
+        note_effect([&] { return FileEffect{.kind = kind, .path = from, .other = to}; });
+    }
+}
+
+void note_removal(const std::filesystem::path& path, int error) {
+    if (error == 0) {
+        note_effect([&] { return FileEffect{.kind = FileEffect::Kind::remove, .path = path}; });
+    }
+}
+
+/// 0, or an errno.
+int unlink_file(const std::filesystem::path& path) {
+    const int error = attempt("unlink", [&] { return ::unlink(path.c_str()); });
+    note_removal(path, error);
+    return error;
+}
+
 struct CloseFolder {
     void operator()(DIR* folder) const noexcept { ::closedir(folder); }
 };
@@ -43,13 +71,16 @@ bool make_folder(const std::filesystem::path& path, unsigned mode) {
     if (error != 0 && error != EEXIST) {
         fail_on_file(path, "create", error);
     }
+    if (error == 0) {
+        note_effect([&] { return FileEffect{.kind = FileEffect::Kind::make_folder, .path = path}; });
+    }
     return error == 0;
 }
 
 void sync_folder(const std::filesystem::path& path) {
-    const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) {
-        fail_on_file(path, "open", errno);
+    int folder = -1;
+    if (const int error = attempt("open", [&] { return folder = open_folder(path); }); error != 0) {
+        fail_on_file(path, "open", error);
     }
     const int error = attempt("fsync", [&] { return ::fsync(folder); });
     ::close(folder);
@@ -57,6 +88,7 @@ void sync_folder(const std::filesystem::path& path) {
     if (error != 0 && error != EINVAL) {
         fail_on_file(path, "sync", error);
     }
+    note_effect([&] { return FileEffect{.kind = FileEffect::Kind::sync_folder, .path = path}; });
 }
 
 int rename_to(const std::filesystem::path& from, const std::filesystem::path& to) {
@@ -64,6 +96,17 @@ int rename_to(const std::filesystem::path& from, const std::filesystem::path& to
     if (error != 0 && error != EEXIST && error != ENOTEMPTY && error != ENOENT) {
         fail_on_file(to, "rename a file to", error);
     }
+    note_move(FileEffect::Kind::rename, from, to, error);
+    return error;
+}
+
+int rename_to_free_name(const std::filesystem::path& from, const std::filesystem::path& to) {
+    const int error = attempt(
+        "renameat2", [&] { return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE); });
+    if (error != 0 && error != EEXIST && !is_unknown_here(error)) {
+        fail_on_file(to, "rename a file to", error);
+    }
+    note_move(FileEffect::Kind::rename, from, to, error);
     return error;
 }
 
@@ -73,14 +116,35 @@ int link_to(const std::filesystem::path& from, const std::filesystem::path& to) 
     if (error != 0 && error != EEXIST && !no_links) {
         fail_on_file(to, "link the finished file to", error);
     }
+    note_move(FileEffect::Kind::link, from, to, error);
     return error;
 }
 
 void remove_file(const std::filesystem::path& path) {
-    const int error = attempt("unlink", [&] { return ::unlink(path.c_str()); });
+    if (const int error = unlink_file(path); error != 0 && error != ENOENT) {
+        fail_on_file(path, "remove", error);
+    }
+}
+
+bool try_to_remove_file(const std::filesystem::path& path) {
+    const int error = unlink_file(path);
+    return error == 0 || error == ENOENT;
+}
+
+void remove_folder(const std::filesystem::path& path) {
+    for (const std::string& name : names_in_folder(path)) {
+        const auto status = status_of(path / name);
+        if (status && S_ISDIR(status->st_mode)) {
+            remove_folder(path / name);
+        } else {
+            remove_file(path / name);
+        }
+    }
+    const int error = attempt("rmdir", [&] { return ::rmdir(path.c_str()); });
     if (error != 0 && error != ENOENT) {
         fail_on_file(path, "remove", error);
     }
+    note_removal(path, error);
 }
 
 std::optional<struct ::stat> status_of(const std::filesystem::path& path) {
@@ -95,12 +159,22 @@ std::optional<struct ::stat> status_of(const std::filesystem::path& path) {
     return status;
 }
 
+bool same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
+    const auto first = status_of(one);
+    const auto second = status_of(other);
+    return first && second && first->st_dev == second->st_dev && first->st_ino == second->st_ino;
+}
+
 std::vector<std::string> names_in_folder(const std::filesystem::path& path) {
-    const std::unique_ptr<DIR, CloseFolder> folder(::opendir(path.c_str()));
+    std::unique_ptr<DIR, CloseFolder> folder;
+    const int error = attempt("list", [&] {
+        folder.reset(::opendir(path.c_str()));
+        return folder == nullptr ? -1 : 0;
+    });
     std::vector<std::string> names;
-    if (folder == nullptr) {
-        if (errno != ENOENT) {
-            fail_on_file(path, "list", errno);
+    if (error != 0) {
+        if (error != ENOENT) {
+            fail_on_file(path, "list", error);
         }
         return names;
     }

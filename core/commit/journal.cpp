@@ -8,6 +8,12 @@
 #include "core/fault_point.hpp"
 
 namespace sluice {
+namespace {
+
+constexpr std::size_t block_bytes = 4096;  // what a disk loses at once
+
+}  // namespace
+
 Journal::Journal(const std::filesystem::path& path, std::uint32_t epoch, Durability durability)
     : file_(File::create(path)), epoch_(epoch), durability_(durability) {}
 
@@ -69,11 +75,23 @@ JournalPrefix read_journal(const std::filesystem::path& path, std::uint32_t epoc
         return {};
     }
     // Its owner may still write to it: what is there now is what counts. It has 64 bytes a chunk.
-    std::vector<std::byte> bytes(static_cast<std::size_t>(file->size()));
-    if (!file->read_at(0, bytes)) {
-        fail_on_file(path, "read to its end", EIO);
+    const std::uint64_t size = file->size();
+    std::vector<std::byte> bytes;
+    try {
+        while (bytes.size() < size) {
+            const std::size_t done = bytes.size();
+            const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, size - done));
+            bytes.resize(done + piece);
+            if (!file->read_at(done, std::span(bytes).subspan(done))) {
+                fail_on_file(path, "read to its end", EIO);
+            }
+        }
+    } catch (const UnreadableFile&) {  // what is before counts; the rest is reported as ignored
+        bytes.resize(bytes.size() - (bytes.size() - 1) % block_bytes - 1);
     }
-    return decode_journal(bytes, epoch);
+    JournalPrefix prefix = decode_journal(bytes, epoch);
+    prefix.ignored = size - prefix.bytes;
+    return prefix;
 }
 
 }  // namespace sluice

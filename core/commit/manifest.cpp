@@ -24,7 +24,7 @@ Json json_of(const PublishedPart& part) {
 }
 
 Manifest manifest_of(const Json& json, const RunPaths& paths) {
-    Manifest manifest{.fingerprint = json.at("fingerprint"), .epoch = json.at("epoch")};
+    Manifest manifest{.fingerprint = json.at("fingerprint"), .epoch = json.at("epoch"), .owner = json.at("owner")};
     for (const Json& part : json.at("parts")) {
         const auto number = static_cast<std::uint32_t>(manifest.parts.size());
         manifest.parts.push_back({.file = part.at("file"),
@@ -86,6 +86,7 @@ std::string encode(const Manifest& manifest) {
                         {"version", 1},
                         {"fingerprint", manifest.fingerprint},
                         {"epoch", manifest.epoch},
+                        {"owner", manifest.owner},
                         {"items", manifest.items()},
                         {"nonfinite", manifest.nonfinite()},
                         {"parts", parts},

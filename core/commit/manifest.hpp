@@ -25,6 +25,7 @@ struct PublishedPart {
 struct Manifest {
     std::string fingerprint{};  ///< Of the run's identity.
     std::uint32_t epoch = 0;    ///< Which one has published it.
+    std::string owner{};        ///< That one's Owner::id.
     std::vector<PublishedPart> parts{};
     std::vector<std::pair<std::string, std::string>> provenance{};  ///< What else is worth knowing: build, host, time.
 

@@ -4,7 +4,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "core/commit/clean.hpp"
 #include "core/commit/publish.hpp"
@@ -62,12 +64,13 @@ void check_run_folder(const std::filesystem::path& folder) {
 
 void make_folders(const RunPaths& paths) {
     refuse_foreign_files(paths);
-    if (paths.layout == OutputLayout::folder && make_folder(paths.output, shared_mode)) {
+    // Synced also when they are there: whoever made them may have died before.
+    if (paths.layout == OutputLayout::folder) {
+        make_folder(paths.output, shared_mode);
         sync_folder(paths.output.parent_path());
     }
-    if (make_folder(paths.run_folder(), private_mode)) {
-        sync_folder(paths.run_folder().parent_path());
-    }
+    make_folder(paths.run_folder(), private_mode);
+    sync_folder(paths.run_folder().parent_path());
     check_run_folder(paths.run_folder());
 }
 
@@ -91,8 +94,11 @@ void check_same_job(const RunPaths& paths, const RunIdentity& identity) {
     }
 }
 
-/// Only before the first attempt: later ones have some of it.
-void check_space(const RunPaths& paths, std::uint64_t bytes) {
+/// Only before the first attempt: later ones have some of it. Several parts of one file are put together at the end.
+void check_space(const RunPaths& paths, const PartPlan& plan, std::uint64_t output_bytes) {
+    const bool is_assembled = paths.layout == OutputLayout::file && plan.parts() > 1;
+    const std::uint64_t bytes =
+        checked_multiply(output_bytes, is_assembled ? 2 : 1).value_or(std::numeric_limits<std::uint64_t>::max());
     struct statvfs status = {};
     if (bytes == 0 || status_of(paths.epochs()) || ::statvfs(paths.run_folder().c_str(), &status) != 0 ||
         status.f_blocks == 0) {
@@ -116,16 +122,18 @@ OutputRun::OutputRun(OutputRunOptions options) : options_(std::move(options)), p
     make_folders(paths);
     if (!find_complete()) {
         refuse_foreign_file_beside(paths);
-        check_space(paths, options_.bytes_to_come);
+        check_space(paths, plan_, options_.bytes_to_come);
         explained([this] { begin(); });
     }
 }
 
 bool OutputRun::find_complete() {
-    complete_ = read_manifest(options_.paths);
-    if (complete_) {
+    const std::optional<Manifest> manifest = read_manifest(options_.paths);
+    if (manifest) {
         check_same_job(options_.paths, options_.identity);
-        check_published_sizes(options_.paths, *complete_);
+        check_published_sizes(options_.paths, *manifest);
+        sync_folder(options_.paths.manifest().parent_path());  // whoever made it may have died before
+        complete_ = manifest;
         leave_as_complete();
     }
     return complete_.has_value();
@@ -143,6 +151,9 @@ void OutputRun::begin() {
     dropped_ = adopted.dropped;
     first_chunk_ = adopted.chunks;
     committer_.emplace(*epoch_, *journal_, plan_, options_.header, std::move(adopted), options_.policy);
+    if (dropped_.empty() && !epoch_->superseded()) {  // what could not be read may be readable again
+        warn(remove_earlier_data(*epoch_, options_.alive_within));
+    }
 }
 
 void OutputRun::publish() {
@@ -160,22 +171,34 @@ template <class Action>
 void OutputRun::explained(Action&& action) {
     try {
         action();
-    } catch (const Error&) {
-        if (complete_ || find_complete()) {
+    } catch (const Error& error) {
+        if (is_finished_by_another()) {
             return;
         }
-        if (epoch_) {
-            epoch_->check_fence();
+        if (!epoch_) {
+            throw;
         }
-        throw;
+        epoch_->check_fence();
+        throw while_running(error);
     }
+}
+
+/// An attempt that could not sync its own manifest does not know whether it stays: that is no success.
+bool OutputRun::is_finished_by_another() {
+    const std::optional<Manifest> manifest = read_manifest(options_.paths);
+    return manifest && manifest->owner != options_.me.id && find_complete();
 }
 
 void OutputRun::leave_as_complete() {
     committer_.reset();
     journal_.reset();
     heartbeat_.reset();
-    clean_run(options_.paths, complete_->epoch, options_.me, options_.alive_within);
+    warn(clean_run(options_.paths, complete_->epoch, options_.me, options_.alive_within));
+}
+
+void OutputRun::warn(std::vector<ErrorText> warnings) {
+    warnings_.insert(warnings_.end(), std::make_move_iterator(warnings.begin()),
+                     std::make_move_iterator(warnings.end()));
 }
 
 }  // namespace sluice

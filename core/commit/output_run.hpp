@@ -50,6 +50,10 @@ public:
     /// What earlier attempts have left damaged and is computed again, a line each.
     [[nodiscard]] const std::vector<std::string>& dropped() const noexcept { return dropped_; }
 
+    /// What could not be removed although nobody needs it, and does not stand in the way. Known once the run has begun,
+    /// more when it is complete.
+    [[nodiscard]] const std::vector<ErrorText>& warnings() const noexcept { return warnings_; }
+
     /// All chunks before this one are committed.
     [[nodiscard]] std::uint64_t first_chunk() const noexcept { return first_chunk_; }
 
@@ -63,7 +67,9 @@ private:
     void explained(Action&& action);
     [[nodiscard]] bool find_complete();
     void begin();
+    [[nodiscard]] bool is_finished_by_another();
     void leave_as_complete();
+    void warn(std::vector<ErrorText> warnings);
 
     OutputRunOptions options_;
     PartPlan plan_;
@@ -73,6 +79,7 @@ private:
     std::optional<Journal> journal_;
     std::optional<Committer> committer_;
     std::vector<std::string> dropped_;
+    std::vector<ErrorText> warnings_;
     std::uint64_t first_chunk_ = 0;
 };
 

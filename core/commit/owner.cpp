@@ -105,11 +105,12 @@ std::chrono::nanoseconds heartbeat_age(const std::filesystem::path& epoch) {
     if (!heartbeat) {
         return std::chrono::nanoseconds::max();  // removed meanwhile: nobody writes there
     }
-    const std::filesystem::path probe = epoch.parent_path() / (".now-" + make_unique_id());
-    File::create(probe).close();
-    const auto now = status_of(probe);
-    remove_file(probe);
-    return now ? time_of(*now) - time_of(*heartbeat) : std::chrono::nanoseconds(0);
+    const std::filesystem::path path = epoch.parent_path() / (std::string(clock_file_prefix) + make_unique_id());
+    File file = File::create(path);
+    const struct ::stat now = file.status();  // not by its name: whoever cleans up may take that away
+    file.close();
+    static_cast<void>(try_to_remove_file(path));
+    return time_of(now) - time_of(*heartbeat);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace sluice {
 
@@ -45,6 +46,9 @@ struct Sighting {
 };
 [[nodiscard]] Sighting look_for_owner(const std::filesystem::path& epoch, const Owner& me,
                                       std::chrono::seconds alive_within);
+
+/// So begins the name of an empty file among the epochs that tells the file system's time; it is removed at once.
+inline constexpr std::string_view clock_file_prefix = ".now-";
 
 // Inside of an epoch's folder.
 [[nodiscard]] std::filesystem::path owner_file(const std::filesystem::path& epoch);

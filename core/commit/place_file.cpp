@@ -12,78 +12,69 @@ namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 
-bool same_file(const std::filesystem::path& one, const std::filesystem::path& other) {
-    const auto first = status_of(one);
-    const auto second = status_of(other);
-    return first && second && first->st_dev == second->st_dev && first->st_ino == second->st_ino;
-}
-
-/// How many bytes of the shorter one, from the beginning, are those of the other.
-std::uint64_t common_bytes(const File& one, const File& other) {
-    const std::uint64_t end = std::min(one.size(), other.size());
+bool same_bytes(const File& one, const File& other) {
     std::vector<std::byte> first(block_bytes);
     std::vector<std::byte> second(block_bytes);
-    std::uint64_t at = 0;
-    while (at < end) {
-        const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, end - at));
-        if (!one.read_at(at, std::span(first).first(length)) || !other.read_at(at, std::span(second).first(length)) ||
-            !std::equal(first.begin(), first.begin() + static_cast<long>(length), second.begin())) {
-            break;
-        }
+    const std::uint64_t size = one.size();
+    bool same = size == other.size();
+    for (std::uint64_t at = 0; same && at < size;) {
+        const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, size - at));
+        same = one.read_at(at, std::span(first).first(length)) && other.read_at(at, std::span(second).first(length)) &&
+               std::equal(first.begin(), first.begin() + static_cast<long>(length), second.begin());
         at += length;
     }
-    return at;
+    return same;
 }
 
-/// Where there are no hard links, what is there may be the beginning of a copy that nobody finished.
-Placed compare_or_complete(const std::filesystem::path& from, const std::filesystem::path& to, bool may_complete) {
+/// What is there counts when it has the same bytes, and from then on for good: nobody knows who has written it.
+Placed compare(const std::filesystem::path& from, const std::filesystem::path& to) {
+    if (same_file(from, to)) {
+        return Placed::earlier;
+    }
     const auto status = status_of(to);
     if (!status || !S_ISREG(status->st_mode)) {
         return Placed::differs;
     }
-    const File source = File::open(from);
-    File target = may_complete ? File::open_to_complete(to) : File::open(to);
-    const std::uint64_t size = source.size();
-    const std::uint64_t there = target.size();
-    if (there > size || common_bytes(source, target) != there || (there < size && !may_complete)) {
+    const File target = File::open(to);
+    if (!same_bytes(File::open(from), target)) {
         return Placed::differs;
     }
-    std::vector<std::byte> block(block_bytes);
-    for (std::uint64_t at = there; at < size;) {
-        const auto piece = std::span(block).first(std::min<std::uint64_t>(block.size(), size - at));
-        if (!source.read_at(at, piece)) {
-            fail_on_file(from, "read to its end", EIO);
-        }
-        target.write_at(at, piece);
-        at += piece.size();
-    }
-    if (may_complete) {
-        target.sync();
-    }
-    target.close();
+    target.sync();
     return Placed::earlier;
 }
 
-Placed copy_file(const std::filesystem::path& from, const std::filesystem::path& to) {
-    std::optional<File> target = File::create_if_absent(to);
-    if (!target) {
-        return compare_or_complete(from, to, true);
+/// Returns 0 or EEXIST.
+int rename_if_free(const std::filesystem::path& from, const std::filesystem::path& to) {
+    const int error = rename_to_free_name(from, to);
+    if (error == 0 || error == EEXIST) {
+        return error;
     }
-    const File source = File::open(from);
-    target->copy_at(0, source, source.size());
-    target->sync();
-    target->close();
-    return Placed::now;
+    // Neither hard links nor a rename that replaces nothing: there a look a moment before has to do.
+    if (status_of(to)) {
+        return EEXIST;
+    }
+    if (const int other = rename_to(from, to); other != 0) {
+        fail_on_file(to, "rename a file to", other);
+    }
+    return 0;
 }
 
-Placed rename_unless_there(const std::filesystem::path& from, const std::filesystem::path& to) {
-    if (status_of(to)) {
-        return compare_or_complete(from, to, false);
+Placed place_copy(const std::filesystem::path& from, const std::filesystem::path& to,
+                  const std::filesystem::path& scratch) {
+    const std::filesystem::path copy = scratch / (to.filename().native() + ".copy");
+    remove_file(copy);  // of a file that could not be read
+    {
+        const File source = File::open(from);
+        File target = File::create(copy);
+        target.copy_at(0, source, source.size());
+        target.sync();
+        target.close();
     }
-    if (const int error = rename_to(from, to); error != 0) {
-        fail_on_file(to, "rename a file to", error);
+    if (rename_if_free(copy, to) == 0) {
+        return Placed::now;
     }
-    return Placed::now;
+    remove_file(copy);
+    return compare(from, to);
 }
 
 /// Links `from` to `to`; where that is not possible, does `instead`.
@@ -92,18 +83,18 @@ Placed link_or(const std::filesystem::path& from, const std::filesystem::path& t
     const int error = link_to(from, to);
     Placed placed = Placed::now;
     if (error == EEXIST) {
-        placed = same_file(from, to) ? Placed::earlier : compare_or_complete(from, to, false);
+        placed = compare(from, to);
     } else if (error != 0) {
-        placed = instead(from, to);
+        placed = instead();
     }
-    sync_folder(to.parent_path());
     return placed;
 }
 
 }  // namespace
 
-Placed place_file(const std::filesystem::path& from, const std::filesystem::path& to) {
-    return link_or(from, to, copy_file);
+Placed place_file(const std::filesystem::path& from, const std::filesystem::path& to,
+                  const std::filesystem::path& scratch) {
+    return link_or(from, to, [&] { return place_copy(from, to, scratch); });
 }
 
 Placed place_text(std::string_view text, const std::filesystem::path& to, const std::filesystem::path& scratch) {
@@ -112,8 +103,11 @@ Placed place_text(std::string_view text, const std::filesystem::path& to, const 
     file.write_at(0, text);
     file.sync();
     file.close();
-    const Placed placed = link_or(from, to, rename_unless_there);
-    remove_file(from);
+    const Placed placed =
+        link_or(from, to, [&] { return rename_if_free(from, to) == 0 ? Placed::now : compare(from, to); });
+    sync_folder(to.parent_path());
+    // It is there for good: a second name of it that stays ends no run. clean_run takes it away.
+    static_cast<void>(try_to_remove_file(from));
     return placed;
 }
 

@@ -27,7 +27,6 @@ std::filesystem::path assemble(const Epoch& epoch, const std::vector<SealedPart>
     }
     whole.sync();
     whole.close();
-    sync_folder(epoch.folder());
     fault_point("publish.assembled");
     return path;
 }
@@ -78,22 +77,55 @@ std::vector<SealedPart> recognise(const std::filesystem::path& target, const Epo
 /// Returns what is there afterwards.
 std::vector<SealedPart> place_parts(const std::filesystem::path& from, const std::filesystem::path& target,
                                     const Epoch& epoch, const PartPlan& plan, const std::vector<SealedPart>& parts) {
-    const Placed placed = place_file(from, target);
+    const Placed placed = place_file(from, target, epoch.folder());
     fault_point("publish.link");
     return placed == Placed::differs ? recognise(target, epoch, plan, parts) : parts;
+}
+
+/// A sealed part that the disk does not give back is taken away from every attempt, so that the next one computes it
+/// again instead of failing as this one.
+[[noreturn]] void give_up(const UnreadableFile& error, const Epoch& epoch, const std::vector<SealedPart>& sealed) {
+    for (const SealedPart& part : sealed) {
+        if (part_file(epoch.folder(), part.part) != error.path()) {
+            continue;
+        }
+        for (const std::uint32_t number : epochs_of(epoch.paths())) {
+            if (number != epoch.number() &&
+                same_file(part_file(epoch.paths().epoch(number), part.part), error.path())) {
+                remove_file(part_file(epoch.paths().epoch(number), part.part));
+            }
+        }
+        remove_file(error.path());
+        ErrorText text = error.text();
+        text.hint = fmt::format("run the same command again: it computes part {} again", part.part);
+        throw Error(error.code(), std::move(text));
+    }
+    throw error;
 }
 
 std::vector<SealedPart> place_all(const Epoch& epoch, const PartPlan& plan, const std::vector<SealedPart>& sealed) {
     const RunPaths& paths = epoch.paths();
     if (paths.layout == OutputLayout::file) {
-        return place_parts(assemble(epoch, sealed), paths.output, epoch, plan, sealed);
+        std::vector<SealedPart> published = place_parts(assemble(epoch, sealed), paths.output, epoch, plan, sealed);
+        sync_folder(paths.published_folder());
+        return published;
     }
     std::vector<SealedPart> published;
     for (const SealedPart& part : sealed) {
         const std::filesystem::path target = paths.published_folder() / paths.published_name(part.part);
         published.push_back(place_parts(part_file(epoch.folder(), part.part), target, epoch, plan, {part}).front());
     }
+    sync_folder(paths.published_folder());  // once, whatever the number of parts
     return published;
+}
+
+std::vector<SealedPart> place_or_give_up(const Epoch& epoch, const PartPlan& plan,
+                                         const std::vector<SealedPart>& sealed) {
+    try {
+        return place_all(epoch, plan, sealed);
+    } catch (const UnreadableFile& error) {
+        give_up(error, epoch, sealed);
+    }
 }
 
 }  // namespace
@@ -106,7 +138,8 @@ Manifest publish(const Epoch& epoch, const PartPlan& plan, const RunIdentity& id
     const RunPaths& paths = epoch.paths();
     Manifest mine{.fingerprint = fingerprint(identity),
                   .epoch = epoch.number(),
-                  .parts = lay_out(paths, place_all(epoch, plan, sealed)),
+                  .owner = epoch.owner().id,
+                  .parts = lay_out(paths, place_or_give_up(epoch, plan, sealed)),
                   .provenance = provenance};
     expects(mine.items() == plan.grid().items(), "a manifest has every item once");
     check_published_sizes(paths, mine);

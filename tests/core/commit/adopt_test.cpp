@@ -5,6 +5,7 @@
 
 #include "core/commit/committer.hpp"
 #include "core/commit/json_text.hpp"
+#include "core/fault_injection.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
 namespace sluice::test {
@@ -193,6 +194,63 @@ TEST_F(AdoptTest, ReadsSealedPartsWhenItIsToldTo) {
 
     EXPECT_EQ(adopted.chunks, 2U);
     EXPECT_EQ(contents_of(third.part(0)), part_until(2));
+}
+
+/// Adopts while the `nth` block that is read cannot be.
+Adopted take_over_with_a_bad_block(Attempt& attempt, int nth, ResumeVerify verify) {
+    arm_fault(fmt::format("read::{}=errno:EIO", nth));
+    Adopted adopted = attempt.take_over(verify);
+    disarm_faults();
+    return adopted;
+}
+
+// A bad block ends no attempt: what was before it is kept.
+TEST_F(AdoptTest, ComputesAgainFromABlockThatCannotBeRead) {
+    Attempt first(run_);
+    first.run_until(3);
+
+    Attempt second(run_);
+    const Adopted adopted = take_over_with_a_bad_block(second, 3, ResumeVerify::open);  // journal, chunk 0, chunk 1
+
+    EXPECT_EQ(adopted.chunks, 1U);
+    EXPECT_EQ(contents_of(second.part(0)), part_until(1));
+    EXPECT_THAT(adopted.dropped, ElementsAre("chunk 1 of attempt 1 is damaged: computed again"));
+}
+
+TEST_F(AdoptTest, GoesOnFromAJournalThatCannotBeRead) {
+    Attempt first(run_);
+    first.run_until(3);
+
+    Attempt second(run_);
+    const Adopted adopted = take_over_with_a_bad_block(second, 1, ResumeVerify::open);
+
+    EXPECT_EQ(adopted.chunks, 0U);
+    EXPECT_THAT(adopted.dropped,
+                ElementsAre("dropped 192 bytes of the journal of attempt 1 after its 0 valid records"));
+}
+
+TEST_F(AdoptTest, ComputesASealedPartAgainThatCannotBeRead) {
+    Attempt first(run_);
+    first.run_until(4);
+
+    Attempt second(run_);
+    const Adopted adopted = take_over_with_a_bad_block(second, 2, ResumeVerify::all);
+
+    EXPECT_EQ(adopted.chunks, 4U) << "chunk by chunk it can be read";
+    EXPECT_THAT(adopted.dropped, ElementsAre("part 0 of attempt 1 is damaged: computed again"));
+}
+
+TEST_F(AdoptTest, ComputesAPartAgainThatCannotBeCopied) {
+    Attempt first(run_);
+    first.run_until(4);
+
+    Attempt second(run_);
+    arm_fault("link::*=errno:EPERM,copy=errno:EIO,read::2=errno:EIO");
+    const Adopted adopted = second.take_over();
+    disarm_faults();
+
+    EXPECT_EQ(adopted.chunks, 4U) << "chunk by chunk it can be read";
+    EXPECT_THAT(adopted.dropped, ElementsAre("part 0 of attempt 1 cannot be read: computed again"));
 }
 
 TEST_F(AdoptTest, TellsOfAJournalThatEndsInTheMiddle) {

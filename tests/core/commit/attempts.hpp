@@ -29,6 +29,16 @@ ChildEnd attempt_with(const std::string& fault, Attempt&& attempt) {
     return child.wait_for_end_or_stop();
 }
 
+/// How many fault points an undisturbed attempt meets.
+template <class Attempt>
+std::uint64_t points_of(Attempt&& attempt) {
+    disarm_faults();
+    attempt();
+    const std::uint64_t points = points_met();
+    EXPECT_GT(points, 10U);
+    return points;
+}
+
 /// Empty when the output is there, byte for byte, with a manifest that says so; else what is wrong.
 inline std::string problem_of(const RunFolder& folder) {
     if (!std::filesystem::exists(folder.paths().manifest())) {

@@ -118,7 +118,7 @@ void attempt_in_one_folder(const RunFolder& folder, std::uint64_t variant, bool 
         const SharedFile data(shared / "part");
         sealed = write_chunks(job, variant, data, shared / "w0.jrn", journal_first);
     }
-    static_cast<void>(place_file(shared / "part", paths.output));
+    static_cast<void>(place_file(shared / "part", paths.output, shared));
     fault_point("publish.link");
     write_manifest(folder, sealed, shared);
 }

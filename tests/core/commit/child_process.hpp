@@ -15,6 +15,8 @@ namespace sluice::test {
 
 /// How a child came to its end, or to a stop.
 struct ChildEnd {
+    static constexpr int unexpected = 99;  ///< It threw something that is no Error.
+
     int exit_code = -1;  ///< -1: it was ended or stopped by `signal`.
     int signal = 0;
     bool stopped = false;
@@ -56,7 +58,7 @@ private:
             return static_cast<int>(error.code());
         } catch (const std::exception& error) {
             std::fprintf(stderr, "child: %s\n", error.what());
-            return 1;
+            return ChildEnd::unexpected;
         }
     }
     ChildEnd wait_for(int options) {

@@ -38,7 +38,7 @@ protected:
 };
 
 TEST_F(CleanTest, LeavesTheJournalOfThePublishedAttemptAlone) {
-    clean_run(paths_, 2, me_, seconds(0));
+    EXPECT_TRUE(clean_run(paths_, 2, me_, seconds(0)).empty());
 
     EXPECT_THAT(epochs_of(paths_), ElementsAre(2));
     EXPECT_THAT(names_in_folder(paths_.epoch(2)), ElementsAre("alive", "owner.json", "w0.jrn"));
@@ -48,7 +48,7 @@ TEST_F(CleanTest, LeavesWhoMayStillBeAlive) {
     give_away(1);
     give_away(3);
 
-    clean_run(paths_, 3, me_, seconds(60));
+    EXPECT_TRUE(clean_run(paths_, 3, me_, seconds(60)).empty());
 
     EXPECT_THAT(epochs_of(paths_), ElementsAre(1, 2, 3)) << "2 is owned by this living process, under another id";
     EXPECT_TRUE(std::filesystem::exists(part_file(paths_.epoch(3), 0)));
@@ -58,7 +58,7 @@ TEST_F(CleanTest, LeavesWhoMayStillBeAlive) {
 TEST_F(CleanTest, RemovesWhatItOwnsItself) {
     me_ = read_owner(paths_.epoch(3)).value();
 
-    clean_run(paths_, 1, me_, seconds(60));
+    EXPECT_TRUE(clean_run(paths_, 1, me_, seconds(60)).empty());
 
     EXPECT_THAT(epochs_of(paths_), ElementsAre(1, 2));
 }
@@ -66,10 +66,14 @@ TEST_F(CleanTest, RemovesWhatItOwnsItself) {
 TEST_F(CleanTest, RemovesFoldersAndFilesThatNobodyFinished) {
     std::filesystem::create_directory(paths_.epochs() / ".new-abc");
     write_contents(paths_.run_folder() / "job.json.abc.new", "x");
+    write_contents(paths_.epochs() / ".now-abc", "");
+    write_contents(paths_.epoch(3) / "out.csv.copy", "x");
+    write_contents(paths_.epoch(3) / "MANIFEST.json.abc.new", "x");
 
-    clean_run(paths_, 3, me_, seconds(0));
+    EXPECT_TRUE(clean_run(paths_, 3, me_, seconds(0)).empty());
 
     EXPECT_THAT(names_in_folder(paths_.epochs()), ElementsAre("3"));
+    EXPECT_THAT(names_in_folder(paths_.epoch(3)), ElementsAre("alive", "owner.json", "w0.jrn"));
     EXPECT_THAT(names_in_folder(paths_.run_folder()), ElementsAre("epochs"));
 }
 

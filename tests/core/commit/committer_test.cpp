@@ -21,9 +21,9 @@ protected:
         journal_.emplace(journal_file(epoch_->folder()), epoch_->number(), Durability::node);
         committer_.emplace(*epoch_, *journal_, plan_, FakeJob::header, Adopted{},
                            CommitPolicy{.interval = seconds(2), .bytes = 1'000'000, .now = [this] { return now_; }});
-        arm_fault("seal::1000000=kill");
+        disarm_faults();
     }
-    ~CommitterTest() override { arm_fault("seal::1000000=kill"); }
+    ~CommitterTest() override { disarm_faults(); }
 
     void append() {
         const std::uint64_t id = committer_->next_chunk();
@@ -179,7 +179,7 @@ TEST_F(CommitterTest, NeverSyncsAgainAfterAFailure) {
     append();
     arm_fault("fdatasync=errno:EIO");
     EXPECT_EQ(code_of([&] { committer_->commit(); }), "74 E-IO-003");
-    arm_fault("seal::1000000=kill");
+    disarm_faults();
 
     EXPECT_THROW(committer_->commit(), ContractViolation);
     EXPECT_THROW(append(), ContractViolation);

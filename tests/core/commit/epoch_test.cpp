@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "core/commit/manifest.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
@@ -117,6 +118,39 @@ TEST_F(EpochTest, IsFencedOffWhenItsFolderWasCleanedAway) {
     std::filesystem::remove_all(epoch.folder());
 
     EXPECT_EQ(code_of([&] { epoch.check_fence(); }), "83 E-OUT-083");
+}
+
+TEST_F(EpochTest, IsFencedOffByAnyLaterOne) {
+    const Epoch first = acquire();
+    static_cast<void>(acquire());
+    static_cast<void>(acquire());
+
+    std::filesystem::remove_all(paths_.epoch(2));  // as the third one does when it has finished
+
+    EXPECT_EQ(code_of([&] { first.check_fence(); }), "83 E-OUT-083");
+}
+
+// The run was removed and begun anew while its owner slept.
+TEST_F(EpochTest, IsFencedOffByAnotherOwnerOfItsNumber) {
+    const Epoch epoch = acquire();
+    std::filesystem::remove_all(paths_.epochs());
+    const Epoch other = acquire();
+    ASSERT_EQ(other.number(), epoch.number());
+
+    EXPECT_EQ(code_of([&] { epoch.check_fence(); }), "83 E-OUT-083");
+    EXPECT_FALSE(other.superseded());
+}
+
+TEST_F(EpochTest, IsFencedOffByTheManifestOfAnother) {
+    const Epoch epoch = acquire();
+    const auto write_manifest = [&](const std::string& owner) {
+        write_contents(paths_.manifest(), encode(Manifest{.fingerprint = "x", .epoch = 1, .owner = owner}));
+    };
+
+    write_manifest(epoch.owner().id);
+    EXPECT_FALSE(epoch.superseded());
+    write_manifest(make_unique_id());
+    EXPECT_TRUE(epoch.superseded());
 }
 
 TEST_F(EpochTest, PassesOverWhatIsNoEpoch) {

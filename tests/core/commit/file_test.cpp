@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 class FileTest : public testing::Test {
 protected:
-    ~FileTest() override { arm_fault("seal::1000000=kill"); }
+    ~FileTest() override { disarm_faults(); }
 
     [[nodiscard]] std::filesystem::path path() const { return folder_.path() / "file"; }
 

@@ -122,8 +122,9 @@ std::string problem_of_overlap(const RunFolder& folder, std::uint64_t nth, Overl
 template <class Attempt>
 std::string problem_with_zombies(OutputLayout layout, std::uint64_t results, int rounds, std::uint64_t seed,
                                  Attempt&& attempt) {
-    constexpr std::uint64_t points = 150;  // about as many as an attempt has
     std::mt19937_64 random(seed);
+    const RunFolder trial(small_job(layout));
+    const std::uint64_t points = points_of([&] { attempt(trial, 0); });
     for (int round = 0; round < rounds; ++round) {
         const RunFolder folder(small_job(layout));
         const std::uint64_t nth = 1 + random() % points;

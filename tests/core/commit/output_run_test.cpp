@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/statvfs.h>
 
 #include "core/commit/file.hpp"
 #include "core/commit/verify.hpp"
+#include "core/fault_injection.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
@@ -22,10 +24,12 @@ protected:
     [[nodiscard]] std::string starting() const { return starting(run_); }
 
     /// An attempt that commits chunks up to `end` and is killed.
-    void be_killed_after(std::uint64_t end) const {
+    void be_killed_after(std::uint64_t end) const { be_killed_after(end, run_); }
+
+    static void be_killed_after(std::uint64_t end, const RunFolder& folder) {
         Child child([&] {
-            OutputRun run(run_.options());
-            append_until(run, run_.job(), end);
+            OutputRun run(folder.options());
+            append_until(run, folder.job(), end);
             run.writer().commit();
             ::raise(SIGKILL);
         });
@@ -199,6 +203,116 @@ TEST_P(OutputRunTest, KeepsItsFoldersPrivateAndItsFilesAsTheUmaskSays) {
     const auto mode = [](const std::filesystem::path& path) { return status_of(path).value().st_mode & 07777; };
     EXPECT_EQ(mode(run_.paths().run_folder()), 0700U);
     EXPECT_EQ(mode(run_.paths().published_folder() / run_.paths().published_name(0)), 0640U);
+}
+
+/// Ends with the code of what `fault` makes publishing fail with.
+std::string publishing_with(const std::string& fault, const RunFolder& folder) {
+    OutputRun run(folder.options());
+    append_until(run, folder.job(), folder.job().grid().chunks());
+    arm_fault(fault);
+    const std::string code = code_of([&] { run.publish(); });
+    disarm_faults();
+    return code;
+}
+
+TEST_P(OutputRunTest, IsNoSuccessWhenItsManifestCannotBeSynced) {
+    int failures = 0;
+    for (int nth = 1;; ++nth) {
+        const RunFolder folder(run_.job());
+        const std::string code = publishing_with(fmt::format("fsync::{}=errno:EIO", nth), folder);
+        if (code == "none") {
+            break;
+        }
+        EXPECT_EQ(code, "74 E-IO-003") << nth;
+        failures += std::filesystem::exists(folder.paths().manifest()) ? 1 : 0;
+
+        OutputRunOptions options = folder.options();
+        options.alive_within = std::chrono::seconds(0);
+        const OutputRun next(options);
+        EXPECT_EQ(next.complete().has_value(), std::filesystem::exists(folder.paths().manifest()));
+    }
+    EXPECT_EQ(failures, 1) << "the sync after the manifest's link";
+}
+
+TEST_P(OutputRunTest, IsASuccessWhenItCannotCleanUp) {
+    for (const char* call : {"unlink", "rmdir"}) {
+        const RunFolder folder(run_.job());
+        be_killed_after(3, folder);
+        OutputRun run(folder.options());
+        append_until(run, folder.job(), folder.job().grid().chunks());
+        arm_fault(fmt::format("{}::*=errno:EIO", call));
+
+        run.publish();
+
+        disarm_faults();
+        ASSERT_TRUE(run.complete()) << call;
+        EXPECT_EQ(folder.published(), folder.job().files());
+        ASSERT_FALSE(run.warnings().empty()) << call;
+        EXPECT_EQ(run.warnings().front().id, "W-OUT-112");
+    }
+}
+
+TEST_P(OutputRunTest, RemovesTheDataOfAttemptsThatItHasTakenOver) {
+    be_killed_after(6);
+    write_contents(run_.paths().epoch(1) / "whole.bin", "half of it");
+
+    OutputRun run(run_.options());
+
+    EXPECT_EQ(run.first_chunk(), 6U);
+    EXPECT_THAT(names_in_folder(run_.paths().epoch(1)), ElementsAre("adopt.json", "alive", "owner.json", "w0.jrn"));
+    EXPECT_THAT(run.warnings(), IsEmpty());
+}
+
+// It runs on another host, and gives signs of life again after a pause.
+TEST_P(OutputRunTest, LeavesTheFolderOfALivingAttemptAlone) {
+    OutputRunOptions options = run_.options();
+    options.me.host = "another";
+    OutputRun zombie(options);
+    append_until(zombie, run_.job(), 2);
+    const std::filesystem::path heartbeat = heartbeat_file(run_.paths().epoch(1));
+    std::filesystem::last_write_time(heartbeat, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    OutputRun run(run_.options());
+    append_until(run, run_.job(), run_.job().grid().chunks());
+    std::filesystem::last_write_time(heartbeat, std::filesystem::file_time_type::clock::now());
+    run.publish();
+
+    EXPECT_TRUE(std::filesystem::exists(owner_file(run_.paths().epoch(1))));
+    EXPECT_EQ(code_of([&] { zombie.writer().commit(); }), "83 E-OUT-083");
+
+    std::filesystem::last_write_time(heartbeat, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    const OutputRun last(run_.options());
+    EXPECT_TRUE(last.complete());
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().epoch(1)));
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(OutputRunTest, AsksForTwiceTheSpaceToPutPartsTogether) {
+    struct statvfs status = {};
+    ASSERT_EQ(::statvfs(run_.path().c_str(), &status), 0);
+    OutputRunOptions options = run_.options();
+    options.bytes_to_come = status.f_bavail * status.f_frsize / 4 * 3;
+
+    EXPECT_EQ(code_of([&] { const OutputRun run(options); }),
+              GetParam() == OutputLayout::file ? "73 E-OUT-026" : "none");
+}
+
+TEST_P(OutputRunTest, ComputesAgainWhatTheDiskDoesNotGiveBack) {
+    int computed_again = 0;
+    for (int nth = 1; nth <= 12; ++nth) {
+        const RunFolder folder(run_.job());
+        const std::string code = publishing_with(fmt::format("copy::*=errno:EINVAL,read::{}=errno:EIO", nth), folder);
+        EXPECT_TRUE(code == "none" || code == "74 E-IO-003") << nth << " " << code;
+        OutputRunOptions options = folder.options();
+        options.alive_within = std::chrono::seconds(0);
+        OutputRun run(options);
+        if (!run.complete()) {
+            computed_again += run.first_chunk() < folder.job().grid().chunks() ? 1 : 0;
+            append_until(run, folder.job(), folder.job().grid().chunks());
+            run.publish();
+        }
+        EXPECT_EQ(folder.published(), folder.job().files()) << nth;
+    }
+    EXPECT_EQ(computed_again, GetParam() == OutputLayout::file ? 3 : 0) << "in a folder, no part is read";
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, OutputRunTest, testing::Values(OutputLayout::file, OutputLayout::folder),
