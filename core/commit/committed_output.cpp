@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/io/checked.hpp"
+#include "core/io/nonfinite.hpp"
 
 namespace sluice {
 namespace {
@@ -53,17 +54,37 @@ OutputRunOptions run_options(CommittedOutputOptions options, RowEncoder& rows) {
             .provenance = std::move(options.provenance)};
 }
 
+[[noreturn]] void refuse(const Nonfinite& found, std::uint64_t chunk) {
+    throw Error(ExitCode::numeric,
+                {.id = "E-NUM-081",
+                 .where = fmt::format("chunk {}", chunk),
+                 .what = fmt::format("{} not finite in items {}{}", found.values, fmt::join(found.first_items, ", "),
+                                     found.items > found.first_items.size() ? ", …" : ""),
+                 .hint = "look at those items, and at run.precision"});
+}
+
 }  // namespace
 
 CommittedOutput::CommittedOutput(CommittedOutputOptions options)
-    : rows_(options.format, options.fields), run_(run_options(std::move(options), rows_)) {}
+    : fields_(options.fields),
+      nonfinite_(options.nonfinite),
+      rows_(options.format, options.fields),
+      run_(run_options(std::move(options), rows_)) {}
 
 void CommittedOutput::append(std::uint32_t count, std::span<const std::byte> outputs) {
     const ChunkGrid& grid = run_.plan().grid();
     const Chunk chunk = grid.at(run_.writer().next_chunk());
     expects(count == chunk.count, "CommittedOutput::append gets whole chunks in order");
-    run_.writer().append(
-        {.chunk = chunk.id, .items = count, .nonfinite = 0, .bytes = rows_.encode(chunk.first, count, outputs)});
+    const Nonfinite found = find_nonfinite(fields_, chunk.first, outputs);
+    if (found.values != 0 && nonfinite_ == NonfinitePolicy::error) {
+        run_.writer().commit();
+        refuse(found, chunk.id);
+    }
+    expects(found.values <= std::numeric_limits<std::uint32_t>::max(), "a chunk has fewer than 2^32 values");
+    run_.writer().append({.chunk = chunk.id,
+                          .items = count,
+                          .nonfinite = static_cast<std::uint32_t>(found.values),
+                          .bytes = rows_.encode(chunk.first, count, outputs)});
 }
 
 }  // namespace sluice

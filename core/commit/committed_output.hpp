@@ -13,6 +13,13 @@
 
 namespace sluice {
 
+/// What becomes of results that are NaN or infinite.
+enum class NonfinitePolicy : std::uint8_t {
+    error,  ///< Their chunk is not committed: the run ends.
+    flag,   ///< They are written and counted, and the run says so.
+    allow,  ///< They are written and counted.
+};
+
 struct CommittedOutputOptions {
     std::filesystem::path path{};  ///< As the job names it; with a slash at its end, a folder of parts.
     OutputFormat format = OutputFormat::csv;
@@ -23,6 +30,7 @@ struct CommittedOutputOptions {
     std::vector<std::pair<std::string, std::string>> settings{};
     Owner me{};
     ResumeVerify verify = ResumeVerify::open;
+    NonfinitePolicy nonfinite = NonfinitePolicy::error;
     CommitPolicy policy{};
     std::vector<std::pair<std::string, std::string>> provenance{};
 };
@@ -42,7 +50,8 @@ public:
     [[nodiscard]] const std::vector<ErrorText>& warnings() const noexcept { return run_.warnings(); }
     [[nodiscard]] OutputRun& run() noexcept { return run_; }
 
-    /// The next chunk, whole; chunk first_chunk() is the first.
+    /// The next chunk, whole; chunk first_chunk() is the first. With NonfinitePolicy::error throws Error (numeric,
+    /// E-NUM-081) for one that has a value which is not finite, when everything before it is committed.
     void append(std::uint32_t count, std::span<const std::byte> outputs) override;
     void publish() override { run_.publish(); }
 
@@ -50,6 +59,8 @@ public:
     [[nodiscard]] std::filesystem::path temporary_path() const override { return {}; }
 
 private:
+    std::vector<OutputField> fields_;
+    NonfinitePolicy nonfinite_;
     RowEncoder rows_;
     OutputRun run_;
 };

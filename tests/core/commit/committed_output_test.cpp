@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <limits>
+
 #include "core/io/npy_header.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
@@ -95,6 +98,41 @@ TEST_P(CommittedOutputTest, IsNotContinuedWithOtherColumns) {
     other.fields.pop_back();
 
     EXPECT_EQ(code_of([&] { const CommittedOutput output(other); }), "78 E-CKP-090");
+}
+
+TEST_P(CommittedOutputTest, EndsAtAChunkThatIsNotFiniteWithAllBeforeItCommitted) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(outputs_.data() + (5 * chunk_items + 3) * item_bytes + 4, &nan, sizeof nan);
+    CommittedOutputOptions next = options("out");
+    next.me.job = "1";
+    {
+        CommittedOutput output(next);
+        try {
+            append(output, 16);
+            FAIL() << "nothing was thrown";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ExitCode::numeric);
+            EXPECT_EQ(error.text().id, "E-NUM-081");
+            EXPECT_EQ(error.text().where, "chunk 5");
+            EXPECT_EQ(error.text().what, "1 not finite in items 323");
+        }
+        EXPECT_EQ(output.run().writer().chunks_committed(), 5U);
+    }
+
+    // Written all the same, they are counted, also by an attempt that takes some of them over.
+    for (const std::uint64_t end : {6U, 16U}) {
+        next.nonfinite = NonfinitePolicy::flag;
+        next.me.restarts = end;  // the one before has ended
+        next.me.id = make_unique_id();
+        CommittedOutput output(next);
+        append(output, end);
+        output.run().writer().commit();
+        if (end == 16) {
+            output.publish();
+            EXPECT_EQ(output.complete()->nonfinite(), 1U);
+        }
+    }
+    EXPECT_EQ(contents_of(folder_.path() / "out"), expected());
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, CommittedOutputTest,
