@@ -15,6 +15,7 @@
 #include "core/config_settings.hpp"
 #include "core/config_text.hpp"
 #include "core/error.hpp"
+#include "core/slurm_option.hpp"
 #include "core/utf8.hpp"
 
 namespace sluice {
@@ -68,6 +69,13 @@ std::uint64_t read_integer(const KeySpec& key, const toml::node& node, const std
     return static_cast<std::uint64_t>(value);
 }
 
+bool is_name(std::string_view text, const KeySpec& key) {
+    return text.size() <= key.most && std::all_of(text.begin(), text.end(), [&](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+                      c == '_' || c == '-' || key.also.find(c) != std::string_view::npos;
+           });
+}
+
 void check_string(const KeySpec& key, const std::string& value, const std::string& where) {
     const auto refuse_value = [&](const char* id, const std::string& got, const std::string& suggestion) {
         refuse(id, where, fmt::format("{}: got {}, expected {}{}", key.full_name(), got, key.expected(), suggestion));
@@ -75,6 +83,9 @@ void check_string(const KeySpec& key, const std::string& value, const std::strin
     const bool known = std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end();
     if (!key.choices.empty() && !known) {
         refuse_value("E-CFG-011", quoted(value), did_you_mean(value, key.choices));
+    }
+    if (key.type == KeyType::name && !is_name(value, key)) {
+        refuse_value("E-CFG-016", quoted(value), "");
     }
     if (key.type == KeyType::path && value.empty()) {
         refuse_value("E-CFG-011", "an empty string", "");
@@ -107,6 +118,34 @@ std::vector<ColumnRef> read_columns(const KeySpec& key, const toml::node& node, 
     return columns;
 }
 
+std::vector<std::string> read_words(const KeySpec& key, const toml::node& node, const std::string& name,
+                                    const std::string& where) {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) {
+        refuse_type(key, node, where);
+    }
+    std::vector<std::string> words;
+    for (const toml::node& element : *list) {
+        const std::string place = name.empty() ? where : at(name, element.source());
+        const auto* word = element.as_string();
+        if (word == nullptr) {
+            refuse_type(key, element, place);
+        }
+        check_string(key, **word, place);
+        words.push_back(**word);
+    }
+    return words;
+}
+
+std::uint64_t read_duration(const KeySpec& key, const std::string& text, const std::string& where) {
+    const auto duration = parse_duration(text);
+    if (!duration) {
+        refuse("E-CFG-015", where,
+               fmt::format("{}: got {}, expected {}", key.full_name(), quoted(text), key.expected()));
+    }
+    return static_cast<std::uint64_t>(duration->count());
+}
+
 /// `name` stands for the file in the places of list elements; empty when `where` has no lines.
 SettingValue read_value(const KeySpec& key, const toml::node& node, const std::string& name, const std::string& where) {
     switch (key.type) {
@@ -116,14 +155,22 @@ SettingValue read_value(const KeySpec& key, const toml::node& node, const std::s
             }
             break;
         case KeyType::integer:
-            if (const auto* word = node.as_string(); word != nullptr && key.may_be_auto && **word == "auto") {
+            if (const auto* word = node.as_string(); word != nullptr && !key.word.empty() && **word == key.word) {
                 return **word;
             }
             return read_integer(key, node, where);
         case KeyType::columns:
             return read_columns(key, node, name, where);
+        case KeyType::words:
+            return read_words(key, node, name, where);
+        case KeyType::duration:
+            if (const auto* text = node.as_string()) {
+                return read_duration(key, **text, where);
+            }
+            break;
         case KeyType::text:
         case KeyType::path:
+        case KeyType::name:
             if (const auto* text = node.as_string()) {
                 check_string(key, **text, where);
                 return **text;
@@ -135,25 +182,28 @@ SettingValue read_value(const KeySpec& key, const toml::node& node, const std::s
 
 /// A key or a section as it stands in the text.
 struct Entry {
-    std::string_view section;
+    std::string section;
     const toml::key* key = nullptr;
     const toml::node* node = nullptr;
 };
 
-/// Everything that the document sets, in the order of its lines, so that the first mistake is the one reported.
-std::vector<Entry> entries_of(const toml::table& document) {
-    const std::vector<std::string_view> sections = job_sections();
-    std::vector<Entry> entries;
-    for (const auto& [key, node] : document) {
-        const toml::table* table = node.as_table();
-        if (table == nullptr || std::find(sections.begin(), sections.end(), key.str()) == sections.end()) {
-            entries.push_back({{}, &key, &node});
-            continue;
-        }
-        for (const auto& [inner_key, inner] : *table) {
-            entries.push_back({key.str(), &inner_key, &inner});
+/// What `table`, which is `section`, sets, and the sections in it. Sections are two deep at most.
+void add_entries(const toml::table& table, const std::string& section, std::vector<Entry>& entries) {
+    for (const auto& [key, node] : table) {
+        const bool dotted = key.str().find('.') != std::string_view::npos;  // a quoted key is no section
+        const std::string name = section.empty() ? std::string(key.str()) : fmt::format("{}.{}", section, key.str());
+        if (node.is_table() && !dotted && is_section(name)) {
+            add_entries(*node.as_table(), name, entries);
+        } else {
+            entries.push_back({section, &key, &node});
         }
     }
+}
+
+/// Everything that the document sets, in the order of its lines, so that the first mistake is the one reported.
+std::vector<Entry> entries_of(const toml::table& document) {
+    std::vector<Entry> entries;
+    add_entries(document, {}, entries);
     const auto place = [](const Entry& entry) {
         const toml::source_position begin = entry.key->source().begin;
         return std::pair(begin.line, begin.column);
@@ -166,8 +216,7 @@ std::vector<Entry> entries_of(const toml::table& document) {
     const std::string_view wrong = entry.key->str();
     const std::string where = at(name, entry.key->source());
     const std::vector<std::string_view> sections = job_sections();
-    const bool is_section = std::find(sections.begin(), sections.end(), wrong) != sections.end();
-    if (entry.section.empty() && is_section) {
+    if (entry.section.empty() && is_section(wrong)) {
         refuse("E-CFG-010", where,
                fmt::format("{}: got {}, expected a section [{}]", wrong, describe(*entry.node), wrong));
     }
@@ -278,9 +327,10 @@ Settings read_settings(std::string_view raw, const std::string& name) {
 /// stands for itself, and that the bare word auto needs no quotes either.
 SettingValue read_override_value(const KeySpec& key, const std::string& value, const std::string& where) {
     const bool quoted_value = value.starts_with('"') || value.starts_with('\'');
-    const bool takes_string = key.type == KeyType::text || key.type == KeyType::path;
+    const bool takes_string = key.type == KeyType::text || key.type == KeyType::path || key.type == KeyType::name ||
+                              key.type == KeyType::duration;
     const std::string_view checked = check_job_text(value, where);
-    if ((takes_string && !quoted_value) || (key.may_be_auto && value == "auto")) {
+    if ((takes_string && !quoted_value) || (!key.word.empty() && value == key.word)) {
         return read_value(key, toml::value<std::string>(checked), {}, where);
     }
     const std::string line = fmt::format("v = {}", checked);

@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/slurm_config.hpp"
+
 namespace sluice {
 
 enum class InputFormat { csv, jsonl, txt, npy, onehot_f32, u8 };
@@ -73,6 +75,9 @@ struct JobConfig {
 
     struct Layout {
         BindMode bind = BindMode::gpu_local;
+        std::uint32_t gpus_per_node = 0;              ///< That are asked of the scheduler.
+        std::optional<std::uint32_t> ranks_per_node;  ///< nullopt = "per-gpu": one a GPU, at least one.
+        std::optional<std::uint32_t> cpus_per_rank;   ///< nullopt = "auto": an even share of the node's.
         friend bool operator==(const Layout&, const Layout&) = default;
     };
 
@@ -83,6 +88,7 @@ struct JobConfig {
     Run run;
     Pipeline pipeline;
     Layout layout;
+    SlurmConfig slurm;
     friend bool operator==(const JobConfig&, const JobConfig&) = default;
 };
 

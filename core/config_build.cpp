@@ -7,80 +7,12 @@
 
 #include "core/closest_name.hpp"
 #include "core/config_names.hpp"
+#include "core/config_reader.hpp"
+#include "core/config_slurm.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
 namespace {
-
-[[noreturn]] void refuse(const char* id, const std::string& where, std::string what, std::string hint = {}) {
-    throw Error(ExitCode::configuration, {id, where, std::move(what), std::move(hint)});
-}
-
-const KeySpec& key_of(std::string_view full_name) {
-    const KeySpec* key = find_key(full_name);
-    expects(key != nullptr, "the schema knows every key that the job is built from");
-    return *key;
-}
-
-/// Looks settings up by full name.
-class Reader {
-public:
-    Reader(const Settings& settings, const JobOrigin& origin) : settings_(settings), origin_(origin) {}
-
-    [[nodiscard]] const Setting* find(std::string_view full_name) const {
-        const auto found = settings_.find(&key_of(full_name));
-        return found == settings_.end() ? nullptr : &found->second;
-    }
-
-    /// Where the key is set, the job file when it is not.
-    [[nodiscard]] const std::string& where(std::string_view full_name) const {
-        const Setting* setting = find(full_name);
-        return setting == nullptr ? origin_.name : setting->where;
-    }
-
-    template <class Value>
-    [[nodiscard]] const Value* get(std::string_view full_name) const {
-        const Setting* setting = find(full_name);
-        return setting == nullptr ? nullptr : &std::get<Value>(setting->value);
-    }
-
-    [[nodiscard]] const std::string& required(std::string_view full_name) const {
-        const auto* value = get<std::string>(full_name);
-        if (value == nullptr) {
-            const KeySpec& key = key_of(full_name);
-            refuse("E-CFG-013", origin_.name,
-                   key.section.empty() ? fmt::format("{} is required", key.name)
-                                       : fmt::format("[{}].{} is required", key.section, key.name));
-        }
-        return *value;
-    }
-
-    [[nodiscard]] bool flag(std::string_view full_name) const {
-        const auto* value = get<bool>(full_name);
-        return value != nullptr && *value;
-    }
-
-    /// nullopt: not set, or "auto".
-    [[nodiscard]] std::optional<std::uint32_t> count(std::string_view full_name) const {
-        const Setting* setting = find(full_name);
-        const auto* value = setting == nullptr ? nullptr : std::get_if<std::uint64_t>(&setting->value);
-        return value == nullptr ? std::nullopt : std::optional(static_cast<std::uint32_t>(*value));
-    }
-
-    /// One of `names`, which is what the key's choices are.
-    template <class Enum, std::size_t number>
-    [[nodiscard]] Enum choice(std::string_view full_name, Enum fallback,
-                              const std::array<std::string_view, number>& names) const {
-        const auto* value = get<std::string>(full_name);
-        return value == nullptr ? fallback : enum_of<Enum>(*value, names).value();
-    }
-
-    [[nodiscard]] std::filesystem::path path(const std::string& value) const { return origin_.base / value; }
-
-private:
-    const Settings& settings_;
-    const JobOrigin& origin_;
-};
 
 std::string lower_extension(const std::string& path) {
     std::string extension = std::filesystem::path(path).extension().native();
@@ -95,7 +27,7 @@ Enum format_by_extension(const std::string& path, const std::string& where, std:
     const std::string extension = lower_extension(path);
     const auto format = extension.empty() ? std::nullopt : enum_of<Enum>(extension.substr(1), names);
     if (!format) {
-        refuse(
+        refuse_job(
             "E-CFG-011", where,
             fmt::format("{}: got {}, expected an extension .{}", key,
                         extension.empty() ? "no extension" : "extension " + quoted(extension), fmt::join(names, " .")),
@@ -104,17 +36,18 @@ Enum format_by_extension(const std::string& path, const std::string& where, std:
     return *format;
 }
 
-void check_app(const std::string& app, const Reader& job, std::span<const std::string_view> apps) {
+void check_app(const std::string& app, const SettingsReader& job, std::span<const std::string_view> apps) {
     if (std::find(apps.begin(), apps.end(), app) == apps.end()) {
-        refuse("E-CFG-011", job.where("app"),
-               fmt::format("app: unknown app {}{}", quoted(app), did_you_mean(app, apps)), "`sluice apps` lists them");
+        refuse_job("E-CFG-011", job.where("app"),
+                   fmt::format("app: unknown app {}{}", quoted(app), did_you_mean(app, apps)),
+                   "`sluice apps` lists them");
     }
 }
 
-void check_columns(const JobConfig::Input& input, const Reader& job) {
+void check_columns(const JobConfig::Input& input, const SettingsReader& job) {
     const std::string format(name_of(input.format));
     const auto conflict = [&](std::string_view key, std::string what, std::string hint = {}) {
-        refuse("E-CFG-105", job.where(key), fmt::format("{}: {}", key, what), std::move(hint));
+        refuse_job("E-CFG-105", job.where(key), fmt::format("{}: {}", key, what), std::move(hint));
     };
     const bool named = std::any_of(input.columns.begin(), input.columns.end(),
                                    [](const ColumnRef& column) { return std::holds_alternative<std::string>(column); });
@@ -137,12 +70,12 @@ void check_columns(const JobConfig::Input& input, const Reader& job) {
         conflict("input.columns", "got a number, expected names for jsonl input");
     }
     if (jsonl && input.columns.empty()) {
-        refuse("E-CFG-013", job.where("input.columns"), "[input].columns is required for jsonl input",
-               "name the fields that hold the text, as in columns = [\"title\", \"text\"]");
+        refuse_job("E-CFG-013", job.where("input.columns"), "[input].columns is required for jsonl input",
+                   "name the fields that hold the text, as in columns = [\"title\", \"text\"]");
     }
 }
 
-JobConfig::Input build_input(const Reader& job) {
+JobConfig::Input build_input(const SettingsReader& job) {
     const std::string& path = job.required("input.path");
     JobConfig::Input input;
     input.path = job.path(path);
@@ -161,15 +94,15 @@ JobConfig::Input build_input(const Reader& job) {
     return input;
 }
 
-JobConfig::Model build_model(const Reader& job, const std::string& job_name) {
+JobConfig::Model build_model(const SettingsReader& job, const std::string& job_name) {
     const Setting* weights = job.find("model.weights");
     const Setting* random = job.find("model.random");
     if (weights == nullptr && random == nullptr) {
-        refuse("E-CFG-013", job_name, "[model].weights or [model].random is required");
+        refuse_job("E-CFG-013", job_name, "[model].weights or [model].random is required");
     }
     if (weights != nullptr && random != nullptr) {
         if (weights->from_command_line == random->from_command_line) {
-            refuse("E-CFG-105", random->where, "model.random: model.weights is set too, expected one of the two");
+            refuse_job("E-CFG-105", random->where, "model.random: model.weights is set too, expected one of the two");
         }
         (weights->from_command_line ? random : weights) = nullptr;  // the command line chooses the other one
     }
@@ -182,7 +115,7 @@ JobConfig::Model build_model(const Reader& job, const std::string& job_name) {
     return model;
 }
 
-JobConfig::Output build_output(const Reader& job) {
+JobConfig::Output build_output(const SettingsReader& job) {
     const std::string& path = job.required("output.path");
     JobConfig::Output output;
     output.path = job.path(path);
@@ -194,16 +127,16 @@ JobConfig::Output build_output(const Reader& job) {
     return output;
 }
 
-JobConfig::Pipeline build_pipeline(const Reader& job) {
+JobConfig::Pipeline build_pipeline(const SettingsReader& job) {
     const JobConfig::Pipeline pipeline{
         .mode = job.choice("pipeline.mode", PipelineMode::overlap, pipeline_mode_names),
         .distribution = job.choice("pipeline.distribution", Distribution::pull, distribution_names),
         .chunk_items = job.count("pipeline.chunk_items"),
         .depth = job.count("pipeline.depth")};
     if (pipeline.mode == PipelineMode::serial && pipeline.depth.value_or(1) > 1) {
-        refuse("E-CFG-105", job.where("pipeline.depth"),
-               fmt::format("pipeline.depth: got {} in serial mode, expected 1 or \"auto\"", *pipeline.depth),
-               "set pipeline.depth = \"auto\", or pipeline.mode = \"overlap\"");
+        refuse_job("E-CFG-105", job.where("pipeline.depth"),
+                   fmt::format("pipeline.depth: got {} in serial mode, expected 1 or \"auto\"", *pipeline.depth),
+                   "set pipeline.depth = \"auto\", or pipeline.mode = \"overlap\"");
     }
     return pipeline;
 }
@@ -220,7 +153,7 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
 }
 
 /// No file that the job writes may be one that it reads, nor the other one that it writes.
-void check_outputs(const JobConfig& config, const Reader& job, const JobOrigin& origin) {
+void check_outputs(const JobConfig& config, const SettingsReader& job, const JobOrigin& origin) {
     const auto check = [&](std::string_view key, const std::filesystem::path& written, std::string_view other,
                            const std::filesystem::path& kept) {
         if (same_file(written, kept)) {
@@ -243,7 +176,7 @@ void check_outputs(const JobConfig& config, const Reader& job, const JobOrigin& 
 }  // namespace
 
 JobConfig build_job(const Settings& settings, const JobOrigin& origin, std::span<const std::string_view> apps) {
-    const Reader job(settings, origin);
+    const SettingsReader job(settings, origin);
     JobConfig config;
     config.app = job.required("app");
     check_app(config.app, job, apps);
@@ -254,7 +187,11 @@ JobConfig build_job(const Settings& settings, const JobOrigin& origin, std::span
                   .precision = job.choice("run.precision", Precision::fp32, precision_names),
                   .devices = job.count("run.devices")};
     config.pipeline = build_pipeline(job);
-    config.layout = {.bind = job.choice("layout.bind", BindMode::gpu_local, bind_mode_names)};
+    config.layout = {.bind = job.choice("layout.bind", BindMode::gpu_local, bind_mode_names),
+                     .gpus_per_node = job.count("layout.gpus_per_node").value_or(0),
+                     .ranks_per_node = job.count("layout.ranks_per_node"),
+                     .cpus_per_rank = job.count("layout.cpus_per_rank")};
+    config.slurm = build_slurm(job);
     check_outputs(config, job, origin);
     return config;
 }

@@ -18,6 +18,9 @@ inline constexpr std::array<std::string_view, 6> precision_names{"fp32", "tf32x3
 inline constexpr std::array<std::string_view, 2> pipeline_mode_names{"overlap", "serial"};
 inline constexpr std::array<std::string_view, 2> distribution_names{"pull", "static"};
 inline constexpr std::array<std::string_view, 3> bind_mode_names{"gpu-local", "inherit", "none"};
+inline constexpr std::array<std::string_view, 3> gpu_request_names{"gpus-per-node", "gres", "none"};
+inline constexpr std::array<std::string_view, 2> launcher_names{"srun", "mpirun"};
+inline constexpr std::array<std::string_view, 3> resume_mode_names{"requeue", "dependency", "manual"};
 
 [[nodiscard]] constexpr std::string_view name_of(InputFormat f) {
     return input_format_names[std::size_t(f)];
@@ -39,6 +42,15 @@ inline constexpr std::array<std::string_view, 3> bind_mode_names{"gpu-local", "i
 }
 [[nodiscard]] constexpr std::string_view name_of(BindMode m) {
     return bind_mode_names[std::size_t(m)];
+}
+[[nodiscard]] constexpr std::string_view name_of(GpuRequest r) {
+    return gpu_request_names[std::size_t(r)];
+}
+[[nodiscard]] constexpr std::string_view name_of(JobLauncher l) {
+    return launcher_names[std::size_t(l)];
+}
+[[nodiscard]] constexpr std::string_view name_of(ResumeMode m) {
+    return resume_mode_names[std::size_t(m)];
 }
 
 /// The enumerator of `name`, which is one of `names`, the array above that belongs to Enum.

@@ -8,6 +8,7 @@
 
 #include "core/closest_name.hpp"
 #include "core/config_names.hpp"
+#include "core/slurm_option.hpp"
 
 namespace sluice {
 namespace {
@@ -16,7 +17,23 @@ constexpr std::uint64_t most_depth = 1024;             // slots are pinned memor
 constexpr std::uint64_t most_chunk_items = 1'048'576;  // 2^20
 constexpr std::uint64_t most_devices = 1024;
 constexpr std::uint64_t most_columns = 1'000'000;
+constexpr std::uint64_t most_nodes = 65'536;
+constexpr std::uint64_t most_of_a_node = 4096;
+constexpr std::uint64_t most_attempts = 1000;
+constexpr std::uint64_t longest_name = 64;
+constexpr std::uint64_t longest_list = 1024;                                   // of names
 constexpr std::uint64_t most_seed = std::numeric_limits<std::int64_t>::max();  // TOML's integers end here
+
+constexpr KeySpec slurm_name(std::string_view name, std::string_view also, std::string_view fallback,
+                             std::string_view help, std::uint64_t longest = longest_name) {
+    return {.section = "slurm",
+            .name = name,
+            .type = KeyType::name,
+            .most = longest,
+            .also = also,
+            .fallback = fallback,
+            .help = help};
+}
 
 constexpr std::array keys{
     KeySpec{.name = "app", .required = true, .help = "The model to run; `sluice apps` lists them."},
@@ -84,7 +101,7 @@ constexpr std::array keys{
             .type = KeyType::integer,
             .least = 1,
             .most = most_devices,
-            .may_be_auto = true,
+            .word = "auto",
             .fallback = "\"auto\"",
             .help = "Devices that each rank drives."},
     KeySpec{.section = "pipeline",
@@ -102,7 +119,7 @@ constexpr std::array keys{
             .type = KeyType::integer,
             .least = 1,
             .most = most_chunk_items,
-            .may_be_auto = true,
+            .word = "auto",
             .fallback = "\"auto\"",
             .help = "Items that travel and compute together."},
     KeySpec{.section = "pipeline",
@@ -110,7 +127,7 @@ constexpr std::array keys{
             .type = KeyType::integer,
             .least = 1,
             .most = most_depth,
-            .may_be_auto = true,
+            .word = "auto",
             .fallback = "\"auto\"",
             .help = "Chunks in flight on each device."},
     KeySpec{.section = "layout",
@@ -118,7 +135,113 @@ constexpr std::array keys{
             .choices = bind_mode_names,
             .fallback = "\"gpu-local\"",
             .help = "Where threads run: on CPUs near their GPU, on all of the launcher's mask, or on all allowed."},
+    KeySpec{.section = "layout",
+            .name = "gpus_per_node",
+            .type = KeyType::integer,
+            .least = 0,
+            .most = most_devices,
+            .fallback = "0",
+            .help = "GPUs that Slurm is asked for."},
+    KeySpec{.section = "layout",
+            .name = "ranks_per_node",
+            .type = KeyType::integer,
+            .least = 1,
+            .most = most_of_a_node,
+            .word = "per-gpu",
+            .fallback = "\"per-gpu\"",
+            .help = "Ranks that Slurm starts; per-gpu: one a GPU, at least one."},
+    KeySpec{.section = "layout",
+            .name = "cpus_per_rank",
+            .type = KeyType::integer,
+            .least = 1,
+            .most = most_of_a_node,
+            .word = "auto",
+            .fallback = "\"auto\"",
+            .help = "CPUs that Slurm gives each rank; auto: an even share of those that the job has on a node."},
+    slurm_name("job_name", {}, "\"sluice\"", "The job's name."),
+    slurm_name("partition", ",", "the site's", "Where to run; several with commas."),
+    slurm_name("account", {}, "the site's", "Who pays."),
+    slurm_name("qos", {}, "the site's", "The quality of service."),
+    slurm_name("constraint", "&|*,:()[]!", "\"\"", "Features that the nodes must have.", longest_list),
+    slurm_name("reservation", ",", "\"\"", "A reservation to run in."),
+    slurm_name("nodelist", ",[]", "\"\"", "Nodes that must be among the job's.", longest_list),
+    slurm_name("exclude", ",[]", "\"\"", "Nodes that must not.", longest_list),
+    slurm_name("mail_user", "@+", "\"\"", "Who gets mail.", longest_list),
+    slurm_name("mail_type", ",", "\"\"", "What for, as in END,FAIL."),
+    KeySpec{.section = "slurm",
+            .name = "time",
+            .type = KeyType::duration,
+            .fallback = "the partition's",
+            .help = "The time limit of an attempt."},
+    KeySpec{.section = "slurm",
+            .name = "nodes",
+            .type = KeyType::integer,
+            .least = 1,
+            .most = most_nodes,
+            .fallback = "1",
+            .help = "Nodes."},
+    KeySpec{
+        .section = "slurm", .name = "exclusive", .type = KeyType::boolean, .fallback = "true", .help = "Whole nodes."},
+    KeySpec{.section = "slurm",
+            .name = "gpu_request",
+            .choices = gpu_request_names,
+            .fallback = "\"gpus-per-node\"",
+            .help = "How GPUs are asked for."},
+    slurm_name("gpu_type", {}, "\"\"", "Which GPUs, as the site calls them."),
+    KeySpec{.section = "slurm",
+            .name = "launcher",
+            .choices = launcher_names,
+            .fallback = "\"srun\"",
+            .help = "What starts the ranks in the job."},
+    slurm_name("mpi", {}, "\"pmix\"", "How srun and MPI meet; `srun --mpi=list` lists it."),
+    slurm_name("mem", {}, "\"site\"", "Memory of a node; site: as the site does, 0: all, or 480G."),
+    KeySpec{.section = "slurm",
+            .name = "comment",
+            .type = KeyType::boolean,
+            .fallback = "true",
+            .help = "Mark the job as one of sluice in its comment."},
+    KeySpec{.section = "slurm",
+            .name = "environment",
+            .type = KeyType::words,
+            .fallback = "[]",
+            .help = "Environment variables, by name, that the job gets besides PATH and a few more."},
+    KeySpec{.section = "slurm",
+            .name = "skip",
+            .type = KeyType::words,
+            .choices = skippable_options,
+            .fallback = "[]",
+            .help = "Options of sbatch never to pass, for sites that refuse them."},
+    KeySpec{.section = "slurm",
+            .name = "extra",
+            .type = KeyType::words,
+            .fallback = "[]",
+            .help = "More options for sbatch, as in [\"--switches=1\"]."},
+    KeySpec{.section = "slurm.resume",
+            .name = "mode",
+            .choices = resume_mode_names,
+            .fallback = "\"requeue\"",
+            .help = "What follows an attempt that stopped early."},
+    KeySpec{.section = "slurm.resume",
+            .name = "max",
+            .type = KeyType::integer,
+            .least = 0,
+            .most = most_attempts,
+            .fallback = "3",
+            .help = "Attempts after the first."},
+    KeySpec{.section = "slurm.resume",
+            .name = "notice",
+            .type = KeyType::duration,
+            .fallback = "\"240s\"",
+            .help = "How long before the time limit the job is told."},
 };
+
+std::string spaced(std::string_view characters) {
+    std::string text;
+    for (const char c : characters) {
+        text += text.empty() ? std::string(1, c) : std::string{' ', c};
+    }
+    return text;
+}
 
 std::string mean(std::string_view name) {
     return fmt::format("; did you mean '{}'?", name);
@@ -135,11 +258,20 @@ std::string KeySpec::expected() const {
         case KeyType::boolean:
             return "true or false";
         case KeyType::integer:
-            return fmt::format("an integer {}..{}{}", least, most, may_be_auto ? " or \"auto\"" : "");
+            return fmt::format("an integer {}..{}{}", least, most,
+                               word.empty() ? std::string() : fmt::format(" or \"{}\"", word));
         case KeyType::path:
             return "a path as a string";
         case KeyType::columns:
             return fmt::format("a list of column numbers {}..{} and names", least, most);
+        case KeyType::name:
+            return fmt::format("at most {} characters of A-Z a-z 0-9 . _ -{}", most,
+                               also.empty() ? std::string() : fmt::format(" {}", spaced(also)));
+        case KeyType::words:
+            return choices.empty() ? "a list of strings"
+                                   : fmt::format("a list of \"{}\"", fmt::join(choices, "\", \""));
+        case KeyType::duration:
+            return "a time as in \"04:00:00\", \"1-12:00:00\", \"90m\" or \"240s\"";
         case KeyType::text:
             break;
     }
@@ -158,6 +290,13 @@ std::vector<std::string_view> job_sections() {
         }
     }
     return sections;
+}
+
+bool is_section(std::string_view name) {
+    return std::any_of(keys.begin(), keys.end(), [&](const KeySpec& key) {
+        return !name.empty() && key.section.starts_with(name) &&
+               (key.section.size() == name.size() || key.section[name.size()] == '.');
+    });
 }
 
 const KeySpec* find_key(std::string_view section, std::string_view name) {
@@ -203,7 +342,7 @@ std::string suggest_key(std::string_view wrong_full_name) {
     if (const auto name = closest_name(wrong_full_name, names); !name.empty()) {
         return mean(name);
     }
-    const std::size_t dot = wrong_full_name.find('.');
+    const std::size_t dot = wrong_full_name.rfind('.');
     return dot == std::string_view::npos ? suggest_key("", wrong_full_name)
                                          : suggest_key(wrong_full_name.substr(0, dot), wrong_full_name.substr(dot + 1));
 }
@@ -216,8 +355,8 @@ std::string describe_keys() {
             section = key.section;
             text += fmt::format("\n[{}]\n", section);
         }
-        text += fmt::format("  {:<13} {}\n", key.name, key.help);
-        text += fmt::format("  {:<13} takes {}; ", "", key.expected());
+        text += fmt::format("  {:<14} {}\n", key.name, key.help);
+        text += fmt::format("  {:<14} takes {}; ", "", key.expected());
         text += key.required           ? "required\n"
                 : key.fallback.empty() ? "no default\n"
                                        : fmt::format("default {}\n", key.fallback);

@@ -11,9 +11,12 @@ namespace sluice {
 enum class KeyType {
     boolean,
     integer,
-    text,     ///< A string; one of `choices` when there are any.
-    path,     ///< A string that names a file.
-    columns,  ///< A list of column numbers and names.
+    text,      ///< A string; one of `choices` when there are any.
+    path,      ///< A string that names a file.
+    columns,   ///< A list of column numbers and names.
+    name,      ///< A string of letters, digits, `.`, `_`, `-` and those of `also`, of at most `most` bytes.
+    words,     ///< A list of strings, each one of `choices` when there are any.
+    duration,  ///< A string, "04:00:00" or "240s".
 };
 
 /// One key of the job file: the only place that knows it. Parsing, 'did you mean', --set, help and tests read this.
@@ -23,7 +26,8 @@ struct KeySpec {
     KeyType type = KeyType::text;
     std::uint64_t least = 0;  ///< Range of an integer, of a column's number.
     std::uint64_t most = 0;
-    bool may_be_auto = false;  ///< The string "auto" may stand for an integer.
+    std::string_view word = {};  ///< The string that may stand for an integer, "auto".
+    std::string_view also = {};  ///< Of a name.
     std::span<const std::string_view> choices = {};
     std::string_view fallback = {};  ///< The default as a TOML value, or in words; empty: see `required`.
     bool required = false;
@@ -41,6 +45,9 @@ struct KeySpec {
 
 /// The sections' names, in the same order, without the empty one.
 [[nodiscard]] std::vector<std::string_view> job_sections();
+
+/// Whether the section `name` may stand above keys, or other sections' names begin with it and a dot.
+[[nodiscard]] bool is_section(std::string_view name);
 
 /// nullptr when there is no such key.
 [[nodiscard]] const KeySpec* find_key(std::string_view section, std::string_view name);

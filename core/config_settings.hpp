@@ -12,8 +12,8 @@
 
 namespace sluice {
 
-/// bool, an integer, a string ("auto" included) or columns: what the key's type says.
-using SettingValue = std::variant<bool, std::uint64_t, std::string, std::vector<ColumnRef>>;
+/// bool, an integer (a duration's seconds), a string ("auto" included), columns or words: what the key's type says.
+using SettingValue = std::variant<bool, std::uint64_t, std::string, std::vector<ColumnRef>, std::vector<std::string>>;
 
 /// A key that the job sets, its value within the key's own limits.
 struct Setting {

@@ -1,7 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/config.hpp"
 #include "core/config_names.hpp"
+#include "core/config_slurm.hpp"
+#include "core/slurm_option.hpp"
 
 namespace sluice {
 namespace {
@@ -23,8 +28,15 @@ std::string literal(std::string_view text) {
     return out + '"';
 }
 
-std::string literal(const std::optional<std::uint32_t>& count) {
-    return count ? fmt::format("{}", *count) : "\"auto\"";
+std::string literal(const std::optional<std::uint32_t>& count, std::string_view word = "auto") {
+    return count ? fmt::format("{}", *count) : literal(word);
+}
+
+std::string literal(const std::vector<std::string>& words) {
+    std::vector<std::string> parts;
+    std::transform(words.begin(), words.end(), std::back_inserter(parts),
+                   [](const std::string& word) { return literal(std::string_view(word)); });
+    return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
 std::string literal(const std::vector<ColumnRef>& columns) {
@@ -74,6 +86,29 @@ std::string to_toml(const JobConfig& job) {
     set("depth", literal(job.pipeline.depth));
     section("layout");
     set("bind", literal(name_of(job.layout.bind)));
+    set("gpus_per_node", fmt::format("{}", job.layout.gpus_per_node));
+    set("ranks_per_node", literal(job.layout.ranks_per_node, "per-gpu"));
+    set("cpus_per_rank", literal(job.layout.cpus_per_rank));
+    const SlurmConfig& slurm = job.slurm;
+    section("slurm");
+    for (const auto& [name, value] : slurm_names) {
+        set(name, literal(slurm.*value));
+    }
+    if (slurm.time) {
+        set("time", literal(duration_text(*slurm.time)));
+    }
+    set("nodes", fmt::format("{}", slurm.nodes));
+    set_flag("exclusive", slurm.exclusive);
+    set("gpu_request", literal(name_of(slurm.gpu_request)));
+    set("launcher", literal(name_of(slurm.launcher)));
+    set_flag("comment", slurm.comment);
+    set("environment", literal(slurm.environment));
+    set("skip", literal(slurm.skip));
+    set("extra", literal(slurm.extra));
+    section("slurm.resume");
+    set("mode", literal(name_of(slurm.resume.mode)));
+    set("max", fmt::format("{}", slurm.resume.most));
+    set("notice", literal(duration_text(slurm.resume.notice)));
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
 
 #include "apps/registry.hpp"
@@ -57,7 +58,8 @@ const Command& command_of(std::string_view name) {
 }  // namespace
 
 std::span<const Command> commands() {
-    static const std::array all{run_command, check_command, apps_command, topo_command, help_command, version_command};
+    static const std::array all{run_command,    check_command, apps_command,   topo_command,
+                                script_command, help_command,  version_command};
     return all;
 }
 
@@ -111,6 +113,17 @@ std::string job_file_of(const Command& command, const ParsedArguments& parsed) {
     return parsed.operands.front();
 }
 
+std::string plan_of(const Command& command, const ParsedArguments& parsed) {
+    if (!parsed.has("plan")) {
+        refuse(command, "got no --plan");
+    }
+    return parsed.options["plan"].as<std::string>();
+}
+
+JobConfig read_job_absolute(const std::string& file, std::span<const Override> overrides) {
+    return read_job(std::filesystem::absolute(file), overrides, app_names());
+}
+
 std::vector<Override> overrides_of(const ParsedArguments& parsed) {
     std::vector<Override> overrides;
     if (parsed.has("set")) {
@@ -148,7 +161,9 @@ std::string general_help() {
         "Runs one model over many independent items, on every device that it gets.\n\n"
         "Commands:\n";
     for (const Command& command : commands()) {
-        text += fmt::format("  {:<9} {}\n", command.name, command.summary);
+        if (!command.internal) {
+            text += fmt::format("  {:<9} {}\n", command.name, command.summary);
+        }
     }
     return text +
            "\nOptions:\n"

@@ -23,6 +23,7 @@ struct Command {
     boost::program_options::options_description (*options)();
     std::size_t most_operands;  ///< Arguments that are no options.
     int (*run)(const Command&, Arguments);
+    bool internal = false;  ///< Called by sluice's own scripts: not in the list of commands.
 };
 
 /// All subcommands, in the order of the help.
@@ -32,6 +33,7 @@ extern const Command run_command;      // cmd_run.cpp
 extern const Command check_command;    // cmd_check.cpp
 extern const Command apps_command;     // cmd_apps.cpp
 extern const Command topo_command;     // cmd_topo.cpp
+extern const Command script_command;   // cmd_script.cpp
 extern const Command help_command;     // cmd_help.cpp
 extern const Command version_command;  // cmd_help.cpp
 
@@ -51,6 +53,12 @@ struct ParsedArguments {
 
 /// The one job file that run and check take. Throws Error (usage).
 [[nodiscard]] std::string job_file_of(const Command& command, const ParsedArguments& parsed);
+
+/// The plan that exec and stop-reason take. Throws Error (usage).
+[[nodiscard]] std::string plan_of(const Command& command, const ParsedArguments& parsed);
+
+/// The job with all its paths absolute, so that it means the same wherever it is run. Throws Error as read_job.
+[[nodiscard]] JobConfig read_job_absolute(const std::string& file, std::span<const Override> overrides);
 
 /// The values of --set, in order. Throws Error (usage).
 [[nodiscard]] std::vector<Override> overrides_of(const ParsedArguments& parsed);

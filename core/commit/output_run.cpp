@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <iterator>
 #include <limits>
@@ -10,77 +9,13 @@
 
 #include "core/commit/clean.hpp"
 #include "core/commit/publish.hpp"
+#include "core/commit/run_folder.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/io/checked.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr mode_t private_mode = 0700;
-constexpr mode_t shared_mode = 0777;
-
-[[noreturn]] void refuse_foreign(const std::filesystem::path& path, const std::string& what) {
-    throw Error(ExitCode::cannot_create,
-                {.id = "E-OUT-022",
-                 .where = escaped(path.native()),
-                 .what = what,
-                 .hint = "move it away, or choose another [output].path: nothing is ever replaced"});
-}
-
-/// Nothing that this run has not made may be replaced, or be taken for a part of it. The output is looked at first: if
-/// another attempt makes it now, it has made the run's folder before.
-void refuse_foreign_files(const RunPaths& paths) {
-    const auto there = status_of(paths.output);
-    const bool is_folder = there && S_ISDIR(there->st_mode);
-    const auto names = is_folder ? names_in_folder(paths.output) : std::vector<std::string>();
-    if (!there || status_of(paths.run_folder())) {
-        return;
-    }
-    if (paths.layout == OutputLayout::file) {
-        refuse_foreign(paths.output, S_ISREG(there->st_mode) ? "exists already" : "exists already, and is no file");
-    }
-    if (!is_folder) {
-        refuse_foreign(paths.output, "is no folder, but its path ends in a slash");
-    }
-    if (!names.empty()) {
-        refuse_foreign(paths.output,
-                       fmt::format("is not empty ({} entries, the first is {})", names.size(), quoted(names.front())));
-    }
-}
-
-/// Whoever may write there decides about the output.
-void check_run_folder(const std::filesystem::path& folder) {
-    const auto status = status_of(folder);
-    const bool ours = status && S_ISDIR(status->st_mode) && status->st_uid == ::geteuid();
-    if (!ours) {
-        throw Error(ExitCode::refused, {.id = "E-SEC-020",
-                                        .where = escaped(folder.native()),
-                                        .what = status && S_ISDIR(status->st_mode) ? "belongs to another user"
-                                                                                   : "is no folder, or a link to one",
-                                        .hint = "remove it, or choose another [output].path"});
-    }
-}
-
-void make_folders(const RunPaths& paths) {
-    refuse_foreign_files(paths);
-    // Synced also when they are there: whoever made them may have died before.
-    if (paths.layout == OutputLayout::folder) {
-        make_folder(paths.output, shared_mode);
-        sync_folder(paths.output.parent_path());
-    }
-    make_folder(paths.run_folder(), private_mode);
-    sync_folder(paths.run_folder().parent_path());
-    check_run_folder(paths.run_folder());
-}
-
-/// A run folder without an identity was made by an attempt that ended at once: it says nothing about what lies beside
-/// it. Here too the output is looked at first.
-void refuse_foreign_file_beside(const RunPaths& paths) {
-    if (paths.layout == OutputLayout::file && status_of(paths.output) && !status_of(paths.identity())) {
-        refuse_foreign(paths.output, "exists already");
-    }
-}
 
 void check_same_job(const RunPaths& paths, const RunIdentity& identity) {
     const std::vector<std::string> differing = differences(read_run_identity(paths).value_or(RunIdentity{}), identity);
@@ -119,7 +54,7 @@ void check_space(const RunPaths& paths, const PartPlan& plan, std::uint64_t outp
 
 OutputRun::OutputRun(OutputRunOptions options) : options_(std::move(options)), plan_(options_.identity.plan()) {
     const RunPaths& paths = options_.paths;
-    make_folders(paths);
+    make_run_folder(paths);
     if (!find_complete()) {
         refuse_foreign_file_beside(paths);
         check_space(paths, plan_, options_.bytes_to_come);

@@ -7,10 +7,36 @@
 #include <string>
 #include <vector>
 
+#include "core/config_slurm.hpp"
 #include "tests/core/config_jobs.hpp"
 
 namespace sluice {
 namespace {
+
+SlurmConfig random_slurm(std::mt19937_64& random) {
+    const auto below = [&](std::uint64_t end) { return random() % end; };
+    const auto seconds = [&](std::uint64_t most) { return std::chrono::seconds(1 + below(most)); };
+    SlurmConfig slurm;
+    for (const auto& [name, value] : slurm_names) {
+        if (name != "mem" && below(2) == 1) {
+            slurm.*value = std::array{"a", "B.9", "x-y_z"}[below(3)];
+        }
+    }
+    slurm.mem = std::array{"site", "0", "480G"}[below(3)];
+    if (below(2) == 1) {
+        slurm.time = seconds(31'536'000);
+    }
+    slurm.nodes = static_cast<std::uint32_t>(1 + below(65'536));
+    slurm.exclusive = below(2) == 1;
+    slurm.gpu_request = GpuRequest(below(3));
+    slurm.launcher = JobLauncher(below(2));
+    slurm.comment = below(2) == 1;
+    slurm.environment.assign(below(3), "UCX_TLS");
+    slurm.skip.assign(below(3), "exclusive");
+    slurm.extra.assign(below(3), "--switches=1@00:30:00");
+    slurm.resume = {ResumeMode(below(3)), static_cast<std::uint32_t>(below(1001)), seconds(65'535)};
+    return slurm;
+}
 
 JobConfig random_job(std::mt19937_64& random) {
     const auto below = [&](std::uint64_t end) { return random() % end; };
@@ -58,6 +84,8 @@ JobConfig random_job(std::mt19937_64& random) {
     if (job.pipeline.mode == PipelineMode::serial && job.pipeline.depth) {
         job.pipeline.depth = 1;
     }
+    job.layout = {BindMode(below(3)), static_cast<std::uint32_t>(below(1025)), maybe(4096), maybe(4096)};
+    job.slurm = random_slurm(random);
     return job;
 }
 

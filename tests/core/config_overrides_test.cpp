@@ -11,8 +11,10 @@ namespace {
 
 TEST(Overrides, SetAnyKey) {
     for (const KeySpec& key : job_keys()) {
-        const bool columns = key.type == KeyType::columns;
-        const std::string value = columns                            ? "[]"
+        const bool list = key.type == KeyType::columns || key.type == KeyType::words;
+        const std::string value = list                               ? "[]"
+                                  : key.type == KeyType::duration    ? "240s"
+                                  : key.full_name() == "slurm.mem"   ? "480G"
                                   : key.type == KeyType::boolean     ? "false"
                                   : key.type == KeyType::integer     ? "1"
                                   : key.name == "app"                ? "gpt2"

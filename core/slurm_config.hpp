@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+enum class GpuRequest : std::uint8_t { gpus_per_node, gres, none };
+enum class JobLauncher : std::uint8_t { srun, mpirun };
+/// What follows an attempt that stopped early.
+enum class ResumeMode : std::uint8_t {
+    requeue,     ///< The job itself is queued again.
+    dependency,  ///< A new job, which waits for this one's end: where a site forbids requeue.
+    manual,      ///< Nothing: the user submits again.
+};
+
+/// What the job file says of Slurm: sections [slurm] and [slurm.resume]. Names hold no character that a shell or
+/// sbatch would take for more than itself; an empty one is not passed on.
+struct SlurmConfig {
+    std::string job_name = "sluice";
+    std::string partition{};
+    std::string account{};
+    std::string qos{};
+    std::string constraint{};
+    std::string reservation{};
+    std::string nodelist{};
+    std::string exclude{};
+    std::string mail_user{};
+    std::string mail_type{};
+    std::optional<std::chrono::seconds> time{};  ///< nullopt: the partition's.
+    std::uint32_t nodes = 1;
+    bool exclusive = true;
+    GpuRequest gpu_request = GpuRequest::gpus_per_node;
+    std::string gpu_type{};
+    JobLauncher launcher = JobLauncher::srun;
+    std::string mpi = "pmix";
+    std::string mem = "site";  ///< "site": nothing is asked for.
+    bool comment = true;
+    std::vector<std::string> environment{};  ///< Names of variables that the job gets besides ours.
+    std::vector<std::string> skip{};         ///< Options of sbatch that are never passed, without dashes.
+    std::vector<std::string> extra{};        ///< Whole options of sbatch, "--switches=1".
+
+    struct Resume {
+        ResumeMode mode = ResumeMode::requeue;
+        std::uint32_t most = 3;  ///< Attempts after the first; "max" in the job file.
+        std::chrono::seconds notice{240};
+        friend bool operator==(const Resume&, const Resume&) = default;
+    };
+    Resume resume{};
+    friend bool operator==(const SlurmConfig&, const SlurmConfig&) = default;
+};
+
+}  // namespace sluice

@@ -1,0 +1,67 @@
+#!/bin/bash
+# Made by sluice. Below the #SBATCH lines this text is the same for every job: what is to be done stands in the plan,
+# plan.toml beside this file.
+
+drain=0
+step=
+# shellcheck disable=SC2317  # the trap calls it
+on_usr1() {
+    drain=1
+    if [ -n "$step" ]; then
+        kill -USR1 "$step" 2>/dev/null
+    fi
+}
+trap on_usr1 USR1 # before anything else: until then the signal ends the script
+set -uo pipefail
+umask 077
+unset SLURM_EXPORT_ENV # with it srun hands on nothing but sbatch's list
+export OMP_NUM_THREADS=1 CUDA_DEVICE_ORDER=PCI_BUS_ID
+
+# CPUs of a rank: as asked for, else an even share of the node that has the fewest.
+cpus=${SLURM_CPUS_PER_TASK:-}
+if [ -z "$cpus" ]; then
+    for group in ${SLURM_JOB_CPUS_PER_NODE//,/ }; do
+        have=${group%%(*}
+        if [ -z "$cpus" ] || [ "$have" -lt "$cpus" ]; then
+            cpus=$have
+        fi
+    done
+    cpus=$((cpus / SLUICE_RANKS))
+    if [ "$cpus" -lt 1 ]; then
+        cpus=1
+    fi
+fi
+export SRUN_CPUS_PER_TASK=$cpus # srun does not take it from sbatch
+
+if [ "$SLUICE_LAUNCHER" = srun ]; then
+    srun --mpi="$SLUICE_MPI" --kill-on-bad-exit=1 --ntasks=$((SLURM_JOB_NUM_NODES * SLUICE_RANKS)) \
+        --ntasks-per-node="$SLUICE_RANKS" --cpus-per-task="$cpus" --cpu-bind=cores --distribution=block:block \
+        "$SLUICE_BIN" exec --plan "$SLUICE_PLAN" &
+else
+    mpirun --map-by "ppr:$SLUICE_RANKS:node" --bind-to none "$SLUICE_BIN" exec --plan "$SLUICE_PLAN" &
+fi
+step=$!
+if [ "$drain" -eq 1 ]; then
+    kill -USR1 "$step"
+fi
+while :; do # a signal ends wait early
+    wait "$step"
+    rc=$?
+    kill -0 "$step" 2>/dev/null || break
+done
+
+code=
+again=
+# Why the ranks ended is in status.json: the launcher's code may be that of a rank which it has ended itself.
+read -r code again < <("$SLUICE_BIN" stop-reason --plan "$SLUICE_PLAN" --srun-rc "$rc")
+code=${code:-70}
+if [ "$again" = yes ]; then
+    if [ "$SLUICE_RESUME" = requeue ] && [ "${SLURM_RESTART_COUNT:-0}" -lt "$SLUICE_MAX" ]; then
+        scontrol requeue "$SLURM_JOB_ID" && sleep 120 # Slurm ends the script here
+    elif [ "$SLUICE_RESUME" = dependency ] && [ "$SLUICE_ATTEMPT" -lt "$SLUICE_MAX" ]; then
+        # 70 s later, so that an attempt on other nodes does not take this one for alive.
+        export SLUICE_ATTEMPT=$((SLUICE_ATTEMPT + 1))
+        sbatch --dependency="afterany:$SLURM_JOB_ID" --begin=now+70 --export="${SLUICE_EXPORT//:/,}" "$SLUICE_SCRIPT"
+    fi
+fi
+exit "$code"

@@ -1,0 +1,167 @@
+#include "slurm/child.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::size_t most_kept = 65'536;
+
+struct Pipe {
+    Pipe() {
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+            throw std::system_error(errno, std::generic_category(), "pipe2");
+        }
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+    ~Pipe() {
+        close_end(0);
+        close_end(1);
+    }
+    void close_end(std::size_t end) {
+        if (ends[end] >= 0) {
+            ::close(ends[end]);
+            ends[end] = -1;
+        }
+    }
+    std::array<int, 2> ends{-1, -1};  // to read, to write
+};
+
+struct SpawnFiles {
+    SpawnFiles() { posix_spawn_file_actions_init(&actions); }
+    SpawnFiles(const SpawnFiles&) = delete;
+    SpawnFiles& operator=(const SpawnFiles&) = delete;
+    ~SpawnFiles() { posix_spawn_file_actions_destroy(&actions); }
+    posix_spawn_file_actions_t actions{};
+};
+
+struct SpawnSignals {
+    SpawnSignals() {
+        posix_spawnattr_init(&attributes);
+        sigset_t set;
+        sigemptyset(&set);
+        posix_spawnattr_setsigmask(&attributes, &set);
+        sigaddset(&set, SIGPIPE);
+        sigaddset(&set, SIGXFSZ);
+        posix_spawnattr_setsigdefault(&attributes, &set);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    }
+    SpawnSignals(const SpawnSignals&) = delete;
+    SpawnSignals& operator=(const SpawnSignals&) = delete;
+    ~SpawnSignals() { posix_spawnattr_destroy(&attributes); }
+    posix_spawnattr_t attributes{};
+};
+
+/// What a job or a step around this process has set would count as options.
+bool passes(std::string_view variable) {
+    static constexpr std::array<std::string_view, 7> kept_back{"SLURM_",  "SLURMD_", "SBATCH_", "SRUN_",
+                                                               "SALLOC_", "SQUEUE_", "SCANCEL_"};
+    const std::string_view name = variable.substr(0, variable.find('='));
+    return name == "SLURM_CONF" || name == "SLURM_CLUSTERS" ||
+           std::none_of(kept_back.begin(), kept_back.end(),
+                        [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+pid_t spawn(const std::vector<std::string>& words, const Pipe& out, const Pipe& err) {
+    std::vector<char*> arguments;
+    for (const std::string& word : words) {
+        arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT: posix_spawn does not write there
+    }
+    arguments.push_back(nullptr);
+    std::vector<char*> environment;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        if (passes(*variable)) {
+            environment.push_back(*variable);
+        }
+    }
+    environment.push_back(nullptr);
+    SpawnFiles files;
+    posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files.actions, out.ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files.actions, err.ends[1], STDERR_FILENO);
+    const SpawnSignals signals;
+    pid_t pid = 0;
+    const int error =
+        ::posix_spawnp(&pid, arguments[0], &files.actions, &signals.attributes, arguments.data(), environment.data());
+    if (error != 0) {
+        throw Error(ExitCode::unavailable,
+                    {.id = "E-SLM-074",
+                     .where = escaped(words[0]),
+                     .what = fmt::format("cannot start it: {}", std::generic_category().message(error)),
+                     .hint = "is Slurm installed here, and in PATH?"});
+    }
+    return pid;
+}
+
+/// Adds what there is to read; false at the end of the pipe.
+bool read_some(int end, std::string& to) {
+    std::array<char, 4096> bytes{};
+    const ssize_t got = ::read(end, bytes.data(), bytes.size());
+    if (got < 0) {
+        return errno == EINTR;
+    }
+    const std::size_t room = most_kept - std::min(to.size(), most_kept);
+    to.append(bytes.data(), std::min(static_cast<std::size_t>(got), room));
+    return got > 0;
+}
+
+/// False when `end` is reached first.
+bool read_both(Pipe& out, Pipe& err, ChildResult& result, SteadyClock::time_point end) {
+    out.close_end(1);
+    err.close_end(1);
+    while (out.ends[0] >= 0 || err.ends[0] >= 0) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now()).count();
+        std::array<pollfd, 2> files{{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
+        const int ready = ::poll(files.data(), files.size(), static_cast<int>(std::clamp<long>(left, 0, 1'000'000)));
+        if (ready == 0) {
+            return false;
+        }
+        if (files[0].revents != 0 && !read_some(out.ends[0], result.out)) {
+            out.close_end(0);
+        }
+        if (files[1].revents != 0 && !read_some(err.ends[0], result.err)) {
+            err.close_end(0);
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+std::optional<ChildResult> run_child(const std::vector<std::string>& words, std::chrono::seconds at_most) {
+    Pipe out;
+    Pipe err;
+    const pid_t pid = spawn(words, out, err);
+    ChildResult result;
+    const bool in_time = read_both(out, err, result, SteadyClock::now() + at_most);
+    if (!in_time) {
+        ::kill(pid, SIGKILL);
+    }
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!in_time) {
+        return std::nullopt;
+    }
+    result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return result;
+}
+
+}  // namespace sluice

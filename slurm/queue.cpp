@@ -1,0 +1,72 @@
+#include "slurm/queue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "core/error.hpp"
+#include "slurm/child.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::seconds patience{20};
+constexpr const char* format = "%T|%r|%e|%N";
+
+}  // namespace
+
+bool QueuedJob::is_active() const {
+    static constexpr std::array<std::string_view, 9> over{"COMPLETED",     "FAILED",    "TIMEOUT",
+                                                          "NODE_FAIL",     "PREEMPTED", "CANCELLED",
+                                                          "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE"};
+    return std::find(over.begin(), over.end(), state) == over.end();
+}
+
+std::optional<QueuedJob> parse_queue_line(std::string_view line) {
+    std::array<std::string, 4> fields;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        const std::size_t end = i + 1 < fields.size() ? line.find('|') : line.size();
+        if (end == std::string_view::npos) {
+            return std::nullopt;
+        }
+        fields[i] = line.substr(0, end);
+        line.remove_prefix(std::min(line.size(), end + 1));
+    }
+    if (fields[0].empty()) {
+        return std::nullopt;
+    }
+    return QueuedJob{.state = fields[0], .reason = fields[1], .end = fields[2], .nodes = fields[3]};
+}
+
+std::optional<QueuedJob> find_in_queue(const Submission& submission) {
+    std::vector<std::string> words{"squeue", "--noheader", "--states=all", "--jobs=" + submission.job,
+                                   fmt::format("--format={}", format)};
+    if (!submission.cluster.empty()) {
+        words.push_back("--clusters=" + submission.cluster);
+    }
+    const std::optional<ChildResult> result = run_child(words, patience);
+    if (result && result->exit_code == 0) {
+        std::string_view text = result->out;
+        while (!text.empty()) {
+            const std::string_view line = text.substr(0, text.find('\n'));
+            text.remove_prefix(std::min(text.size(), line.size() + 1));
+            if (auto job = parse_queue_line(line)) {  // with --clusters a line with the cluster's name comes first
+                return job;
+            }
+        }
+        return std::nullopt;
+    }
+    if (result && result->err.find("Invalid job id") != std::string::npos) {
+        return std::nullopt;
+    }
+    throw Error(ExitCode::unavailable,
+                {.id = "E-SLM-113",
+                 .where = "squeue",
+                 .what = result ? fmt::format("failed with {}: {}", result->exit_code, escaped(result->err))
+                                : fmt::format("did not answer within {} s", patience.count()),
+                 .hint = "is Slurm's controller up? `sinfo` tells"});
+}
+
+}  // namespace sluice

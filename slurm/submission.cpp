@@ -1,0 +1,56 @@
+#include "slurm/submission.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/commit/file.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t longest_id = 32;
+constexpr std::size_t longest_file = 4096;
+
+bool is_name(std::string_view text) {
+    return text.size() <= longest_id && std::all_of(text.begin(), text.end(), [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                      c == '-' || c == '.';
+           });
+}
+
+}  // namespace
+
+std::optional<Submission> parse_submission(std::string_view text) {
+    while (text.ends_with('\n')) {
+        text.remove_suffix(1);
+    }
+    text = text.substr(text.rfind('\n') + 1);  // a site's plugin may say something first
+    const std::size_t semicolon = text.find(';');
+    const std::string_view job = text.substr(0, semicolon);
+    const std::string_view cluster = semicolon == std::string_view::npos ? "" : text.substr(semicolon + 1);
+    const bool number = !job.empty() && job.size() <= longest_id &&
+                        std::all_of(job.begin(), job.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!number || !is_name(cluster)) {
+        return std::nullopt;
+    }
+    return Submission{.job = std::string(job), .cluster = std::string(cluster)};
+}
+
+std::optional<Submission> read_submission(const std::filesystem::path& file) {
+    const std::optional<std::string> text = read_text(file, longest_file);
+    const nlohmann::json json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+    if (!json.is_object() || !json.contains("job") || !json["job"].is_string()) {
+        return std::nullopt;
+    }
+    const std::string cluster = json.contains("cluster") && json["cluster"].is_string() ? json["cluster"] : "";
+    return parse_submission(cluster.empty() ? json["job"].get<std::string>()
+                                            : fmt::format("{};{}", json["job"].get<std::string>(), cluster));
+}
+
+void write_submission(const std::filesystem::path& file, const Submission& submission) {
+    write_text_durably(file, nlohmann::json{{"job", submission.job}, {"cluster", submission.cluster}}.dump(2) + "\n");
+}
+
+}  // namespace sluice

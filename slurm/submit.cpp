@@ -1,0 +1,124 @@
+#include "slurm/submit.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include "core/commit/file.hpp"
+#include "core/commit/run_folder.hpp"
+#include "core/error.hpp"
+#include "core/slurm_option.hpp"
+#include "slurm/child.hpp"
+#include "slurm/queue.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr unsigned private_mode = 0700;
+constexpr std::chrono::seconds patience{120};  // a busy controller takes its time, and a killed sbatch may have worked
+
+void refuse_second_job(const ScriptPaths& paths) {
+    const std::optional<Submission> earlier = read_submission(paths.submission());
+    if (!earlier) {
+        return;
+    }
+    const std::optional<QueuedJob> job = find_in_queue(*earlier);
+    if (job && job->is_active()) {
+        throw Error(ExitCode::in_use,
+                    {.id = "E-OUT-079",
+                     .where = escaped(paths.run_folder.native()),
+                     .what = fmt::format("job {} works on it ({})", earlier->job, escaped(job->state)),
+                     .hint = fmt::format("wait for it, or `sluice cancel {}`", escaped(paths.run_folder.native()))});
+    }
+}
+
+std::vector<std::string> sbatch_words(const std::vector<std::string>& first, const std::vector<std::string>& more,
+                                      const std::filesystem::path& script) {
+    std::vector<std::string> words{"sbatch"};
+    words.insert(words.end(), first.begin(), first.end());
+    words.insert(words.end(), more.begin(), more.end());
+    words.push_back(script.native());
+    return words;
+}
+
+ChildResult call_sbatch(const std::vector<std::string>& words) {
+    const std::optional<ChildResult> result = run_child(words, patience);
+    if (!result) {
+        throw Error(ExitCode::unavailable, {.id = "E-SLM-075",
+                                            .where = "sbatch",
+                                            .what = fmt::format("did not answer within {} s", patience.count()),
+                                            .hint = "`squeue --me` tells whether it took the job all the same"});
+    }
+    if (result->exit_code != 0) {
+        throw Error(ExitCode::unavailable,
+                    {.id = "E-SLM-075",
+                     .where = "sbatch",
+                     .what = fmt::format("refuses the job with {}: {}", result->exit_code, escaped(result->err)),
+                     .hint = "correct [slurm] in the job file; slurm.skip and slurm.extra are for sites' rules"});
+    }
+    return *result;
+}
+
+/// A file of its own name, removed with it.
+class TemporaryScript {
+public:
+    explicit TemporaryScript(const std::string& text)
+        : path_(std::filesystem::temp_directory_path() / ("sluice-" + make_unique_id() + ".sh")) {
+        File file = File::create(path_);
+        file.write_at(0, text);
+        file.close();
+    }
+    TemporaryScript(const TemporaryScript&) = delete;
+    TemporaryScript& operator=(const TemporaryScript&) = delete;
+    ~TemporaryScript() { ::unlink(path_.c_str()); }
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+}  // namespace
+
+void check_user_options(const std::vector<std::string>& options) {
+    for (const std::string& option : options) {
+        if (const std::string problem = problem_with_option(option, OptionOrigin::command_line); !problem.empty()) {
+            throw Error(ExitCode::usage, {.id = "E-USE-098", .where = "sluice submit", .what = problem, .hint = {}});
+        }
+    }
+}
+
+void write_run_files(const JobConfig& job, const ScriptPaths& paths) {
+    refuse_second_job(paths);
+    const RunPaths run = run_paths(job.output.path, {});
+    make_run_folder(run);
+    refuse_foreign_file_beside(run);
+    ::umask(0077);  // nobody else reads plan and logs
+    make_folder(paths.logs(), private_mode);
+    remove_file(paths.drain_request());
+    write_text_durably(paths.plan(), to_toml(job));
+    write_text_durably(paths.script(), batch_script(job, paths));
+}
+
+Submission submit(const ScriptPaths& paths, const std::vector<std::string>& more) {
+    const ChildResult result = call_sbatch(sbatch_words({"--parsable"}, more, paths.script()));
+    const std::optional<Submission> submission = parse_submission(result.out);
+    if (!submission) {
+        throw Error(ExitCode::unavailable, {.id = "E-SLM-075",
+                                            .where = "sbatch",
+                                            .what = fmt::format("got {}, expected a job's number", quoted(result.out)),
+                                            .hint = "`squeue --me` tells whether it took the job all the same"});
+    }
+    write_submission(paths.submission(), *submission);
+    return *submission;
+}
+
+std::string test_submission(const JobConfig& job, const ScriptPaths& paths, const std::vector<std::string>& more) {
+    const TemporaryScript script(batch_script(job, paths));
+    return call_sbatch(sbatch_words({"--test-only"}, more, script.path())).err;
+}
+
+}  // namespace sluice

@@ -1,0 +1,129 @@
+#include "slurm/batch_script.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+#include "tests/slurm/slurm_jobs.hpp"
+
+namespace sluice {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::vector<std::string> options_of(const std::string& lines) {
+    return sbatch_options(slurm_job(lines), some_paths);
+}
+
+TEST(BatchScript, OfTheSmallestJobAsksForOneWholeNode) {
+    EXPECT_THAT(options_of(""), ElementsAre("--job-name=sluice", "--nodes=1", "--ntasks-per-node=1", "--exclusive",
+                                            "--signal=B:USR1@240", "--requeue", "--open-mode=append",
+                                            "--output=/data/labels.csv.sluice/logs/%j.log", "--comment=sluice",
+                                            StartsWith("--export=")));
+}
+
+TEST(BatchScript, PassesEveryKeyOn) {
+    const std::vector<std::string> options = options_of(R"([layout]
+gpus_per_node = 4
+cpus_per_rank = 16
+[slurm]
+job_name = "a"
+partition = "b,c"
+account = "d"
+qos = "e"
+constraint = "h100&ib"
+reservation = "f"
+nodelist = "n[1-3],n7"
+exclude = "n9"
+mail_user = "me@example.org"
+mail_type = "END,FAIL"
+time = "1-02:03:04"
+nodes = 8
+exclusive = false
+gpu_type = "h100"
+mem = "480G"
+comment = false
+environment = ["UCX_TLS"]
+extra = ["--switches=1@00:30:00"]
+[slurm.resume]
+mode = "manual"
+notice = "90s"
+)");
+
+    EXPECT_THAT(std::vector<std::string>(options.begin(), options.end() - 2),
+                ElementsAre("--job-name=a", "--partition=b,c", "--account=d", "--qos=e", "--constraint=h100&ib",
+                            "--reservation=f", "--nodelist=n[1-3],n7", "--exclude=n9", "--mail-user=me@example.org",
+                            "--mail-type=END,FAIL", "--nodes=8", "--ntasks-per-node=4", "--cpus-per-task=16",
+                            "--gpus-per-node=h100:4", "--mem=480G", "--time=1-02:03:04", "--signal=B:USR1@90",
+                            "--no-requeue", "--open-mode=append", "--output=/data/labels.csv.sluice/logs/%j.log"));
+    EXPECT_THAT(options[options.size() - 2],
+                StartsWith("--export=PATH,HOME,USER,LANG,LD_LIBRARY_PATH,UCX_TLS,SLUICE_"));
+    EXPECT_EQ(options.back(), "--switches=1@00:30:00");
+}
+
+TEST(BatchScript, AsksForGpusAsTheSiteWantsIt) {
+    const std::string four = "[layout]\ngpus_per_node = 4\n[slurm]\n";
+
+    EXPECT_THAT(options_of(four), Contains("--gpus-per-node=4"));
+    EXPECT_THAT(options_of(four), Contains("--ntasks-per-node=4"));
+    EXPECT_THAT(options_of(four + "gpu_request = \"gres\"\ngpu_type = \"a\""), Contains("--gres=gpu:a:4"));
+    EXPECT_THAT(options_of(four + "gpu_request = \"none\""), Not(Contains(HasSubstr("gpu"))));
+    EXPECT_THAT(options_of("layout.gpus_per_node = 4\nlayout.ranks_per_node = 1\n"), Contains("--ntasks-per-node=1"));
+}
+
+TEST(BatchScript, LeavesOutWhatASiteRefuses) {
+    const auto options = options_of("[slurm]\nskip = [\"exclusive\", \"comment\", \"signal\"]\n");
+
+    EXPECT_THAT(options, Not(Contains(StartsWith("--exclusive"))));
+    EXPECT_THAT(options, Not(Contains(StartsWith("--comment"))));
+    EXPECT_THAT(options, Not(Contains(StartsWith("--signal"))));
+}
+
+TEST(BatchScript, DiffersFromJobToJobInItsOptionsAlone) {
+    const SplitScript small = split(batch_script(slurm_job(), some_paths));
+    const SplitScript large = split(batch_script(
+        slurm_job("[slurm]\nnodes = 64\nlauncher = \"mpirun\"\n[slurm.resume]\nmode = \"dependency\"\n"), some_paths));
+
+    EXPECT_EQ(small.body, batch_text());
+    EXPECT_EQ(large.body, batch_text());
+    EXPECT_NE(small.options, large.options);
+    EXPECT_TRUE(batch_text().starts_with("#!/bin/bash\n"));
+}
+
+TEST(BatchScript, OfAJobOnGpusThatAsksForNoneIsRefused) {
+    const auto made = [](const std::string& lines) { return batch_script(slurm_job(lines), some_paths); };
+
+    try {
+        (void)made("run.device = \"cuda\"\n");
+        FAIL() << "nothing was refused";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.text().id, "E-CFG-105");
+    }
+    EXPECT_FALSE(made("run.device = \"cuda\"\nslurm.gpu_request = \"none\"\n").empty());
+    EXPECT_FALSE(made("run.device = \"cuda\"\nlayout.gpus_per_node = 1\n").empty());
+}
+
+TEST(ScriptPaths, LieInTheRunsFolder) {
+    EXPECT_EQ(script_paths(slurm_job()).plan(), "/data/labels.csv.sluice/plan.toml");
+    EXPECT_EQ(script_paths(slurm_job("", {{"output.path", "/data/./x/../a.csv"}})).script(),
+              "/data/a.csv.sluice/script.sh");
+}
+
+TEST(ScriptPaths, ThatSlurmCannotHoldAreRefused) {
+    for (const char* path : {"a b.csv", "a,b.csv", "%j.csv", "$(x).csv", "\xc3\xa9.csv", "x'.csv", "a=b.csv"}) {
+        try {
+            (void)script_paths(slurm_job("", {{"output.path", path}}));
+            ADD_FAILURE() << path;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.text().id, "E-SLM-112") << path;
+            EXPECT_EQ(error.code(), ExitCode::configuration);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace sluice

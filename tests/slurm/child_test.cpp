@@ -1,0 +1,74 @@
+#include "slurm/child.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr seconds plenty{60};
+
+TEST(Child, GetsItsWordsUnread) {
+    const auto result = run_child({"printf", "%s", "$(x) `y` 'z' \" \\ ; a  b"}, plenty);
+
+    EXPECT_EQ(result.value().out, "$(x) `y` 'z' \" \\ ; a  b");
+}
+
+TEST(Child, HandsItsExitCodeAndBothOutputsOver) {
+    const auto result = run_child({"sh", "-c", "echo out; echo err >&2; exit 7"}, plenty).value();
+
+    EXPECT_EQ(result.exit_code, 7);
+    EXPECT_EQ(result.out, "out\n");
+    EXPECT_EQ(result.err, "err\n");
+    EXPECT_EQ(run_child({"sh", "-c", "kill -9 $$"}, plenty).value().exit_code, 137);
+}
+
+TEST(Child, SeesNothingOfAJobAroundIt) {
+    for (const char* name : {"SLURM_JOB_ID", "SLURM_NTASKS", "SBATCH_EXPORT", "SRUN_CPUS_PER_TASK", "SLURM_CONF"}) {
+        ::setenv(name, "kept", 1);
+    }
+
+    const std::string environment = run_child({"env"}, plenty).value().out;
+
+    for (const char* name : {"SLURM_JOB_ID", "SLURM_NTASKS", "SBATCH_EXPORT", "SRUN_CPUS_PER_TASK", "SLURM_CONF"}) {
+        ::unsetenv(name);
+    }
+    EXPECT_THAT(environment, HasSubstr("SLURM_CONF=kept\n"));
+    EXPECT_THAT(environment, HasSubstr("PATH="));
+    EXPECT_THAT(environment, Not(HasSubstr("SLURM_JOB_ID")));
+    EXPECT_THAT(environment, Not(HasSubstr("SLURM_NTASKS")));
+    EXPECT_THAT(environment, Not(HasSubstr("SBATCH_")));
+    EXPECT_THAT(environment, Not(HasSubstr("SRUN_")));
+}
+
+TEST(Child, ThatWritesWithoutEndIsReadToItsEnd) {
+    const auto result = run_child({"sh", "-c", "yes | head -c 1000000"}, plenty).value();
+
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_EQ(result.out.size(), 65'536U);
+}
+
+TEST(Child, ThatTakesTooLongIsKilled) {
+    EXPECT_EQ(run_child({"sleep", "1000"}, seconds(0)), std::nullopt);
+}
+
+TEST(Child, ThatCannotBeStartedIsNamed) {
+    try {
+        (void)run_child({"no-such-program-of-slurm"}, plenty);
+        FAIL() << "nothing was refused";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.text().id, "E-SLM-074");
+        EXPECT_EQ(error.code(), ExitCode::unavailable);
+    }
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,88 @@
+#include "core/slurm_option.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sluice {
+namespace {
+
+using std::chrono::seconds;
+
+TEST(Duration, IsReadInEveryForm) {
+    EXPECT_EQ(parse_duration("04:00:00"), seconds(14'400));
+    EXPECT_EQ(parse_duration("100:00:01"), seconds(360'001));
+    EXPECT_EQ(parse_duration("1-12:00:00"), seconds(129'600));
+    EXPECT_EQ(parse_duration("240s"), seconds(240));
+    EXPECT_EQ(parse_duration("90m"), seconds(5'400));
+    EXPECT_EQ(parse_duration("4h"), seconds(14'400));
+    EXPECT_EQ(parse_duration("2d"), seconds(172'800));
+}
+
+TEST(Duration, OfAnotherFormIsNone) {
+    for (const char* text : {"",
+                             "1",
+                             "04:00",
+                             "4:60:00",
+                             "4:00:60",
+                             "-1:00:00",
+                             "1-",
+                             "1-2",
+                             "h",
+                             "-4h",
+                             "4 h",
+                             "4H",
+                             "1.5h",
+                             "366d",
+                             "99999999999999999999s",
+                             "1-00:00:00:00",
+                             " 04:00:00",
+                             "04:00:00 ",
+                             "0x10s",
+                             "04:00:0x"}) {
+        EXPECT_EQ(parse_duration(text), std::nullopt) << text;
+    }
+}
+
+TEST(Duration, IsWrittenAsItIsRead) {
+    EXPECT_EQ(duration_text(seconds(0)), "00:00:00");
+    EXPECT_EQ(duration_text(seconds(86'399)), "23:59:59");
+    EXPECT_EQ(duration_text(seconds(93'784)), "1-02:03:04");
+    for (const int count : {1, 59, 60, 3'599, 86'400, 31'536'000}) {
+        EXPECT_EQ(parse_duration(duration_text(seconds(count))), seconds(count));
+    }
+}
+
+TEST(ExtraOption, MayBeWhatSluiceDoesNotSet) {
+    for (const char* option : {"--switches=1@00:30:00", "--time-min=10", "--nice", "--licenses=a:1", "--core-spec=2"}) {
+        EXPECT_EQ(problem_with_option(option), "") << option;
+    }
+}
+
+TEST(ExtraOption, ThatSluiceSetsOrThatStandsForItIsRefused) {
+    for (const char* option :
+         {"--output=x", "--outp=x", "--export=ALL", "--exp=ALL", "--wrap=x", "--wra=x", "--array=1",
+          "--gpus-per-task=1", "--mem-per-cpu=1", "--uid=0", "--chdir=/", "--exc", "--nodes=2"}) {
+        EXPECT_NE(problem_with_option(option), "") << option;
+    }
+}
+
+TEST(ExtraOption, IsOneLongOptionOfHarmlessCharacters) {
+    for (const char* option : {"", "-", "--", "---", "--=", "-N2", "x", "--a=b c", "--aa=b c", "--aa=\"b\"", "--aa='b",
+                               "--aa=\\", "--aa=#", "--Aa", "--aa\n", "--aa=\x7f", "--aa=\xc3\xa9", "--a a"}) {
+        EXPECT_NE(problem_with_option(option), "") << option;
+    }
+    EXPECT_NE(problem_with_option("--aa=" + std::string(600, 'a')), "");
+}
+
+TEST(UserOption, MaySetAnewWhatKeysHaveSetButNotWhatTheJobNeeds) {
+    const auto problem = [](const char* option) { return problem_with_option(option, OptionOrigin::command_line); };
+
+    for (const char* option : {"--qos=high", "--nodes=2", "--time=10", "--job-name=a b"}) {
+        EXPECT_EQ(problem(option), "") << option;
+    }
+    for (const char* option : {"--output=x", "--export=ALL", "--wrap=x", "--requeue", "script.sh", "-N2", "--qos=\n"}) {
+        EXPECT_NE(problem(option), "") << option;
+    }
+}
+
+}  // namespace
+}  // namespace sluice

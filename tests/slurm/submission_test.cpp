@@ -1,0 +1,45 @@
+#include "slurm/submission.hpp"
+
+#include <gtest/gtest.h>
+
+#include "slurm/queue.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace sluice {
+namespace {
+
+TEST(Submission, IsReadFromWhatSbatchPrints) {
+    EXPECT_EQ(parse_submission("4711\n")->job, "4711");
+    EXPECT_EQ(parse_submission("4711;east\n")->cluster, "east");
+    EXPECT_EQ(parse_submission("a site's greeting\n4711")->job, "4711");
+    for (const char* text : {"", "\n", "Submitted batch job 4711", "47 11", "-1", "4711;a b", "4711;$(x)", "4711_1"}) {
+        EXPECT_EQ(parse_submission(text), std::nullopt) << text;
+    }
+}
+
+TEST(Submission, IsFoundAgain) {
+    const TemporaryFolder folder;
+    const auto file = folder.path() / "submitted.json";
+    EXPECT_EQ(read_submission(file), std::nullopt);
+
+    write_submission(file, {.job = "4711", .cluster = "east"});
+
+    EXPECT_EQ(read_submission(file)->job, "4711");
+    EXPECT_EQ(read_submission(file)->cluster, "east");
+}
+
+TEST(QueueLine, IsTakenApart) {
+    const auto job = parse_queue_line("RUNNING|None|2026-11-21T18:00:00|n[0-3]");
+
+    ASSERT_TRUE(job);
+    EXPECT_EQ(job->state, "RUNNING");
+    EXPECT_EQ(job->end, "2026-11-21T18:00:00");
+    EXPECT_EQ(job->nodes, "n[0-3]");
+    EXPECT_TRUE(job->is_active());
+    EXPECT_FALSE(parse_queue_line("TIMEOUT|TimeLimit|N/A|")->is_active());
+    EXPECT_EQ(parse_queue_line(""), std::nullopt);
+    EXPECT_EQ(parse_queue_line("CLUSTER: east"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace sluice

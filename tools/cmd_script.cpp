@@ -1,0 +1,43 @@
+#include "slurm/batch_script.hpp"
+#include "tools/command_line.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+po::options_description options() {
+    po::options_description options;
+    options.add_options()                                                        //
+        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),  //
+         "set a key of the job, as in --set slurm.nodes=4; may be given again and again");
+    return options;
+}
+
+int print_script(const Command& command, Arguments arguments) {
+    const ParsedArguments parsed = parse_arguments(command, arguments);
+    const JobConfig job = read_job_absolute(job_file_of(command, parsed), overrides_of(parsed));
+    print(batch_script(job, script_paths(job)));
+    return 0;
+}
+
+}  // namespace
+
+const Command script_command{
+    .name = "script",
+    .synopsis = "sluice script JOB.toml [OPTION]...",
+    .summary = "print the batch script that `sluice submit` would hand to Slurm",
+    .details =
+        "Only the #SBATCH lines differ from job to job: [slurm], [slurm.resume] and [layout] make\n"
+        "them. What is to be computed stands in a plan, which submit writes beside the script:\n"
+        "the script alone does not run. docs/slurm.md explains it.",
+    .exit_codes =
+        "  0   printed                   66  cannot open the job file\n"
+        "  64  wrong command line        78  wrong job file or --set",
+    .example = "  sluice script job.toml --set slurm.partition=gpu",
+    .options = options,
+    .most_operands = 1,
+    .run = print_script,
+};
+
+}  // namespace sluice
