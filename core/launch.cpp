@@ -65,6 +65,8 @@ Launch read_launch(const Environment& environment) {
     read_launcher(launch, reader);
     if (launch.slurm_job) {
         launch.slurm_job = escaped(*launch.slurm_job);
+        launch.nodes = reader.number("SLURM_JOB_NUM_NODES").value_or(0);
+        launch.cpus_on_node = reader.number("SLURM_CPUS_ON_NODE").value_or(0);
         launch.cpus_per_task = reader.number("SLURM_CPUS_PER_TASK");
         if (launch.launcher != Launcher::srun) {
             launch.batch_tasks = reader.number("SLURM_NTASKS");

@@ -26,6 +26,8 @@ struct Launch {
     std::string evidence{};                        ///< Where `tasks` comes from: "SLURM_STEP_NUM_TASKS=4"; escaped.
     std::optional<std::string> slurm_job{};        ///< Its number; escaped.
     std::optional<std::uint32_t> batch_tasks{};    ///< Outside of a step: tasks that the job has room for.
+    std::uint32_t nodes = 0;                       ///< Of the Slurm job; 0: not known.
+    std::uint32_t cpus_on_node = 0;                ///< That Slurm gave the job on this node; 0: not known.
     std::optional<std::uint32_t> cpus_per_task{};  ///< That the job asked for; srun may have given fewer.
 
     /// Whether there may be other processes, which MPI knows.

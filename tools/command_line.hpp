@@ -34,6 +34,7 @@ extern const Command check_command;    // cmd_check.cpp
 extern const Command apps_command;     // cmd_apps.cpp
 extern const Command topo_command;     // cmd_topo.cpp
 extern const Command script_command;   // cmd_script.cpp
+extern const Command doctor_command;   // cmd_doctor.cpp
 extern const Command help_command;     // cmd_help.cpp
 extern const Command version_command;  // cmd_help.cpp
 

@@ -13,6 +13,7 @@ namespace {
 struct NodeWord {
     NodeRank rank{};
     std::vector<CudaGpu> gpus{};
+    int number = 0;  ///< Of the rank in the job.
     bool reads = false;
     bool knows_node = false;  ///< hwloc does.
 };
@@ -22,15 +23,19 @@ std::string encode(const NodeWord& word) {
     for (const CudaGpu& gpu : word.gpus) {
         gpus.push_back({gpu.uuid, gpu.pci, gpu.name, gpu.host_numa_node ? std::int64_t{*gpu.host_numa_node} : -1});
     }
-    return nlohmann::json{{"mask", word.rank.mask.text()},        {"quota", word.rank.quota_cpus},
-                          {"quota_group", word.rank.quota_group}, {"reads", word.reads},
-                          {"knows_node", word.knows_node},        {"gpus", gpus}}
+    return nlohmann::json{{"mask", word.rank.mask.text()},
+                          {"quota", word.rank.quota_cpus},
+                          {"quota_group", word.rank.quota_group},
+                          {"number", word.number},
+                          {"reads", word.reads},
+                          {"knows_node", word.knows_node},
+                          {"gpus", gpus}}
         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 NodeWord decode_node_word(const std::string& text) {
     const nlohmann::json json = nlohmann::json::parse(text);
-    NodeWord word{.reads = json.at("reads"), .knows_node = json.at("knows_node")};
+    NodeWord word{.number = json.at("number"), .reads = json.at("reads"), .knows_node = json.at("knows_node")};
     for (const nlohmann::json& gpu : json.at("gpus")) {
         word.gpus.push_back({.uuid = gpu.at(0), .pci = gpu.at(1), .name = gpu.at(2)});
         if (const std::int64_t node = gpu.at(3); node >= 0) {
@@ -64,18 +69,21 @@ std::vector<NodeWord> exchange(MpiSession* session, const NodeWord& mine, std::s
 
 NodeView view_node(MpiSession* session, const NodeWish& wish) {
     const bool cuda = wish.device == DeviceKind::cuda;
-    NodeView view{.machine = read_machine(cuda ? TopologyDetail::devices : TopologyDetail::cpus)};
+    NodeView view{.machine = read_machine(cuda ? TopologyDetail::devices : wish.detail)};
     if (wish.bind == BindMode::none) {
         view.finding = leave_mask(view.machine);
     }
     Topology& topology = view.machine.topology;
     const CpuQuota quota = read_cpu_quota();
-    NodeWord mine{.reads = wish.reads, .knows_node = view.machine.affinity != nullptr};
+    NodeWord mine{.number = session == nullptr ? 0 : session->rank(),
+                  .reads = wish.reads,
+                  .knows_node = view.machine.affinity != nullptr};
     mine.gpus = cuda ? cuda_gpus() : std::vector<CudaGpu>();
     mine.rank = {
         .mask = topology.mask, .quota_cpus = quota.cpus, .quota_group = quota.group, .gpus = visible_gpus(mine.gpus)};
     view.layout = {.device = wish.device, .devices = wish.devices};
     const std::vector<NodeWord> words = exchange(session, mine, view.me);
+    view.first_rank = words.front().number;
     std::vector<CpuSet> masks;
     bool all_know_it = true;
     for (const NodeWord& word : words) {

@@ -18,7 +18,8 @@ struct NodeWish {
     DeviceKind device = DeviceKind::host;    ///< Not automatic.
     std::optional<std::uint32_t> devices{};  ///< Each rank drives; nullopt: its share.
     BindMode bind = BindMode::gpu_local;
-    bool reads = false;  ///< This rank does.
+    bool reads = false;                            ///< This rank does.
+    TopologyDetail detail = TopologyDetail::cpus;  ///< At least; CUDA needs to know of devices.
 };
 
 /// A rank's node, and who gets what of it. All ranks of the node have the same layout and placement.
@@ -27,6 +28,7 @@ struct NodeView {
     RankLayout layout{};
     Placement placement{};
     std::size_t me = 0;                  ///< This rank's place among those of the node.
+    int first_rank = 0;                  ///< Of the node, by its number in the job.
     std::optional<ErrorText> finding{};  ///< Why BindMode::none could not free this thread of the launcher's mask.
 };
 

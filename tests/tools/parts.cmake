@@ -9,3 +9,23 @@ sluice_test(sluice_parts_test
     ${CMAKE_SOURCE_DIR}/tools/progress.cpp
   LIBRARIES sluice_comm sluice_scheduler nlohmann_json::nlohmann_json spdlog::spdlog
 )
+
+set(doctor ${CMAKE_SOURCE_DIR}/tools/doctor)
+sluice_test(sluice_doctor_parts_test
+  SOURCES
+    doctor_test.cpp
+    ${doctor}/diagnose.cpp
+    ${doctor}/diagnose_cores.cpp
+    ${doctor}/diagnose_gpus.cpp
+    ${doctor}/diagnose_launch.cpp
+    ${doctor}/diagnose_surroundings.cpp
+    ${doctor}/fact_groups.cpp
+    ${doctor}/fact_lines.cpp
+    ${doctor}/facts.cpp
+    ${doctor}/finding.cpp
+    ${doctor}/output_facts.cpp
+    ${doctor}/remedies.cpp
+    ${doctor}/report.cpp
+    ${doctor}/slurm_version.cpp
+  LIBRARIES sluice_comm nlohmann_json::nlohmann_json
+)

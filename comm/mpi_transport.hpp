@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+/// By which ways this process's MPI reaches the other ranks, as far as it can be seen from outside.
+struct MpiTransport {
+    std::string library{};                  ///< "Open MPI v4.1.4"; escaped.
+    std::string layer{};                    ///< Open MPI's pml: "ob1", "ucx", "cm"; empty: not to be seen.
+    std::vector<std::string> ways{};        ///< Below it, without the one to itself: "vader", "tcp", "ofi".
+    std::vector<std::string> interfaces{};  ///< Of open connections: "eth0", "mlx5_0"; "lo" only where it is all.
+};
+
+/// What Open MPI has loaded, by the content of /proc/PID/maps: it unloads what it does not take.
+[[nodiscard]] MpiTransport transport_of_maps(std::string_view maps);
+
+/// Of this process. MPI is initialized, and has sent something: connections come with the first message.
+[[nodiscard]] MpiTransport read_mpi_transport();
+
+}  // namespace sluice

@@ -1,0 +1,127 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/job_folder.hpp"
+#include "tests/support/process.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// sluice with `arguments`, alone or as ranks, in the environment as it is, but for the variables given as NAME=VALUE.
+ProcessResult sluice(const JobFolder& folder, const std::vector<std::string>& arguments, int ranks = 0,
+                     const std::vector<std::string>& environment = {}) {
+    std::vector<std::string> words{"/usr/bin/env", "CUDA_VISIBLE_DEVICES="};
+    words.insert(words.end(), environment.begin(), environment.end());
+    for (const std::string& word : launch_words(ranks, arguments)) {
+        words.push_back(word);
+    }
+    return Process(words, {.folder = folder.path()}).wait();
+}
+
+const std::vector<std::string> second_of_two{"SLURM_JOB_ID=7", "SLURM_NTASKS=2", "SLURM_STEP_NUM_TASKS=2",
+                                             "SLURM_PROCID=1"};
+const std::vector<std::string> first_of_two{"SLURM_JOB_ID=7", "SLURM_NTASKS=2", "SLURM_STEP_NUM_TASKS=2",
+                                            "SLURM_PROCID=0"};
+
+TEST(Doctor, LooksAtThisProcessAlone) {
+    const JobFolder folder(1);
+
+    const ProcessResult result = sluice(folder, {"doctor"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.out;
+    EXPECT_EQ(result.err, "");
+    EXPECT_THAT(result.out, HasSubstr("ok       launch   1 rank on "));
+    EXPECT_THAT(result.out, HasSubstr("0 errors, "));
+    folder.expect_nothing_left();
+}
+
+TEST(Doctor, TellsSingletonsOnceAndEndsThemAll) {
+    const JobFolder folder(1);
+
+    const ProcessResult first = sluice(folder, {"doctor"}, 0, first_of_two);
+    const ProcessResult second = sluice(folder, {"doctor"}, 0, second_of_two);
+
+    EXPECT_EQ(first.exit_code, 78);
+    EXPECT_THAT(first.out, HasSubstr("E-SLM-073: 2 tasks were started (SLURM_STEP_NUM_TASKS=2)"));
+    EXPECT_THAT(first.out, HasSubstr("fix: srun --mpi=pmix sluice"));
+    EXPECT_EQ(second.exit_code, 78);
+    EXPECT_EQ(second.out + second.err, "");
+}
+
+TEST(Doctor, KeepsSingletonsFromRunning) {
+    const JobFolder folder(1);
+
+    const ProcessResult first = sluice(folder, {"run", "job.toml"}, 0, first_of_two);
+    const ProcessResult second = sluice(folder, {"run", "job.toml"}, 0, second_of_two);
+
+    EXPECT_EQ(first.exit_code, 78);
+    EXPECT_THAT(first.err, HasSubstr("sluice: error[E-SLM-073]: launch: 2 tasks were started"));
+    EXPECT_EQ(second.exit_code, 78);
+    EXPECT_EQ(second.err, "");
+    folder.expect_nothing_left();
+}
+
+TEST(Doctor, FindsTasksAndCpusThatABatchScriptDoesNotUse) {
+    const JobFolder folder(1);
+
+    const ProcessResult result = sluice(folder, {"doctor"}, 0,
+                                        {"SLURM_JOB_ID=\x1b[2J", "SLURM_NTASKS=8", "SLURM_CPUS_PER_TASK=60000",
+                                         "SLURM_JOB_NUM_NODES=4", "SLURM_PROCID=0"});
+
+    EXPECT_EQ(result.exit_code, 0) << "warnings are no errors";
+    EXPECT_THAT(result.out, HasSubstr("W-SLM-130: 1 rank, but the job has room for 8 tasks"));
+    EXPECT_THAT(result.out, HasSubstr("W-HWL-131: rank 0 on "));
+    EXPECT_THAT(result.out, HasSubstr("--cpus-per-task=60000"));
+    EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
+}
+
+TEST(Doctor, SaysWhichDeviceIsMissing) {
+    const JobFolder folder(1);
+
+    const ProcessResult result = sluice(folder, {"doctor", "job.toml", "--set", "run.device=cuda"});
+
+    EXPECT_EQ(result.exit_code, 69);
+    EXPECT_THAT(result.out, HasSubstr("error    gpus     E-GPU-06"));
+}
+
+TEST(DoctorOfRanks, MeasuresTheWayBetweenThem) {
+    const JobFolder folder(1);
+
+    const ProcessResult result = sluice(folder, {"doctor", "job.toml", "--json"}, 3);
+
+    ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+    const auto json = nlohmann::json::parse(result.out);
+    EXPECT_EQ(json.at("tasks"), 3);
+    ASSERT_EQ(json.at("ranks").size(), 3U);
+    EXPECT_EQ(json.at("ranks")[2].at("rank"), 2);
+    EXPECT_EQ(json.at("ranks")[2].at("transport").at("layer"), "ob1");
+    EXPECT_NE(json.at("ranks")[2].at("clock_error_seconds"), 0);
+    ASSERT_EQ(json.at("links").size(), 1U) << "one node: the way to its second rank";
+    EXPECT_GT(json.at("links")[0].at("bytes_per_second"), 0);
+    EXPECT_EQ(json.at("output").at("folder"), std::filesystem::canonical(folder.path()).native() + "/");
+    folder.expect_nothing_left();
+}
+
+TEST(DoctorOfRanks, EndsAllWithTheCodeOfTheFirstError) {
+    const JobFolder folder(1);
+
+    const ProcessResult unwritable = sluice(folder, {"doctor", "job.toml", "--set", "output.path=none/labels.csv"}, 2);
+    const ProcessResult no_job = sluice(folder, {"doctor", "none.toml"}, 2);
+
+    EXPECT_EQ(unwritable.exit_code, 73);
+    EXPECT_THAT(unwritable.out, HasSubstr("E-OUT-021: "));
+    EXPECT_EQ(no_job.exit_code, 66);
+    EXPECT_EQ(no_job.errors().size(), 1U) << no_job.err;
+    EXPECT_EQ(no_job.out, "");
+}
+
+}  // namespace
+}  // namespace sluice::test

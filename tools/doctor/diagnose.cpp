@@ -1,0 +1,78 @@
+#include "tools/doctor/diagnose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text_columns.hpp"
+#include "tools/doctor/fact_groups.hpp"
+#include "tools/doctor/fact_lines.hpp"
+#include "tools/doctor/remedies.hpp"
+#include "tools/doctor/topics.hpp"
+
+namespace sluice {
+namespace {
+
+/// What kept ranks from looking is said as it is, with what mends it where that is known.
+std::vector<Finding> failures_of(const DoctorFacts& facts, const Remedies& remedies) {
+    Sayings failed;
+    for (const RankFacts& rank : facts.ranks) {
+        if (!rank.failure.id.empty()) {
+            failed[rank.failure.id + rank.failure.what].push_back(&rank);
+        }
+    }
+    std::vector<Finding> findings;
+    for (const auto& [key, ranks] : failed) {
+        const RankFacts& first = *ranks.front();
+        const bool no_gpu = first.failure.id == "E-GPU-061";
+        findings.push_back(error(first.failure.id.c_str(), static_cast<ExitCode>(first.failure_code),
+                                 fmt::format("{}: {}", who(ranks), first.failure.what),
+                                 no_gpu ? remedies.gpus_a_node(facts.wish.devices.value_or(1)) : first.failure.hint));
+    }
+    return findings;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> asked_world(const DoctorFacts& facts) {
+    return facts.world == 0 ? std::nullopt : std::optional(facts.world);
+}
+
+Finding warning(const char* id, std::string what, std::string remedy) {
+    return {.severity = Severity::warning, .id = id, .what = std::move(what), .remedy = std::move(remedy)};
+}
+
+Finding error(const char* id, ExitCode code, std::string what, std::string remedy) {
+    return {.severity = Severity::error, .code = code, .id = id, .what = std::move(what), .remedy = std::move(remedy)};
+}
+
+std::vector<Finding> diagnose(const DoctorFacts& facts) {
+    const Remedies remedies(facts.launch.launcher, facts.launch.slurm_job.has_value(), facts.slurm);
+    std::vector<Finding> all;
+    const auto add = [&](std::string_view topic, std::vector<Finding> findings, const std::string& if_well) {
+        if (findings.empty() && !if_well.empty()) {
+            findings.push_back({.what = if_well});
+        }
+        for (Finding& finding : findings) {
+            finding.topic = topic;
+            all.push_back(std::move(finding));
+        }
+    };
+    std::vector<Finding> launch = diagnose_launch(facts, remedies);
+    const bool alone = find_singletons(facts.launch, asked_world(facts)).has_value();
+    add("launch", std::move(launch), alone ? "" : launch_line(facts));
+    if (alone) {
+        return all;  // nothing is known of the others
+    }
+    std::vector<Finding> gpus = failures_of(facts, remedies);
+    std::ranges::move(diagnose_gpus(facts, remedies), std::back_inserter(gpus));
+    add("cores", diagnose_cores(facts, remedies), cores_line(facts));
+    add("gpus", std::move(gpus), gpus_line(facts));
+    add("memory", diagnose_memory(facts, remedies), memory_line(facts));
+    add("network", diagnose_network(facts, remedies), network_line(facts));
+    add("clocks", diagnose_clocks(facts), clocks_line(facts));
+    add("output", diagnose_output(facts), output_line(facts));
+    return all;
+}
+
+}  // namespace sluice

@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/cpu_set.hpp"
+#include "core/text_columns.hpp"
+#include "tools/doctor/fact_groups.hpp"
+#include "tools/doctor/topics.hpp"
+
+namespace sluice {
+namespace {
+
+CpuSet cpus_in(const std::string& list) {
+    const std::optional<CpuSet> cpus = CpuSet::parse(list);
+    expects(cpus.has_value(), "a CPU mask in the kernel's list form");
+    return *cpus;
+}
+
+/// Hardware threads of a core.
+std::uint32_t cpus_a_core(const RankFacts& rank) {
+    return rank.mask_cores == 0 ? 1 : (rank.mask_cpus + rank.mask_cores - 1) / rank.mask_cores;
+}
+
+class CoreDiagnosis {
+public:
+    CoreDiagnosis(const DoctorFacts& facts, const Remedies& remedies) : facts_(facts), remedies_(remedies) {}
+
+    std::vector<Finding> take() {
+        for (const auto& [node, ranks] : by_node(facts_.ranks)) {
+            for (const RankFacts* rank : ranks) {
+                look_at(*rank, static_cast<std::uint32_t>(ranks.size()));
+            }
+            look_at_unused(ranks);
+        }
+        for (const auto& [key, ranks] : sayings_) {
+            findings_.push_back(warning(key.id, fmt::format("{}: {}", who(ranks), key.what), key.remedy));
+        }
+        return std::move(findings_);
+    }
+
+private:
+    struct Saying {
+        const char* id;
+        std::string what;
+        std::string remedy;
+        bool operator<(const Saying& other) const {
+            return std::tie(what, remedy) < std::tie(other.what, other.remedy);
+        }
+    };
+
+    void say(const RankFacts& rank, const char* id, std::string what, std::string remedy) {
+        sayings_[{id, std::move(what), std::move(remedy)}].push_back(&rank);
+    }
+
+    void look_at(const RankFacts& rank, std::uint32_t ranks) {
+        if (!rank.why_unbindable.empty()) {
+            say(rank, "W-HWL-077", "no thread is tied to its CPUs: " + rank.why_unbindable, "");
+        }
+        const std::uint32_t asked = facts_.launch.cpus_per_task.value_or(0);
+        const std::uint32_t needed = rank.threads * cpus_a_core(rank);
+        if (rank.mask_cpus < asked) {
+            say(rank, "W-HWL-131",
+                fmt::format("{} each, but the job asked for {} (SLURM_CPUS_PER_TASK={})",
+                            count_of(rank.mask_cpus, "CPU"), asked, asked),
+                remedies_.cpus_a_rank(std::max(asked, needed), ranks));
+        } else if (!rank.has_own_cores && rank.quota_cpus != 0 && rank.quota_cpus < rank.allowed_cores) {
+            say(rank, "W-HWL-133",
+                fmt::format("the cgroup's CPU quota is worth {} of {}", rank.quota_cpus,
+                            count_of(rank.allowed_cores, "core")),
+                "raise the quota (cpu.max), or reserve cores");
+        } else if (!rank.has_own_cores) {
+            const bool is_whole = rank.mask == rank.allowed;
+            say(rank, "W-HWL-133",
+                fmt::format("share {} (CPUs {}), so that no thread is tied to one", count_of(rank.mask_cores, "core"),
+                            rank.mask),
+                is_whole ? remedies_.ranks_a_node(std::max(1U, rank.mask_cores / rank.threads))
+                         : remedies_.cpus_a_rank(needed, ranks));
+        } else if (rank.own_cores < rank.threads) {
+            say(rank, "W-HWL-132",
+                fmt::format("{} for {} that want one each", count_of(rank.own_cores, "core"),
+                            count_of(rank.threads, "busy thread")),
+                remedies_.cpus_a_rank(needed, ranks));
+        }
+    }
+
+    /// Devices of the host are cores: those that no mask holds compute nothing.
+    void look_at_unused(const RankList& ranks) {
+        const RankFacts& first = *ranks.front();
+        const bool by_launcher = facts_.launch.launcher != Launcher::none || facts_.launch.slurm_job;
+        CpuSet used;
+        for (const RankFacts* rank : ranks) {
+            used |= cpus_in(rank->mask);
+        }
+        std::uint32_t given = cpus_in(first.allowed).size();
+        given = first.job_cpus == 0 ? given : std::min(given, first.job_cpus);
+        given = first.quota_cpus == 0 ? given : std::min(given, first.quota_cpus * cpus_a_core(first));
+        if (facts_.device == DeviceKind::host && by_launcher && used.size() * 2 <= given &&
+            first.mask_cpus >= facts_.launch.cpus_per_task.value_or(0)) {
+            const auto count = static_cast<std::uint32_t>(ranks.size());
+            for (const RankFacts* rank : ranks) {
+                say(*rank, "W-HWL-134",
+                    fmt::format("the launcher's masks hold {} of the node's {} for the job", used.size(),
+                                count_of(given, "CPU")),
+                    facts_.launch.launcher == Launcher::mpirun ? remedies_.no_mask()
+                                                               : remedies_.cpus_a_rank(given / count, count));
+            }
+        }
+    }
+
+    const DoctorFacts& facts_;
+    const Remedies& remedies_;
+    std::map<Saying, RankList> sayings_;
+    std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> diagnose_cores(const DoctorFacts& facts, const Remedies& remedies) {
+    return CoreDiagnosis(facts, remedies).take();
+}
+
+}  // namespace sluice

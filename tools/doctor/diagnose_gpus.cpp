@@ -1,0 +1,212 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/cpu_set.hpp"
+#include "core/error.hpp"
+#include "core/text_columns.hpp"
+#include "core/topology.hpp"
+#include "tools/doctor/fact_groups.hpp"
+#include "tools/doctor/topics.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double giga = 1e9;
+
+std::string name_of(const GpuFacts& gpu) {
+    return fmt::format("GPU {}", gpu.pci.empty() ? gpu.id : std::string(short_pci(gpu.pci)));
+}
+
+/// The slower of its two ways from and to pinned memory; 0: not measured.
+double pinned_speed(const GpuFacts& gpu) {
+    return std::min(gpu.copies.pinned_up, gpu.copies.pinned_down);
+}
+
+class GpuDiagnosis {
+public:
+    GpuDiagnosis(const DoctorFacts& facts, const Remedies& remedies) : facts_(facts), remedies_(remedies) {}
+
+    std::vector<Finding> take() {
+        if (facts_.device != DeviceKind::cuda) {
+            look_at_unused_machine();
+            return std::move(findings_);
+        }
+        look_at_wish();
+        for (const auto& [node, ranks] : by_node(facts_.ranks)) {
+            look_at_sharing(ranks);
+            look_at_distance(ranks);
+        }
+        look_at_models();
+        look_at_copies();
+        return std::move(findings_);
+    }
+
+private:
+    void warn(const char* id, std::string what, std::string remedy) {
+        findings_.push_back(warning(id, std::move(what), std::move(remedy)));
+    }
+
+    /// The run chooses the host although there are GPUs.
+    void look_at_unused_machine() {
+        if (facts_.wish.device != DeviceKind::automatic) {
+            return;
+        }
+        RankList ranks;
+        for (const RankFacts& rank : facts_.ranks) {
+            if (rank.machine_gpus > 0) {
+                ranks.push_back(&rank);
+            }
+        }
+        if (!ranks.empty()) {
+            const RankFacts& first = *ranks.front();
+            const bool without_cuda = first.why_no_cuda == "built without CUDA";
+            warn("W-GPU-135",
+                 fmt::format("{}: {} on the bus of a node, but a run computes on the host: {}", who(ranks),
+                             count_of(first.machine_gpus, "GPU"),
+                             first.why_no_cuda.empty() ? "rank 0 sees none" : first.why_no_cuda),
+                 without_cuda ? "build with the preset 'cuda'" : remedies_.gpus_a_node(first.machine_gpus));
+        }
+    }
+
+    void look_at_wish() {
+        const std::uint32_t wanted = facts_.wish.devices.value_or(0);
+        RankList too_few;
+        for (const RankFacts& rank : facts_.ranks) {
+            if (rank.failure.id.empty() && rank.seen.size() < wanted) {
+                too_few.push_back(&rank);
+            }
+        }
+        if (!too_few.empty()) {
+            findings_.push_back(error("E-GPU-062", ExitCode::configuration,
+                                      fmt::format("{}: sees {}, but run.devices = {}", who(too_few),
+                                                  count_of(too_few.front()->seen.size(), "GPU"), wanted),
+                                      remedies_.gpus_a_node(wanted)));
+        }
+    }
+
+    void look_at_sharing(const RankList& ranks) {
+        std::map<std::string, RankList> drivers;
+        std::map<std::string, std::string> names;
+        for (const RankFacts* rank : ranks) {
+            for (const std::string& id : rank->seen) {
+                drivers[id];
+                names.try_emplace(id, id);
+            }
+            for (const GpuFacts& gpu : rank->gpus) {
+                drivers[gpu.id].push_back(rank);
+                names[gpu.id] = name_of(gpu);
+            }
+        }
+        const auto gpus = static_cast<std::uint32_t>(drivers.size());
+        std::vector<std::string> idle;
+        std::vector<std::string> shared;
+        RankList sharers;
+        for (const auto& [id, users] : drivers) {
+            if (users.empty()) {
+                idle.push_back(names[id]);
+            } else if (users.size() > 1) {
+                shared.push_back(names[id]);
+                sharers.insert(sharers.end(), users.begin(), users.end());
+            }
+        }
+        std::ranges::sort(sharers, {}, &RankFacts::rank);
+        sharers.erase(std::unique(sharers.begin(), sharers.end()), sharers.end());
+        if (!shared.empty()) {
+            warn("W-GPU-136", fmt::format("{} share {}", who(sharers), fmt::join(shared, ", ")),
+                 remedies_.ranks_a_node(gpus));
+        }
+        if (!idle.empty()) {
+            warn("W-GPU-137", fmt::format("{}: no rank drives {}", ranks.front()->host, fmt::join(idle, ", ")),
+                 facts_.wish.devices ? "run.devices = \"auto\"" : remedies_.ranks_a_node(gpus));
+        }
+    }
+
+    void look_at_distance(const RankList& ranks) {
+        std::set<std::string> of_node;
+        for (const RankFacts* rank : ranks) {
+            of_node.insert(rank->seen.begin(), rank->seen.end());
+        }
+        for (const RankFacts* rank : ranks) {
+            for (const GpuFacts& gpu : rank->gpus) {
+                if (!gpu.is_near) {
+                    warn("W-GPU-138",
+                         fmt::format("{}: {} is attached to CPUs {}, but its driver runs on CPUs {}", who({rank}),
+                                     name_of(gpu), gpu.near, gpu.driver),
+                         nearer(*rank, gpu, static_cast<std::uint32_t>(of_node.size())));
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] std::string nearer(const RankFacts& rank, const GpuFacts& gpu, std::uint32_t gpus_of_node) const {
+        if (rank.seen.size() < gpus_of_node) {
+            return remedies_.no_gpu_binding(gpus_of_node);
+        }
+        const CpuSet near = CpuSet::parse(gpu.near).value_or(CpuSet());
+        const CpuSet allowed = CpuSet::parse(rank.allowed).value_or(CpuSet());
+        return near.meets(allowed) ? remedies_.no_mask() : remedies_.whole_node();
+    }
+
+    void look_at_models() {
+        std::map<std::string, RankList> models;
+        for (const RankFacts& rank : facts_.ranks) {
+            for (const GpuFacts& gpu : rank.gpus) {
+                RankList& ranks = models[gpu.name];
+                if (ranks.empty() || ranks.back() != &rank) {
+                    ranks.push_back(&rank);
+                }
+            }
+        }
+        if (models.size() > 1) {
+            std::vector<std::string> all;
+            all.reserve(models.size());
+            for (const auto& [name, ranks] : models) {
+                all.push_back(fmt::format("{} ({})", name.empty() ? "an unknown model" : name, who(ranks)));
+            }
+            warn("W-GPU-064", fmt::format("GPUs of several models: {}", fmt::join(all, ", ")),
+                 remedies_.gpus_of_one_model());
+        }
+    }
+
+    void look_at_copies() {
+        std::vector<double> speeds;
+        for (const RankFacts& rank : facts_.ranks) {
+            for (const GpuFacts& gpu : rank.gpus) {
+                if (pinned_speed(gpu) > 0) {
+                    speeds.push_back(pinned_speed(gpu));
+                }
+            }
+        }
+        if (speeds.size() < 2) {
+            return;
+        }
+        std::ranges::sort(speeds);
+        const double usual = speeds[speeds.size() / 2];
+        for (const RankFacts& rank : facts_.ranks) {
+            for (const GpuFacts& gpu : rank.gpus) {
+                if (pinned_speed(gpu) > 0 && pinned_speed(gpu) < usual / 2) {
+                    const std::vector<std::string> host{rank.host};
+                    warn("W-GPU-139",
+                         fmt::format("{}: {} copies {:.1f} GB/s, the usual GPU of this job {:.1f}", who({&rank}),
+                                     name_of(gpu), pinned_speed(gpu) / giga, usual / giga),
+                         remedies_.exclude(host));
+                }
+            }
+        }
+    }
+
+    const DoctorFacts& facts_;
+    const Remedies& remedies_;
+    std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> diagnose_gpus(const DoctorFacts& facts, const Remedies& remedies) {
+    return GpuDiagnosis(facts, remedies).take();
+}
+
+}  // namespace sluice

@@ -1,0 +1,39 @@
+#include "tools/doctor/fact_groups.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/cpu_set.hpp"
+
+namespace sluice {
+
+std::string who(const RankList& ranks) {
+    std::vector<std::uint32_t> numbers;
+    for (const RankFacts* rank : ranks) {
+        numbers.push_back(rank->rank);
+    }
+    const std::vector<std::string> hosts = hosts_of(ranks);
+    return fmt::format("rank{} {} on {}", numbers.size() == 1 ? "" : "s", list_text(numbers),
+                       hosts.size() == 1 ? hosts.front() : fmt::format("{} nodes", hosts.size()));
+}
+
+std::vector<std::string> hosts_of(const RankList& ranks) {
+    std::vector<std::string> hosts;
+    for (const RankFacts* rank : ranks) {
+        if (std::ranges::find(hosts, rank->host) == hosts.end()) {
+            hosts.push_back(rank->host);
+        }
+    }
+    return hosts;
+}
+
+std::map<std::uint32_t, RankList> by_node(std::span<const RankFacts> ranks) {
+    std::map<std::uint32_t, RankList> nodes;
+    for (const RankFacts& rank : ranks) {
+        nodes[rank.node].push_back(&rank);
+    }
+    return nodes;
+}
+
+}  // namespace sluice

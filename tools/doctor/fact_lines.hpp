@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "tools/doctor/facts.hpp"
+
+namespace sluice {
+
+/// What is there, in a line for each topic; empty when there is nothing to tell.
+[[nodiscard]] std::string launch_line(const DoctorFacts& facts);
+[[nodiscard]] std::string cores_line(const DoctorFacts& facts);
+[[nodiscard]] std::string gpus_line(const DoctorFacts& facts);
+[[nodiscard]] std::string memory_line(const DoctorFacts& facts);
+[[nodiscard]] std::string network_line(const DoctorFacts& facts);
+[[nodiscard]] std::string clocks_line(const DoctorFacts& facts);
+[[nodiscard]] std::string output_line(const DoctorFacts& facts);
+
+}  // namespace sluice

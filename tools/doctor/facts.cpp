@@ -1,0 +1,25 @@
+#include "tools/doctor/facts.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+
+// Found by nlohmann::json through the types' namespace.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CopySpeed, pinned_up, pinned_down, pageable_up, pageable_down)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuFacts, id, pci, name, is_near, near, driver, copies)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MpiTransport, library, layer, ways, interfaces)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorText, id, where, what, hint)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, node, host, mask, allowed, mask_cpus, mask_cores, allowed_cores,
+                                   job_cpus, quota_cpus, own_cores, has_own_cores, threads, why_unbindable, gpus, seen,
+                                   machine_gpus, why_no_cuda, locked_bytes, memory_bytes, transport, fabrics,
+                                   clock_error_seconds, wall_ahead_seconds, sees_output, failure, failure_code)
+
+std::string encode(const RankFacts& facts) {
+    return nlohmann::json(facts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+RankFacts decode_rank_facts(const std::string& text) {
+    return nlohmann::json::parse(text).get<RankFacts>();
+}
+
+}  // namespace sluice

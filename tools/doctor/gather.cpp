@@ -1,0 +1,207 @@
+#include "tools/doctor/gather.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+
+#include "comm/clock_alignment.hpp"
+#include "core/cgroup.hpp"
+#include "core/clock.hpp"
+#include "core/copy_speed.hpp"
+#include "core/cuda.hpp"
+#include "core/host_name.hpp"
+#include "core/memory_limit.hpp"
+#include "core/stage_error.hpp"
+#include "tools/doctor/output_facts.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t copied_bytes = std::size_t{64} << 20U;  // long enough for the full speed of any bus
+constexpr std::size_t most_peers = 16;
+
+std::uint64_t locked_memory_limit() {
+    rlimit limit{};
+    const bool known = ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return known ? limit.rlim_cur : UINT64_MAX;
+}
+
+/// InfiniBand adapters, and those of its like.
+std::vector<std::string> fabrics() {
+    std::vector<std::string> names;
+    std::error_code none;  // a machine without them has no such folder
+    for (const auto& entry : std::filesystem::directory_iterator("/sys/class/infiniband", none)) {
+        names.push_back(escaped(entry.path().filename().native()));
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+std::vector<GpuFacts> gpus_of(const NodeView& node) {
+    std::vector<GpuFacts> gpus;
+    const Topology& topology = node.machine.topology;
+    for (const DevicePlace& device : node.placement.ranks[node.me].devices) {
+        const VisibleGpu& seen = node.layout.ranks[node.me].gpus[device.number];
+        GpuFacts& gpu = gpus.emplace_back(GpuFacts{.id = escaped(seen.id), .pci = seen.pci, .is_near = device.is_near});
+        gpu.driver = device.cpus.text();
+        if (const auto index = find_gpu(topology, seen.pci)) {
+            gpu.name = escaped(topology.gpus[*index].name);
+            gpu.near = topology.gpus[*index].near.text();
+        }
+    }
+    return gpus;
+}
+
+/// The node's ranks, also when the job asks for more GPUs than one of them sees, which is a finding.
+NodeView view_any_node(MpiSession* session, const Examination& job) {
+    NodeWish wish{.device = job.device,
+                  .devices = job.wish.devices,
+                  .bind = job.wish.bind,
+                  .reads = session == nullptr || session->rank() == 0,
+                  .detail = TopologyDetail::devices};
+    try {
+        return view_node(session, wish);
+    } catch (const Error& error) {
+        if (error.text().id != "E-GPU-062") {
+            throw;
+        }
+        wish.devices = {};  // all ranks of the node come here
+        return view_node(session, wish);
+    }
+}
+
+template <class Look>
+void note_failure(RankFacts& facts, const Look& look) {
+    try {
+        look();
+    } catch (const std::exception&) {
+        const Failure failure = describe(std::current_exception(), "");
+        facts.failure = failure.text;
+        facts.failure_code = static_cast<int>(failure.code);
+    }
+}
+
+void measure_gpus(RankFacts& facts, const NodeView& node) {
+    const std::vector<DevicePlace>& devices = node.placement.ranks[node.me].devices;
+    if (devices.empty()) {
+        static_cast<void>(make_cuda_device(0));  // says what is missing
+    }
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        facts.gpus[i].copies = measure_copies(*make_cuda_device(devices[i].number), copied_bytes);
+    }
+}
+
+/// This rank's wall clock before rank 0's, in seconds; also how well their times are known.
+void compare_clocks(MpiSession& session, RankFacts& facts) {
+    const ClockOffset clock = align_clock(session);
+    const auto wall_of_steady_zero = [] {
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(
+                   std::chrono::system_clock::now().time_since_epoch() - Clock::now().time_since_epoch())
+            .count();
+    };
+    const std::int64_t mine = wall_of_steady_zero();
+    std::int64_t roots = mine;
+    session.broadcast_number(roots);
+    if (session.rank() != 0) {  // rank 0 knows the worst of all, which is another rank's
+        facts.clock_error_seconds = std::chrono::duration<double>(clock.error).count();
+        facts.wall_ahead_seconds =
+            std::chrono::duration<double>(std::chrono::nanoseconds(mine - roots) - clock.offset).count();
+    }
+}
+
+/// The nodes' first ranks, or the second rank where there is but one node; not more than some, spread evenly.
+std::vector<int> peers_of(MpiSession& session, int first_rank) {
+    std::vector<int> peers = session.all_gather(first_rank);
+    std::ranges::sort(peers);
+    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+    std::erase(peers, 0);
+    if (peers.empty() && session.size() > 1) {
+        return {1};
+    }
+    std::vector<int> some;
+    const std::size_t count = std::min(peers.size(), most_peers);
+    for (std::size_t i = 0; i < count; ++i) {
+        some.push_back(peers[i * peers.size() / count]);
+    }
+    return some;
+}
+
+void look_for_marker(MpiSession& session, const OutputMarker* marker, RankFacts& facts) {
+    std::string path = marker == nullptr ? std::string() : marker->path();
+    session.broadcast(path);
+    std::error_code unseen;
+    facts.sees_output = path.empty() || std::filesystem::exists(path, unseen);
+    session.barrier();  // rank 0 removes it when all have looked
+}
+
+}  // namespace
+
+RankFacts facts_of(const NodeView& node, const Examination& job, const Launch& launch) {
+    const Topology& topology = node.machine.topology;
+    const RankPlace& place = node.placement.ranks[node.me];
+    const NodeRank& rank = node.layout.ranks[node.me];
+    RankFacts facts{.node = static_cast<std::uint32_t>(node.first_rank), .host = escaped(host_name())};
+    facts.mask = topology.mask.text();
+    facts.allowed = topology.allowed.text();
+    facts.mask_cpus = topology.mask.size();
+    facts.mask_cores = cores_in(topology, topology.mask);
+    facts.allowed_cores = cores_in(topology, topology.allowed);
+    facts.job_cpus = launch.cpus_on_node;
+    facts.quota_cpus = rank.quota_cpus;
+    facts.own_cores = place.cores;
+    facts.has_own_cores = place.has_own_cores;
+    facts.why_unbindable = escaped(topology.why_unbindable);
+    facts.machine_gpus = static_cast<std::uint32_t>(topology.gpus.size());
+    facts.threads = std::max(1U, job.wish.devices.value_or(1));
+    if (job.device == DeviceKind::cuda) {
+        facts.gpus = gpus_of(node);
+        std::ranges::transform(rank.gpus, std::back_inserter(facts.seen),
+                               [](const VisibleGpu& gpu) { return escaped(gpu.id); });
+        const bool reads = node.layout.reader == node.me;
+        facts.threads = static_cast<std::uint32_t>(facts.gpus.size()) + (reads ? 2U : 1U);  // drivers, comm, reader
+    }
+    facts.locked_bytes = locked_memory_limit();
+    facts.memory_bytes = read_memory_limit();
+    facts.fabrics = fabrics();
+    return facts;
+}
+
+DoctorFacts gather_facts(MpiSession* session, const Examination& job) {
+    DoctorFacts all{.launch = read_launch(), .wish = job.wish, .device = job.device};
+    const NodeView node = view_any_node(session, job);
+    RankFacts mine = facts_of(node, job, all.launch);
+    if (job.device == DeviceKind::host && job.wish.device == DeviceKind::automatic) {
+        mine.why_no_cuda = why_no_cuda();
+    }
+    std::optional<OutputMarker> marker;
+    if (job.output && (session == nullptr || session->rank() == 0)) {
+        all.output = look_at_output(*job.output);
+        marker.emplace(*job.output, *all.output);
+    }
+    if (session != nullptr) {
+        mine.rank = static_cast<std::uint32_t>(session->rank());
+        all.world = static_cast<std::uint32_t>(session->size());
+        compare_clocks(*session, mine);
+        look_for_marker(*session, marker ? &*marker : nullptr, mine);
+        all.links = probe_links(*session, peers_of(*session, node.first_rank));
+        mine.transport = read_mpi_transport();
+        session->barrier();  // GPUs are measured while nothing else goes on, all at once as in a run
+    }
+    if (job.device == DeviceKind::cuda) {
+        note_failure(mine, [&] { measure_gpus(mine, node); });
+    }
+    if (session == nullptr) {
+        all.ranks.push_back(std::move(mine));
+        return all;
+    }
+    for (const std::string& text : session->gather(encode(mine))) {
+        all.ranks.push_back(decode_rank_facts(text));
+    }
+    return all;
+}
+
+}  // namespace sluice

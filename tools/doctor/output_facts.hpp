@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "tools/doctor/facts.hpp"
+
+namespace sluice {
+
+/// The folder of the output `path`, as this process sees it. Writes nothing.
+[[nodiscard]] OutputFacts look_at_output(const std::filesystem::path& path);
+
+/// A new file in that folder, for others to look for; the destructor removes it. Its path is empty when it cannot be
+/// made, and facts.why_not says why.
+class OutputMarker {
+public:
+    OutputMarker(const std::filesystem::path& output, OutputFacts& facts);
+    ~OutputMarker();
+    OutputMarker(const OutputMarker&) = delete;
+    OutputMarker& operator=(const OutputMarker&) = delete;
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+private:
+    std::string path_;
+};
+
+}  // namespace sluice

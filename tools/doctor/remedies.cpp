@@ -1,0 +1,92 @@
+#include "tools/doctor/remedies.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace sluice {
+namespace {
+
+constexpr SlurmVersion step_inherits_no_cpus{22, 5};  // since then srun ignores the job's --cpus-per-task
+constexpr SlurmVersion has_tres_bind{24, 5};          // and takes it in place of --gpu-bind
+
+}  // namespace
+
+std::string Remedies::meet() const {
+    return by_mpirun() ? "start it with the mpirun of the MPI that it was built with" : "srun --mpi=pmix sluice …";
+}
+
+std::string Remedies::start_all(std::uint32_t tasks) const {
+    return by_slurm()    ? fmt::format("srun --mpi=pmix --ntasks={} sluice …", tasks)
+           : by_mpirun() ? fmt::format("mpirun -n {} sluice …", tasks)
+                         : fmt::format("start {} ranks", tasks);
+}
+
+std::string Remedies::all_nodes(std::uint32_t nodes) const {
+    return by_mpirun() ? "mpirun --map-by node sluice …" : fmt::format("srun --mpi=pmix --nodes={} sluice …", nodes);
+}
+
+std::string Remedies::cpus_a_rank(std::uint32_t cpus, std::uint32_t ranks) const {
+    if (by_mpirun()) {
+        return fmt::format("mpirun --map-by ppr:{}:node:pe={} sluice …", ranks, cpus);
+    }
+    if (!by_slurm()) {
+        return fmt::format("let the process run on {} CPUs (taskset, the cgroup's cpuset)", cpus);
+    }
+    if (version_ && *version_ < step_inherits_no_cpus) {
+        return fmt::format("#SBATCH --cpus-per-task={}", cpus);
+    }
+    return fmt::format("#SBATCH --cpus-per-task={0}, and srun --cpus-per-task={0}, which does not inherit it", cpus);
+}
+
+std::string Remedies::ranks_a_node(std::uint32_t ranks) const {
+    return by_slurm()    ? fmt::format("#SBATCH --ntasks-per-node={}", ranks)
+           : by_mpirun() ? fmt::format("mpirun --map-by ppr:{}:node sluice …", ranks)
+                         : fmt::format("start {} ranks a node", ranks);
+}
+
+std::string Remedies::no_mask() const {
+    return by_slurm()    ? "srun --cpu-bind=none"
+           : by_mpirun() ? "mpirun --bind-to none sluice …"
+                         : "start it without taskset";
+}
+
+std::string Remedies::whole_node() const {
+    return in_slurm_ ? "#SBATCH --exclusive" : "give the job's cgroup the whole node";
+}
+
+std::string Remedies::gpus_a_node(std::uint32_t gpus) const {
+    return in_slurm_ ? fmt::format("#SBATCH --gpus-per-node={}", gpus)
+                     : "give the job GPUs, and look at CUDA_VISIBLE_DEVICES";
+}
+
+std::string Remedies::no_gpu_binding(std::uint32_t gpus) const {
+    if (!in_slurm_) {
+        return "let CUDA_VISIBLE_DEVICES name all GPUs of the node in every rank";
+    }
+    // --gpu-bind=none does not undo it in 22.05, and is another option's since 24.05.
+    const std::string instead =
+        fmt::format("#SBATCH --gpus-per-node={} in place of --gpus-per-task and --gpu-bind", gpus);
+    return version_ && *version_ >= has_tres_bind ? instead + ", or srun --tres-bind=gres/gpu:none" : instead;
+}
+
+std::string Remedies::gpus_of_one_model() const {
+    return in_slurm_ ? "#SBATCH --gpus-per-node=TYPE:N (`sinfo -o %G` lists the types)"
+                     : "let CUDA_VISIBLE_DEVICES name GPUs of one model";
+}
+
+std::string Remedies::unlock_memory() const {
+    return in_slurm_ ? "#SBATCH --propagate=NONE, which takes the node's own limits (LimitMEMLOCK of slurmd)"
+                     : "ulimit -l unlimited";
+}
+
+std::string Remedies::exclude(std::span<const std::string> hosts) const {
+    return in_slurm_ ? fmt::format("#SBATCH --exclude={}", fmt::join(hosts, ","))
+                     : fmt::format("leave out {}", fmt::join(hosts, ", "));
+}
+
+std::string Remedies::variable(const std::string& name, const std::string& value) const {
+    return by_mpirun() ? fmt::format("mpirun -x {}={} sluice …", name, value)
+                       : fmt::format("export {}={}", name, value);
+}
+
+}  // namespace sluice
