@@ -11,6 +11,7 @@
 #include "core/cuda.hpp"
 #include "core/memory_limit.hpp"
 #include "tools/node_view.hpp"
+#include "tools/preflight.hpp"
 
 namespace sluice {
 namespace {
@@ -55,6 +56,7 @@ RankShare choose_share(RankContext& context, const JobPlan& plan) {
         view_node(context.session,
                   {.device = plan.device, .devices = plan.devices, .bind = plan.bind, .reads = context.rank() == 0});
     warn_once(context, node.finding);
+    warn_of_places(context, node, plan);
     RankShare share{.machine = std::move(node.machine),
                     .place = node.placement.ranks[node.me],
                     .binds = plan.bind == BindMode::gpu_local};

@@ -25,6 +25,7 @@
 #include "tools/command_line.hpp"
 #include "tools/driver_team.hpp"
 #include "tools/job_plan.hpp"
+#include "tools/preflight.hpp"
 #include "tools/progress.hpp"
 #include "tools/rank_context.hpp"
 #include "tools/tune.hpp"
@@ -261,6 +262,7 @@ std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
 PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& job_file,
                             std::span<const Override> overrides) {
     try {
+        check_before_reading(context, read_job(job_file, overrides, app_names()));
         PreparedJob job = prepare_job(job_file, overrides, context.session == nullptr);
         context.board.set_scratch(job.writer->temporary_path());
         tune(job);

@@ -123,5 +123,48 @@ TEST(DoctorOfRanks, EndsAllWithTheCodeOfTheFirstError) {
     EXPECT_EQ(no_job.out, "");
 }
 
+/// How often `part` stands in `text`.
+std::size_t count_in(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+        ++count;
+    }
+    return count;
+}
+
+TEST(Preflight, WarnsARunInOneLineEachAndLetsItGoOn) {
+    const JobFolder folder(3);
+
+    const ProcessResult result =
+        sluice(folder, {"run", "job.toml"}, 0, {"SLURM_JOB_ID=7", "SLURM_NTASKS=8", "SLURM_CPUS_PER_TASK=60000"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(count_in(result.err, "sluice: warning[W-SLM-130]: 1 rank, but the job has room for 8 tasks"), 1U);
+    EXPECT_EQ(count_in(result.err, "sluice: warning[W-HWL-131]: rank 0 on "), 1U);
+    EXPECT_EQ(result.besides_warnings(), "");
+}
+
+TEST(Preflight, EndsARunThatCannotWriteBeforeItReads) {
+    const JobFolder folder(1);
+
+    const ProcessResult result =
+        sluice(folder, {"run", "job.toml", "--set", "output.path=none/labels.csv", "--set", "input.path=none.txt"});
+
+    EXPECT_EQ(result.exit_code, 73) << "not 66: the input was not looked at";
+    EXPECT_THAT(result.err, HasSubstr("E-OUT-021]: none/labels.csv: nothing can be written there: No such file"));
+}
+
+TEST(PreflightOfRanks, SpeaksOnceForAllOfThem) {
+    const JobFolder folder(3);
+
+    const ProcessResult result =
+        sluice(folder, {"run", "job.toml"}, 3, {"SLURM_JOB_ID=7", "SLURM_CPUS_PER_TASK=60000"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(count_in(result.err, "W-HWL-131]: ranks 0-2 on "), 1U) << result.err;
+    EXPECT_EQ(count_in(result.err, "W-HWL-131"), 1U);
+    EXPECT_THAT(result.err, HasSubstr("mpirun --map-by ppr:3:node:pe=60000"));
+}
+
 }  // namespace
 }  // namespace sluice::test

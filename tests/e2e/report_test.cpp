@@ -89,7 +89,7 @@ TEST_P(Report, IsATableOnStdoutThatEndsWithTheVerdict) {
     const std::string verdict = report.at("verdict").at("text");
     EXPECT_FALSE(verdict.empty());
     EXPECT_TRUE(result.out.ends_with("\n" + verdict + "\n")) << result.out;
-    EXPECT_EQ(result.err, "");
+    EXPECT_EQ(result.besides_warnings(), "");
 }
 
 TEST_P(Report, LeavesStdoutEmptyWhenQuiet) {
@@ -99,7 +99,7 @@ TEST_P(Report, LeavesStdoutEmptyWhenQuiet) {
 
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_EQ(result.out, "");
-    EXPECT_EQ(result.err, "");
+    EXPECT_EQ(result.besides_warnings(), "");
     EXPECT_EQ(names_in(job.path()),
               (std::vector<std::string>{"articles.txt", "job.toml", "labels.csv", "report.json"}));
 }

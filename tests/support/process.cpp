@@ -86,6 +86,15 @@ std::vector<std::string> ProcessResult::errors() const {
     return found;
 }
 
+std::string ProcessResult::besides_warnings() const {
+    std::string rest;
+    std::istringstream lines(err);
+    for (std::string line; std::getline(lines, line);) {
+        rest += line.starts_with("sluice: warning[") ? "" : line + "\n";
+    }
+    return rest;
+}
+
 Process::Process(const std::vector<std::string>& words, const ProcessOptions& options) {
     FileActions files;
     files.open(STDIN_FILENO, "/dev/null", O_RDONLY);

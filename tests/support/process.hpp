@@ -26,6 +26,9 @@ struct ProcessResult {
 
     /// The lines of stderr that announce an error of sluice.
     [[nodiscard]] std::vector<std::string> errors() const;
+
+    /// The lines of stderr but sluice's warnings: a test's machine may be smaller than its job.
+    [[nodiscard]] std::string besides_warnings() const;
 };
 
 /// One program, started without a shell, stdin empty. Killed and collected by the destructor if it still runs.

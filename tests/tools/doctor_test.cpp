@@ -212,7 +212,7 @@ TEST(DoctorCores, FindsRanksThatShareThem) {
 
     const Finding finding = only(facts, "W-HWL-133");
 
-    EXPECT_EQ(finding.what, "ranks 0-1 on n01: share 2 cores (CPUs 0-1), so that no thread is tied to one");
+    EXPECT_EQ(finding.what, "ranks 0-1 on n01: share 2 cores (CPUs 0-1)");
     EXPECT_EQ(finding.remedy, "#SBATCH --ntasks-per-node=1");
 }
 

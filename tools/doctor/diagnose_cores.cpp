@@ -70,9 +70,7 @@ private:
                 "raise the quota (cpu.max), or reserve cores");
         } else if (!rank.has_own_cores) {
             const bool is_whole = rank.mask == rank.allowed;
-            say(rank, "W-HWL-133",
-                fmt::format("share {} (CPUs {}), so that no thread is tied to one", count_of(rank.mask_cores, "core"),
-                            rank.mask),
+            say(rank, "W-HWL-133", fmt::format("share {} (CPUs {})", count_of(rank.mask_cores, "core"), rank.mask),
                 is_whole ? remedies_.ranks_a_node(std::max(1U, rank.mask_cores / rank.threads))
                          : remedies_.cpus_a_rank(needed, ranks));
         } else if (rank.own_cores < rank.threads) {

@@ -26,7 +26,7 @@ std::vector<Finding> diagnose_launch(const DoctorFacts& facts, const Remedies& r
                     fmt::format("{}, but the job has room for {} (SLURM_NTASKS={})", count_of(facts.world, "rank"),
                                 count_of(*launch.batch_tasks, "task"), *launch.batch_tasks),
                     remedies.start_all(*launch.batch_tasks)));
-    } else if (launch.nodes > nodes) {
+    } else if (nodes != 0 && launch.nodes > nodes) {
         findings.push_back(warning("W-SLM-130",
                                    fmt::format("the ranks are on {} of the job's {} (SLURM_JOB_NUM_NODES={})", nodes,
                                                count_of(launch.nodes, "node"), launch.nodes),

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/config.hpp"
+#include "tools/node_view.hpp"
+#include "tools/rank_context.hpp"
+
+namespace sluice {
+
+/// Before a run reads anything: whether all tasks that were started are ranks of it, and whether its output can be
+/// written. For rank 0. Throws Error; prints a line for a warning.
+void check_before_reading(const RankContext& context, const JobConfig& job);
+
+/// Once each rank knows its place: rank 0 prints a line for each warning of `sluice doctor` that can be told without
+/// measuring. Collective.
+void warn_of_places(const RankContext& context, const NodeView& node, const JobPlan& plan);
+
+}  // namespace sluice
