@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -18,11 +19,16 @@ namespace sluice {
 [[nodiscard]] std::uint32_t cuda_device_count();
 
 struct CudaGpu {
-    std::string uuid{};                             ///< "GPU-8-4-4-4-12", the same in every process of the node.
-    std::string pci{};                              ///< "0000:17:00.0".
-    std::string name{};                             ///< "NVIDIA H200".
+    std::string uuid{};  ///< "GPU-8-4-4-4-12", the same in every process of the node; "MIG-…" of an instance.
+    std::string pci{};   ///< "0000:17:00.0".
+    std::string name{};  ///< "NVIDIA H200"; of an instance "NVIDIA H200 MIG 1g.18gb".
     std::optional<std::uint32_t> host_numa_node{};  ///< The CPUs' nearest to it, if the driver says so.
 };
+
+/// Whether that is the name of an instance (MIG), which CUDA shows in place of its GPU.
+[[nodiscard]] inline bool names_instance(std::string_view name) {
+    return name.find(" MIG ") != std::string_view::npos;
+}
 
 /// Those GPUs in the order of their indexes.
 [[nodiscard]] std::vector<CudaGpu> cuda_gpus();

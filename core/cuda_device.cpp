@@ -28,9 +28,10 @@ std::string pci_address(int index) {
     return domain_is_zero ? address.substr(domain_end + 1) : address;
 }
 
-/// As nvidia-smi and CUDA_VISIBLE_DEVICES write it: "GPU-8-4-4-4-12".
-std::string uuid_text(const cudaUUID_t& uuid) {
-    std::string text = "GPU";
+/// As nvidia-smi and CUDA_VISIBLE_DEVICES write it: "GPU-8-4-4-4-12"; of an instance "MIG-8-4-4-4-12".
+std::string uuid_text(const cudaDeviceProp& properties) {
+    const cudaUUID_t& uuid = properties.uuid;
+    std::string text = names_instance(properties.name) ? "MIG" : "GPU";
     for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
         const bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
         text += fmt::format("{}{:02x}", dash ? "-" : "", static_cast<unsigned char>(uuid.bytes[i]));
@@ -76,7 +77,7 @@ CudaDevice::CudaDevice(int index, const CudaDeviceOptions& options) {
     cudaDeviceProp properties{};
     check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
     name_ = fmt::format("{} ({})", properties.name, pci_address(index));
-    set_gpu_of_thread(fmt::format("{} {}", name_, uuid_text(properties.uuid)));
+    set_gpu_of_thread(fmt::format("{} {}", name_, uuid_text(properties)));
     const MatrixInstructions fastest =
         choose_matrix_instructions({properties.major, properties.minor}, SLUICE_CUDA_ARCHITECTURES, name_);
     const auto most_shared_bytes = static_cast<std::uint32_t>(properties.sharedMemPerBlockOptin);
@@ -178,7 +179,7 @@ std::vector<CudaGpu> cuda_gpus() {
         check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
         int node = -1;
         check_cuda(cudaDeviceGetAttribute(&node, cudaDevAttrHostNumaId, index), "cudaDeviceGetAttribute");
-        gpus.push_back({.uuid = uuid_text(properties.uuid), .pci = bus_id(index), .name = properties.name});
+        gpus.push_back({.uuid = uuid_text(properties), .pci = bus_id(index), .name = properties.name});
         if (node >= 0) {
             gpus.back().host_numa_node = static_cast<std::uint32_t>(node);
         }

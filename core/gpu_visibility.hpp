@@ -17,6 +17,11 @@ struct VisibleGpu {
     friend bool operator==(const VisibleGpu&, const VisibleGpu&) = default;
 };
 
+/// "MIG-…" is an instance's id.
+[[nodiscard]] inline bool is_instance(const VisibleGpu& gpu) {
+    return gpu.id.starts_with("MIG-");
+}
+
 /// Those that CUDA itself shows to this process.
 [[nodiscard]] std::vector<VisibleGpu> visible_gpus(std::span<const CudaGpu> gpus);
 

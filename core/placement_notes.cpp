@@ -83,18 +83,22 @@ private:
             if (layout_.device == DeviceKind::cuda) {
                 threads.push_back(place.comm);
             }
+            const bool with_readers =
+                layout_.device == DeviceKind::cuda && place.reader_threads > 0 &&
+                std::ranges::any_of(threads, [&](const CpuSet& one) { return one.meets(place.readers); });
             std::size_t crowded = 0;
             CpuSet where;
             for (const CpuSet& one : threads) {
                 const auto meets = [&](const CpuSet& other) { return other.meets(one); };
-                if (std::ranges::count_if(threads, meets) > 1) {  // itself, and another one
+                // Itself, and another one.
+                if (std::ranges::count_if(threads, meets) > 1 || (with_readers && one.meets(place.readers))) {
                     ++crowded;
                     where |= one;
                 }
             }
             if (crowded > 0) {
-                notes_.push_back(fmt::format("rank {}: {} share {} (CPUs {}); ask for more CPUs a rank", rank,
-                                             count_of(crowded, "busy thread"),
+                notes_.push_back(fmt::format("rank {}: {}{} share {} (CPUs {}); ask for more CPUs a rank", rank,
+                                             count_of(crowded, "busy thread"), with_readers ? " and the readers" : "",
                                              count_of(cores_in(topology_, where), "core"), where.text()));
             }
         }

@@ -22,7 +22,7 @@ struct Row {
 };
 
 std::string device_name(const VisibleGpu& gpu) {
-    return gpu.id.starts_with("MIG-") || gpu.pci.empty() ? escaped(gpu.id) : fmt::format("GPU {}", short_pci(gpu.pci));
+    return is_instance(gpu) || gpu.pci.empty() ? escaped(gpu.id) : fmt::format("GPU {}", short_pci(gpu.pci));
 }
 
 std::string node_name(const std::optional<std::uint32_t>& node) {

@@ -72,8 +72,12 @@ void add_cuda_gpus(Topology& topology, std::span<const CudaGpu> gpus) {
         if (to == topology.gpus.end()) {  // a container may hide the bus
             to = topology.gpus.insert(to, {.pci = pci, .near = topology.cpus});
         }
-        to->uuid = from.uuid;
-        to->name = from.name;
+        if (names_instance(from.name)) {
+            to->name = to->name.empty() ? from.name.substr(0, from.name.find(" MIG ")) : to->name;
+        } else {
+            to->uuid = from.uuid;
+            to->name = from.name;
+        }
         // Where CPU and GPU are one chip, the bus says nothing about who is next to whom.
         const auto node = std::ranges::find_if(topology.numa_nodes, [&](const NumaNode& one) {
             return from.host_numa_node == one.number && !one.cpus.empty();

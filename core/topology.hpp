@@ -77,7 +77,7 @@ struct Topology {
 [[nodiscard]] std::uint32_t usable_cores(const Topology& topology, const CpuSet& mask, std::uint32_t quota_cpus);
 
 /// What CUDA knows of the GPUs that this process sees: UUIDs, names, the CPUs next to them where the GPU says so
-/// itself, and GPUs that the topology lacks.
+/// itself, and GPUs that the topology lacks. Of an instance (MIG) it is the whole GPU that counts here.
 void add_cuda_gpus(Topology& topology, std::span<const CudaGpu> gpus);
 
 /// A machine of which only its CPUs are known: each counts as a core, all memory is one node.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/placement_table.hpp"
@@ -15,9 +16,10 @@ constexpr std::size_t cores_a_group = 8;
 constexpr std::size_t cores_a_line = 64;
 constexpr double gibi = 1024.0 * 1024.0 * 1024.0;
 
+constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz";
+
 /// One character, '#' beyond those that there are.
 char digit_of(std::size_t rank) {
-    constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz";
     return rank < digits.size() ? digits[rank] : '#';
 }
 
@@ -33,6 +35,7 @@ public:
         text_ +=
             "\n  D drives a device   c communicates   r reads and writes   + several of them or several ranks\n"
             "  . nothing   - not for us\n";
+        text_ += placement_.ranks.size() > digits.size() ? "  # a rank beyond z, which is 35\n" : "";
         text_ += "\n";
         text_ += placement_table(topology_, layout_, placement_);
         text_ += placement_.notes.empty() ? "" : "\n";
@@ -150,7 +153,7 @@ private:
         std::vector<std::vector<std::string>> rows;
         for (const Gpu& gpu : topology_.gpus) {
             if (gpu.near == near) {
-                rows.push_back({"  GPU", std::string(short_pci(gpu.pci)), escaped(gpu.name), driver_of(gpu)});
+                draw_gpu(rows, gpu);
             }
         }
         for (std::size_t i = 0; i < topology_.nics.size(); ++i) {
@@ -162,11 +165,29 @@ private:
         text_ += text_columns(rows);
     }
 
-    [[nodiscard]] std::string driver_of(const Gpu& gpu) const {
+    /// Its instances have a line each.
+    void draw_gpu(std::vector<std::vector<std::string>>& rows, const Gpu& gpu) const {
+        std::set<std::string> instances;
+        for (const NodeRank& rank : layout_.ranks) {
+            for (const VisibleGpu& one : rank.gpus) {
+                if (is_instance(one) && one.pci == gpu.pci) {
+                    instances.insert(one.id);
+                }
+            }
+        }
+        const auto is_whole = [&](const VisibleGpu& one) { return one.pci == gpu.pci; };
+        rows.push_back({"  GPU", std::string(short_pci(gpu.pci)), escaped(gpu.name),
+                        instances.empty() ? driver_of(is_whole) : "in instances"});
+        for (const std::string& id : instances) {
+            rows.push_back({"  MIG", "", escaped(id), driver_of([&](const VisibleGpu& one) { return one.id == id; })});
+        }
+    }
+
+    template <class IsIt>
+    [[nodiscard]] std::string driver_of(const IsIt& is_it) const {
         std::vector<std::uint32_t> ranks;
         bool seen = false;
         for (std::uint32_t rank = 0; rank < layout_.ranks.size(); ++rank) {
-            const auto is_it = [&](const VisibleGpu& one) { return one.pci == gpu.pci; };
             const std::vector<VisibleGpu>& gpus = layout_.ranks[rank].gpus;
             seen = seen || std::ranges::any_of(gpus, is_it);
             const auto& devices = placement_.ranks[rank].devices;
