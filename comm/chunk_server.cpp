@@ -8,7 +8,7 @@ namespace sluice {
 
 ChunkServer::ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults& results,
                          const ChunkServerOptions& options)
-    : grid_(grid), input_(input), results_(results), distribution_(options.distribution) {
+    : grid_(grid), input_(input), results_(results), distribution_(options.distribution), end_(grid.chunks()) {
     for (const std::uint32_t devices : options.devices_of_rank) {
         first_device_of_rank_.push_back(devices_);
         devices_ += devices;
@@ -41,6 +41,7 @@ std::optional<Grant> ChunkServer::next_grant() {
         if (items) {
             const Grant grant{waiting->who, grid_.at(*id), *items};
             ++next_pulled_;
+            highest_granted_ = std::max(highest_granted_, *id + 1);
             ++granted_fixed_[waiting->device_index];
             open_.push_back({grant.chunk, grant.to.rank});
             waiting_.erase(waiting);
@@ -55,10 +56,10 @@ std::optional<Grant> ChunkServer::next_grant() {
 }
 
 std::optional<std::uint64_t> ChunkServer::next_chunk_of(std::uint32_t device_index) const {
-    if (distribution_ == Distribution::fixed) {
-        return fixed_chunk(grid_, device_index, devices_, granted_fixed_[device_index]);
-    }
-    return next_pulled_ < grid_.chunks() ? std::optional(next_pulled_) : std::nullopt;
+    const std::optional<std::uint64_t> next =
+        distribution_ == Distribution::fixed ? fixed_chunk(grid_, device_index, devices_, granted_fixed_[device_index])
+                                             : std::optional(next_pulled_);
+    return next && *next < end_ ? next : std::nullopt;
 }
 
 std::span<std::byte> ChunkServer::place(const Chunk& chunk, int rank) {

@@ -55,8 +55,15 @@ public:
     /// They are there.
     void arrived(const Chunk& chunk, int rank);
 
-    /// Every chunk was written.
-    [[nodiscard]] bool all_written() const { return chunks_written() == grid_.chunks(); }
+    /// The run is to end early: no chunk is granted any more but those that lie before one which is under way already,
+    /// so that all results in flight can be written in order.
+    void drain() noexcept { end_ = highest_granted_; }
+
+    /// Chunks that will be written: all of them, or after drain() fewer.
+    [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
+
+    /// Every chunk before end() was written.
+    [[nodiscard]] bool all_written() const { return chunks_written() == end_; }
     [[nodiscard]] std::uint64_t chunks_written() const { return results_.chunks_written(); }
 
     [[nodiscard]] const ChunkGrid& grid() const noexcept { return grid_; }
@@ -80,8 +87,10 @@ private:
     Distribution distribution_;
     std::vector<std::uint32_t> first_device_of_rank_;
     std::uint32_t devices_ = 0;
-    std::vector<Waiting> waiting_;                // oldest first; capacity for every slot there is
-    std::vector<Open> open_;                      // granted and not back yet; capacity for the whole window
+    std::vector<Waiting> waiting_;  // oldest first; capacity for every slot there is
+    std::vector<Open> open_;        // granted and not back yet; capacity for the whole window
+    std::uint64_t end_ = 0;
+    std::uint64_t highest_granted_ = 0;           // and one more
     std::uint64_t next_pulled_ = 0;               // pull: the next chunk
     std::vector<std::uint64_t> granted_fixed_;    // fixed: chunks that each device got so far
     std::vector<std::uint64_t> blocked_in_pass_;  // fixed: the last pass in which each device had to wait

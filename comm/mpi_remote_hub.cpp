@@ -37,7 +37,7 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const WireS
       shape_(shape),
       devices_of_rank_(devices_of_rank),
       slots_(slots_of_others(shape, devices_of_rank)),
-      controls_(std::min(most_listening, 2 * slots_.size() + 1)),
+      controls_(std::min(most_listening, 2 * slots_.size() + 2)),
       listening_(controls_.size()),
       pending_((staged + slots_.size()) * grant_messages(shape) + window * result_messages(shape)),
       egress_(Stage::scatter, server.grid().chunks()),
@@ -97,6 +97,11 @@ void MpiRemoteHub::take(int rank, const ControlMessage& message) {
             break;
         case ControlMessage::Kind::closed:
             --open_ranks_;
+            break;
+        case ControlMessage::Kind::stop:
+            if (stop_.signal == 0) {
+                stop_ = {.signal = static_cast<int>(message.count), .rank = rank};
+            }
             break;
         case ControlMessage::Kind::failure:
             throw_failure_of(rank, message.count);

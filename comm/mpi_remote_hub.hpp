@@ -35,6 +35,7 @@ public:
     void send(const Grant& grant) override;
     [[nodiscard]] bool all_closed() const override;
     [[nodiscard]] bool in_transit() const override { return !pending_.empty(); }
+    [[nodiscard]] StopCause stop() const override { return stop_; }
 
     /// What left and what came in, each from the first message's post to the last one's completion.
     [[nodiscard]] const LaneTrace& egress() const noexcept { return egress_; }
@@ -78,6 +79,7 @@ private:
     LaneTrace egress_;
     LaneTrace ingress_;
     int open_ranks_;
+    StopCause stop_{};
 };
 
 }  // namespace sluice

@@ -4,7 +4,6 @@
 
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
-#include "comm/serve.hpp"
 #include "comm/tag_limit.hpp"
 
 namespace sluice {
@@ -13,7 +12,7 @@ namespace {
 std::size_t messages_at_once(const WireShape& shape, std::size_t devices) {
     const std::size_t request = 2 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
     const std::size_t result = 1 + piece_count(shape.output_bytes(shape.chunk_items), shape.largest_message);
-    return devices * shape.depth * (request + result) + 1;
+    return devices * shape.depth * (request + result) + 2;  // and of the rank: stop, closed
 }
 
 }  // namespace
@@ -34,14 +33,19 @@ MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankR
 void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
     Backoff backoff;
     bool said_closed = false;
+    bool said_stop = false;
     while (!said_closed || !pending_.empty()) {
         const std::uint32_t seen = bell.listen();
-        throw_if_stopped(stop);
+        if (const int signal = stop.signal(); signal != 0 && !said_stop && !said_closed) {
+            stop_message_ = {.kind = ControlMessage::Kind::stop, .count = static_cast<std::uint32_t>(signal)};
+            send_control(stop_message_, {.what = What::rank});
+            said_stop = true;
+        }
         bool moved = take_posts();
         moved |= pending_.test([&](const Note& note, const MPI_Status&) { finish(note); });
         if (!said_closed && closed_ == endpoints_.size() && pending_.empty()) {
             closed_message_.kind = ControlMessage::Kind::closed;
-            send_control(closed_message_, {.what = What::closed});
+            send_control(closed_message_, {.what = What::rank});
             said_closed = true;
         }
         if (moved) {
@@ -143,7 +147,7 @@ void MpiWorker::send_control(ControlMessage& message, const Note& note) {
 }
 
 void MpiWorker::finish(const Note& note) {
-    if (note.what == What::closed) {
+    if (note.what == What::rank) {
         return;
     }
     SlotState& slot = devices_[note.device].slots[note.slot];

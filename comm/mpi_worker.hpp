@@ -20,7 +20,8 @@ public:
     /// `session`, `endpoints` (one a device) and `record` (where it notes what is under way) outlive it.
     MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape);
 
-    /// Until every driver has ended and everything was sent. Throws what a driver ended with.
+    /// Until every driver has ended and everything was sent. When a stop is asked for, rank 0 hears of it, and ends the
+    /// input. Throws what a driver ended with.
     void run(Doorbell& bell, const StopRequest& stop);
 
     /// Tells rank 0, in one message, what this rank ends with. Waits `at_most` for it to be taken; false if it was not.
@@ -28,7 +29,7 @@ public:
                                              std::chrono::nanoseconds at_most);
 
 private:
-    enum class What : std::uint8_t { request, result, closed };
+    enum class What : std::uint8_t { request, result, rank };
     struct Note {
         What what = What::request;
         bool is_head = false;  // the head of a grant
@@ -70,6 +71,7 @@ private:
     std::vector<DeviceState> devices_;
     PendingMessages<Note> pending_;
     ControlMessage closed_message_{};
+    ControlMessage stop_message_{};
     std::size_t closed_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -55,7 +56,9 @@ void note_open_chunk(RankRecord& record, const std::deque<Endpoint>& endpoints) 
         }
     }
     record.stage.store(stage, std::memory_order_relaxed);
-    record.chunk.store(oldest, std::memory_order_relaxed);
+    record.chunk.store(
+        oldest == RankRecord::no_chunk ? oldest : oldest + record.first_chunk.load(std::memory_order_relaxed),
+        std::memory_order_relaxed);
 }
 
 RankBoard::RankBoard() {
@@ -116,16 +119,29 @@ const RankRecord* RankBoard::find_dead() const noexcept {
     return nullptr;
 }
 
-void RankBoard::set_scratch(const std::filesystem::path& path) {
-    const std::string text = path.empty() ? path.string() : std::filesystem::absolute(path).string();
-    expects(text.size() < longest_path, "RankBoard: path too long");
-    std::memcpy(shared_->scratch.data(), text.c_str(), text.size() + 1);
+void RankBoard::set_committed(const Committed& committed) noexcept {
+    shared_->committed.store(committed.chunks, std::memory_order_relaxed);
+    shared_->chunks.store(committed.all, std::memory_order_relaxed);
 }
 
-void RankBoard::remove_scratch() noexcept {
-    if (shared_->scratch[0] != '\0') {
-        unlink(shared_->scratch.data());
+RankBoard::Committed RankBoard::committed() const noexcept {
+    return {.chunks = shared_->committed.load(std::memory_order_relaxed),
+            .all = shared_->chunks.load(std::memory_order_relaxed)};
+}
+
+std::size_t RankBoard::describe_committed(char* to, std::size_t room) const noexcept {
+    const Committed now = committed();
+    if (now.all == 0) {
+        return 0;
     }
+    const auto end = fmt::format_to_n(to, room, "{} of {} chunks are committed: the same command goes on from there",
+                                      now.chunks, now.all);
+    return std::min(end.size, room);
+}
+
+std::string RankBoard::describe_committed() const {
+    std::array<char, 128> text{};
+    return {text.data(), describe_committed(text.data(), text.size())};
 }
 
 }  // namespace sluice

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <filesystem>
 #include <string>
 
 #include "comm/endpoint.hpp"
@@ -23,8 +22,9 @@ struct RankRecord {
 
     std::atomic<std::int32_t> pid{0};  ///< 0: not there yet.
     std::atomic<std::int32_t> rank{0};
+    std::atomic<std::uint64_t> first_chunk{0};   ///< What the run calls chunk 0: it goes on from there.
     std::atomic<std::uint32_t> ended{0};         ///< 1: it left on its own account.
-    std::atomic<std::uint64_t> chunk{no_chunk};  ///< The oldest chunk that it was given and has not delivered.
+    std::atomic<std::uint64_t> chunk{no_chunk};  ///< The job's oldest that it was given and has not delivered.
     std::atomic<Stage> stage{Stage::scatter};    ///< Where that is: compute (from upload to download), or gather.
 };
 
@@ -51,17 +51,26 @@ public:
     /// A rank of this node whose process is gone although it did not end; nullptr if there is none.
     [[nodiscard]] const RankRecord* find_dead() const noexcept;
 
-    /// Rank 0's unfinished output: who notices rank 0's death removes it. Empty again once published.
-    void set_scratch(const std::filesystem::path& path);
-    void remove_scratch() noexcept;
-    [[nodiscard]] bool has_scratch() const noexcept { return shared_->scratch[0] != '\0'; }
+    /// How much of the output no death can take away; rank 0 says it. Chunks of the whole job, `all` 0: none of it is
+    /// known here, as on other nodes than rank 0's.
+    struct Committed {
+        std::uint64_t chunks = 0;
+        std::uint64_t all = 0;
+    };
+    void set_committed(const Committed& committed) noexcept;
+    [[nodiscard]] Committed committed() const noexcept;
+
+    /// "12 of 88 chunks are committed: the same command goes on from there", or nothing when it is not known. No more
+    /// than `room` characters, by what signal-safety(7) allows; returns how many.
+    std::size_t describe_committed(char* to, std::size_t room) const noexcept;
+    [[nodiscard]] std::string describe_committed() const;
 
 private:
-    static constexpr std::size_t longest_path = 4096;
     struct alignas(RankRecord) Shared {  // the records follow it
         std::atomic<std::uint32_t> announced{0};
         std::atomic<std::uint32_t> warned{0};
-        std::array<char, longest_path> scratch{};
+        std::atomic<std::uint64_t> committed{0};
+        std::atomic<std::uint64_t> chunks{0};
     };
 
     void* memory_ = nullptr;  // Shared, then one RankRecord a rank of the node

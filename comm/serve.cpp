@@ -1,57 +1,92 @@
 #include "comm/serve.hpp"
 
-#include <fmt/format.h>
-
-#include <csignal>
-#include <cstring>
+#include <algorithm>
 
 #include "comm/backoff.hpp"
-#include "core/error.hpp"
+#include "core/clock.hpp"
 
 namespace sluice {
+namespace {
 
-void throw_if_stopped(const StopRequest& stop, const std::string& progress) {
+/// This rank's own signal comes first: launchers signal all ranks.
+StopCause stop_of(const StopRequest& stop, const RemoteHub* remote) {
     const int signal = stop.signal();
-    if (signal != 0) {
-        throw Error(ExitCode::stopped_early, {.id = "E-RUN-075",
-                                              .what = fmt::format("stopped by SIG{}{}", sigabbrev_np(signal), progress),
-                                              .hint = "nothing was published; run the same command again"});
-    }
+    return signal != 0 || remote == nullptr ? StopCause{.signal = signal} : remote->stop();
 }
 
-void serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& bell, const StopRequest& stop) {
+/// From the moment at which a stop is asked for: what is in flight, and how long it may take.
+class Drain {
+public:
+    Drain(ChunkServer& server, const ServeOptions& options) : server_(server), options_(options) {}
+
+    void begin(const StopCause& cause) {
+        cause_ = cause;
+        began_ = Clock::now();
+        server_.drain();
+        if (options_.on_drain) {
+            options_.on_drain(cause);
+        }
+    }
+
+    [[nodiscard]] bool begun() const noexcept { return cause_.signal != 0; }
+    [[nodiscard]] const StopCause& cause() const noexcept { return cause_; }
+    [[nodiscard]] std::chrono::nanoseconds time_left() const { return began_ + options_.drain_timeout - Clock::now(); }
+
+private:
+    ChunkServer& server_;
+    const ServeOptions& options_;
+    StopCause cause_{};
+    Instant began_{};
+};
+
+bool grant_all(ChunkServer& server, LocalHub& local, RemoteHub* remote) {
+    bool moved = false;
+    while (const auto grant = server.next_grant()) {
+        if (grant->to.rank == local.rank()) {
+            local.fulfil(*grant);
+        } else {
+            remote->send(*grant);
+        }
+        moved = true;
+    }
+    return moved;
+}
+
+}  // namespace
+
+Served serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& bell, const StopRequest& stop,
+             const ServeOptions& options) {
     Backoff backoff;
+    Drain drain(server, options);
     const auto over = [&] {
         return server.all_written() && local.all_closed() && (remote == nullptr || remote->all_closed());
     };
     while (!over()) {
         const std::uint32_t seen = bell.listen();
-        if (stop.signal() != 0) {
-            throw_if_stopped(stop,
-                             fmt::format(" after {} of {} chunks", server.chunks_written(), server.grid().chunks()));
+        if (const StopCause cause = stop_of(stop, remote); cause.signal != 0 && !drain.begun()) {
+            drain.begin(cause);
+        }
+        if (drain.begun() && drain.time_left().count() <= 0) {
+            return {.stop = drain.cause(), .gave_up = true};
         }
         bool moved = local.take_posts();
         if (remote != nullptr) {
             moved |= remote->progress();
         }
-        while (const auto grant = server.next_grant()) {
-            if (grant->to.rank == local.rank()) {
-                local.fulfil(*grant);
-            } else {
-                remote->send(*grant);
-            }
-            moved = true;
-        }
+        moved |= grant_all(server, local, remote);
         if (moved) {
             backoff.reset();
         } else if (!over()) {
-            if (remote == nullptr) {
-                bell.wait(seen);
-            } else {
+            if (remote != nullptr) {
                 bell.wait_for(seen, backoff.next(remote->in_transit() ? Backoff::in_transit : Backoff::longest));
+            } else if (drain.begun()) {
+                bell.wait_for(seen, std::max(drain.time_left(), std::chrono::nanoseconds(0)));
+            } else {
+                bell.wait(seen);
             }
         }
     }
+    return {.stop = stop_of(stop, remote)};
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <string>
+#include <chrono>
+#include <functional>
 
 #include "comm/chunk_server.hpp"
 #include "comm/local_hub.hpp"
@@ -28,14 +29,26 @@ public:
 
     /// Chunks or results are on their way.
     [[nodiscard]] virtual bool in_transit() const = 0;
+
+    /// The first of the other ranks that was asked to stop.
+    [[nodiscard]] virtual StopCause stop() const = 0;
 };
 
-/// Rank 0's comm loop: serves chunks until every one is written and every driver has ended. `remote` is null in a
-/// single process; then it sleeps on `bell` whenever nothing moves. Throws the first failure, Error (stopped_early) for
-/// a stop.
-void serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& bell, const StopRequest& stop);
+struct ServeOptions {
+    std::chrono::nanoseconds drain_timeout =
+        std::chrono::seconds(20);                      ///< For what is in flight when a stop is asked for.
+    std::function<void(const StopCause&)> on_drain{};  ///< Called when it is.
+};
 
-/// Throws Error (stopped_early) when a stop was asked for; `progress` follows the signal's name.
-void throw_if_stopped(const StopRequest& stop, const std::string& progress = {});
+struct Served {
+    StopCause stop{};      ///< Who asked for a stop.
+    bool gave_up = false;  ///< drain_timeout was over: some of what was in flight did not come back.
+};
+
+/// Rank 0's comm loop: serves chunks until every one is written and every driver has ended. When a stop is asked for,
+/// it drains the server: the chunks in flight are finished, and drivers get the end of the input. `remote` is null in a
+/// single process; then it sleeps on `bell` whenever nothing moves. Throws the first failure.
+[[nodiscard]] Served serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& bell,
+                           const StopRequest& stop, const ServeOptions& options = {});
 
 }  // namespace sluice

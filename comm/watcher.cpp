@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <ctime>
+#include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
@@ -20,6 +21,9 @@ constexpr long look_every_ns = 200'000'000;
 /// A launcher that ends the job because of a dead rank signals first and tells nothing: so long it is searched for.
 constexpr int looks_after_signal = 4;
 constexpr long look_after_signal_ns = 50'000'000;
+
+/// A launcher and a resource manager may both pass on what is one wish to stop.
+constexpr std::chrono::seconds same_stop{1};
 
 constexpr std::array crash_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -61,6 +65,18 @@ struct CrashReport {
 CrashReport crash_report;  // a signal handler reaches nothing but globals
 std::array<std::byte, 65536> crash_stack;
 
+/// As the hint of the message before.
+void say_committed(const RankBoard& board) noexcept {
+    constexpr std::string_view begin = "  hint: ";
+    std::array<char, 192> line{};
+    std::copy(begin.begin(), begin.end(), line.begin());
+    const std::size_t length = board.describe_committed(line.data() + begin.size(), line.size() - begin.size() - 1);
+    if (length > 0) {
+        line[begin.size() + length] = '\n';
+        write_to_stderr(line.data(), begin.size() + length + 1);
+    }
+}
+
 /// Only what signal-safety(7) allows, and formatting into fixed memory.
 void on_crash(int signal) {
     RankBoard* const board = crash_report.board.exchange(nullptr);
@@ -80,7 +96,7 @@ void on_crash(int signal) {
         }
         line[length++] = '\n';
         write_to_stderr(line.data(), length);
-        board->remove_scratch();
+        say_committed(*board);
     }
     ::signal(signal, SIG_DFL);
     raise(signal);
@@ -130,37 +146,37 @@ void Watcher::watch() {
 }
 
 void Watcher::obey(int signal) {
+    const Instant now = Clock::now();
     const bool again = stop_.signal() != 0;
-    if (stop_.phase() == RunPhase::serving && !again) {
+    if (again && now - first_signal_ < same_stop) {
+        return;
+    }
+    if (stop_.phase() != RunPhase::preparing && !again) {  // all results there: remembered, for a second one
+        first_signal_ = now;
         stop_.ask(signal);
         return;
     }
-    if (stop_.phase() == RunPhase::finishing && !again) {
-        stop_.ask(signal);  // remembered: a second one ends the process
-        return;
-    }
     if (board_.claim_message()) {
+        const std::string committed = board_.describe_committed();
         say({.id = "E-RUN-075",
              .what = fmt::format("stopped by SIG{}{}", sigabbrev_np(signal),
-                                 stop_.phase() == RunPhase::preparing ? " before the first chunk" : ""),
-             .hint = "run the same command again"});
+                                 stop_.phase() == RunPhase::preparing ? " before the first chunk" : " at once"),
+             .hint = committed.empty() ? "run the same command again" : committed});
     }
-    board_.remove_scratch();
     board_.mine().ended.store(1);
     _exit(static_cast<int>(ExitCode::stopped_early));
 }
 
 void Watcher::end_after_death_of(const RankRecord& dead) {
     if (board_.claim_message()) {
+        const std::string committed = board_.describe_committed();
         const ErrorText text{.id = "E-RUN-001",
                              .where = fmt::format("rank {} on {}", dead.rank.load(), host_),
                              .what = fmt::format("died: killed or out of memory, {}", activity(dead)),
-                             .hint = board_.has_scratch()
-                                         ? "look for SIGKILL or oom_kill in the node's log; nothing was published"
-                                         : "look for SIGKILL or oom_kill in the node's log"};
+                             .hint = fmt::format("look for SIGKILL or oom_kill in the node's log{}{}",
+                                                 committed.empty() ? "" : "; ", committed)};
         say(text);
     }
-    board_.remove_scratch();
     _exit(static_cast<int>(ExitCode::internal));  // the launcher ends the ranks of other nodes
 }
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "comm/rank_board.hpp"
+#include "core/clock.hpp"
 #include "core/stop_request.hpp"
 
 namespace sluice {
@@ -15,7 +16,7 @@ namespace sluice {
 void block_signals();
 
 /// A thread that turns signals into a StopRequest (or, while nobody looks at that, and at a second signal, ends the
-/// process: nothing half-written stays), and notices when another rank of the node has died: then it prints
+/// process at once; what is committed stays), and notices when another rank of the node has died: then it prints
 /// which one, where and at what, once a node, and ends this process within a second or two.
 class Watcher {
 public:
@@ -33,6 +34,7 @@ private:
     RankBoard& board_;
     StopRequest& stop_;
     std::string host_;
+    Instant first_signal_{};
     std::atomic<bool> over_{false};
     std::thread thread_;
 };

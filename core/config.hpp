@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -53,10 +54,10 @@ struct JobConfig {
         friend bool operator==(const Model&, const Model&) = default;
     };
     struct Output {
-        std::filesystem::path path;
+        std::filesystem::path path;  ///< With a slash at its end: a folder of parts.
         OutputFormat format = OutputFormat::csv;
         bool scores = false;
-        std::filesystem::path report;  ///< Default: report.json in the folder of `path`.
+        std::filesystem::path report;  ///< Default: report.json beside `path`.
         friend bool operator==(const Output&, const Output&) = default;
     };
     struct Run {
@@ -81,6 +82,11 @@ struct JobConfig {
         friend bool operator==(const Layout&, const Layout&) = default;
     };
 
+    struct Fault {
+        std::chrono::seconds drain_timeout{20};  ///< For chunks in flight when the run is stopped.
+        friend bool operator==(const Fault&, const Fault&) = default;
+    };
+
     std::string app;
     Input input;
     Model model;
@@ -89,6 +95,7 @@ struct JobConfig {
     Pipeline pipeline;
     Layout layout;
     SlurmConfig slurm;
+    Fault fault;
     friend bool operator==(const JobConfig&, const JobConfig&) = default;
 };
 

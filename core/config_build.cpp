@@ -119,11 +119,20 @@ JobConfig::Output build_output(const SettingsReader& job) {
     const std::string& path = job.required("output.path");
     JobConfig::Output output;
     output.path = job.path(path);
-    output.format =
-        format_by_extension<OutputFormat>(path, job.where("output.path"), "output.path", output_format_names, {});
+    const bool folder = !output.path.has_filename();
+    if (job.find("output.format") != nullptr) {
+        output.format = job.choice("output.format", OutputFormat::csv, output_format_names);
+    } else if (folder) {
+        refuse_job("E-CFG-013", job.where("output.path"), "[output].format is required for a folder of parts",
+                   "name the format, as in format = \"csv\"");
+    } else {
+        output.format = format_by_extension<OutputFormat>(path, job.where("output.path"), "output.path",
+                                                          output_format_names, "set output.format");
+    }
     output.scores = job.flag("output.scores");
     const auto* report = job.get<std::string>("output.report");
-    output.report = report == nullptr ? output.path.parent_path() / "report.json" : job.path(*report);
+    const std::filesystem::path beside = (folder ? output.path.parent_path() : output.path).parent_path();
+    output.report = report == nullptr ? beside / "report.json" : job.path(*report);
     return output;
 }
 
@@ -141,11 +150,29 @@ JobConfig::Pipeline build_pipeline(const SettingsReader& job) {
     return pipeline;
 }
 
+JobConfig::Fault build_fault(const SettingsReader& job) {
+    JobConfig::Fault fault;
+    if (const auto* timeout = job.get<std::uint64_t>("fault.drain_timeout")) {
+        fault.drain_timeout = std::chrono::seconds(*timeout);
+    }
+    constexpr std::chrono::seconds most{86'400};
+    if (fault.drain_timeout.count() < 1 || fault.drain_timeout > most) {
+        refuse_job(
+            "E-CFG-011", job.where("fault.drain_timeout"),
+            fmt::format("fault.drain_timeout: got {} s, expected 1..{} s", fault.drain_timeout.count(), most.count()));
+    }
+    return fault;
+}
+
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
     if (a.empty() || b.empty()) {
         return false;
     }
-    if (std::filesystem::absolute(a).lexically_normal() == std::filesystem::absolute(b).lexically_normal()) {
+    const auto plain = [](const std::filesystem::path& path) {
+        const std::filesystem::path normal = std::filesystem::absolute(path).lexically_normal();
+        return normal.has_filename() ? normal : normal.parent_path();
+    };
+    if (plain(a) == plain(b)) {
         return true;
     }
     std::error_code missing;  // a file that is not there yet is no other file
@@ -192,6 +219,7 @@ JobConfig build_job(const Settings& settings, const JobOrigin& origin, std::span
                      .ranks_per_node = job.count("layout.ranks_per_node"),
                      .cpus_per_rank = job.count("layout.cpus_per_rank")};
     config.slurm = build_slurm(job);
+    config.fault = build_fault(job);
     check_outputs(config, job, origin);
     return config;
 }

@@ -75,7 +75,12 @@ constexpr std::array keys{
             .name = "path",
             .type = KeyType::path,
             .required = true,
-            .help = "Where the results go; .csv, .jsonl or .npy."},
+            .help = "Where the results go; .csv, .jsonl or .npy, or with a slash at its end a folder of parts."},
+    KeySpec{.section = "output",
+            .name = "format",
+            .choices = output_format_names,
+            .fallback = "from the extension",
+            .help = "How the results are written; needed where the extension does not say it."},
     KeySpec{.section = "output",
             .name = "scores",
             .type = KeyType::boolean,
@@ -233,6 +238,11 @@ constexpr std::array keys{
             .type = KeyType::duration,
             .fallback = "\"240s\"",
             .help = "How long before the time limit the job is told."},
+    KeySpec{.section = "fault",
+            .name = "drain_timeout",
+            .type = KeyType::duration,
+            .fallback = "\"20s\"",
+            .help = "How long chunks in flight have to be finished when the run is stopped."},
 };
 
 std::string spaced(std::string_view characters) {

@@ -73,6 +73,7 @@ std::string to_toml(const JobConfig& job) {
     }
     section("output");
     set("path", literal(job.output.path.native()));
+    set("format", literal(name_of(job.output.format)));
     set_flag("scores", job.output.scores);
     set("report", literal(job.output.report.native()));
     section("run");
@@ -109,6 +110,8 @@ std::string to_toml(const JobConfig& job) {
     set("mode", literal(name_of(slurm.resume.mode)));
     set("max", fmt::format("{}", slurm.resume.most));
     set("notice", literal(duration_text(slurm.resume.notice)));
+    section("fault");
+    set("drain_timeout", literal(duration_text(job.fault.drain_timeout)));
     return text;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <stdexcept>
 
@@ -26,11 +27,13 @@ private:
 };
 
 /// What to print and return for `failure`: the cause's own code and id where it is an Error; `who` ("rank 3 on n07",
-/// may be empty), the stage and the chunk are put before its text where they are known.
+/// may be empty), the stage and the chunk are put before its text where they are known. `first_chunk` is what the run
+/// calls 0: it goes on from there.
 struct Failure {
     ExitCode code = ExitCode::internal;
     ErrorText text;
 };
-[[nodiscard]] Failure describe(const std::exception_ptr& failure, const std::string& who);
+[[nodiscard]] Failure describe(const std::exception_ptr& failure, const std::string& who,
+                               std::uint64_t first_chunk = 0);
 
 }  // namespace sluice

@@ -13,6 +13,12 @@ enum class RunPhase : std::uint32_t {
     finishing,  ///< All results are there: a stop would only lose them.
 };
 
+/// Who asked for a run's early end.
+struct StopCause {
+    int signal = 0;  ///< 0: nobody did.
+    int rank = 0;    ///< That met it.
+};
+
 /// Asks the run to end early; set by the signal thread, looked at by the comm thread.
 class StopRequest {
 public:

@@ -251,8 +251,10 @@ std::string header(const RunReport& report, bool timed) {
     for (const RankReport& rank : report.ranks) {
         devices += rank.milestones.first_compute.size();
     }
-    const std::string count = report.partial() ? fmt::format("PARTIAL: {} of {} items", report.items_done, report.items)
-                                               : fmt::format("{} items", report.items);
+    const bool all_here = report.items_done == report.items;
+    const std::string count = fmt::format(
+        "{}{}{} items{}", report.partial() ? "PARTIAL: " : "", all_here ? "" : fmt::format("{} of ", report.items_done),
+        report.items, report.items_before == 0 ? "" : fmt::format(" ({} were there already)", report.items_before));
     const std::string rate =
         wall > nanoseconds(0)
             ? fmt::format(": {} items/s", rate_text(static_cast<double>(report.items_done) / Seconds(wall).count()))
@@ -282,7 +284,7 @@ std::string header(const RunReport& report, bool timed) {
 
 std::string latency_table(const RunReport& report) {
     expects(!report.ranks.empty(), "a run has at least one rank");
-    expects(report.items_done <= report.items, "a run finishes at most the items of its input");
+    expects(report.items_before + report.items_done <= report.items, "a run finishes at most the items of its input");
     const std::string withheld = why_withheld(report);
     std::string out = header(report, withheld.empty());
     if (!withheld.empty()) {

@@ -147,7 +147,7 @@ std::optional<Certification> RunReport::certification() const {
 }
 
 Json report_json(const RunReport& report, const Json& config) {
-    expects(report.items_done <= report.items, "a run finishes at most the items of its input");
+    expects(report.items_before + report.items_done <= report.items, "a run finishes at most the items of its input");
     const double wall = Seconds(wall_time(report.ranks)).count();
     const std::string withheld = why_withheld(report);
     Json ranks = Json::array();
@@ -160,6 +160,7 @@ Json report_json(const RunReport& report, const Json& config) {
             {"run",
              {{"items", report.items},
               {"items_done", report.items_done},
+              {"items_before", report.items_before},
               {"partial", report.partial()},
               {"chunks", report.chunks},
               {"chunk_items", report.chunk_items},

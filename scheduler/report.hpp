@@ -15,8 +15,9 @@ namespace sluice {
 
 /// All that is known at the end of a run, on rank 0.
 struct RunReport {
-    std::uint64_t items = 0;       ///< In the input.
-    std::uint64_t items_done = 0;  ///< Finished in this run; fewer than `items` when it ended early.
+    std::uint64_t items = 0;         ///< In the input.
+    std::uint64_t items_done = 0;    ///< Finished in this run.
+    std::uint64_t items_before = 0;  ///< That earlier attempts have finished.
     std::uint64_t chunks = 0;
     std::uint32_t chunk_items = 0;
     std::uint32_t depth = 0;
@@ -35,7 +36,8 @@ struct RunReport {
     /// Of all ranks.
     [[nodiscard]] std::optional<Certification> certification() const;
 
-    [[nodiscard]] bool partial() const noexcept { return items_done < items; }
+    /// It ended early.
+    [[nodiscard]] bool partial() const noexcept { return items_before + items_done < items; }
 };
 
 /// The report for people: header, one column a rank and one row an event, busy and waiting time of every stage, the

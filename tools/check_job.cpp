@@ -12,6 +12,7 @@
 #include "core/cuda.hpp"
 #include "core/error.hpp"
 #include "core/io/item_source.hpp"
+#include "core/io/output_file.hpp"
 
 namespace sluice {
 namespace {
@@ -31,24 +32,40 @@ void read_all(const ItemSource& source, std::uint32_t item_bytes) {
 
 }  // namespace
 
+void check_folder_of(const std::filesystem::path& path, std::string_view key) {
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    if (::access((folder / "").c_str(), W_OK | X_OK) != 0) {  // the slash at its end: only a folder will do
+        const int code = errno;
+        throw Error(ExitCode::cannot_create,
+                    {.id = "E-OUT-021",
+                     .where = escaped(path.native()),
+                     .what = fmt::format("cannot write in {}: {}", quoted(folder.native()),
+                                         std::generic_category().message(code)),
+                     .hint = code == ENOENT ? "create the folder first" : fmt::format("choose another {}", key)});
+    }
+}
+
+void check_output_path(const std::filesystem::path& output) {
+    if (output.has_filename()) {
+        (void)OutputFile(output);  // creates a file beside it, and removes it
+    } else {
+        check_folder_of(output.parent_path(), "output.path");
+    }
+}
+
 void check_report_path(const std::filesystem::path& report) {
-    const std::filesystem::path folder = report.has_parent_path() ? report.parent_path() : ".";
-    const auto refuse = [&](std::string what, std::string hint) {
-        throw Error(ExitCode::cannot_create, {"E-OUT-021", escaped(report.native()), std::move(what), std::move(hint)});
-    };
     std::error_code unknown;  // access tells below
     const std::filesystem::file_status status = std::filesystem::symlink_status(report, unknown);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
         const char* const kind = std::filesystem::is_directory(status) ? "a folder"
                                  : std::filesystem::is_symlink(status) ? "a symbolic link"
                                                                        : "a device or pipe";
-        refuse(fmt::format("is {}, expected a file or nothing", kind), "choose another output.report");
+        throw Error(ExitCode::cannot_create, {.id = "E-OUT-021",
+                                              .where = escaped(report.native()),
+                                              .what = fmt::format("is {}, expected a file or nothing", kind),
+                                              .hint = "choose another output.report"});
     }
-    if (::access((folder / "").c_str(), W_OK | X_OK) != 0) {  // the slash at its end: only a folder will do
-        const int code = errno;
-        refuse(fmt::format("cannot write in {}: {}", quoted(folder.native()), std::generic_category().message(code)),
-               code == ENOENT ? "create the folder first" : "choose another output.report");
-    }
+    check_folder_of(report, "output.report");
 }
 
 void check_prepared_job(const PreparedJob& prepared) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 #include "tools/job_plan.hpp"
 
@@ -9,6 +10,13 @@ namespace sluice {
 /// What the preparation of a run leaves to the run itself: every item is read once, and the first device is opened.
 /// Throws the Error that the run would.
 void check_prepared_job(const PreparedJob& prepared);
+
+/// Refuses a file or folder at `path`, named by `key`, whose folder is missing or cannot be written to. Throws Error
+/// (cannot_create).
+void check_folder_of(const std::filesystem::path& path, std::string_view key);
+
+/// Refuses an output that could not be written. Throws Error (cannot_create).
+void check_output_path(const std::filesystem::path& output);
 
 /// Refuses a report that could not be written at the end of a run. Throws Error (cannot_create).
 void check_report_path(const std::filesystem::path& report);

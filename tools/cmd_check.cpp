@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "tools/check_job.hpp"
 #include "tools/command_line.hpp"
+#include "tools/job_output.hpp"
 
 namespace po = boost::program_options;
 
@@ -21,6 +22,18 @@ po::options_description options() {
          "set a key of the job, as in --set pipeline.depth=4; may be given again and again")  //
         ("json", "print a JSON object");
     return options;
+}
+
+const char* word_for(OutputState state) {
+    switch (state) {
+        case OutputState::absent:
+            return "new";
+        case OutputState::unfinished:
+            return "unfinished";
+        case OutputState::complete:
+            return "complete";
+    }
+    return "";
 }
 
 /// What was found, in the order of the job file.
@@ -40,6 +53,7 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     facts["output"] = {{"path", job.output.path.native()},
                        {"format", name_of(job.output.format)},
                        {"report", job.output.report.native()}};
+    facts["output"]["state"] = word_for(check_output(prepared));
     facts["run"] = {{"device", name_of(plan.device)}};
     facts["pipeline"] = {{"chunks", ChunkGrid(plan.items, plan.chunk_items).chunks()},
                          {"chunk_items", plan.chunk_items},

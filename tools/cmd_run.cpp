@@ -1,4 +1,5 @@
-#include "core/error.hpp"
+#include "core/fault_point.hpp"
+#include "core/launch.hpp"
 #include "tools/command_line.hpp"
 #include "tools/run_job.hpp"
 
@@ -19,6 +20,7 @@ po::options_description options() {
 
 int run_job_file(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
+    take_fault_variable(static_cast<int>(read_launch().number));
     const bool quiet = parsed.has("quiet");
     return run(job_file_of(command, parsed), overrides_of(parsed),
                {.quiet = quiet, .progress = !quiet && !parsed.has("no-progress")});
@@ -33,7 +35,9 @@ const Command run_command{
     .details =
         "Reads the input, computes and writes the output in the order of the items; the output\n"
         "appears under its name only when it is complete. The bytes do not depend on the number\n"
-        "of ranks. At the end comes the latency table, also written as JSON (output.report).\n"
+        "of ranks. A run that ended early goes on when the same command is given again; one that is\n"
+        "complete is left as it is. The first SIGTERM, SIGINT or SIGUSR1 lets chunks in flight finish.\n"
+        "At the end comes the latency table, also written as JSON (output.report).\n"
         "Relative paths in the job and in --set start from the job file's folder.\n"
         "`sluice help keys` lists the keys of a job.",
     .exit_codes =
@@ -42,8 +46,9 @@ const Command run_command{
         "  65  wrong input or weights    74  a read or a write failed\n"
         "  66  cannot open a file        76  the ranks lost each other\n"
         "  69  the device is missing     77  the output would replace a file of the job\n"
-        "  70  internal error            78  wrong job file or --set\n"
-        "  75  stopped by a signal       81  weights or results are not finite",
+        "  70  internal error            78  wrong job file or --set, or an unfinished other job\n"
+        "  75  stopped by a signal       79  another attempt is alive\n"
+        "  81  weights or results are not finite",
     .example = "  mpirun -n 4 sluice run job.toml --set pipeline.depth=4",
     .options = options,
     .most_operands = 1,

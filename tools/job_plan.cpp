@@ -12,6 +12,7 @@
 #include "scheduler/chunk_size.hpp"
 #include "tools/check_job.hpp"
 #include "tools/command_line.hpp"
+#include "tools/job_output.hpp"
 
 namespace sluice {
 namespace {
@@ -61,15 +62,17 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
     check_precision(job.run, plan.device);
     plan.devices = job.run.devices;
     plan.bind = job.layout.bind;
-    plan.chunk_items =
-        job.pipeline.chunk_items.value_or(choose_chunk_items(plan.items, prepared.app->flop_per_item(), plan.device));
+    check_output_path(job.output.path);
+    check_report_path(job.output.report);
+    if (!job.pipeline.chunk_items) {
+        prepared.kept_chunk_items = chunk_items_of_run(job.output);
+    }
+    plan.chunk_items = job.pipeline.chunk_items.value_or(
+        prepared.kept_chunk_items.value_or(choose_chunk_items(plan.items, prepared.app->flop_per_item(), plan.device)));
     // Buffers are made for a chunk: no item needs room for more items than there are.
     plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));
     plan.depth =
         job.pipeline.mode == PipelineMode::serial ? 1 : job.pipeline.depth.value_or(choose_depth(job.pipeline.mode));
-    prepared.writer =
-        make_output_writer(job.output.path, job.output.format, prepared.codec->output_fields(), plan.items);
-    check_report_path(job.output.report);
     return prepared;
 }
 
@@ -81,7 +84,8 @@ std::string encode(const JobPlan& plan) {
                         {"chunk_items", plan.chunk_items},
                         {"depth", plan.depth},
                         {"device", plan.device},
-                        {"bind", plan.bind}};
+                        {"bind", plan.bind},
+                        {"first_chunk", plan.first_chunk}};
     if (plan.devices) {
         json["devices"] = *plan.devices;
     }
@@ -96,7 +100,8 @@ JobPlan decode_job_plan(const std::string& text) {
                  .chunk_items = json.at("chunk_items"),
                  .depth = json.at("depth"),
                  .device = json.at("device"),
-                 .bind = json.at("bind")};
+                 .bind = json.at("bind"),
+                 .first_chunk = json.at("first_chunk")};
     if (json.contains("devices")) {
         plan.devices = json.at("devices").get<std::uint32_t>();
     }
@@ -104,12 +109,13 @@ JobPlan decode_job_plan(const std::string& text) {
 }
 
 std::string encode(const RootAnnouncement& announcement) {
-    return nlohmann::json{{"code", announcement.code}, {"plan", announcement.plan}}.dump();
+    return nlohmann::json{{"code", announcement.code}, {"complete", announcement.complete}, {"plan", announcement.plan}}
+        .dump();
 }
 
 RootAnnouncement decode_announcement(const std::string& text) {
     const nlohmann::json json = nlohmann::json::parse(text);
-    return {.code = json.at("code"), .plan = json.at("plan")};
+    return {.code = json.at("code"), .complete = json.at("complete"), .plan = json.at("plan")};
 }
 
 std::string encode_failure(const Failure& failure) {

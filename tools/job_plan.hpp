@@ -8,10 +8,10 @@
 #include <string>
 
 #include "core/app.hpp"
+#include "core/commit/committed_output.hpp"
 #include "core/config.hpp"
 #include "core/cuda.hpp"
 #include "core/io/item_source.hpp"
-#include "core/io/output_writer.hpp"
 #include "core/stage_error.hpp"
 
 namespace sluice {
@@ -28,6 +28,7 @@ struct JobPlan {
     std::string chunk_note{};                ///< Why chunks are as large as they are; likewise. May be empty.
     std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
     BindMode bind = BindMode::gpu_local;
+    std::uint64_t first_chunk = 0;  ///< Those before are committed: the run goes on from here.
 };
 
 /// What rank 0 alone has open.
@@ -38,11 +39,12 @@ struct PreparedJob {
     std::unique_ptr<ItemCodec> codec;  // outlives the source
     std::unique_ptr<ItemSource> source;
     WeightBlob weights;
-    std::unique_ptr<OutputWriter> writer;
+    std::optional<std::uint32_t> kept_chunk_items;  // of the run that lies there, where the job leaves it open
+    std::unique_ptr<CommittedOutput> output;        // null until open_output()
     std::optional<CudaStart> cuda_start;
 };
 
-/// Reads the job file, opens and indexes the input, reads the weights, opens the output. Throws Error.
+/// Reads the job file, opens and indexes the input, reads the weights. Throws Error.
 /// `start_gpus`: this process will drive all GPUs that it sees, unless the job asks for fewer: CUDA starts on them
 /// while files are read.
 [[nodiscard]] PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const Override> overrides,
@@ -52,9 +54,11 @@ struct PreparedJob {
 [[nodiscard]] std::string encode(const JobPlan& plan);
 [[nodiscard]] JobPlan decode_job_plan(const std::string& text);
 
-/// Rank 0's word before the run: the plan, or the code that all ranks end with because it could not prepare the job.
+/// Rank 0's word before the run: the plan, or the code that all ranks end with because it could not prepare the job, or
+/// that there is nothing to do.
 struct RootAnnouncement {
     int code = 0;
+    bool complete = false;  ///< The output is there: nothing is to be done, and there is no plan.
     std::string plan{};
 };
 [[nodiscard]] std::string encode(const RootAnnouncement& announcement);

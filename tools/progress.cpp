@@ -51,32 +51,33 @@ std::shared_ptr<spdlog::logger> make_log() {
 
 }  // namespace
 
-std::string progress_text(std::uint64_t done, std::uint64_t total, Seconds since_start) {
+std::string progress_text(const ItemCount& items, Seconds since_start) {
+    const auto [done, total, before] = items;
     const double share = total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total);
     std::string text = fmt::format("{} of {} items ({:.1f} %)", done, total, 100 * share);
-    if (done > 0 && since_start.count() > 0) {
-        const double rate = static_cast<double>(done) / since_start.count();
+    if (done > before && since_start.count() > 0) {
+        const double rate = static_cast<double>(done - before) / since_start.count();
         text +=
             fmt::format(", {} items/s, {} left", rate_text(rate), clock_text(static_cast<double>(total - done) / rate));
     }
     return text;
 }
 
-std::string progress_bar(std::uint64_t done, std::uint64_t total, Seconds since_start, std::uint32_t columns) {
+std::string progress_bar(const ItemCount& items, Seconds since_start, std::uint32_t columns) {
     constexpr std::uint32_t longest_bar = 40;
     constexpr std::uint32_t frame = 3;  // "[", "]" and a space
-    std::string text = progress_text(done, total, since_start);
+    std::string text = progress_text(items, since_start);
     if (text.size() + frame + 1 > columns) {
         return text.substr(0, columns);
     }
     const std::uint32_t cells = std::min(longest_bar, columns - frame - static_cast<std::uint32_t>(text.size()));
-    const double share = total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total);
+    const double share = items.total == 0 ? 1.0 : static_cast<double>(items.done) / static_cast<double>(items.total);
     const auto full = static_cast<std::uint32_t>(share * cells);
     return fmt::format("[{}{}] {}", std::string(full, '#'), std::string(cells - full, '.'), text);
 }
 
-Progress::Progress(std::uint64_t total, std::function<std::uint64_t()> items_done)
-    : total_(total), items_done_(std::move(items_done)), thread_([this] { show_until_over(); }) {}
+Progress::Progress(std::uint64_t total, std::uint64_t before, std::function<std::uint64_t()> items_done)
+    : total_(total), before_(before), items_done_(std::move(items_done)), thread_([this] { show_until_over(); }) {}
 
 Progress::~Progress() {
     {
@@ -92,12 +93,12 @@ void Progress::show_until_over() {
     const bool terminal = isatty(STDERR_FILENO) == 1;
     const std::shared_ptr<spdlog::logger> log = make_log();
     const auto show = [&] {
-        const std::uint64_t done = items_done_();
+        const ItemCount items{.done = before_ + items_done_(), .total = total_, .before = before_};
         const Seconds passed = Clock::now() - start;
         if (terminal) {
-            say(fmt::format("\r\x1b[K{}", progress_bar(done, total_, passed, terminal_columns())));
+            say(fmt::format("\r\x1b[K{}", progress_bar(items, passed, terminal_columns())));
         } else {
-            log->info(progress_text(done, total_, passed));
+            log->info(progress_text(items, passed));
         }
     };
     std::unique_lock lock(mutex_);

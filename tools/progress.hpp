@@ -11,19 +11,25 @@
 
 namespace sluice {
 
+/// A run's items.
+struct ItemCount {
+    std::uint64_t done = 0;  ///< Those before included.
+    std::uint64_t total = 0;
+    std::uint64_t before = 0;  ///< That earlier attempts have done.
+};
+
 /// Where a run stands, for people: "812 of 2000 items (40.6 %), 412 items/s, 0:03 left". Pure.
-[[nodiscard]] std::string progress_text(std::uint64_t done, std::uint64_t total, Seconds since_start);
+[[nodiscard]] std::string progress_text(const ItemCount& items, Seconds since_start);
 
 /// The same with a bar in front, exactly `columns` wide or shorter. Pure.
-[[nodiscard]] std::string progress_bar(std::uint64_t done, std::uint64_t total, Seconds since_start,
-                                       std::uint32_t columns);
+[[nodiscard]] std::string progress_bar(const ItemCount& items, Seconds since_start, std::uint32_t columns);
 
-/// Shows on stderr how many of `total` items are done, from construction to destruction: a bar on a terminal, a line
+/// Shows on stderr how many items are done, from construction to destruction: a bar on a terminal, a line
 /// every 30 s elsewhere.
 class Progress {
 public:
-    /// `items_done` is called from a thread of its own.
-    Progress(std::uint64_t total, std::function<std::uint64_t()> items_done);
+    /// `items_done` is called from a thread of its own, and tells what this run has done.
+    Progress(std::uint64_t total, std::uint64_t before, std::function<std::uint64_t()> items_done);
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -32,6 +38,7 @@ private:
     void show_until_over();
 
     std::uint64_t total_;
+    std::uint64_t before_;
     std::function<std::uint64_t()> items_done_;
     std::mutex mutex_;
     std::condition_variable wake_;

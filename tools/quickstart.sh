@@ -55,6 +55,8 @@ configure release
 step "building the program with $jobs jobs (minutes the first time, seconds after that)"
 build release sluice
 
+# What an earlier quickstart has left: its output would be found complete, or another job's.
+rm -rf -- "$out/labels.csv" "$out/labels.csv.sluice"
 items=$(write_sample_text "$out/text.csv") ||
     fail "found no text to classify in /usr/share/common-licenses and /usr/share/perl" \
         "install base-files or perl-modules, or name a file of yours in examples/csv.toml"
@@ -99,11 +101,11 @@ sed -n '/^$/,$p' "$out/run.txt"
 cat <<TEXT
 
 Everything is in $out:
-  labels.csv    a row an item: item, label, scores
+  labels.csv    a row an item: item, label, scores; labels.csv.sluice says that it is complete
   report.json   the table above, complete and raw
   job.toml      the job          text.csv   its input
   run.txt       this table       setup.log  packages and build
 The program: $sluice (run: sluice --help)
 Next: name your own text in a job file (docs/job-file.md), or spread the job over 2 ranks:
-  mpirun -n 2 --oversubscribe "$sluice" run "$out/job.toml"
+  mpirun -n 2 --oversubscribe "$sluice" run "$out/job.toml" --set output.path=labels-2.csv
 TEXT

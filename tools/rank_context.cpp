@@ -108,7 +108,6 @@ void print_once(RankContext& context, const ErrorText& text) {
 }
 
 void end_now(RankContext& context, ExitCode code) {
-    context.board.remove_scratch();
     context.board.mine().ended.store(1);
     if (context.session != nullptr) {
         context.session->abort(code);

@@ -29,6 +29,8 @@ struct RankContext {
     StopRequest& stop;
     std::string host;
     Instant start{};
+    std::uint64_t first_chunk = 0;      ///< What the run calls chunk 0, once the plan is known.
+    CommittedOutput* output = nullptr;  ///< Rank 0's, once it is open.
 
     [[nodiscard]] int rank() const { return session == nullptr ? 0 : session->rank(); }
 
@@ -39,8 +41,8 @@ struct RankContext {
     [[nodiscard]] std::string who() const;
 };
 
-/// Rank 0, or the only process: prepares the job, serves it, writes the output and the report. Returns the exit code;
-/// throws the Error of a job that cannot be prepared in a single process.
+/// Rank 0, or the only process: prepares the job, serves it, writes the output and the report, or finds the output
+/// complete. Returns the exit code; throws the Error of a job that cannot be prepared in a single process.
 [[nodiscard]] int run_root(RankContext& context, const std::filesystem::path& job_file,
                            std::span<const Override> overrides, const RunOptions& options);
 
@@ -86,8 +88,7 @@ void warn_once(RankContext& context, const std::optional<ErrorText>& finding);
 /// Prints `failure` as the job's one message, unless one was printed on this node before.
 void print_once(RankContext& context, const ErrorText& text);
 
-/// Ends this process, and all ranks with it, with `code`: no unfinished output stays on this node, and other threads
-/// are not waited for.
+/// Ends this process, and all ranks with it, with `code`; other threads are not waited for.
 [[noreturn]] void end_now(RankContext& context, ExitCode code);
 
 }  // namespace sluice

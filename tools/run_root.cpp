@@ -1,7 +1,10 @@
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,6 +27,7 @@
 #include "scheduler/report.hpp"
 #include "tools/command_line.hpp"
 #include "tools/driver_team.hpp"
+#include "tools/job_output.hpp"
 #include "tools/job_plan.hpp"
 #include "tools/preflight.hpp"
 #include "tools/progress.hpp"
@@ -58,8 +62,14 @@ Failure describe_root(const std::exception_ptr& failure, const RankContext& cont
     } catch (const RemoteFailure& remote) {
         return decode_failure(remote.what());
     } catch (...) {
-        return describe(failure, context.who());
+        return describe(failure, context.who(), context.first_chunk);
     }
+}
+
+/// Whether what went wrong leaves the job as it is, so that the same command goes on.
+bool can_go_on(ExitCode code) {
+    return code == ExitCode::internal || code == ExitCode::out_of_memory || code == ExitCode::communication ||
+           code == ExitCode::gpu_fault;
 }
 
 void refuse_other_builds(MpiSession& session) {
@@ -88,10 +98,35 @@ std::vector<std::uint32_t> devices_of_ranks(RankContext& context, std::uint32_t 
     return devices;
 }
 
-/// One message, no unfinished output, and the end of this process and of all ranks, at once.
-[[noreturn]] void end_all(RankContext& context, const Failure& failure) {
+/// One message, and the end of this process and of all ranks, at once. What is committed stays; nothing else does.
+[[noreturn]] void end_all(RankContext& context, Failure failure) {
+    if (const std::string committed = context.board.describe_committed();
+        can_go_on(failure.code) && !committed.empty()) {
+        failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
+    }
+    if (context.output != nullptr) {
+        context.output->run().abandon_if_empty();
+    }
     print_once(context, failure.text);
     end_now(context, failure.code);
+}
+
+/// Of a run that a signal has ended early, `chunks` of `all` committed.
+Failure stopped(const Served& served, const RankBoard::Committed& committed) {
+    const std::string end = served.gave_up ? "; chunks in flight took longer than fault.drain_timeout" : "";
+    return {.code = ExitCode::stopped_early,
+            .text = {.id = "E-RUN-075",
+                     .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
+                     .what = fmt::format("stopped by SIG{} after {} of {} chunks{}", sigabbrev_np(served.stop.signal),
+                                         committed.chunks, committed.all, end),
+                     .hint = "run the same command again: it goes on from there"}};
+}
+
+void say_that_it_drains(const StopCause& cause) {
+    std::fputs(fmt::format("sluice: SIG{}: finishing the chunks in flight; a second signal stops at once\n",
+                           sigabbrev_np(cause.signal))
+                   .c_str(),
+               stderr);
 }
 
 /// The run itself, from the plan to the published output.
@@ -100,7 +135,8 @@ public:
     RootRun(RankContext& context, PreparedJob& job, bool show_progress)
         : context_(context),
           job_(job),
-          grid_(job.plan.items, job.plan.chunk_items),
+          grid_(ChunkGrid(job.plan.items, job.plan.chunk_items).rest(job.plan.first_chunk)),
+          output_(*job.output, context.board),
           shape_(job.codec->shape()),
           share_(choose_share(context, job.plan)),
           devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.place.devices.size()))) {
@@ -127,13 +163,15 @@ public:
             *job.source, grid_,
             ReadAheadOptions{.input_bytes = shape_.input_bytes, .staged = queues_.staged, .readers = readers},
             context.bell);
-        results_.emplace(*job.writer, grid_, shape_.output_bytes, queues_.window, context.bell);
+        results_.emplace(output_, grid_, shape_.output_bytes, queues_.window, context.bell);
         if (show_progress) {
-            progress_.emplace(grid_.items(), [this] { return results_->items_written(); });
+            progress_.emplace(job.plan.items, job.plan.items - grid_.items(),
+                              [this] { return results_->items_written(); });
         }
     }
 
-    /// Serves the job to its end and publishes the output. Returns what rank 0 recorded.
+    /// Serves the job to its end and publishes the output; or, when it is stopped, commits what was done. Returns what
+    /// rank 0 recorded.
     RankTrace run() {
         const JobPlan& plan = job_.plan;
         ChunkServer server(
@@ -166,10 +204,11 @@ public:
         try {
             bind_comm_thread(context_, share_);
             context_.stop.enter(RunPhase::serving);
-            serve(server, local, remote ? &*remote : nullptr, context_.bell, context_.stop);
+            const Served served = serve(server, local, remote ? &*remote : nullptr, context_.bell, context_.stop,
+                                        {.drain_timeout = job_.job.fault.drain_timeout,
+                                         .on_drain = [this](const StopCause& cause) { drain(cause); }});
             context_.stop.enter(RunPhase::finishing);
-            job_.writer->publish();
-            context_.board.set_scratch({});
+            finish(served, server.end() == grid_.chunks());
         } catch (...) {
             progress_.reset();
             end_all(context_, describe_root(std::current_exception(), context_));
@@ -189,7 +228,31 @@ public:
 
     [[nodiscard]] std::uint64_t items_written() const { return results_->items_written(); }
 
+    /// Why it ended early, after run().
+    [[nodiscard]] const std::optional<Failure>& stopped_by() const noexcept { return stopped_by_; }
+
 private:
+    /// What a launcher kills a moment after it has asked for the end is to be committed by then.
+    void drain(const StopCause& cause) {
+        say_that_it_drains(cause);
+        results_->hurry();
+    }
+
+    void finish(const Served& served, bool whole) {
+        if (!served.gave_up && whole) {
+            output_.publish();
+            return;
+        }
+        results_->stop();
+        output_.commit();
+        stopped_by_ = stopped(served, context_.board.committed());
+        if (served.gave_up) {  // other ranks are busy, and hear of nothing
+            progress_.reset();
+            end_all(context_, *stopped_by_);
+        }
+        job_.output->run().abandon_if_empty();
+    }
+
     /// What the models of all ranks want to see first.
     void share_sample() {
         if (loaded_->sample_items() == 0) {
@@ -203,7 +266,8 @@ private:
 
     RankContext& context_;
     PreparedJob& job_;
-    ChunkGrid grid_;
+    ChunkGrid grid_;  // of what is left to do
+    AnnouncedOutput output_;
     IoShape shape_;
     RankShare share_;
     std::vector<std::uint32_t> devices_;
@@ -213,9 +277,10 @@ private:
     std::optional<ReadAhead> input_;
     std::optional<OrderedResults> results_;
     std::optional<Progress> progress_;
+    std::optional<Failure> stopped_by_;
 };
 
-RunReport make_report(RankContext& context, const PreparedJob& prepared, std::uint64_t items_done, RankTrace trace) {
+RunReport make_report(RankContext& context, const PreparedJob& prepared, const RootRun& run, RankTrace trace) {
     const JobPlan& plan = prepared.plan;
     const JobConfig& job = prepared.job;
     trace.rank = 0;
@@ -223,25 +288,29 @@ RunReport make_report(RankContext& context, const PreparedJob& prepared, std::ui
     trace.milestones.start = context.start;
     trace.milestones.finish = Clock::now();
     const RankReport mine = make_rank_report(trace, context.start, {});
-    RunReport report{.items = plan.items,
-                     .items_done = items_done,
-                     .chunks = ChunkGrid(plan.items, plan.chunk_items).chunks(),
-                     .chunk_items = plan.chunk_items,
-                     .depth = plan.depth,
-                     .mode = job.pipeline.mode,
-                     .distribution = job.pipeline.distribution,
-                     .device = plan.device,
-                     .precision = plan.options.precision,
-                     .device_note = plan.device_note,
-                     .chunk_note = plan.chunk_note,
-                     .output_path = job.output.path.string(),
-                     .report_path = job.output.report.string()};
+    RunReport report{
+        .items = plan.items,
+        .items_done = run.items_written(),
+        .items_before = plan.items - ChunkGrid(plan.items, plan.chunk_items).rest(plan.first_chunk).items(),
+        .chunks = ChunkGrid(plan.items, plan.chunk_items).chunks(),
+        .chunk_items = plan.chunk_items,
+        .depth = plan.depth,
+        .mode = job.pipeline.mode,
+        .distribution = job.pipeline.distribution,
+        .device = plan.device,
+        .precision = plan.options.precision,
+        .device_note = plan.device_note,
+        .chunk_note = plan.chunk_note,
+        .output_path = job.output.path.string(),
+        .report_path = job.output.report.string()};
     if (context.session == nullptr) {
         report.ranks.push_back(mine);
         return report;
     }
     std::int64_t common_start = context.start.time_since_epoch().count();
     context.session->broadcast_number(common_start);
+    std::int64_t code = static_cast<std::int64_t>(run.stopped_by() ? run.stopped_by()->code : ExitCode::ok);
+    context.session->broadcast_number(code);
     for (const std::string& text : context.session->gather(encode(mine))) {
         report.ranks.push_back(decode_rank_report(text));
     }
@@ -264,11 +333,18 @@ PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& j
     try {
         check_before_reading(context, read_job(job_file, overrides, app_names()));
         PreparedJob job = prepare_job(job_file, overrides, context.session == nullptr);
-        context.board.set_scratch(job.writer->temporary_path());
-        tune(job);
+        if (!job.kept_chunk_items) {
+            tune(job);
+        }
+        job.output = open_output(job);
+        if (job.output->complete() == nullptr) {
+            if (job.kept_chunk_items) {  // the depth is still open
+                tune(job);
+            }
+            job.plan.first_chunk = job.output->first_chunk();
+        }
         return job;
     } catch (...) {
-        context.board.set_scratch({});
         const Failure failure = describe(std::current_exception(), "");
         if (context.session != nullptr) {
             print_once(context, failure.text);
@@ -279,11 +355,19 @@ PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& j
     }
 }
 
-void announce(RankContext& context, const JobPlan& plan) {
+void announce(RankContext& context, const RootAnnouncement& announcement) {
     if (context.session != nullptr) {
-        std::string announcement = encode(RootAnnouncement{.plan = encode(plan)});
-        context.session->broadcast(announcement);
+        std::string text = encode(announcement);
+        context.session->broadcast(text);
     }
+}
+
+int leave_complete(RankContext& context, const PreparedJob& job, const RunOptions& options) {
+    announce(context, {.complete = true});
+    if (!options.quiet) {
+        print(fmt::format("{} is already complete: {} items\n", escaped(job.job.output.path.native()), job.plan.items));
+    }
+    return static_cast<int>(ExitCode::ok);
 }
 
 void publish_report(const RunReport& report, const JobConfig& job, const RunOptions& options) {
@@ -291,7 +375,9 @@ void publish_report(const RunReport& report, const JobConfig& job, const RunOpti
     file.write(report_file_text(report, nlohmann::json(to_toml(job))));
     file.publish();
     if (!options.quiet) {
-        print(fmt::format("{} of {} items\n\n{}", report.items_done, report.items, latency_table(report)));
+        const std::string before =
+            report.items_before == 0 ? std::string() : fmt::format(", {} were there already", report.items_before);
+        print(fmt::format("{} of {} items{}\n\n{}", report.items_done, report.items, before, latency_table(report)));
     }
 }
 
@@ -315,13 +401,24 @@ int run_root(RankContext& context, const std::filesystem::path& job_file, std::s
         return static_cast<int>(error.code());
     }
     try {
-        announce(context, job.plan);
+        if (job.output->complete() != nullptr) {
+            return leave_complete(context, job, options);
+        }
+        say_what_was_found(*job.output, job, options.quiet);
+        context.output = job.output.get();
+        context.first_chunk = job.plan.first_chunk;
+        context.board.mine().first_chunk.store(context.first_chunk);
+        announce(context, {.plan = encode(job.plan)});
         RootRun run(context, job, options.progress);
         RankTrace trace = run.run();
-        RunReport report = make_report(context, job, run.items_written(), std::move(trace));
+        RunReport report = make_report(context, job, run, std::move(trace));
         report.clock_error = clock_error;
         report.clock_rounds = context.session == nullptr ? 0 : clock_rounds;
         publish_report(report, job.job, options);
+        if (run.stopped_by()) {
+            print_once(context, run.stopped_by()->text);
+            return static_cast<int>(run.stopped_by()->code);
+        }
     } catch (...) {
         end_all(context, describe_root(std::current_exception(), context));
     }

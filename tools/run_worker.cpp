@@ -20,15 +20,10 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::seconds patience{3};  // for rank 0 to take a failure, and then to end the job
-constexpr std::chrono::seconds head_start{1};
 
 /// Lets rank 0 say what happened here and end all ranks; if it does not, or cannot because it does not serve yet, this
 /// rank does.
 [[noreturn]] void fail(RankContext& context, const Failure& failure, bool root_serves) {
-    const bool stopped = failure.code == ExitCode::stopped_early;
-    if (stopped) {  // most often every rank got the signal: rank 0 speaks first, for it knows how far the job has come
-        std::this_thread::sleep_for(head_start);
-    }
     if (root_serves && MpiWorker::report_failure(*context.session, encode_failure(failure), patience)) {
         std::this_thread::sleep_for(patience);  // rank 0's abort ends this process here
     }
@@ -42,9 +37,11 @@ WeightBlob receive_weights(MpiSession& session) {
     return weights;
 }
 
-/// This rank's part, once it knows the job.
-void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bool& root_serves) {
+/// This rank's part, once it knows the job. Returns the code that all ranks end with.
+int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bool& root_serves) {
     MpiSession& session = *context.session;
+    context.first_chunk = plan.first_chunk;
+    context.board.mine().first_chunk.store(plan.first_chunk);
     const IoShape shape = find_app(plan.app)->make_codec(plan.options)->shape();
     RankShare share = choose_share(context, plan);
     const std::vector<std::uint32_t> devices = share.devices();
@@ -69,7 +66,7 @@ void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, b
     MpiWorker worker(
         session, endpoints, context.board.mine(),
         {.item = shape, .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message});
-    const ChunkGrid grid(plan.items, plan.chunk_items);
+    const ChunkGrid grid = ChunkGrid(plan.items, plan.chunk_items).rest(plan.first_chunk);
     DriverTeam team(
         *loaded, endpoints,
         {.device = plan.device,
@@ -86,7 +83,7 @@ void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, b
         worker.run(context.bell, context.stop);
         context.stop.enter(RunPhase::finishing);
     } catch (...) {  // here, where the drivers' buffers still live: messages may be under way
-        fail(context, describe(std::current_exception(), context.who()), root_serves);
+        fail(context, describe(std::current_exception(), context.who(), context.first_chunk), root_serves);
     }
     root_serves = false;
     RankTrace trace = team.take_trace();
@@ -96,8 +93,11 @@ void work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, b
     trace.milestones.finish = Clock::now();
     Instant::rep common_start = 0;
     session.broadcast_number(common_start);
+    std::int64_t code = 0;
+    session.broadcast_number(code);
     static_cast<void>(
         session.gather(encode(make_rank_report(trace, Instant(Instant::duration(common_start)), clock.offset))));
+    return static_cast<int>(code);
 }
 
 }  // namespace
@@ -111,14 +111,13 @@ int run_worker(RankContext& context) {
         std::string announcement;
         session.broadcast(announcement);
         const RootAnnouncement said = decode_announcement(announcement);
-        if (said.code != 0) {
+        if (said.code != 0 || said.complete) {
             return said.code;
         }
-        work(context, decode_job_plan(said.plan), clock, root_serves);
+        return work(context, decode_job_plan(said.plan), clock, root_serves);
     } catch (...) {  // never let out: the other ranks would wait for this one in MPI_Finalize for ever
-        fail(context, describe(std::current_exception(), context.who()), root_serves);
+        fail(context, describe(std::current_exception(), context.who(), context.first_chunk), root_serves);
     }
-    return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace sluice

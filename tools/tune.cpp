@@ -87,11 +87,12 @@ void tune(PreparedJob& job) {
     }
     const Found found = find_or_measure(job);
     const ChunkChoice choice = choose_chunk(found.costs.costs, plan.items, found.costs.most_items);
-    plan.chunk_items = choice.items;
+    plan.chunk_items = job.kept_chunk_items ? plan.chunk_items : choice.items;
     if (!wanted.depth && wanted.mode == PipelineMode::overlap) {
         plan.depth = choice.depth;
     }
-    plan.chunk_note = fmt::format("{} ({})", choice.reason, found.origin);
+    plan.chunk_note = job.kept_chunk_items ? std::string("as the run began that goes on")
+                                           : fmt::format("{} ({})", choice.reason, found.origin);
 }
 
 }  // namespace sluice

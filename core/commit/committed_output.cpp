@@ -71,6 +71,12 @@ CommittedOutput::CommittedOutput(CommittedOutputOptions options)
       rows_(options.format, options.fields),
       run_(run_options(std::move(options), rows_)) {}
 
+OutputState look_at_output(const CommittedOutputOptions& options) {
+    const RowEncoder rows(options.format, options.fields);
+    const RunPaths paths = run_paths(options.path, extension_of(options.format));
+    return look_at_output(paths, identity_of(options, paths, rows));
+}
+
 void CommittedOutput::append(std::uint32_t count, std::span<const std::byte> outputs) {
     const ChunkGrid& grid = run_.plan().grid();
     const Chunk chunk = grid.at(run_.writer().next_chunk());

@@ -53,10 +53,11 @@ public:
     /// The next chunk, whole; chunk first_chunk() is the first. With NonfinitePolicy::error throws Error (numeric,
     /// E-NUM-081) for one that has a value which is not finite, when everything before it is committed.
     void append(std::uint32_t count, std::span<const std::byte> outputs) override;
+    void commit() override { run_.writer().commit(); }
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> time_to_commit() const override {
+        return run_.writer().time_to_commit();
+    }
     void publish() override { run_.publish(); }
-
-    /// Nothing has to be removed when the run ends early.
-    [[nodiscard]] std::filesystem::path temporary_path() const override { return {}; }
 
 private:
     std::vector<OutputField> fields_;
@@ -64,5 +65,9 @@ private:
     RowEncoder rows_;
     OutputRun run_;
 };
+
+/// What such an output would find there, with nothing changed. Throws Error as its constructor does, but for what only
+/// an attempt notices: one that is alive, too little space.
+[[nodiscard]] OutputState look_at_output(const CommittedOutputOptions& options);
 
 }  // namespace sluice

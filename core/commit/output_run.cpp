@@ -5,6 +5,7 @@
 
 #include <iterator>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "core/commit/clean.hpp"
@@ -51,6 +52,23 @@ void check_space(const RunPaths& paths, const PartPlan& plan, std::uint64_t outp
 }
 
 }  // namespace
+
+OutputState look_at_output(const RunPaths& paths, const RunIdentity& identity) {
+    if (!has_run_folder(paths)) {
+        return OutputState::absent;
+    }
+    if (const std::optional<Manifest> manifest = read_manifest(paths)) {
+        check_same_job(paths, identity);
+        check_published_sizes(paths, *manifest);
+        return OutputState::complete;
+    }
+    refuse_foreign_file_beside(paths);
+    if (!status_of(paths.identity())) {
+        return OutputState::absent;
+    }
+    establish_run_identity(paths, identity);  // there is one: it is compared
+    return OutputState::unfinished;
+}
 
 OutputRun::OutputRun(OutputRunOptions options) : options_(std::move(options)), plan_(options_.identity.plan()) {
     const RunPaths& paths = options_.paths;
@@ -99,6 +117,19 @@ void OutputRun::publish() {
         leave_as_complete();
     });
     fault_point("finalize");
+}
+
+void OutputRun::abandon_if_empty() {
+    if (complete_ || !committer_ || committer_->chunks_committed() != 0 || epoch_->superseded()) {
+        return;
+    }
+    std::error_code stays;
+    const RunPaths& paths = options_.paths;
+    const std::filesystem::path away = paths.run_folder() / (".gone-" + epoch_->owner().id);
+    std::filesystem::remove(paths.identity(), stays);  // as long as this attempt's epoch is there, no other one begins
+    std::filesystem::rename(paths.epochs(), away, stays);
+    std::filesystem::remove_all(away, stays);
+    std::filesystem::remove(paths.run_folder(), stays);  // unless something else is kept in it
 }
 
 /// Another attempt that has finished removes what this one works on, whatever error that gives here.

@@ -27,6 +27,16 @@ struct OutputRunOptions {
     std::vector<std::pair<std::string, std::string>> provenance{};
 };
 
+enum class OutputState {
+    absent,      ///< Nothing is there, or an attempt that ended at once.
+    unfinished,  ///< A run that can go on.
+    complete,
+};
+
+/// What an OutputRun would find, with nothing changed. Throws Error as its constructor does, but for what only an
+/// attempt notices: one that is alive, too little space, a folder in which nothing can be made.
+[[nodiscard]] OutputState look_at_output(const RunPaths& paths, const RunIdentity& identity);
+
 /// One attempt at an output, from the first look at what is there to the manifest. docs/output-protocol.md describes
 /// it.
 class OutputRun {
@@ -58,9 +68,14 @@ public:
     [[nodiscard]] std::uint64_t first_chunk() const noexcept { return first_chunk_; }
 
     [[nodiscard]] Committer& writer() { return committer_.value(); }
+    [[nodiscard]] const Committer& writer() const { return committer_.value(); }
 
     /// After the last chunk. Afterwards the run is complete.
     void publish();
+
+    /// For an attempt that ends early: unless something is committed, all that it has made goes, as if the run had
+    /// never begun, so that a job which was wrong can be changed. What cannot be removed stays. Nothing may follow.
+    void abandon_if_empty();
 
 private:
     template <class Action>

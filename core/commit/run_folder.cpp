@@ -72,6 +72,15 @@ void make_run_folder(const RunPaths& paths) {
     check_run_folder(paths.run_folder());
 }
 
+bool has_run_folder(const RunPaths& paths) {
+    refuse_foreign_files(paths);
+    if (!status_of(paths.run_folder())) {
+        return false;
+    }
+    check_run_folder(paths.run_folder());
+    return true;
+}
+
 // Here too the output is looked at first.
 void refuse_foreign_file_beside(const RunPaths& paths) {
     if (paths.layout == OutputLayout::file && status_of(paths.output) && !status_of(paths.identity())) {

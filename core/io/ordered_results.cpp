@@ -42,6 +42,11 @@ void OrderedResults::arrived(std::uint64_t id) {
     arrivals_.ring();
 }
 
+void OrderedResults::hurry() {
+    hurrying_.store(true, std::memory_order_release);
+    arrivals_.ring();
+}
+
 std::uint64_t OrderedResults::chunks_written() const {
     if (failed_.load(std::memory_order_acquire)) {
         std::rethrow_exception(failure_);
@@ -60,30 +65,39 @@ std::size_t OrderedResults::bytes_of(std::uint64_t id) const {
 
 void OrderedResults::write_chunks() {
     for (std::uint64_t id = 0; id < grid_.chunks(); ++id) {
-        Place& place = place_of(id);
-        const std::uint64_t full_turn = 2 * (id / places_.size()) + 1;
-        if (!wait_until_arrived(place, full_turn)) {
-            return;
-        }
-        const Chunk chunk = grid_.at(id);
-        const auto outputs = std::span<const std::byte>(place.outputs).first(bytes_of(id));
-        const Instant begin = Clock::now();
         try {
-            writer_.append(chunk.count, outputs);
+            if (!write_next(id)) {
+                return;
+            }
         } catch (...) {  // handed to the thread that places results
-            failure_ = std::make_exception_ptr(StageError(Stage::write, chunk, std::current_exception()));
+            failure_ = std::make_exception_ptr(StageError(Stage::write, grid_.at(id), std::current_exception()));
             failed_.store(true, std::memory_order_release);
             bell_.ring();
             return;
         }
-        trace_.add({.busy = {begin, Clock::now()}, .items = chunk.count, .bytes = outputs.size()});
-        place.turn.store(full_turn + 1, std::memory_order_release);
-        items_.fetch_add(chunk.count, std::memory_order_relaxed);
-        written_.store(id + 1, std::memory_order_release);
-        bell_.ring();
     }
 }
 
+/// False: the thread is to end.
+bool OrderedResults::write_next(std::uint64_t id) {
+    Place& place = place_of(id);
+    const std::uint64_t full_turn = 2 * (id / places_.size()) + 1;
+    if (!wait_until_arrived(place, full_turn)) {
+        return false;
+    }
+    const std::uint32_t items = grid_.at(id).count;
+    const auto outputs = std::span<const std::byte>(place.outputs).first(bytes_of(id));
+    const Instant begin = Clock::now();
+    writer_.append(items, outputs);
+    trace_.add({.busy = {begin, Clock::now()}, .items = items, .bytes = outputs.size()});
+    place.turn.store(full_turn + 1, std::memory_order_release);
+    items_.fetch_add(items, std::memory_order_relaxed);
+    written_.store(id + 1, std::memory_order_release);
+    bell_.ring();
+    return true;
+}
+
+/// Meanwhile it commits what was written, when that is due.
 bool OrderedResults::wait_until_arrived(const Place& place, std::uint64_t full_turn) {
     for (;;) {
         const std::uint32_t seen = arrivals_.listen();
@@ -93,7 +107,14 @@ bool OrderedResults::wait_until_arrived(const Place& place, std::uint64_t full_t
         if (stopping_.load(std::memory_order_acquire)) {
             return false;
         }
-        arrivals_.wait(seen);
+        const auto due = writer_.time_to_commit();
+        if (!due) {
+            arrivals_.wait(seen);
+        } else if (hurrying_.load(std::memory_order_acquire) || due->count() <= 0) {
+            writer_.commit();
+        } else {
+            arrivals_.wait_for(seen, *due);
+        }
     }
 }
 

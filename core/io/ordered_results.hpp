@@ -39,6 +39,12 @@ public:
     /// The outputs of chunk `id` are in their place. Throws ContractViolation when they came before.
     void arrived(std::uint64_t id);
 
+    /// From now on the writer commits what it has written whenever it would wait, without regard to when that is due.
+    void hurry();
+
+    /// Ends the writer's thread, once it has written what is there in order. The output is the caller's then.
+    void stop() { join(); }
+
     /// Chunks written so far. Throws StageError (write) once the writer has failed.
     [[nodiscard]] std::uint64_t chunks_written() const;
 
@@ -58,6 +64,7 @@ private:
     [[nodiscard]] std::size_t bytes_of(std::uint64_t id) const;
     void write_chunks();
     [[nodiscard]] bool wait_until_arrived(const Place& place, std::uint64_t full_turn);
+    [[nodiscard]] bool write_next(std::uint64_t id);
     void join();
 
     OutputWriter& writer_;
@@ -69,6 +76,7 @@ private:
     LaneTrace trace_;
     std::atomic<std::uint64_t> written_{0};
     std::atomic<std::uint64_t> items_{0};
+    std::atomic<bool> hurrying_{false};
     std::atomic<bool> stopping_{false};
     std::atomic<bool> failed_{false};
     std::exception_ptr failure_;

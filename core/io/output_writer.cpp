@@ -48,8 +48,6 @@ public:
         file_.publish();
     }
 
-    [[nodiscard]] std::filesystem::path temporary_path() const override { return file_.temporary_path(); }
-
 private:
     void write_header() {
         file_.write(header_);

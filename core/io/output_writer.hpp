@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,9 +14,9 @@
 
 namespace sluice {
 
-/// Writes results in item order to a temporary file beside the output; publish() renames it. Destroyed unpublished, it
-/// removes the temporary file and leaves an earlier output as it was. Every failure of the file system throws Error
-/// (io_error, or cannot_create from the constructor) with path, errno text and what to do.
+/// Writes results in item order; the output appears under its name with publish(). One thread at a time. Every failure
+/// of the file system throws Error (io_error, or cannot_create from the constructor) with path, errno text and what to
+/// do.
 class OutputWriter {
 public:
     OutputWriter() = default;
@@ -25,15 +27,19 @@ public:
     /// The outputs of the next `count` items, count * output_bytes long.
     virtual void append(std::uint32_t count, std::span<const std::byte> outputs) = 0;
 
-    /// Checks that exactly the announced number of items came, syncs, renames, syncs the folder.
-    virtual void publish() = 0;
+    /// Makes what was appended so far outlive this process, if this output can.
+    virtual void commit() {}
 
-    /// What the file is called until then; empty when there is none to clean up.
-    [[nodiscard]] virtual std::filesystem::path temporary_path() const = 0;
+    /// How long until commit() is due; nullopt: nothing waits for it.
+    [[nodiscard]] virtual std::optional<std::chrono::nanoseconds> time_to_commit() const { return std::nullopt; }
+
+    /// After the last item: makes the output appear, complete and durable.
+    virtual void publish() = 0;
 };
 
-/// `items` is how many there will be. .npy is a structured array of the fields; .csv and .jsonl put the item's number,
-/// counted from 0, before them.
+/// One that writes to a temporary file and renames it, and removes that when it is destroyed unpublished. `items` is
+/// how many there will be. .npy is a structured array of the fields; .csv and .jsonl put the item's number, counted
+/// from 0, before them.
 [[nodiscard]] std::unique_ptr<OutputWriter> make_output_writer(const std::filesystem::path& path, OutputFormat format,
                                                                std::vector<OutputField> fields, std::uint64_t items);
 

@@ -185,6 +185,41 @@ TEST(ChunkServer, EndsRequestsOfAnEmptyInputAtOnce) {
     EXPECT_TRUE(server.chunks.all_written());
 }
 
+TEST(ChunkServer, GrantsNothingNewOnceItDrains) {
+    Server server;
+    server.chunks.request(rank_0_device_0);
+    server.chunks.request(rank_1_device_0);
+    const Chunk first = server.grant().chunk;
+    const Chunk second = server.grant().chunk;
+
+    server.chunks.drain();
+    server.chunks.request(rank_0_device_1);
+
+    EXPECT_TRUE(server.grant().chunk.end_of_input());
+    EXPECT_EQ(server.chunks.end(), 2U);
+    server.bring(second, 1);
+    EXPECT_FALSE(server.chunks.all_written());
+    server.bring(first, 0);
+    server.wait_until_written(2);
+    EXPECT_TRUE(server.chunks.all_written());
+}
+
+TEST(ChunkServer, FillsTheGapsWhenAFixedSplitDrains) {
+    Server server({.distribution = Distribution::fixed});
+    server.chunks.request(rank_1_device_0);  // the third device of three
+    EXPECT_EQ(server.grant().chunk.id, 2U);
+
+    server.chunks.drain();
+    for (const Requester& requester : {rank_0_device_0, rank_0_device_1, rank_1_device_0}) {
+        server.chunks.request(requester);
+    }
+
+    EXPECT_EQ(server.grant().chunk.id, 0U);
+    EXPECT_EQ(server.grant().chunk.id, 1U);
+    EXPECT_TRUE(server.grant().chunk.end_of_input());
+    EXPECT_EQ(server.chunks.end(), 3U);
+}
+
 TEST(ChunkServer, RefusesResultsThatWereNotGrantedToTheRank) {
     Server server;
     server.chunks.request(rank_0_device_0);

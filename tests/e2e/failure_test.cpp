@@ -22,7 +22,7 @@ std::string items_with_a_bad_one(std::size_t items, std::size_t bad) {
 
 class FailingItem : public testing::TestWithParam<int> {};
 
-TEST_P(FailingItem, IsNamedOnceAndLeavesNothing) {
+TEST_P(FailingItem, IsNamedOnceAndPublishesNothing) {
     const JobFolder job(0);
     write_file(job.path() / "articles.u8", items_with_a_bad_one(700, 500));
 
@@ -32,13 +32,13 @@ TEST_P(FailingItem, IsNamedOnceAndLeavesNothing) {
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(), HasSubstr("item 500"));
     std::filesystem::remove(job.path() / "articles.u8");
-    job.expect_nothing_left();
+    job.expect_unfinished();
 }
 
 INSTANTIATE_TEST_SUITE_P(Alone, FailingItem, testing::Values(0));
 INSTANTIATE_TEST_SUITE_P(Mpi, FailingItem, testing::Values(1, 3));
 
-TEST(FileSizeLimit, EndsTheRunWithAnInputOutputErrorAndLeavesNothing) {
+TEST(FileSizeLimit, EndsTheRunWithAnInputOutputErrorAndPublishesNothing) {
     const JobFolder job(200);  // rows of about 10 KiB
 
     Process process(launch_words(0, {"run", "job.toml"}), {.folder = job.path(), .largest_file = 4096});
@@ -47,7 +47,7 @@ TEST(FileSizeLimit, EndsTheRunWithAnInputOutputErrorAndLeavesNothing) {
     EXPECT_EQ(result.exit_code, 74) << result.err;
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(), HasSubstr("E-IO-004"));
-    job.expect_nothing_left();
+    job.expect_unfinished();
 }
 
 TEST(MpiDriver, ThatRunsOutOfMemoryOnOneRankEndsAllWithOneMessage) {
@@ -66,7 +66,7 @@ TEST(MpiDriver, ThatRunsOutOfMemoryOnOneRankEndsAllWithOneMessage) {
     EXPECT_EQ(result.exit_code, 71) << result.err;
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(), HasSubstr("rank 2 on "));
-    job.expect_nothing_left();
+    job.expect_unfinished();
 }
 
 TEST(MpiJobFile, ThatIsWrongIsSaidOnce) {

@@ -70,6 +70,7 @@ class Target : public testing::TestWithParam<BadTarget> {};
 TEST_P(Target, ThatCannotBeCreatedIsRefusedBeforeTheRun) {
     const JobFolder job(3);
     write_file(job.path() / "file", "");
+    write_file(job.path() / "file.csv", "from somebody else");
     ASSERT_EQ(::mkfifo((job.path() / "pipe.csv").c_str(), 0600), 0);
     std::filesystem::create_directory(job.path() / "folder.csv");
     std::filesystem::create_symlink("file", job.path() / "link.csv");
@@ -82,6 +83,7 @@ TEST_P(Target, ThatCannotBeCreatedIsRefusedBeforeTheRun) {
     EXPECT_THAT(result.errors().front(), HasSubstr(GetParam().reason));
     EXPECT_EQ(names_in(job.path()), before);
     EXPECT_EQ(contents(job.path() / "file"), "");
+    EXPECT_EQ(contents(job.path() / "file.csv"), "from somebody else");
 }
 
 INSTANTIATE_TEST_SUITE_P(Hostile, Target,
@@ -90,6 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Hostile, Target,
                                          BadTarget{"output.path=pipe.csv", "device or pipe"},
                                          BadTarget{"output.path=folder.csv", "folder"},
                                          BadTarget{"output.path=link.csv", "symbolic link"},
+                                         BadTarget{"output.path=file.csv", "exists already"},
                                          BadTarget{"output.report=file/report.json", "Not a directory"},
                                          BadTarget{"output.report=missing/report.json", "No such file"},
                                          BadTarget{"output.report=folder.csv", "folder"},

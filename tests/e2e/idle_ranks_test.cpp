@@ -28,7 +28,7 @@ TEST(IdleRanks, LeaveTheCoresToThoseThatCompute) {
     const JobFolder job(12'000);
     const auto launcher = job.start_ranks(ranks, set({"pipeline.chunk_items=6000", "pipeline.depth=1"}));
     std::vector<pid_t> pids;
-    ASSERT_TRUE(eventually([&] { return job.has_temporary(); }));
+    ASSERT_TRUE(eventually([&] { return job.has_begun(); }));
     ASSERT_TRUE(eventually([&] { return (pids = ranks_of(launcher->pid())).size() == ranks; }));
     const auto two_computed = [&](const std::vector<double>& since, double seconds) {
         std::vector<double> now = cpu_of(pids);

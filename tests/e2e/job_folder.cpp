@@ -96,18 +96,33 @@ std::string JobFolder::output_of(int ranks, const std::vector<std::string>& argu
     const ProcessResult result = run_ranks(ranks, arguments);
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_TRUE(result.errors().empty()) << result.err;
-    EXPECT_FALSE(has_temporary());
     const std::string output = contents(path() / "labels.csv");
-    std::filesystem::remove(path() / "labels.csv");
+    remove_output();
     return output;
 }
 
-bool JobFolder::has_temporary() const {
-    return std::ranges::any_of(names_in(path()), [](const std::string& name) { return name.starts_with('.'); });
+bool JobFolder::has_begun() const {
+    return std::filesystem::exists(path() / "labels.csv.sluice/epochs/1/w0.jrn");
+}
+
+bool JobFolder::has_written() const {
+    return std::filesystem::exists(path() / "labels.csv.sluice/epochs/1/part-00000.bin");
+}
+
+void JobFolder::remove_output() const {
+    std::filesystem::remove(path() / "labels.csv");
+    std::filesystem::remove_all(path() / "labels.csv.sluice");
 }
 
 void JobFolder::expect_nothing_left() const {
     EXPECT_EQ(names_in(path()), (std::vector<std::string>{"articles.txt", "job.toml"}));
+}
+
+void JobFolder::expect_unfinished() const {
+    std::vector<std::string> names = names_in(path());
+    std::erase(names, "labels.csv.sluice");
+    EXPECT_EQ(names, (std::vector<std::string>{"articles.txt", "job.toml"}));
+    EXPECT_FALSE(std::filesystem::exists(path() / "labels.csv.sluice/MANIFEST.json"));
 }
 
 std::vector<std::string> set(const std::vector<std::string>& keys_and_values) {

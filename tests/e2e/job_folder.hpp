@@ -28,14 +28,24 @@ public:
     [[nodiscard]] ProcessResult run_alone(const std::vector<std::string>& arguments) const;
     [[nodiscard]] ProcessResult run_ranks(int ranks, const std::vector<std::string>& arguments) const;
 
-    /// Runs the job, expects success, and returns and removes labels.csv. `ranks` 0: without a launcher.
+    /// Runs the job, expects success, and returns labels.csv, which it removes with its run folder. `ranks` 0: without
+    /// a launcher.
     [[nodiscard]] std::string output_of(int ranks, const std::vector<std::string>& arguments) const;
 
-    /// The run has opened its output.
-    [[nodiscard]] bool has_temporary() const;
+    /// The first attempt at labels.csv has begun.
+    [[nodiscard]] bool has_begun() const;
 
-    /// Expects that no output, finished or not, was left behind.
+    /// It has written at least one chunk.
+    [[nodiscard]] bool has_written() const;
+
+    /// So that the job begins anew.
+    void remove_output() const;
+
+    /// Expects that nobody has begun an output, nor written a report.
     void expect_nothing_left() const;
+
+    /// Expects that nothing was published nor reported on; what is committed may be there.
+    void expect_unfinished() const;
 
 private:
     TemporaryFolder folder_;

@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <algorithm>
+#include <filesystem>
+#include <memory>
 #include <ostream>
 #include <string>
 
@@ -20,7 +21,7 @@ constexpr double computing_cpu_seconds = 1;    // more than a process needs for 
 
 ProcessResult end_by(int signal, const JobFolder& job) {
     const auto process = job.start_alone(set({"pipeline.chunk_items=8"}));
-    EXPECT_TRUE(eventually([&] { return job.has_temporary(); }));
+    EXPECT_TRUE(eventually([&] { return job.has_begun(); }));
     const double before = cpu_seconds(process->pid());
     EXPECT_TRUE(eventually([&] { return cpu_seconds(process->pid()) - before > computing_cpu_seconds; }));
     process->send(signal);
@@ -29,16 +30,17 @@ ProcessResult end_by(int signal, const JobFolder& job) {
 
 class Stop : public testing::TestWithParam<int> {};
 
-TEST_P(Stop, EndsAProcessWithItsOwnCodeAndOneMessageAndLeavesNothing) {
+TEST_P(Stop, FinishesWhatIsInFlightAndReportsIt) {
     const JobFolder job(endless_items);
 
     const ProcessResult result = end_by(GetParam(), job);
 
     EXPECT_EQ(result.exit_code, 75);
-    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.out, HasSubstr("PARTIAL: "));
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
-    EXPECT_THAT(result.errors().front(), HasSubstr("E-RUN-075"));
-    job.expect_nothing_left();
+    EXPECT_THAT(result.errors().front(), testing::ContainsRegex("E-RUN-075.*after [1-9][0-9]* of 3750 chunks"));
+    EXPECT_TRUE(std::filesystem::remove(job.path() / "report.json"));
+    job.expect_unfinished();
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, Stop, testing::Values(SIGTERM, SIGINT, SIGUSR1),
@@ -46,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Signals, Stop, testing::Values(SIGTERM, SIGINT, SIGUSR1
 
 class Crash : public testing::TestWithParam<int> {};
 
-TEST_P(Crash, OfAProcessNamesHostStageAndChunkAndLeavesNothing) {
+TEST_P(Crash, OfAProcessNamesHostStageAndChunkAndPublishesNothing) {
     const JobFolder job(endless_items);
 
     const ProcessResult result = end_by(GetParam(), job);
@@ -55,30 +57,58 @@ TEST_P(Crash, OfAProcessNamesHostStageAndChunkAndLeavesNothing) {
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(),
                 testing::ContainsRegex("E-RUN-001.: rank 0 on .*: died: SIG.* in compute of chunk [0-9]+"));
-    job.expect_nothing_left();
+    EXPECT_THAT(result.err, HasSubstr(" of 3750 chunks are committed: the same command goes on from there"));
+    job.expect_unfinished();
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, Crash, testing::Values(SIGSEGV, SIGABRT, SIGBUS, SIGFPE),
                          [](const auto& test) { return "Signal" + std::to_string(test.param); });
 
-TEST(Kill, OfAProcessLeavesAHiddenTemporaryFileAtMost) {
+TEST(Kill, OfAProcessPublishesNothing) {
     const JobFolder job(endless_items);
 
     const ProcessResult result = end_by(SIGKILL, job);
 
     EXPECT_EQ(result.exit_code, 128 + SIGKILL);
-    const auto names = names_in(job.path());
-    EXPECT_LE(std::ranges::count_if(names, [](const std::string& name) { return name.starts_with('.'); }), 1);
-    EXPECT_EQ(std::ranges::count_if(names, [](const std::string& name) { return !name.starts_with('.'); }), 2);
+    job.expect_unfinished();
 }
 
-TEST(Kill, OfAProcessKeepsTheOutputThatWasThereBefore) {
+/// A job that is finishing chunks of seconds.
+std::unique_ptr<Process> draining(const JobFolder& job, const std::string& setting) {
+    auto process = job.start_alone(set({"pipeline.chunk_items=1000", setting}));
+    EXPECT_TRUE(eventually([&] { return job.has_written(); }));
+    process->send(SIGTERM);
+    return process;
+}
+
+TEST(SlowDrain, EndsAtOnceAtASecondSignal) {
     const JobFolder job(endless_items);
-    write_file(job.path() / "labels.csv", "from an earlier run\n");
+    const auto process = draining(job, "pipeline.depth=8");
 
-    static_cast<void>(end_by(SIGKILL, job));
+    const EndWatch watch({process->pid()});
+    EXPECT_TRUE(eventually([&] {  // those of the first second count as one
+        process->send(SIGTERM);
+        return watch.wait({});
+    }));
 
-    EXPECT_EQ(contents(job.path() / "labels.csv"), "from an earlier run\n");
+    const ProcessResult result = process->wait();
+    EXPECT_EQ(result.exit_code, 75);
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), HasSubstr("stopped by SIGTERM at once"));
+    job.expect_unfinished();
+}
+
+TEST(SlowDrain, TakesNoLongerThanTheJobAllows) {
+    const JobFolder job(endless_items);
+    const auto process = draining(job, "fault.drain_timeout=1s");
+
+    const ProcessResult result = process->wait();
+
+    EXPECT_EQ(result.exit_code, 75);
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(),
+                testing::ContainsRegex("after [1-9] of 30 chunks; chunks in flight took longer"));
+    job.expect_unfinished();
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST_P(Report, LeavesStdoutEmptyWhenQuiet) {
     EXPECT_EQ(result.out, "");
     EXPECT_EQ(result.besides_warnings(), "");
     EXPECT_EQ(names_in(job.path()),
-              (std::vector<std::string>{"articles.txt", "job.toml", "labels.csv", "report.json"}));
+              (std::vector<std::string>{"articles.txt", "job.toml", "labels.csv", "labels.csv.sluice", "report.json"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Alone, Report, testing::Values(0));

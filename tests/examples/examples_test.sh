@@ -7,7 +7,7 @@ folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
 cp -r -- "$2"/. "$folder"
 chmod -R u+w -- "$folder"
-rm -f -- "$folder"/labels-*.csv
+rm -rf -- "$folder"/labels-*
 
 for job in "$folder"/*.toml; do
     "$sluice" run --quiet --no-progress "$job"

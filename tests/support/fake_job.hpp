@@ -97,7 +97,6 @@ public:
         }
     }
     void publish() override {}
-    [[nodiscard]] std::filesystem::path temporary_path() const override { return {}; }
 
     std::function<void(std::uint64_t first)> on_append;
     std::vector<std::uint64_t> results;

@@ -39,7 +39,7 @@ inline std::deque<DeviceTrace> run_locally(const LocalJob& job, const ItemSource
     LocalHub hub(endpoints, server, record, 0);
     FakeDrivers drivers(endpoints, grid.chunks(), job.driver);
     try {
-        serve(server, hub, nullptr, bell, stop);
+        static_cast<void>(serve(server, hub, nullptr, bell, stop));
     } catch (...) {
         for (Endpoint& endpoint : endpoints) {
             endpoint.abandon(std::current_exception());

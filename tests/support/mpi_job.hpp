@@ -70,7 +70,7 @@ std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFa
     MpiRemoteHub remote(session, server, rank.shape, rank.devices, job.staged, job.window);
     FakeDrivers drivers(rank.endpoints, rank.grid.chunks(), job.driver);
     try {
-        serve(server, local, &remote, rank.bell, rank.stop);
+        static_cast<void>(serve(server, local, &remote, rank.bell, rank.stop));
     } catch (...) {
         on_failure();
         std::abort();  // on_failure does not return

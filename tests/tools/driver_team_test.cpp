@@ -55,7 +55,7 @@ Outcome run_team(const FakeApp& app, std::uint32_t chunk_items) {
     LocalHub hub(endpoints, server, record, 0);
     DriverTeam team(app, endpoints, {.pipeline = {.depth = 2, .chunk_items = chunk_items}, .chunks = grid.chunks()});
     try {
-        serve(server, hub, nullptr, bell, stop);
+        static_cast<void>(serve(server, hub, nullptr, bell, stop));
     } catch (...) {
         for (Endpoint& endpoint : endpoints) {
             endpoint.abandon(std::current_exception());

@@ -20,7 +20,7 @@ class ProgressText : public testing::TestWithParam<Line> {};
 TEST_P(ProgressText, SaysHowFarAndHowLong) {
     const auto& [done, total, seconds, text] = GetParam();
 
-    EXPECT_EQ(progress_text(done, total, Seconds(seconds)), text);
+    EXPECT_EQ(progress_text({.done = done, .total = total}, Seconds(seconds)), text);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -38,29 +38,30 @@ std::string bar(std::size_t full) {
 
 TEST(ProgressBar, FillsInProportion) {
     for (const std::uint64_t done : {0U, 500U, 1999U, 2000U}) {
-        const std::string expected = bar(done * 40 / 2000) + progress_text(done, 2000, Seconds(1));
+        const std::string expected = bar(done * 40 / 2000) + progress_text({.done = done, .total = 2000}, Seconds(1));
 
-        EXPECT_EQ(progress_bar(done, 2000, Seconds(1), 200), expected);
+        EXPECT_EQ(progress_bar({.done = done, .total = 2000}, Seconds(1), 200), expected);
     }
-    EXPECT_EQ(progress_bar(0, 0, Seconds(1), 200), bar(40) + progress_text(0, 0, Seconds(1)));
+    EXPECT_EQ(progress_bar({}, Seconds(1), 200), bar(40) + progress_text({}, Seconds(1)));
 }
 
 TEST(ProgressBar, IsNeverWiderThanTheTerminal) {
     for (std::uint32_t columns = 0; columns < 150; ++columns) {
         for (const std::uint64_t done : {0U, 1U, 999U, 1000U}) {
-            EXPECT_LE(progress_bar(done, 1000, Seconds(2), columns).size(), columns);
+            EXPECT_LE(progress_bar({.done = done, .total = 1000}, Seconds(2), columns).size(), columns);
         }
     }
 }
 
 TEST(ProgressBar, LeavesTheBarOutWhenThereIsNoRoom) {
-    EXPECT_EQ(progress_bar(500, 2000, Seconds(0), 20), progress_text(500, 2000, Seconds(0)).substr(0, 20));
+    EXPECT_EQ(progress_bar({.done = 500, .total = 2000}, Seconds(0), 20),
+              progress_text({.done = 500, .total = 2000}, Seconds(0)).substr(0, 20));
 }
 
 TEST(Progress, EndsAtOnceWhenItsJobEnds) {
     std::atomic<std::uint64_t> done{0};
     {
-        const Progress progress(10, [&done] { return done.load(); });
+        const Progress progress(10, 0, [&done] { return done.load(); });
     }
 
     SUCCEED() << "the destructor does not wait for the next line";

@@ -38,6 +38,7 @@ print(report["run"]["throughput"], report["run"]["items"] / (end - begin))
 END
 }
 run() {
+  rm -rf -- "$folder/labels.csv" "$folder/labels.csv.sluice"
   "${@:2}" "$sluice" run "$folder/job.toml" --quiet --no-progress
   rates | tee -a "$folder/$1" | awk -v name="$1" '{printf "%-8s run %8.1f   compute %8.1f items/s\n", name, $1, $2}'
 }

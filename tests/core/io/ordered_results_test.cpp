@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -83,6 +86,84 @@ TEST(OrderedResults, WriteNothingBeforeTheOldestChunkHasCome) {
     wait_until_written(results, bell, 3);
 
     EXPECT_EQ(writer.results, test::expected_results(30));
+}
+
+/// Counts what was appended, and what of it is committed.
+class CommittingWriter final : public OutputWriter {
+public:
+    explicit CommittingWriter(std::chrono::nanoseconds due) : due_(due) {}
+
+    void append(std::uint32_t count, std::span<const std::byte>) override { appended += count; }
+    void commit() override {
+        if (fails) {
+            throw Error(ExitCode::io_error, {.id = "E-IO-003"});
+        }
+        committed = appended.load();
+        committed.notify_all();
+    }
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> time_to_commit() const override {
+        return committed == appended ? std::nullopt : std::optional(due_);
+    }
+    void publish() override {}
+
+    std::atomic<std::uint64_t> appended{0};
+    std::atomic<std::uint64_t> committed{0};
+    bool fails = false;
+
+private:
+    std::chrono::nanoseconds due_;
+};
+
+TEST(OrderedResults, AreCommittedWhenThatIsDueAndNoChunkComes) {
+    CommittingWriter writer(std::chrono::nanoseconds(0));
+    const ChunkGrid grid(30, 10);
+    Doorbell bell;
+    OrderedResults results(writer, grid, fake_output_bytes, 3, bell);
+
+    bring(results, grid.at(0));
+    writer.committed.wait(0);
+
+    EXPECT_EQ(writer.committed, 10U);
+}
+
+TEST(OrderedResults, AreCommittedAtOnceInAHurry) {
+    CommittingWriter writer(std::chrono::hours(1));
+    const ChunkGrid grid(30, 10);
+    Doorbell bell;
+    OrderedResults results(writer, grid, fake_output_bytes, 3, bell);
+    bring(results, grid.at(0));
+    wait_until_written(results, bell, 1);
+    EXPECT_EQ(writer.committed, 0U);
+
+    results.hurry();
+    writer.committed.wait(0);
+
+    EXPECT_EQ(writer.committed, 10U);
+}
+
+TEST(OrderedResults, SayWhatACommitEndedWith) {
+    CommittingWriter writer(std::chrono::nanoseconds(0));
+    writer.fails = true;
+    const ChunkGrid grid(30, 10);
+    Doorbell bell;
+    OrderedResults results(writer, grid, fake_output_bytes, 3, bell);
+
+    bring(results, grid.at(0));
+
+    EXPECT_THROW(wait_until_written(results, bell, 2), StageError);
+}
+
+TEST(OrderedResults, LeaveTheOutputToTheCallerOnceTheyStop) {
+    CommittingWriter writer(std::chrono::hours(1));
+    const ChunkGrid grid(30, 10);
+    Doorbell bell;
+    OrderedResults results(writer, grid, fake_output_bytes, 3, bell);
+    bring(results, grid.at(0));
+
+    results.stop();
+
+    EXPECT_EQ(writer.appended, 10U);
+    EXPECT_EQ(results.chunks_written(), 1U);
 }
 
 TEST(OrderedResults, HaveNoRoomBeyondTheWindow) {

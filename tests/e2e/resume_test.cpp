@@ -1,0 +1,178 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/job_folder.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/proc.hpp"
+
+namespace sluice::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::vector<std::string> small_chunks = set({"pipeline.chunk_items=8"});
+
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
+json run_in_report(const JobFolder& job) {
+    return json::parse(contents(job.path() / "report.json")).at("run");
+}
+
+/// Starts the job alone and sends `signal` when the first chunk was written.
+ProcessResult stop_early(const JobFolder& job, const std::vector<std::string>& words) {
+    const auto process = job.start_alone(words);
+    EXPECT_TRUE(eventually([&] { return job.has_written(); }));
+    process->send(SIGTERM);
+    return process->wait();
+}
+
+/// The journal says what is committed, 64 bytes a chunk.
+TEST(Mpi, GoesOnAfterAKillOnAnotherNumberOfRanks) {
+    constexpr std::size_t items = 1500;  // longer than it takes until the first commit
+    const JobFolder job(items);
+    const std::string expected = job.output_of(3, small_chunks);
+    const auto process = job.start_alone(small_chunks);
+    EXPECT_TRUE(eventually([&] {
+        std::error_code missing;
+        return std::filesystem::file_size(job.path() / "labels.csv.sluice/epochs/1/w0.jrn", missing) >= 64 && !missing;
+    }));
+    process->send(SIGKILL);
+    EXPECT_EQ(process->wait().exit_code, 128 + SIGKILL);
+
+    const ProcessResult result = job.run_ranks(3, with(small_chunks, set({"run.devices=2", "pipeline.depth=1"})));
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(contents(job.path() / "labels.csv") == expected);
+    const json run = run_in_report(job);
+    EXPECT_GE(run.at("items_before"), 8U);
+    EXPECT_EQ(run.at("items_before").get<std::size_t>() + run.at("items_done").get<std::size_t>(), items);
+    EXPECT_FALSE(run.at("partial"));
+}
+
+TEST(Resume, GoesOnAfterAStopWithTheChunkSizeItBeganWith) {
+    const JobFolder job(300);
+    const std::string expected = job.output_of(0, small_chunks);
+    EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
+    const json first = run_in_report(job);
+    EXPECT_TRUE(first.at("partial"));
+    EXPECT_GE(first.at("items_done"), 8U);
+
+    const ProcessResult result = job.run_alone({});  // an automatic size would be another one
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(contents(job.path() / "labels.csv") == expected);
+    EXPECT_EQ(run_in_report(job).at("items_before"), first.at("items_done"));
+    EXPECT_THAT(result.err, HasSubstr("labels.csv: going on after "));
+}
+
+TEST(Resume, RefusesAnotherJobAndNamesWhatDiffers) {
+    const JobFolder job(300);
+    EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
+
+    for (const auto& [setting, named] : {std::pair("output.scores=false", "output.scores (was 'true', is 'false')"),
+                                         std::pair("model.random=18", "model.random (was '17', is '18')"),
+                                         std::pair("pipeline.chunk_items=16", "chunk_items (was '8', is '16')")}) {
+        const ProcessResult check =
+            Process({SLUICE_PROGRAM, "check", "job.toml", "--set", setting}, {.folder = job.path()}).wait();
+        const ProcessResult run = job.run_alone(set({setting}));
+
+        EXPECT_EQ(run.exit_code, 78) << run.err;
+        EXPECT_THAT(run.err, HasSubstr("E-CKP-090"));
+        EXPECT_THAT(run.err, HasSubstr(named));
+        EXPECT_EQ(check.exit_code, run.exit_code);
+        EXPECT_EQ(check.err, run.err);
+    }
+}
+
+TEST(Resume, RefusesASecondRunBesideALivingOne) {
+    const JobFolder job(30'000);  // nobody waits for it
+    const auto process = job.start_alone(small_chunks);
+    EXPECT_TRUE(eventually([&] { return job.has_begun(); }));
+
+    const ProcessResult result = job.run_alone({});
+
+    EXPECT_EQ(result.exit_code, 79);
+    EXPECT_THAT(result.err, HasSubstr("E-OUT-079"));
+    process->send(SIGKILL);
+    EXPECT_EQ(process->wait().exit_code, 128 + SIGKILL);
+}
+
+class Complete : public testing::TestWithParam<int> {};
+
+TEST_P(Complete, IsSaidAndLeftAsItIs) {
+    const JobFolder job(20);
+    EXPECT_EQ(job.run_alone({}).exit_code, 0);
+    const std::string output = contents(job.path() / "labels.csv");
+    std::filesystem::remove(job.path() / "report.json");
+
+    const ProcessResult again = job.run_ranks(GetParam(), {});
+
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_THAT(again.out, HasSubstr("labels.csv is already complete: 20 items"));
+    EXPECT_EQ(contents(job.path() / "labels.csv"), output);
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "report.json"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Alone, Complete, testing::Values(0));
+INSTANTIATE_TEST_SUITE_P(Mpi, Complete, testing::Values(3));
+
+TEST(CompleteOutput, OfAnotherJobIsRefused) {
+    const JobFolder job(20);
+    EXPECT_EQ(job.run_alone({}).exit_code, 0);
+
+    const ProcessResult other = job.run_alone(set({"model.random=18"}));
+
+    EXPECT_EQ(other.exit_code, 73);
+    EXPECT_THAT(other.err, HasSubstr("E-OUT-024"));
+    EXPECT_THAT(other.err, HasSubstr("model.random (was '17', is '18')"));
+}
+
+TEST(FolderOfParts, HoldsTheSameRows) {
+    const JobFolder job(60);
+    const std::string expected = job.output_of(0, small_chunks);
+    const auto to_folder = with(small_chunks, set({"output.path=labels/", "output.format=csv"}));
+
+    const ProcessResult result = job.run_alone(to_folder);
+    const ProcessResult again = job.run_alone(to_folder);
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(contents(job.path() / "labels/part-00000.csv"), expected);
+    EXPECT_EQ(names_in(job.path() / "labels"),
+              (std::vector<std::string>{".sluice", "MANIFEST.json", "part-00000.csv"}));
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "report.json"));
+    EXPECT_THAT(again.out, HasSubstr("already complete"));
+}
+
+TEST(FolderOfParts, NeedsAFormat) {
+    const JobFolder job(3);
+
+    const ProcessResult result = job.run_alone(set({"output.path=labels/"}));
+
+    EXPECT_EQ(result.exit_code, 78);
+    EXPECT_THAT(result.err, HasSubstr("[output].format is required for a folder of parts"));
+}
+
+TEST(FaultVariable, IsRefusedByABuildWithoutFaultPoints) {
+    const JobFolder job(3);
+
+    const ProcessResult result =
+        Process({"/usr/bin/env", "SLUICE_FAULT=any=kill", SLUICE_PROGRAM, "run", "job.toml"}, {.folder = job.path()})
+            .wait();
+
+    EXPECT_EQ(result.exit_code, 64);
+    EXPECT_THAT(result.err, HasSubstr("E-USE-097"));
+    job.expect_nothing_left();
+}
+
+}  // namespace
+}  // namespace sluice::test

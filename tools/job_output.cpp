@@ -1,0 +1,141 @@
+#include "tools/job_output.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/build_id.hpp"
+#include "core/commit/checksum.hpp"
+#include "core/config_names.hpp"
+#include "core/error.hpp"
+#include "core/host_name.hpp"
+#include "core/launch.hpp"
+#include "tools/check_job.hpp"
+
+namespace sluice {
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+std::string text_of(const std::vector<ColumnRef>& columns) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const ColumnRef& column : columns) {
+        std::visit([&](const auto& number_or_name) { all.push_back(number_or_name); }, column);
+    }
+    return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// By what it holds, so that a copy at another place is the same model.
+std::string stamp_of(const WeightBlob& weights) {
+    const auto bytes = weights.memory.bytes();
+    return fmt::format("{} bytes, XXH3 {}", bytes.size(),
+                       fingerprint_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+}
+
+/// All that decides the output's bytes, beside its form. Where files lie, ranks, nodes, devices and what else only
+/// decides how fast they come are no part of it.
+Settings settings_of(const PreparedJob& prepared) {
+    const JobConfig& job = prepared.job;
+    Settings settings{{"app", job.app},
+                      {"input", file_stamp(job.input.path)},
+                      {"input.format", std::string(name_of(job.input.format))},
+                      {"input.columns", text_of(job.input.columns)},
+                      {"input.header", job.input.header ? "true" : "false"},
+                      {"output.scores", job.output.scores ? "true" : "false"},
+                      {"run.device", std::string(name_of(prepared.plan.device))},
+                      {"run.precision", std::string(name_of(job.run.precision))}};
+    if (job.model.random) {
+        settings.emplace_back("model.random", fmt::format("{}", *job.model.random));
+    } else {
+        settings.emplace_back("model.weights", stamp_of(prepared.weights));
+    }
+    return settings;
+}
+
+Owner this_attempt() {
+    const char* const restarts = std::getenv("SLURM_RESTART_COUNT");
+    const std::string_view text = restarts == nullptr ? "" : restarts;
+    std::uint64_t number = 0;  // also when Slurm has not restarted the job
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return this_process(read_launch().slurm_job.value_or(std::string()), number);
+}
+
+CommittedOutputOptions options_of(const PreparedJob& prepared) {
+    const JobConfig::Output& output = prepared.job.output;
+    return {.path = output.path,
+            .format = output.format,
+            .fields = prepared.codec->output_fields(),
+            .items = prepared.plan.items,
+            .chunk_items = prepared.plan.chunk_items,
+            .settings = settings_of(prepared),
+            .me = this_attempt(),
+            .provenance = {{"build", build_id()}, {"host", host_name()}}};
+}
+
+RunPaths paths_of(const JobConfig::Output& output) {
+    return run_paths(output.path, extension_of(output.format));
+}
+
+void say(const std::string& line) {
+    std::fputs((line + "\n").c_str(), stderr);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> chunk_items_of_run(const JobConfig::Output& output) {
+    const std::optional<RunIdentity> identity = read_run_identity(paths_of(output));
+    return identity ? std::optional(identity->chunk_items) : std::nullopt;
+}
+
+std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job) {
+    return std::make_unique<CommittedOutput>(options_of(job));
+}
+
+OutputState check_output(const PreparedJob& job) {
+    return look_at_output(options_of(job));
+}
+
+void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, bool quiet) {
+    const std::string path = escaped(job.job.output.path.native());
+    for (const std::string& line : output.dropped()) {
+        say(render({.id = "W-CKP-086", .where = path, .what = line}));
+    }
+    for (const ErrorText& warning : output.warnings()) {
+        say(render(warning));
+    }
+    const ChunkGrid grid(job.plan.items, job.plan.chunk_items);
+    if (!quiet && output.first_chunk() != 0) {
+        say(fmt::format("sluice: {}: going on after {} of {} chunks ({} of {} items)", path, output.first_chunk(),
+                        grid.chunks(), grid.items() - grid.rest(output.first_chunk()).items(), grid.items()));
+    }
+}
+
+void AnnouncedOutput::append(std::uint32_t count, std::span<const std::byte> outputs) {
+    output_.append(count, outputs);
+    announce();
+}
+
+void AnnouncedOutput::commit() {
+    output_.commit();
+    announce();
+}
+
+void AnnouncedOutput::publish() {
+    output_.publish();
+    board_.set_committed({});
+}
+
+void AnnouncedOutput::announce() {
+    OutputRun& run = output_.run();
+    board_.set_committed({.chunks = run.writer().chunks_committed(), .all = run.plan().grid().chunks()});
+}
+
+}  // namespace sluice

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "comm/rank_board.hpp"
+#include "core/commit/committed_output.hpp"
+#include "core/config.hpp"
+#include "core/io/output_writer.hpp"
+#include "tools/job_plan.hpp"
+
+namespace sluice {
+
+/// The chunk size of the run that lies at the output, finished or not: it decides bytes, and an automatic one might be
+/// chosen otherwise today. nullopt: there is no run. Throws Error as read_run_identity.
+[[nodiscard]] std::optional<std::uint32_t> chunk_items_of_run(const JobConfig::Output& output);
+
+/// Begins the job's output, or goes on with it, or finds it complete. Throws Error as OutputRun.
+[[nodiscard]] std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job);
+
+/// What open_output would find, with nothing changed. Throws Error.
+[[nodiscard]] OutputState check_output(const PreparedJob& job);
+
+/// Says what earlier attempts have left damaged, as warnings, and that the run goes on.
+void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, bool quiet);
+
+/// An output of which the node's ranks know how much is committed, for their last words.
+class AnnouncedOutput final : public OutputWriter {
+public:
+    /// Both outlive it.
+    AnnouncedOutput(CommittedOutput& output, RankBoard& board) : output_(output), board_(board) { announce(); }
+
+    void append(std::uint32_t count, std::span<const std::byte> outputs) override;
+    void commit() override;
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> time_to_commit() const override {
+        return output_.time_to_commit();
+    }
+    void publish() override;
+
+private:
+    void announce();
+
+    CommittedOutput& output_;
+    RankBoard& board_;
+};
+
+}  // namespace sluice
