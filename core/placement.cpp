@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "core/core_share.hpp"
 #include "core/error.hpp"
@@ -251,6 +252,20 @@ RankLayout equal_ranks(const Topology& topology, const std::vector<VisibleGpu>& 
     return {.device = gpus.empty() ? DeviceKind::host : DeviceKind::cuda,
             .ranks = std::vector<NodeRank>(count, {.mask = topology.mask, .gpus = gpus}),
             .reader = 0};
+}
+
+std::vector<CpuSet> block_masks(const Topology& topology, std::size_t ranks, std::uint32_t cpus) {
+    std::vector<CpuSet> masks;
+    CpuSet mask;
+    for (const Core& core : topology.cores) {
+        if (masks.size() < ranks) {
+            mask |= core.cpus & topology.mask;
+        }
+        if (mask.size() >= cpus && !mask.empty()) {
+            masks.push_back(std::exchange(mask, CpuSet()));
+        }
+    }
+    return masks.size() == ranks ? masks : std::vector<CpuSet>();
 }
 
 std::uint32_t planned_readers(std::uint32_t cores) {

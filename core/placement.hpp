@@ -64,6 +64,10 @@ struct Placement {
 [[nodiscard]] RankLayout equal_ranks(const Topology& topology, const std::vector<VisibleGpu>& gpus,
                                      std::optional<std::uint32_t> ranks);
 
+/// The masks that Slurm gives `ranks` tasks of `cpus` CPUs each with --cpu-bind=cores and --distribution=block:block:
+/// runs of whole cores of topology.mask, neighbours together. Empty when there are too few.
+[[nodiscard]] std::vector<CpuSet> block_masks(const Topology& topology, std::size_t ranks, std::uint32_t cpus);
+
 /// Reader threads that room is planned for beside `cores` usable cores: one on every second core, at most 8.
 [[nodiscard]] std::uint32_t planned_readers(std::uint32_t cores);
 

@@ -28,11 +28,16 @@ po::options_description options() {
 }
 
 /// Of the job file, if there is one.
-Examination read_examination(const ParsedArguments& parsed) {
+Examination read_examination(const Command& command, const ParsedArguments& parsed) {
     Examination job;
-    if (!parsed.operands.empty()) {
-        const JobConfig config = read_job(parsed.operands.front(), overrides_of(parsed), app_names());
-        job.wish = {.device = config.run.device, .devices = config.run.devices, .bind = config.layout.bind};
+    if (!parsed.operands.empty() || parsed.has("set")) {
+        const JobConfig config = read_job(job_file_of(command, parsed), overrides_of(parsed), app_names());
+        job.wish = {.device = config.run.device,
+                    .devices = config.run.devices,
+                    .bind = config.layout.bind,
+                    .ranks_per_node = config.layout.ranks_per_node,
+                    .cpus_per_rank = config.layout.cpus_per_rank,
+                    .gpus_per_node = config.layout.gpus_per_node};
         job.output = config.output.path;
     }
     job.device = job.wish.device != DeviceKind::automatic ? job.wish.device
@@ -59,14 +64,15 @@ Examination decode_examination(const std::string& text) {
 }
 
 /// What rank 0 reads and all ranks need; nullopt, where rank 0 could not, after the message and with its code.
-std::optional<Examination> agree(MpiSession* session, const ParsedArguments& parsed, std::int64_t& code) {
+std::optional<Examination> agree(MpiSession* session, const Command& command, const ParsedArguments& parsed,
+                                 std::int64_t& code) {
     if (session == nullptr) {
-        return read_examination(parsed);
+        return read_examination(command, parsed);
     }
     std::optional<Examination> job;
     if (session->rank() == 0) {
         try {
-            job = read_examination(parsed);
+            job = read_examination(command, parsed);
         } catch (const Error& error) {
             std::fputs((render(error.text()) + "\n").c_str(), stderr);
             code = static_cast<std::int64_t>(error.code());
@@ -87,9 +93,9 @@ int print_report(const DoctorFacts& facts, bool json) {
     return static_cast<int>(code_of(findings));
 }
 
-int examine(MpiSession* session, const ParsedArguments& parsed) {
+int examine(MpiSession* session, const Command& command, const ParsedArguments& parsed) {
     std::int64_t code = 0;
-    const std::optional<Examination> job = agree(session, parsed, code);
+    const std::optional<Examination> job = agree(session, command, parsed, code);
     if (!job) {
         return static_cast<int>(code);
     }
@@ -117,11 +123,11 @@ int run_doctor(const Command& command, Arguments arguments) {
         return report_singletons(launch, parsed.has("json"));
     }
     if (!launch.may_have_others()) {
-        return examine(nullptr, parsed);
+        return examine(nullptr, command, parsed);
     }
     MpiSession session;
     try {
-        return examine(&session, parsed);
+        return examine(&session, command, parsed);
     } catch (...) {  // never let out: the other ranks would wait for this one in MPI_Finalize for ever
         const std::string who = fmt::format("rank {} on {}", session.rank(), host_name());
         const Failure failure = describe(std::current_exception(), who);

@@ -6,6 +6,7 @@
 #include "core/cgroup.hpp"
 #include "core/cuda.hpp"
 #include "core/error.hpp"
+#include "core/text_columns.hpp"
 #include "core/topology_hwloc.hpp"
 #include "core/topology_text.hpp"
 #include "tools/command_line.hpp"
@@ -20,11 +21,13 @@ constexpr std::uint32_t most_ranks = 1024;
 
 po::options_description options() {
     po::options_description options;
-    options.add_options()                                                                      //
-        ("xml", po::value<std::string>()->value_name("FILE"),                                  //
-         "another machine, as `lstopo FILE.xml` has written it there")                         //
-        ("ranks-per-node", po::value<std::string>()->value_name("N"),                          //
-         "how many ranks share the node; without it one a GPU, or one where there is no GPU")  //
+    options.add_options()                                                                            //
+        ("xml", po::value<std::string>()->value_name("FILE"),                                        //
+         "another machine, as `lstopo FILE.xml` has written it there")                               //
+        ("ranks-per-node", po::value<std::string>()->value_name("N"),                                //
+         "how many ranks share the node; without it as the job says, else one a GPU, at least one")  //
+        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),                      //
+         "set a key of the job, as in --set layout.cpus_per_rank=8")                                 //
         ("json", "print a JSON object");
     return options;
 }
@@ -84,9 +87,59 @@ Sight this_machine() {
     return sight;
 }
 
+/// What the job asks of a node; without a job, nothing.
+struct Demand {
+    DeviceKind device = DeviceKind::automatic;
+    std::optional<std::uint32_t> devices{};
+    JobConfig::Layout layout{};
+};
+
+Demand demand_of(const Command& command, const ParsedArguments& parsed) {
+    if (parsed.operands.empty() && !parsed.has("set")) {
+        return {};
+    }
+    const JobConfig job = read_job(job_file_of(command, parsed), overrides_of(parsed), app_names());
+    return {.device = job.run.device, .devices = job.run.devices, .layout = job.layout};
+}
+
+/// The ranks that `demand` starts, each with the CPUs that it asks for.
+RankLayout layout_of(Sight& sight, const Demand& demand, std::optional<std::uint32_t> ranks) {
+    const JobConfig::Layout& wanted = demand.layout;
+    if (!ranks && (wanted.ranks_per_node || wanted.gpus_per_node > 0)) {
+        ranks = wanted.ranks_per_node.value_or(wanted.gpus_per_node);
+    }
+    if (wanted.gpus_per_node > sight.gpus.size() && demand.device != DeviceKind::host) {
+        sight.notes.push_back(
+            fmt::format("layout.gpus_per_node = {}, but {} in sight; lower it, or look at another node",
+                        wanted.gpus_per_node, count_of(sight.gpus.size(), "GPU")));
+    }
+    if (demand.layout.bind == BindMode::none) {
+        sight.topology.mask = sight.topology.allowed;
+    }
+    RankLayout layout =
+        equal_ranks(sight.topology, demand.device == DeviceKind::host ? std::vector<VisibleGpu>() : sight.gpus, ranks);
+    layout.devices = demand.devices;
+    for (NodeRank& rank : layout.ranks) {
+        rank.quota_cpus = sight.quota_cpus;
+    }
+    if (wanted.cpus_per_rank && wanted.bind != BindMode::none) {
+        const std::vector<CpuSet> masks = block_masks(sight.topology, layout.ranks.size(), *wanted.cpus_per_rank);
+        for (std::size_t rank = 0; rank < masks.size(); ++rank) {
+            layout.ranks[rank].mask = masks[rank];
+        }
+        if (masks.empty()) {
+            sight.notes.push_back(fmt::format("{} with layout.cpus_per_rank = {} need more than the {} that there are",
+                                              count_of(layout.ranks.size(), "rank"), *wanted.cpus_per_rank,
+                                              count_of(sight.topology.mask.size(), "CPU")));
+        }
+    }
+    return layout;
+}
+
 int draw_topology(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     const std::optional<std::uint32_t> ranks = ranks_in(parsed);
+    const Demand demand = demand_of(command, parsed);
     Sight sight;
     if (parsed.has("xml")) {
         sight.topology = read_topology(parsed.options["xml"].as<std::string>());
@@ -94,10 +147,7 @@ int draw_topology(const Command& command, Arguments arguments) {
     } else {
         sight = this_machine();
     }
-    RankLayout layout = equal_ranks(sight.topology, sight.gpus, ranks);
-    for (NodeRank& rank : layout.ranks) {
-        rank.quota_cpus = sight.quota_cpus;
-    }
+    const RankLayout layout = layout_of(sight, demand, ranks);
     Placement placement = place(sight.topology, layout);
     placement.notes.insert(placement.notes.begin(), sight.notes.begin(), sight.notes.end());
     print(parsed.has("json") ? topology_json(sight.topology, layout, placement).dump(2) + "\n"
@@ -109,18 +159,20 @@ int draw_topology(const Command& command, Arguments arguments) {
 
 const Command topo_command{
     .name = "topo",
-    .synopsis = "sluice topo [OPTION]...",
+    .synopsis = "sluice topo [JOB.toml] [OPTION]...",
     .summary = "draw the machine, and where ranks and their threads sit",
     .details =
         "Shows NUMA nodes, cores, GPUs and network adapters, and the GPUs, cores and adapter that\n"
         "each rank of this node would get. Respects the cgroup, the launcher's CPU mask and\n"
-        "CUDA_VISIBLE_DEVICES. docs/topology.md explains the drawing.",
+        "CUDA_VISIBLE_DEVICES; with a job, its [layout], run.device and run.devices: then ranks have\n"
+        "the CPUs that Slurm gives them. docs/topology.md explains the drawing.",
     .exit_codes =
         "  0   drawn                     65  --xml: not the XML of a machine\n"
-        "  64  wrong command line        66  --xml: cannot open the file",
+        "  64  wrong command line        66  cannot open the job file, or that of --xml\n"
+        "                                78  wrong job file or --set; or more devices than a rank sees",
     .example = "  sluice topo --xml node.xml --ranks-per-node 4",
     .options = options,
-    .most_operands = 0,
+    .most_operands = 1,
     .run = draw_topology,
 };
 

@@ -214,6 +214,24 @@ TEST(Readers, AreOneToEight) {
     EXPECT_EQ(planned_readers(192), 8U);
 }
 
+TEST(BlockMasks, AreRunsOfWholeCoresAsSlurmGivesThem) {
+    const Topology plain = sockets(2, 4, 0);
+    const Topology threaded = sockets(1, 4, 0, 2);  // CPUs 0 and 4 are one core
+
+    EXPECT_EQ(block_masks(plain, 2, 3), (std::vector<CpuSet>{cpus("0-2"), cpus("3-5")}));
+    EXPECT_EQ(block_masks(threaded, 2, 3), (std::vector<CpuSet>{cpus("0-1,4-5"), cpus("2-3,6-7")}));
+    EXPECT_EQ(block_masks(plain, 8, 1).back(), cpus("7"));
+    EXPECT_THAT(block_masks(plain, 3, 3), IsEmpty()) << "nine of eight";
+    EXPECT_THAT(block_masks(plain, 1, 9), IsEmpty());
+}
+
+TEST(BlockMasks, LieWithinTheMask) {
+    Topology topology = sockets(1, 8, 0);
+    topology.mask = cpus("2-3,6-7");
+
+    EXPECT_EQ(block_masks(topology, 2, 2), (std::vector<CpuSet>{cpus("2-3"), cpus("6-7")}));
+}
+
 TEST(Quota, IsCountedOnceForRanksOfOneCgroupWhoseMasksAreApart) {
     const std::vector<const char*> apart{"0-3", "4-7", "8-11", "12-15"};
 

@@ -100,6 +100,39 @@ TEST(Topo, RefusesWhatIsNoMachine) {
     EXPECT_TRUE(missing.err.starts_with("sluice: error[E-HWL-120]: none.xml: cannot be opened")) << missing.err;
 }
 
+TEST(Topo, DrawsTheRanksThatAJobAsksFor) {
+    const TemporaryFolder folder;
+    const std::string job = (folder.path() / "job.toml").string();
+    std::ofstream(job) << "app = \"classifier\"\n[input]\npath = \"a.csv\"\n[model]\nrandom = 1\n[output]\npath = "
+                          "\"b.csv\"\n[layout]\ngpus_per_node = 4\nranks_per_node = 2\ncpus_per_rank = 3\n";
+    const std::vector<std::string> machine{"--json", "--xml", fixtures + "two_socket_four_gpu.xml", job};
+    const auto with = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> all = machine;
+        all.insert(all.end(), more.begin(), more.end());
+        const ProcessResult result = topo(all);
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        return nlohmann::json::parse(result.out);
+    };
+
+    const auto two = with({});
+    ASSERT_EQ(two.at("ranks").size(), 2U);
+    EXPECT_EQ(two.at("ranks")[0].at("cpus"), "0-2") << "the first block of three CPUs";
+    EXPECT_EQ(two.at("ranks")[0].at("devices").size(), 2U);
+
+    EXPECT_EQ(with({"--set", "layout.ranks_per_node=per-gpu", "--set", "layout.cpus_per_rank=2"}).at("ranks").size(),
+              4U);
+    EXPECT_EQ(with({"--ranks-per-node", "1"}).at("ranks").size(), 1U) << "the option wins";
+    const auto host = with({"--set", "run.device=host", "--set", "run.devices=2"});
+    EXPECT_EQ(host.at("ranks")[1].at("devices").size(), 2U);
+    EXPECT_EQ(host.at("ranks")[1].at("devices")[0].at("kind"), "host");
+
+    const auto crowded = with({"--set", "layout.cpus_per_rank=5", "--set", "layout.gpus_per_node=8"});
+    EXPECT_THAT(crowded.at("notes").dump(),
+                HasSubstr("2 ranks with layout.cpus_per_rank = 5 need more than the 8 CPUs"));
+    EXPECT_THAT(crowded.at("notes").dump(), HasSubstr("layout.gpus_per_node = 8, but 4 GPUs in sight"));
+    EXPECT_EQ(topo({"none.toml"}).exit_code, 66);
+}
+
 TEST(Topo, RefusesOptionsThatItDoesNotKnow) {
     const std::vector<std::vector<std::string>> rows{
         {"--ranks-per-node", "0"},
@@ -110,7 +143,7 @@ TEST(Topo, RefusesOptionsThatItDoesNotKnow) {
         {"--ranks-per-node"},
         {"--xml"},
         {"--jsn"},
-        {"node.xml"},
+        {"job.toml", "node.xml"},
         {"--ranks-per-node=1", "--ranks-per-node=2"},
         {"--ranks-per-node", "99999999999999999999"},
     };

@@ -50,6 +50,8 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{"run", "a", "--json"}, "unknown option '--json'"},
         {{"check", "a", "--quiet"}, "unknown option '--quiet'"},
         {{"check"}, "sluice check: got no job file"},
+        {{"topo", "--set", "run.device=host"}, "sluice topo: got no job file"},
+        {{"doctor", "--set", "run.device=host"}, "sluice doctor: got no job file"},
         {{"apps", "all"}, "sluice apps: unexpected argument 'all'"},
         {{"version", "-x"}, "unknown option '-x'"},
         {{"help", "rum"}, "unknown topic 'rum'; did you mean 'run'?"},

@@ -56,12 +56,14 @@ private:
         if (!rank.why_unbindable.empty()) {
             say(rank, "W-HWL-077", "no thread is tied to its CPUs: " + rank.why_unbindable, "");
         }
-        const std::uint32_t asked = facts_.launch.cpus_per_task.value_or(0);
+        const std::uint32_t by_slurm = facts_.launch.cpus_per_task.value_or(0);
+        const std::uint32_t by_job = facts_.wish.cpus_per_rank.value_or(0);
+        const std::uint32_t asked = std::max(by_slurm, by_job);
         const std::uint32_t needed = rank.threads * cpus_a_core(rank);
         if (rank.mask_cpus < asked) {
             say(rank, "W-HWL-131",
-                fmt::format("{} each, but the job asked for {} (SLURM_CPUS_PER_TASK={})",
-                            count_of(rank.mask_cpus, "CPU"), asked, asked),
+                fmt::format("{} each, but the job asked for {} ({}={})", count_of(rank.mask_cpus, "CPU"), asked,
+                            by_job > by_slurm ? "layout.cpus_per_rank" : "SLURM_CPUS_PER_TASK", asked),
                 remedies_.cpus_a_rank(std::max(asked, needed), ranks));
         } else if (!rank.has_own_cores && rank.quota_cpus != 0 && rank.quota_cpus < rank.allowed_cores) {
             say(rank, "W-HWL-133",

@@ -36,6 +36,7 @@ public:
         }
         look_at_wish();
         for (const auto& [node, ranks] : by_node(facts_.ranks)) {
+            look_at_number(ranks);
             look_at_sharing(ranks);
             look_at_distance(ranks);
         }
@@ -47,6 +48,14 @@ public:
 private:
     void warn(const char* id, std::string what, std::string remedy) {
         findings_.push_back(warning(id, std::move(what), std::move(remedy)));
+    }
+
+    static std::set<std::string> seen_on(const RankList& ranks) {
+        std::set<std::string> seen;
+        for (const RankFacts* rank : ranks) {
+            seen.insert(rank->seen.begin(), rank->seen.end());
+        }
+        return seen;
     }
 
     /// The run chooses the host although there are GPUs.
@@ -84,6 +93,16 @@ private:
                                       fmt::format("{}: sees {}, but run.devices = {}", who(too_few),
                                                   count_of(too_few.front()->seen.size(), "GPU"), wanted),
                                       remedies_.gpus_a_node(wanted)));
+        }
+    }
+
+    void look_at_number(const RankList& ranks) {
+        const std::size_t gpus = seen_on(ranks).size();
+        if (gpus < facts_.wish.gpus_per_node) {
+            warn("W-SLM-144",
+                 fmt::format("{}: {} in sight, but layout.gpus_per_node = {}", ranks.front()->host,
+                             count_of(gpus, "GPU"), facts_.wish.gpus_per_node),
+                 remedies_.gpus_a_node(facts_.wish.gpus_per_node));
         }
     }
 
@@ -125,10 +144,7 @@ private:
     }
 
     void look_at_distance(const RankList& ranks) {
-        std::set<std::string> of_node;
-        for (const RankFacts* rank : ranks) {
-            of_node.insert(rank->seen.begin(), rank->seen.end());
-        }
+        const std::set<std::string> of_node = seen_on(ranks);
         for (const RankFacts* rank : ranks) {
             for (const GpuFacts& gpu : rank->gpus) {
                 if (!gpu.is_near) {

@@ -6,6 +6,27 @@
 
 namespace sluice {
 
+namespace {
+
+void look_at_layout(const DoctorFacts& facts, const Remedies& remedies, std::vector<Finding>& findings) {
+    RankList others;
+    std::size_t count = 0;
+    for (const auto& [node, ranks] : by_node(facts.ranks)) {
+        if (facts.wish.ranks_per_node && ranks.size() != *facts.wish.ranks_per_node) {
+            others.insert(others.end(), ranks.begin(), ranks.end());
+            count = ranks.size();
+        }
+    }
+    if (!others.empty()) {
+        findings.push_back(warning("W-SLM-144",
+                                   fmt::format("{}: {} a node, but layout.ranks_per_node = {}", who(others),
+                                               count_of(count, "rank"), *facts.wish.ranks_per_node),
+                                   remedies.ranks_a_node(*facts.wish.ranks_per_node)));
+    }
+}
+
+}  // namespace
+
 std::vector<Finding> diagnose_launch(const DoctorFacts& facts, const Remedies& remedies) {
     std::vector<Finding> findings;
     const Launch& launch = facts.launch;
@@ -32,6 +53,7 @@ std::vector<Finding> diagnose_launch(const DoctorFacts& facts, const Remedies& r
                                                count_of(launch.nodes, "node"), launch.nodes),
                                    remedies.all_nodes(launch.nodes)));
     }
+    look_at_layout(facts, remedies, findings);
     return findings;
 }
 

@@ -73,6 +73,9 @@ struct JobWish {
     DeviceKind device = DeviceKind::automatic;
     std::optional<std::uint32_t> devices{};  ///< That each rank drives.
     BindMode bind = BindMode::gpu_local;
+    std::optional<std::uint32_t> ranks_per_node{};  ///< Of [layout], where it names a number; likewise the next two.
+    std::optional<std::uint32_t> cpus_per_rank{};
+    std::uint32_t gpus_per_node = 0;
 };
 
 struct DoctorFacts {
