@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,18 +25,18 @@ RankFacts sound_rank(std::uint32_t rank, std::uint32_t ranks_a_node) {
     const std::uint32_t place = rank % ranks_a_node;
     const std::string cpus = CpuSet::range(4 * place, 4 * place + 3).text();
     const std::string gpu = std::to_string(10 + place);
-    RankFacts facts{.rank = rank, .node = rank - place, .host = "n0" + std::to_string(rank / ranks_a_node + 1)};
+    RankFacts facts{.rank = rank, .node = rank - place, .host = fmt::format("n{:02}", rank / ranks_a_node + 1)};
     facts.mask = cpus;
     facts.allowed = CpuSet::range(0, 4 * ranks_a_node - 1).text();
     facts.mask_cpus = facts.mask_cores = facts.own_cores = 4;
     facts.allowed_cores = 4 * ranks_a_node;
     facts.threads = place == 0 ? 3 : 2;
     for (std::uint32_t i = 0; i < ranks_a_node; ++i) {
-        facts.seen.push_back("GPU-" + std::to_string(10 + i));
+        facts.seen.push_back(fmt::format("GPU-{}", 10 + i));
     }
     facts.machine_gpus = ranks_a_node;
-    facts.gpus = {{.id = "GPU-" + gpu,
-                   .pci = "0000:" + gpu + ":00.0",
+    facts.gpus = {{.id = fmt::format("GPU-{}", gpu),
+                   .pci = fmt::format("0000:{}:00.0", gpu),
                    .name = "NVIDIA H200",
                    .near = cpus,
                    .driver = cpus,
@@ -53,7 +54,7 @@ DoctorFacts sound(std::uint32_t nodes = 1, SlurmVersion version = {23, 11}) {
                                  .tasks = ranks,
                                  .on_one_node = nodes == 1,
                                  .has_manager = true,
-                                 .evidence = "SLURM_STEP_NUM_TASKS=" + std::to_string(ranks),
+                                 .evidence = fmt::format("SLURM_STEP_NUM_TASKS={}", ranks),
                                  .slurm_job = "4711",
                                  .nodes = nodes},
                       .slurm = version,
@@ -182,7 +183,8 @@ TEST(DoctorLaunch, ComparesWithTheJobsLayout) {
     gpus.ranks[2].seen = gpus.ranks[3].seen = {"GPU-10", "GPU-11", "GPU-12", "GPU-13"};
     gpus.ranks[2].gpus.push_back({.id = "GPU-12", .name = "NVIDIA H200"});
     gpus.ranks[3].gpus.push_back({.id = "GPU-13", .name = "NVIDIA H200"});
-    EXPECT_EQ(only(gpus, "W-SLM-144").what, "n01: 2 GPUs in sight, but layout.gpus_per_node = 4");
+    EXPECT_EQ(only(gpus, "W-SLM-144").what,
+              "ranks 0-1 on n01: 2 GPUs in sight on a node, but layout.gpus_per_node = 4");
     EXPECT_EQ(only(gpus, "W-SLM-144").remedy, "#SBATCH --gpus-per-node=4");
 }
 
@@ -276,6 +278,20 @@ TEST(DoctorCores, FindsCoresThatNoMaskHolds) {
     EXPECT_EQ(wrong(facts).size(), 0U);
 }
 
+TEST(DoctorCores, NeverAdvisesNoCpuAtAll) {
+    DoctorFacts facts = sound_host();
+    facts.ranks.clear();
+    for (std::uint32_t rank = 0; rank < 16; ++rank) {
+        RankFacts& one = facts.ranks.emplace_back(sound_host().ranks[0]);
+        one.rank = rank;
+        one.mask = CpuSet::range(0, 0).text();
+        one.mask_cpus = one.mask_cores = 1;
+    }
+    facts.world = facts.launch.tasks = 16;
+
+    EXPECT_THAT(only(facts, "W-HWL-134").remedy, HasSubstr("srun --cpus-per-task=1,"));
+}
+
 TEST(DoctorCores, FindsThatNoThreadCanBeTied) {
     DoctorFacts facts = sound();
     facts.ranks[1].why_unbindable = "hwloc was told to describe another machine";
@@ -293,7 +309,7 @@ TEST(DoctorGpus, FindsRanksOnOneGpu) {
 
     const Finding finding = only(facts, "W-GPU-136");
 
-    EXPECT_EQ(finding.what, "ranks 0-1 on n01 share GPU 10:00.0");
+    EXPECT_EQ(finding.what, "ranks 0-1 on n01: share GPU 10:00.0");
     EXPECT_EQ(finding.remedy, "#SBATCH --ntasks-per-node=1");
 }
 
@@ -308,7 +324,7 @@ TEST(DoctorGpus, FindsAGpuThatNobodyDrives) {
     DoctorFacts facts = sound();
     facts.ranks[0].seen.push_back("GPU-12");
 
-    EXPECT_EQ(only(facts, "W-GPU-137").what, "n01: no rank drives GPU-12");
+    EXPECT_EQ(only(facts, "W-GPU-137").what, "ranks 0-1 on n01: none drives GPU-12");
     EXPECT_EQ(only(facts, "W-GPU-137").remedy, "#SBATCH --ntasks-per-node=3");
 
     facts.wish.devices = 1;
@@ -333,6 +349,16 @@ TEST(DoctorGpus, FindsAFarGpuAndWhatKeepsItFar) {
     EXPECT_EQ(only(facts, "W-GPU-138").remedy, "#SBATCH --gpus-per-node=2 in place of --gpus-per-task and --gpu-bind");
     facts.slurm = SlurmVersion{24, 5};
     EXPECT_THAT(only(facts, "W-GPU-138").remedy, HasSubstr("srun --tres-bind=gres/gpu:none"));
+}
+
+TEST(DoctorGpus, SaysOnceWhatHoldsOnEveryNode) {
+    DoctorFacts facts = sound(100);
+    for (RankFacts& rank : facts.ranks) {
+        rank.gpus[0].is_near = rank.rank % 2 == 0;
+        rank.gpus[0].near = "0-3";
+    }
+
+    EXPECT_THAT(only(facts, "W-GPU-138").what, HasSubstr("on 100 nodes: GPU 11:00.0 is attached to CPUs 0-3"));
 }
 
 TEST(DoctorGpus, FindsFewerThanTheJobWants) {

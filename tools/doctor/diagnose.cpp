@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/text_columns.hpp"
 #include "tools/doctor/fact_groups.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 /// What kept ranks from looking is said as it is, with what mends it where that is known.
 std::vector<Finding> failures_of(const DoctorFacts& facts, const Remedies& remedies) {
-    Sayings failed;
+    std::map<std::string, RankList> failed;
     for (const RankFacts& rank : facts.ranks) {
         if (!rank.failure.id.empty()) {
             failed[rank.failure.id + rank.failure.what].push_back(&rank);

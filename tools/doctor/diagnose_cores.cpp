@@ -32,24 +32,12 @@ public:
             }
             look_at_unused(ranks);
         }
-        for (const auto& [key, ranks] : sayings_) {
-            findings_.push_back(warning(key.id, fmt::format("{}: {}", who(ranks), key.what), key.remedy));
-        }
-        return std::move(findings_);
+        return sayings_.take();
     }
 
 private:
-    struct Saying {
-        const char* id;
-        std::string what;
-        std::string remedy;
-        bool operator<(const Saying& other) const {
-            return std::tie(what, remedy) < std::tie(other.what, other.remedy);
-        }
-    };
-
     void say(const RankFacts& rank, const char* id, std::string what, std::string remedy) {
-        sayings_[{id, std::move(what), std::move(remedy)}].push_back(&rank);
+        sayings_.say(rank, id, std::move(what), std::move(remedy));
     }
 
     void look_at(const RankFacts& rank, std::uint32_t ranks) {
@@ -101,16 +89,16 @@ private:
                 say(*rank, "W-HWL-134",
                     fmt::format("the launcher's masks hold {} of the node's {} for the job", used.size(),
                                 count_of(given, "CPU")),
-                    facts_.launch.launcher == Launcher::mpirun ? remedies_.no_mask()
-                                                               : remedies_.cpus_a_rank(given / count, count));
+                    facts_.launch.launcher == Launcher::mpirun
+                        ? remedies_.no_mask()
+                        : remedies_.cpus_a_rank(std::max(1U, given / count), count));
             }
         }
     }
 
     const DoctorFacts& facts_;
     const Remedies& remedies_;
-    std::map<Saying, RankList> sayings_;
-    std::vector<Finding> findings_;
+    Sayings sayings_;
 };
 
 }  // namespace

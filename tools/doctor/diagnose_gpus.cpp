@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "core/cpu_set.hpp"
@@ -40,6 +41,7 @@ public:
             look_at_sharing(ranks);
             look_at_distance(ranks);
         }
+        std::ranges::move(sayings_.take(), std::back_inserter(findings_));
         look_at_models();
         look_at_copies();
         return std::move(findings_);
@@ -98,11 +100,13 @@ private:
 
     void look_at_number(const RankList& ranks) {
         const std::size_t gpus = seen_on(ranks).size();
-        if (gpus < facts_.wish.gpus_per_node) {
-            warn("W-SLM-144",
-                 fmt::format("{}: {} in sight, but layout.gpus_per_node = {}", ranks.front()->host,
-                             count_of(gpus, "GPU"), facts_.wish.gpus_per_node),
-                 remedies_.gpus_a_node(facts_.wish.gpus_per_node));
+        for (const RankFacts* rank : ranks) {
+            if (gpus < facts_.wish.gpus_per_node) {
+                sayings_.say(*rank, "W-SLM-144",
+                             fmt::format("{} in sight on a node, but layout.gpus_per_node = {}", count_of(gpus, "GPU"),
+                                         facts_.wish.gpus_per_node),
+                             remedies_.gpus_a_node(facts_.wish.gpus_per_node));
+            }
         }
     }
 
@@ -122,24 +126,24 @@ private:
         const auto gpus = static_cast<std::uint32_t>(drivers.size());
         std::vector<std::string> idle;
         std::vector<std::string> shared;
-        RankList sharers;
+        std::set<const RankFacts*> sharers;  // in their order: they lie in one array
         for (const auto& [id, users] : drivers) {
             if (users.empty()) {
                 idle.push_back(names[id]);
             } else if (users.size() > 1) {
                 shared.push_back(names[id]);
-                sharers.insert(sharers.end(), users.begin(), users.end());
+                sharers.insert(users.begin(), users.end());
             }
         }
-        std::ranges::sort(sharers, {}, &RankFacts::rank);
-        sharers.erase(std::unique(sharers.begin(), sharers.end()), sharers.end());
-        if (!shared.empty()) {
-            warn("W-GPU-136", fmt::format("{} share {}", who(sharers), fmt::join(shared, ", ")),
-                 remedies_.ranks_a_node(gpus));
+        for (const RankFacts* rank : sharers) {
+            sayings_.say(*rank, "W-GPU-136", fmt::format("share {}", fmt::join(shared, ", ")),
+                         remedies_.ranks_a_node(gpus));
         }
-        if (!idle.empty()) {
-            warn("W-GPU-137", fmt::format("{}: no rank drives {}", ranks.front()->host, fmt::join(idle, ", ")),
-                 facts_.wish.devices ? "run.devices = \"auto\"" : remedies_.ranks_a_node(gpus));
+        for (const RankFacts* rank : ranks) {
+            if (!idle.empty()) {
+                sayings_.say(*rank, "W-GPU-137", fmt::format("none drives {}", fmt::join(idle, ", ")),
+                             facts_.wish.devices ? "run.devices = \"auto\"" : remedies_.ranks_a_node(gpus));
+            }
         }
     }
 
@@ -148,10 +152,10 @@ private:
         for (const RankFacts* rank : ranks) {
             for (const GpuFacts& gpu : rank->gpus) {
                 if (!gpu.is_near) {
-                    warn("W-GPU-138",
-                         fmt::format("{}: {} is attached to CPUs {}, but its driver runs on CPUs {}", who({rank}),
-                                     name_of(gpu), gpu.near, gpu.driver),
-                         nearer(*rank, gpu, static_cast<std::uint32_t>(of_node.size())));
+                    sayings_.say(*rank, "W-GPU-138",
+                                 fmt::format("{} is attached to CPUs {}, but its driver runs on CPUs {}", name_of(gpu),
+                                             gpu.near, gpu.driver),
+                                 nearer(*rank, gpu, static_cast<std::uint32_t>(of_node.size())));
                 }
             }
         }
@@ -216,6 +220,7 @@ private:
 
     const DoctorFacts& facts_;
     const Remedies& remedies_;
+    Sayings sayings_;
     std::vector<Finding> findings_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/cpu_set.hpp"
 
@@ -34,6 +35,24 @@ std::map<std::uint32_t, RankList> by_node(std::span<const RankFacts> ranks) {
         nodes[rank.node].push_back(&rank);
     }
     return nodes;
+}
+
+void Sayings::say(const RankFacts& rank, const char* id, std::string what, std::string remedy) {
+    RankList& ranks = sayings_[{id, std::move(what), std::move(remedy)}];
+    if (ranks.empty() || ranks.back() != &rank) {
+        ranks.push_back(&rank);
+    }
+}
+
+std::vector<Finding> Sayings::take() const {
+    std::vector<Finding> findings;
+    for (const auto& [saying, ranks] : sayings_) {
+        findings.push_back({.severity = Severity::warning,
+                            .id = saying.id,
+                            .what = fmt::format("{}: {}", who(ranks), saying.what),
+                            .remedy = saying.remedy});
+    }
+    return findings;
 }
 
 }  // namespace sluice

@@ -4,9 +4,11 @@
 #include <map>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tools/doctor/facts.hpp"
+#include "tools/doctor/finding.hpp"
 
 namespace sluice {
 
@@ -21,7 +23,25 @@ using RankList = std::vector<const RankFacts*>;
 /// The ranks of each node, in their order.
 [[nodiscard]] std::map<std::uint32_t, RankList> by_node(std::span<const RankFacts> ranks);
 
-/// Ranks of which the same is said, by what is said.
-using Sayings = std::map<std::string, RankList>;
+/// Warnings, each said once for all ranks that it holds for, however many they are.
+class Sayings {
+public:
+    void say(const RankFacts& rank, const char* id, std::string what, std::string remedy);
+
+    /// "ranks 0-3 on n01: WHAT", in the order of the ids.
+    [[nodiscard]] std::vector<Finding> take() const;
+
+private:
+    struct Saying {
+        std::string id;
+        std::string what;
+        std::string remedy;
+        bool operator<(const Saying& other) const {
+            return std::tie(id, what, remedy) < std::tie(other.id, other.what, other.remedy);
+        }
+    };
+
+    std::map<Saying, RankList> sayings_;
+};
 
 }  // namespace sluice

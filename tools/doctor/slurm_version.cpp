@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -14,6 +17,8 @@ extern char** environ;
 
 namespace sluice {
 namespace {
+
+constexpr int patience_ms = 1000;
 
 /// What `srun --version` prints; empty when it cannot be started.
 std::string version_text() {
@@ -36,8 +41,14 @@ std::string version_text() {
     std::string text;
     if (failed == 0) {
         std::array<char, 256> part{};
-        for (ssize_t got = 0; (got = ::read(ends[0], part.data(), part.size())) > 0;) {
-            text.append(part.data(), static_cast<std::size_t>(got));
+        pollfd ready{.fd = ends[0], .events = POLLIN, .revents = 0};
+        ssize_t got = 1;
+        while (got > 0 && ::poll(&ready, 1, patience_ms) > 0) {
+            got = ::read(ends[0], part.data(), part.size());
+            text.append(part.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+        }
+        if (got > 0) {  // it asks a controller that does not answer
+            ::kill(child, SIGKILL);
         }
         while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
         }
