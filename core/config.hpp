@@ -16,6 +16,12 @@ namespace sluice {
 
 enum class InputFormat { csv, jsonl, txt, npy, onehot_f32, u8 };
 enum class OutputFormat { csv, jsonl, npy };
+/// What becomes of results that are NaN or infinite.
+enum class NonfinitePolicy : std::uint8_t {
+    error,  ///< Their chunk is not committed: the run ends.
+    flag,   ///< They are written and counted, and the run says so.
+    allow,  ///< They are written and counted.
+};
 enum class DeviceKind { automatic, host, cuda };
 /// How a device multiplies and keeps what lies between layers. Sums are fp32 in all of them, the host has fp32 alone.
 enum class Precision : std::uint8_t {
@@ -57,6 +63,7 @@ struct JobConfig {
         std::filesystem::path path;  ///< With a slash at its end: a folder of parts.
         OutputFormat format = OutputFormat::csv;
         bool scores = false;
+        NonfinitePolicy nonfinite = NonfinitePolicy::error;
         std::filesystem::path report;  ///< Default: report.json beside `path`.
         friend bool operator==(const Output&, const Output&) = default;
     };

@@ -130,6 +130,7 @@ JobConfig::Output build_output(const SettingsReader& job) {
                                                           output_format_names, "set output.format");
     }
     output.scores = job.flag("output.scores");
+    output.nonfinite = job.choice("output.nonfinite", NonfinitePolicy::error, nonfinite_policy_names);
     const auto* report = job.get<std::string>("output.report");
     const std::filesystem::path beside = (folder ? output.path.parent_path() : output.path).parent_path();
     output.report = report == nullptr ? beside / "report.json" : job.path(*report);

@@ -13,6 +13,7 @@ namespace sluice {
 /// The words of the job file, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 6> input_format_names{"csv", "jsonl", "txt", "npy", "bin", "u8"};
 inline constexpr std::array<std::string_view, 3> output_format_names{"csv", "jsonl", "npy"};
+inline constexpr std::array<std::string_view, 3> nonfinite_policy_names{"error", "flag", "allow"};
 inline constexpr std::array<std::string_view, 3> device_kind_names{"auto", "host", "cuda"};
 inline constexpr std::array<std::string_view, 6> precision_names{"fp32", "tf32x3", "tf32", "bf16", "fp16", "certified"};
 inline constexpr std::array<std::string_view, 2> pipeline_mode_names{"overlap", "serial"};
@@ -27,6 +28,9 @@ inline constexpr std::array<std::string_view, 3> resume_mode_names{"requeue", "d
 }
 [[nodiscard]] constexpr std::string_view name_of(OutputFormat f) {
     return output_format_names[std::size_t(f)];
+}
+[[nodiscard]] constexpr std::string_view name_of(NonfinitePolicy p) {
+    return nonfinite_policy_names[std::size_t(p)];
 }
 [[nodiscard]] constexpr std::string_view name_of(DeviceKind k) {
     return device_kind_names[std::size_t(k)];

@@ -75,6 +75,7 @@ std::string to_toml(const JobConfig& job) {
     set("path", literal(job.output.path.native()));
     set("format", literal(name_of(job.output.format)));
     set_flag("scores", job.output.scores);
+    set("nonfinite", literal(name_of(job.output.nonfinite)));
     set("report", literal(job.output.report.native()));
     section("run");
     set("device", literal(name_of(job.run.device)));

@@ -30,6 +30,8 @@ struct Command {
 [[nodiscard]] std::span<const Command> commands();
 
 extern const Command run_command;      // cmd_run.cpp
+extern const Command resume_command;   // cmd_resume.cpp
+extern const Command verify_command;   // cmd_verify.cpp
 extern const Command check_command;    // cmd_check.cpp
 extern const Command apps_command;     // cmd_apps.cpp
 extern const Command topo_command;     // cmd_topo.cpp

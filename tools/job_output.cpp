@@ -14,6 +14,7 @@
 
 #include "core/build_id.hpp"
 #include "core/commit/checksum.hpp"
+#include "core/commit/place_file.hpp"
 #include "core/config_names.hpp"
 #include "core/error.hpp"
 #include "core/host_name.hpp"
@@ -77,6 +78,7 @@ CommittedOutputOptions options_of(const PreparedJob& prepared) {
             .chunk_items = prepared.plan.chunk_items,
             .settings = settings_of(prepared),
             .me = this_attempt(),
+            .nonfinite = output.nonfinite,
             .provenance = {{"build", build_id()}, {"host", host_name()}}};
 }
 
@@ -101,6 +103,27 @@ std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job) {
 
 OutputState check_output(const PreparedJob& job) {
     return look_at_output(options_of(job));
+}
+
+void keep_job(const PreparedJob& job) {
+    JobConfig absolute = job.job;
+    absolute.input.path = std::filesystem::absolute(absolute.input.path);
+    absolute.output.path = std::filesystem::absolute(absolute.output.path);
+    absolute.output.report = std::filesystem::absolute(absolute.output.report);
+    if (absolute.model.weights) {
+        absolute.model.weights = std::filesystem::absolute(*absolute.model.weights);
+    }
+    const RunPaths paths = paths_of(job.job.output);
+    static_cast<void>(place_text(to_toml(absolute), paths.job_file(), paths.run_folder()));
+}
+
+void warn_of_nonfinite(const PreparedJob& job) {
+    const std::uint64_t values = job.output->complete()->nonfinite();
+    if (job.job.output.nonfinite == NonfinitePolicy::flag && values != 0) {
+        say(render({.id = "W-NUM-082",
+                    .where = escaped(job.job.output.path.native()),
+                    .what = fmt::format("{} scores are NaN or infinite", values)}));
+    }
 }
 
 void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, bool quiet) {

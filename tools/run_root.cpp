@@ -241,6 +241,7 @@ private:
     void finish(const Served& served, bool whole) {
         if (!served.gave_up && whole) {
             output_.publish();
+            warn_of_nonfinite(job_);
             return;
         }
         results_->stop();
@@ -404,6 +405,7 @@ int run_root(RankContext& context, const std::filesystem::path& job_file, std::s
         if (job.output->complete() != nullptr) {
             return leave_complete(context, job, options);
         }
+        keep_job(job);
         say_what_was_found(*job.output, job, options.quiet);
         context.output = job.output.get();
         context.first_chunk = job.plan.first_chunk;

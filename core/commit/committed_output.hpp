@@ -13,13 +13,6 @@
 
 namespace sluice {
 
-/// What becomes of results that are NaN or infinite.
-enum class NonfinitePolicy : std::uint8_t {
-    error,  ///< Their chunk is not committed: the run ends.
-    flag,   ///< They are written and counted, and the run says so.
-    allow,  ///< They are written and counted.
-};
-
 struct CommittedOutputOptions {
     std::filesystem::path path{};  ///< As the job names it; with a slash at its end, a folder of parts.
     OutputFormat format = OutputFormat::csv;

@@ -126,6 +126,7 @@ void OutputRun::abandon_if_empty() {
     std::error_code stays;
     const RunPaths& paths = options_.paths;
     const std::filesystem::path away = paths.run_folder() / (".gone-" + epoch_->owner().id);
+    std::filesystem::remove(paths.job_file(), stays);
     std::filesystem::remove(paths.identity(), stays);  // as long as this attempt's epoch is there, no other one begins
     std::filesystem::rename(paths.epochs(), away, stays);
     std::filesystem::remove_all(away, stays);

@@ -20,6 +20,7 @@ struct RunPaths {
 
     [[nodiscard]] std::filesystem::path run_folder() const;
     [[nodiscard]] std::filesystem::path identity() const { return run_folder() / "job.json"; }
+    [[nodiscard]] std::filesystem::path job_file() const { return run_folder() / "run.toml"; }  ///< As it was begun.
     [[nodiscard]] std::filesystem::path epochs() const { return run_folder() / "epochs"; }
     [[nodiscard]] std::filesystem::path epoch(std::uint32_t number) const;
 

@@ -151,6 +151,73 @@ TEST(FolderOfParts, HoldsTheSameRows) {
               (std::vector<std::string>{".sluice", "MANIFEST.json", "part-00000.csv"}));
     EXPECT_TRUE(std::filesystem::exists(job.path() / "report.json"));
     EXPECT_THAT(again.out, HasSubstr("already complete"));
+    EXPECT_EQ(Process({SLUICE_PROGRAM, "verify", "labels"}, {.folder = job.path()}).wait().exit_code, 0);
+}
+
+ProcessResult command(const JobFolder& job, std::vector<std::string> words, const std::filesystem::path& folder = {}) {
+    words.insert(words.begin(), SLUICE_PROGRAM);
+    return Process(words, {.folder = folder.empty() ? job.path() : folder}).wait();
+}
+
+TEST(ResumeCommand, GoesOnFromAnyFolderWithTheJobAsItBegan) {
+    const JobFolder job(300);
+    const auto words = with(small_chunks, set({"output.scores=false"}));
+    const std::string expected = job.output_of(0, words);
+    EXPECT_EQ(stop_early(job, words).exit_code, 75);
+    std::filesystem::remove(job.path() / "job.toml");
+    const TemporaryFolder elsewhere;
+
+    const ProcessResult result = command(job, {"resume", job.path() / "labels.csv.sluice"}, elsewhere.path());
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(contents(job.path() / "labels.csv") == expected);
+    EXPECT_TRUE(names_in(elsewhere.path()).empty());
+    EXPECT_THAT(command(job, {"resume", "labels.csv"}).out, HasSubstr("already complete"));
+}
+
+TEST(ResumeCommand, NeedsARun) {
+    const JobFolder job(3);
+
+    for (const char* name : {"labels.csv", "job.toml", "articles.txt", "missing"}) {
+        const ProcessResult result = command(job, {"resume", name});
+        EXPECT_EQ(result.exit_code, 66) << name;
+        EXPECT_THAT(result.err, HasSubstr("E-OUT-112"));
+    }
+    EXPECT_EQ(command(job, {"resume"}).exit_code, 64);
+    job.expect_nothing_left();
+}
+
+TEST(VerifyCommand, ReadsEveryByteOfAnOutput) {
+    const JobFolder job(60);
+    EXPECT_EQ(job.run_alone({}).exit_code, 0);
+
+    for (const char* name : {"labels.csv", "labels.csv.sluice", "job.toml"}) {
+        const ProcessResult result = command(job, {"verify", name});
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        EXPECT_THAT(result.out, HasSubstr("labels.csv: intact: 60 items"));
+    }
+    const json whole = json::parse(command(job, {"verify", "labels.csv", "--json"}).out);
+    EXPECT_EQ(whole.at("intact"), true);
+    EXPECT_EQ(whole.at("bytes"), std::filesystem::file_size(job.path() / "labels.csv"));
+
+    std::string bytes = contents(job.path() / "labels.csv");
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    write_file(job.path() / "labels.csv", bytes);
+    const ProcessResult damaged = command(job, {"verify", "labels.csv"});
+    EXPECT_EQ(damaged.exit_code, 84);
+    EXPECT_THAT(damaged.out, HasSubstr("labels.csv: bytes 0 to "));
+    EXPECT_THAT(damaged.err, HasSubstr("E-CKP-088"));
+    EXPECT_EQ(json::parse(command(job, {"verify", "labels.csv", "--json"}).out).at("intact"), false);
+}
+
+TEST(VerifyCommand, TellsWhatIsNotComplete) {
+    const JobFolder job(300);
+    EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
+
+    const ProcessResult result = command(job, {"verify", "labels.csv"});
+
+    EXPECT_EQ(result.exit_code, 66);
+    EXPECT_THAT(result.err, HasSubstr("E-OUT-111"));
 }
 
 TEST(FolderOfParts, NeedsAFormat) {

@@ -19,7 +19,7 @@ ProcessResult sluice(std::vector<std::string> arguments, const std::filesystem::
 }
 
 TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
-    for (const char* command : {"run", "check", "apps", "topo", "doctor", "help", "version"}) {
+    for (const char* command : {"run", "resume", "verify", "check", "apps", "topo", "doctor", "help", "version"}) {
         const ProcessResult result = sluice({command, "--help"});
 
         EXPECT_EQ(result.exit_code, 0) << command;

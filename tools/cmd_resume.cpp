@@ -1,0 +1,68 @@
+#include <filesystem>
+
+#include "core/error.hpp"
+#include "core/fault_point.hpp"
+#include "core/launch.hpp"
+#include "tools/command_line.hpp"
+#include "tools/named_run.hpp"
+#include "tools/run_job.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+po::options_description options() {
+    po::options_description options;
+    options.add_options()                                                                     //
+        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),               //
+         "set a key of the job, as in --set pipeline.depth=4; may be given again and again")  //
+        ("quiet,q", "print no latency table and no list of files")                            //
+        ("no-progress", "show no progress");
+    return options;
+}
+
+/// The job as the run's first attempt has kept it.
+std::filesystem::path kept_job(const std::string& name) {
+    const RunPaths paths = named_run(name);
+    if (!std::filesystem::exists(paths.job_file())) {
+        throw Error(ExitCode::no_input, {.id = "E-OUT-112",
+                                         .where = escaped(paths.run_folder().native()),
+                                         .what = "holds no job: run.toml is missing",
+                                         .hint = "sluice run JOB.toml goes on with it"});
+    }
+    return paths.job_file();
+}
+
+int resume(const Command& command, Arguments arguments) {
+    const ParsedArguments parsed = parse_arguments(command, arguments);
+    const std::string name = run_operand(command, parsed);
+    const Launch launch = read_launch();
+    take_fault_variable(static_cast<int>(launch.number));
+    const bool quiet = parsed.has("quiet");
+    return run(launch.number == 0 ? kept_job(name) : std::filesystem::path(), overrides_of(parsed),
+               {.quiet = quiet, .progress = !quiet && !parsed.has("no-progress")});
+}
+
+}  // namespace
+
+const Command resume_command{
+    .name = "resume",
+    .synopsis = "sluice resume RUN [OPTION]...",
+    .summary = "go on with a run that ended early, without its job file",
+    .details =
+        "RUN is an output, its folder of parts, its run folder (labels.csv.sluice) or its job file.\n"
+        "Runs the job that the first attempt has kept there, with all its --set, from wherever it is\n"
+        "started. The same as the first command, which goes on as well; mpirun and srun start ranks of it.",
+    .exit_codes =
+        "  0   all items done            75  stopped by a signal\n"
+        "  64  wrong command line        78  wrong --set, or another job than the one begun\n"
+        "  66  no run lies there         79  another attempt is alive\n"
+        "  and those of `sluice run`",
+    .example = "  mpirun -n 4 sluice resume labels.csv",
+    .options = options,
+    .most_operands = 1,
+    .run = resume,
+};
+
+}  // namespace sluice

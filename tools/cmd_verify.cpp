@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/commit/verify.hpp"
+#include "core/error.hpp"
+#include "tools/command_line.hpp"
+#include "tools/named_run.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+po::options_description options() {
+    po::options_description options;
+    options.add_options()("json", "print a JSON object");
+    return options;
+}
+
+std::string as_json(const RunPaths& paths, const Verification& found) {
+    const nlohmann::ordered_json json{{"output", paths.output.native()},
+                                      {"intact", found.problems.empty()},
+                                      {"parts", found.parts},
+                                      {"items", found.items},
+                                      {"bytes", found.bytes},
+                                      {"problems", found.problems}};
+    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string as_text(const RunPaths& paths, const Verification& found) {
+    if (!found.problems.empty()) {
+        return fmt::format("{}\n", fmt::join(found.problems, "\n"));
+    }
+    return fmt::format("{}: intact: {} items, {} bytes in {} part{}\n", escaped(paths.output.native()), found.items,
+                       found.bytes, found.parts, found.parts == 1 ? "" : "s");
+}
+
+int verify(const Command& command, Arguments arguments) {
+    const ParsedArguments parsed = parse_arguments(command, arguments);
+    const RunPaths paths = named_run(run_operand(command, parsed));
+    const Verification found = verify_output(paths);
+    print(parsed.has("json") ? as_json(paths, found) : as_text(paths, found));
+    require_intact(found, paths);
+    return 0;
+}
+
+}  // namespace
+
+const Command verify_command{
+    .name = "verify",
+    .synopsis = "sluice verify RUN [OPTION]...",
+    .summary = "read every byte of a complete output and compare it with its manifest",
+    .details =
+        "RUN is an output, its folder of parts, its run folder (labels.csv.sluice) or its job file.\n"
+        "Says what is wrong with each file; changes nothing.",
+    .exit_codes =
+        "  0   every byte is as it was published\n"
+        "  64  wrong command line\n"
+        "  66  no run lies there, or it is not complete\n"
+        "  74  a read failed\n"
+        "  84  the output, its manifest or its job.json is damaged or missing",
+    .example = "  sluice verify labels.csv",
+    .options = options,
+    .most_operands = 1,
+    .run = verify,
+};
+
+}  // namespace sluice
