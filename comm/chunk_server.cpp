@@ -67,10 +67,10 @@ std::span<std::byte> ChunkServer::place(const Chunk& chunk, int rank) {
     return results_.place(chunk.id);
 }
 
-void ChunkServer::arrived(const Chunk& chunk, int rank) {
+void ChunkServer::arrived(const Chunk& chunk, int rank, std::uint64_t checksum) {
     open_[find_open(chunk, rank)] = open_.back();
     open_.pop_back();
-    results_.arrived(chunk.id);
+    results_.arrived(chunk.id, {.rank = rank, .checksum = checksum});
 }
 
 std::size_t ChunkServer::find_open(const Chunk& chunk, int rank) const {

@@ -52,8 +52,8 @@ public:
     /// Where the outputs of `chunk` go, which `rank` was granted. Throws ContractViolation for any other chunk.
     [[nodiscard]] std::span<std::byte> place(const Chunk& chunk, int rank);
 
-    /// They are there.
-    void arrived(const Chunk& chunk, int rank);
+    /// They are there; `checksum` is that of the outputs as they left the device.
+    void arrived(const Chunk& chunk, int rank, std::uint64_t checksum);
 
     /// The run is to end early: no chunk is granted any more but those that lie before one which is under way already,
     /// so that all results in flight can be written in order.

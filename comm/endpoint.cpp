@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/commit/checksum.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
@@ -22,7 +23,7 @@ Ticket Endpoint::request(std::span<std::byte> to) {
 
 Event Endpoint::deliver(const Chunk& chunk, std::span<const std::byte> from) {
     const auto slot = static_cast<std::uint32_t>(delivered_ % depth_);
-    post({.kind = Post::Kind::deliver, .slot = slot, .chunk = chunk, .from = from});
+    post({.kind = Post::Kind::deliver, .slot = slot, .chunk = chunk, .from = from, .checksum = checksum_of(from)});
     return {deliveries_, ++delivered_};
 }
 

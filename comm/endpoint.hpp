@@ -22,6 +22,7 @@ struct Post {
     Chunk chunk{};              ///< deliver: whose outputs they are.
     std::span<std::byte> to{};  ///< request
     std::span<const std::byte> from{};  ///< deliver
+    std::uint64_t checksum = 0;         ///< deliver: of those bytes.
 };
 
 /// The transport of one device driver: it meets the comm thread over two counters and one single-producer

@@ -32,7 +32,7 @@ void LocalHub::take(Endpoint& endpoint, std::uint32_t device, const Post& post) 
             break;
         case Post::Kind::deliver:
             std::ranges::copy(post.from, server_.place(post.chunk, rank_).begin());
-            server_.arrived(post.chunk, rank_);
+            server_.arrived(post.chunk, rank_, post.checksum);
             endpoint.complete_delivery();
             break;
         case Post::Kind::closed:

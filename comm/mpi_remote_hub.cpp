@@ -154,6 +154,7 @@ void MpiRemoteHub::receive_result(int rank, const ControlMessage& message) {
         static_cast<void>(finish_messages());
     }
     slot.result = message.chunk();
+    slot.checksum = message.checksum;
     slot.result_begun = Clock::now();
     const std::span<std::byte> to = server_.place(slot.result, rank);
     slot.result_messages = piece_count(to.size(), shape_.largest_message);
@@ -171,7 +172,7 @@ void MpiRemoteHub::finish_result(SlotState& slot) {
         ingress_.add({.busy = {slot.result_begun, Clock::now()},
                       .items = slot.result.count,
                       .bytes = shape_.output_bytes(slot.result.count)});
-        server_.arrived(slot.result, slot.rank);
+        server_.arrived(slot.result, slot.rank, slot.checksum);
     }
 }
 

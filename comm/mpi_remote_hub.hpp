@@ -52,6 +52,7 @@ private:
         ControlMessage head{};
         std::size_t grant_messages = 0;
         Chunk result{};
+        std::uint64_t checksum = 0;  // of its outputs
         std::size_t result_messages = 0;
         int rank = 0;
         Instant grant_begun{};

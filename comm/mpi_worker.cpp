@@ -131,7 +131,8 @@ void MpiWorker::send_result(std::uint32_t device, const Post& post) {
                    .slot = post.slot,
                    .count = post.chunk.count,
                    .id = post.chunk.id,
-                   .first = post.chunk.first};
+                   .first = post.chunk.first,
+                   .checksum = post.checksum};
     send_control(slot.result, note);
     for (std::size_t i = 0; i < pieces; ++i) {
         const Piece piece = piece_at(post.from.size(), shape_.largest_message, i);

@@ -18,10 +18,11 @@ struct ControlMessage {
     std::uint32_t count = 0;  ///< Of the chunk; failure: of the text's bytes; stop: the signal.
     std::uint64_t id = 0;
     std::uint64_t first = 0;
+    std::uint64_t checksum = 0;  ///< result: of the outputs, as they left the device.
 
     [[nodiscard]] Chunk chunk() const noexcept { return {id, first, count}; }
 };
-static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMessage) == 32);
+static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMessage) == 40);
 
 /// Message sizes that both sides know before the first message.
 struct WireShape {

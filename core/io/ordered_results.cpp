@@ -1,10 +1,29 @@
 #include "core/io/ordered_results.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "core/commit/checksum.hpp"
+#include "core/error.hpp"
 #include "core/stage_error.hpp"
 
 namespace sluice {
+namespace {
+
+/// Memory and networks fail without a word.
+void check_unchanged(std::span<const std::byte> outputs, const OutputsOrigin& origin) {
+    if (const std::uint64_t checksum = checksum_of(outputs); checksum != origin.checksum) {
+        throw Error(ExitCode::internal,
+                    {.id = "E-MEM-113",
+                     .where = fmt::format("outputs of rank {}", origin.rank),
+                     .what = fmt::format("have changed since they left the device (checksum {}, expected {})",
+                                         hexadecimal(checksum), hexadecimal(origin.checksum)),
+                     .hint = "memory or the network is at fault, on that rank's node or on rank 0's"});
+    }
+}
+
+}  // namespace
 
 OrderedResults::OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std::uint32_t output_bytes,
                                std::uint32_t window, Doorbell& bell)
@@ -34,10 +53,11 @@ std::span<std::byte> OrderedResults::place(std::uint64_t id) {
     return std::span(place_of(id).outputs).first(bytes_of(id));
 }
 
-void OrderedResults::arrived(std::uint64_t id) {
+void OrderedResults::arrived(std::uint64_t id, const OutputsOrigin& origin) {
     Place& place = place_of(id);
     const std::uint64_t open_turn = 2 * (id / places_.size());
     expects(place.turn.load(std::memory_order_acquire) == open_turn, "OrderedResults: a chunk's outputs came twice");
+    place.origin = origin;
     place.turn.store(open_turn + 1, std::memory_order_release);
     arrivals_.ring();
 }
@@ -88,6 +108,7 @@ bool OrderedResults::write_next(std::uint64_t id) {
     const std::uint32_t items = grid_.at(id).count;
     const auto outputs = std::span<const std::byte>(place.outputs).first(bytes_of(id));
     const Instant begin = Clock::now();
+    check_unchanged(outputs, place.origin);
     writer_.append(items, outputs);
     trace_.add({.busy = {begin, Clock::now()}, .items = items, .bytes = outputs.size()});
     place.turn.store(full_turn + 1, std::memory_order_release);

@@ -15,6 +15,12 @@
 
 namespace sluice {
 
+/// Where a chunk's outputs come from, and what they were there.
+struct OutputsOrigin {
+    int rank = 0;
+    std::uint64_t checksum = 0;  ///< XXH3-64 of them as they left the device.
+};
+
 /// Puts results that come in any order into item order: a window of chunks in memory and a thread that writes the
 /// oldest. One thread places results; that takes no lock and allocates nothing.
 class OrderedResults {
@@ -36,8 +42,9 @@ public:
     /// Where the outputs of a chunk go, for which there is room.
     [[nodiscard]] std::span<std::byte> place(std::uint64_t id);
 
-    /// The outputs of chunk `id` are in their place. Throws ContractViolation when they came before.
-    void arrived(std::uint64_t id);
+    /// The outputs of chunk `id` are in their place. They are compared with `origin` before they are written. Throws
+    /// ContractViolation when they came before.
+    void arrived(std::uint64_t id, const OutputsOrigin& origin);
 
     /// From now on the writer commits what it has written whenever it would wait, without regard to when that is due.
     void hurry();
@@ -57,6 +64,7 @@ public:
 private:
     struct alignas(64) Place {
         std::atomic<std::uint64_t> turn{0};  // 2g: open for its g-th chunk; 2g + 1: holds its outputs
+        OutputsOrigin origin;
         std::vector<std::byte> outputs;
     };
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/commit/checksum.hpp"
 #include "core/error.hpp"
 #include "tests/support/fake_job.hpp"
 
@@ -55,8 +56,9 @@ public:
     }
 
     void bring(const Chunk& chunk, int rank) {
-        EXPECT_EQ(chunks.place(chunk, rank).size(), chunk.count * fake_output_bytes);
-        chunks.arrived(chunk, rank);
+        const std::span<std::byte> place = chunks.place(chunk, rank);
+        EXPECT_EQ(place.size(), chunk.count * fake_output_bytes);
+        chunks.arrived(chunk, rank, checksum_of(place));
     }
 
     void wait_until_read(std::uint64_t id) {
@@ -226,7 +228,7 @@ TEST(ChunkServer, RefusesResultsThatWereNotGrantedToTheRank) {
     const Chunk chunk = server.grant().chunk;
 
     EXPECT_THROW(static_cast<void>(server.chunks.place(chunk, 1)), ContractViolation) << "another rank's";
-    EXPECT_THROW(server.chunks.arrived(chunk, 1), ContractViolation);
+    EXPECT_THROW(server.chunks.arrived(chunk, 1, 0), ContractViolation);
     EXPECT_THROW(static_cast<void>(server.chunks.place(server.grid.at(1), 0)), ContractViolation) << "nobody's yet";
     EXPECT_THROW(static_cast<void>(server.chunks.place({chunk.id, chunk.first, chunk.count + 1}, 0)), ContractViolation)
         << "of another size";
@@ -240,7 +242,7 @@ TEST(ChunkServer, RefusesAResultThatCameBefore) {
     server.bring(chunk, 0);
 
     EXPECT_THROW(static_cast<void>(server.chunks.place(chunk, 0)), ContractViolation);
-    EXPECT_THROW(server.chunks.arrived(chunk, 0), ContractViolation);
+    EXPECT_THROW(server.chunks.arrived(chunk, 0, 0), ContractViolation);
 }
 
 TEST(ChunkServer, RefusesMoreRequestsThanThereAreSlotsAndRanksThatDoNotExist) {

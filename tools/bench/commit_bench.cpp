@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "core/commit/checksum.hpp"
 #include "core/commit/committed_output.hpp"
 #include "core/io/ordered_results.hpp"
 
@@ -56,8 +57,9 @@ Times run(OutputWriter& writer, const Load& load) {
             }
         }
         due = std::max(due, Clock::now());  // devices that had to wait do not catch up
-        std::fill_n(results.place(id).data(), chunk_bytes, static_cast<std::byte>(id));
-        results.arrived(id);
+        const std::span<std::byte> place = results.place(id);
+        std::fill_n(place.data(), chunk_bytes, static_cast<std::byte>(id));
+        results.arrived(id, {.checksum = checksum_of(place)});
     }
     const Instant last = Clock::now();
     while (results.chunks_written() < load.chunks) {

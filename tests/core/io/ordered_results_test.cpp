@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "core/commit/checksum.hpp"
 #include "core/stage_error.hpp"
 #include "tests/support/fake_job.hpp"
 
@@ -26,7 +27,7 @@ void bring(OrderedResults& results, const Chunk& chunk) {
         const std::uint64_t value = test::expected_result(chunk.first + i);
         std::memcpy(place.data() + std::size_t{i} * fake_output_bytes, &value, sizeof value);
     }
-    results.arrived(chunk.id);
+    results.arrived(chunk.id, {.checksum = checksum_of(place)});
 }
 
 void wait_until_written(const OrderedResults& results, Doorbell& bell, std::uint64_t chunks) {
@@ -166,6 +167,30 @@ TEST(OrderedResults, LeaveTheOutputToTheCallerOnceTheyStop) {
     EXPECT_EQ(results.chunks_written(), 1U);
 }
 
+TEST(OrderedResults, RefuseOutputsThatHaveChangedOnTheirWay) {
+    MemoryWriter writer;
+    const ChunkGrid grid(30, 10);
+    Doorbell bell;
+    OrderedResults results(writer, grid, fake_output_bytes, 3, bell);
+    bring(results, grid.at(0));
+    wait_until_written(results, bell, 1);
+    const std::span<std::byte> place = results.place(1);
+    const std::uint64_t checksum = checksum_of(place);
+    place[17] ^= std::byte{1};
+
+    results.arrived(1, {.rank = 3, .checksum = checksum});
+
+    try {
+        wait_until_written(results, bell, 2);
+        FAIL() << "they were written";
+    } catch (const StageError&) {
+        const Failure failure = describe(std::current_exception(), "");
+        EXPECT_EQ(failure.text.id, "E-MEM-113");
+        EXPECT_NE(failure.text.what.find("outputs of rank 3"), std::string::npos) << failure.text.what;
+    }
+    EXPECT_EQ(writer.results.size(), 10U);
+}
+
 TEST(OrderedResults, HaveNoRoomBeyondTheWindow) {
     MemoryWriter writer;
     const ChunkGrid grid(100, 10);
@@ -188,10 +213,10 @@ TEST(OrderedResults, RefuseAChunkThatCameBefore) {
     OrderedResults results(writer, grid, fake_output_bytes, 4, bell);
     bring(results, grid.at(1));
 
-    EXPECT_THROW(results.arrived(1), ContractViolation) << "it waits to be written";
+    EXPECT_THROW(results.arrived(1, {}), ContractViolation) << "it waits to be written";
     bring(results, grid.at(0));
     wait_until_written(results, bell, 2);
-    EXPECT_THROW(results.arrived(1), ContractViolation) << "it was written";
+    EXPECT_THROW(results.arrived(1, {}), ContractViolation) << "it was written";
     EXPECT_THROW(static_cast<void>(results.place(1)), ContractViolation);
 }
 
