@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "comm/mpi_transport.hpp"
+#include "core/cuda.hpp"
 #include "core/error.hpp"
 #include "tools/doctor/gather.hpp"
 #include "tools/doctor/output_facts.hpp"
@@ -53,6 +54,10 @@ void check_before_reading(const RankContext& context, const JobConfig& job) {
             throw Error(finding.code,
                         {.id = finding.id, .where = "launch", .what = finding.what, .hint = finding.remedy});
         }
+    }
+    // A single process starts CUDA while it reads, and would wait for it here.
+    if (job.run.device == DeviceKind::cuda && context.session != nullptr && cuda_device_count() == 0) {
+        static_cast<void>(make_cuda_device(0));  // says what is missing
     }
     facts.output = look_at_output(job.output.path);
     if (!facts.output->why_not.empty()) {

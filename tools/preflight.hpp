@@ -6,8 +6,9 @@
 
 namespace sluice {
 
-/// Before a run reads anything: whether all tasks that were started are ranks of it, and whether its output can be
-/// written. For rank 0. Throws Error; prints a line for a warning.
+/// Before a run reads anything: whether all tasks that were started are ranks of it, whether there is a GPU for
+/// several ranks that want one, and whether the output can be written. For rank 0. Throws Error; prints a line for a
+/// warning.
 void check_before_reading(const RankContext& context, const JobConfig& job);
 
 /// Once each rank knows its place: rank 0 prints a line for each warning of `sluice doctor` that can be told without

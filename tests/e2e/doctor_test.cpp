@@ -154,6 +154,17 @@ TEST(Preflight, EndsARunThatCannotWriteBeforeItReads) {
     EXPECT_THAT(result.err, HasSubstr("E-OUT-021]: none/labels.csv: nothing can be written there: No such file"));
 }
 
+TEST(PreflightOfRanks, EndsARunWithoutItsGpusBeforeItReads) {
+    const JobFolder folder(1);
+
+    const ProcessResult result =
+        sluice(folder, {"run", "job.toml", "--set", "run.device=cuda", "--set", "input.path=none.txt"}, 2);
+
+    EXPECT_EQ(result.exit_code, 69) << "not 66: the input was not looked at";
+    EXPECT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("error[E-GPU-06"));
+}
+
 TEST(PreflightOfRanks, SpeaksOnceForAllOfThem) {
     const JobFolder folder(3);
 
