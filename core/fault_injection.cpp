@@ -23,13 +23,14 @@ namespace {
 constexpr std::string_view any_point = "any";
 constexpr std::string_view any_call = "call";
 
-constexpr std::array<std::string_view, 29> point_names{"epoch.made",   "adopt.listed",
+constexpr std::array<std::string_view, 31> point_names{"epoch.made",   "adopt.listed",
                                                        "adopt.copied", "data.written",
                                                        "data.synced",  "jrn.half",
                                                        "jrn.written",  "jrn.synced",
                                                        "seal",         "publish.assembled",
                                                        "publish.link", "publish.manifest",
-                                                       "finalize",     "close",
+                                                       "finalize",     "result",
+                                                       "due",          "close",
                                                        "copy",         "fdatasync",
                                                        "fsync",        "link",
                                                        "list",         "mkdir",
@@ -73,7 +74,7 @@ std::array<std::atomic<std::uint64_t>, point_names.size()> meetings{};
                 {.id = "E-USE-098",
                  .where = "SLUICE_FAULT",
                  .what = fmt::format("got {}: {}", quoted(text), what),
-                 .hint = "POINT[:RANK][:NTH]=kill, stop, exit:CODE or errno:NAME; several with commas"});
+                 .hint = "POINT[:RANK][:NTH]=kill, stop, exit:CODE, errno:NAME or salt:N; several with commas"});
 }
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
@@ -94,8 +95,8 @@ void set_action(Fault& parsed, std::string_view text, std::string_view all) {
     const std::string_view name = take_until(text, ':');
     if ((name == "kill" || name == "stop") && text.empty()) {
         parsed.action = name == "kill" ? Action::kill : Action::stop;
-    } else if (const auto code = number_in(text); name == "exit" && code && *code < 256) {
-        parsed.action = Action::exit;
+    } else if (const auto code = number_in(text); (name == "exit" || name == "salt") && code && *code < 256) {
+        parsed.action = name == "exit" ? Action::exit : Action::fail;
         parsed.value = static_cast<int>(*code);
     } else {
         const auto* const error = std::find_if(errors.begin(), errors.end(), [&](auto& e) { return e.first == text; });
@@ -175,6 +176,10 @@ void fault_point(std::string_view name) {
 
 int fault_at_call(std::string_view name) {
     return meet(name, true);
+}
+
+int fault_value(std::string_view name) {
+    return meet(name, false);
 }
 
 void arm_fault(std::string_view text, int rank) {

@@ -14,12 +14,19 @@ void fault_point(std::string_view name);
 
 /// The system call `name` is about to be made: an errno means that it is to fail with that one instead; 0: call it.
 [[nodiscard]] int fault_at_call(std::string_view name);
+
+/// What is asked for at `name` where that is a number (salt:N); 0: nothing.
+[[nodiscard]] int fault_value(std::string_view name);
 #else
 inline constexpr bool has_fault_points = false;
 
 inline void fault_point(std::string_view) noexcept {}
 
 [[nodiscard]] inline int fault_at_call(std::string_view) noexcept {
+    return 0;
+}
+
+[[nodiscard]] inline int fault_value(std::string_view) noexcept {
     return 0;
 }
 #endif

@@ -117,7 +117,10 @@ void keep_job(const PreparedJob& job) {
     static_cast<void>(place_text(to_toml(absolute), paths.job_file(), paths.run_folder()));
 }
 
-void warn_of_nonfinite(const PreparedJob& job) {
+void warn_at_the_end(const PreparedJob& job) {
+    for (const ErrorText& warning : job.output->warnings()) {
+        say(render(warning));
+    }
     const std::uint64_t values = job.output->complete()->nonfinite();
     if (job.job.output.nonfinite == NonfinitePolicy::flag && values != 0) {
         say(render({.id = "W-NUM-082",
@@ -130,9 +133,6 @@ void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, b
     const std::string path = escaped(job.job.output.path.native());
     for (const std::string& line : output.dropped()) {
         say(render({.id = "W-CKP-086", .where = path, .what = line}));
-    }
-    for (const ErrorText& warning : output.warnings()) {
-        say(render(warning));
     }
     const ChunkGrid grid(job.plan.items, job.plan.chunk_items);
     if (!quiet && output.first_chunk() != 0) {

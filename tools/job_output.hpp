@@ -25,8 +25,9 @@ namespace sluice {
 /// Keeps the job in the run's folder, for `sluice resume`; the first attempt's stays. Throws Error (io_error).
 void keep_job(const PreparedJob& job);
 
-/// After publish(): how many results are not finite, as a warning, where the job wants one.
-void warn_of_nonfinite(const PreparedJob& job);
+/// After publish(), as warnings: what nobody needs and could not be removed, and where the job wants it, how many
+/// results are not finite.
+void warn_at_the_end(const PreparedJob& job);
 
 /// Says what earlier attempts have left damaged, as warnings, and that the run goes on.
 void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, bool quiet);

@@ -241,7 +241,7 @@ private:
     void finish(const Served& served, bool whole) {
         if (!served.gave_up && whole) {
             output_.publish();
-            warn_of_nonfinite(job_);
+            warn_at_the_end(job_);
             return;
         }
         results_->stop();

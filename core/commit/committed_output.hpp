@@ -53,8 +53,11 @@ public:
     void publish() override { run_.publish(); }
 
 private:
+    [[nodiscard]] std::span<const std::byte> salted(std::span<const std::byte> outputs, int salt);
+
     std::vector<OutputField> fields_;
     NonfinitePolicy nonfinite_;
+    std::vector<std::byte> salted_;
     RowEncoder rows_;
     OutputRun run_;
 };

@@ -1,0 +1,151 @@
+#include "tools/torture/attempt.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace sluice::torture {
+namespace {
+
+constexpr std::chrono::minutes longest_run{2};  // seconds in truth: only a hang takes so long
+
+void check(int code, const char* what) {
+    if (code != 0) {
+        throw std::system_error(code, std::generic_category(), what);
+    }
+}
+
+struct FileActions {
+    FileActions() { check(::posix_spawn_file_actions_init(&actions), "posix_spawn_file_actions_init"); }
+    FileActions(const FileActions&) = delete;
+    FileActions& operator=(const FileActions&) = delete;
+    ~FileActions() { ::posix_spawn_file_actions_destroy(&actions); }
+
+    posix_spawn_file_actions_t actions{};
+};
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+    std::vector<char*> all;
+    all.reserve(words.size() + 1);
+    for (std::string& word : words) {
+        all.push_back(word.data());
+    }
+    all.push_back(nullptr);
+    return all;
+}
+
+std::string_view name_of(std::string_view variable) {
+    return variable.substr(0, variable.find('='));
+}
+
+/// Open MPI refuses to start as root, as in containers, without the first two.
+std::vector<std::string> environment(const std::vector<std::string>& variables) {
+    std::vector<std::string> all{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+    all.insert(all.end(), variables.begin(), variables.end());
+    const std::size_t own = all.size();
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        bool is_set = false;
+        for (std::size_t i = 0; i < own; ++i) {
+            is_set = is_set || name_of(all[i]) == name_of(*variable);
+        }
+        if (!is_set) {
+            all.emplace_back(*variable);
+        }
+    }
+    return all;
+}
+
+pid_t start(const Attempt::Command& command) {
+    FileActions files;
+    check(::posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0), "addopen");
+    check(::posix_spawn_file_actions_addopen(&files.actions, STDOUT_FILENO, command.log.c_str(),
+                                             O_WRONLY | O_CREAT | O_TRUNC, 0600),
+          "addopen");
+    check(::posix_spawn_file_actions_adddup2(&files.actions, STDOUT_FILENO, STDERR_FILENO), "adddup2");
+    check(::posix_spawn_file_actions_addchdir_np(&files.actions, command.folder.c_str()), "addchdir");
+    std::vector<std::string> words = command.words;
+    std::vector<std::string> variables = environment(command.variables);
+    pid_t process = 0;
+    check(::posix_spawnp(&process, words.front().c_str(), &files.actions, nullptr, pointers(words).data(),
+                         pointers(variables).data()),
+          words.front().c_str());
+    return process;
+}
+
+}  // namespace
+
+Watch::Watch(pid_t process) : file_(static_cast<int>(::syscall(SYS_pidfd_open, process, 0))) {
+    if (file_ < 0 && errno != ESRCH) {
+        throw std::system_error(errno, std::generic_category(), "pidfd_open");
+    }
+}
+
+Watch::Watch(Watch&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+
+Watch::~Watch() {
+    if (file_ >= 0) {
+        ::close(file_);
+    }
+}
+
+bool Watch::ended_within(std::chrono::milliseconds timeout) const {
+    pollfd poll_for{.fd = file_, .events = POLLIN, .revents = 0};
+    int ready = -1;
+    do {
+        ready = file_ < 0 ? 1 : ::poll(&poll_for, 1, static_cast<int>(timeout.count()));
+    } while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
+Attempt::Attempt(const Command& command) : process_(start(command)), watch_(process_) {}
+
+Attempt::~Attempt() {
+    if (!over_) {
+        send(SIGKILL);
+        ::waitpid(process_, nullptr, 0);
+    }
+}
+
+void Attempt::send(int signal) const {
+    ::kill(process_, signal);
+}
+
+std::vector<pid_t> Attempt::children() const {
+    std::vector<pid_t> all;
+    std::error_code gone;
+    for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process_), gone)) {
+        std::ifstream list(task.path() / "children");
+        for (pid_t child = 0; list >> child;) {
+            all.push_back(child);
+        }
+    }
+    return all;
+}
+
+int Attempt::wait() {
+    const bool ended = ended_within(longest_run);
+    if (!ended) {
+        send(SIGKILL);
+    }
+    int status = 0;
+    while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+    }
+    over_ = true;
+    if (!ended) {
+        return hung;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace sluice::torture

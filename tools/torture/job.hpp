@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/torture/attempt.hpp"
+
+namespace sluice::torture {
+
+/// How a job is started.
+struct Start {
+    std::filesystem::path output{};
+    int ranks = 0;  ///< 0: without mpirun.
+    std::uint32_t depth = 2;
+    std::vector<std::string> variables{};
+    std::vector<std::string> faults{};  ///< As SLUICE_FAULT takes them.
+    std::vector<std::string> before{};  ///< Words before the program's own, such as strace's.
+};
+
+struct JobOptions {
+    std::filesystem::path sluice{};
+    std::string mpirun = "mpirun";
+    std::uint64_t items = 0;
+    std::uint32_t chunk_items = 1;
+    /// The program has fault points: then each chunk is committed at once, so that a kill finds something committed.
+    bool has_faults = false;
+};
+
+/// A small job of the classifier with random weights, in a folder of its own.
+class Job {
+public:
+    Job(std::filesystem::path folder, JobOptions options);
+
+    [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+    [[nodiscard]] const JobOptions& options() const noexcept { return options_; }
+    [[nodiscard]] std::uint64_t chunks() const noexcept;
+
+    [[nodiscard]] Attempt::Command command(const Start& start) const;
+    /// What the last attempt said.
+    [[nodiscard]] std::string log() const;
+
+private:
+    std::filesystem::path folder_;
+    JobOptions options_;
+};
+
+/// What is wrong with a finished output; all zero and empty: nothing.
+struct Damage {
+    std::uint64_t lost = 0;       ///< Items that are not there.
+    std::uint64_t doubled = 0;    ///< Items that are there more than once.
+    std::uint64_t different = 0;  ///< Items with other results.
+    std::string manifest{};       ///< What is wrong with the manifest or the files as such.
+
+    [[nodiscard]] bool none() const { return lost == 0 && doubled == 0 && different == 0 && manifest.empty(); }
+};
+
+/// Compares the output with what it may be: `references` are the bytes of undisturbed runs, and every chunk is whole
+/// one of them's. The manifest has to be true.
+[[nodiscard]] Damage inspect(const Job& job, const std::filesystem::path& output,
+                             const std::vector<std::string>& references);
+
+[[nodiscard]] std::string contents_of(const std::filesystem::path& file);
+
+/// Removes an output with its run's folder.
+void remove_output(const std::filesystem::path& output);
+
+/// How many chunks the newest attempt has committed or taken over, by its journal; nullopt: none has begun.
+[[nodiscard]] std::optional<std::uint64_t> committed_chunks(const std::filesystem::path& output);
+
+}  // namespace sluice::torture
