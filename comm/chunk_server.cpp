@@ -8,7 +8,12 @@ namespace sluice {
 
 ChunkServer::ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults& results,
                          const ChunkServerOptions& options)
-    : grid_(grid), input_(input), results_(results), distribution_(options.distribution), end_(grid.chunks()) {
+    : grid_(grid),
+      input_(input),
+      results_(results),
+      distribution_(options.distribution),
+      tally_(options.tally),
+      end_(grid.chunks()) {
     for (const std::uint32_t devices : options.devices_of_rank) {
         first_device_of_rank_.push_back(devices_);
         devices_ += devices;
@@ -43,7 +48,7 @@ std::optional<Grant> ChunkServer::next_grant() {
             ++next_pulled_;
             highest_granted_ = std::max(highest_granted_, *id + 1);
             ++granted_fixed_[waiting->device_index];
-            open_.push_back({grant.chunk, grant.to.rank});
+            open_.push_back({grant.chunk, grant.to.rank, tally_ == nullptr ? Instant() : Clock::now()});
             waiting_.erase(waiting);
             return grant;
         }
@@ -68,7 +73,12 @@ std::span<std::byte> ChunkServer::place(const Chunk& chunk, int rank) {
 }
 
 void ChunkServer::arrived(const Chunk& chunk, int rank, std::uint64_t checksum) {
-    open_[find_open(chunk, rank)] = open_.back();
+    Open& open = open_[find_open(chunk, rank)];
+    if (tally_ != nullptr) {
+        const Instant now = Clock::now();
+        tally_->add(static_cast<std::size_t>(rank), chunk.count, now - open.granted, now);
+    }
+    open = open_.back();
     open_.pop_back();
     results_.arrived(chunk.id, {.rank = rank, .checksum = checksum});
 }

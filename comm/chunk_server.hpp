@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/rank_tally.hpp"
 #include "core/chunk_grid.hpp"
 #include "core/config.hpp"
 #include "core/io/ordered_results.hpp"
@@ -30,7 +31,8 @@ struct Grant {
 struct ChunkServerOptions {
     Distribution distribution = Distribution::pull;
     std::vector<std::uint32_t> devices_of_rank{};
-    std::uint32_t depth = 1;  ///< Requests that one device has open at most.
+    std::uint32_t depth = 1;     ///< Requests that one device has open at most.
+    RankTally* tally = nullptr;  ///< If there is one, it is told of every chunk that comes back; outlives the server.
 };
 
 /// Rank 0's book: which chunk goes to whom, and what has come back. No I/O, no MPI, no lock and no allocation after
@@ -76,6 +78,7 @@ private:
     struct Open {
         Chunk chunk{};
         int rank = 0;
+        Instant granted{};
     };
 
     [[nodiscard]] std::optional<std::uint64_t> next_chunk_of(std::uint32_t device_index) const;
@@ -85,6 +88,7 @@ private:
     ReadAhead& input_;
     OrderedResults& results_;
     Distribution distribution_;
+    RankTally* tally_;
     std::vector<std::uint32_t> first_device_of_rank_;
     std::uint32_t devices_ = 0;
     std::vector<Waiting> waiting_;  // oldest first; capacity for every slot there is

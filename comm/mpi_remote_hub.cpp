@@ -100,7 +100,7 @@ void MpiRemoteHub::take(int rank, const ControlMessage& message) {
             break;
         case ControlMessage::Kind::stop:
             if (stop_.signal == 0) {
-                stop_ = {.signal = static_cast<int>(message.count), .rank = rank};
+                stop_ = {.signal = static_cast<int>(message.count), .rank = rank, .reason = StopReason::signal};
             }
             break;
         case ControlMessage::Kind::failure:

@@ -11,7 +11,7 @@ namespace {
 /// This rank's own signal comes first: launchers signal all ranks.
 StopCause stop_of(const StopRequest& stop, const RemoteHub* remote) {
     const int signal = stop.signal();
-    return signal != 0 || remote == nullptr ? StopCause{.signal = signal} : remote->stop();
+    return signal != 0 || remote == nullptr ? StopCause{.signal = signal, .reason = stop.reason()} : remote->stop();
 }
 
 /// From the moment at which a stop is asked for: what is in flight, and how long it may take.

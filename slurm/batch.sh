@@ -13,7 +13,6 @@ on_usr1() {
 }
 trap on_usr1 USR1 # before anything else: until then the signal ends the script
 set -uo pipefail
-umask 077
 unset SLURM_EXPORT_ENV # with it srun hands on nothing but sbatch's list
 export OMP_NUM_THREADS=1 CUDA_DEVICE_ORDER=PCI_BUS_ID
 

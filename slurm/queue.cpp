@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <system_error>
 #include <vector>
 
 #include "core/error.hpp"
@@ -38,6 +39,26 @@ std::optional<QueuedJob> parse_queue_line(std::string_view line) {
         return std::nullopt;
     }
     return QueuedJob{.state = fields[0], .reason = fields[1], .end = fields[2], .nodes = fields[3]};
+}
+
+std::filesystem::path folder_of_job(const std::string& job) {
+    const std::optional<ChildResult> result = run_child({"scontrol", "--oneliner", "show", "job", job}, patience);
+    if (!result) {
+        throw Error(ExitCode::unavailable, {.id = "E-SLM-113",
+                                            .where = "scontrol",
+                                            .what = fmt::format("did not answer within {} s", patience.count()),
+                                            .hint = "is Slurm's controller up? `sinfo` tells"});
+    }
+    constexpr std::string_view mark = " StdOut=";
+    const std::size_t at = result->out.find(mark);
+    if (result->exit_code != 0 || at == std::string::npos) {
+        return {};
+    }
+    const std::size_t begin = at + mark.size();
+    const std::filesystem::path log = result->out.substr(begin, result->out.find_first_of(" \n", begin) - begin);
+    const std::filesystem::path folder = log.parent_path().parent_path();
+    std::error_code unknown;  // not to be seen from here
+    return std::filesystem::exists(folder / "plan.toml", unknown) ? folder : std::filesystem::path();
 }
 
 std::optional<QueuedJob> find_in_queue(const Submission& submission) {

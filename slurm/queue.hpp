@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,10 @@ struct QueuedJob {
 /// nullopt: Slurm does not know the job, any more or at all. Throws Error (unavailable): E-SLM-074 there is no squeue,
 /// E-SLM-113 it does not answer.
 [[nodiscard]] std::optional<QueuedJob> find_in_queue(const Submission& submission);
+
+/// The run's folder of the Slurm job `job`, by where its output goes. Empty: Slurm does not know the job, or it is none
+/// of sluice's. Throws Error as find_in_queue.
+[[nodiscard]] std::filesystem::path folder_of_job(const std::string& job);
 
 /// One line of squeue's; nullopt: it is none.
 [[nodiscard]] std::optional<QueuedJob> parse_queue_line(std::string_view line);

@@ -96,11 +96,12 @@ void write_run_files(const JobConfig& job, const ScriptPaths& paths) {
     const RunPaths run = run_paths(job.output.path, {});
     make_run_folder(run);
     refuse_foreign_file_beside(run);
-    ::umask(0077);  // nobody else reads plan and logs
+    const mode_t users = ::umask(0077);  // nobody else reads plan and script; the job's output is as the user wants it
     make_folder(paths.logs(), private_mode);
     remove_file(paths.drain_request());
     write_text_durably(paths.plan(), to_toml(job));
     write_text_durably(paths.script(), batch_script(job, paths));
+    ::umask(users);
 }
 
 Submission submit(const ScriptPaths& paths, const std::vector<std::string>& more) {

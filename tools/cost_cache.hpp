@@ -23,7 +23,8 @@ struct MeasuredCosts {
 /// be measured again.
 [[nodiscard]] std::optional<MeasuredCosts> find_costs(const std::filesystem::path& file, const std::string& key);
 
-/// Adds it, or replaces it, at once for all readers; of many the oldest goes. Returns an empty string, or why it could not.
+/// Adds it, or replaces it, at once for all readers; of many the oldest goes. Returns an empty string, or why it could
+/// not.
 [[nodiscard]] std::string keep_costs(const std::filesystem::path& file, const std::string& key,
                                      const MeasuredCosts& costs);
 

@@ -8,6 +8,7 @@
 
 #include "apps/registry.hpp"
 #include "comm/node_sharing.hpp"
+#include "core/build_id.hpp"
 #include "core/cuda.hpp"
 #include "core/memory_limit.hpp"
 #include "tools/node_view.hpp"
@@ -26,6 +27,10 @@ void print_message(const ErrorText& text) {
 
 std::string RankContext::who() const {
     return session == nullptr ? std::string() : fmt::format("rank {} on {}", session->rank(), host);
+}
+
+std::string greeting(const RankContext& context) {
+    return fmt::format("{} {}", build_id(), context.host);
 }
 
 std::uint64_t RankContext::memory_share() const {
@@ -102,12 +107,18 @@ void warn_once(RankContext& context, const std::optional<ErrorText>& finding) {
 }
 
 void print_once(RankContext& context, const ErrorText& text) {
+    if (context.monitor != nullptr) {
+        context.monitor->explain(text);
+    }
     if (context.board.claim_message()) {
         print_message(text);
     }
 }
 
 void end_now(RankContext& context, ExitCode code) {
+    if (context.monitor != nullptr) {
+        context.monitor->end(code);
+    }
     context.board.mine().ended.store(1);
     if (context.session != nullptr) {
         context.session->abort(code);

@@ -18,6 +18,7 @@
 #include "core/topology_hwloc.hpp"
 #include "tools/job_plan.hpp"
 #include "tools/run_job.hpp"
+#include "tools/run_monitor.hpp"
 
 namespace sluice {
 
@@ -31,6 +32,8 @@ struct RankContext {
     Instant start{};
     std::uint64_t first_chunk = 0;      ///< What the run calls chunk 0, once the plan is known.
     CommittedOutput* output = nullptr;  ///< Rank 0's, once it is open.
+    RunMonitor* monitor = nullptr;      ///< Rank 0's.
+    std::vector<std::string> hosts{};   ///< Of all ranks; rank 0 alone has them.
 
     [[nodiscard]] int rank() const { return session == nullptr ? 0 : session->rank(); }
 
@@ -48,6 +51,9 @@ struct RankContext {
 
 /// Any other rank. Returns the exit code that rank 0 has announced.
 [[nodiscard]] int run_worker(RankContext& context);
+
+/// What a rank says first: its build, a space, its host.
+[[nodiscard]] std::string greeting(const RankContext& context);
 
 /// Its node, and its part of it.
 struct RankShare {

@@ -13,6 +13,29 @@
 
 namespace sluice {
 
+namespace {
+
+/// Rank 0 with its monitor, which tells the end whatever it is.
+int run_monitored(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
+                  const RunOptions& options) {
+    RunMonitor monitor(context.stop, context.host, options.time_left);
+    context.monitor = &monitor;
+    if (!options.run_folder.empty()) {
+        monitor.open(options.run_folder, {});
+    }
+    try {
+        const int code = run_root(context, job_file, overrides, options);
+        monitor.end(static_cast<ExitCode>(code));
+        return code;
+    } catch (const Error& error) {
+        monitor.explain(error.text());
+        monitor.end(error.code());
+        throw;
+    }
+}
+
+}  // namespace
+
 int run(const std::filesystem::path& job_file, std::span<const Override> overrides, const RunOptions& options) {
     const Instant start = Clock::now();
     block_signals();
@@ -46,7 +69,7 @@ int run(const std::filesystem::path& job_file, std::span<const Override> overrid
     {
         const Watcher watcher(*board, stop, host);
         if (context.rank() == 0) {
-            code = run_root(context, job_file, overrides, options);
+            code = run_monitored(context, job_file, overrides, options);
         } else {
             code = run_worker(context);
         }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 #include <span>
 
 #include "core/config.hpp"
@@ -8,8 +10,10 @@
 namespace sluice {
 
 struct RunOptions {
-    bool quiet = false;    ///< Nothing on stdout: neither the latency table nor where the files are.
-    bool progress = true;  ///< The bar on a terminal, or a line every 30 s.
+    bool quiet = false;                  ///< Nothing on stdout: neither the latency table nor where the files are.
+    std::filesystem::path run_folder{};  ///< Of a submitted job, which is there already.
+    std::optional<std::chrono::seconds> time_left{};  ///< nullopt: Slurm is asked, if this is its job.
+    bool progress = true;                             ///< The bar on a terminal, or a line every 30 s.
 };
 
 /// Runs a job to its end on every rank that was started with this one; without a launcher that is this process alone.

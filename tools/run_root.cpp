@@ -17,6 +17,7 @@
 #include "comm/node_sharing.hpp"
 #include "core/build_id.hpp"
 #include "core/cgroup.hpp"
+#include "core/commit/run_paths.hpp"
 #include "core/io/ordered_results.hpp"
 #include "core/io/output_file.hpp"
 #include "core/io/read_ahead.hpp"
@@ -72,15 +73,19 @@ bool can_go_on(ExitCode code) {
            code == ExitCode::gpu_fault;
 }
 
-void refuse_other_builds(MpiSession& session) {
+/// Notes the ranks' hosts.
+void refuse_other_builds(RankContext& context) {
     const std::string mine = build_id();
-    const std::vector<std::string> builds = session.gather(mine);
-    for (std::size_t rank = 0; rank < builds.size(); ++rank) {
-        if (builds[rank] != mine) {
+    const std::vector<std::string> greetings = context.session->gather(greeting(context));
+    context.hosts.clear();
+    for (std::size_t rank = 0; rank < greetings.size(); ++rank) {
+        const std::string build = greetings[rank].substr(0, greetings[rank].find(' '));
+        context.hosts.push_back(greetings[rank].substr(std::min(greetings[rank].size(), build.size() + 1)));
+        if (build != mine) {
             throw Error(ExitCode::configuration,
                         {.id = "E-MPI-070",
                          .where = fmt::format("rank {}", rank),
-                         .what = fmt::format("runs build {} of sluice, rank 0 runs {}", escaped(builds[rank]), mine),
+                         .what = fmt::format("runs build {} of sluice, rank 0 runs {}", escaped(build), mine),
                          .hint = "start the same binary on every node"});
         }
     }
@@ -111,22 +116,34 @@ std::vector<std::uint32_t> devices_of_ranks(RankContext& context, std::uint32_t 
     end_now(context, failure.code);
 }
 
+std::string text_of(const StopCause& cause) {
+    switch (cause.reason) {
+        case StopReason::drain_request:
+            return "a drain request";
+        case StopReason::time_limit:
+            return "the end of its job's time";
+        case StopReason::signal:
+            break;
+    }
+    return fmt::format("SIG{}", sigabbrev_np(cause.signal));
+}
+
 /// Of a run that a signal has ended early, `chunks` of `all` committed.
 Failure stopped(const Served& served, const RankBoard::Committed& committed) {
     const std::string end = served.gave_up ? "; chunks in flight took longer than fault.drain_timeout" : "";
     return {.code = ExitCode::stopped_early,
             .text = {.id = "E-RUN-075",
                      .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
-                     .what = fmt::format("stopped by SIG{} after {} of {} chunks{}", sigabbrev_np(served.stop.signal),
+                     .what = fmt::format("stopped by {} after {} of {} chunks{}", text_of(served.stop),
                                          committed.chunks, committed.all, end),
                      .hint = "run the same command again: it goes on from there"}};
 }
 
 void say_that_it_drains(const StopCause& cause) {
-    std::fputs(fmt::format("sluice: SIG{}: finishing the chunks in flight; a second signal stops at once\n",
-                           sigabbrev_np(cause.signal))
-                   .c_str(),
-               stderr);
+    std::fputs(
+        fmt::format("sluice: {}: finishing the chunks in flight; a second signal stops at once\n", text_of(cause))
+            .c_str(),
+        stderr);
 }
 
 /// The run itself, from the plan to the published output.
@@ -139,7 +156,8 @@ public:
           output_(*job.output, context.board),
           shape_(job.codec->shape()),
           share_(choose_share(context, job.plan)),
-          devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.place.devices.size()))) {
+          devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.place.devices.size()))),
+          tally_(devices_.size()) {
         const std::uint64_t slots =
             std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
         queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
@@ -168,15 +186,27 @@ public:
             progress_.emplace(job.plan.items, job.plan.items - grid_.items(),
                               [this] { return results_->items_written(); });
         }
+        context.monitor->serve({.tally = &tally_,
+                                .hosts = context.hosts,
+                                .items = job.plan.items,
+                                .items_before = job.plan.items - grid_.items(),
+                                .chunk_items = job.plan.chunk_items,
+                                .items_written = [this] { return results_->items_written(); }});
     }
+
+    ~RootRun() { context_.monitor->serve_no_more(); }
+    RootRun(const RootRun&) = delete;
+    RootRun& operator=(const RootRun&) = delete;
 
     /// Serves the job to its end and publishes the output; or, when it is stopped, commits what was done. Returns what
     /// rank 0 recorded.
     RankTrace run() {
         const JobPlan& plan = job_.plan;
-        ChunkServer server(
-            grid_, *input_, *results_,
-            {.distribution = job_.job.pipeline.distribution, .devices_of_rank = devices_, .depth = plan.depth});
+        ChunkServer server(grid_, *input_, *results_,
+                           {.distribution = job_.job.pipeline.distribution,
+                            .devices_of_rank = devices_,
+                            .depth = plan.depth,
+                            .tally = &tally_});
         std::deque<Endpoint> endpoints;
         for (std::uint32_t i = 0; i < devices_[0]; ++i) {
             endpoints.emplace_back(plan.depth, context_.bell);
@@ -272,6 +302,7 @@ private:
     IoShape shape_;
     RankShare share_;
     std::vector<std::uint32_t> devices_;
+    RankTally tally_;
     QueueSizes queues_;
     std::unique_ptr<LoadedApp> loaded_;
     std::string sample_;
@@ -323,7 +354,7 @@ std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
     if (context.session == nullptr) {
         return {};
     }
-    refuse_other_builds(*context.session);
+    refuse_other_builds(context);
     return align_clock(*context.session).error;
 }
 
@@ -363,8 +394,13 @@ void announce(RankContext& context, const RootAnnouncement& announcement) {
     }
 }
 
+std::filesystem::path run_folder_of(const JobConfig& job) {
+    return run_paths(job.output.path, {}).run_folder();
+}
+
 int leave_complete(RankContext& context, const PreparedJob& job, const RunOptions& options) {
     announce(context, {.complete = true});
+    context.monitor->found_complete(job.plan.items, job.plan.chunk_items);
     if (!options.quiet) {
         print(fmt::format("{} is already complete: {} items\n", escaped(job.job.output.path.native()), job.plan.items));
     }
@@ -407,6 +443,7 @@ int run_root(RankContext& context, const std::filesystem::path& job_file, std::s
         }
         keep_job(job);
         say_what_was_found(*job.output, job, options.quiet);
+        context.monitor->open(run_folder_of(job.job), job.job.output.path);
         context.output = job.output.get();
         context.first_chunk = job.plan.first_chunk;
         context.board.mine().first_chunk.store(context.first_chunk);

@@ -8,7 +8,6 @@
 #include "comm/message_pieces.hpp"
 #include "comm/mpi_worker.hpp"
 #include "comm/node_sharing.hpp"
-#include "core/build_id.hpp"
 #include "core/chunk_grid.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "scheduler/rank_report.hpp"
@@ -106,7 +105,7 @@ int run_worker(RankContext& context) {
     bool root_serves = false;
     try {
         MpiSession& session = *context.session;
-        static_cast<void>(session.gather(build_id()));
+        static_cast<void>(session.gather(greeting(context)));
         const ClockOffset clock = align_clock(session);
         std::string announcement;
         session.broadcast(announcement);

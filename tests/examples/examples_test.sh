@@ -13,7 +13,7 @@ for job in "$folder"/*.toml; do
     "$sluice" run --quiet --no-progress "$job"
 done
 
-for format in jsonl txt npy u8; do
+for format in jsonl txt npy u8 slurm; do
     cmp -- "$folder/labels-csv.csv" "$folder/labels-$format.csv"
 done
 head -n 3 -- "$folder/labels-csv.csv" | cmp - "$folder/labels-bin.csv"

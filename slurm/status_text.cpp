@@ -1,0 +1,137 @@
+#include "slurm/status_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/slurm_option.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr double stale_after = 15;
+constexpr double longest_time = 1e9;
+constexpr std::size_t most_rows = 32;
+
+std::string time_text(double seconds) {
+    return duration_text(std::chrono::seconds(std::llround(std::clamp(seconds, 0.0, longest_time))));
+}
+
+std::string progress_line(const RunStatus& status) {
+    const double share =
+        status.items == 0 ? 100 : 100 * static_cast<double>(status.items_done) / static_cast<double>(status.items);
+    std::string text = fmt::format("items     {} of {} ({:.1f} %)", status.items_done, status.items, share);
+    if (status.items_before > 0) {
+        text += fmt::format(", {} by earlier attempts", status.items_before);
+    }
+    return text + fmt::format("; chunks {} of {}\n", status.chunks_done, status.chunks);
+}
+
+std::string rate_line(const RunStatus& status) {
+    std::string text = fmt::format("rate      {:.1f} items/s, {:.1f} on average", status.items_per_second,
+                                   status.mean_items_per_second);
+    if (status.seconds_left) {
+        text += fmt::format("; {} left", time_text(*status.seconds_left));
+    }
+    return text + '\n';
+}
+
+std::string rank_rows(const RunStatus& status) {
+    std::string text = "\n  rank  chunks       items     items/s  last result  host\n";
+    const std::size_t rows = std::min(status.ranks.size(), most_rows);
+    for (std::size_t rank = 0; rank < rows; ++rank) {
+        const RankStatus& row = status.ranks[rank];
+        text += fmt::format("  {:>4}  {:>6}  {:>10}  {:>10.1f}  {:>6.1f} s ago  {}{}\n", rank, row.chunks, row.items,
+                            row.items_per_second, row.seconds_since_chunk, escaped(row.host),
+                            status.slowest == rank ? "  slowest" : "");
+    }
+    if (rows < status.ranks.size()) {
+        text += fmt::format("  and {} more ranks; --json has them all\n", status.ranks.size() - rows);
+    }
+    return text;
+}
+
+std::string state_line(const RunSight& sight) {
+    const RunStatus& status = *sight.status;
+    std::string text = fmt::format("state     {}", name_of(status.state));
+    if (status.end) {
+        return text + fmt::format(", exit code {}{}\n", status.end->code,
+                                  status.end->again ? "; the next attempt goes on from there" : "");
+    }
+    if (is_stale(sight)) {
+        text += fmt::format(" when last heard of, {} ago: it has ended, or is stuck", time_text(sight.age));
+    } else {
+        text += fmt::format(", {:.1f} s ago", sight.age);
+    }
+    return text + '\n';
+}
+
+std::string attempt_line(const RunStatus& status) {
+    return status.job.empty() ? fmt::format("attempt   process {} on {}\n", status.process, escaped(status.host))
+                              : fmt::format("attempt   {} of job {}, rank 0 on {}\n", status.restarts + 1,
+                                            escaped(status.job), escaped(status.host));
+}
+
+std::string slurm_line(const RunSight& sight) {
+    if (sight.job.empty()) {
+        return {};
+    }
+    if (!sight.asked) {
+        return fmt::format("Slurm     job {}; {}\n", sight.job,
+                           sight.trouble.empty() ? "not asked" : escaped(sight.trouble));
+    }
+    if (!sight.queued) {
+        return fmt::format("Slurm     job {} has left the queue\n", sight.job);
+    }
+    const QueuedJob& job = *sight.queued;
+    std::string text = fmt::format("Slurm     job {} {}", sight.job, escaped(job.state));
+    if (!job.reason.empty() && job.reason != "None") {
+        text += fmt::format(" ({})", escaped(job.reason));
+    }
+    if (!job.nodes.empty()) {
+        text += fmt::format(" on {}", escaped(job.nodes));
+    }
+    return text + '\n';
+}
+
+}  // namespace
+
+bool is_stale(const RunSight& sight) {
+    return sight.status && !sight.status->end && sight.age > stale_after;
+}
+
+std::string status_text(const RunSight& sight) {
+    if (!sight.status) {
+        return "state     no attempt has begun\n" + slurm_line(sight);
+    }
+    const RunStatus& status = *sight.status;
+    std::string text = state_line(sight) + attempt_line(status);
+    if (status.items > 0 || status.state != RunState::preparing) {
+        text += progress_line(status);
+    }
+    if (!status.end && status.state != RunState::preparing) {
+        text += rate_line(status);
+    }
+    text += slurm_line(sight);
+    if (status.end && !status.end->text.id.empty()) {
+        text += "reason    " + render(status.end->text) + '\n';
+    }
+    return status.ranks.empty() || status.end ? text : text + rank_rows(status);
+}
+
+std::string status_json(const RunSight& sight) {
+    nlohmann::ordered_json json{{"job", sight.job}, {"stale", is_stale(sight)}};
+    json["status"] =
+        sight.status ? nlohmann::ordered_json::parse(encode(*sight.status)) : nlohmann::ordered_json(nullptr);
+    json["age_seconds"] = sight.status ? nlohmann::ordered_json(sight.age) : nlohmann::ordered_json(nullptr);
+    json["slurm"] = nullptr;
+    if (sight.queued) {
+        json["slurm"] = {
+            {"state", sight.queued->state}, {"reason", sight.queued->reason}, {"nodes", sight.queued->nodes}};
+    }
+    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace sluice

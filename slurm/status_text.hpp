@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "slurm/queue.hpp"
+#include "slurm/run_status.hpp"
+
+namespace sluice {
+
+/// What is known of a run.
+struct RunSight {
+    std::optional<RunStatus> status{};  ///< What its rank 0 has written.
+    double age = 0;                     ///< Seconds since then.
+    std::string job{};                  ///< Slurm's number for it; empty: none is known.
+    std::optional<QueuedJob> queued{};  ///< What squeue says.
+    bool asked = false;                 ///< squeue has answered; else `trouble` says why not.
+    std::string trouble{};
+};
+
+/// Its rank 0 has not written for so long that it must have ended or be stuck.
+[[nodiscard]] bool is_stale(const RunSight& sight);
+
+/// A few lines for people. Pure.
+[[nodiscard]] std::string status_text(const RunSight& sight);
+
+/// The same as JSON.
+[[nodiscard]] std::string status_json(const RunSight& sight);
+
+}  // namespace sluice

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "slurm/run_status.hpp"
+
+namespace sluice {
+
+/// What a batch script ends with.
+struct ScriptEnd {
+    int code = 0;
+    bool again = false;  ///< Another attempt is worth it.
+
+    friend bool operator==(const ScriptEnd&, const ScriptEnd&) = default;
+};
+
+/// An attempt, as Slurm numbers it.
+struct AttemptId {
+    std::string job{};           ///< SLURM_JOB_ID; empty outside of Slurm.
+    std::uint64_t restarts = 0;  ///< SLURM_RESTART_COUNT.
+};
+[[nodiscard]] AttemptId this_attempt();
+
+/// Why `attempt` has ended: as its status says; but a SIGTERM that the launcher has sent because some rank died, which
+/// rank 0 cannot know, is that rank's death (internal). Where it could not say so, because it died or never began, the
+/// code that the launcher gave counts if it is one of sluice's, else it is 70 (internal).
+[[nodiscard]] ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& attempt,
+                                    int launcher_code);
+
+}  // namespace sluice

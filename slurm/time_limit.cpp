@@ -1,0 +1,74 @@
+#include "slurm/time_limit.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+
+#include "core/error.hpp"
+#include "slurm/child.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::seconds patience{15};
+constexpr std::chrono::seconds to_commit_and_leave{10};
+constexpr double spare = 1.5;  // a chunk's time varies with its texts and with who else uses the network
+
+std::optional<std::int64_t> number(std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    constexpr std::int64_t most = 1'000'000'000'000;
+    if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+}  // namespace
+
+std::optional<std::chrono::seconds> parse_time_left(std::string_view text) {
+    while (text.ends_with('\n') || text.ends_with(' ')) {
+        text.remove_suffix(1);
+    }
+    std::int64_t days = 0;
+    if (const std::size_t dash = text.find('-'); dash != std::string_view::npos) {
+        const auto value = number(text.substr(0, dash));
+        if (!value) {
+            return std::nullopt;
+        }
+        days = *value;
+        text.remove_prefix(dash + 1);
+    }
+    std::int64_t seconds = 0;
+    int parts = 0;
+    for (bool more = true; more; ++parts) {
+        const std::size_t colon = text.find(':');
+        more = colon != std::string_view::npos;
+        const auto value = number(text.substr(0, colon));
+        if (!value || parts > 2) {
+            return std::nullopt;
+        }
+        seconds = seconds * 60 + *value;
+        text.remove_prefix(more ? colon + 1 : text.size());
+    }
+    constexpr std::int64_t day = 86'400;
+    return parts < 2 ? std::nullopt : std::optional(std::chrono::seconds(days * day + seconds));
+}
+
+std::optional<std::chrono::seconds> ask_time_left(const std::string& job) {
+    if (const char* const end = std::getenv("SLURM_JOB_END_TIME"); end != nullptr) {
+        if (const auto value = number(end)) {
+            return std::chrono::seconds(*value - static_cast<std::int64_t>(std::time(nullptr)));
+        }
+    }
+    const auto answer = run_child({"squeue", "--noheader", "--jobs=" + job, "--format=%L"}, patience);
+    return answer && answer->exit_code == 0 ? parse_time_left(answer->out) : std::nullopt;
+}
+
+bool is_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk) {
+    return left <= spare * slowest_chunk + to_commit_and_leave;
+}
+
+}  // namespace sluice

@@ -1,0 +1,131 @@
+#include "slurm/run_status.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cmath>
+
+#include "slurm/status_text.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace sluice {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+RunStatus some_status() {
+    return {.state = RunState::running,
+            .job = "4711",
+            .restarts = 2,
+            .host = "n07",
+            .process = 1234,
+            .output = "/data/a \"b\"\n.csv",
+            .items = 1000,
+            .items_before = 100,
+            .items_done = 400,
+            .chunks = 100,
+            .chunks_before = 10,
+            .chunks_done = 40,
+            .items_per_second = 12.5,
+            .mean_items_per_second = 10.25,
+            .seconds_left = 58.5,
+            .limit = 1732190000.5,
+            .started = 1732180000.25,
+            .updated = 1732180030,
+            .ranks = {{.host = "n07", .chunks = 20, .items = 200, .items_per_second = 8, .seconds_since_chunk = 0.5},
+                      {.host = "n08", .chunks = 10, .items = 100, .items_per_second = 4.5, .seconds_since_chunk = 1}},
+            .slowest = 1};
+}
+
+TEST(RunStatus, ReadsBackToItself) {
+    RunStatus status = some_status();
+    EXPECT_EQ(decode_run_status(encode(status)), status);
+
+    status.seconds_left.reset();
+    status.limit.reset();
+    status.slowest.reset();
+    status.ranks.clear();
+    status.end = RunEnd{
+        .code = 75, .again = true, .signal = 10, .text = {.id = "E-RUN-075", .where = "w", .what = "s", .hint = "h"}};
+    EXPECT_EQ(decode_run_status(encode(status)), status);
+    EXPECT_EQ(decode_run_status(encode(RunStatus{})), RunStatus{});
+}
+
+TEST(RunStatus, ThatIsDamagedIsNone) {
+    const std::string whole = encode(some_status());
+
+    for (std::size_t size = 0; size + 2 < whole.size(); ++size) {
+        EXPECT_EQ(decode_run_status(std::string_view(whole).substr(0, size)), std::nullopt) << size;
+    }
+    for (const char* text : {"{}", "[]", "null", "1", "{\"version\":2}", "{\"version\":1,\"state\":\"dreaming\"}"}) {
+        EXPECT_EQ(decode_run_status(text), std::nullopt) << text;
+    }
+}
+
+TEST(RunStatus, HasNoNumbersThatJsonCannotHold) {
+    RunStatus status = some_status();
+    status.items_per_second = NAN;
+    status.ranks[0].items_per_second = INFINITY;
+
+    const auto read = decode_run_status(encode(status));
+
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->items_per_second, 0);
+    EXPECT_EQ(read->ranks[0].items_per_second, 0);
+}
+
+TEST(RunStatusFile, IsReplacedAsAWholeAndPrivate) {
+    const TemporaryFolder folder;
+    const auto file = folder.path() / "status.json";
+    EXPECT_EQ(read_run_status(file), std::nullopt);
+
+    EXPECT_EQ(write_run_status(file, some_status()), 0);
+    EXPECT_EQ(write_run_status(file, some_status()), 0);
+
+    EXPECT_EQ(read_run_status(file), some_status());
+    EXPECT_EQ(test::names_in(folder.path()), (std::vector<std::string>{"status.json"}));
+    struct stat status {};
+    ASSERT_EQ(::stat(file.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U);
+    EXPECT_EQ(write_run_status(folder.path() / "none" / "status.json", some_status()), ENOENT);
+}
+
+TEST(StatusText, TellsProgressRateAndTheSlowestRank) {
+    const std::string text = status_text({.status = some_status(), .age = 0.5, .job = "4711"});
+
+    EXPECT_THAT(text, HasSubstr("state     running, 0.5 s ago\n"));
+    EXPECT_THAT(text, HasSubstr("attempt   3 of job 4711, rank 0 on n07\n"));
+    EXPECT_THAT(text, HasSubstr("400 of 1000 (40.0 %), 100 by earlier attempts; chunks 40 of 100\n"));
+    EXPECT_THAT(text, HasSubstr("12.5 items/s, 10.2 on average; 00:00:59 left\n"));
+    EXPECT_THAT(text, HasSubstr("n08  slowest\n"));
+}
+
+TEST(StatusText, SaysWhenTheRunHasFallenSilent) {
+    EXPECT_THAT(status_text({.status = some_status(), .age = 100}),
+                HasSubstr("running when last heard of, 00:01:40 ago: it has ended, or is stuck"));
+}
+
+TEST(StatusText, TellsHowItEnded) {
+    RunStatus status = some_status();
+    status.state = RunState::stopped;
+    status.end = RunEnd{.code = 75, .again = true, .signal = 10, .text = {.id = "E-RUN-075", .what = "stopped"}};
+
+    const std::string text = status_text({.status = status, .age = 1e6});
+
+    EXPECT_THAT(text, HasSubstr("stopped, exit code 75; the next attempt goes on from there\n"));
+    EXPECT_THAT(text, HasSubstr("error[E-RUN-075]: stopped"));
+    EXPECT_THAT(text, Not(HasSubstr("stuck")));
+}
+
+TEST(StatusText, KnowsAJobThatHasNotBegun) {
+    const RunSight sight{.job = "7", .queued = QueuedJob{.state = "PENDING", .reason = "Priority"}, .asked = true};
+
+    EXPECT_EQ(status_text(sight), "state     no attempt has begun\nSlurm     job 7 PENDING (Priority)\n");
+    EXPECT_THAT(status_json(sight), HasSubstr("\"state\": \"PENDING\""));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,72 @@
+#include "slurm/stop_reason.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "slurm/time_limit.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int killed = 137;
+
+RunStatus ended(int code, bool again, int signal) {
+    return {.job = "7", .restarts = 1, .end = RunEnd{.code = code, .again = again, .signal = signal, .text = {}}};
+}
+
+const AttemptId attempt{.job = "7", .restarts = 1};
+
+TEST(StopReason, IsWhatTheStatusSaysWhateverTheLauncherReturns) {
+    EXPECT_EQ(stop_reason(ended(0, false, 0), attempt, 0), (ScriptEnd{0, false}));
+    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), attempt, 0), (ScriptEnd{75, true}));
+    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), attempt, killed), (ScriptEnd{75, true}));
+    EXPECT_EQ(stop_reason(ended(75, false, SIGUSR1), attempt, 0), (ScriptEnd{75, false}));
+    EXPECT_EQ(stop_reason(ended(74, false, 0), attempt, killed), (ScriptEnd{74, false}));
+}
+
+TEST(StopReason, OfATermThatFollowedARanksDeathIsThatDeath) {
+    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, killed), (ScriptEnd{70, false}));
+    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, 75), (ScriptEnd{70, false}));  // rank 0 itself gave up
+    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, 0), (ScriptEnd{75, true}));
+}
+
+TEST(StopReason, OfAnAttemptThatCouldNotTellIsTheLaunchersOrInternal) {
+    const RunStatus unfinished{.job = "7", .restarts = 1};
+
+    for (const std::optional<RunStatus>& status : {std::optional<RunStatus>(), std::optional(unfinished)}) {
+        EXPECT_EQ(stop_reason(status, attempt, killed), (ScriptEnd{70, false}));
+        EXPECT_EQ(stop_reason(status, attempt, 0), (ScriptEnd{70, false}));
+        EXPECT_EQ(stop_reason(status, attempt, 66), (ScriptEnd{66, false}));
+        EXPECT_EQ(stop_reason(status, attempt, 143), (ScriptEnd{70, false}));
+    }
+}
+
+TEST(StopReason, OfAnotherAttemptDoesNotCount) {
+    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), {.job = "7", .restarts = 2}, killed), (ScriptEnd{70, false}));
+    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), {.job = "8", .restarts = 1}, killed), (ScriptEnd{70, false}));
+}
+
+TEST(TimeLeft, IsReadAsSqueuePrintsIt) {
+    using std::chrono::seconds;
+    EXPECT_EQ(parse_time_left("0:59\n"), seconds(59));
+    EXPECT_EQ(parse_time_left("3:04"), seconds(184));
+    EXPECT_EQ(parse_time_left("2:03:04"), seconds(7'384));
+    EXPECT_EQ(parse_time_left("1-02:03:04"), seconds(93'784));
+    for (const char* text : {"", "UNLIMITED", "INVALID", "NOT_SET", "5", "1:2:3:4", "-1:00", "a:b", "1-", ":", "1:"}) {
+        EXPECT_EQ(parse_time_left(text), std::nullopt) << text;
+    }
+}
+
+TEST(TimeLimit, IsNearWhenOneMoreChunkWouldPassIt) {
+    using Seconds = std::chrono::duration<double>;
+    EXPECT_FALSE(is_too_late(Seconds(100), Seconds(1)));
+    EXPECT_FALSE(is_too_late(Seconds(100), Seconds(59)));
+    EXPECT_TRUE(is_too_late(Seconds(100), Seconds(61)));
+    EXPECT_TRUE(is_too_late(Seconds(9), Seconds(0)));
+    EXPECT_TRUE(is_too_late(Seconds(-5), Seconds(0)));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,138 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/host_name.hpp"
+#include "slurm/child.hpp"
+#include "slurm/queue.hpp"
+#include "slurm/run_status.hpp"
+#include "tools/command_line.hpp"
+#include "tools/find_run.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::seconds patience{60};
+
+po::options_description no_options() {
+    return po::options_description();
+}
+
+int drain_run(const Command& command, Arguments arguments) {
+    const ParsedArguments parsed = parse_arguments(command, arguments);
+    const std::filesystem::path request = find_run_folder(run_name_of(command, parsed)) / "drain";
+    constexpr mode_t private_mode = 0600;
+    const int file = ::open(request.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, private_mode);
+    if (file < 0) {
+        const int error = errno;
+        throw Error(ExitCode::cannot_create,
+                    {.id = "E-OUT-021",
+                     .where = escaped(request.native()),
+                     .what = fmt::format("cannot create the request: {}", std::generic_category().message(error)),
+                     .hint = {}});
+    }
+    ::close(file);
+    print("asked to drain; `sluice status` tells when it has\n");
+    return 0;
+}
+
+[[noreturn]] void refuse_cancel(const std::filesystem::path& folder, std::string what) {
+    throw Error(ExitCode::no_input, {.id = "E-SLM-117",
+                                     .where = escaped(folder.native()),
+                                     .what = std::move(what),
+                                     .hint = "`sluice status` tells what is known of it"});
+}
+
+bool cancel_job(const Submission& submission) {
+    const std::optional<QueuedJob> job = find_in_queue(submission);
+    if (!job || !job->is_active()) {
+        return false;
+    }
+    std::vector<std::string> words{"scancel", submission.job};
+    if (!submission.cluster.empty()) {
+        words.push_back("--clusters=" + submission.cluster);
+    }
+    const std::optional<ChildResult> result = run_child(words, patience);
+    if (!result || result->exit_code != 0) {
+        throw Error(ExitCode::unavailable, {.id = "E-SLM-113",
+                                            .where = "scancel",
+                                            .what = result ? escaped(result->err) : std::string("did not answer"),
+                                            .hint = "is Slurm's controller up? `sinfo` tells"});
+    }
+    print(fmt::format("cancelled job {}\n", submission.job));
+    return true;
+}
+
+int cancel_run(const Command& command, Arguments arguments) {
+    const ParsedArguments parsed = parse_arguments(command, arguments);
+    const std::filesystem::path folder = find_run_folder(run_name_of(command, parsed));
+    const std::optional<Submission> submission = read_submission(folder / "submitted.json");
+    if (submission && cancel_job(*submission)) {
+        return 0;
+    }
+    const std::optional<RunStatus> status = read_run_status(folder / "status.json");
+    if (!status || status->end) {
+        refuse_cancel(folder, "no attempt is under way");
+    }
+    if (!status->job.empty()) {
+        refuse_cancel(folder,
+                      fmt::format("its last attempt belonged to job {}, which has ended", escaped(status->job)));
+    }
+    if (status->host != host_name()) {
+        refuse_cancel(folder, fmt::format("process {} works on it on {}, not on this host", status->process,
+                                          escaped(status->host)));
+    }
+    // Its number may belong to somebody else by now.
+    std::error_code gone;
+    const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", status->process), gone);
+    if (gone || program.filename() != std::filesystem::read_symlink("/proc/self/exe").filename()) {
+        refuse_cancel(folder, fmt::format("its process {} is gone", status->process));
+    }
+    if (::kill(static_cast<pid_t>(status->process), SIGTERM) != 0) {
+        refuse_cancel(folder, fmt::format("cannot signal process {}: {}", status->process,
+                                          std::generic_category().message(errno)));
+    }
+    print(fmt::format("sent SIGTERM to process {}\n", status->process));
+    return 0;
+}
+
+}  // namespace
+
+const Command drain_command{
+    .name = "drain",
+    .synopsis = "sluice drain RUN",
+    .summary = "ask a run to finish what it has begun, and then to stop",
+    .details =
+        "RUN as for `sluice status`. The run looks once a second for the request. It ends with exit\n"
+        "code 75, its job is not queued again, and `sluice submit` or `sluice run` goes on later.",
+    .exit_codes =
+        "  0   asked                     66  there is no such run\n"
+        "  64  wrong command line        73  cannot write to the run's folder",
+    .example = "  sluice drain labels.csv",
+    .options = no_options,
+    .most_operands = 1,
+    .run = drain_run,
+};
+
+const Command cancel_command{
+    .name = "cancel",
+    .synopsis = "sluice cancel RUN",
+    .summary = "end a run: its Slurm job, or its process on this host",
+    .details = "RUN as for `sluice status`. What the run has committed stays; `sluice drain` loses nothing.",
+    .exit_codes =
+        "  0   cancelled                 66  there is no such run, or nothing to cancel\n"
+        "  64  wrong command line        69  Slurm does not answer",
+    .example = "  sluice cancel labels.csv",
+    .options = no_options,
+    .most_operands = 1,
+    .run = cancel_run,
+};
+
+}  // namespace sluice

@@ -1,0 +1,47 @@
+#include <filesystem>
+
+#include "core/error.hpp"
+#include "core/fault_point.hpp"
+#include "core/launch.hpp"
+#include "tools/command_line.hpp"
+#include "tools/run_job.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+po::options_description options() {
+    po::options_description options;
+    options.add_options()("plan", po::value<std::string>()->value_name("FILE"), "the plan that `sluice submit` wrote");
+    return options;
+}
+
+int run_plan(const Command& command, Arguments arguments) {
+    const ParsedArguments parsed = parse_arguments(command, arguments);
+    take_fault_variable(static_cast<int>(read_launch().number));
+    const std::filesystem::path plan = std::filesystem::absolute(plan_of(command, parsed));
+    const int code = run(plan, {}, {.run_folder = plan.parent_path()});
+    // Under srun --kill-on-bad-exit a rank that ends with another code ends the others before they have committed. The
+    // status file says that the run stopped early.
+    return code == static_cast<int>(ExitCode::stopped_early) ? 0 : code;
+}
+
+}  // namespace
+
+const Command exec_command{
+    .name = "exec",
+    .synopsis = "sluice exec --plan FILE",
+    .summary = "run a submitted job's plan, as a rank under srun or mpirun",
+    .details =
+        "Called by the script of `sluice submit`. Like `sluice run`, but 0 also says that the run\n"
+        "has stopped early in good order: `sluice stop-reason` knows.",
+    .exit_codes = "  0   done, or stopped early; else as `sluice run`",
+    .example = "  srun --mpi=pmix sluice exec --plan labels.csv.sluice/plan.toml",
+    .options = options,
+    .most_operands = 0,
+    .run = run_plan,
+    .internal = true,
+};
+
+}  // namespace sluice

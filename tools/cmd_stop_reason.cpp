@@ -1,0 +1,55 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/error.hpp"
+#include "slurm/stop_reason.hpp"
+#include "tools/command_line.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+po::options_description options() {
+    po::options_description options;
+    options.add_options()                                                                             //
+        ("plan", po::value<std::string>()->value_name("FILE"), "the plan of the run that has ended")  //
+        ("srun-rc", po::value<int>()->value_name("N"), "what srun or mpirun has returned");
+    return options;
+}
+
+int print_stop_reason(const Command& command, Arguments arguments) {
+    const ParsedArguments parsed = parse_arguments(command, arguments);
+    const std::filesystem::path folder = std::filesystem::absolute(plan_of(command, parsed)).parent_path();
+    if (!parsed.has("srun-rc")) {
+        throw Error(ExitCode::usage, {.id = "E-USE-098",
+                                      .where = "sluice stop-reason",
+                                      .what = "got no --srun-rc",
+                                      .hint = "sluice stop-reason --help"});
+    }
+    const ScriptEnd reason =
+        stop_reason(read_run_status(folder / "status.json"), this_attempt(), parsed.options["srun-rc"].as<int>());
+    print(fmt::format("{} {}\n", reason.code, reason.again ? "yes" : "no"));
+    return 0;
+}
+
+}  // namespace
+
+const Command stop_reason_command{
+    .name = "stop-reason",
+    .synopsis = "sluice stop-reason --plan FILE --srun-rc N",
+    .summary = "print why this attempt of a submitted job has ended",
+    .details =
+        "Called by the script of `sluice submit` when the ranks have ended. Prints the exit code that\n"
+        "the attempt has earned, and yes if another one is worth it: it has stopped early in good\n"
+        "order, has got further, and nobody has asked it to stop for good.",
+    .exit_codes = "  0   printed        64  wrong command line",
+    .example = "  sluice stop-reason --plan labels.csv.sluice/plan.toml --srun-rc 137",
+    .options = options,
+    .most_operands = 0,
+    .run = print_stop_reason,
+    .internal = true,
+};
+
+}  // namespace sluice

@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "slurm/submit.hpp"
+#include "tools/command_line.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+po::options_description options() {
+    po::options_description options;
+    options.add_options()                                                                  //
+        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),            //
+         "set a key of the job, as in --set slurm.nodes=4; may be given again and again")  //
+        ("dry-run", "print the script and how sbatch would be called; write nothing")      //
+        ("test-only", "ask Slurm whether the job could run, and when; submit nothing")     //
+        ("json", "print a JSON object");
+    return options;
+}
+
+void print_dry_run(const JobConfig& job, const ScriptPaths& paths, const std::vector<std::string>& more) {
+    std::string words = "# sbatch --parsable";
+    for (const std::string& option : more) {
+        words += " " + option;
+    }
+    print(batch_script(job, paths) + words + " " + paths.script().native() + "\n");
+}
+
+void print_submission(const ScriptPaths& paths, const Submission& submission, bool json) {
+    if (json) {
+        print(nlohmann::ordered_json{
+                  {"job", submission.job}, {"cluster", submission.cluster}, {"run_folder", paths.run_folder.native()}}
+                  .dump(2) +
+              "\n");
+    } else {
+        print(submission.job + "\n");
+    }
+}
+
+int submit_job(const Command& command, Arguments arguments) {
+    const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+    const ParsedArguments parsed =
+        parse_arguments(command, arguments.first(static_cast<std::size_t>(dashes - arguments.begin())));
+    const std::vector<std::string> more(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+    check_user_options(more);
+    const JobConfig job = read_job_absolute(job_file_of(command, parsed), overrides_of(parsed));
+    const ScriptPaths paths = script_paths(job);
+    if (parsed.has("dry-run")) {
+        print_dry_run(job, paths, more);
+        return 0;
+    }
+    if (parsed.has("test-only")) {
+        print(test_submission(job, paths, more));
+        return 0;
+    }
+    write_run_files(job, paths);
+    print_submission(paths, submit(paths, more), parsed.has("json"));
+    return 0;
+}
+
+}  // namespace
+
+const Command submit_command{
+    .name = "submit",
+    .synopsis = "sluice submit JOB.toml [OPTION]... [-- SBATCH-OPTION...]",
+    .summary = "hand a job to Slurm, and print its number",
+    .details =
+        "Writes plan, script and a folder for logs to the run's folder beside the output, then calls\n"
+        "sbatch. The job continues where an earlier attempt has stopped. What follows -- goes to\n"
+        "sbatch, as --name=value, and wins over [slurm]. docs/slurm.md explains it.",
+    .exit_codes =
+        "  0   submitted                 73  cannot create the run's folder\n"
+        "  64  wrong command line        77  the output would replace a file of the job\n"
+        "  66  cannot open the job file  78  wrong job file or --set\n"
+        "  69  no Slurm, or it refuses   79  a job works on this output",
+    .example = "  sluice submit job.toml --set slurm.nodes=4 -- --qos=high",
+    .options = options,
+    .most_operands = 1,
+    .run = submit_job,
+};
+
+}  // namespace sluice
