@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# box_fixture.sh start|stop DIR: the cluster of the tests with real Slurm. Exits with 77 where there can be none.
+set -euo pipefail
+box=$(dirname -- "${BASH_SOURCE[0]}")/../../tools/slurm-box
+dir=$2
+result=0
+if [ -e "$dir/is-a-slurm-box" ]; then # of tests that were interrupted, or the one to stop
+    "$box" stop "$dir"
+fi
+if [ "$1" = start ]; then
+    "$box" start "$dir" 4 4 || result=$?
+fi
+[ $result -ne 69 ] || result=77
+exit $result

@@ -1,0 +1,108 @@
+#include "tests/slurm/box_job.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "slurm/child.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/proc.hpp"
+
+namespace sluice::test {
+namespace {
+
+constexpr std::chrono::seconds patience{60};
+constexpr std::array<std::string_view, 7> ends{"COMPLETED", "FAILED",    "TIMEOUT",      "NODE_FAIL",
+                                               "CANCELLED", "BOOT_FAIL", "OUT_OF_MEMORY"};
+
+}  // namespace
+
+std::filesystem::path slurm_conf() {
+    const char* const file = std::getenv("SLURM_CONF");
+    return file == nullptr ? "" : file;
+}
+
+std::string slurm(const std::vector<std::string>& words) {
+    const auto result = run_child(words, patience);
+    EXPECT_TRUE(result) << words[0] << " did not answer";
+    EXPECT_EQ(result.value_or(ChildResult{}).exit_code, 0) << words[0] << ": " << result.value_or(ChildResult{}).err;
+    return result.value_or(ChildResult{}).out;
+}
+
+BoxJob::BoxJob(std::size_t items, const std::vector<std::string>& keys) : folder_(items), overrides_(set(keys)) {}
+
+BoxJob::~BoxJob() {
+    if (!id_.empty()) {
+        static_cast<void>(run_child({"scancel", "--quiet", id_}, patience));
+    }
+}
+
+ProcessResult BoxJob::sluice(const std::vector<std::string>& words) const {
+    return Process(launch_words(0, words), ProcessOptions{.folder = path()}).wait();
+}
+
+void BoxJob::submit(const std::vector<std::string>& more) {
+    std::vector<std::string> words{"submit", "job.toml"};
+    words.insert(words.end(), overrides_.begin(), overrides_.end());
+    if (!more.empty()) {
+        words.emplace_back("--");
+        words.insert(words.end(), more.begin(), more.end());
+    }
+    const ProcessResult result = sluice(words);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    id_ = result.out.substr(0, result.out.find('\n'));
+    ASSERT_EQ(id_.find_first_not_of("0123456789"), std::string::npos) << result.out;
+}
+
+std::string BoxJob::field(const std::string& name) const {
+    const std::string text = slurm({"scontrol", "--oneliner", "show", "job", id_});
+    const std::size_t at = text.find(" " + name + "=");
+    if (at == std::string::npos) {
+        return {};
+    }
+    const std::size_t begin = at + name.size() + 2;
+    return text.substr(begin, text.find_first_of(" \n", begin) - begin);
+}
+
+std::string BoxJob::state() const {
+    return field("JobState");
+}
+
+void BoxJob::wait_for(const std::string& state) const {
+    std::string now;
+    ASSERT_TRUE(eventually([&] {
+        now = this->state();
+        return now == state || std::find(ends.begin(), ends.end(), now) != ends.end();
+    })) << "still "
+        << now << "\n"
+        << log();
+    ASSERT_EQ(now, state) << log();
+}
+
+RunStatus BoxJob::status() const {
+    return read_run_status(run_folder() / "status.json").value_or(RunStatus{});
+}
+
+void BoxJob::wait_for_chunks(std::uint64_t chunks) const {
+    ASSERT_TRUE(eventually([&] { return status().chunks_done >= chunks; })) << log();
+}
+
+std::string BoxJob::log() const {
+    return contents(run_folder() / "logs" / (id_ + ".log"));
+}
+
+std::string BoxJob::expected_output() const {
+    std::vector<std::string> words{
+        "run", "job.toml", "--quiet", "--set", "output.path=expected.csv", "--set", "output.report=expected.json"};
+    words.insert(words.end(), overrides_.begin(), overrides_.end());
+    const ProcessResult result = sluice(words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return contents(path() / "expected.csv");
+}
+
+std::string BoxJob::output() const {
+    return contents(path() / "labels.csv");
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "slurm/run_status.hpp"
+#include "tests/e2e/job_folder.hpp"
+
+namespace sluice::test {
+
+/// A classifier's job, as JobFolder's, for the cluster of tools/slurm-box. What is still in the queue at its end is
+/// cancelled.
+class BoxJob {
+public:
+    /// `keys`: "slurm.nodes=4", …
+    BoxJob(std::size_t items, const std::vector<std::string>& keys);
+    BoxJob(const BoxJob&) = delete;
+    BoxJob& operator=(const BoxJob&) = delete;
+    ~BoxJob();
+
+    [[nodiscard]] std::filesystem::path path() const { return folder_.path(); }
+    [[nodiscard]] std::filesystem::path run_folder() const { return path() / "labels.csv.sluice"; }
+
+    /// `sluice WORDS...`, in the job's folder.
+    [[nodiscard]] ProcessResult sluice(const std::vector<std::string>& words) const;
+
+    /// Expects success. `more` are options behind `--`.
+    void submit(const std::vector<std::string>& more = {});
+    [[nodiscard]] const std::string& id() const { return id_; }
+
+    /// Slurm's word for the job: "COMPLETED".
+    [[nodiscard]] std::string state() const;
+
+    /// What `scontrol show job` calls `field`; the job must be known.
+    [[nodiscard]] std::string field(const std::string& name) const;
+
+    /// Waits until Slurm calls it so; fails the test when it is over with another word, or it takes too long.
+    void wait_for(const std::string& state) const;
+
+    /// The status file.
+    [[nodiscard]] RunStatus status() const;
+
+    /// Waits until at least `chunks` chunks are done.
+    void wait_for_chunks(std::uint64_t chunks) const;
+
+    /// Everything that the job has printed.
+    [[nodiscard]] std::string log() const;
+
+    /// What the same job gives without Slurm.
+    [[nodiscard]] std::string expected_output() const;
+    [[nodiscard]] std::string output() const;
+
+private:
+    JobFolder folder_;
+    std::vector<std::string> overrides_;
+    std::string id_;
+};
+
+/// Ends the test as skipped where there is no box.
+#define SKIP_WITHOUT_BOX()                                                           \
+    if (!std::filesystem::exists(sluice::test::slurm_conf())) {                      \
+        GTEST_SKIP() << "no Slurm: root and the packages of tools/slurm-box needed"; \
+    }
+
+[[nodiscard]] std::filesystem::path slurm_conf();
+
+/// A program of Slurm's; expects success and returns what it prints.
+std::string slurm(const std::vector<std::string>& words);
+
+}  // namespace sluice::test

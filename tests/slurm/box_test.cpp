@@ -1,0 +1,156 @@
+// Jobs in a real Slurm: tools/slurm-box, four nodes on this machine.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/slurm/box_job.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/proc.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<std::string> four_nodes{"slurm.nodes=4", "layout.ranks_per_node=2", "pipeline.chunk_items=4",
+                                          "slurm.time=1h"};
+
+std::vector<std::string> with(std::vector<std::string> keys, const std::vector<std::string>& more) {
+    keys.insert(keys.end(), more.begin(), more.end());
+    return keys;
+}
+
+/// The processes of a running job's ranks.
+std::vector<pid_t> ranks_in(const BoxJob& job) {
+    std::vector<pid_t> pids;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        const std::string name = entry.path().filename().string();
+        if (name.find_first_not_of("0123456789") == std::string::npos) {
+            const std::string words = contents(entry.path() / "cmdline");
+            if (words.starts_with(SLUICE_PROGRAM) &&
+                words.find((job.run_folder() / "plan.toml").native()) != std::string::npos) {
+                pids.push_back(std::stoi(name));
+            }
+        }
+    }
+    return pids;
+}
+
+TEST(SlurmBox, GivesOnFourNodesWhatOneProcessGives) {
+    SKIP_WITHOUT_BOX();
+    BoxJob job(1'000, four_nodes);
+    job.submit();
+
+    job.wait_for_chunks(1);
+    const nlohmann::json running = nlohmann::json::parse(job.sluice({"status", "job.toml", "--json"}).out);
+    job.wait_for("COMPLETED");
+
+    EXPECT_EQ(running["status"]["ranks"].size(), 8U);
+    EXPECT_EQ(running["status"]["ranks"][7]["host"], "n3");
+    EXPECT_EQ(running["status"]["job"], job.id());
+    EXPECT_EQ(job.status().state, RunState::complete);
+    EXPECT_EQ(job.status().items_done, 1'000U);
+    EXPECT_EQ(job.output(), job.expected_output());
+    EXPECT_THAT(job.log(), HasSubstr("1000 of 1000 items"));
+    EXPECT_THAT(job.sluice({"status", job.id()}).out, HasSubstr("complete, exit code 0"));
+}
+
+TEST(SlurmBox, RunsUnderMpirunToo) {
+    SKIP_WITHOUT_BOX();
+    BoxJob job(100, with(four_nodes, {"slurm.launcher=mpirun", "slurm.nodes=2"}));
+    job.submit();
+
+    job.wait_for("COMPLETED");
+
+    EXPECT_EQ(job.status().ranks.size(), 4U);
+    EXPECT_EQ(job.output(), job.expected_output());
+}
+
+TEST(SlurmBox, GivesEachNodeTheGpusThatTheJobAsksFor) {
+    SKIP_WITHOUT_BOX();
+    struct Case {
+        const char* gpus;
+        const char* tres;
+        std::size_t ranks;
+    };
+    std::vector<std::unique_ptr<BoxJob>> jobs;
+    const std::vector<Case> cases{{"0", "", 1}, {"1", "gres:gpu:1", 1}, {"2", "gres:gpu:2", 2}, {"4", "gres:gpu:4", 4}};
+    for (const Case& one : cases) {  // each on a node of its own
+        jobs.push_back(std::make_unique<BoxJob>(
+            10, std::vector<std::string>{std::string("layout.gpus_per_node=") + one.gpus, "slurm.time=1h"}));
+        jobs.back()->submit();
+    }
+
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        jobs[i]->wait_for("COMPLETED");
+        EXPECT_EQ(jobs[i]->field("TresPerNode"), cases[i].tres);
+        EXPECT_EQ(jobs[i]->status().ranks.size(), cases[i].ranks);
+    }
+}
+
+TEST(SlurmBox, EndsAJobWhoseRankWasKilled) {
+    SKIP_WITHOUT_BOX();
+    BoxJob job(30'000, four_nodes);
+    job.submit();
+    job.wait_for_chunks(1);
+    const std::vector<pid_t> ranks = ranks_in(job);
+    ASSERT_EQ(ranks.size(), 8U);
+
+    ASSERT_EQ(::kill(ranks.back(), SIGKILL), 0);
+
+    job.wait_for("FAILED");
+    EXPECT_EQ(job.field("ExitCode"), "70:0");
+    EXPECT_EQ(job.field("Restarts"), "0");
+    EXPECT_NE(job.status().state, RunState::complete);
+}
+
+TEST(SlurmBox, RunsNoneOfAJobsTextInAShell) {
+    SKIP_WITHOUT_BOX();
+    const std::string hostile = "$(touch MARK);`touch MARK`'\";touch MARK;#.txt";
+    BoxJob job(10, {"slurm.time=1h", "input.path='''" + hostile + "'''", "output.report='''r " + hostile + "'''"});
+    std::filesystem::rename(job.path() / "articles.txt", job.path() / hostile);
+    job.submit({"--job-name=$(touch MARK)`touch MARK`;touch MARK", "--wckey=a\\b 'c\" $(touch MARK)"});
+
+    job.wait_for("COMPLETED");
+
+    EXPECT_TRUE(std::filesystem::exists(job.path() / ("r " + hostile)));
+    for (const auto& folder : {job.path(), job.run_folder(), job.run_folder() / "logs"}) {
+        for (const std::string& name : names_in(folder)) {
+            EXPECT_NE(name, "MARK") << folder;
+        }
+    }
+}
+
+TEST(SlurmBox, RefusesASecondJobForTheSameOutput) {
+    SKIP_WITHOUT_BOX();
+    BoxJob job(10, {"slurm.time=1h"});
+    job.submit({"--begin=now+1hour"});
+
+    const ProcessResult second = job.sluice({"submit", "job.toml"});
+    const ProcessResult cancelled = job.sluice({"cancel", "labels.csv"});
+
+    EXPECT_EQ(second.exit_code, 79) << second.err;
+    EXPECT_THAT(second.err, HasSubstr("E-OUT-079"));
+    EXPECT_EQ(cancelled.exit_code, 0) << cancelled.err;
+    job.wait_for("CANCELLED");
+}
+
+TEST(SlurmBox, SaysWhatSbatchRefuses) {
+    SKIP_WITHOUT_BOX();
+    const BoxJob job(10, {});
+
+    const ProcessResult refused = job.sluice({"submit", "job.toml", "--set", "slurm.partition=none"});
+    const ProcessResult possible = job.sluice({"submit", "job.toml", "--test-only"});
+
+    EXPECT_EQ(refused.exit_code, 69);
+    EXPECT_THAT(refused.err, HasSubstr("E-SLM-075"));
+    EXPECT_THAT(refused.err, HasSubstr("invalid partition"));
+    EXPECT_EQ(possible.exit_code, 0) << possible.err;
+    EXPECT_THAT(possible.out, HasSubstr("to start at"));
+}
+
+}  // namespace
+}  // namespace sluice::test
