@@ -58,7 +58,7 @@ Times run(OutputWriter& writer, const Load& load) {
         }
         due = std::max(due, Clock::now());  // devices that had to wait do not catch up
         const std::span<std::byte> place = results.place(id);
-        std::fill_n(place.data(), chunk_bytes, static_cast<std::byte>(id));
+        std::fill_n(place.data(), chunk_bytes, static_cast<std::byte>(id % 64));  // finite as floats
         results.arrived(id, {.checksum = checksum_of(place)});
     }
     const Instant last = Clock::now();
