@@ -78,7 +78,7 @@ std::string problem_of_manifest(const std::filesystem::path& output) {
 }  // namespace
 
 Job::Job(std::filesystem::path folder, JobOptions options) : folder_(std::move(folder)), options_(std::move(options)) {
-    std::filesystem::create_directories(folder_);
+    std::filesystem::create_directories(folder_ / "mpi");
     write_file(folder_ / "items.txt", texts(options_.items));
     write_file(folder_ / "job.toml", fmt::format(
                                          R"(app = "classifier"
@@ -106,6 +106,11 @@ std::uint64_t Job::chunks() const noexcept {
 Attempt::Command Job::command(const Start& start) const {
     Attempt::Command command{
         .words = start.before, .variables = start.variables, .folder = folder_, .log = folder_ / "log"};
+    // What a killed Open MPI leaves behind goes with the folder.
+    for (const char* variable :
+         {"TMPDIR", "OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_osc_sm_backing_directory"}) {
+        command.variables.push_back(fmt::format("{}={}", variable, (folder_ / "mpi").native()));
+    }
     const auto add = [&](const std::vector<std::string>& words) {
         command.words.insert(command.words.end(), words.begin(), words.end());
     };
