@@ -36,7 +36,7 @@ std::filesystem::path find_run_folder(const std::string& name) {
     }
     if (name.ends_with(".toml") && std::filesystem::is_regular_file(name, unknown)) {
         const JobConfig job = read_job_absolute(name, {});
-        const std::filesystem::path folder = run_paths(job.output.path, {}).run_folder();
+        std::filesystem::path folder = run_paths(job.output.path, {}).run_folder();
         if (!std::filesystem::is_directory(folder, unknown)) {
             refuse(name, fmt::format("has no run yet: there is no {}", quoted(folder.native())));
         }

@@ -107,6 +107,41 @@ TEST(SlurmBox, EndsAJobWhoseRankWasKilled) {
     EXPECT_NE(job.status().state, RunState::complete);
 }
 
+TEST(SlurmBox, QueuesADrainedJobAgainWhichGoesOn) {
+    SKIP_WITHOUT_BOX();
+    BoxJob job(3'000, four_nodes);
+    job.submit();
+    job.wait_for_chunks(3);
+
+    slurm({"scancel", "--signal=USR1", "--batch", job.id()});
+    job.wait_for("PENDING");
+    const RunStatus first = job.status();
+    slurm({"scontrol", "update", "jobid=" + job.id(), "StartTime=now"});
+    job.wait_for("COMPLETED");
+
+    ASSERT_TRUE(first.end);
+    EXPECT_EQ(first.end->code, 75);
+    EXPECT_GE(first.chunks_done, 3U);
+    EXPECT_EQ(job.status().restarts, 1U);
+    EXPECT_EQ(job.status().chunks_before, first.chunks_done) << "a committed chunk was computed again, or one lost";
+    EXPECT_EQ(job.output(), job.expected_output());
+}
+
+TEST(SlurmBox, DoesNotQueueAJobAgainThatItsUserDrains) {
+    SKIP_WITHOUT_BOX();
+    BoxJob job(30'000, four_nodes);
+    job.submit();
+    job.wait_for_chunks(1);
+
+    EXPECT_EQ(job.sluice({"drain", "job.toml"}).exit_code, 0);
+    job.wait_for("FAILED");
+
+    EXPECT_EQ(job.field("ExitCode"), "75:0");
+    EXPECT_EQ(job.field("Restarts"), "0");
+    EXPECT_EQ(job.status().state, RunState::stopped);
+    EXPECT_THAT(job.log(), HasSubstr("stopped by a drain request after"));
+}
+
 TEST(SlurmBox, RunsNoneOfAJobsTextInAShell) {
     SKIP_WITHOUT_BOX();
     const std::string hostile = "$(touch MARK);`touch MARK`'\";touch MARK;#.txt";
