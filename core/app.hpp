@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,9 @@
 namespace sluice {
 
 enum class FieldType { int32, float32 };
+
+/// The int32 of an item that has no result: an empty cell, null in JSON. Its floats are NaN.
+inline constexpr std::int32_t no_value = std::numeric_limits<std::int32_t>::min();
 
 /// One column (or several equal ones) of the output. The bytes of an output item are its fields, one after the other.
 struct OutputField {

@@ -100,6 +100,7 @@ private:
             adopted_.sealed.push_back(seal->second);
             adopted_.chunks = plan_.end_chunk(part);
             records_.push_back(seal_record(seal->second, plan_.first_chunk(part)));
+            take_failed_items(records, plan_.first_chunk(part), plan_.end_chunk(part));
             return true;
         }
         return false;
@@ -139,7 +140,16 @@ private:
         records_.push_back(adopted_.open->append(
             {.chunk = record.chunk, .items = record.items, .nonfinite = record.nonfinite, .bytes = payload_},
             RecordType::adopted));
+        take_failed_items(records, record.chunk, record.chunk + 1);
         return true;
+    }
+
+    /// Of chunks whose bytes are that epoch's.
+    void take_failed_items(const EpochRecords& records, std::uint64_t first, std::uint64_t end) {
+        for (auto failed = records.failed.lower_bound(first); failed != records.failed.lower_bound(end); ++failed) {
+            records_.push_back(failed->second);
+            adopted_.failed_items.push_back(failed->second.offset);
+        }
     }
 
     /// Whether the chunk's bytes are there and have their checksum.

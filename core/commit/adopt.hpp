@@ -21,10 +21,11 @@ enum class ResumeVerify {
 /// What an epoch begins with: everything that earlier epochs have finished, without a gap from chunk 0 on, in files of
 /// its own.
 struct Adopted {
-    std::vector<SealedPart> sealed{};    ///< Parts 0, 1, ….
-    std::optional<PartWriter> open{};    ///< The next part, when some of its chunks are there.
-    std::uint64_t chunks = 0;            ///< All chunks before this one are committed.
-    std::vector<std::string> dropped{};  ///< What was found damaged, a line each: it is computed again.
+    std::vector<SealedPart> sealed{};           ///< Parts 0, 1, ….
+    std::optional<PartWriter> open{};           ///< The next part, when some of its chunks are there.
+    std::vector<std::uint64_t> failed_items{};  ///< Of those chunks.
+    std::uint64_t chunks = 0;                   ///< All chunks before this one are committed.
+    std::vector<std::string> dropped{};         ///< What was found damaged, a line each: it is computed again.
 };
 
 /// Takes over what the epochs before `epoch` have finished. Their journals are read once, and the lengths accepted are

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -79,6 +80,10 @@ OutputState look_at_output(const CommittedOutputOptions& options) {
     return look_at_output(paths, identity_of(options, paths, rows));
 }
 
+std::vector<std::uint64_t> CommittedOutput::failed_items() const {
+    return run_.complete() ? run_.complete()->failed_items : run_.writer().failed_items();
+}
+
 void CommittedOutput::append(std::uint32_t count, std::span<const std::byte> outputs) {
     const ChunkGrid& grid = run_.plan().grid();
     const Chunk chunk = grid.at(run_.writer().next_chunk());
@@ -92,10 +97,12 @@ void CommittedOutput::append(std::uint32_t count, std::span<const std::byte> out
         refuse(found, chunk.id);
     }
     expects(found.values <= std::numeric_limits<std::uint32_t>::max(), "a chunk has fewer than 2^32 values");
+    const auto first_left_out = std::ranges::lower_bound(left_out_, chunk.first);
     run_.writer().append({.chunk = chunk.id,
                           .items = count,
                           .nonfinite = static_cast<std::uint32_t>(found.values),
-                          .bytes = rows_.encode(chunk.first, count, outputs)});
+                          .bytes = rows_.encode(chunk.first, count, outputs),
+                          .failed = {first_left_out, std::ranges::lower_bound(left_out_, chunk.first + chunk.count)}});
 }
 
 /// Test builds only: other results than these, the same for the same salt.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/commit/output_run.hpp"
@@ -43,6 +44,12 @@ public:
     [[nodiscard]] const std::vector<ErrorText>& warnings() const noexcept { return run_.warnings(); }
     [[nodiscard]] OutputRun& run() noexcept { return run_; }
 
+    /// These items have no result, and fill_with_no_result() stands for it in what append() gets. In order.
+    void leave_out(std::vector<std::uint64_t> items) { left_out_ = std::move(items); }
+
+    /// Items without a result so far, those of earlier attempts included.
+    [[nodiscard]] std::vector<std::uint64_t> failed_items() const;
+
     /// The next chunk, whole; chunk first_chunk() is the first. With NonfinitePolicy::error throws Error (numeric,
     /// E-NUM-081) for one that has a value which is not finite, when everything before it is committed.
     void append(std::uint32_t count, std::span<const std::byte> outputs) override;
@@ -58,6 +65,7 @@ private:
     std::vector<OutputField> fields_;
     NonfinitePolicy nonfinite_;
     std::vector<std::byte> salted_;
+    std::vector<std::uint64_t> left_out_{};
     RowEncoder rows_;
     OutputRun run_;
 };

@@ -18,6 +18,7 @@ Committer::Committer(const Epoch& epoch, Journal& journal, const PartPlan& plan,
       policy_(std::move(policy)),
       sealed_(std::move(adopted.sealed)),
       open_(std::move(adopted.open)),
+      failed_items_(std::move(adopted.failed_items)),
       next_(adopted.chunks),
       committed_(adopted.chunks) {}
 
@@ -29,8 +30,12 @@ void Committer::append(const ChunkBytes& chunk) {
             open_part(plan_.part_of(next_));
         }
         waiting_.push_back(open_->append(chunk, RecordType::commit));
+        for (const std::uint64_t item : chunk.failed) {
+            waiting_.push_back(fail_record(waiting_.back(), item));
+            failed_items_.push_back(item);
+        }
         waiting_bytes_ += chunk.bytes.size();
-        if (waiting_.size() == 1) {
+        if (waiting_.size() == 1 + chunk.failed.size()) {
             waiting_since_ = policy_.now();
         }
         fault_point("data.written");

@@ -50,6 +50,9 @@ public:
     /// Chunks that no end of this process can take away. Safe from any thread.
     [[nodiscard]] std::uint64_t chunks_committed() const noexcept { return committed_.load(std::memory_order_acquire); }
 
+    /// Items without a result, of all chunks so far, earlier attempts' included.
+    [[nodiscard]] const std::vector<std::uint64_t>& failed_items() const noexcept { return failed_items_; }
+
     /// After the last chunk: all parts.
     [[nodiscard]] std::vector<SealedPart> finish();
 
@@ -68,6 +71,7 @@ private:
     CommitPolicy policy_;
     std::vector<SealedPart> sealed_;
     std::optional<PartWriter> open_;
+    std::vector<std::uint64_t> failed_items_;
     std::uint64_t next_;
     std::atomic<std::uint64_t> committed_;
     std::vector<JournalRecord> waiting_;

@@ -32,6 +32,10 @@ bool fits(const JournalRecord& record, const PartPlan& plan) {
            record.items == plan.grid().at(record.chunk).count;
 }
 
+bool holds(const Chunk& chunk, std::uint64_t item) {
+    return item >= chunk.first && item - chunk.first < chunk.count;
+}
+
 }  // namespace
 
 EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPlan& plan) {
@@ -46,6 +50,8 @@ EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPl
             found.seals.emplace(record.part, sealed_part(record));
         } else if (record.type == RecordType::commit || record.type == RecordType::adopted) {
             found.chunks.emplace(record.chunk, record);
+        } else if (record.type == RecordType::fail && holds(plan.grid().at(record.chunk), record.offset)) {
+            found.failed.emplace(record.chunk, record);
         }
     }
     if (journal.ignored != 0) {

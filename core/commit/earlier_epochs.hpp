@@ -18,10 +18,11 @@ namespace sluice {
 struct EpochRecords {
     std::uint32_t epoch = 0;
     std::filesystem::path folder{};
-    std::uint64_t journal_bytes = 0;                  ///< Of the valid records.
-    std::map<std::uint32_t, SealedPart> seals{};      ///< By part.
-    std::map<std::uint64_t, JournalRecord> chunks{};  ///< By chunk; of records for the same one, the first.
-    std::string dropped{};                            ///< Says how much of the journal is not valid; may be empty.
+    std::uint64_t journal_bytes = 0;                       ///< Of the valid records.
+    std::map<std::uint32_t, SealedPart> seals{};           ///< By part.
+    std::map<std::uint64_t, JournalRecord> chunks{};       ///< By chunk; of records for the same one, the first.
+    std::multimap<std::uint64_t, JournalRecord> failed{};  ///< By chunk: its items without a result.
+    std::string dropped{};                                 ///< Says how much of the journal is not valid; may be empty.
 };
 
 [[nodiscard]] EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPlan& plan);

@@ -11,13 +11,14 @@ namespace sluice {
 enum class RecordType : std::uint16_t {
     commit = 1,    ///< A chunk's bytes are in the part's file, synced.
     seal = 2,      ///< All chunks of a part are; nobody writes to it any more.
-    inflight = 3,  ///< A chunk was handed out: who crashes three times over it is told so.
-    fail = 4,      ///< A chunk could not be computed.
+    inflight = 3,  ///< Kept for a use that never came.
+    fail = 4,      ///< An item of a chunk that was committed before has no result.
     adopted = 5,   ///< As commit: its bytes were copied from an earlier epoch.
 };
 
-/// One line of the journal. Of a seal, `chunk` is the part's first, `offset` is 0 and `length`, `checksum`, `items` and
-/// `nonfinite` are those of the whole part, its header included.
+/// One line of the journal. Of a fail, `offset` is the item's number and `items` the chunk's. Of a seal, `chunk` is the
+/// part's first, `offset` is 0 and `length`, `checksum`, `items` and `nonfinite` are those of the whole part, its
+/// header included.
 struct JournalRecord {
     static constexpr std::size_t bytes = 64;
 

@@ -39,6 +39,9 @@ Manifest manifest_of(const Json& json, const RunPaths& paths) {
             manifest.parts.back().file = paths.published_name(number);
         }
     }
+    if (const auto failed = json.find("failed_items"); failed != json.end()) {
+        manifest.failed_items = failed->get<std::vector<std::uint64_t>>();
+    }
     for (const auto& [name, value] : json.at("provenance").items()) {
         manifest.provenance.emplace_back(name, value.get<std::string>());
     }
@@ -89,6 +92,7 @@ std::string encode(const Manifest& manifest) {
                         {"owner", manifest.owner},
                         {"items", manifest.items()},
                         {"nonfinite", manifest.nonfinite()},
+                        {"failed_items", manifest.failed_items},
                         {"parts", parts},
                         {"provenance", provenance}});
 }

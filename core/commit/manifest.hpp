@@ -27,6 +27,7 @@ struct Manifest {
     std::uint32_t epoch = 0;    ///< Which one has published it.
     std::string owner{};        ///< That one's Owner::id.
     std::vector<PublishedPart> parts{};
+    std::vector<std::uint64_t> failed_items{};                      ///< They have a row, but no result.
     std::vector<std::pair<std::string, std::string>> provenance{};  ///< What else is worth knowing: build, host, time.
 
     [[nodiscard]] std::uint64_t items() const;

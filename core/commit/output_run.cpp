@@ -113,7 +113,8 @@ void OutputRun::publish() {
     expects(!complete_, "an output is published once");
     const std::vector<SealedPart> sealed = committer_.value().finish();
     explained([&] {
-        complete_ = sluice::publish(*epoch_, plan_, options_.identity, sealed, options_.provenance);
+        complete_ =
+            sluice::publish(*epoch_, plan_, options_.identity, sealed, committer_->failed_items(), options_.provenance);
         leave_as_complete();
     });
     fault_point("finalize");

@@ -35,6 +35,10 @@ SealedPart sealed_part(const JournalRecord& seal) {
             .nonfinite = seal.nonfinite};
 }
 
+JournalRecord fail_record(const JournalRecord& chunk, std::uint64_t item) {
+    return {.type = RecordType::fail, .chunk = chunk.chunk, .part = chunk.part, .items = chunk.items, .offset = item};
+}
+
 PartWriter::PartWriter(const std::filesystem::path& path, std::uint32_t part, std::string_view header)
     : file_(File::create(path)), sealed_{.part = part} {
     file_.write_at(0, header);

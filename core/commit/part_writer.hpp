@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/commit/checksum.hpp"
 #include "core/commit/file.hpp"
@@ -31,7 +32,11 @@ struct ChunkBytes {
     std::uint32_t items = 0;
     std::uint32_t nonfinite = 0;
     std::span<const std::byte> bytes{};
+    std::vector<std::uint64_t> failed{};  ///< Items that have no result, counted over the whole input.
 };
+
+/// Says of an item of the chunk that `chunk` is about that it has no result.
+[[nodiscard]] JournalRecord fail_record(const JournalRecord& chunk, std::uint64_t item);
 
 /// The part that grows: a new file, its header, then chunk after chunk. What is written is sent on its way to the disk
 /// every few MiB, so that it does not all wait for the next commit.

@@ -131,7 +131,7 @@ std::vector<SealedPart> place_or_give_up(const Epoch& epoch, const PartPlan& pla
 }  // namespace
 
 Manifest publish(const Epoch& epoch, const PartPlan& plan, const RunIdentity& identity,
-                 const std::vector<SealedPart>& sealed,
+                 const std::vector<SealedPart>& sealed, const std::vector<std::uint64_t>& failed_items,
                  const std::vector<std::pair<std::string, std::string>>& provenance) {
     expects(sealed.size() == plan.parts(), "an output is published when all of its parts are sealed");
     epoch.check_fence();
@@ -140,6 +140,7 @@ Manifest publish(const Epoch& epoch, const PartPlan& plan, const RunIdentity& id
                   .epoch = epoch.number(),
                   .owner = epoch.owner().id,
                   .parts = lay_out(paths, place_or_give_up(epoch, plan, sealed)),
+                  .failed_items = failed_items,
                   .provenance = provenance};
     expects(mine.items() == plan.grid().items(), "a manifest has every item once");
     check_published_sizes(paths, mine);

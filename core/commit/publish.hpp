@@ -16,7 +16,7 @@ namespace sluice {
 /// what this epoch, or another one of this run, has sealed. Returns the manifest that is there in the end, this epoch's
 /// or an equal one. Throws Error: superseded, cannot_create (E-OUT-073) when some other file has the name, io_error.
 Manifest publish(const Epoch& epoch, const PartPlan& plan, const RunIdentity& identity,
-                 const std::vector<SealedPart>& sealed,
+                 const std::vector<SealedPart>& sealed, const std::vector<std::uint64_t>& failed_items,
                  const std::vector<std::pair<std::string, std::string>>& provenance);
 
 /// Throws Error (checkpoint_damaged, E-CKP-088) when a published file is missing or has another size.

@@ -20,6 +20,12 @@ std::uint64_t count_in(std::span<const std::byte> floats) {
     return count;
 }
 
+bool is_no_value(std::span<const std::byte> int32) {
+    std::int32_t value = 0;
+    std::memcpy(&value, int32.data(), sizeof value);
+    return value == no_value;
+}
+
 }  // namespace
 
 Nonfinite find_nonfinite(std::span<const OutputField> fields, std::uint64_t first, std::span<const std::byte> outputs) {
@@ -31,6 +37,10 @@ Nonfinite find_nonfinite(std::span<const OutputField> fields, std::uint64_t firs
         std::size_t at = 0;
         for (const OutputField& field : fields) {
             const std::size_t bytes = field.count * sizeof(float);
+            if (field.type == FieldType::int32 && is_no_value(outputs.subspan(at, sizeof no_value))) {
+                values = 0;
+                break;  // an item that was left out
+            }
             values += field.type == FieldType::float32 ? count_in(outputs.subspan(at, bytes)) : 0;
             at += bytes;
         }

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/error.hpp"
 
@@ -36,7 +37,9 @@ Number take(std::span<const std::byte>& values) {
 
 void append_csv_value(FieldType type, std::span<const std::byte>& values, std::string& to) {
     if (type == FieldType::int32) {
-        append_number(take<std::int32_t>(values), to);
+        if (const auto value = take<std::int32_t>(values); value != no_value) {
+            append_number(value, to);
+        }
     } else if (const float value = take<float>(values); std::isnan(value)) {
         to += "nan";
     } else {
@@ -46,7 +49,11 @@ void append_csv_value(FieldType type, std::span<const std::byte>& values, std::s
 
 void append_json_value(FieldType type, std::span<const std::byte>& values, std::string& to) {
     if (type == FieldType::int32) {
-        append_number(take<std::int32_t>(values), to);
+        if (const auto value = take<std::int32_t>(values); value != no_value) {
+            append_number(value, to);
+        } else {
+            to += "null";
+        }
     } else if (const float value = take<float>(values); std::isfinite(value)) {
         append_number(value, to);
     } else {
@@ -55,6 +62,17 @@ void append_json_value(FieldType type, std::span<const std::byte>& values, std::
 }
 
 }  // namespace
+
+void fill_with_no_result(std::span<const OutputField> fields, std::span<std::byte> item) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    for (const OutputField& field : fields) {
+        for (std::uint32_t i = 0; i < field.count; ++i) {
+            std::memcpy(item.data(), field.type == FieldType::int32 ? static_cast<const void*>(&no_value) : &nan,
+                        value_bytes);
+            item = item.subspan(value_bytes);
+        }
+    }
+}
 
 std::size_t output_bytes(std::span<const OutputField> fields) {
     std::size_t values = 0;

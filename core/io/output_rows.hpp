@@ -13,6 +13,9 @@ namespace sluice {
 /// Bytes of one output item: int32 and float32 take four each. Throws ContractViolation when it has none.
 [[nodiscard]] std::size_t output_bytes(std::span<const OutputField> fields);
 
+/// Fills `item`, output_bytes() long, with what stands for no result.
+void fill_with_no_result(std::span<const OutputField> fields, std::span<std::byte> item);
+
 /// "item,label,score_0,score_1\n": a field with one value gives its name, one with more gives name_0, name_1, …
 [[nodiscard]] std::string csv_header(std::span<const OutputField> fields);
 

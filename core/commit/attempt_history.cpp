@@ -1,0 +1,234 @@
+#include "core/commit/attempt_history.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "core/commit/epoch.hpp"
+#include "core/commit/file.hpp"
+#include "core/commit/journal.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr const char* end_name = "end";
+constexpr const char* fresh_start_name = "fresh-start";
+constexpr const char* lone_ranges_name = "alone";
+constexpr std::string_view lost_prefix = "lost.";
+constexpr std::string_view crash_prefix = "crash.";
+constexpr std::size_t most_bytes = std::size_t{1} << 24;
+
+/// Word by word; what is no such line is nobody's.
+class Words {
+public:
+    explicit Words(std::string_view line) : rest_(line) {}
+
+    std::string_view next() {
+        const std::string_view word = rest_.substr(0, rest_.find(' '));
+        rest_.remove_prefix(std::min(rest_.size(), word.size() + 1));
+        return word;
+    }
+    std::optional<std::uint64_t> number() {
+        const std::string_view word = next();
+        std::uint64_t number = 0;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+        const bool whole = error == std::errc() && end == word.data() + word.size() && !word.empty();
+        return whole ? std::optional(number) : std::nullopt;
+    }
+    [[nodiscard]] std::string_view rest() const { return rest_; }
+
+private:
+    std::string_view rest_;
+};
+
+/// The whole lines of a file; a line without its end was cut by a death.
+template <class Visit>
+void for_each_line(const std::filesystem::path& path, Visit visit) {
+    const std::optional<std::string> text = read_text(path, most_bytes);
+    std::string_view rest = text ? std::string_view(*text) : std::string_view();
+    for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+        Words words(rest.substr(0, end));
+        const std::string_view word = words.next();
+        visit(word, words);
+        rest.remove_prefix(end + 1);
+    }
+}
+
+bool is_death(std::uint64_t code) {
+    return code == static_cast<std::uint64_t>(ExitCode::internal) ||
+           code == static_cast<std::uint64_t>(ExitCode::communication);
+}
+
+void add_cause(std::string& causes, std::string_view cause) {
+    causes += fmt::format("{}{}", causes.empty() ? "" : "; ", escaped(cause));
+}
+
+void read_lost_rank(const std::filesystem::path& file, std::string& causes, std::set<std::uint64_t>& chunks) {
+    for_each_line(file, [&](std::string_view word, Words& words) {
+        if (word == "cause") {
+            add_cause(causes, words.rest());
+        } else if (const auto chunk = word == "chunk" ? words.number() : std::nullopt) {
+            chunks.insert(*chunk);
+        }
+    });
+}
+
+/// nullopt: nothing was said.
+std::optional<std::uint64_t> read_end(const std::filesystem::path& epoch, std::string& causes) {
+    std::optional<std::uint64_t> code;
+    for_each_line(epoch / end_name, [&](std::string_view word, Words& words) {
+        if (word == "code") {
+            code = words.number();
+        } else if (word == "text") {
+            add_cause(causes, words.rest());
+        }
+    });
+    return code;
+}
+
+/// Returns whether the last one was not said to be over.
+bool read_lone_ranges(const std::filesystem::path& epoch, std::vector<ItemRange>& ranges) {
+    bool open = false;
+    for_each_line(epoch / lone_ranges_name, [&](std::string_view word, Words& words) {
+        const auto first = words.number();
+        const auto count = words.number();
+        if (word == "begin" && first && count) {
+            ranges.push_back({.first = *first, .count = static_cast<std::uint32_t>(*count)});
+        }
+        open = word == "begin";
+    });
+    return open;
+}
+
+Attempt read_attempt(const RunPaths& paths, std::uint32_t epoch) {
+    const std::filesystem::path folder = paths.epoch(epoch);
+    Attempt attempt{.epoch = epoch};
+    attempt.committed = static_cast<std::uint64_t>(std::ranges::count(read_journal(journal_file(folder), epoch).records,
+                                                                      RecordType::commit, &JournalRecord::type));
+    std::string lost;
+    std::string unused;
+    std::set<std::uint64_t> chunks;
+    for (const std::string& name : names_in_folder(folder)) {
+        if (name.starts_with(crash_prefix)) {
+            read_lost_rank(folder / name, lost, chunks);
+        } else if (name.starts_with(lost_prefix)) {  // a rank that has said itself what it died of knows best
+            const bool said =
+                status_of(folder / fmt::format("{}{}", crash_prefix, name.substr(lost_prefix.size()))).has_value();
+            read_lost_rank(folder / name, said ? unused : lost, chunks);
+        }
+    }
+    std::string said;
+    const std::optional<std::uint64_t> code = read_end(folder, said);
+    attempt.died = !lost.empty() || !code || is_death(*code);
+    attempt.end = !lost.empty() ? lost : !said.empty() ? said : "killed, or its node was lost";
+    attempt.in_flight.assign(chunks.begin(), chunks.end());
+    attempt.died_alone = read_lone_ranges(folder, attempt.tried_alone) && attempt.died;
+    return attempt;
+}
+
+void write_note(const std::filesystem::path& path, const std::string& text) {
+    File file = File::create(path);
+    file.write_at(0, text);
+    file.close();
+}
+
+}  // namespace
+
+std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t epoch) {
+    std::vector<Attempt> attempts;
+    for (const std::uint32_t number : epochs_of(paths)) {
+        if (number >= epoch) {
+            break;
+        }
+        if (status_of(paths.epoch(number) / fresh_start_name)) {
+            attempts.clear();
+        }
+        attempts.push_back(read_attempt(paths, number));
+    }
+    return attempts;
+}
+
+void note_lost_rank(const std::filesystem::path& epoch, int rank, const std::string& cause,
+                    std::span<const std::uint64_t> chunks) {
+    std::string text = fmt::format("cause {}\n", cause);
+    for (const std::uint64_t chunk : chunks) {
+        text += fmt::format("chunk {}\n", chunk);
+    }
+    write_note(epoch / fmt::format("{}{}", lost_prefix, rank), text);
+}
+
+void note_end(const std::filesystem::path& epoch, ExitCode code, const ErrorText& text) {
+    write_note(epoch / end_name, fmt::format("code {}\ntext {}: {}{}{}\n", static_cast<int>(code), text.id, text.where,
+                                             text.where.empty() ? "" : ": ", text.what));
+}
+
+void note_fresh_start(const std::filesystem::path& epoch) {
+    write_note(epoch / fresh_start_name, "");
+}
+
+std::filesystem::path crash_file(const std::filesystem::path& epoch, int rank) {
+    return epoch / fmt::format("{}{}", crash_prefix, rank);
+}
+
+LoneRanges::LoneRanges(const std::filesystem::path& epoch) : file_(File::create(epoch / lone_ranges_name)) {}
+
+void LoneRanges::begin(const ItemRange& range) {
+    write("begin", range);
+}
+
+void LoneRanges::end(const ItemRange& range) {
+    write("end", range);
+}
+
+void LoneRanges::write(std::string_view word, const ItemRange& range) {
+    const std::string line = fmt::format("{} {} {}\n", word, range.first, range.count);
+    file_.write_at(size_, line);
+    size_ += line.size();
+}
+
+std::size_t deaths_without_progress(std::span<const Attempt> attempts) {
+    std::size_t deaths = 0;
+    for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
+        if (attempt->committed != 0 || attempt->died_alone) {
+            break;
+        }
+        deaths += attempt->died ? 1 : 0;
+    }
+    return deaths;
+}
+
+bool is_hopeless(std::span<const Attempt> attempts, std::span<const std::uint64_t> suspects) {
+    if (deaths_without_progress(attempts) < most_deaths) {
+        return false;
+    }
+    return suspects.empty() || std::ranges::all_of(attempts.last(most_deaths),
+                                                   [](const Attempt& attempt) { return !attempt.tried_alone.empty(); });
+}
+
+std::vector<std::uint64_t> suspected_chunks(std::span<const Attempt> attempts) {
+    std::map<std::uint64_t, std::size_t> deaths;
+    for (const Attempt& attempt : attempts) {
+        for (const std::uint64_t chunk : attempt.in_flight) {
+            ++deaths[chunk];
+        }
+    }
+    std::vector<std::uint64_t> suspects;
+    for (const auto& [chunk, count] : deaths) {
+        if (count >= most_deaths) {
+            suspects.push_back(chunk);
+        }
+    }
+    return suspects;
+}
+
+bool is_deadly(const ItemRange& range, std::span<const Attempt> attempts) {
+    return std::ranges::any_of(
+        attempts, [&](const Attempt& attempt) { return attempt.died_alone && attempt.tried_alone.back() == range; });
+}
+
+}  // namespace sluice
