@@ -1,7 +1,9 @@
 #include "comm/chunk_server.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "core/commit/checksum.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
@@ -13,6 +15,7 @@ ChunkServer::ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults
       results_(results),
       distribution_(options.distribution),
       tally_(options.tally),
+      book_(options.book),
       end_(grid.chunks()) {
     for (const std::uint32_t devices : options.devices_of_rank) {
         first_device_of_rank_.push_back(devices_);
@@ -27,7 +30,14 @@ ChunkServer::ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults
 void ChunkServer::request(const Requester& from) {
     expects(waiting_.size() < waiting_.capacity(), "ChunkServer: more requests than there are slots");
     const auto rank = static_cast<std::size_t>(from.rank);
+    heard(from.rank);
     waiting_.push_back({from, first_device_of_rank_.at(rank) + from.device});
+}
+
+void ChunkServer::heard(int rank) noexcept {
+    if (book_ != nullptr) {
+        book_->heard(rank);
+    }
 }
 
 std::optional<Grant> ChunkServer::next_grant() {
@@ -36,19 +46,24 @@ std::optional<Grant> ChunkServer::next_grant() {
         if (blocked_in_pass_[waiting->device_index] == pass_) {
             continue;  // an earlier request of this device waits for the same chunk, which may have come a moment ago
         }
-        const std::optional<std::uint64_t> id = next_chunk_of(waiting->device_index);
+        std::optional<std::uint64_t> id = next_chunk_of(waiting->device_index);
+        while (id && take_known(*id, waiting->device_index)) {
+            id = next_chunk_of(waiting->device_index);
+        }
         if (!id) {
             const Grant end{waiting->who, grid_.end(), {}};
             waiting_.erase(waiting);
             return end;
         }
-        const auto items = results_.has_room(*id) ? input_.take(*id) : std::nullopt;
+        const bool can_go = results_.has_room(*id) && !known_.contains(*id);
+        const auto items = can_go ? input_.take(*id) : std::nullopt;
         if (items) {
             const Grant grant{waiting->who, grid_.at(*id), *items};
-            ++next_pulled_;
-            highest_granted_ = std::max(highest_granted_, *id + 1);
-            ++granted_fixed_[waiting->device_index];
+            count_grant(*id, waiting->device_index);
             open_.push_back({grant.chunk, grant.to.rank, tally_ == nullptr ? Instant() : Clock::now()});
+            if (book_ != nullptr) {
+                book_->granted(open_.size() - 1, grant.chunk, grant.to.rank);
+            }
             waiting_.erase(waiting);
             return grant;
         }
@@ -58,6 +73,27 @@ std::optional<Grant> ChunkServer::next_grant() {
         blocked_in_pass_[waiting->device_index] = pass_;
     }
     return std::nullopt;
+}
+
+/// False: it is not known, or it is not its turn yet.
+bool ChunkServer::take_known(std::uint64_t id, std::uint32_t device_index) {
+    const auto known = known_.find(id);
+    if (known == known_.end() || !results_.has_room(id) || !input_.take(id)) {
+        return false;
+    }
+    count_grant(id, device_index);
+    const std::vector<std::byte> outputs = std::move(known->second);
+    known_.erase(known);
+    std::ranges::copy(outputs, results_.place(id).begin());
+    input_.release(id);
+    results_.arrived(id, {.rank = 0, .checksum = checksum_of(outputs)});
+    return true;
+}
+
+void ChunkServer::count_grant(std::uint64_t id, std::uint32_t device_index) {
+    ++next_pulled_;
+    highest_granted_ = std::max(highest_granted_, id + 1);
+    ++granted_fixed_[device_index];
 }
 
 std::optional<std::uint64_t> ChunkServer::next_chunk_of(std::uint32_t device_index) const {
@@ -73,13 +109,16 @@ std::span<std::byte> ChunkServer::place(const Chunk& chunk, int rank) {
 }
 
 void ChunkServer::arrived(const Chunk& chunk, int rank, std::uint64_t checksum) {
-    Open& open = open_[find_open(chunk, rank)];
+    const std::size_t place = find_open(chunk, rank);
     if (tally_ != nullptr) {
         const Instant now = Clock::now();
-        tally_->add(static_cast<std::size_t>(rank), chunk.count, now - open.granted, now);
+        tally_->add(static_cast<std::size_t>(rank), chunk.count, now - open_[place].granted, now);
     }
-    open = open_.back();
+    open_[place] = open_.back();
     open_.pop_back();
+    if (book_ != nullptr) {
+        book_->returned(place, open_.size(), chunk, rank);
+    }
     results_.arrived(chunk.id, {.rank = rank, .checksum = checksum});
 }
 

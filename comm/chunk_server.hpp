@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "comm/grant_book.hpp"
 #include "comm/rank_tally.hpp"
 #include "core/chunk_grid.hpp"
 #include "core/config.hpp"
@@ -33,6 +36,7 @@ struct ChunkServerOptions {
     std::vector<std::uint32_t> devices_of_rank{};
     std::uint32_t depth = 1;     ///< Requests that one device has open at most.
     RankTally* tally = nullptr;  ///< If there is one, it is told of every chunk that comes back; outlives the server.
+    GrantBook* book = nullptr;   ///< Kept for those who watch, if there is one; of results.window() places.
 };
 
 /// Rank 0's book: which chunk goes to whom, and what has come back. No I/O, no MPI, no lock and no allocation after
@@ -43,6 +47,12 @@ public:
 
     /// Someone asks for a chunk. Requests are served in the order in which they came.
     void request(const Requester& from);
+
+    /// `rank` has said something.
+    void heard(int rank) noexcept;
+
+    /// The outputs of a chunk are known already: nobody is asked for it. Before the first grant.
+    void know(std::uint64_t id, std::vector<std::byte> outputs) { known_.emplace(id, std::move(outputs)); }
 
     /// The next request that can be answered now; a device's requests are answered in their order. Throws StageError
     /// when reading or writing has failed.
@@ -81,6 +91,8 @@ private:
         Instant granted{};
     };
 
+    [[nodiscard]] bool take_known(std::uint64_t id, std::uint32_t device_index);
+    void count_grant(std::uint64_t id, std::uint32_t device_index);
     [[nodiscard]] std::optional<std::uint64_t> next_chunk_of(std::uint32_t device_index) const;
     [[nodiscard]] std::size_t find_open(const Chunk& chunk, int rank) const;
 
@@ -91,6 +103,8 @@ private:
     RankTally* tally_;
     std::vector<std::uint32_t> first_device_of_rank_;
     std::uint32_t devices_ = 0;
+    GrantBook* book_;
+    std::map<std::uint64_t, std::vector<std::byte>> known_;
     std::vector<Waiting> waiting_;  // oldest first; capacity for every slot there is
     std::vector<Open> open_;        // granted and not back yet; capacity for the whole window
     std::uint64_t end_ = 0;

@@ -103,6 +103,9 @@ void MpiRemoteHub::take(int rank, const ControlMessage& message) {
                 stop_ = {.signal = static_cast<int>(message.count), .rank = rank, .reason = StopReason::signal};
             }
             break;
+        case ControlMessage::Kind::sign:
+            server_.heard(rank);
+            break;
         case ControlMessage::Kind::failure:
             throw_failure_of(rank, message.count);
         case ControlMessage::Kind::grant:

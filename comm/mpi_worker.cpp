@@ -12,18 +12,20 @@ namespace {
 std::size_t messages_at_once(const WireShape& shape, std::size_t devices) {
     const std::size_t request = 2 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
     const std::size_t result = 1 + piece_count(shape.output_bytes(shape.chunk_items), shape.largest_message);
-    return devices * shape.depth * (request + result) + 2;  // and of the rank: stop, closed
+    return devices * shape.depth * (request + result) + 3;  // and of the rank: stop, sign, closed
 }
 
 }  // namespace
 
-MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape)
+MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape,
+                     Lane* lane)
     : session_(session),
       endpoints_(endpoints),
       record_(record),
       shape_(shape),
       devices_(endpoints.size()),
-      pending_(messages_at_once(shape, endpoints.size())) {
+      pending_(messages_at_once(shape, endpoints.size())),
+      lane_(lane == nullptr ? own_lane_ : *lane) {
     check_tags(endpoints.size(), shape.depth, read_largest_tag());
     for (DeviceState& device : devices_) {
         device.slots.resize(shape.depth);
@@ -35,11 +37,15 @@ void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
     bool said_closed = false;
     bool said_stop = false;
     while (!said_closed || !pending_.empty()) {
+        lane_.move();
         const std::uint32_t seen = bell.listen();
         if (const int signal = stop.signal(); signal != 0 && !said_stop && !said_closed) {
             stop_message_ = {.kind = ControlMessage::Kind::stop, .count = static_cast<std::uint32_t>(signal)};
             send_control(stop_message_, {.what = What::rank});
             said_stop = true;
+        }
+        if (!said_closed) {
+            send_sign_of_life();
         }
         bool moved = take_posts();
         moved |= pending_.test([&](const Note& note, const MPI_Status&) { finish(note); });
@@ -52,8 +58,21 @@ void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
             note_open_chunk(record_, endpoints_);
             backoff.reset();
         } else if (!said_closed || !pending_.empty()) {
+            lane_.wait(Stage::gather);
             bell.wait_for(seen, backoff.next(in_transit() ? Backoff::in_transit : Backoff::longest));
+            lane_.work(Stage::gather, Lane::no_chunk);
         }
+    }
+    lane_.end();
+}
+
+void MpiWorker::send_sign_of_life() {
+    const std::uint32_t signs = record_.signs.load(std::memory_order_relaxed);
+    if (signs != signs_sent_ && !sign_is_under_way_) {
+        signs_sent_ = signs;
+        sign_is_under_way_ = true;
+        sign_message_ = {.kind = ControlMessage::Kind::sign};
+        send_control(sign_message_, {.what = What::sign});
     }
 }
 
@@ -148,7 +167,10 @@ void MpiWorker::send_control(ControlMessage& message, const Note& note) {
 }
 
 void MpiWorker::finish(const Note& note) {
-    if (note.what == What::rank) {
+    if (note.what == What::sign) {
+        sign_is_under_way_ = false;
+    }
+    if (note.what == What::sign || note.what == What::rank) {
         return;
     }
     SlotState& slot = devices_[note.device].slots[note.slot];

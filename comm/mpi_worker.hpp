@@ -10,6 +10,7 @@
 #include "comm/pending_messages.hpp"
 #include "comm/rank_board.hpp"
 #include "comm/wire.hpp"
+#include "core/lanes.hpp"
 #include "core/stop_request.hpp"
 
 namespace sluice {
@@ -17,8 +18,10 @@ namespace sluice {
 /// The comm thread of a rank other than 0: carries its drivers' requests and results to rank 0 and chunks back.
 class MpiWorker {
 public:
-    /// `session`, `endpoints` (one a device) and `record` (where it notes what is under way) outlive it.
-    MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape);
+    /// `session`, `endpoints` (one a device) and `record` (where it notes what is under way), and `lane`, where this
+    /// thread says whether it waits, outlive it.
+    MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape,
+              Lane* lane = nullptr);
 
     /// Until every driver has ended and everything was sent. When a stop is asked for, rank 0 hears of it, and ends the
     /// input. Throws what a driver ended with.
@@ -29,7 +32,7 @@ public:
                                              std::chrono::nanoseconds at_most);
 
 private:
-    enum class What : std::uint8_t { request, result, rank };
+    enum class What : std::uint8_t { request, result, rank, sign };
     struct Note {
         What what = What::request;
         bool is_head = false;  // the head of a grant
@@ -62,6 +65,8 @@ private:
     void send_result(std::uint32_t device, const Post& post);
     void send_control(ControlMessage& message, const Note& note);
     void finish(const Note& note);
+    /// That this rank gets on, if its watcher has seen that since the last time.
+    void send_sign_of_life();
     void complete_in_order(std::uint32_t device);
 
     MpiSession& session_;
@@ -72,6 +77,11 @@ private:
     PendingMessages<Note> pending_;
     ControlMessage closed_message_{};
     ControlMessage stop_message_{};
+    ControlMessage sign_message_{};
+    bool sign_is_under_way_ = false;
+    std::uint32_t signs_sent_ = 0;
+    Lane own_lane_;
+    Lane& lane_;
     std::size_t closed_ = 0;
 };
 

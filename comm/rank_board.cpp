@@ -44,6 +44,24 @@ bool is_dead(std::int32_t pid) noexcept {
 
 }  // namespace
 
+void RankRecord::say(std::string_view lines) noexcept {
+    const std::uint32_t next = 1 - complete_.load(std::memory_order_relaxed);
+    const std::size_t length = std::min(lines.size(), most_text - 1);
+    std::copy_n(lines.begin(), length, lines_[next].begin());
+    lines_[next][length] = '\0';
+    complete_.store(next, std::memory_order_release);
+}
+
+std::string RankRecord::said() const {
+    return lines_[complete_.load(std::memory_order_acquire)].data();
+}
+
+std::string activity(const RankRecord& record) {
+    const std::uint64_t chunk = record.chunk.load();
+    return chunk == RankRecord::no_chunk ? std::string("waiting for a chunk")
+                                         : fmt::format("in {} of chunk {}", to_string(record.stage.load()), chunk);
+}
+
 void note_open_chunk(RankRecord& record, const std::deque<Endpoint>& endpoints) noexcept {
     std::uint64_t oldest = RankRecord::no_chunk;
     Stage stage = Stage::scatter;
@@ -117,6 +135,20 @@ const RankRecord* RankBoard::find_dead() const noexcept {
         }
     }
     return nullptr;
+}
+
+const RankRecord* RankBoard::find(int rank) const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (records_[i].pid.load() != 0 && records_[i].rank.load() == rank) {
+            return &records_[i];
+        }
+    }
+    return nullptr;
+}
+
+const RankRecord* RankBoard::living_root() const noexcept {
+    const RankRecord* const root = find(0);
+    return root == nullptr || root->ended.load() != 0 || is_dead(root->pid.load()) ? nullptr : root;
 }
 
 void RankBoard::set_committed(const Committed& committed) noexcept {

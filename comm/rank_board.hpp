@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 
 #include "comm/endpoint.hpp"
 #include "core/trace.hpp"
@@ -26,7 +27,22 @@ struct RankRecord {
     std::atomic<std::uint32_t> ended{0};         ///< 1: it left on its own account.
     std::atomic<std::uint64_t> chunk{no_chunk};  ///< The job's oldest that it was given and has not delivered.
     std::atomic<Stage> stage{Stage::scatter};    ///< Where that is: compute (from upload to download), or gather.
+    std::atomic<std::uint32_t> beat{0};          ///< Goes up while its process runs at all; 0: not watched yet.
+    std::atomic<std::uint32_t> signs{0};         ///< Goes up while its devices get on: signs of life for rank 0.
+    std::atomic<std::uint32_t> stuck{0};         ///< 1: one of its threads does not get on.
+
+    /// What its threads are at, a line each; cut when there are many. One thread says it.
+    void say(std::string_view lines) noexcept;
+    [[nodiscard]] std::string said() const;
+
+private:
+    static constexpr std::size_t most_text = 2048;
+    std::array<std::array<char, most_text>, 2> lines_{};  // one is complete whenever the process may be stopped
+    std::atomic<std::uint32_t> complete_{0};
 };
+
+/// "in compute of chunk 12", "waiting for a chunk".
+[[nodiscard]] std::string activity(const RankRecord& record);
 
 /// Notes what the devices behind `endpoints` work on.
 void note_open_chunk(RankRecord& record, const std::deque<Endpoint>& endpoints) noexcept;
@@ -41,6 +57,17 @@ public:
     RankBoard& operator=(const RankBoard&) = delete;
 
     [[nodiscard]] RankRecord& mine() noexcept { return records_[mine_]; }
+
+    // The node's ranks, by their order on it.
+    [[nodiscard]] std::size_t size() const noexcept { return count_; }
+    [[nodiscard]] std::size_t my_place() const noexcept { return mine_; }
+    [[nodiscard]] const RankRecord& at(std::size_t place) const noexcept { return records_[place]; }
+
+    /// The record of `rank` if it is on this node.
+    [[nodiscard]] const RankRecord* find(int rank) const noexcept;
+
+    /// The record of rank 0 if it is on this node and its process is there.
+    [[nodiscard]] const RankRecord* living_root() const noexcept;
 
     /// True for exactly one caller on the node: who gets it prints the one message.
     [[nodiscard]] bool claim_message() noexcept { return announced_->exchange(1) == 0; }

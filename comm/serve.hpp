@@ -6,6 +6,7 @@
 #include "comm/chunk_server.hpp"
 #include "comm/local_hub.hpp"
 #include "core/doorbell.hpp"
+#include "core/lanes.hpp"
 #include "core/stop_request.hpp"
 
 namespace sluice {
@@ -35,6 +36,7 @@ public:
 };
 
 struct ServeOptions {
+    Lane* lane = nullptr;  ///< Where this thread says whether it waits.
     std::chrono::nanoseconds drain_timeout =
         std::chrono::seconds(20);                      ///< For what is in flight when a stop is asked for.
     std::function<void(const StopCause&)> on_drain{};  ///< Called when it is.

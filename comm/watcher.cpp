@@ -1,5 +1,6 @@
 #include "comm/watcher.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -25,6 +27,10 @@ constexpr long look_after_signal_ns = 50'000'000;
 /// A launcher and a resource manager may both pass on what is one wish to stop.
 constexpr std::chrono::seconds same_stop{1};
 
+/// For rank 0's, and of the others for rank 0's.
+constexpr std::chrono::seconds longest_last_words{8};
+constexpr std::chrono::seconds longest_dump{1};
+
 constexpr std::array crash_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 sigset_t watched_signals() {
@@ -36,9 +42,9 @@ sigset_t watched_signals() {
     return set;
 }
 
-void write_to_stderr(const char* text, std::size_t length) noexcept {
+void write_to(int file, const char* text, std::size_t length) noexcept {
     while (length > 0) {
-        const ssize_t written = write(STDERR_FILENO, text, length);
+        const ssize_t written = write(file, text, length);
         if (written < 0) {
             return;  // nobody reads it: nothing more can be said
         }
@@ -49,18 +55,15 @@ void write_to_stderr(const char* text, std::size_t length) noexcept {
 
 void say(const ErrorText& text) {
     const std::string lines = render(text) + "\n";
-    write_to_stderr(lines.data(), lines.size());
-}
-
-std::string activity(const RankRecord& record) {
-    const std::uint64_t chunk = record.chunk.load();
-    return chunk == RankRecord::no_chunk ? std::string("waiting for a chunk")
-                                         : fmt::format("in {} of chunk {}", to_string(record.stage.load()), chunk);
+    write_to(STDERR_FILENO, lines.data(), lines.size());
 }
 
 struct CrashReport {
     std::atomic<RankBoard*> board{nullptr};
     std::array<char, 256> host{};
+    std::array<char, 4096> file{};
+    std::atomic<bool> leaves_file{false};
+    std::atomic<const GrantBook*> book{nullptr};
 };
 CrashReport crash_report;  // a signal handler reaches nothing but globals
 std::array<std::byte, 65536> crash_stack;
@@ -73,30 +76,75 @@ void say_committed(const RankBoard& board) noexcept {
     const std::size_t length = board.describe_committed(line.data() + begin.size(), line.size() - begin.size() - 1);
     if (length > 0) {
         line[begin.size() + length] = '\n';
-        write_to_stderr(line.data(), begin.size() + length + 1);
+        write_to(STDERR_FILENO, line.data(), begin.size() + length + 1);
     }
 }
 
-/// Only what signal-safety(7) allows, and formatting into fixed memory.
+/// Formats into fixed memory: only what signal-safety(7) allows.
+class CrashLine {
+public:
+    template <class... Values>
+    void add(fmt::format_string<Values...> format, Values&&... values) noexcept {
+        const auto end =
+            fmt::format_to_n(text_.data() + length_, text_.size() - length_, format, std::forward<Values>(values)...);
+        length_ = std::min(text_.size(), length_ + end.size);
+    }
+    void write_to(int file) const noexcept { sluice::write_to(file, text_.data(), length_); }
+
+private:
+    std::array<char, 512> text_{};
+    std::size_t length_ = 0;
+};
+
+/// "rank 2 on n07: died: SIGSEGV in compute of chunk 12".
+void describe_crash(CrashLine& line, const RankRecord& record, int signal) noexcept {
+    const char* const name = sigabbrev_np(signal);
+    line.add("rank {} on {}: died: SIG{}", record.rank.load(), crash_report.host.data(), name == nullptr ? "?" : name);
+    if (const std::uint64_t chunk = record.chunk.load(); chunk != RankRecord::no_chunk) {
+        line.add(" in {} of chunk {}", to_string(record.stage.load()), chunk);
+    }
+    line.add("\n");
+}
+
+/// For the next attempt; its form is that of note_lost_rank().
+void leave_crash_file(const RankRecord& record, int signal) noexcept {
+    const int file = open(crash_report.file.data(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0) {
+        return;  // nothing can be said
+    }
+    CrashLine cause;
+    cause.add("cause ");
+    describe_crash(cause, record, signal);
+    cause.write_to(file);
+    const auto note_chunk = [file](std::uint64_t chunk) {
+        CrashLine line;
+        line.add("chunk {}\n", chunk);
+        line.write_to(file);
+    };
+    if (const std::uint64_t chunk = record.chunk.load(); chunk != RankRecord::no_chunk) {
+        note_chunk(chunk);
+    }
+    if (const GrantBook* const book = crash_report.book.load()) {
+        book->for_each_open([&](std::uint64_t chunk, int rank) {
+            if (rank == record.rank.load()) {
+                note_chunk(chunk + record.first_chunk.load());
+            }
+        });
+    }
+    close(file);
+}
+
 void on_crash(int signal) {
     RankBoard* const board = crash_report.board.exchange(nullptr);
     if (board != nullptr && board->claim_message()) {
-        const RankRecord& record = board->mine();
-        const std::uint64_t chunk = record.chunk.load();
-        std::array<char, 512> line{};
-        const char* const name = sigabbrev_np(signal);
-        auto end =
-            fmt::format_to_n(line.data(), line.size() - 1, "sluice: error[E-RUN-001]: rank {} on {}: died: SIG{}",
-                             record.rank.load(), crash_report.host.data(), name == nullptr ? "?" : name);
-        std::size_t length = std::min(end.size, line.size() - 1);
-        if (chunk != RankRecord::no_chunk) {
-            end = fmt::format_to_n(line.data() + length, line.size() - 1 - length, " in {} of chunk {}",
-                                   to_string(record.stage.load()), chunk);
-            length = std::min(length + end.size, line.size() - 1);
-        }
-        line[length++] = '\n';
-        write_to_stderr(line.data(), length);
+        CrashLine line;
+        line.add("sluice: error[E-RUN-001]: ");
+        describe_crash(line, board->mine(), signal);
+        line.write_to(STDERR_FILENO);
         say_committed(*board);
+    }
+    if (board != nullptr && crash_report.leaves_file.load()) {
+        leave_crash_file(board->mine(), signal);
     }
     ::signal(signal, SIG_DFL);
     raise(signal);
@@ -109,8 +157,8 @@ void block_signals() {
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-Watcher::Watcher(RankBoard& board, StopRequest& stop, std::string host)
-    : board_(board), stop_(stop), host_(std::move(host)) {
+Watcher::Watcher(RankBoard& board, StopRequest& stop, HangWatch& hangs, LastWords& last_words, std::string host)
+    : board_(board), stop_(stop), hangs_(hangs), last_words_(last_words), host_(std::move(host)) {
     thread_ = std::thread([this] { watch(); });
 }
 
@@ -142,6 +190,9 @@ void Watcher::watch() {
         if (signal > 0) {
             obey(signal);
         }
+        if (const auto hang = hangs_.look(Clock::now(), stop_.phase())) {
+            end_after(*hang);
+        }
     }
 }
 
@@ -154,6 +205,9 @@ void Watcher::obey(int signal) {
     if (stop_.phase() != RunPhase::preparing && !again) {  // all results there: remembered, for a second one
         first_signal_ = now;
         stop_.ask(signal);
+        // Now, because a launcher may kill this process next: that is no death of its own.
+        last_words_.note_end(ExitCode::stopped_early,
+                             {.id = "E-RUN-075", .what = fmt::format("asked to stop by SIG{}", sigabbrev_np(signal))});
         return;
     }
     if (board_.claim_message()) {
@@ -163,21 +217,62 @@ void Watcher::obey(int signal) {
                                  stop_.phase() == RunPhase::preparing ? " before the first chunk" : " at once"),
              .hint = committed.empty() ? "run the same command again" : committed});
     }
+    last_words_.note_end(ExitCode::stopped_early, {.id = "E-RUN-075", .what = "stopped at once by a signal"});
     board_.mine().ended.store(1);
     _exit(static_cast<int>(ExitCode::stopped_early));
 }
 
 void Watcher::end_after_death_of(const RankRecord& dead) {
+    const std::string committed = board_.describe_committed();
+    const ErrorText text{.id = "E-RUN-001",
+                         .where = fmt::format("rank {} on {}", dead.rank.load(), host_),
+                         .what = fmt::format("died: killed or out of memory, {}", activity(dead)),
+                         .hint = fmt::format("look for SIGKILL or oom_kill in the node's log{}{}",
+                                             committed.empty() ? "" : "; ", committed)};
     if (board_.claim_message()) {
-        const std::string committed = board_.describe_committed();
-        const ErrorText text{.id = "E-RUN-001",
-                             .where = fmt::format("rank {} on {}", dead.rank.load(), host_),
-                             .what = fmt::format("died: killed or out of memory, {}", activity(dead)),
-                             .hint = fmt::format("look for SIGKILL or oom_kill in the node's log{}{}",
-                                                 committed.empty() ? "" : "; ", committed)};
         say(text);
     }
+    if (board_.mine().rank.load() == 0 || board_.living_root() == nullptr) {  // rank 0 knows more of what it held
+        last_words_.note_lost_rank(dead.rank.load(), text.where + " " + text.what, hangs_.chunks_of(dead));
+    }
+    last_words_.say(text, longest_last_words);
+    let_root_go_first();
     _exit(static_cast<int>(ExitCode::internal));  // the launcher ends the ranks of other nodes
+}
+
+void Watcher::end_after(const Hang& hang) {
+    if (!board_.claim_message()) {
+        let_root_go_first();
+        _exit(static_cast<int>(ExitCode::communication));
+    }
+    const bool written = !hang.dump_file.empty() &&
+                         run_for(longest_dump, [hang] { std::ofstream(hang.dump_file, std::ios::app) << hang.dump; });
+    const std::string committed = board_.describe_committed();
+    const ErrorText text{.id = "E-RUN-076",
+                         .where = hang.where,
+                         .what = "hangs: " + hang.what,
+                         .hint = fmt::format("{}{}who waits for what{}:", committed, committed.empty() ? "" : "; ",
+                                             written ? ", also in " + escaped(hang.dump_file.native()) : "")};
+    say(text);
+    write_to(STDERR_FILENO, hang.dump.data(), hang.dump.size());
+    const RankRecord* const record = board_.find(hang.rank);
+    last_words_.note_lost_rank(hang.rank, hang.where + " " + text.what,
+                               record == nullptr ? hangs_.chunks_of(hang.rank) : hangs_.chunks_of(*record));
+    last_words_.say(text, longest_last_words);
+    _exit(static_cast<int>(ExitCode::communication));
+}
+
+/// The first process that ends makes the launcher end all others: rank 0 has something to write before.
+void Watcher::let_root_go_first() const {
+    const Instant end = Clock::now() + longest_last_words;
+    while (Clock::now() < end) {
+        const RankRecord* const root = board_.living_root();
+        if (root == nullptr || root == &board_.mine()) {
+            return;
+        }
+        const std::timespec moment{.tv_sec = 0, .tv_nsec = look_after_signal_ns};
+        nanosleep(&moment, nullptr);
+    }
 }
 
 CrashReports::CrashReports(RankBoard& board, const std::string& host) {
@@ -196,6 +291,16 @@ CrashReports::CrashReports(RankBoard& board, const std::string& host) {
 
 CrashReports::~CrashReports() {
     crash_report.board.store(nullptr);
+}
+
+void CrashReports::leave_behind(const std::filesystem::path& file) {
+    expects(file.native().size() < crash_report.file.size(), "CrashReports: path too long");
+    std::copy_n(file.c_str(), file.native().size() + 1, crash_report.file.begin());
+    crash_report.leaves_file.store(true);
+}
+
+void CrashReports::set_book(const GrantBook* book) noexcept {
+    crash_report.book.store(book);
 }
 
 }  // namespace sluice

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <string>
 #include <thread>
 
+#include "comm/hang_watch.hpp"
+#include "comm/last_words.hpp"
 #include "comm/rank_board.hpp"
 #include "core/clock.hpp"
 #include "core/stop_request.hpp"
@@ -16,12 +19,13 @@ namespace sluice {
 void block_signals();
 
 /// A thread that turns signals into a StopRequest (or, while nobody looks at that, and at a second signal, ends the
-/// process at once; what is committed stays), and notices when another rank of the node has died: then it prints
-/// which one, where and at what, once a node, and ends this process within a second or two.
+/// process at once; what is committed stays), and notices when another rank of the node has died, or when one hangs:
+/// then it prints which one, where and at what, once a node, and ends this process, which ends the job. On rank 0 the
+/// last words come before that; on others rank 0 goes first.
 class Watcher {
 public:
-    /// `board` and `stop` outlive it. `host` stands in messages.
-    Watcher(RankBoard& board, StopRequest& stop, std::string host);
+    /// All of them outlive it. `host` stands in messages.
+    Watcher(RankBoard& board, StopRequest& stop, HangWatch& hangs, LastWords& last_words, std::string host);
     ~Watcher();
     Watcher(const Watcher&) = delete;
     Watcher& operator=(const Watcher&) = delete;
@@ -30,9 +34,13 @@ private:
     void watch();
     void obey(int signal);
     [[noreturn]] void end_after_death_of(const RankRecord& dead);
+    [[noreturn]] void end_after(const Hang& hang);
+    void let_root_go_first() const;
 
     RankBoard& board_;
     StopRequest& stop_;
+    HangWatch& hangs_;
+    LastWords& last_words_;
     std::string host_;
     Instant first_signal_{};
     std::atomic<bool> over_{false};
@@ -46,6 +54,12 @@ public:
     /// `board` outlives it.
     CrashReports(RankBoard& board, const std::string& host);
     ~CrashReports();
+
+    /// From now on a crash also leaves `file`, with the line and the chunks that this rank held: those that `book` says
+    /// (rank 0's, which outlives this or is set to null before), else the oldest.
+    static void leave_behind(const std::filesystem::path& file);
+    static void set_book(const GrantBook* book) noexcept;
+
     CrashReports(const CrashReports&) = delete;
     CrashReports& operator=(const CrashReports&) = delete;
 };

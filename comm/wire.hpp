@@ -11,7 +11,7 @@ namespace sluice {
 /// What a rank tells rank 0, and the head of a grant on its way back. Sent as bytes: one build runs on all ranks, which
 /// the session checks at its start.
 struct ControlMessage {
-    enum class Kind : std::uint32_t { request, result, closed, failure, grant, stop };
+    enum class Kind : std::uint32_t { request, result, closed, sign, failure, grant, stop };
     Kind kind = Kind::request;
     std::uint32_t device = 0;
     std::uint32_t slot = 0;

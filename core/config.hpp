@@ -90,7 +90,9 @@ struct JobConfig {
     };
 
     struct Fault {
+        std::chrono::seconds hang_timeout{300};  ///< Without any progress of a rank that has work; 0: for ever.
         std::chrono::seconds drain_timeout{20};  ///< For chunks in flight when the run is stopped.
+        std::uint32_t max_failed_items = 0;      ///< That may be left out because they end every attempt.
         friend bool operator==(const Fault&, const Fault&) = default;
     };
 

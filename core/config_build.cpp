@@ -151,18 +151,24 @@ JobConfig::Pipeline build_pipeline(const SettingsReader& job) {
     return pipeline;
 }
 
-JobConfig::Fault build_fault(const SettingsReader& job) {
-    JobConfig::Fault fault;
-    if (const auto* timeout = job.get<std::uint64_t>("fault.drain_timeout")) {
-        fault.drain_timeout = std::chrono::seconds(*timeout);
-    }
+std::chrono::seconds timeout(const SettingsReader& job, const std::string& key, std::chrono::seconds fallback,
+                             std::chrono::seconds least) {
     constexpr std::chrono::seconds most{86'400};
-    if (fault.drain_timeout.count() < 1 || fault.drain_timeout > most) {
-        refuse_job(
-            "E-CFG-011", job.where("fault.drain_timeout"),
-            fmt::format("fault.drain_timeout: got {} s, expected 1..{} s", fault.drain_timeout.count(), most.count()));
+    const auto* const set = job.get<std::uint64_t>(key);
+    const std::chrono::seconds timeout = set == nullptr ? fallback : std::chrono::seconds(*set);
+    if (timeout < least || timeout > most) {
+        refuse_job("E-CFG-011", job.where(key),
+                   fmt::format("{}: got {} s, expected {}..{} s", key, timeout.count(), least.count(), most.count()));
     }
-    return fault;
+    return timeout;
+}
+
+JobConfig::Fault build_fault(const SettingsReader& job) {
+    using std::chrono::seconds;
+    const JobConfig::Fault fallback;
+    return {.hang_timeout = timeout(job, "fault.hang_timeout", fallback.hang_timeout, seconds(0)),
+            .drain_timeout = timeout(job, "fault.drain_timeout", fallback.drain_timeout, seconds(1)),
+            .max_failed_items = job.count("fault.max_failed_items").value_or(fallback.max_failed_items)};
 }
 
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {

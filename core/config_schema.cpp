@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint64_t most_depth = 1024;             // slots are pinned memory; more never hides more
 constexpr std::uint64_t most_chunk_items = 1'048'576;  // 2^20
 constexpr std::uint64_t most_devices = 1024;
+constexpr std::uint64_t most_failed_items = 1'000'000;
 constexpr std::uint64_t most_columns = 1'000'000;
 constexpr std::uint64_t most_nodes = 65'536;
 constexpr std::uint64_t most_of_a_node = 4096;
@@ -244,10 +245,22 @@ constexpr std::array keys{
             .fallback = "\"240s\"",
             .help = "How long before the time limit the job is told."},
     KeySpec{.section = "fault",
+            .name = "hang_timeout",
+            .type = KeyType::duration,
+            .fallback = "\"300s\"",
+            .help = "How long a rank that has work may stand still before that ends the run; \"0s\": for ever."},
+    KeySpec{.section = "fault",
             .name = "drain_timeout",
             .type = KeyType::duration,
             .fallback = "\"20s\"",
             .help = "How long chunks in flight have to be finished when the run is stopped."},
+    KeySpec{.section = "fault",
+            .name = "max_failed_items",
+            .type = KeyType::integer,
+            .least = 0,
+            .most = most_failed_items,
+            .fallback = "0",
+            .help = "Items that may be left out because they end every attempt that computes them."},
 };
 
 std::string spaced(std::string_view characters) {

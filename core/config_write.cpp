@@ -112,7 +112,9 @@ std::string to_toml(const JobConfig& job) {
     set("max", fmt::format("{}", slurm.resume.most));
     set("notice", literal(duration_text(slurm.resume.notice)));
     section("fault");
+    set("hang_timeout", literal(duration_text(job.fault.hang_timeout)));
     set("drain_timeout", literal(duration_text(job.fault.drain_timeout)));
+    set("max_failed_items", literal(job.fault.max_failed_items));
     return text;
 }
 

@@ -12,6 +12,8 @@
 
 namespace sluice {
 
+class Lane;
+
 /// Work that was enqueued on a stream once and can be enqueued there again as a whole. May outlive the stream.
 class Recording {
 public:
@@ -63,7 +65,8 @@ struct StreamOptions {
     std::size_t operations = 256;  ///< How many can be enqueued before the enqueuing thread waits for room.
     std::size_t records = 64;      ///< How many records' times are kept at least.
     Doorbell* bell =
-        nullptr;  ///< Rung at each completed record(), if the device can (Device::rings); outlives the stream.
+        nullptr;           ///< Rung at each completed record(), if the device can (Device::rings); outlives the stream.
+    Lane* lane = nullptr;  ///< Where the stream says what it is at, if the device can; outlives it.
 };
 
 class Device {

@@ -17,7 +17,8 @@ void HostMarks::wait_until_reached(std::uint64_t) const {
 HostStream::HostStream(const StreamOptions& options)
     : ring_(std::bit_ceil(options.operations)),
       completions_(std::make_shared<HostCompletions>(options.records, options.bell)),
-      marks_(*completions_) {
+      marks_(*completions_),
+      lane_(options.lane == nullptr ? own_lane_ : *options.lane) {
     worker_ = std::thread([this] { work(); });
 }
 
@@ -96,19 +97,24 @@ void HostStream::commit() {
 
 void HostStream::work() {
     std::uint64_t head = 0;
+    lane_.work(Stage::compute, Lane::no_chunk);  // the first operations may be there already
     for (;;) {
         const std::uint32_t seen = arrivals_->listen();
         if (tail_.load(std::memory_order_seq_cst) == head) {
+            lane_.wait(Stage::scatter);
             if (!spin_until([&] { return tail_.load(std::memory_order_acquire) != head; })) {
                 arrivals_->wait(seen);
             }
+            lane_.work(Stage::compute, Lane::no_chunk);
             continue;
         }
         Operation& operation = ring_[head & (ring_.size() - 1)];
         if (operation.kind == Operation::Kind::stop) {
+            lane_.end();
             return;
         }
         perform(operation);
+        lane_.move();
         head_.store(++head, std::memory_order_release);
         room_.ring();
     }

@@ -13,6 +13,7 @@
 #include "core/completion_counter.hpp"
 #include "core/device.hpp"
 #include "core/doorbell.hpp"
+#include "core/lanes.hpp"
 
 namespace sluice {
 
@@ -88,6 +89,8 @@ private:
 
     std::shared_ptr<Doorbell> arrivals_ = std::make_shared<Doorbell>();  // shared with counters that it subscribed to
     Doorbell room_;
+    Lane own_lane_;
+    Lane& lane_;
     std::thread worker_;  // last: starts when everything else is there
 };
 

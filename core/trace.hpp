@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -45,24 +46,39 @@ struct ChunkSpans {
     Interval gather{};  ///< From the hand-over of the results to their completed delivery, as the driver saw it.
 };
 
-/// Append-only records of one thread: no lock, and no allocation after construction. Memory of the capacity is reserved
-/// at once, but only pages that are written to are ever committed.
+/// Append-only records of one thread, which any thread may read meanwhile: no lock, and no allocation after
+/// construction. Memory of the capacity is reserved at once, but only pages that are written to are ever committed.
 template <class Record>
 class TraceLog {
 public:
     explicit TraceLog(std::size_t capacity) : capacity_(capacity) { records_.reserve(capacity); }
+    /// What is there so far.
+    TraceLog(const TraceLog& other) : capacity_(other.capacity_) {
+        const auto so_far = other.records();
+        records_.assign(so_far.begin(), so_far.end());
+        count_.store(records_.size(), std::memory_order_relaxed);
+    }
+    TraceLog(TraceLog&& other) noexcept
+        : capacity_(other.capacity_), records_(std::move(other.records_)), count_(other.count_.exchange(0)) {}
+    TraceLog& operator=(const TraceLog&) = delete;
+    TraceLog& operator=(TraceLog&&) = delete;
+    ~TraceLog() = default;
 
     /// At most `capacity` times: a run knows the number of its chunks, so one more is a mistake of the program.
     void add(const Record& record) {
         expects(records_.size() < capacity_, "a trace holds at most the records it was made for");
         records_.push_back(record);
+        count_.store(records_.size(), std::memory_order_release);
     }
 
-    [[nodiscard]] std::span<const Record> records() const noexcept { return records_; }
+    [[nodiscard]] std::span<const Record> records() const noexcept {
+        return {records_.data(), count_.load(std::memory_order_acquire)};
+    }
 
 private:
     std::size_t capacity_;
     std::vector<Record> records_;
+    std::atomic<std::size_t> count_{0};  // of records that are complete
 };
 
 /// What one device did, filled by its driver's thread.
@@ -73,6 +89,9 @@ public:
 
     void add(const ChunkSpans& spans) { log_.add(spans); }
 
+    /// A copy of what is there so far, but for the certification; from any thread.
+    [[nodiscard]] DeviceTrace so_far() const { return DeviceTrace(name_, log_); }
+
     void set_certification(const Certification& certification) { certification_ = certification; }
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -81,6 +100,8 @@ public:
     [[nodiscard]] const std::optional<Certification>& certification() const noexcept { return certification_; }
 
 private:
+    DeviceTrace(std::string name, const TraceLog<ChunkSpans>& log) : name_(std::move(name)), log_(log) {}
+
     std::string name_;
     TraceLog<ChunkSpans> log_;
     std::optional<Certification> certification_;

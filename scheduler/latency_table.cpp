@@ -23,6 +23,7 @@ using std::chrono::nanoseconds;
 using Moment = RelativeMilestones::Moment;
 
 constexpr std::size_t columns_a_block = 8;   // fits 132 characters with six digits after the point
+constexpr std::size_t most_named = 10;       // items, by their numbers
 constexpr std::size_t most_columns = 64;     // beyond, columns are summaries
 constexpr std::size_t most_device_rows = 8;  // beyond, devices are summaries
 constexpr std::size_t longest_host_name = 12;
@@ -235,6 +236,20 @@ std::string certification_text(const RunReport& report) {
             : std::string("all, because the items looked at did not bound the error of fp16"));
 }
 
+/// What other ranks had done, when their times are lost.
+std::string lost_text(const std::vector<LostRank>& lost) {
+    if (lost.empty()) {
+        return {};
+    }
+    TextTable table;
+    table.add_row({padded("returned by"), "chunks", "items"});
+    for (const LostRank& rank : lost) {
+        table.add_row({fmt::format("rank {} on {}", rank.rank, shortened(rank.host, longest_host_name)),
+                       fmt::format("{}", rank.chunks), fmt::format("{}", rank.items)});
+    }
+    return '\n' + table.text();
+}
+
 /// Component by component, because escaped() cuts long texts and a path is wanted whole.
 std::string path_text(std::string_view path) {
     std::string out;
@@ -251,6 +266,7 @@ std::string header(const RunReport& report, bool timed) {
     for (const RankReport& rank : report.ranks) {
         devices += rank.milestones.first_compute.size();
     }
+    const std::size_t ranks = report.ranks.size() + report.lost.size();
     const bool all_here = report.items_done == report.items;
     const std::string count = fmt::format(
         "{}{}{} items{}", report.partial() ? "PARTIAL: " : "", all_here ? "" : fmt::format("{} of ", report.items_done),
@@ -260,10 +276,19 @@ std::string header(const RunReport& report, bool timed) {
             ? fmt::format(": {} items/s", rate_text(static_cast<double>(report.items_done) / Seconds(wall).count()))
             : std::string();
     std::string out = timed ? fmt::format("{} in {} s{}\n", count, seconds_text(wall), rate) : count + '\n';
+    if (!report.failed_items.empty()) {
+        out += fmt::format(
+            "{} item{} left out: {}{}\n", report.failed_items.size(), report.failed_items.size() == 1 ? "" : "s",
+            fmt::join(std::span(report.failed_items).first(std::min(most_named, report.failed_items.size())), ", "),
+            report.failed_items.size() > most_named ? ", …" : "");
+    }
+    if (!report.ended_by.empty()) {
+        out += fmt::format("ended by {}\n", report.ended_by);
+    }
     out += fmt::format("{} chunk{} of up to {} items, depth {}, {}, {}; {} rank{}, {} device{} ({}{}{})\n",
                        report.chunks, report.chunks == 1 ? "" : "s", report.chunk_items, report.depth,
-                       word_for(report.mode), word_for(report.distribution), report.ranks.size(),
-                       report.ranks.size() == 1 ? "" : "s", devices, devices == 1 ? "" : "s", word_for(report.device),
+                       word_for(report.mode), word_for(report.distribution), ranks, ranks == 1 ? "" : "s", devices,
+                       devices == 1 ? "" : "s", word_for(report.device),
                        report.device == DeviceKind::cuda ? fmt::format(", {}", name_of(report.precision)) : "",
                        report.device_note.empty() ? "" : fmt::format("; {}", report.device_note));
     if (!report.chunk_note.empty()) {
@@ -302,8 +327,8 @@ std::string latency_table(const RunReport& report) {
                 report.ranks.size(), report.ranks.front().rank);
         }
     }
-    out += '\n';
-    const Verdict verdict = judge(report.ranks, report.items_done);
+    out += lost_text(report.lost) + '\n';
+    const Verdict verdict = verdict_of(report);
     for (const std::string& note : verdict.notes) {
         out += note + '\n';
     }

@@ -1,7 +1,10 @@
 #include "scheduler/pipeline.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <exception>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/stage_error.hpp"
@@ -57,16 +60,31 @@ Pipeline::Pipeline(Device& device, Transport& transport, Model& model, const Pip
     : transport_(transport), model_(model), trace_(trace), shape_(model.shape()), device_rings_(device.rings()) {
     expects(options.depth >= 1 && options.chunk_items >= 1, "Pipeline: depth and chunk_items are at least 1");
     share_memory(device, options);
-    const StreamOptions upload{.operations = copy_operations_a_chunk * options.depth,
-                               .records = records_a_chunk * (options.depth + 1)};
+    make_streams(device, options);
+    prepare(options);
+}
+
+void Pipeline::make_streams(Device& device, const PipelineOptions& options) {
+    Lanes& lanes = options.lanes == nullptr ? own_lanes_ : *options.lanes;
+    const std::uint32_t group = lanes.new_group();
+    const auto lane_of = [&](std::string_view stream) {
+        return &lanes.add(LaneKind::stream, fmt::format("device {} {} stream", options.device, stream), group);
+    };
+    lane_ = &lanes.add(LaneKind::device, fmt::format("device {}", options.device), group);
+    StreamOptions upload{.operations = copy_operations_a_chunk * options.depth,
+                         .records = records_a_chunk * (options.depth + 1)};
     StreamOptions compute = upload;
     compute.operations = compute_operations;
     StreamOptions download = upload;
-    download.bell = &transport.bell();
+    download.bell = &transport_.bell();
+    if (device.rings()) {  // host threads; other devices' streams have none that could say anything
+        upload.lane = lane_of("upload");
+        compute.lane = lane_of("compute");
+        download.lane = lane_of("download");
+    }
     upload_ = device.make_stream(upload);
     compute_ = device.make_stream(compute);
     download_ = device.make_stream(download);
-    prepare(options);
 }
 
 void Pipeline::share_memory(Device& device, const PipelineOptions& options) {
@@ -111,9 +129,22 @@ void Pipeline::run() {
         moved |= request_chunks();
         moved |= admit_arrivals();
         moved |= retire_outputs();
-        if (!moved) {
+        if (moved) {
+            say_what_it_is_at();
+        } else {
             sleep_until_rung(seen);
         }
+    }
+    lane_->end();
+}
+
+void Pipeline::say_what_it_is_at() noexcept {
+    if (retired_ != admitted_ && !slot(retired_).chunk.end_of_input()) {
+        lane_->work(Stage::compute, slot(retired_).chunk.id);
+    } else if (freed_ != retired_ && !slot(freed_).chunk.end_of_input()) {
+        lane_->wait(Stage::gather, slot(freed_).chunk.id);
+    } else {
+        lane_->wait(Stage::scatter);
     }
 }
 
@@ -198,6 +229,7 @@ void Pipeline::retire(Slot& slot) {
     slot.spans.compute = between(slot.compute_begun, slot.computed);
     slot.spans.download = between(slot.download_begun, slot.done);
     slot.spans.gather.begin = Clock::now();
+    lane_->took(static_cast<std::uint64_t>((slot.spans.download.end - slot.spans.upload.begin).count()));
     const auto outputs = slot.downloaded.first(std::size_t{slot.chunk.count} * shape_.output_bytes);
     slot.delivered = in_stage(Stage::gather, slot.chunk, [&] { return transport_.deliver(slot.chunk, outputs); });
 }

@@ -6,6 +6,7 @@
 
 #include "core/buffer.hpp"
 #include "core/device.hpp"
+#include "core/lanes.hpp"
 #include "core/model.hpp"
 #include "core/trace.hpp"
 #include "core/transport.hpp"
@@ -17,6 +18,8 @@ struct PipelineOptions {
     std::uint32_t depth = 3;         ///< Chunks in flight; each owns one Slot. 1 is the serial mode.
     std::uint32_t chunk_items = 64;  ///< Items in a chunk at most.
     std::uint32_t last_items = 0;    ///< Of the job's last chunk, when it is shorter: a device may prepare for it.
+    Lanes* lanes = nullptr;          ///< Where the device and its streams say what they are at; outlives the pipeline.
+    std::uint32_t device = 0;        ///< By which number they do.
 };
 
 /// Drives one device: keeps `depth` chunks moving through upload, compute and download, and touches each of them twice
@@ -42,12 +45,16 @@ private:
     void admit(Slot& slot);
     void retire(Slot& slot);
     void sleep_until_rung(std::uint32_t seen);
+    void make_streams(Device& device, const PipelineOptions& options);
+    void say_what_it_is_at() noexcept;
 
     Transport& transport_;
     Model& model_;
     DeviceTrace& trace_;
     IoShape shape_;
     bool device_rings_;
+    Lanes own_lanes_;
+    Lane* lane_ = nullptr;
 
     // Declared before the streams: those drain first, so no queued copy outlives its memory.
     Buffer pinned_;     // of all slots, in one piece: pages are locked once

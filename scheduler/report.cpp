@@ -146,6 +146,15 @@ std::optional<Certification> RunReport::certification() const {
     return all;
 }
 
+Verdict verdict_of(const RunReport& report) {
+    if (report.lost.empty()) {
+        return judge(report.ranks, report.items_done);
+    }
+    Verdict verdict;
+    verdict.line = "no verdict: the times of the other ranks are lost";
+    return verdict;
+}
+
 Json report_json(const RunReport& report, const Json& config) {
     expects(report.items_before + report.items_done <= report.items, "a run finishes at most the items of its input");
     const double wall = Seconds(wall_time(report.ranks)).count();
@@ -153,6 +162,10 @@ Json report_json(const RunReport& report, const Json& config) {
     Json ranks = Json::array();
     for (const RankReport& rank : report.ranks) {
         ranks.push_back(rank_json(rank));
+    }
+    Json lost = Json::array();
+    for (const LostRank& rank : report.lost) {
+        lost.push_back({{"rank", rank.rank}, {"host", rank.host}, {"chunks", rank.chunks}, {"items", rank.items}});
     }
     return {{"schema", schema_version},
             {"units", {{"time", "s"}, {"rate", "items/s"}, {"size", "bytes"}}},
@@ -162,6 +175,8 @@ Json report_json(const RunReport& report, const Json& config) {
               {"items_done", report.items_done},
               {"items_before", report.items_before},
               {"partial", report.partial()},
+              {"failed_items", report.failed_items},
+              {"ended_by", report.ended_by.empty() ? Json(nullptr) : Json(report.ended_by)},
               {"chunks", report.chunks},
               {"chunk_items", report.chunk_items},
               {"depth", report.depth},
@@ -183,7 +198,8 @@ Json report_json(const RunReport& report, const Json& config) {
               {"rounds", report.clock_rounds}}},
             {"timers", {{"valid", withheld.empty()}, {"reason", withheld.empty() ? Json(nullptr) : Json(withheld)}}},
             {"ranks", std::move(ranks)},
-            {"verdict", verdict_json(judge(report.ranks, report.items_done))}};
+            {"lost", std::move(lost)},
+            {"verdict", verdict_json(verdict_of(report))}};
 }
 
 std::string report_file_text(const RunReport& report, const Json& config) {

@@ -10,8 +10,17 @@
 #include "core/clock.hpp"
 #include "core/config.hpp"
 #include "scheduler/rank_report.hpp"
+#include "scheduler/verdict.hpp"
 
 namespace sluice {
+
+/// What rank 0 knows of a rank that it cannot ask any more.
+struct LostRank {
+    int rank = 0;
+    std::string host;
+    std::uint64_t chunks = 0;  ///< That it has returned.
+    std::uint64_t items = 0;
+};
 
 /// All that is known at the end of a run, on rank 0.
 struct RunReport {
@@ -32,12 +41,15 @@ struct RunReport {
     std::uint32_t clock_rounds = 0;   ///< Of ping-pong; 0: all ranks share one clock.
     std::string output_path{};
     std::string report_path{};
+    std::string ended_by{};  ///< What ended the run before its end; empty: it came to its end, or was stopped.
+    std::vector<std::uint64_t> failed_items{};  ///< Left out of the output, in this attempt or an earlier one.
+    std::vector<LostRank> lost{};               ///< Those that are not in `ranks`, because the run's end was sudden.
 
     /// Of all ranks.
     [[nodiscard]] std::optional<Certification> certification() const;
 
     /// It ended early.
-    [[nodiscard]] bool partial() const noexcept { return items_before + items_done < items; }
+    [[nodiscard]] bool partial() const noexcept { return items_before + items_done < items || !ended_by.empty(); }
 };
 
 /// The report for people: header, one column a rank and one row an event, busy and waiting time of every stage, the
@@ -57,6 +69,9 @@ struct RunReport {
 [[nodiscard]] std::string_view word_for(PipelineMode mode);
 [[nodiscard]] std::string_view word_for(Distribution distribution);
 [[nodiscard]] std::string_view word_for(DeviceKind device);
+
+/// What binds the run; nothing when ranks are lost.
+[[nodiscard]] Verdict verdict_of(const RunReport& report);
 
 /// Why the times of some rank cannot be trusted ("rank 3 on n07: …"), "" when they can.
 [[nodiscard]] std::string why_withheld(const RunReport& report);

@@ -14,6 +14,7 @@ po::options_description options() {
         ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),               //
          "set a key of the job, as in --set pipeline.depth=4; may be given again and again")  //
         ("quiet,q", "print no latency table and no list of files")                            //
+        ("retry", "forget that earlier attempts died (exit code 82)")                         //
         ("no-progress", "show no progress");
     return options;
 }
@@ -23,7 +24,7 @@ int run_job_file(const Command& command, Arguments arguments) {
     take_fault_variable(static_cast<int>(read_launch().number));
     const bool quiet = parsed.has("quiet");
     return run(job_file_of(command, parsed), overrides_of(parsed),
-               {.quiet = quiet, .progress = !quiet && !parsed.has("no-progress")});
+               {.quiet = quiet, .progress = !quiet && !parsed.has("no-progress"), .retry = parsed.has("retry")});
 }
 
 }  // namespace
@@ -48,7 +49,8 @@ const Command run_command{
         "  69  the device is missing     77  the output would replace a file of the job\n"
         "  70  internal error            78  wrong job file or --set, or an unfinished other job\n"
         "  75  stopped by a signal       79  another attempt is alive\n"
-        "  81  weights or results are not finite",
+        "  81  weights or results        82  earlier attempts died, and so would this one\n"
+        "      are not finite",
     .example = "  mpirun -n 4 sluice run job.toml --set pipeline.depth=4",
     .options = options,
     .most_operands = 1,

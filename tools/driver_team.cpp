@@ -12,10 +12,6 @@
 namespace sluice {
 namespace {
 
-std::unique_ptr<Device> make_device(DeviceKind kind, std::uint32_t index) {
-    return kind == DeviceKind::cuda ? make_cuda_device(index) : std::make_unique<HostDevice>(index);
-}
-
 template <class Moment>
 void keep_earliest(std::optional<Instant>& earliest, const Moment& moment) {
     earliest = earliest ? std::min<Instant>(*earliest, moment) : moment;
@@ -28,11 +24,15 @@ void keep_latest(std::optional<Instant>& latest, const Moment& moment) {
 
 }  // namespace
 
+std::unique_ptr<Device> make_device(DeviceKind kind, std::uint32_t number) {
+    return kind == DeviceKind::cuda ? make_cuda_device(number) : std::make_unique<HostDevice>(number);
+}
+
 DriverTeam::DriverTeam(const LoadedApp& app, std::deque<Endpoint>& endpoints, const DriverTeamOptions& options)
     : app_(app), options_(options) {
     for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
         const char* const name = options.device == DeviceKind::cuda ? "cuda" : "host";
-        drivers_.push_back({.trace = DeviceTrace(name, options.chunks)});
+        drivers_.emplace_back(DeviceTrace(name, options.chunks));
     }
     try {
         for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
@@ -75,7 +75,9 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
             model->calibrate(*device->make_stream({}), options_.sample);
         }
         driver.device_ready = Clock::now();
-        pipeline.emplace(*device, endpoint, *model, options_.pipeline, driver.trace);
+        PipelineOptions options = options_.pipeline;
+        options.device = index;
+        pipeline.emplace(*device, endpoint, *model, options, driver.trace);
         driver.buffers_ready = Clock::now();
         pipeline->run();
         if (const auto certification = model->certification()) {
@@ -90,22 +92,36 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
 RankTrace DriverTeam::take_trace() {
     join();
     RankTrace trace;
-    Milestones& at = trace.milestones;
     for (Driver& driver : drivers_) {
-        keep_latest(at.buffers_ready, driver.buffers_ready);
-        keep_latest(at.devices_ready, driver.device_ready);
-        std::optional<Instant> first_compute;
-        for (const ChunkSpans& spans : driver.trace.chunks()) {
-            keep_earliest(at.scatter_begin, spans.scatter.begin);
-            keep_latest(at.scatter_end, spans.scatter.end);
-            keep_earliest(first_compute, spans.compute.begin);
-            keep_latest(at.compute_end, spans.compute.end);
-            keep_latest(at.delivered, spans.gather.end);
-        }
-        at.first_compute.push_back(first_compute);
+        note(trace.milestones, driver);
         trace.devices.push_back(std::move(driver.trace));
     }
     return trace;
+}
+
+RankTrace DriverTeam::trace_so_far() const {
+    RankTrace trace;
+    for (const Driver& driver : drivers_) {
+        note(trace.milestones, driver);
+        trace.devices.push_back(driver.trace.so_far());
+    }
+    return trace;
+}
+
+void DriverTeam::note(Milestones& at, const Driver& driver) {
+    if (driver.buffers_ready.load() != Instant()) {
+        keep_latest(at.buffers_ready, driver.buffers_ready.load());
+        keep_latest(at.devices_ready, driver.device_ready.load());
+    }
+    std::optional<Instant> first_compute;
+    for (const ChunkSpans& spans : driver.trace.chunks()) {
+        keep_earliest(at.scatter_begin, spans.scatter.begin);
+        keep_latest(at.scatter_end, spans.scatter.end);
+        keep_earliest(first_compute, spans.compute.begin);
+        keep_latest(at.compute_end, spans.compute.end);
+        keep_latest(at.delivered, spans.gather.end);
+    }
+    at.first_compute.push_back(first_compute);
 }
 
 void DriverTeam::join() {

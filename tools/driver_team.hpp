@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "comm/endpoint.hpp"
@@ -16,6 +18,9 @@
 #include "scheduler/pipeline.hpp"
 
 namespace sluice {
+
+/// `kind` is not automatic.
+[[nodiscard]] std::unique_ptr<Device> make_device(DeviceKind kind, std::uint32_t number);
 
 struct DriverTeamOptions {
     DeviceKind device = DeviceKind::host;         ///< Not automatic.
@@ -47,16 +52,21 @@ public:
     /// the caller.
     [[nodiscard]] RankTrace take_trace();
 
+    /// The same of what they have recorded so far; from any thread, while they run.
+    [[nodiscard]] RankTrace trace_so_far() const;
+
 private:
     struct Driver {
+        explicit Driver(DeviceTrace empty) : trace(std::move(empty)) {}
         DeviceTrace trace;
-        Instant device_ready{};
-        Instant buffers_ready{};
+        std::atomic<Instant> device_ready{};
+        std::atomic<Instant> buffers_ready{};
         std::thread thread{};
     };
 
     [[nodiscard]] std::thread start(std::uint32_t index, Endpoint& endpoint);
     void drive(Driver& driver, Endpoint& endpoint, std::uint32_t index);
+    static void note(Milestones& at, const Driver& driver);
     void join();
 
     const LoadedApp& app_;

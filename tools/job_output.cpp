@@ -86,6 +86,12 @@ RunPaths paths_of(const JobConfig::Output& output) {
     return run_paths(output.path, extension_of(output.format));
 }
 
+/// So that several fit into a message.
+std::string shortened(const std::string& text) {
+    constexpr std::size_t most = 90;
+    return text.size() <= most ? text : text.substr(0, most) + "…";
+}
+
 void say(const std::string& line) {
     std::fputs((line + "\n").c_str(), stderr);
 }
@@ -99,6 +105,33 @@ std::optional<std::uint32_t> chunk_items_of_run(const JobConfig::Output& output)
 
 std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job) {
     return std::make_unique<CommittedOutput>(options_of(job));
+}
+
+std::filesystem::path epoch_folder(const PreparedJob& job) {
+    return paths_of(job.job.output).epoch(job.output->run().epoch());
+}
+
+std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
+    const std::uint32_t epoch = job.output->run().epoch();
+    if (retry) {
+        note_fresh_start(epoch_folder(job));
+        return {};
+    }
+    std::vector<Attempt> attempts = read_attempts(paths_of(job.job.output), epoch);
+    std::vector<std::uint64_t> suspects = suspected_chunks(attempts);
+    std::erase_if(suspects, [&](std::uint64_t chunk) { return chunk < job.output->first_chunk(); });
+    if (!is_hopeless(attempts, suspects)) {
+        return attempts;
+    }
+    std::string ends;
+    for (const Attempt& attempt : std::span(attempts).last(most_deaths)) {
+        ends += fmt::format("; attempt {}: {}", attempt.epoch, shortened(attempt.end));
+    }
+    throw Error(ExitCode::no_progress, {.id = "E-RUN-082",
+                                        .where = escaped(job.job.output.path.native()),
+                                        .what = fmt::format("{} attempts in a row died without a new chunk{}",
+                                                            deaths_without_progress(attempts), ends),
+                                        .hint = "look for what they died of; sluice run --retry tries again"});
 }
 
 OutputState check_output(const PreparedJob& job) {

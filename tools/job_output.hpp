@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "comm/rank_board.hpp"
 #include "core/commit/committed_output.hpp"
@@ -18,6 +20,13 @@ namespace sluice {
 
 /// Begins the job's output, or goes on with it, or finds it complete. Throws Error as OutputRun.
 [[nodiscard]] std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job);
+
+/// What belongs to this attempt alone; `job.output` is open and not complete.
+[[nodiscard]] std::filesystem::path epoch_folder(const PreparedJob& job);
+
+/// What became of the attempts before this one, of which `retry` forgets all; `job.output` is open and not complete.
+/// Throws Error (no_progress, E-RUN-082) when this one would only die like the last ones.
+[[nodiscard]] std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry);
 
 /// What open_output would find, with nothing changed. Throws Error.
 [[nodiscard]] OutputState check_output(const PreparedJob& job);

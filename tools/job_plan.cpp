@@ -17,6 +17,8 @@
 namespace sluice {
 namespace {
 
+using Bytes = std::vector<unsigned char>;  // a path may be no text that JSON can hold
+
 DeviceKind choose_device(DeviceKind wanted) {
     if (wanted != DeviceKind::automatic) {
         return wanted;
@@ -64,6 +66,7 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
     plan.bind = job.layout.bind;
     check_output_path(job.output.path);
     check_report_path(job.output.report);
+    plan.hang_timeout = job.fault.hang_timeout;
     if (!job.pipeline.chunk_items) {
         prepared.kept_chunk_items = chunk_items_of_run(job.output);
     }
@@ -85,6 +88,8 @@ std::string encode(const JobPlan& plan) {
                         {"depth", plan.depth},
                         {"device", plan.device},
                         {"bind", plan.bind},
+                        {"hang_timeout", plan.hang_timeout.count()},
+                        {"dump_folder", Bytes(plan.dump_folder.begin(), plan.dump_folder.end())},
                         {"first_chunk", plan.first_chunk}};
     if (plan.devices) {
         json["devices"] = *plan.devices;
@@ -101,7 +106,10 @@ JobPlan decode_job_plan(const std::string& text) {
                  .depth = json.at("depth"),
                  .device = json.at("device"),
                  .bind = json.at("bind"),
+                 .hang_timeout = std::chrono::seconds(json.at("hang_timeout").get<std::int64_t>()),
                  .first_chunk = json.at("first_chunk")};
+    const Bytes folder = json.at("dump_folder");
+    plan.dump_folder.assign(folder.begin(), folder.end());
     if (json.contains("devices")) {
         plan.devices = json.at("devices").get<std::uint32_t>();
     }

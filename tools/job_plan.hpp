@@ -6,8 +6,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/app.hpp"
+#include "core/commit/attempt_history.hpp"
 #include "core/commit/committed_output.hpp"
 #include "core/config.hpp"
 #include "core/cuda.hpp"
@@ -28,7 +30,9 @@ struct JobPlan {
     std::string chunk_note{};                ///< Why chunks are as large as they are; likewise. May be empty.
     std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
     BindMode bind = BindMode::gpu_local;
-    std::uint64_t first_chunk = 0;  ///< Those before are committed: the run goes on from here.
+    std::chrono::seconds hang_timeout{0};  ///< 0: nothing is ever called a hang.
+    std::string dump_folder{};             ///< Where a rank that finds a hang writes down who waits for what.
+    std::uint64_t first_chunk = 0;         ///< Those before are committed: the run goes on from here.
 };
 
 /// What rank 0 alone has open.
@@ -40,6 +44,7 @@ struct PreparedJob {
     std::unique_ptr<ItemSource> source;
     WeightBlob weights;
     std::optional<std::uint32_t> kept_chunk_items;  // of the run that lies there, where the job leaves it open
+    std::vector<Attempt> attempts;                  // those before this one, once output is open
     std::unique_ptr<CommittedOutput> output;        // null until open_output()
     std::optional<CudaStart> cuda_start;
 };

@@ -8,7 +8,9 @@
 
 #include "apps/registry.hpp"
 #include "comm/node_sharing.hpp"
+#include "comm/watcher.hpp"
 #include "core/build_id.hpp"
+#include "core/commit/attempt_history.hpp"
 #include "core/cuda.hpp"
 #include "core/memory_limit.hpp"
 #include "tools/node_view.hpp"
@@ -96,6 +98,15 @@ std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, c
         pack_once_a_node(*context.session, *packed, cores);
     }
     return loaded;
+}
+
+void leave_notes_in(RankContext& context, const std::filesystem::path& folder) {
+    CrashReports::leave_behind(crash_file(folder, context.rank()));
+    context.last_words.set_notes(
+        {.lost_rank = [folder](
+                          int rank, const std::string& cause,
+                          const std::vector<std::uint64_t>& chunks) { note_lost_rank(folder, rank, cause, chunks); },
+         .end = [folder](ExitCode code, const ErrorText& text) { note_end(folder, code, text); }});
 }
 
 void warn_once(RankContext& context, const std::optional<ErrorText>& finding) {

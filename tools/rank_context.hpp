@@ -7,11 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "comm/hang_watch.hpp"
+#include "comm/last_words.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/rank_board.hpp"
 #include "core/binding.hpp"
 #include "core/clock.hpp"
 #include "core/config.hpp"
+#include "core/lanes.hpp"
 #include "core/placement.hpp"
 #include "core/stage_error.hpp"
 #include "core/stop_request.hpp"
@@ -28,6 +31,9 @@ struct RankContext {
     RankBoard& board;
     Doorbell& bell;  ///< The comm thread's.
     StopRequest& stop;
+    Lanes& lanes;
+    HangWatch& hangs;
+    LastWords& last_words;
     std::string host;
     Instant start{};
     std::uint64_t first_chunk = 0;      ///< What the run calls chunk 0, once the plan is known.
@@ -87,6 +93,9 @@ private:
 /// The app, ready to make models: its weights are packed, once for all ranks of a node. Collective.
 [[nodiscard]] std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, const WeightBlob& weights,
                                                   std::uint32_t cores);
+
+/// From now on this process's end, and what it sees of others', is noted in this attempt's folder.
+void leave_notes_in(RankContext& context, const std::filesystem::path& folder);
 
 /// Prints `finding`, if there is one, as the node's one warning.
 void warn_once(RankContext& context, const std::optional<ErrorText>& finding);

@@ -59,15 +59,21 @@ int run(const std::filesystem::path& job_file, std::span<const Override> overrid
         board.emplace();
     }
     const CrashReports crash_reports(*board, host);
+    Lanes lanes;
+    HangWatch hangs(*board, lanes, host);
+    LastWords last_words;
     RankContext context{.session = session ? &*session : nullptr,
                         .board = *board,
                         .bell = bell,
                         .stop = stop,
+                        .lanes = lanes,
+                        .hangs = hangs,
+                        .last_words = last_words,
                         .host = host,
                         .start = start};
     int code = static_cast<int>(ExitCode::ok);
     {
-        const Watcher watcher(*board, stop, host);
+        const Watcher watcher(*board, stop, hangs, last_words, host);
         if (context.rank() == 0) {
             code = run_monitored(context, job_file, overrides, options);
         } else {

@@ -14,6 +14,7 @@ struct RunOptions {
     std::filesystem::path run_folder{};  ///< Of a submitted job, which is there already.
     std::optional<std::chrono::seconds> time_left{};  ///< nullopt: Slurm is asked, if this is its job.
     bool progress = true;                             ///< The bar on a terminal, or a line every 30 s.
+    bool retry = false;                               ///< Earlier attempts' deaths do not count any more.
 };
 
 /// Runs a job to its end on every rank that was started with this one; without a launcher that is this process alone.

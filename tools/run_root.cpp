@@ -10,11 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "comm/clock_alignment.hpp"
 #include "comm/message_pieces.hpp"
 #include "comm/mpi_remote_hub.hpp"
 #include "comm/node_sharing.hpp"
+#include "comm/watcher.hpp"
 #include "core/build_id.hpp"
 #include "core/cgroup.hpp"
 #include "core/commit/run_paths.hpp"
@@ -33,6 +36,7 @@
 #include "tools/preflight.hpp"
 #include "tools/progress.hpp"
 #include "tools/rank_context.hpp"
+#include "tools/suspects.hpp"
 #include "tools/tune.hpp"
 
 namespace sluice {
@@ -103,13 +107,19 @@ std::vector<std::uint32_t> devices_of_ranks(RankContext& context, std::uint32_t 
     return devices;
 }
 
+/// What the next attempts have to know of, should they end alike.
+bool is_death(ExitCode code) {
+    return code == ExitCode::internal || code == ExitCode::communication;
+}
+
 /// One message, and the end of this process and of all ranks, at once. What is committed stays; nothing else does.
 [[noreturn]] void end_all(RankContext& context, Failure failure) {
     if (const std::string committed = context.board.describe_committed();
         can_go_on(failure.code) && !committed.empty()) {
         failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
     }
-    if (context.output != nullptr) {
+    context.last_words.note_end(failure.code, failure.text);
+    if (context.output != nullptr && context.output->run().epoch() == 1 && !is_death(failure.code)) {
         context.output->run().abandon_if_empty();
     }
     print_once(context, failure.text);
@@ -139,6 +149,9 @@ Failure stopped(const Served& served, const RankBoard::Committed& committed) {
                      .hint = "run the same command again: it goes on from there"}};
 }
 
+constexpr std::chrono::seconds longest_commit{2};
+constexpr std::chrono::milliseconds commit_look{5};
+
 void say_that_it_drains(const StopCause& cause) {
     std::fputs(
         fmt::format("sluice: {}: finishing the chunks in flight; a second signal stops at once\n", text_of(cause))
@@ -146,12 +159,79 @@ void say_that_it_drains(const StopCause& cause) {
         stderr);
 }
 
+/// What a report says of the job, without the ranks.
+RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
+    const JobPlan& plan = prepared.plan;
+    const JobConfig& job = prepared.job;
+    const ChunkGrid grid(plan.items, plan.chunk_items);
+    return {.items = plan.items,
+            .items_done = items_done,
+            .items_before = plan.items - grid.rest(plan.first_chunk).items(),
+            .chunks = grid.chunks(),
+            .chunk_items = plan.chunk_items,
+            .depth = plan.depth,
+            .mode = job.pipeline.mode,
+            .distribution = job.pipeline.distribution,
+            .device = plan.device,
+            .precision = plan.options.precision,
+            .device_note = plan.device_note,
+            .chunk_note = plan.chunk_note,
+            .output_path = job.output.path.string(),
+            .report_path = job.output.report.string(),
+            .failed_items = prepared.output->failed_items()};
+}
+
+RankReport report_of_root(const RankContext& context, RankTrace&& trace) {
+    trace.rank = 0;
+    trace.host = context.host;
+    trace.milestones.start = context.start;
+    trace.milestones.finish = Clock::now();
+    return make_rank_report(trace, context.start, {});
+}
+
+void publish_report(const RunReport& report, const JobConfig& job, const RunOptions& options) {
+    OutputFile file(job.output.report);
+    file.write(report_file_text(report, nlohmann::json(to_toml(job))));
+    file.publish();
+    if (!options.quiet) {
+        const std::string before =
+            report.items_before == 0 ? std::string() : fmt::format(", {} were there already", report.items_before);
+        print(fmt::format("{} of {} items{}\n\n{}", report.items_done, report.items, before, latency_table(report)));
+    }
+}
+
+/// While it lives, a hang is looked for, and `last_words` are said when the job has to end at once.
+class Watched {
+public:
+    Watched(RankContext& context, HangWatchOptions options, LastWords::Action last_words) : context_(context) {
+        context_.last_words.set(std::move(last_words));
+        CrashReports::set_book(options.book);
+        context_.hangs.begin(std::move(options));
+    }
+    ~Watched() {
+        context_.hangs.end();
+        CrashReports::set_book(nullptr);
+        context_.last_words.clear();
+    }
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+
+private:
+    RankContext& context_;
+};
+
+ErrorText why_it_drains(const StopCause& cause) {
+    return {.id = "E-RUN-075",
+            .what = fmt::format("SIG{}, before the chunks in flight were finished", sigabbrev_np(cause.signal))};
+}
+
 /// The run itself, from the plan to the published output.
 class RootRun {
 public:
-    RootRun(RankContext& context, PreparedJob& job, bool show_progress)
+    RootRun(RankContext& context, PreparedJob& job, const RunOptions& options)
         : context_(context),
           job_(job),
+          options_(options),
           grid_(ChunkGrid(job.plan.items, job.plan.chunk_items).rest(job.plan.first_chunk)),
           output_(*job.output, context.board),
           shape_(job.codec->shape()),
@@ -177,12 +257,16 @@ public:
                      job.plan.device, context.memory_share());
         const std::uint32_t readers = choose_readers(reading_needs(job, share_, devices_));
         const StartingReaders starting(context, share_, readers);
-        input_.emplace(
-            *job.source, grid_,
-            ReadAheadOptions{.input_bytes = shape_.input_bytes, .staged = queues_.staged, .readers = readers},
-            context.bell);
-        results_.emplace(output_, grid_, shape_.output_bytes, queues_.window, context.bell);
-        if (show_progress) {
+        input_.emplace(*job.source, grid_,
+                       ReadAheadOptions{.input_bytes = shape_.input_bytes,
+                                        .staged = queues_.staged,
+                                        .readers = readers,
+                                        .lanes = &context.lanes},
+                       context.bell);
+        results_.emplace(output_, grid_, shape_.output_bytes, queues_.window, context.bell,
+                         &context.lanes.add(LaneKind::writer, "writer"));
+        book_.emplace(queues_.window, devices_.size());
+        if (options.progress) {
             progress_.emplace(job.plan.items, job.plan.items - grid_.items(),
                               [this] { return results_->items_written(); });
         }
@@ -206,7 +290,8 @@ public:
                            {.distribution = job_.job.pipeline.distribution,
                             .devices_of_rank = devices_,
                             .depth = plan.depth,
-                            .tally = &tally_});
+                            .tally = &tally_,
+                            .book = &*book_});
         std::deque<Endpoint> endpoints;
         for (std::uint32_t i = 0; i < devices_[0]; ++i) {
             endpoints.emplace_back(plan.depth, context_.bell);
@@ -221,22 +306,52 @@ public:
                                      .largest_message = largest_message},
                            devices_, queues_.staged, queues_.window);
         }
-        DriverTeam team(
-            *loaded_, endpoints,
-            {.device = plan.device,
-             .device_numbers = share_.devices(),
-             .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items, .last_items = grid_.short_items()},
-             .chunks = grid_.chunks(),
-             .sample = std::as_bytes(std::span(sample_)),
-             .machine = &share_.machine,
-             .cpus = share_.driver_cpus()});
+        DriverTeam team(*loaded_, endpoints,
+                        {.device = plan.device,
+                         .device_numbers = share_.devices(),
+                         .pipeline = {.depth = plan.depth,
+                                      .chunk_items = plan.chunk_items,
+                                      .last_items = grid_.short_items(),
+                                      .lanes = &context_.lanes},
+                         .chunks = grid_.chunks(),
+                         .sample = std::as_bytes(std::span(sample_)),
+                         .machine = &share_.machine,
+                         .cpus = share_.driver_cpus()});
         warn_once(context_, team.finding());
+        const auto trace_so_far = [&] {
+            RankTrace trace = team.trace_so_far();
+            for (LaneTrace& lane : input_->traces_so_far()) {
+                trace.lanes.push_back(std::move(lane));
+            }
+            trace.lanes.push_back(results_->trace_so_far());
+            if (remote && context_.session->size() > 1) {
+                trace.lanes.push_back(remote->egress());
+                trace.lanes.push_back(remote->ingress());
+            }
+            return trace;
+        };
+        const Watched watched(context_, hang_watch_options(), [&, this](const ErrorText& reason) {
+            results_->hurry();
+            publish_report(partial_report(trace_so_far(), reason), job_.job, options_);
+            wait_until_committed();
+        });
         try {
             bind_comm_thread(context_, share_);
             context_.stop.enter(RunPhase::serving);
+            compute_suspects(context_, job_, server,
+                             {.app = loaded_.get(),
+                              .device = share_.place.devices[0].number,
+                              .sample = std::as_bytes(std::span(sample_)),
+                              .grid = grid_});
             const Served served = serve(server, local, remote ? &*remote : nullptr, context_.bell, context_.stop,
-                                        {.drain_timeout = job_.job.fault.drain_timeout,
-                                         .on_drain = [this](const StopCause& cause) { drain(cause); }});
+                                        {.lane = &context_.lanes.add(LaneKind::comm, "comm thread"),
+                                         .drain_timeout = job_.job.fault.drain_timeout,
+                                         .on_drain = [&, this](const StopCause& cause) {
+                                             drain(cause);
+                                             if (context_.session != nullptr) {  // the launcher may kill it soon
+                                                 report_drain(partial_report(trace_so_far(), why_it_drains(cause)));
+                                             }
+                                         }});
             context_.stop.enter(RunPhase::finishing);
             finish(served, server.end() == grid_.chunks());
         } catch (...) {
@@ -268,6 +383,13 @@ private:
         results_->hurry();
     }
 
+    void report_drain(const RunReport& report) const {
+        try {
+            publish_report(report, job_.job, {.quiet = true});
+        } catch (const Error&) {  // met again, and said, when the whole report is written
+        }
+    }
+
     void finish(const Served& served, bool whole) {
         if (!served.gave_up && whole) {
             output_.publish();
@@ -295,8 +417,45 @@ private:
         }
     }
 
+    [[nodiscard]] HangWatchOptions hang_watch_options() const {
+        return {.timeout = job_.plan.hang_timeout,
+                .first_chunk = job_.plan.first_chunk,
+                .devices = devices_[0],
+                .book = &*book_,
+                .hosts = context_.hosts,
+                .dump_folder = job_.plan.dump_folder};
+    }
+
+    /// Of a run that ends at once: what this rank has recorded, and what the others have returned.
+    [[nodiscard]] RunReport partial_report(RankTrace&& trace, const ErrorText& reason) const {
+        RunReport report = report_of_run(job_, results_->items_written());
+        report.ended_by =
+            fmt::format("{}{}{}: {}", reason.id, reason.where.empty() ? "" : ": ", reason.where, reason.what);
+        report.ranks.push_back(report_of_root(context_, std::move(trace)));
+        const std::vector<GrantBook::Rank> returned = book_->ranks();
+        for (std::size_t rank = 1; rank < returned.size(); ++rank) {
+            report.lost.push_back({.rank = static_cast<int>(rank),
+                                   .host = escaped(context_.hosts.at(rank)),
+                                   .chunks = returned[rank].chunks,
+                                   .items = returned[rank].items});
+        }
+        return report;
+    }
+
+    /// For the writer, which has been told to hurry. Not for ever: it may be what is stuck.
+    void wait_until_committed() const {
+        const Instant end = Clock::now() + longest_commit;
+        const auto all_committed = [this] {
+            return context_.board.committed().chunks >= job_.plan.first_chunk + results_->chunks_written();
+        };
+        while (!all_committed() && Clock::now() < end) {
+            std::this_thread::sleep_for(commit_look);
+        }
+    }
+
     RankContext& context_;
     PreparedJob& job_;
+    RunOptions options_;
     ChunkGrid grid_;  // of what is left to do
     AnnouncedOutput output_;
     IoShape shape_;
@@ -308,33 +467,14 @@ private:
     std::string sample_;
     std::optional<ReadAhead> input_;
     std::optional<OrderedResults> results_;
+    std::optional<GrantBook> book_;
     std::optional<Progress> progress_;
     std::optional<Failure> stopped_by_;
 };
 
 RunReport make_report(RankContext& context, const PreparedJob& prepared, const RootRun& run, RankTrace trace) {
-    const JobPlan& plan = prepared.plan;
-    const JobConfig& job = prepared.job;
-    trace.rank = 0;
-    trace.host = context.host;
-    trace.milestones.start = context.start;
-    trace.milestones.finish = Clock::now();
-    const RankReport mine = make_rank_report(trace, context.start, {});
-    RunReport report{
-        .items = plan.items,
-        .items_done = run.items_written(),
-        .items_before = plan.items - ChunkGrid(plan.items, plan.chunk_items).rest(plan.first_chunk).items(),
-        .chunks = ChunkGrid(plan.items, plan.chunk_items).chunks(),
-        .chunk_items = plan.chunk_items,
-        .depth = plan.depth,
-        .mode = job.pipeline.mode,
-        .distribution = job.pipeline.distribution,
-        .device = plan.device,
-        .precision = plan.options.precision,
-        .device_note = plan.device_note,
-        .chunk_note = plan.chunk_note,
-        .output_path = job.output.path.string(),
-        .report_path = job.output.report.string()};
+    const RankReport mine = report_of_root(context, std::move(trace));
+    RunReport report = report_of_run(prepared, run.items_written());
     if (context.session == nullptr) {
         report.ranks.push_back(mine);
         return report;
@@ -352,6 +492,7 @@ RunReport make_report(RankContext& context, const PreparedJob& prepared, const R
 /// The ranks agree on a build and on the time. Returns the worst error of their clocks.
 std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
     if (context.session == nullptr) {
+        context.hosts = {context.host};
         return {};
     }
     refuse_other_builds(context);
@@ -361,7 +502,7 @@ std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
 /// The job, ready to run; or its Error, which is said and known to all other ranks by then: the launcher may end this
 /// rank as soon as one of them leaves.
 PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& job_file,
-                            std::span<const Override> overrides) {
+                            std::span<const Override> overrides, bool retry) {
     try {
         check_before_reading(context, read_job(job_file, overrides, app_names()));
         PreparedJob job = prepare_job(job_file, overrides, context.session == nullptr);
@@ -374,10 +515,14 @@ PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& j
                 tune(job);
             }
             job.plan.first_chunk = job.output->first_chunk();
+            job.plan.dump_folder = epoch_folder(job).native();
+            leave_notes_in(context, job.plan.dump_folder);
+            job.attempts = look_at_attempts(job, retry);
         }
         return job;
     } catch (...) {
         const Failure failure = describe(std::current_exception(), "");
+        context.last_words.note_end(failure.code, failure.text);
         if (context.session != nullptr) {
             print_once(context, failure.text);
             std::string text = encode(RootAnnouncement{.code = static_cast<int>(failure.code)});
@@ -407,17 +552,6 @@ int leave_complete(RankContext& context, const PreparedJob& job, const RunOption
     return static_cast<int>(ExitCode::ok);
 }
 
-void publish_report(const RunReport& report, const JobConfig& job, const RunOptions& options) {
-    OutputFile file(job.output.report);
-    file.write(report_file_text(report, nlohmann::json(to_toml(job))));
-    file.publish();
-    if (!options.quiet) {
-        const std::string before =
-            report.items_before == 0 ? std::string() : fmt::format(", {} were there already", report.items_before);
-        print(fmt::format("{} of {} items{}\n\n{}", report.items_done, report.items, before, latency_table(report)));
-    }
-}
-
 }  // namespace
 
 int run_root(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
@@ -430,7 +564,7 @@ int run_root(RankContext& context, const std::filesystem::path& job_file, std::s
     }
     PreparedJob job;
     try {
-        job = prepare_for_all(context, job_file, overrides);
+        job = prepare_for_all(context, job_file, overrides, options.retry);
     } catch (const Error& error) {
         if (context.session == nullptr) {
             throw;
@@ -447,14 +581,19 @@ int run_root(RankContext& context, const std::filesystem::path& job_file, std::s
         context.output = job.output.get();
         context.first_chunk = job.plan.first_chunk;
         context.board.mine().first_chunk.store(context.first_chunk);
+        context.hangs.begin({.timeout = job.plan.hang_timeout,
+                             .first_chunk = job.plan.first_chunk,
+                             .hosts = context.hosts,
+                             .dump_folder = job.plan.dump_folder});
         announce(context, {.plan = encode(job.plan)});
-        RootRun run(context, job, options.progress);
+        RootRun run(context, job, options);
         RankTrace trace = run.run();
         RunReport report = make_report(context, job, run, std::move(trace));
         report.clock_error = clock_error;
         report.clock_rounds = context.session == nullptr ? 0 : clock_rounds;
         publish_report(report, job.job, options);
         if (run.stopped_by()) {
+            context.last_words.note_end(run.stopped_by()->code, run.stopped_by()->text);
             print_once(context, run.stopped_by()->text);
             return static_cast<int>(run.stopped_by()->code);
         }

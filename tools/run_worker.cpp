@@ -41,6 +41,9 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
     MpiSession& session = *context.session;
     context.first_chunk = plan.first_chunk;
     context.board.mine().first_chunk.store(plan.first_chunk);
+    leave_notes_in(context, plan.dump_folder);
+    context.hangs.begin(
+        {.timeout = plan.hang_timeout, .first_chunk = plan.first_chunk, .dump_folder = plan.dump_folder});
     const IoShape shape = find_app(plan.app)->make_codec(plan.options)->shape();
     RankShare share = choose_share(context, plan);
     const std::vector<std::uint32_t> devices = share.devices();
@@ -64,17 +67,20 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
     }
     MpiWorker worker(
         session, endpoints, context.board.mine(),
-        {.item = shape, .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message});
+        {.item = shape, .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message},
+        &context.lanes.add(LaneKind::comm, "comm thread"));
     const ChunkGrid grid = ChunkGrid(plan.items, plan.chunk_items).rest(plan.first_chunk);
-    DriverTeam team(
-        *loaded, endpoints,
-        {.device = plan.device,
-         .device_numbers = devices,
-         .pipeline = {.depth = plan.depth, .chunk_items = plan.chunk_items, .last_items = grid.short_items()},
-         .chunks = grid.chunks(),
-         .sample = std::as_bytes(std::span(sample)),
-         .machine = &share.machine,
-         .cpus = share.driver_cpus()});
+    DriverTeam team(*loaded, endpoints,
+                    {.device = plan.device,
+                     .device_numbers = devices,
+                     .pipeline = {.depth = plan.depth,
+                                  .chunk_items = plan.chunk_items,
+                                  .last_items = grid.short_items(),
+                                  .lanes = &context.lanes},
+                     .chunks = grid.chunks(),
+                     .sample = std::as_bytes(std::span(sample)),
+                     .machine = &share.machine,
+                     .cpus = share.driver_cpus()});
     warn_once(context, team.finding());
     try {
         bind_comm_thread(context, share);

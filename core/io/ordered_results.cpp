@@ -26,12 +26,13 @@ void check_unchanged(std::span<const std::byte> outputs, const OutputsOrigin& or
 }  // namespace
 
 OrderedResults::OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std::uint32_t output_bytes,
-                               std::uint32_t window, Doorbell& bell)
+                               std::uint32_t window, Doorbell& bell, Lane* lane)
     : writer_(writer),
       grid_(grid),
       output_bytes_(output_bytes),
       bell_(bell),
       places_(window),
+      lane_(lane == nullptr ? own_lane_ : *lane),
       trace_(Stage::write, grid.chunks()) {
     expects(window >= 1, "OrderedResults: a window of one chunk at least");
     for (Place& place : places_) {
@@ -87,24 +88,27 @@ void OrderedResults::write_chunks() {
     for (std::uint64_t id = 0; id < grid_.chunks(); ++id) {
         try {
             if (!write_next(id)) {
-                return;
+                break;
             }
         } catch (...) {  // handed to the thread that places results
             failure_ = std::make_exception_ptr(StageError(Stage::write, grid_.at(id), std::current_exception()));
             failed_.store(true, std::memory_order_release);
             bell_.ring();
-            return;
+            break;
         }
     }
+    lane_.end();
 }
 
 /// False: the thread is to end.
 bool OrderedResults::write_next(std::uint64_t id) {
     Place& place = place_of(id);
     const std::uint64_t full_turn = 2 * (id / places_.size()) + 1;
+    lane_.wait(Stage::gather, id);
     if (!wait_until_arrived(place, full_turn)) {
         return false;
     }
+    lane_.work(Stage::write, id);
     const std::uint32_t items = grid_.at(id).count;
     const auto outputs = std::span<const std::byte>(place.outputs).first(bytes_of(id));
     const Instant begin = Clock::now();
@@ -132,7 +136,10 @@ bool OrderedResults::wait_until_arrived(const Place& place, std::uint64_t full_t
         if (!due) {
             arrivals_.wait(seen);
         } else if (hurrying_.load(std::memory_order_acquire) || due->count() <= 0) {
+            const std::uint64_t id = lane_.state().chunk;
+            lane_.work(Stage::write, id);
             writer_.commit();
+            lane_.wait(Stage::gather, id);
         } else {
             arrivals_.wait_for(seen, *due);
         }

@@ -11,6 +11,7 @@
 #include "core/chunk_grid.hpp"
 #include "core/doorbell.hpp"
 #include "core/io/output_writer.hpp"
+#include "core/lanes.hpp"
 #include "core/trace.hpp"
 
 namespace sluice {
@@ -25,10 +26,10 @@ struct OutputsOrigin {
 /// oldest. One thread places results; that takes no lock and allocates nothing.
 class OrderedResults {
 public:
-    /// `writer` and `bell` outlive it; `bell` is rung whenever a chunk was written, and at a failure. `window` chunks
-    /// of `output_bytes` an item are held at most.
+    /// `writer`, `bell` and `lane`, where its thread says what it is at, outlive it; `bell` is rung whenever a chunk
+    /// was written, and at a failure. `window` chunks of `output_bytes` an item are held at most.
     OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std::uint32_t output_bytes, std::uint32_t window,
-                   Doorbell& bell);
+                   Doorbell& bell, Lane* lane = nullptr);
     ~OrderedResults();
     OrderedResults(const OrderedResults&) = delete;
     OrderedResults& operator=(const OrderedResults&) = delete;
@@ -61,6 +62,9 @@ public:
     /// Only after all chunks were written, or the destructor's thread has ended.
     [[nodiscard]] LaneTrace take_trace();
 
+    /// The same of what was written so far; from any thread.
+    [[nodiscard]] LaneTrace trace_so_far() const { return trace_; }
+
 private:
     struct alignas(64) Place {
         std::atomic<std::uint64_t> turn{0};  // 2g: open for its g-th chunk; 2g + 1: holds its outputs
@@ -81,6 +85,8 @@ private:
     Doorbell& bell_;
     Doorbell arrivals_;
     std::vector<Place> places_;
+    Lane own_lane_;
+    Lane& lane_;
     LaneTrace trace_;
     std::atomic<std::uint64_t> written_{0};
     std::atomic<std::uint64_t> items_{0};

@@ -1,5 +1,7 @@
 #include "core/io/read_ahead.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "core/stage_error.hpp"
@@ -52,9 +54,11 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
     for (std::uint32_t i = 0; i < options.readers; ++i) {
         traces_.emplace_back(Stage::read, grid.chunks());
     }
+    Lanes& lanes = options.lanes == nullptr ? own_lanes_ : *options.lanes;
     try {
         for (LaneTrace& trace : traces_) {
-            readers_.emplace_back([this, &trace] { read_chunks(trace); });
+            Lane& lane = lanes.add(LaneKind::reader, fmt::format("reader {}", readers_.size()));
+            readers_.emplace_back([this, &trace, &lane] { read_chunks(trace, lane); });
         }
     } catch (...) {  // no thread for it: those that run already end first
         join();
@@ -87,10 +91,11 @@ std::vector<LaneTrace> ReadAhead::take_traces() {
     return std::move(traces_);
 }
 
-void ReadAhead::read_chunks(LaneTrace& trace) {
+void ReadAhead::read_chunks(LaneTrace& trace, Lane& lane) {
     ChunkSpan span(trace);
-    read_until_end(span);
+    read_until_end(span, lane);
     span.finish();
+    lane.end();
     if (reading_.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
         first_bad_.load(std::memory_order_relaxed) != part_count_) {
         failed_.store(true, std::memory_order_release);
@@ -98,7 +103,7 @@ void ReadAhead::read_chunks(LaneTrace& trace) {
     }
 }
 
-void ReadAhead::read_until_end(ChunkSpan& span) {
+void ReadAhead::read_until_end(ChunkSpan& span, Lane& lane) {
     for (;;) {
         const std::uint64_t number = next_.fetch_add(1, std::memory_order_relaxed);
         if (number >= part_count_) {
@@ -106,12 +111,14 @@ void ReadAhead::read_until_end(ChunkSpan& span) {
         }
         const ChunkPart part = parts_.at(number);
         Bin& bin = bin_of(part.chunk.id);
+        lane.wait(Stage::read, part.chunk.id);
         if (!wait_until_free(number, bin, 2 * (part.chunk.id / bins_.size()))) {
             return;
         }
         const auto items = std::span(bin.items).subspan(std::size_t{part.begin} * input_bytes_,
                                                         std::size_t{part.count} * input_bytes_);
         const Instant begin = Clock::now();
+        lane.work(Stage::read, part.chunk.id);
         try {
             source_.read(part.first(), part.count, items);
         } catch (...) {  // handed to the thread that takes chunks

@@ -13,6 +13,7 @@
 #include "core/chunk_parts.hpp"
 #include "core/doorbell.hpp"
 #include "core/io/item_source.hpp"
+#include "core/lanes.hpp"
 #include "core/trace.hpp"
 
 namespace sluice {
@@ -21,6 +22,7 @@ struct ReadAheadOptions {
     std::uint32_t input_bytes = 0;  ///< Of one item.
     std::uint32_t staged = 8;       ///< Chunks in memory at most.
     std::uint32_t readers = 1;      ///< Threads.
+    Lanes* lanes = nullptr;         ///< Where they say what they are at; outlives the object.
 };
 
 /// Reader threads that keep the next chunks of an input in memory, ahead of whoever hands them out. They share the work
@@ -44,6 +46,9 @@ public:
     /// One lane a reader. Only after the input was read to its end, or the destructor's threads have ended.
     [[nodiscard]] std::vector<LaneTrace> take_traces();
 
+    /// The same of what they have read so far; from any thread.
+    [[nodiscard]] std::vector<LaneTrace> traces_so_far() const { return traces_; }
+
 private:
     struct alignas(64) Bin {
         std::atomic<std::uint64_t> turn{0};     // 2g: free for its g-th chunk; 2g + 1: holds it
@@ -55,8 +60,8 @@ private:
     [[nodiscard]] const Bin& bin_of(std::uint64_t id) const { return bins_[id % bins_.size()]; }
     class ChunkSpan;
 
-    void read_chunks(LaneTrace& trace);
-    void read_until_end(ChunkSpan& span);
+    void read_chunks(LaneTrace& trace, Lane& lane);
+    void read_until_end(ChunkSpan& span, Lane& lane);
     [[nodiscard]] bool wait_until_free(std::uint64_t part, const Bin& bin, std::uint64_t free_turn);
     void complete_part(std::uint64_t id);
     void fail(std::uint64_t part, std::exception_ptr cause);
@@ -70,6 +75,7 @@ private:
     Doorbell released_;
     std::vector<Bin> bins_;
     std::vector<LaneTrace> traces_;
+    Lanes own_lanes_;
     std::atomic<std::uint64_t> next_{0};  // part that nobody reads yet
     std::atomic<bool> stopping_{false};
     std::atomic<bool> failed_{false};       // all readers have ended: no earlier part can fail any more

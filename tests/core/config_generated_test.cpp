@@ -77,6 +77,8 @@ JobConfig random_job(std::mt19937_64& random) {
     job.output.scores = below(2) == 1;
     job.output.nonfinite = NonfinitePolicy(below(3));
     job.fault.drain_timeout = std::chrono::seconds(1 + below(86'400));
+    job.fault.hang_timeout = std::chrono::seconds(below(86'400));
+    job.fault.max_failed_items = static_cast<std::uint32_t>(below(1000));
     job.output.report = word("report");
     const auto maybe = [&](std::uint64_t most) {
         return below(2) == 1 ? std::nullopt : std::optional(static_cast<std::uint32_t>(1 + below(most)));

@@ -64,12 +64,13 @@ JobFolder::JobFolder(const std::vector<std::string>& texts) {
     write_file(path() / "job.toml", job);
 }
 
-std::vector<std::string> launch_words(int ranks, const std::vector<std::string>& arguments) {
+std::vector<std::string> launch_words(int ranks, const std::vector<std::string>& arguments,
+                                      const std::string& program) {
     std::vector<std::string> all;
     if (ranks > 0) {
         all = {SLUICE_MPIEXEC, "--oversubscribe", "-n", std::to_string(ranks)};
     }
-    all.emplace_back(SLUICE_PROGRAM);
+    all.push_back(program);
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
 }

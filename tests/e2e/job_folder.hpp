@@ -55,7 +55,8 @@ private:
 [[nodiscard]] std::vector<std::string> set(const std::vector<std::string>& keys_and_values);
 
 /// mpirun, its options, and sluice with `arguments`.
-[[nodiscard]] std::vector<std::string> launch_words(int ranks, const std::vector<std::string>& arguments);
+[[nodiscard]] std::vector<std::string> launch_words(int ranks, const std::vector<std::string>& arguments,
+                                                    const std::string& program = SLUICE_PROGRAM);
 
 /// The label column; expects the item column to count from 0 without a gap.
 [[nodiscard]] std::vector<std::string> labels_in(const std::string& csv, std::size_t items);

@@ -3,9 +3,11 @@ sluice_test(sluice_parts_test
   SOURCES
     driver_team_test.cpp
     cost_cache_test.cpp
+    lone_compute_test.cpp
     progress_test.cpp
     ${CMAKE_SOURCE_DIR}/tools/cost_cache.cpp
     ${CMAKE_SOURCE_DIR}/tools/driver_team.cpp
+    ${CMAKE_SOURCE_DIR}/tools/lone_compute.cpp
     ${CMAKE_SOURCE_DIR}/tools/progress.cpp
   LIBRARIES sluice_comm sluice_scheduler nlohmann_json::nlohmann_json spdlog::spdlog
 )

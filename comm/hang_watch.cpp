@@ -1,0 +1,332 @@
+#include "comm/hang_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+using std::chrono::nanoseconds;
+using namespace std::chrono_literals;
+
+constexpr nanoseconds longest_step = 1s;  // of the watch's clock: a longer pause was one of the watching thread itself
+constexpr nanoseconds root_is_well = 2s;  // its last sign of life on this node is not older
+constexpr nanoseconds root_goes_first = 3s;
+constexpr std::uint64_t chunks_of_patience = 20;
+constexpr nanoseconds longest_between_signs = 10s;
+constexpr int signs_a_timeout = 4;
+
+nanoseconds between_signs(nanoseconds timeout) {
+    return std::min(longest_between_signs, timeout / signs_a_timeout);
+}
+
+std::string seconds_text(nanoseconds time) {
+    return fmt::format("{:.1f} s", Seconds(time).count());
+}
+
+bool works(const StillLane& still) {
+    return still.lane.state.doing == Lane::Doing::work;
+}
+
+std::string line_of(const StillLane& still, std::uint64_t first_chunk) {
+    return fmt::format("  {}, for {}\n", describe(still.lane, first_chunk), seconds_text(still.still));
+}
+
+/// Of what describe_lanes() says.
+std::string stuck_line(const std::string& lines) {
+    constexpr std::string_view begin = "  stuck: ";
+    return lines.starts_with(begin) ? lines.substr(begin.size(), lines.find('\n') - begin.size()) : "a thread";
+}
+
+/// What a group's lanes say together.
+struct Group {
+    nanoseconds still = nanoseconds::max();
+    nanoseconds limit{0};
+    const StillLane* at_work = nullptr;  // the first: streams feed each other in their order
+};
+
+std::map<std::uint32_t, Group> grouped(std::span<const StillLane> lanes, nanoseconds timeout) {
+    std::map<std::uint32_t, Group> groups;
+    for (const StillLane& still : lanes) {
+        if (still.lane.state.doing == Lane::Doing::nothing) {
+            continue;
+        }
+        Group& group = groups[still.lane.group];
+        group.still = std::min(group.still, still.still);
+        group.limit = std::max(group.limit, limit_of(still.lane.state, timeout));
+        if (works(still) && group.at_work == nullptr) {
+            group.at_work = &still;
+        }
+    }
+    return groups;
+}
+
+}  // namespace
+
+nanoseconds limit_of(const Lane::State& state, nanoseconds timeout) {
+    return std::max(timeout, nanoseconds(chunks_of_patience * state.longest_ns));
+}
+
+const StillLane* find_stuck(std::span<const StillLane> lanes, nanoseconds timeout) {
+    const Group* worst = nullptr;
+    const auto groups = grouped(lanes, timeout);
+    for (const auto& [number, group] : groups) {
+        if (group.at_work != nullptr && group.still > group.limit && (worst == nullptr || group.still > worst->still)) {
+            worst = &group;
+        }
+    }
+    return worst == nullptr ? nullptr : worst->at_work;
+}
+
+bool stands_still(std::span<const StillLane> lanes, nanoseconds timeout) {
+    return std::ranges::all_of(lanes, [&](const StillLane& still) {
+        return still.lane.kind == LaneKind::comm || still.lane.state.doing == Lane::Doing::nothing ||
+               (!works(still) && still.still > timeout);
+    });
+}
+
+HangWatch::HangWatch(RankBoard& board, const Lanes& lanes, std::string host)
+    : board_(board), lanes_(lanes), host_(std::move(host)), beats_(board.size()) {}
+
+void HangWatch::begin(HangWatchOptions options) {
+    const std::lock_guard lock(mutex_);
+    options_ = std::move(options);
+    words_.assign(options_.hosts.size(), {});
+}
+
+void HangWatch::end() {
+    begin({});
+}
+
+std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
+    const std::lock_guard lock(mutex_);
+    const nanoseconds elapsed = std::min(last_look_ ? now - *last_look_ : nanoseconds(0), longest_step);
+    last_look_ = now;
+    note(elapsed);
+    const bool watches = options_.timeout.count() > 0;
+    const bool serves = watches && phase == RunPhase::serving;
+    const StillLane* const stuck = serves ? find_stuck(still_, options_.timeout) : nullptr;
+    stuck_since_ = stuck == nullptr ? nanoseconds(0) : stuck_since_ + elapsed;
+    stuck_ = stuck == nullptr ? std::nullopt : std::optional<std::size_t>(stuck - still_.data());
+    tell_board(elapsed);
+    std::optional<Hang> hang;
+    if (watches) {
+        hang = find_hang_of_node();
+    }
+    for (const auto find : {&HangWatch::find_own_hang, &HangWatch::find_silent_rank, &HangWatch::find_standstill}) {
+        if (serves && !hang) {
+            hang = (this->*find)();
+        }
+    }
+    return hang;
+}
+
+std::vector<std::uint64_t> HangWatch::chunks_of(const RankRecord& record) {
+    std::vector<std::uint64_t> chunks = chunks_of(record.rank.load());
+    const std::uint64_t oldest = record.chunk.load();
+    if (oldest != RankRecord::no_chunk && std::ranges::find(chunks, oldest) == chunks.end()) {
+        chunks.push_back(oldest);
+    }
+    return chunks;
+}
+
+std::vector<std::uint64_t> HangWatch::chunks_of(int rank) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::uint64_t> chunks;
+    if (options_.book != nullptr) {
+        options_.book->for_each_open([&](std::uint64_t chunk, int holder) {
+            if (holder == rank) {
+                chunks.push_back(chunk + options_.first_chunk);
+            }
+        });
+    }
+    return chunks;
+}
+
+void HangWatch::note(nanoseconds elapsed) {
+    std::vector<Lanes::View> views = lanes_.look();
+    lane_clocks_.resize(views.size());
+    still_.clear();
+    for (std::size_t i = 0; i < views.size(); ++i) {
+        lane_clocks_[i].see(views[i].state.moves, elapsed);
+        still_.push_back({.lane = std::move(views[i]), .still = lane_clocks_[i].still()});
+    }
+    for (std::size_t i = 0; i < board_.size(); ++i) {
+        beats_[i].see(board_.at(i).beat.load(), elapsed);
+    }
+    if (options_.book != nullptr) {
+        const std::vector<GrantBook::Rank> ranks = options_.book->ranks();
+        for (std::size_t i = 0; i < words_.size(); ++i) {
+            words_[i].see(ranks[i].words, elapsed);
+        }
+    }
+}
+
+void HangWatch::tell_board(nanoseconds elapsed) {
+    RankRecord& mine = board_.mine();
+    mine.beat.fetch_add(1);
+    mine.stuck.store(stuck_ ? 1 : 0);
+    mine.say(describe_lanes());
+    since_sign_ += elapsed;
+    const bool computes = std::ranges::any_of(
+        still_, [](const StillLane& still) { return still.lane.kind == LaneKind::device && works(still); });
+    if (computes && !stuck_ && since_sign_ >= between_signs(options_.timeout)) {
+        mine.signs.fetch_add(1);
+        since_sign_ = {};
+    }
+}
+
+/// Rank 0 ends the job, if it can: it alone knows how far that has come.
+nanoseconds HangWatch::head_start_of_root() const {
+    const RankRecord* const root = board_.living_root();
+    if (root == nullptr || root == &board_.mine()) {
+        return {};
+    }
+    const nanoseconds still = beats_[static_cast<std::size_t>(root - &board_.at(0))].still();
+    return still < root_is_well ? root_goes_first : nanoseconds(0);
+}
+
+std::optional<Hang> HangWatch::find_own_hang() const {
+    if (!stuck_ || stuck_since_ < head_start_of_root()) {
+        return std::nullopt;
+    }
+    return hang_of(board_.mine().rank.load(), describe_stuck() + ", and does not get on");
+}
+
+std::optional<Hang> HangWatch::find_hang_of_node() const {
+    const nanoseconds limit = options_.timeout + head_start_of_root();
+    for (std::size_t i = 0; i < board_.size(); ++i) {
+        const RankRecord& record = board_.at(i);
+        if (i == board_.my_place() || record.pid.load() == 0 || record.ended.load() != 0 || record.beat.load() == 0) {
+            continue;
+        }
+        if (beats_[i].still() > limit) {
+            return hang_of(record.rank.load(), fmt::format("its process has not run for {}: {}",
+                                                           seconds_text(beats_[i].still()), activity(record)));
+        }
+        if (record.stuck.load() != 0 && board_.mine().rank.load() == 0) {
+            return hang_of(record.rank.load(), stuck_line(record.said()) + ", and does not get on");
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Hang> HangWatch::find_silent_rank() const {
+    if (options_.book == nullptr) {
+        return std::nullopt;
+    }
+    const nanoseconds limit = options_.timeout + between_signs(options_.timeout) + longest_step;
+    for (const GrantBook::Grant& grant : options_.book->open()) {  // oldest first
+        const nanoseconds silent = words_[static_cast<std::size_t>(grant.rank)].still();
+        if (grant.rank != 0 && silent > limit) {
+            return hang_of(grant.rank, fmt::format("has given no sign of life for {}; it holds chunk {}",
+                                                   seconds_text(silent), grant.chunk + options_.first_chunk));
+        }
+    }
+    return std::nullopt;
+}
+
+/// Chunks are missing, no other rank holds one, and nobody here does anything about it.
+std::optional<Hang> HangWatch::find_standstill() const {
+    if (options_.book == nullptr || std::ranges::any_of(options_.book->open(), [](auto& g) { return g.rank != 0; })) {
+        return std::nullopt;
+    }
+    const auto waits_for_results = [](const StillLane& still) {
+        return still.lane.kind == LaneKind::writer && still.lane.state.doing == Lane::Doing::wait;
+    };
+    const auto devices = std::ranges::count(still_, LaneKind::device, [](const StillLane& s) { return s.lane.kind; });
+    const std::vector<GrantBook::Rank> ranks = options_.book->ranks();
+    const bool all_have_begun = static_cast<std::size_t>(devices) == options_.devices &&
+                                std::all_of(ranks.begin() + 1, ranks.end(), [](auto& rank) { return rank.words != 0; });
+    if (!all_have_begun || std::ranges::none_of(still_, waits_for_results) || !stands_still(still_, options_.timeout)) {
+        return std::nullopt;
+    }
+    return hang_of(0, fmt::format("nothing has moved for {}, and all threads wait", seconds_text(options_.timeout)));
+}
+
+Hang HangWatch::hang_of(int rank, std::string what) const {
+    std::string dump;
+    for (const bool culprit : {true, false}) {
+        for (std::size_t i = 0; i < board_.size(); ++i) {
+            if ((board_.at(i).rank.load() == rank) == culprit) {
+                dump += describe_place(i);
+            }
+        }
+        for (int other = 0; options_.book != nullptr && other < static_cast<int>(options_.hosts.size()); ++other) {
+            if ((other == rank) == culprit) {
+                dump += describe_books(other);
+            }
+        }
+    }
+    return {.rank = rank,
+            .where = name_of(rank),
+            .what = std::move(what),
+            .dump = std::move(dump),
+            .dump_file = dump_file()};
+}
+
+std::filesystem::path HangWatch::dump_file() const {
+    const int me = board_.mine().rank.load();
+    return options_.dump_folder.empty()
+               ? std::filesystem::path()
+               : options_.dump_folder / (me == 0 ? "dump.txt" : fmt::format("dump.{}.txt", me));
+}
+
+/// Of a device also the stream that is at work: the first one, since they feed each other in their order.
+std::string HangWatch::describe_stuck() const {
+    const StillLane& stuck = still_[*stuck_];
+    std::string text = describe(stuck.lane, options_.first_chunk);
+    const auto stream = std::ranges::find_if(still_, [&](const StillLane& still) {
+        return still.lane.group == stuck.lane.group && still.lane.kind == LaneKind::stream && works(still);
+    });
+    if (stream != still_.end()) {
+        text += fmt::format(", the {} at work", stream->lane.name);
+    }
+    return fmt::format("{} for {}", text, seconds_text(stuck.still));
+}
+
+std::string HangWatch::describe_lanes() const {
+    std::string lines;
+    if (stuck_) {  // first, where no cut takes it away
+        lines += fmt::format("  stuck: {}\n", describe_stuck());
+    }
+    for (const StillLane& still : still_) {
+        lines += line_of(still, options_.first_chunk);
+    }
+    return lines;
+}
+
+std::string HangWatch::describe_place(std::size_t place) const {
+    const RankRecord& record = board_.at(place);
+    const bool is_me = place == board_.my_place();
+    const nanoseconds still = is_me ? nanoseconds(0) : beats_[place].still();
+    return fmt::format("rank {} on {}, process {}: {}{}\n{}", record.rank.load(), host_, record.pid.load(),
+                       activity(record),
+                       still > longest_step ? fmt::format("; has not run for {}; before", seconds_text(still)) : "",
+                       is_me ? describe_lanes() : record.said());
+}
+
+std::string HangWatch::describe_books(int rank) const {
+    const auto index = static_cast<std::size_t>(rank);
+    std::vector<std::uint64_t> held;
+    for (const GrantBook::Grant& grant : options_.book->open()) {
+        if (grant.rank == rank) {
+            held.push_back(grant.chunk + options_.first_chunk);
+        }
+    }
+    const GrantBook::Rank returned = options_.book->ranks()[index];
+    return fmt::format("{}, as rank 0 knows it: {} chunks returned, holds {}{}\n", name_of(rank), returned.chunks,
+                       held.empty() ? "none" : fmt::format("{}", fmt::join(held, ", ")),
+                       rank == 0 ? std::string() : fmt::format(", silent for {}", seconds_text(words_[index].still())));
+}
+
+std::string HangWatch::name_of(int rank) const {
+    const auto index = static_cast<std::size_t>(rank);
+    return fmt::format("rank {} on {}", rank, index < options_.hosts.size() ? options_.hosts[index] : host_);
+}
+
+}  // namespace sluice

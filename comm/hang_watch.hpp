@@ -1,0 +1,119 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/grant_book.hpp"
+#include "comm/rank_board.hpp"
+#include "core/clock.hpp"
+#include "core/lanes.hpp"
+#include "core/stop_request.hpp"
+
+namespace sluice {
+
+/// How long something has been seen not to move. Time in which the watching thread itself did not run does not count: a
+/// job that was suspended as a whole does not hang.
+class Stillness {
+public:
+    void see(std::uint64_t moves, std::chrono::nanoseconds since_last_look) noexcept {
+        still_ = moves == moves_ ? still_ + since_last_look : std::chrono::nanoseconds(0);
+        moves_ = moves;
+    }
+    [[nodiscard]] std::chrono::nanoseconds still() const noexcept { return still_; }
+
+private:
+    std::uint64_t moves_ = 0;
+    std::chrono::nanoseconds still_{0};
+};
+
+/// A lane, and how long it has not moved.
+struct StillLane {
+    Lanes::View lane;
+    std::chrono::nanoseconds still{0};
+};
+
+/// How long a lane may be still at its work: `timeout`, or 20 times the longest that a chunk has taken it.
+[[nodiscard]] std::chrono::nanoseconds limit_of(const Lane::State& state, std::chrono::nanoseconds timeout);
+
+/// A lane that is at work and does not get on: of all groups in which nothing has moved for longer than the longest of
+/// its lanes' limits, the one that is still for longest. nullptr: every group moves or waits for others. Pure.
+[[nodiscard]] const StillLane* find_stuck(std::span<const StillLane> lanes, std::chrono::nanoseconds timeout);
+
+/// All lanes wait for each other, and none has moved for longer than `timeout`; the comm thread, which wakes up now and
+/// then, does not count. Pure.
+[[nodiscard]] bool stands_still(std::span<const StillLane> lanes, std::chrono::nanoseconds timeout);
+
+struct HangWatchOptions {
+    std::chrono::nanoseconds timeout{0};  ///< 0: nothing is ever called a hang.
+    std::uint64_t first_chunk = 0;        ///< What the run calls chunk 0.
+    std::size_t devices = 1;              ///< Of this rank: before all of them are ready nothing stands still.
+    const GrantBook* book = nullptr;      ///< Rank 0's; there until end().
+    std::vector<std::string> hosts{};     ///< Of all ranks; rank 0's.
+    std::filesystem::path dump_folder{};  ///< Where Hang::dump is to be written; may be empty.
+};
+
+struct Hang {
+    int rank = 0;
+    std::string where;                ///< "rank 3 on n07"
+    std::string what;                 ///< What it is at, and for how long.
+    std::string dump;                 ///< Who waits for what, a line each, the culprit first.
+    std::filesystem::path dump_file;  ///< Where that is to be written; may be empty.
+};
+
+/// Looks for ranks that do not get on: this one by its lanes, the others of its node by the board, and on rank 0 those
+/// of other nodes by how long they have been silent. Needs neither MPI nor the comm thread.
+class HangWatch {
+public:
+    /// Everything outlives it.
+    HangWatch(RankBoard& board, const Lanes& lanes, std::string host);
+
+    /// From now on; from any thread.
+    void begin(HangWatchOptions options);
+    void end();
+
+    /// One look, by one thread, every few tenths of a second; it also says on the board what this rank is at. A hang is
+    /// returned as soon as it is this rank's turn to end the job: it is rank 0's first, if that is alive on this node.
+    [[nodiscard]] std::optional<Hang> look(Instant now, RunPhase phase);
+
+    /// The job's chunks that a rank of this node held last, or on rank 0 any rank, as far as is known here.
+    [[nodiscard]] std::vector<std::uint64_t> chunks_of(const RankRecord& record);
+    [[nodiscard]] std::vector<std::uint64_t> chunks_of(int rank);
+
+private:
+    void note(std::chrono::nanoseconds elapsed);
+    void tell_board(std::chrono::nanoseconds elapsed);
+    [[nodiscard]] std::chrono::nanoseconds head_start_of_root() const;
+    [[nodiscard]] std::optional<Hang> find_own_hang() const;
+    [[nodiscard]] std::optional<Hang> find_hang_of_node() const;
+    [[nodiscard]] std::optional<Hang> find_silent_rank() const;
+    [[nodiscard]] std::optional<Hang> find_standstill() const;
+    [[nodiscard]] Hang hang_of(int rank, std::string what) const;
+    [[nodiscard]] std::filesystem::path dump_file() const;
+    [[nodiscard]] std::string describe_stuck() const;
+    [[nodiscard]] std::string describe_lanes() const;
+    [[nodiscard]] std::string describe_place(std::size_t place) const;
+    [[nodiscard]] std::string describe_books(int rank) const;
+    [[nodiscard]] std::string name_of(int rank) const;
+
+    RankBoard& board_;
+    const Lanes& lanes_;
+    std::string host_;
+    std::mutex mutex_;
+    HangWatchOptions options_;
+    std::optional<Instant> last_look_;
+    std::vector<StillLane> still_;
+    std::vector<Stillness> lane_clocks_;  // one a lane
+    std::vector<Stillness> beats_;        // one a rank of this node
+    std::vector<Stillness> words_;        // rank 0's: one a rank
+    std::chrono::nanoseconds since_sign_{0};
+    std::optional<std::size_t> stuck_;  // of still_: what does not get on
+    std::chrono::nanoseconds stuck_since_{0};
+};
+
+}  // namespace sluice

@@ -1,0 +1,80 @@
+#include "comm/last_words.hpp"
+
+#include <future>
+#include <thread>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::seconds longest_note{1};
+
+}  // namespace
+
+bool run_for(std::chrono::nanoseconds at_most, std::function<void()> action) {
+    std::packaged_task<void()> task(std::move(action));
+    const std::future<void> end = task.get_future();
+    std::thread(std::move(task)).detach();
+    return end.wait_for(at_most) == std::future_status::ready;
+}
+
+void LastWords::set(Action action) {
+    const std::lock_guard lock(mutex_);
+    action_ = std::make_shared<Action>(std::move(action));
+}
+
+void LastWords::clear() {
+    std::shared_future<void> running;
+    {
+        const std::lock_guard lock(mutex_);
+        action_.reset();
+        running = running_;
+    }
+    if (running.valid()) {
+        running.wait();
+    }
+}
+
+void LastWords::say(const ErrorText& reason, std::chrono::nanoseconds at_most) {
+    std::shared_ptr<Action> action;
+    std::promise<void> end;
+    {
+        const std::lock_guard lock(mutex_);
+        action = std::exchange(action_, nullptr);
+        if (action == nullptr) {
+            return;
+        }
+        running_ = end.get_future().share();
+    }
+    const auto shared_end = std::make_shared<std::promise<void>>(std::move(end));
+    run_for(at_most, [action, reason, shared_end] {
+        try {
+            (*action)(reason);
+        } catch (...) {
+            shared_end->set_value();
+            throw;
+        }
+        shared_end->set_value();
+    });
+}
+
+void LastWords::set_notes(EndNotes notes) {
+    const std::lock_guard lock(mutex_);
+    notes_ = std::move(notes);
+}
+
+void LastWords::note_lost_rank(int rank, const std::string& cause, const std::vector<std::uint64_t>& chunks) {
+    const std::lock_guard lock(mutex_);
+    if (notes_.lost_rank) {
+        run_for(longest_note, [note = notes_.lost_rank, rank, cause, chunks] { note(rank, cause, chunks); });
+    }
+}
+
+void LastWords::note_end(ExitCode code, const ErrorText& text) {
+    const std::lock_guard lock(mutex_);
+    if (notes_.end) {
+        run_for(longest_note, [note = notes_.end, code, text] { note(code, text); });
+    }
+}
+
+}  // namespace sluice

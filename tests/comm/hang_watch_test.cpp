@@ -1,0 +1,233 @@
+#include "comm/hang_watch.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "comm/last_words.hpp"
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr auto timeout = 10s;
+
+StillLane lane(LaneKind kind, std::uint32_t group, Lane::Doing doing, std::chrono::nanoseconds still,
+               std::chrono::nanoseconds longest = 0s) {
+    return {.lane = {.kind = kind,
+                     .name = "lane",
+                     .group = group,
+                     .state = {.doing = doing, .longest_ns = static_cast<std::uint64_t>(longest.count())}},
+            .still = still};
+}
+
+TEST(Stillness, GrowsWhileNothingMoves) {
+    Stillness stillness;
+
+    stillness.see(1, 5s);
+    stillness.see(1, 2s);
+    stillness.see(1, 2s);
+    EXPECT_EQ(stillness.still(), 4s);
+
+    stillness.see(2, 2s);
+    EXPECT_EQ(stillness.still(), 0s);
+}
+
+TEST(FindStuck, TakesWhoIsAtWorkAndDoesNotMove) {
+    const std::vector<StillLane> lanes{lane(LaneKind::reader, 0, Lane::Doing::wait, 20s),
+                                       lane(LaneKind::writer, 1, Lane::Doing::work, 11s),
+                                       lane(LaneKind::device, 2, Lane::Doing::work, 12s)};
+
+    EXPECT_EQ(find_stuck(lanes, timeout), &lanes[2]);
+    EXPECT_EQ(find_stuck(std::span(lanes).first(2), timeout), &lanes[1]);
+    EXPECT_EQ(find_stuck(std::span(lanes).first(1), timeout), nullptr);
+    EXPECT_EQ(find_stuck({}, timeout), nullptr);
+}
+
+TEST(FindStuck, LeavesADeviceAloneOfWhichAStreamMoves) {
+    const std::vector<StillLane> lanes{lane(LaneKind::device, 0, Lane::Doing::work, 50s),
+                                       lane(LaneKind::stream, 0, Lane::Doing::work, 1s)};
+
+    EXPECT_EQ(find_stuck(lanes, timeout), nullptr);
+}
+
+TEST(FindStuck, DoesNotCountLanesThatHaveEnded) {
+    const std::vector<StillLane> lanes{lane(LaneKind::device, 0, Lane::Doing::work, 50s),
+                                       lane(LaneKind::stream, 0, Lane::Doing::nothing, 1s),
+                                       lane(LaneKind::reader, 1, Lane::Doing::nothing, 50s)};
+
+    EXPECT_EQ(find_stuck(lanes, timeout), &lanes[0]);
+}
+
+TEST(FindStuck, GivesADeviceTwentyTimesItsLongestChunk) {
+    const std::vector<StillLane> patient{lane(LaneKind::device, 0, Lane::Doing::work, 19s, 1s)};
+    const std::vector<StillLane> stuck{lane(LaneKind::device, 0, Lane::Doing::work, 21s, 1s)};
+
+    EXPECT_EQ(find_stuck(patient, timeout), nullptr);
+    EXPECT_EQ(find_stuck(stuck, timeout), &stuck[0]);
+}
+
+TEST(StandsStill, WhenAllWaitForLongerThanAllowed) {
+    std::vector<StillLane> lanes{lane(LaneKind::comm, 0, Lane::Doing::work, 0s),
+                                 lane(LaneKind::device, 1, Lane::Doing::wait, 11s),
+                                 lane(LaneKind::writer, 2, Lane::Doing::wait, 12s)};
+    EXPECT_TRUE(stands_still(lanes, timeout));
+
+    lanes[1].still = 9s;
+    EXPECT_FALSE(stands_still(lanes, timeout));
+
+    lanes[1] = lane(LaneKind::device, 1, Lane::Doing::work, 11s);
+    EXPECT_FALSE(stands_still(lanes, timeout));
+}
+
+TEST(GrantBook, KnowsWhoHoldsWhatAndWhoReturnedWhat) {
+    GrantBook book(3, 2);
+    const Chunk first{.id = 0, .first = 0, .count = 4};
+    const Chunk second{.id = 1, .first = 4, .count = 4};
+    const Chunk third{.id = 2, .first = 8, .count = 3};
+    book.granted(0, first, 1);
+    book.granted(1, second, 0);
+    book.granted(2, third, 1);
+
+    book.returned(0, 2, first, 1);
+
+    const auto open = book.open();
+    ASSERT_EQ(open.size(), 2U);
+    EXPECT_EQ(open[0].chunk, 1U);
+    EXPECT_EQ(open[0].rank, 0);
+    EXPECT_EQ(open[1].chunk, 2U);
+    EXPECT_EQ(open[1].rank, 1);
+    EXPECT_EQ(book.ranks()[1].chunks, 1U);
+    EXPECT_EQ(book.ranks()[1].items, 4U);
+    EXPECT_EQ(book.ranks()[0].chunks, 0U);
+}
+
+/// The watch of a process alone, whose clock the test moves on.
+class Watch : public testing::Test {
+protected:
+    void begin() {
+        watch_.begin({.timeout = timeout, .first_chunk = 100, .devices = 1, .book = &book_, .hosts = {"n07"}});
+    }
+
+    std::optional<Hang> look_after(std::chrono::seconds time) {
+        for (; time > 0s; time -= 1s) {
+            now_ += 1s;
+            if (auto hang = watch_.look(now_, phase_)) {
+                return hang;
+            }
+        }
+        return std::nullopt;
+    }
+
+    RankBoard board_;
+    Lanes lanes_;
+    GrantBook book_{4, 1};
+    HangWatch watch_{board_, lanes_, "n07"};
+    Instant now_{};
+    RunPhase phase_ = RunPhase::serving;
+};
+
+TEST_F(Watch, NamesTheLaneThatHangsAndWhoWaits) {
+    Lane& writer = lanes_.add(LaneKind::writer, "writer");
+    Lane& reader = lanes_.add(LaneKind::reader, "reader 0");
+    reader.work(Stage::read, 5);
+    writer.wait(Stage::gather, 4);
+    begin();
+
+    EXPECT_FALSE(look_after(9s));
+    const auto hang = look_after(5s);
+
+    ASSERT_TRUE(hang);
+    EXPECT_EQ(hang->where, "rank 0 on n07");
+    EXPECT_THAT(hang->what, HasSubstr("reader 0: reads chunk 105"));
+    EXPECT_THAT(hang->dump, HasSubstr("writer: waits for the results of chunk 104"));
+}
+
+TEST_F(Watch, SaysNothingWhileItIsNotServing) {
+    lanes_.add(LaneKind::reader, "reader 0").work(Stage::read, 5);
+    begin();
+    phase_ = RunPhase::finishing;
+
+    EXPECT_FALSE(look_after(60s));
+}
+
+TEST_F(Watch, SaysNothingBeforeItBeginsAndAfterItEnds) {
+    lanes_.add(LaneKind::reader, "reader 0").work(Stage::read, 5);
+    EXPECT_FALSE(look_after(60s));
+
+    begin();
+    watch_.end();
+    EXPECT_FALSE(look_after(60s));
+}
+
+TEST_F(Watch, DoesNotCountTimeInWhichItDidNotRunItself) {
+    lanes_.add(LaneKind::reader, "reader 0").work(Stage::read, 5);
+    begin();
+    EXPECT_FALSE(look_after(2s));
+
+    now_ += 1h;
+
+    EXPECT_FALSE(look_after(2s));
+}
+
+TEST_F(Watch, NoticesThatAllWaitForEachOther) {
+    lanes_.add(LaneKind::writer, "writer").wait(Stage::gather, 4);
+    lanes_.add(LaneKind::device, "device 0").wait(Stage::scatter);
+    begin();
+
+    const auto hang = look_after(20s);
+
+    ASSERT_TRUE(hang);
+    EXPECT_THAT(hang->what, HasSubstr("all threads wait"));
+}
+
+TEST_F(Watch, LetsADeviceTakeItsTimeToLoad) {
+    lanes_.add(LaneKind::writer, "writer").wait(Stage::gather, 4);
+    begin();
+
+    EXPECT_FALSE(look_after(60s));
+}
+
+TEST(LastWords, AreSaidOnce) {
+    int times = 0;
+    LastWords words;
+    words.set([&](const ErrorText&) { ++times; });
+
+    words.say({}, 60s);
+    words.say({}, 60s);
+
+    EXPECT_EQ(times, 1);
+}
+
+TEST(LastWords, AreNotSaidOnceTheyAreTakenBack) {
+    int times = 0;
+    LastWords words;
+    words.set([&](const ErrorText&) { ++times; });
+    words.clear();
+
+    words.say({}, 60s);
+
+    EXPECT_EQ(times, 0);
+}
+
+TEST(LastWords, ThatFailEndNothing) {
+    LastWords words;
+    words.set([](const ErrorText&) { throw std::runtime_error("no space"); });
+
+    words.say({}, 60s);
+    words.clear();
+}
+
+TEST(LastWords, DoNotHoldUpTheEnd) {
+    std::promise<void> release;
+    LastWords words;
+    words.set([&, wait = release.get_future().share()](const ErrorText&) { wait.wait(); });
+
+    words.say({}, 1ms);
+    release.set_value();
+    words.clear();
+}
+
+}  // namespace
+}  // namespace sluice

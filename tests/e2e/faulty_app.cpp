@@ -1,0 +1,128 @@
+// The registry of a sluice of its own, linked in place of apps/registry.cpp: its one app obeys its items. An item that
+// begins with "crash" crashes the process, one with "hang" never ends, one with "slow" takes a fifth of a second, and
+// one with "unreadable" is never read to its end, and one with "poison" crashes whoever reads it. An item's label is
+// its length.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <ctime>
+
+#include "apps/registry.hpp"
+#include "core/host_stream.hpp"
+
+namespace sluice {
+namespace {
+
+enum class Order : std::uint8_t { none, crash, hang, slow };
+
+struct Item {
+    Order order = Order::none;
+    std::uint32_t length = 0;
+};
+
+constexpr std::array<std::string_view, 4> orders{"", "crash", "hang", "slow"};
+
+[[noreturn]] void stay() {
+    for (;;) {
+        ::pause();
+    }
+}
+
+std::int32_t obey(const Item& item) {
+    switch (item.order) {
+        case Order::none:
+            break;
+        case Order::crash:
+            ::raise(SIGSEGV);
+            break;
+        case Order::hang:
+            stay();
+        case Order::slow: {
+            const std::timespec time{.tv_sec = 0, .tv_nsec = 200'000'000};
+            ::nanosleep(&time, nullptr);
+            break;
+        }
+    }
+    return static_cast<std::int32_t>(item.length);
+}
+
+class FaultyCodec final : public ItemCodec {
+public:
+    [[nodiscard]] IoShape shape() const noexcept override { return {sizeof(Item), sizeof(std::int32_t)}; }
+    void encode_text(std::string_view text, std::span<std::byte> to) const override {
+        if (text.starts_with("unreadable")) {
+            stay();
+        }
+        if (text.starts_with("poison")) {
+            ::raise(SIGSEGV);
+        }
+        Item item{.length = static_cast<std::uint32_t>(text.size())};
+        for (std::size_t i = 1; i < orders.size(); ++i) {
+            item.order = text.starts_with(orders[i]) ? static_cast<Order>(i) : item.order;
+        }
+        std::memcpy(to.data(), &item, sizeof item);
+    }
+    [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override { return {}; }
+    [[nodiscard]] std::string pack_fat(std::span<const float>, std::span<std::byte>) const override {
+        return "has no such form";
+    }
+    [[nodiscard]] std::string check_wire(std::span<const std::byte>) const override { return {}; }
+    [[nodiscard]] std::vector<OutputField> output_fields() const override {
+        return {{.name = "label", .type = FieldType::int32, .count = 1}};
+    }
+};
+
+class FaultyModel final : public Model {
+public:
+    [[nodiscard]] IoShape shape() const noexcept override { return FaultyCodec().shape(); }
+    void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override {
+        for (std::size_t i = 0; i < items; ++i) {
+            as_host(stream).run([from = in.data() + i * sizeof(Item), to = out.data() + i * sizeof(std::int32_t)] {
+                Item item;
+                std::memcpy(&item, from, sizeof item);
+                const std::int32_t label = obey(item);
+                std::memcpy(to, &label, sizeof label);
+            });
+        }
+    }
+};
+
+class LoadedFaulty final : public LoadedApp {
+public:
+    [[nodiscard]] std::unique_ptr<Model> make_model(Device&, std::uint32_t) const override {
+        return std::make_unique<FaultyModel>();
+    }
+};
+
+class FaultyApp final : public App {
+public:
+    [[nodiscard]] std::string_view name() const noexcept override { return "faulty"; }
+    [[nodiscard]] std::string_view summary() const noexcept override { return "does what its items say"; }
+    [[nodiscard]] std::unique_ptr<ItemCodec> make_codec(const AppOptions&) const override {
+        return std::make_unique<FaultyCodec>();
+    }
+    [[nodiscard]] WeightBlob read_weights(const std::string&) const override { return random_weights(0); }
+    [[nodiscard]] WeightBlob random_weights(std::uint64_t) const override { return WeightBlob::of_floats(1); }
+    [[nodiscard]] std::unique_ptr<LoadedApp> load(const WeightBlob&, const AppOptions&, DeviceKind) const override {
+        return std::make_unique<LoadedFaulty>();
+    }
+    [[nodiscard]] double flop_per_item() const noexcept override { return 1; }
+};
+
+}  // namespace
+
+std::span<const App* const> all_apps() {
+    static const FaultyApp app;
+    static const std::array<const App*, 1> apps{&app};
+    return apps;
+}
+
+const App* find_app(std::string_view name) {
+    const App* const app = all_apps()[0];
+    return app->name() == name ? app : nullptr;
+}
+
+}  // namespace sluice

@@ -1,0 +1,190 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/faulty_job.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/proc.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int ranks = 3;
+constexpr std::size_t minutes_of_items = 600;  // of a fifth of a second each, which nobody waits for
+
+std::vector<std::string> items(std::size_t count, const std::string& text = "item") {
+    return std::vector<std::string>(count, text);
+}
+
+std::vector<std::string> with(std::size_t index, const std::string& text, std::size_t count) {
+    std::vector<std::string> all = items(count);
+    all.at(index) = text;
+    return all;
+}
+
+/// The ranks, once chunks are being committed.
+std::vector<pid_t> computing_ranks(const FaultyJob& job, const Process& launcher) {
+    const std::filesystem::path journal = job.epoch(1) / "w0.jrn";
+    EXPECT_TRUE(
+        eventually([&] { return std::filesystem::exists(journal) && std::filesystem::file_size(journal) > 0; }));
+    std::vector<pid_t> pids = ranks_of(launcher.pid());
+    EXPECT_EQ(pids.size(), ranks);
+    return pids;
+}
+
+void expect_partial(const FaultyJob& job, const std::string& reason) {
+    const nlohmann::json report = job.report();
+    EXPECT_EQ(report.at("run").at("partial"), true);
+    EXPECT_THAT(report.at("run").at("ended_by").get<std::string>(), HasSubstr(reason));
+}
+
+void expect_two_of_three_lost(const FaultyJob& job) {
+    const nlohmann::json report = job.report();
+    EXPECT_EQ(report.at("ranks").size(), 1U);
+    ASSERT_EQ(report.at("lost").size(), 2U);
+    EXPECT_EQ(report.at("lost").at(0).at("rank"), 1);
+    EXPECT_GT(report.at("lost").at(0).at("items"), 0);
+    EXPECT_EQ(report.at("verdict").at("binding"), nullptr);
+}
+
+/// Rank 0's, or where that hangs, another one's.
+std::filesystem::path dump_in(const std::filesystem::path& epoch) {
+    std::filesystem::path found = epoch / "dump.txt";
+    for (const char* const name : {"dump.1.txt", "dump.2.txt"}) {
+        found = std::filesystem::exists(epoch / name) ? epoch / name : found;
+    }
+    return found;
+}
+
+class MpiHang : public testing::TestWithParam<int> {};
+
+TEST_P(MpiHang, OfAStoppedRankEndsTheJobInItsName) {
+    const FaultyJob job(items(minutes_of_items, "slow"));
+    const auto launcher = job.start(ranks);
+    const std::vector<pid_t> pids = computing_ranks(job, *launcher);
+    ASSERT_EQ(pids.size(), ranks);
+
+    ASSERT_EQ(::kill(pids[static_cast<std::size_t>(GetParam())], SIGSTOP), 0);
+
+    const ProcessResult result = launcher->wait();
+    const std::string culprit = "rank " + std::to_string(GetParam()) + " on ";
+    EXPECT_EQ(result.exit_code, 76) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), ContainsRegex("E-RUN-076.: " + culprit + ".*hangs: .*chunk [0-9]+"));
+    EXPECT_THAT(result.err, HasSubstr("chunks are committed"));
+    const bool by_root = GetParam() != 0;
+    const std::string dump = contents(dump_in(job.epoch(1)));
+    EXPECT_THAT(dump, testing::StartsWith(culprit));
+    for (int rank = 0; rank < ranks; ++rank) {
+        EXPECT_THAT(dump, HasSubstr("rank " + std::to_string(rank) + " on "));
+    }
+    if (by_root) {
+        expect_partial(job, "E-RUN-076");
+        expect_two_of_three_lost(job);
+        EXPECT_THAT(result.out, HasSubstr("PARTIAL"));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, MpiHang, testing::Values(0, 2));
+
+TEST(MpiHang, OfAStreamOnAnotherRankIsSaidByRank0) {
+    std::vector<std::string> texts = items(minutes_of_items, "slow");
+    texts[4] = "hang";  // in the second chunk, which another rank gets when rank 0 waits for its turn
+    const FaultyJob job(texts);
+
+    const ProcessResult result = job.run(2, {"pipeline.distribution=static"});
+
+    EXPECT_EQ(result.exit_code, 76) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(),
+                ContainsRegex("rank 1 on .*device 0: computes chunk 1, the device 0 compute stream at work"));
+    expect_partial(job, "rank 1 on ");
+}
+
+TEST(Hang, OfAStreamEndsTheRun) {
+    const FaultyJob job(with(9, "hang", 100));
+
+    const ProcessResult result = job.run(0, {"fault.hang_timeout=1s"});
+
+    EXPECT_EQ(result.exit_code, 76) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), HasSubstr("device 0: computes chunk 2, the device 0 compute stream at work"));
+    EXPECT_THAT(result.err, HasSubstr("device 0: computes chunk 2"));
+    EXPECT_THAT(result.err, HasSubstr("writer: waits for the results of chunk 2"));
+    EXPECT_THAT(contents(job.epoch(1) / "dump.txt"), HasSubstr("device 0 compute stream"));
+    expect_partial(job, "E-RUN-076");
+    EXPECT_EQ(job.report().at("run").at("items_done"), 8);
+}
+
+TEST(Hang, OfAReaderEndsTheRun) {
+    const FaultyJob job(with(9, "unreadable", 100));
+
+    const ProcessResult result = job.run(0, {"fault.hang_timeout=1s"});
+
+    EXPECT_EQ(result.exit_code, 76) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), ContainsRegex("reader [0-9]+: reads chunk 2"));
+    expect_partial(job, "E-RUN-076");
+}
+
+TEST(Hang, IsNotWhatASlowDeviceDoes) {
+    const FaultyJob job(items(9, "slow"));  // in one chunk, which takes longer than hang_timeout
+
+    const ProcessResult result = job.run(0, {"pipeline.chunk_items=9", "fault.hang_timeout=1s"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, Not(HasSubstr("PARTIAL")));
+}
+
+TEST(MpiHang, IsNotWhatASlowRankDoes) {
+    std::vector<std::string> texts = items(30);
+    for (std::size_t i = 15; i < 30; ++i) {
+        texts[i] = "slow";  // rank 1's share, in one chunk
+    }
+    const FaultyJob job(texts);
+
+    const ProcessResult result =
+        job.run(2, {"pipeline.chunk_items=15", "pipeline.distribution=static", "fault.hang_timeout=1s"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST(Hang, IsNotSaidWhenTheWholeProcessWasStopped) {
+    const FaultyJob job(items(6, "slow"));
+    const auto process = job.start(0, {"fault.hang_timeout=1s"});
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.epoch(1) / "part-00000.bin"); }));
+
+    process->send(SIGSTOP);
+    const auto stopped = std::chrono::steady_clock::now();
+    ASSERT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - stopped > std::chrono::seconds(2); }));
+    process->send(SIGCONT);
+
+    EXPECT_EQ(process->wait().exit_code, 0);
+}
+
+TEST(MpiDeath, OfAnotherRankLeavesAPartialReport) {
+    const FaultyJob job(items(minutes_of_items, "slow"));
+    const auto launcher = job.start(ranks);
+    const std::vector<pid_t> pids = computing_ranks(job, *launcher);
+    ASSERT_EQ(pids.size(), ranks);
+
+    ASSERT_EQ(::kill(pids[2], SIGKILL), 0);
+
+    const ProcessResult result = launcher->wait();
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), HasSubstr("E-RUN-001"));
+    expect_partial(job, "E-RUN-001: rank 2 on ");
+    expect_two_of_three_lost(job);
+}
+
+}  // namespace
+}  // namespace sluice::test

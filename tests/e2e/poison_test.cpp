@@ -1,0 +1,122 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/faulty_job.hpp"
+#include "tests/support/files.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::size_t count = 40;
+constexpr int crash = 128 + SIGSEGV;
+
+/// Each of another length, which is its label; `text` in place of number `index`.
+std::vector<std::string> items_with(std::size_t index, const std::string& text) {
+    std::vector<std::string> items;
+    for (std::size_t i = 0; i < count; ++i) {
+        items.push_back(i == index ? text : std::string(i + 1, 'x'));
+    }
+    return items;
+}
+
+/// Runs the job until it does not end with `code` any more; returns how often it did.
+int attempts_until(const FaultyJob& job, int ranks, const std::vector<std::string>& settings, int code,
+                   ProcessResult& last) {
+    constexpr int most = 20;
+    for (int attempts = 0; attempts < most; ++attempts) {
+        last = job.run(ranks, settings);
+        if (last.exit_code != code) {
+            return attempts;
+        }
+    }
+    return most;
+}
+
+TEST(Poison, IsFoundByHalvingAndLeftOutWhenTheJobAllowsIt) {
+    const FaultyJob job(items_with(13, "crash"));
+    const std::vector<std::string> chunks_of_8{"pipeline.chunk_items=8"};
+
+    ProcessResult refused;
+    const int attempts = attempts_until(job, 0, chunks_of_8, crash, refused);
+
+    EXPECT_EQ(attempts, 6);  // log2(8) + 3
+    EXPECT_EQ(refused.exit_code, 82) << refused.err;
+    ASSERT_EQ(refused.errors().size(), 1U) << refused.err;
+    EXPECT_THAT(refused.errors().front(), HasSubstr("E-RUN-093]: item 13: "));
+
+    const ProcessResult done = job.run(0, {"pipeline.chunk_items=8", "fault.max_failed_items=1"});
+
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_THAT(done.err, HasSubstr("W-RUN-093]: item 13: "));
+    EXPECT_THAT(done.out, HasSubstr("1 item left out: 13"));
+    std::string expected = "item,label\n";
+    for (std::size_t i = 0; i < count; ++i) {
+        expected += std::to_string(i) + "," + (i == 13 ? "" : std::to_string(i + 1)) + "\n";
+    }
+    EXPECT_EQ(contents(job.path() / "labels.csv"), expected);
+    const auto manifest = nlohmann::json::parse(contents(job.path() / "labels.csv.sluice" / "MANIFEST.json"));
+    EXPECT_EQ(manifest.at("failed_items"), nlohmann::json::array({13}));
+    EXPECT_EQ(job.report().at("run").at("failed_items"), nlohmann::json::array({13}));
+}
+
+TEST(MpiPoison, IsFoundWhicheverRankDiesOfIt) {
+    const FaultyJob job(items_with(13, "crash"));
+    const std::vector<std::string> settings{"pipeline.chunk_items=2", "fault.max_failed_items=1"};
+
+    ProcessResult done;
+    const int attempts = attempts_until(job, 2, settings, crash, done);
+
+    EXPECT_EQ(attempts, 4);  // log2(2) + 3
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_EQ(job.report().at("run").at("failed_items"), nlohmann::json::array({13}));
+}
+
+TEST(Poison, ThatHangsIsFoundLikewise) {
+    const FaultyJob job(items_with(5, "hang"));
+    const std::vector<std::string> settings{"pipeline.chunk_items=1", "fault.hang_timeout=1s", "pipeline.depth=1",
+                                            "fault.max_failed_items=1"};
+
+    ProcessResult done;
+    const int attempts = attempts_until(job, 0, settings, 76, done);
+
+    EXPECT_EQ(attempts, 4);  // the last one alone with it
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+}
+
+TEST(Deaths, OfWhichNobodyKnowsTheItemAreTriedThreeTimes) {
+    const FaultyJob job(items_with(0, "poison"));  // kills its reader
+
+    ProcessResult refused;
+    const int attempts = attempts_until(job, 0, {}, crash, refused);
+
+    EXPECT_EQ(attempts, 3);
+    EXPECT_EQ(refused.exit_code, 82) << refused.err;
+    ASSERT_EQ(refused.errors().size(), 1U) << refused.err;
+    EXPECT_THAT(refused.errors().front(), HasSubstr("E-RUN-082"));
+    EXPECT_THAT(refused.errors().front(), HasSubstr("attempt 3: rank 0 on "));
+    EXPECT_EQ(job.run(0).exit_code, 82);
+
+    EXPECT_EQ(job.retry().exit_code, crash);
+    EXPECT_EQ(job.run(0).exit_code, crash);
+}
+
+TEST(Deaths, DoNotCountOnceAChunkIsThere) {
+    const FaultyJob job(items_with(39, "poison"));  // the last chunk's reader
+
+    ProcessResult last;
+    const int attempts = attempts_until(job, 0, {"fault.hang_timeout=0s"}, crash, last);
+
+    EXPECT_GE(attempts, 3);
+    EXPECT_LE(attempts, 9 + 3);  // nine chunks can be committed, one an attempt at least
+    EXPECT_EQ(last.exit_code, 82) << last.err;
+}
+
+}  // namespace
+}  // namespace sluice::test
