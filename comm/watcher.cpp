@@ -259,6 +259,7 @@ void Watcher::end_after(const Hang& hang) {
     last_words_.note_lost_rank(hang.rank, hang.where + " " + text.what,
                                record == nullptr ? hangs_.chunks_of(hang.rank) : hangs_.chunks_of(*record));
     last_words_.say(text, longest_last_words);
+    board_.mine().ended.store(1);  // the others see no death in it, and the launcher gets this code first
     _exit(static_cast<int>(ExitCode::communication));
 }
 

@@ -123,6 +123,15 @@ void RunMonitor::explain(const ErrorText& text) {
     }
 }
 
+void RunMonitor::withdraw() {
+    const std::lock_guard lock(mutex_);
+    if (!folder_.empty() && status_.job.empty()) {
+        std::error_code stays;
+        std::filesystem::remove(folder_ / "status.json", stays);
+        folder_.clear();
+    }
+}
+
 void RunMonitor::end(ExitCode code) noexcept {
     const std::lock_guard lock(mutex_);
     if (over_) {
@@ -225,7 +234,7 @@ void RunMonitor::stop_if_asked() {
         status_.limit = unix_seconds() + seconds_between(SteadyClock::now(), *limit_);
     }
     std::error_code unknown;  // a folder that cannot be looked into now is looked into again
-    drain_requested_ = drain_requested_ || std::filesystem::exists(folder_ / "drain", unknown);
+    drain_requested_ = drain_requested_ || (!folder_.empty() && std::filesystem::exists(folder_ / "drain", unknown));
     if (!run_ || stop_.signal() != 0 || stop_.phase() != RunPhase::serving) {
         return;
     }

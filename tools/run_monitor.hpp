@@ -52,6 +52,10 @@ public:
     /// The message that the run's end is told with; the first one counts.
     void explain(const ErrorText& text);
 
+    /// The run's folder is about to go, because nothing in it is worth keeping: neither is its status. Slurm's batch
+    /// script wants it all the same.
+    void withdraw();
+
     /// The last status, and the end of the thread. A second call changes nothing.
     void end(ExitCode code) noexcept;
 

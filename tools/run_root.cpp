@@ -120,6 +120,9 @@ bool is_death(ExitCode code) {
     }
     context.last_words.note_end(failure.code, failure.text);
     if (context.output != nullptr && context.output->run().epoch() == 1 && !is_death(failure.code)) {
+        if (context.board.committed().chunks == 0) {
+            context.monitor->withdraw();
+        }
         context.output->run().abandon_if_empty();
     }
     print_once(context, failure.text);
@@ -332,6 +335,8 @@ public:
         };
         const Watched watched(context_, hang_watch_options(), [&, this](const ErrorText& reason) {
             results_->hurry();
+            context_.monitor->explain(reason);
+            context_.monitor->end(reason.id == "E-RUN-076" ? ExitCode::communication : ExitCode::internal);
             publish_report(partial_report(trace_so_far(), reason), job_.job, options_);
             wait_until_committed();
         });
