@@ -81,11 +81,11 @@ RunMonitor::~RunMonitor() {
 
 void RunMonitor::open(const std::filesystem::path& run_folder, const std::filesystem::path& output) {
     const std::lock_guard lock(mutex_);
+    status_.output = output.empty() ? status_.output : output.native();
     if (!folder_.empty() || over_) {
         return;
     }
     folder_ = run_folder;
-    status_.output = output.native();
     if (status_.job.empty()) {  // outside of Slurm the same command goes on: an old request is no longer meant
         std::error_code none;
         std::filesystem::remove(folder_ / "drain", none);

@@ -39,7 +39,8 @@ public:
     RunMonitor(const RunMonitor&) = delete;
     RunMonitor& operator=(const RunMonitor&) = delete;
 
-    /// From now on the status stands in `run_folder`, which exists. A second call changes nothing.
+    /// From now on the status stands in `run_folder`, which exists. A second call adds the output's
+    /// name, if it was not known.
     void open(const std::filesystem::path& run_folder, const std::filesystem::path& output);
 
     /// There was nothing to do.

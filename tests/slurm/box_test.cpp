@@ -116,7 +116,8 @@ TEST(SlurmBox, QueuesADrainedJobAgainWhichGoesOn) {
     slurm({"scancel", "--signal=USR1", "--batch", job.id()});
     job.wait_for("PENDING");
     const RunStatus first = job.status();
-    slurm({"scontrol", "update", "jobid=" + job.id(), "StartTime=now"});
+    // Not within the second of the requeue: slurmd still refuses the job then ("Job credential revoked").
+    slurm({"scontrol", "update", "jobid=" + job.id(), "StartTime=now+3"});
     job.wait_for("COMPLETED");
 
     ASSERT_TRUE(first.end);
