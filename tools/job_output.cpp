@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -123,15 +124,17 @@ std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
     if (!is_hopeless(attempts, suspects)) {
         return attempts;
     }
+    const std::size_t deaths = deaths_without_progress(attempts);
+    std::erase_if(attempts, [](const Attempt& attempt) { return !attempt.died; });
     std::string ends;
-    for (const Attempt& attempt : std::span(attempts).last(most_deaths)) {
+    for (const Attempt& attempt : std::span(attempts).last(std::min(most_deaths, attempts.size()))) {
         ends += fmt::format("; attempt {}: {}", attempt.epoch, shortened(attempt.end));
     }
-    throw Error(ExitCode::no_progress, {.id = "E-RUN-082",
-                                        .where = escaped(job.job.output.path.native()),
-                                        .what = fmt::format("{} attempts in a row died without a new chunk{}",
-                                                            deaths_without_progress(attempts), ends),
-                                        .hint = "look for what they died of; sluice run --retry tries again"});
+    throw Error(ExitCode::no_progress,
+                {.id = "E-RUN-082",
+                 .where = escaped(job.job.output.path.native()),
+                 .what = fmt::format("{} attempts in a row died without a new chunk{}", deaths, ends),
+                 .hint = "look for what they died of; sluice run --retry tries again"});
 }
 
 OutputState check_output(const PreparedJob& job) {

@@ -124,8 +124,9 @@ Attempt::Command Job::command(const Start& start) const {
     if (start.ranks > 0) {
         add({options_.mpirun, "--oversubscribe", "-n", std::to_string(start.ranks)});
     }
-    add({options_.sluice.native(), "run", "job.toml", "--set", fmt::format("pipeline.depth={}", start.depth), "--set",
-         fmt::format("output.path={}", start.output.native())});
+    // Whoever kills attempt after attempt wants them to go on all the same.
+    add({options_.sluice.native(), "run", "job.toml", "--retry", "--set", fmt::format("pipeline.depth={}", start.depth),
+         "--set", fmt::format("output.path={}", start.output.native())});
     return command;
 }
 
