@@ -9,8 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <fstream>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -19,6 +22,8 @@ namespace sluice::torture {
 namespace {
 
 constexpr std::chrono::minutes longest_run{2};  // seconds in truth: only a hang takes so long
+constexpr std::chrono::seconds longest_without_ranks{20};
+constexpr std::chrono::milliseconds look_every{500};
 
 void check(int code, const char* what) {
     if (code != 0) {
@@ -64,6 +69,14 @@ std::vector<std::string> environment(const std::vector<std::string>& variables) 
         }
     }
     return all;
+}
+
+bool is_zombie(pid_t process) {
+    std::ifstream file(fmt::format("/proc/{}/stat", process));
+    std::string line;
+    std::getline(file, line);
+    const std::size_t name_end = line.rfind(") ");
+    return name_end != std::string::npos && line[name_end + 2] == 'Z';
 }
 
 pid_t start(const Attempt::Command& command) {
@@ -133,8 +146,27 @@ std::vector<pid_t> Attempt::children() const {
     return all;
 }
 
+/// All of its ranks are dead and it has not noticed.
+bool Attempt::is_left_behind() const {
+    const std::vector<pid_t> all = children();
+    return !all.empty() && std::all_of(all.begin(), all.end(), is_zombie);
+}
+
 int Attempt::wait() {
-    const bool ended = ended_within(longest_run);
+    const auto begin = std::chrono::steady_clock::now();
+    auto last_rank = begin;
+    bool ended = false;
+    bool left_behind = false;
+    while (!(ended = ended_within(look_every)) && !left_behind) {
+        const auto now = std::chrono::steady_clock::now();
+        if (!is_left_behind()) {
+            last_rank = now;
+        }
+        left_behind = now - last_rank > longest_without_ranks;
+        if (now - begin > longest_run) {
+            break;
+        }
+    }
     if (!ended) {
         send(SIGKILL);
     }
@@ -142,7 +174,7 @@ int Attempt::wait() {
     while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
     }
     over_ = true;
-    if (!ended) {
+    if (!ended && !left_behind) {
         return hung;
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -47,12 +47,16 @@ public:
 
     [[nodiscard]] bool ended_within(std::chrono::milliseconds timeout) const { return watch_.ended_within(timeout); }
 
-    /// Its exit code, 128 + signal; when it has not ended after two minutes, it is killed and this is `hung`.
+    /// Its exit code, 128 + signal; when it has not ended after two minutes, it is killed and this is `hung`. A
+    /// launcher that outlives all of its ranks is killed after a while too, as if it had ended so: Open MPI 4.1's does
+    /// that when a rank is killed while the two meet.
     [[nodiscard]] int wait();
 
     static constexpr int hung = -1;
 
 private:
+    [[nodiscard]] bool is_left_behind() const;
+
     pid_t process_;
     Watch watch_;
     bool over_ = false;
