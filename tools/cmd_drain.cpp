@@ -27,7 +27,7 @@ po::options_description no_options() {
 
 int drain_run(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    const std::filesystem::path request = find_run_folder(run_name_of(command, parsed)) / "drain";
+    const std::filesystem::path request = named_run(run_operand(command, parsed)).run_folder() / "drain";
     constexpr mode_t private_mode = 0600;
     const int file = ::open(request.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, private_mode);
     if (file < 0) {
@@ -72,7 +72,7 @@ bool cancel_job(const Submission& submission) {
 
 int cancel_run(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    const std::filesystem::path folder = find_run_folder(run_name_of(command, parsed));
+    const std::filesystem::path folder = named_run(run_operand(command, parsed)).run_folder();
     const std::optional<Submission> submission = read_submission(folder / "submitted.json");
     if (submission && cancel_job(*submission)) {
         return 0;

@@ -4,7 +4,7 @@
 #include "core/fault_point.hpp"
 #include "core/launch.hpp"
 #include "tools/command_line.hpp"
-#include "tools/named_run.hpp"
+#include "tools/find_run.hpp"
 #include "tools/run_job.hpp"
 
 namespace po = boost::program_options;
@@ -26,7 +26,7 @@ po::options_description options() {
 std::filesystem::path kept_job(const std::string& name) {
     const RunPaths paths = named_run(name);
     if (!std::filesystem::exists(paths.job_file())) {
-        throw Error(ExitCode::no_input, {.id = "E-OUT-112",
+        throw Error(ExitCode::no_input, {.id = "E-RUN-116",
                                          .where = escaped(paths.run_folder().native()),
                                          .what = "holds no job: run.toml is missing",
                                          .hint = "sluice run JOB.toml goes on with it"});
@@ -51,7 +51,8 @@ const Command resume_command{
     .synopsis = "sluice resume RUN [OPTION]...",
     .summary = "go on with a run that ended early, without its job file",
     .details =
-        "RUN is an output, its folder of parts, its run folder (labels.csv.sluice) or its job file.\n"
+        "RUN is an output, its folder of parts, its run folder (labels.csv.sluice), its job file,\n"
+        "or its Slurm job's number.\n"
         "Runs the job that the first attempt has kept there, with all its --set, from wherever it is\n"
         "started. The same as the first command, which goes on as well; mpirun and srun start ranks of it.",
     .exit_codes =

@@ -81,7 +81,7 @@ bool is_over(const RunSight& sight) {
 
 int print_status(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    Observer observer(find_run_folder(run_name_of(command, parsed)));
+    Observer observer(named_run(run_operand(command, parsed)).run_folder());
     const bool json = parsed.has("json");
     const bool clears = ::isatty(STDOUT_FILENO) == 1 && !json;
     for (;;) {

@@ -6,7 +6,7 @@
 #include "core/commit/verify.hpp"
 #include "core/error.hpp"
 #include "tools/command_line.hpp"
-#include "tools/named_run.hpp"
+#include "tools/find_run.hpp"
 
 namespace po = boost::program_options;
 
@@ -53,7 +53,8 @@ const Command verify_command{
     .synopsis = "sluice verify RUN [OPTION]...",
     .summary = "read every byte of a complete output and compare it with its manifest",
     .details =
-        "RUN is an output, its folder of parts, its run folder (labels.csv.sluice) or its job file.\n"
+        "RUN is an output, its folder of parts, its run folder (labels.csv.sluice), its job file,\n"
+        "or its Slurm job's number.\n"
         "Says what is wrong with each file; changes nothing.",
     .exit_codes =
         "  0   every byte is as it was published\n"

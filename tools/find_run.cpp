@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
-#include "core/commit/run_paths.hpp"
 #include "core/error.hpp"
 #include "slurm/queue.hpp"
 
@@ -13,7 +14,7 @@ namespace sluice {
 namespace {
 
 [[noreturn]] void refuse(const std::string& name, std::string what) {
-    throw Error(ExitCode::no_input, {.id = "E-SLM-116",
+    throw Error(ExitCode::no_input, {.id = "E-RUN-116",
                                      .where = escaped(name),
                                      .what = std::move(what),
                                      .hint = "name its output, its folder, its job file, or its job's number"});
@@ -23,33 +24,33 @@ bool is_number(const std::string& name) {
     return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-}  // namespace
-
-std::filesystem::path find_run_folder(const std::string& name) {
-    std::error_code unknown;  // what cannot be looked at is not there
-    if (is_number(name) && !std::filesystem::exists(name, unknown)) {
-        std::filesystem::path folder = folder_of_job(name);
-        if (folder.empty()) {
-            refuse(name, "no job of sluice that Slurm remembers");
-        }
-        return folder;
+std::filesystem::path folder_of_number(const std::string& number) {
+    std::filesystem::path folder = folder_of_job(number);
+    if (folder.empty()) {
+        refuse(number, "no job of sluice that Slurm remembers");
     }
-    if (name.ends_with(".toml") && std::filesystem::is_regular_file(name, unknown)) {
-        const JobConfig job = read_job_absolute(name, {});
-        std::filesystem::path folder = run_paths(job.output.path, {}).run_folder();
-        if (!std::filesystem::is_directory(folder, unknown)) {
-            refuse(name, fmt::format("has no run yet: there is no {}", quoted(folder.native())));
-        }
-        return folder;
-    }
-    const std::optional<RunPaths> paths = find_run(name);
-    if (!paths) {
-        refuse(name, "no run is there");
-    }
-    return paths->run_folder();
+    return folder;
 }
 
-std::string run_name_of(const Command& command, const ParsedArguments& parsed) {
+}  // namespace
+
+RunPaths named_run(const std::string& name) {
+    std::error_code unknown;  // what cannot be looked at is not there
+    std::filesystem::path place = name;
+    if (is_number(name) && !std::filesystem::exists(name, unknown)) {
+        place = folder_of_number(name);
+    } else if (name.ends_with(".toml") && std::filesystem::is_regular_file(name, unknown)) {
+        place = read_job_absolute(name, {}).output.path;
+    }
+    std::optional<RunPaths> paths = find_run(place);
+    if (!paths) {
+        refuse(name, place == name ? "no run lies there"
+                                   : fmt::format("has no run: there is none at {}", quoted(place.native())));
+    }
+    return *std::move(paths);
+}
+
+std::string run_operand(const Command& command, const ParsedArguments& parsed) {
     if (parsed.operands.empty() || parsed.operands.front().empty()) {
         throw Error(ExitCode::usage, {.id = "E-USE-098",
                                       .where = fmt::format("sluice {}", command.name),

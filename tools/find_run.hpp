@@ -1,17 +1,17 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 
+#include "core/commit/run_paths.hpp"
 #include "tools/command_line.hpp"
 
 namespace sluice {
 
-/// The run's own folder for what a user names a run by: the folder, the output beside it, the job file, or a Slurm
-/// job's number. Throws Error (no_input, E-SLM-116) when there is none.
-[[nodiscard]] std::filesystem::path find_run_folder(const std::string& name);
+/// The run that a user names by its own folder, its output, its job file, or its Slurm job's number. Throws Error
+/// (no_input, E-RUN-116) when there is none.
+[[nodiscard]] RunPaths named_run(const std::string& name);
 
-/// The one operand of status, drain and cancel. Throws Error (usage).
-[[nodiscard]] std::string run_name_of(const Command& command, const ParsedArguments& parsed);
+/// The one operand of commands about a run. Throws Error (usage).
+[[nodiscard]] std::string run_operand(const Command& command, const ParsedArguments& parsed);
 
 }  // namespace sluice

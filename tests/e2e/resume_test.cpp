@@ -181,7 +181,7 @@ TEST(ResumeCommand, NeedsARun) {
     for (const char* name : {"labels.csv", "job.toml", "articles.txt", "missing"}) {
         const ProcessResult result = command(job, {"resume", name});
         EXPECT_EQ(result.exit_code, 66) << name;
-        EXPECT_THAT(result.err, HasSubstr("E-OUT-112"));
+        EXPECT_THAT(result.err, HasSubstr("E-RUN-116"));
     }
     EXPECT_EQ(command(job, {"resume"}).exit_code, 64);
     job.expect_nothing_left();
