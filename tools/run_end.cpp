@@ -1,0 +1,102 @@
+#include "tools/run_end.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "comm/mpi_remote_hub.hpp"
+#include "comm/watcher.hpp"
+
+namespace sluice {
+namespace {
+
+/// Whether what went wrong leaves the job as it is, so that the same command goes on.
+bool can_go_on(ExitCode code) {
+    return code == ExitCode::internal || code == ExitCode::out_of_memory || code == ExitCode::communication ||
+           code == ExitCode::gpu_fault;
+}
+
+/// What the next attempts have to know of, should they end alike.
+bool is_death(ExitCode code) {
+    return code == ExitCode::internal || code == ExitCode::communication;
+}
+
+std::string text_of(const StopCause& cause) {
+    switch (cause.reason) {
+        case StopReason::drain_request:
+            return "a drain request";
+        case StopReason::time_limit:
+            return "the end of its job's time";
+        case StopReason::signal:
+            break;
+    }
+    return fmt::format("SIG{}", sigabbrev_np(cause.signal));
+}
+
+}  // namespace
+
+Failure describe_at_root(const std::exception_ptr& failure, const RankContext& context) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const RemoteFailure& remote) {
+        return decode_failure(remote.what());
+    } catch (...) {
+        return describe(failure, context.who(), context.first_chunk);
+    }
+}
+
+void end_all(RankContext& context, Failure failure) {
+    if (const std::string committed = context.board.describe_committed();
+        can_go_on(failure.code) && !committed.empty()) {
+        failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
+    }
+    context.last_words.note_end(failure.code, failure.text);
+    if (context.output != nullptr && context.output->run().epoch() == 1 && !is_death(failure.code)) {
+        if (context.board.committed().chunks == 0) {
+            context.monitor->withdraw();
+        }
+        context.output->run().abandon_if_empty();
+    }
+    print_once(context, failure.text);
+    end_now(context, failure.code);
+}
+
+Failure stopped_early(const Served& served, const RankBoard::Committed& committed) {
+    const std::string end = served.gave_up ? "; chunks in flight took longer than fault.drain_timeout" : "";
+    return {.code = ExitCode::stopped_early,
+            .text = {.id = "E-RUN-075",
+                     .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
+                     .what = fmt::format("stopped by {} after {} of {} chunks{}", text_of(served.stop),
+                                         committed.chunks, committed.all, end),
+                     .hint = "run the same command again: it goes on from there"}};
+}
+
+void say_that_it_drains(const StopCause& cause) {
+    std::fputs(
+        fmt::format("sluice: {}: finishing the chunks in flight; a second signal stops at once\n", text_of(cause))
+            .c_str(),
+        stderr);
+}
+
+ErrorText why_it_drains(const StopCause& cause) {
+    return {.id = "E-RUN-075",
+            .what = fmt::format("SIG{}, before the chunks in flight were finished", sigabbrev_np(cause.signal))};
+}
+
+Watched::Watched(RankContext& context, HangWatchOptions options, LastWords::Action last_words) : context_(context) {
+    context_.last_words.set(std::move(last_words));
+    CrashReports::set_book(options.book);
+    context_.hangs.begin(std::move(options));
+}
+
+Watched::~Watched() {
+    context_.hangs.end();
+    CrashReports::set_book(nullptr);
+    context_.last_words.clear();
+}
+
+}  // namespace sluice

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <exception>
+
+#include "comm/hang_watch.hpp"
+#include "comm/last_words.hpp"
+#include "comm/rank_board.hpp"
+#include "comm/serve.hpp"
+#include "core/stage_error.hpp"
+#include "core/stop_request.hpp"
+#include "tools/rank_context.hpp"
+
+namespace sluice {
+
+// How rank 0 ends a run that does not come to its end.
+
+/// What to print and return for `failure`, this rank's own or one that another rank has reported.
+[[nodiscard]] Failure describe_at_root(const std::exception_ptr& failure, const RankContext& context);
+
+/// One message, and the end of this process and of all ranks, at once. What is committed stays; nothing else does.
+[[noreturn]] void end_all(RankContext& context, Failure failure);
+
+/// Of a run that was asked to stop and has drained, or given up to: exit code 75.
+[[nodiscard]] Failure stopped_early(const Served& served, const RankBoard::Committed& committed);
+
+/// Tells the user, on stderr, that a stop was heard.
+void say_that_it_drains(const StopCause& cause);
+
+/// What a report says that is written before the run has drained.
+[[nodiscard]] ErrorText why_it_drains(const StopCause& cause);
+
+/// While it lives, a hang is looked for, and `last_words` are said when the job has to end at once.
+class Watched {
+public:
+    /// `context` and `options.book` outlive it.
+    Watched(RankContext& context, HangWatchOptions options, LastWords::Action last_words);
+    ~Watched();
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+
+private:
+    RankContext& context_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,74 @@
+#include "tools/run_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "core/chunk_grid.hpp"
+#include "core/io/output_file.hpp"
+#include "scheduler/rank_report.hpp"
+#include "tools/command_line.hpp"
+
+namespace sluice {
+
+RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
+    const JobPlan& plan = prepared.plan;
+    const JobConfig& job = prepared.job;
+    const ChunkGrid grid(plan.items, plan.chunk_items);
+    return {.items = plan.items,
+            .items_done = items_done,
+            .items_before = plan.items - grid.rest(plan.first_chunk).items(),
+            .chunks = grid.chunks(),
+            .chunk_items = plan.chunk_items,
+            .depth = plan.depth,
+            .mode = job.pipeline.mode,
+            .distribution = job.pipeline.distribution,
+            .device = plan.device,
+            .precision = plan.options.precision,
+            .device_note = plan.device_note,
+            .chunk_note = plan.chunk_note,
+            .output_path = job.output.path.string(),
+            .report_path = job.output.report.string(),
+            .failed_items = prepared.output->failed_items()};
+}
+
+RankReport report_of_root(const RankContext& context, RankTrace&& trace) {
+    trace.rank = 0;
+    trace.host = context.host;
+    trace.milestones.start = context.start;
+    trace.milestones.finish = Clock::now();
+    return make_rank_report(trace, context.start, {});
+}
+
+RunReport gather_report(RankContext& context, const PreparedJob& prepared, std::uint64_t items_done, RankTrace trace,
+                        ExitCode code) {
+    const RankReport mine = report_of_root(context, std::move(trace));
+    RunReport report = report_of_run(prepared, items_done);
+    if (context.session == nullptr) {
+        report.ranks.push_back(mine);
+        return report;
+    }
+    std::int64_t common_start = context.start.time_since_epoch().count();
+    context.session->broadcast_number(common_start);
+    auto common_code = static_cast<std::int64_t>(code);
+    context.session->broadcast_number(common_code);
+    for (const std::string& text : context.session->gather(encode(mine))) {
+        report.ranks.push_back(decode_rank_report(text));
+    }
+    return report;
+}
+
+void publish_report(const RunReport& report, const JobConfig& job, const RunOptions& options) {
+    OutputFile file(job.output.report);
+    file.write(report_file_text(report, nlohmann::json(to_toml(job))));
+    file.publish();
+    if (!options.quiet) {
+        const std::string before =
+            report.items_before == 0 ? std::string() : fmt::format(", {} were there already", report.items_before);
+        print(fmt::format("{} of {} items{}\n\n{}", report.items_done, report.items, before, latency_table(report)));
+    }
+}
+
+}  // namespace sluice
