@@ -5,8 +5,6 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <optional>
 
 #include "core/closest_name.hpp"
@@ -14,171 +12,12 @@
 #include "core/config_schema.hpp"
 #include "core/config_settings.hpp"
 #include "core/config_text.hpp"
+#include "core/config_value.hpp"
 #include "core/error.hpp"
-#include "core/slurm_option.hpp"
 #include "core/utf8.hpp"
 
 namespace sluice {
 namespace {
-
-[[noreturn]] void refuse(const char* id, std::string where, std::string what, std::string hint = {}) {
-    throw Error(ExitCode::configuration, {id, std::move(where), std::move(what), std::move(hint)});
-}
-
-std::string at(const std::string& name, const toml::source_region& region) {
-    return fmt::format("{}:{}:{}", name, region.begin.line, region.begin.column);
-}
-
-/// "string '4'", "integer 0".
-std::string describe(const toml::node& node) {
-    switch (node.type()) {
-        case toml::node_type::string:
-            return "string " + quoted(**node.as_string());
-        case toml::node_type::integer:
-            return fmt::format("integer {}", **node.as_integer());
-        case toml::node_type::floating_point:
-            return fmt::format("float {}", **node.as_floating_point());
-        case toml::node_type::boolean:
-            return **node.as_boolean() ? "true" : "false";
-        case toml::node_type::array:
-            return "a list";
-        case toml::node_type::table:
-            return "a table";
-        default:
-            return "a date or time";
-    }
-}
-
-[[noreturn]] void refuse_type(const KeySpec& key, const toml::node& node, const std::string& where) {
-    const auto* number = node.as_floating_point();
-    const bool no_number =
-        number != nullptr && !std::isfinite(**number) && (key.type == KeyType::integer || key.type == KeyType::columns);
-    refuse(no_number ? "E-CFG-012" : "E-CFG-010", where,
-           fmt::format("{}: got {}, expected {}", key.full_name(), describe(node), key.expected()));
-}
-
-std::uint64_t read_integer(const KeySpec& key, const toml::node& node, const std::string& where) {
-    const auto* integer = node.as_integer();
-    if (integer == nullptr) {
-        refuse_type(key, node, where);
-    }
-    const std::int64_t value = **integer;
-    if (value < 0 || static_cast<std::uint64_t>(value) < key.least || static_cast<std::uint64_t>(value) > key.most) {
-        refuse("E-CFG-011", where, fmt::format("{}: got {}, expected {}", key.full_name(), value, key.expected()));
-    }
-    return static_cast<std::uint64_t>(value);
-}
-
-bool is_name(std::string_view text, const KeySpec& key) {
-    return text.size() <= key.most && std::all_of(text.begin(), text.end(), [&](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-                      c == '_' || c == '-' || key.also.find(c) != std::string_view::npos;
-           });
-}
-
-void check_string(const KeySpec& key, const std::string& value, const std::string& where) {
-    const auto refuse_value = [&](const char* id, const std::string& got, const std::string& suggestion) {
-        refuse(id, where, fmt::format("{}: got {}, expected {}{}", key.full_name(), got, key.expected(), suggestion));
-    };
-    const bool known = std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end();
-    if (!key.choices.empty() && !known) {
-        refuse_value("E-CFG-011", quoted(value), did_you_mean(value, key.choices));
-    }
-    if (key.type == KeyType::name && !is_name(value, key)) {
-        refuse_value("E-CFG-016", quoted(value), "");
-    }
-    if (key.type == KeyType::path && value.empty()) {
-        refuse_value("E-CFG-011", "an empty string", "");
-    }
-    if (key.type == KeyType::path && value.find_first_of(std::string_view("\0\n\r", 3)) != std::string::npos) {
-        refuse_value("E-CFG-017", quoted(value), " without NUL or line breaks");
-    }
-}
-
-std::vector<ColumnRef> read_columns(const KeySpec& key, const toml::node& node, const std::string& name,
-                                    const std::string& where) {
-    static_assert(std::numeric_limits<std::uint32_t>::max() >= 1'000'000, "a column's number fits");
-    const toml::array* list = node.as_array();
-    if (list == nullptr) {
-        refuse_type(key, node, where);
-    }
-    std::vector<ColumnRef> columns;
-    for (const toml::node& element : *list) {
-        const std::string place = name.empty() ? where : at(name, element.source());
-        if (const auto* column = element.as_string()) {
-            if ((*column)->empty()) {
-                refuse("E-CFG-011", place,
-                       fmt::format("{}: got an empty name, expected {}", key.full_name(), key.expected()));
-            }
-            columns.emplace_back(**column);
-        } else {
-            columns.emplace_back(static_cast<std::uint32_t>(read_integer(key, element, place)));
-        }
-    }
-    return columns;
-}
-
-std::vector<std::string> read_words(const KeySpec& key, const toml::node& node, const std::string& name,
-                                    const std::string& where) {
-    const toml::array* list = node.as_array();
-    if (list == nullptr) {
-        refuse_type(key, node, where);
-    }
-    std::vector<std::string> words;
-    for (const toml::node& element : *list) {
-        const std::string place = name.empty() ? where : at(name, element.source());
-        const auto* word = element.as_string();
-        if (word == nullptr) {
-            refuse_type(key, element, place);
-        }
-        check_string(key, **word, place);
-        words.push_back(**word);
-    }
-    return words;
-}
-
-std::uint64_t read_duration(const KeySpec& key, const std::string& text, const std::string& where) {
-    const auto duration = parse_duration(text);
-    if (!duration) {
-        refuse("E-CFG-015", where,
-               fmt::format("{}: got {}, expected {}", key.full_name(), quoted(text), key.expected()));
-    }
-    return static_cast<std::uint64_t>(duration->count());
-}
-
-/// `name` stands for the file in the places of list elements; empty when `where` has no lines.
-SettingValue read_value(const KeySpec& key, const toml::node& node, const std::string& name, const std::string& where) {
-    switch (key.type) {
-        case KeyType::boolean:
-            if (const auto* flag = node.as_boolean()) {
-                return **flag;
-            }
-            break;
-        case KeyType::integer:
-            if (const auto* word = node.as_string(); word != nullptr && !key.word.empty() && **word == key.word) {
-                return **word;
-            }
-            return read_integer(key, node, where);
-        case KeyType::columns:
-            return read_columns(key, node, name, where);
-        case KeyType::words:
-            return read_words(key, node, name, where);
-        case KeyType::duration:
-            if (const auto* text = node.as_string()) {
-                return read_duration(key, **text, where);
-            }
-            break;
-        case KeyType::text:
-        case KeyType::path:
-        case KeyType::name:
-            if (const auto* text = node.as_string()) {
-                check_string(key, **text, where);
-                return **text;
-            }
-            break;
-    }
-    refuse_type(key, node, where);
-}
 
 /// A key or a section as it stands in the text.
 struct Entry {
@@ -214,19 +53,20 @@ std::vector<Entry> entries_of(const toml::table& document) {
 
 [[noreturn]] void refuse_unknown(const Entry& entry, const std::string& name) {
     const std::string_view wrong = entry.key->str();
-    const std::string where = at(name, entry.key->source());
+    const std::string where = place_of(name, entry.key->source());
     const std::vector<std::string_view> sections = job_sections();
     if (entry.section.empty() && is_section(wrong)) {
-        refuse("E-CFG-010", where,
-               fmt::format("{}: got {}, expected a section [{}]", wrong, describe(*entry.node), wrong));
+        refuse_job("E-CFG-010", where,
+                   fmt::format("{}: got {}, expected a section [{}]", wrong, describe(*entry.node), wrong));
     }
     if (entry.section.empty() && (entry.node->is_table() || entry.node->is_array_of_tables())) {
-        refuse("E-CFG-009", where, fmt::format("unknown section {}{}", quoted(wrong), did_you_mean(wrong, sections)));
+        refuse_job("E-CFG-009", where,
+                   fmt::format("unknown section {}{}", quoted(wrong), did_you_mean(wrong, sections)));
     }
-    refuse("E-CFG-009", where,
-           entry.section.empty() ? fmt::format("unknown key {}{}", quoted(wrong), suggest_key("", wrong))
-                                 : fmt::format("unknown key {} in [{}]{}", quoted(wrong), entry.section,
-                                               suggest_key(entry.section, wrong)));
+    refuse_job("E-CFG-009", where,
+               entry.section.empty() ? fmt::format("unknown key {}{}", quoted(wrong), suggest_key("", wrong))
+                                     : fmt::format("unknown key {} in [{}]{}", quoted(wrong), entry.section,
+                                                   suggest_key(entry.section, wrong)));
 }
 
 /// toml++ says "Error while parsing key-value pair: expected '=', saw '1'".
@@ -274,11 +114,11 @@ toml::source_index first_line_of(std::string_view name, std::string_view text, t
     if (open < close && close != std::string::npos) {
         const std::string key = description.substr(open + 1, close - open - 1);
         if (const auto first = first_line_of(key, text, region.begin.line); first != 0) {
-            refuse("E-CFG-008", at(name, region),
-                   fmt::format("{} is set twice (lines {}, {})", quoted(key), first, region.begin.line));
+            refuse_job("E-CFG-008", place_of(name, region),
+                       fmt::format("{} is set twice (lines {}, {})", quoted(key), first, region.begin.line));
         }
     }
-    refuse("E-CFG-008", at(name, region), description, "set it once");
+    refuse_job("E-CFG-008", place_of(name, region), description, "set it once");
 }
 
 toml::table parse_toml(std::string_view text, const std::string& name) {
@@ -289,7 +129,7 @@ toml::table parse_toml(std::string_view text, const std::string& name) {
         if (what.starts_with("cannot redefine")) {
             refuse_twice(what, text, name, error.source());
         }
-        refuse("E-CFG-006", at(name, error.source()), what);
+        refuse_job("E-CFG-006", place_of(name, error.source()), what);
     }
 }
 
@@ -308,7 +148,7 @@ bool is_utf8(std::string_view text) {
 Settings read_settings(std::string_view raw, const std::string& name) {
     const std::string_view text = check_job_text(raw, name);
     if (is_blank(text)) {
-        refuse("E-CFG-003", name, "is empty, expected a job", "docs/job-file.md starts with an example");
+        refuse_job("E-CFG-003", name, "is empty, expected a job", "docs/job-file.md starts with an example");
     }
     const toml::table document = parse_toml(text, name);
     Settings settings;
@@ -317,7 +157,7 @@ Settings read_settings(std::string_view raw, const std::string& name) {
         if (key == nullptr) {
             refuse_unknown(entry, name);
         }
-        const std::string where = at(name, entry.node->source());
+        const std::string where = place_of(name, entry.node->source());
         settings[key] = {read_value(*key, *entry.node, name, where), where, false};
     }
     return settings;
@@ -338,13 +178,13 @@ SettingValue read_override_value(const KeySpec& key, const std::string& value, c
         try {
             return toml::parse(line, std::string_view());
         } catch (const toml::parse_error&) {
-            refuse("E-CFG-010", where,
-                   fmt::format("{}: got {}, expected {}", key.full_name(), quoted(value), key.expected()));
+            refuse_job("E-CFG-010", where,
+                       fmt::format("{}: got {}, expected {}", key.full_name(), quoted(value), key.expected()));
         }
     }();
     if (document.size() != 1) {
-        refuse("E-CFG-010", where,
-               fmt::format("{}: got more than a value, expected {}", key.full_name(), key.expected()));
+        refuse_job("E-CFG-010", where,
+                   fmt::format("{}: got more than a value, expected {}", key.full_name(), key.expected()));
     }
     return read_value(key, *document.get("v"), {}, where);
 }
@@ -353,7 +193,7 @@ void apply(const Override& change, Settings& settings) {
     const std::string where = escaped(fmt::format("--set {}={}", change.key, change.value));
     const KeySpec* key = find_key(change.key);
     if (key == nullptr) {
-        refuse("E-CFG-009", where, fmt::format("unknown key {}{}", quoted(change.key), suggest_key(change.key)));
+        refuse_job("E-CFG-009", where, fmt::format("unknown key {}{}", quoted(change.key), suggest_key(change.key)));
     }
     settings[key] = {read_override_value(*key, change.value, where), where, true};
 }
@@ -361,8 +201,8 @@ void apply(const Override& change, Settings& settings) {
 JobConfig parse(std::string_view text, const JobOrigin& origin, std::span<const Override> overrides,
                 std::span<const std::string_view> apps) {
     if (!is_utf8(origin.base.native())) {
-        refuse("E-CFG-005", origin.name, "the folder of the job file has a name that is not UTF-8",
-               "rename the folder: a job's paths start there, and TOML cannot hold them");
+        refuse_job("E-CFG-005", origin.name, "the folder of the job file has a name that is not UTF-8",
+                   "rename the folder: a job's paths start there, and TOML cannot hold them");
     }
     Settings settings = read_settings(text, origin.name);
     for (const Override& change : overrides) {

@@ -15,10 +15,6 @@ const KeySpec& key_of(std::string_view full_name) {
 
 }  // namespace
 
-void refuse_job(const char* id, const std::string& where, std::string what, std::string hint) {
-    throw Error(ExitCode::configuration, {id, where, std::move(what), std::move(hint)});
-}
-
 const Setting* SettingsReader::find(std::string_view full_name) const {
     const auto found = settings_.find(&key_of(full_name));
     return found == settings_.end() ? nullptr : &found->second;

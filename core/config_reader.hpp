@@ -10,11 +10,9 @@
 
 #include "core/config_build.hpp"
 #include "core/config_names.hpp"
+#include "core/config_text.hpp"
 
 namespace sluice {
-
-/// Throws Error (configuration).
-[[noreturn]] void refuse_job(const char* id, const std::string& where, std::string what, std::string hint = {});
 
 /// Looks a job's settings up by full name, which the schema knows. Both arguments outlive it.
 class SettingsReader {

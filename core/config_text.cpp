@@ -19,10 +19,6 @@ constexpr std::size_t most_key_parts = 16;  // toml++ 3.3.0 recurses once a part
 constexpr std::size_t most_nesting = 32;
 constexpr std::size_t kib = 1024;
 
-[[noreturn]] void refuse(const char* id, std::string where, std::string what, std::string hint = {}) {
-    throw Error(ExitCode::configuration, {id, std::move(where), std::move(what), std::move(hint)});
-}
-
 std::string errno_text(int code) {
     return std::generic_category().message(code);
 }
@@ -39,17 +35,17 @@ std::string position(std::string_view text, std::size_t at, const std::string& n
 
 void check_encoding(std::string_view text, const std::string& name) {
     if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
-        refuse("E-CFG-005", name, "is UTF-16 text, expected UTF-8", "save it as UTF-8");
+        refuse_job("E-CFG-005", name, "is UTF-16 text, expected UTF-8", "save it as UTF-8");
     }
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t length = utf8_length(text, at);
         if (length == 0) {
-            refuse("E-CFG-005", position(text, at, name),
-                   fmt::format("invalid UTF-8 byte \\x{:02x}", static_cast<unsigned char>(text[at])),
-                   "save it as UTF-8");
+            refuse_job("E-CFG-005", position(text, at, name),
+                       fmt::format("invalid UTF-8 byte \\x{:02x}", static_cast<unsigned char>(text[at])),
+                       "save it as UTF-8");
         }
         if (text[at] == '\0') {
-            refuse("E-CFG-005", position(text, at, name), "NUL byte, expected text");
+            refuse_job("E-CFG-005", position(text, at, name), "NUL byte, expected text");
         }
         at += length;
     }
@@ -99,10 +95,11 @@ void check_depth(std::string_view text, const std::string& name) {
             --nesting;
         }
         if (parts > most_key_parts) {
-            refuse("E-CFG-007", position(text, at, name), fmt::format("a key of more than {} parts", most_key_parts));
+            refuse_job("E-CFG-007", position(text, at, name),
+                       fmt::format("a key of more than {} parts", most_key_parts));
         }
         if (nesting > most_nesting) {
-            refuse("E-CFG-007", position(text, at, name), fmt::format("more than {} brackets deep", most_nesting));
+            refuse_job("E-CFG-007", position(text, at, name), fmt::format("more than {} brackets deep", most_nesting));
         }
         ++at;
     }
@@ -122,12 +119,16 @@ struct OpenFile {
 };
 
 [[noreturn]] void refuse_size(const std::string& name, std::size_t bytes) {
-    refuse("E-CFG-004", name,
-           fmt::format("too large (got {} KiB, expected at most {} KiB)", (bytes + kib - 1) / kib,
-                       largest_job_file / kib));
+    refuse_job("E-CFG-004", name,
+               fmt::format("too large (got {} KiB, expected at most {} KiB)", (bytes + kib - 1) / kib,
+                           largest_job_file / kib));
 }
 
 }  // namespace
+
+void refuse_job(const char* id, const std::string& where, std::string what, std::string hint) {
+    throw Error(ExitCode::configuration, {id, where, std::move(what), std::move(hint)});
+}
 
 std::string read_job_text(const std::filesystem::path& path) {
     const std::string name = escaped(path.native());

@@ -10,6 +10,9 @@ namespace sluice {
 inline constexpr std::size_t largest_job_file =
     64 * 1024;  ///< Bytes. A job of every key with its comments takes 3 KiB.
 
+/// Throws Error (configuration).
+[[noreturn]] void refuse_job(const char* id, const std::string& where, std::string what, std::string hint = {});
+
 /// The bytes of a regular file of at most `largest_job_file`. Throws Error (no_input, configuration, io_error).
 [[nodiscard]] std::string read_job_text(const std::filesystem::path& file);
 
