@@ -7,20 +7,16 @@
 #include "core/config_names.hpp"
 #include "core/error.hpp"
 #include "tools/check_job.hpp"
-#include "tools/command_line.hpp"
+#include "tools/common_options.hpp"
 #include "tools/job_output.hpp"
-
-namespace po = boost::program_options;
 
 namespace sluice {
 namespace {
 
-po::options_description options() {
-    po::options_description options;
-    options.add_options()                                                                     //
-        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),               //
-         "set a key of the job, as in --set pipeline.depth=4; may be given again and again")  //
-        ("json", "print a JSON object");
+Options options() {
+    Options options;
+    add_set_option(options, "pipeline.depth=4");
+    add_json_option(options);
     return options;
 }
 

@@ -8,22 +8,18 @@
 #include "core/cuda.hpp"
 #include "core/host_name.hpp"
 #include "core/stage_error.hpp"
-#include "tools/command_line.hpp"
+#include "tools/common_options.hpp"
 #include "tools/doctor/diagnose.hpp"
 #include "tools/doctor/gather.hpp"
 #include "tools/doctor/report.hpp"
 
-namespace po = boost::program_options;
-
 namespace sluice {
 namespace {
 
-po::options_description options() {
-    po::options_description options;
-    options.add_options()                                                                  //
-        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),            //
-         "set a key of the job, as in --set run.devices=2; may be given again and again")  //
-        ("json", "print a JSON object");
+Options options() {
+    Options options;
+    add_set_option(options, "run.devices=2");
+    add_json_option(options);
     return options;
 }
 

@@ -11,19 +11,13 @@
 #include "slurm/child.hpp"
 #include "slurm/queue.hpp"
 #include "slurm/run_status.hpp"
-#include "tools/command_line.hpp"
+#include "tools/common_options.hpp"
 #include "tools/find_run.hpp"
-
-namespace po = boost::program_options;
 
 namespace sluice {
 namespace {
 
 constexpr std::chrono::seconds patience{60};
-
-po::options_description no_options() {
-    return po::options_description();
-}
 
 int drain_run(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);

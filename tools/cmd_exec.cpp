@@ -3,17 +3,15 @@
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/launch.hpp"
-#include "tools/command_line.hpp"
+#include "tools/common_options.hpp"
 #include "tools/run_job.hpp"
-
-namespace po = boost::program_options;
 
 namespace sluice {
 namespace {
 
-po::options_description options() {
-    po::options_description options;
-    options.add_options()("plan", po::value<std::string>()->value_name("FILE"), "the plan that `sluice submit` wrote");
+Options options() {
+    Options options;
+    add_plan_option(options, "the plan that `sluice submit` wrote");
     return options;
 }
 

@@ -5,16 +5,10 @@
 #include "core/closest_name.hpp"
 #include "core/config_schema.hpp"
 #include "core/error.hpp"
-#include "tools/command_line.hpp"
-
-namespace po = boost::program_options;
+#include "tools/common_options.hpp"
 
 namespace sluice {
 namespace {
-
-po::options_description no_options() {
-    return po::options_description();
-}
 
 int print_help(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);

@@ -3,22 +3,17 @@
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/launch.hpp"
-#include "tools/command_line.hpp"
+#include "tools/common_options.hpp"
 #include "tools/find_run.hpp"
 #include "tools/run_job.hpp"
-
-namespace po = boost::program_options;
 
 namespace sluice {
 namespace {
 
-po::options_description options() {
-    po::options_description options;
-    options.add_options()                                                                     //
-        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),               //
-         "set a key of the job, as in --set pipeline.depth=4; may be given again and again")  //
-        ("quiet,q", "print no latency table and no list of files")                            //
-        ("no-progress", "show no progress");
+Options options() {
+    Options options;
+    add_set_option(options, "pipeline.depth=4");
+    add_verbosity_options(options);
     return options;
 }
 
@@ -39,9 +34,8 @@ int resume(const Command& command, Arguments arguments) {
     const std::string name = run_operand(command, parsed);
     const Launch launch = read_launch();
     take_fault_variable(static_cast<int>(launch.number));
-    const bool quiet = parsed.has("quiet");
     return run(launch.number == 0 ? kept_job(name) : std::filesystem::path(), overrides_of(parsed),
-               {.quiet = quiet, .progress = !quiet && !parsed.has("no-progress")});
+               verbosity_of(parsed));
 }
 
 }  // namespace

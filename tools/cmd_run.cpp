@@ -1,30 +1,25 @@
 #include "core/fault_point.hpp"
 #include "core/launch.hpp"
-#include "tools/command_line.hpp"
+#include "tools/common_options.hpp"
 #include "tools/run_job.hpp"
-
-namespace po = boost::program_options;
 
 namespace sluice {
 namespace {
 
-po::options_description options() {
-    po::options_description options;
-    options.add_options()                                                                     //
-        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),               //
-         "set a key of the job, as in --set pipeline.depth=4; may be given again and again")  //
-        ("quiet,q", "print no latency table and no list of files")                            //
-        ("retry", "forget that earlier attempts died (exit code 82)")                         //
-        ("no-progress", "show no progress");
+Options options() {
+    Options options;
+    add_set_option(options, "pipeline.depth=4");
+    add_verbosity_options(options);
+    options.add_options()("retry", "forget that earlier attempts died (exit code 82)");
     return options;
 }
 
 int run_job_file(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     take_fault_variable(static_cast<int>(read_launch().number));
-    const bool quiet = parsed.has("quiet");
-    return run(job_file_of(command, parsed), overrides_of(parsed),
-               {.quiet = quiet, .progress = !quiet && !parsed.has("no-progress"), .retry = parsed.has("retry")});
+    RunOptions options = verbosity_of(parsed);
+    options.retry = parsed.has("retry");
+    return run(job_file_of(command, parsed), overrides_of(parsed), options);
 }
 
 }  // namespace

@@ -1,16 +1,12 @@
 #include "slurm/batch_script.hpp"
-#include "tools/command_line.hpp"
-
-namespace po = boost::program_options;
+#include "tools/common_options.hpp"
 
 namespace sluice {
 namespace {
 
-po::options_description options() {
-    po::options_description options;
-    options.add_options()                                                        //
-        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),  //
-         "set a key of the job, as in --set slurm.nodes=4; may be given again and again");
+Options options() {
+    Options options;
+    add_set_option(options, "slurm.nodes=4");
     return options;
 }
 

@@ -7,10 +7,8 @@
 #include "core/error.hpp"
 #include "slurm/status_text.hpp"
 #include "slurm/submission.hpp"
-#include "tools/command_line.hpp"
+#include "tools/common_options.hpp"
 #include "tools/find_run.hpp"
-
-namespace po = boost::program_options;
 
 namespace sluice {
 namespace {
@@ -18,11 +16,10 @@ namespace {
 constexpr std::chrono::seconds look_every{1};
 constexpr std::chrono::seconds ask_every{30};  // one controller serves everyone
 
-po::options_description options() {
-    po::options_description options;
-    options.add_options()                                                        //
-        ("watch,w", "print it again every second, until the attempt has ended")  //
-        ("json", "print a JSON object");
+Options options() {
+    Options options;
+    options.add_options()("watch,w", "print it again every second, until the attempt has ended");
+    add_json_option(options);
     return options;
 }
 

@@ -2,20 +2,18 @@
 
 #include <filesystem>
 
-#include "core/error.hpp"
 #include "slurm/stop_reason.hpp"
-#include "tools/command_line.hpp"
+#include "tools/common_options.hpp"
 
 namespace po = boost::program_options;
 
 namespace sluice {
 namespace {
 
-po::options_description options() {
-    po::options_description options;
-    options.add_options()                                                                             //
-        ("plan", po::value<std::string>()->value_name("FILE"), "the plan of the run that has ended")  //
-        ("srun-rc", po::value<int>()->value_name("N"), "what srun or mpirun has returned");
+Options options() {
+    Options options;
+    add_plan_option(options, "the plan of the run that has ended");
+    options.add_options()("srun-rc", po::value<int>()->value_name("N"), "what srun or mpirun has returned");
     return options;
 }
 
@@ -23,10 +21,7 @@ int print_stop_reason(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     const std::filesystem::path folder = std::filesystem::absolute(plan_of(command, parsed)).parent_path();
     if (!parsed.has("srun-rc")) {
-        throw Error(ExitCode::usage, {.id = "E-USE-098",
-                                      .where = "sluice stop-reason",
-                                      .what = "got no --srun-rc",
-                                      .hint = "sluice stop-reason --help"});
+        refuse_usage(command, "got no --srun-rc");
     }
     const ScriptEnd reason =
         stop_reason(read_run_status(folder / "status.json"), this_attempt(), parsed.options["srun-rc"].as<int>());

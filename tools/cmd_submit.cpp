@@ -4,21 +4,18 @@
 #include <nlohmann/json.hpp>
 
 #include "slurm/submit.hpp"
-#include "tools/command_line.hpp"
-
-namespace po = boost::program_options;
+#include "tools/common_options.hpp"
 
 namespace sluice {
 namespace {
 
-po::options_description options() {
-    po::options_description options;
-    options.add_options()                                                                  //
-        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),            //
-         "set a key of the job, as in --set slurm.nodes=4; may be given again and again")  //
-        ("dry-run", "print the script and how sbatch would be called; write nothing")      //
-        ("test-only", "ask Slurm whether the job could run, and when; submit nothing")     //
-        ("json", "print a JSON object");
+Options options() {
+    Options options;
+    add_set_option(options, "slurm.nodes=4");
+    options.add_options()                                                              //
+        ("dry-run", "print the script and how sbatch would be called; write nothing")  //
+        ("test-only", "ask Slurm whether the job could run, and when; submit nothing");
+    add_json_option(options);
     return options;
 }
 

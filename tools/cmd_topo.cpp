@@ -9,7 +9,7 @@
 #include "core/text_columns.hpp"
 #include "core/topology_hwloc.hpp"
 #include "core/topology_text.hpp"
-#include "tools/command_line.hpp"
+#include "tools/common_options.hpp"
 #include "tools/topology_json.hpp"
 
 namespace po = boost::program_options;
@@ -19,20 +19,19 @@ namespace {
 
 constexpr std::uint32_t most_ranks = 1024;
 
-po::options_description options() {
-    po::options_description options;
-    options.add_options()                                                                            //
-        ("xml", po::value<std::string>()->value_name("FILE"),                                        //
-         "another machine, as `lstopo FILE.xml` has written it there")                               //
-        ("ranks-per-node", po::value<std::string>()->value_name("N"),                                //
-         "how many ranks share the node; without it as the job says, else one a GPU, at least one")  //
-        ("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),                      //
-         "set a key of the job, as in --set layout.cpus_per_rank=8")                                 //
-        ("json", "print a JSON object");
+Options options() {
+    Options options;
+    options.add_options()                                               //
+        ("xml", po::value<std::string>()->value_name("FILE"),           //
+         "another machine, as `lstopo FILE.xml` has written it there")  //
+        ("ranks-per-node", po::value<std::string>()->value_name("N"),   //
+         "how many ranks share the node; without it as the job says, else one a GPU, at least one");
+    add_set_option(options, "layout.cpus_per_rank=8");
+    add_json_option(options);
     return options;
 }
 
-std::optional<std::uint32_t> ranks_in(const ParsedArguments& parsed) {
+std::optional<std::uint32_t> ranks_in(const Command& command, const ParsedArguments& parsed) {
     if (!parsed.has("ranks-per-node")) {
         return std::nullopt;
     }
@@ -40,11 +39,8 @@ std::optional<std::uint32_t> ranks_in(const ParsedArguments& parsed) {
     std::uint32_t ranks = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
     if (error != std::errc() || end != text.data() + text.size() || ranks < 1 || ranks > most_ranks) {
-        throw Error(ExitCode::usage, {.id = "E-USE-098",
-                                      .where = "sluice topo",
-                                      .what = fmt::format("--ranks-per-node: got {}, expected an integer 1..{}",
-                                                          quoted(text), most_ranks),
-                                      .hint = "sluice topo --help"});
+        refuse_usage(command,
+                     fmt::format("--ranks-per-node: got {}, expected an integer 1..{}", quoted(text), most_ranks));
     }
     return ranks;
 }
@@ -138,7 +134,7 @@ RankLayout layout_of(Sight& sight, const Demand& demand, std::optional<std::uint
 
 int draw_topology(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    const std::optional<std::uint32_t> ranks = ranks_in(parsed);
+    const std::optional<std::uint32_t> ranks = ranks_in(command, parsed);
     const Demand demand = demand_of(command, parsed);
     Sight sight;
     if (parsed.has("xml")) {

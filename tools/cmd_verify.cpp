@@ -5,17 +5,15 @@
 
 #include "core/commit/verify.hpp"
 #include "core/error.hpp"
-#include "tools/command_line.hpp"
+#include "tools/common_options.hpp"
 #include "tools/find_run.hpp"
-
-namespace po = boost::program_options;
 
 namespace sluice {
 namespace {
 
-po::options_description options() {
-    po::options_description options;
-    options.add_options()("json", "print a JSON object");
+Options options() {
+    Options options;
+    add_json_option(options);
     return options;
 }
 

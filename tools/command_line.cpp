@@ -23,10 +23,6 @@ constexpr int style = po::command_line_style::unix_style & ~po::command_line_sty
     throw Error(ExitCode::usage, {"E-USE-098", std::move(where), std::move(what), std::move(hint)});
 }
 
-[[noreturn]] void refuse(const Command& command, std::string what) {
-    refuse(fmt::format("sluice {}", command.name), std::move(what), fmt::format("sluice {} --help", command.name));
-}
-
 bool asks_for_help(std::string_view word) {
     return word == "--help" || word == "-h";
 }
@@ -83,6 +79,10 @@ int run_command_line(Arguments arguments) {
     return command.run(command, rest);
 }
 
+void refuse_usage(const Command& command, std::string what) {
+    refuse(fmt::format("sluice {}", command.name), std::move(what), fmt::format("sluice {} --help", command.name));
+}
+
 ParsedArguments parse_arguments(const Command& command, Arguments arguments) {
     const po::options_description options = command.options();
     po::options_description known;
@@ -95,45 +95,28 @@ ParsedArguments parse_arguments(const Command& command, Arguments arguments) {
         po::store(po::command_line_parser(words).options(known).positional(operands).style(style).run(),
                   parsed.options);
     } catch (const po::unknown_option& error) {
-        refuse(command, unknown_option(options, error.get_option_name()));
+        refuse_usage(command, unknown_option(options, error.get_option_name()));
     } catch (const po::error& error) {
-        refuse(command, escaped(error.what()));
+        refuse_usage(command, escaped(error.what()));
     }
     if (parsed.has("operand")) {
         parsed.operands = parsed.options["operand"].as<std::vector<std::string>>();
     }
     if (parsed.operands.size() > command.most_operands) {
-        refuse(command, fmt::format("unexpected argument {}", quoted(parsed.operands[command.most_operands])));
+        refuse_usage(command, fmt::format("unexpected argument {}", quoted(parsed.operands[command.most_operands])));
     }
     return parsed;
 }
 
 std::string job_file_of(const Command& command, const ParsedArguments& parsed) {
     if (parsed.operands.empty() || parsed.operands.front().empty()) {
-        refuse(command, "got no job file");
+        refuse_usage(command, "got no job file");
     }
     return parsed.operands.front();
 }
 
-std::string plan_of(const Command& command, const ParsedArguments& parsed) {
-    if (!parsed.has("plan")) {
-        refuse(command, "got no --plan");
-    }
-    return parsed.options["plan"].as<std::string>();
-}
-
 JobConfig read_job_absolute(const std::string& file, std::span<const Override> overrides) {
     return read_job(std::filesystem::absolute(file), overrides, app_names());
-}
-
-std::vector<Override> overrides_of(const ParsedArguments& parsed) {
-    std::vector<Override> overrides;
-    if (parsed.has("set")) {
-        for (const std::string& text : parsed.options["set"].as<std::vector<std::string>>()) {
-            overrides.push_back(parse_override(text));
-        }
-    }
-    return overrides;
 }
 
 std::vector<std::string_view> app_names() {

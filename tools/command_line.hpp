@@ -57,20 +57,17 @@ struct ParsedArguments {
     [[nodiscard]] bool has(const char* option) const { return options.count(option) != 0; }
 };
 
+/// Refuses a wrong command line: throws Error (usage).
+[[noreturn]] void refuse_usage(const Command& command, std::string what);
+
 /// Throws Error (usage) with a 'did you mean'.
 [[nodiscard]] ParsedArguments parse_arguments(const Command& command, Arguments arguments);
 
-/// The one job file that run and check take. Throws Error (usage).
+/// The one job file that run, check and others take. Throws Error (usage).
 [[nodiscard]] std::string job_file_of(const Command& command, const ParsedArguments& parsed);
-
-/// The plan that exec and stop-reason take. Throws Error (usage).
-[[nodiscard]] std::string plan_of(const Command& command, const ParsedArguments& parsed);
 
 /// The job with all its paths absolute, so that it means the same wherever it is run. Throws Error as read_job.
 [[nodiscard]] JobConfig read_job_absolute(const std::string& file, std::span<const Override> overrides);
-
-/// The values of --set, in order. Throws Error (usage).
-[[nodiscard]] std::vector<Override> overrides_of(const ParsedArguments& parsed);
 
 /// The names of all apps.
 [[nodiscard]] std::vector<std::string_view> app_names();

@@ -52,10 +52,7 @@ RunPaths named_run(const std::string& name) {
 
 std::string run_operand(const Command& command, const ParsedArguments& parsed) {
     if (parsed.operands.empty() || parsed.operands.front().empty()) {
-        throw Error(ExitCode::usage, {.id = "E-USE-098",
-                                      .where = fmt::format("sluice {}", command.name),
-                                      .what = "got no run",
-                                      .hint = fmt::format("sluice {} --help", command.name)});
+        refuse_usage(command, "got no run");
     }
     return parsed.operands.front();
 }

@@ -1,0 +1,56 @@
+#include "tools/common_options.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace po = boost::program_options;
+
+namespace sluice {
+
+Options no_options() {
+    return {};
+}
+
+void add_set_option(Options& options, std::string_view example) {
+    const std::string text = fmt::format("set a key of the job, as in --set {}; may be given again and again", example);
+    options.add_options()("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"), text.c_str());
+}
+
+std::vector<Override> overrides_of(const ParsedArguments& parsed) {
+    std::vector<Override> overrides;
+    if (parsed.has("set")) {
+        for (const std::string& text : parsed.options["set"].as<std::vector<std::string>>()) {
+            overrides.push_back(parse_override(text));
+        }
+    }
+    return overrides;
+}
+
+void add_json_option(Options& options) {
+    options.add_options()("json", "print a JSON object");
+}
+
+void add_verbosity_options(Options& options) {
+    options.add_options()                                           //
+        ("quiet,q", "print no latency table and no list of files")  //
+        ("no-progress", "show no progress");
+}
+
+RunOptions verbosity_of(const ParsedArguments& parsed) {
+    const bool quiet = parsed.has("quiet");
+    return {.quiet = quiet, .progress = !quiet && !parsed.has("no-progress")};
+}
+
+void add_plan_option(Options& options, const char* whose) {
+    options.add_options()("plan", po::value<std::string>()->value_name("FILE"), whose);
+}
+
+std::string plan_of(const Command& command, const ParsedArguments& parsed) {
+    if (!parsed.has("plan")) {
+        refuse_usage(command, "got no --plan");
+    }
+    return parsed.options["plan"].as<std::string>();
+}
+
+}  // namespace sluice

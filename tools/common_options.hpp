@@ -1,0 +1,40 @@
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <string_view>
+#include <vector>
+
+#include "core/config.hpp"
+#include "tools/command_line.hpp"
+#include "tools/run_job.hpp"
+
+namespace sluice {
+
+// Options that several commands take, and what the user said with them.
+
+using Options = boost::program_options::options_description;
+
+[[nodiscard]] Options no_options();
+
+/// --set, again and again; `example` is a KEY=VALUE that suits the command.
+void add_set_option(Options& options, std::string_view example);
+
+/// The values of --set, in order. Throws Error (usage).
+[[nodiscard]] std::vector<Override> overrides_of(const ParsedArguments& parsed);
+
+/// --json, for an object.
+void add_json_option(Options& options);
+
+/// --quiet and --no-progress.
+void add_verbosity_options(Options& options);
+
+/// How much a run says; everything else as by default.
+[[nodiscard]] RunOptions verbosity_of(const ParsedArguments& parsed);
+
+/// --plan, which is the plan of what `whose` says.
+void add_plan_option(Options& options, const char* whose);
+
+/// Throws Error (usage) without --plan.
+[[nodiscard]] std::string plan_of(const Command& command, const ParsedArguments& parsed);
+
+}  // namespace sluice
