@@ -15,6 +15,9 @@ trap on_usr1 USR1 # before anything else: until then the signal ends the script
 set -uo pipefail
 unset SLURM_EXPORT_ENV # with it srun hands on nothing but sbatch's list
 export OMP_NUM_THREADS=1 CUDA_DEVICE_ORDER=PCI_BUS_ID
+# Slurm's other kind of fence does not wait for other nodes where no data are exchanged: MPI_Init returns on one node
+# while ranks of another cannot take messages yet, and die of the first (Slurm 22.05 with PMIx 4.2).
+export SLURM_PMIX_FENCE=ring
 
 # CPUs of a rank: as asked for, else an even share of the node that has the fewest.
 cpus=${SLURM_CPUS_PER_TASK:-}
