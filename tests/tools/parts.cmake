@@ -15,7 +15,12 @@ sluice_test(sluice_parts_test
 set(doctor ${CMAKE_SOURCE_DIR}/tools/doctor)
 sluice_test(sluice_doctor_parts_test
   SOURCES
-    doctor_test.cpp
+    doctor/diagnose_cores_test.cpp
+    doctor/diagnose_gpus_test.cpp
+    doctor/diagnose_launch_test.cpp
+    doctor/diagnose_surroundings_test.cpp
+    doctor/report_test.cpp
+    doctor/sound_job.cpp
     ${doctor}/diagnose.cpp
     ${doctor}/diagnose_cores.cpp
     ${doctor}/diagnose_gpus.cpp

@@ -1,0 +1,131 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/cpu_set.hpp"
+#include "tests/tools/doctor/sound_job.hpp"
+
+namespace sluice {
+namespace {
+
+using test::only;
+using test::sound;
+using test::sound_host;
+using test::wrong;
+using testing::HasSubstr;
+
+TEST(DoctorCores, FindsAStepThatDidNotInheritItsCpus) {
+    DoctorFacts facts = sound_host();
+    facts.launch.cpus_per_task = 16;
+    for (RankFacts& rank : facts.ranks) {
+        rank.mask_cpus = rank.mask_cores = rank.own_cores = 1;
+    }
+
+    const Finding finding = only(facts, "W-HWL-131");
+
+    EXPECT_EQ(finding.what, "ranks 0-1 on n01: 1 CPU each, but the job asked for 16 (SLURM_CPUS_PER_TASK=16)");
+    EXPECT_EQ(finding.remedy, "#SBATCH --cpus-per-task=16, and srun --cpus-per-task=16, which does not inherit it");
+}
+
+TEST(DoctorCores, KnowsSlurmsThatInherit) {
+    DoctorFacts facts = sound_host();
+    facts.launch.cpus_per_task = 16;
+    facts.slurm = SlurmVersion{21, 8};
+
+    EXPECT_EQ(only(facts, "W-HWL-131").remedy, "#SBATCH --cpus-per-task=16");
+}
+
+TEST(DoctorCores, FindsFewerCoresThanThreads) {
+    DoctorFacts facts = sound();
+    facts.ranks[0].own_cores = 2;
+    facts.ranks[0].mask_cores = 2;  // of two hardware threads each
+
+    const Finding finding = only(facts, "W-HWL-132");
+
+    EXPECT_EQ(finding.what, "rank 0 on n01: 2 cores for 3 busy threads that want one each");
+    EXPECT_THAT(finding.remedy, HasSubstr("srun --cpus-per-task=6"));
+}
+
+TEST(DoctorCores, SaysItInMpirunsWords) {
+    DoctorFacts facts = sound();
+    facts.launch.launcher = Launcher::mpirun;
+    facts.ranks[0].own_cores = 2;
+
+    EXPECT_EQ(only(facts, "W-HWL-132").remedy, "mpirun --map-by ppr:2:node:pe=3 sluice …");
+}
+
+TEST(DoctorCores, FindsRanksThatShareThem) {
+    DoctorFacts facts = sound();
+    for (RankFacts& rank : facts.ranks) {
+        rank.mask = rank.allowed = "0-1";
+        rank.mask_cpus = rank.mask_cores = rank.allowed_cores = 2;
+        rank.has_own_cores = false;
+        rank.own_cores = 1;
+        rank.threads = 2;
+    }
+
+    const Finding finding = only(facts, "W-HWL-133");
+
+    EXPECT_EQ(finding.what, "ranks 0-1 on n01: share 2 cores (CPUs 0-1)");
+    EXPECT_EQ(finding.remedy, "#SBATCH --ntasks-per-node=1");
+}
+
+TEST(DoctorCores, FindsAQuota) {
+    DoctorFacts facts = sound();
+    for (RankFacts& rank : facts.ranks) {
+        rank.quota_cpus = 2;
+        rank.has_own_cores = false;
+    }
+
+    const Finding finding = only(facts, "W-HWL-133");
+
+    EXPECT_THAT(finding.what, HasSubstr("the cgroup's CPU quota is worth 2 of 8 cores"));
+    EXPECT_THAT(finding.remedy, HasSubstr("cpu.max"));
+}
+
+TEST(DoctorCores, FindsCoresThatNoMaskHolds) {
+    DoctorFacts facts = sound_host();
+    facts.launch.launcher = Launcher::mpirun;
+    for (RankFacts& rank : facts.ranks) {
+        rank.mask = std::to_string(rank.rank);
+        rank.mask_cpus = rank.mask_cores = rank.own_cores = 1;
+    }
+
+    const Finding finding = only(facts, "W-HWL-134");
+    EXPECT_EQ(finding.what, "ranks 0-1 on n01: the launcher's masks hold 2 of the node's 8 CPUs for the job");
+    EXPECT_EQ(finding.remedy, "mpirun --bind-to none sluice …");
+
+    facts.launch.launcher = Launcher::srun;
+    EXPECT_THAT(only(facts, "W-HWL-134").remedy, HasSubstr("srun --cpus-per-task=4"));
+
+    for (RankFacts& rank : facts.ranks) {
+        rank.job_cpus = 2;  // on a node that it shares with other jobs
+    }
+    EXPECT_EQ(wrong(facts).size(), 0U);
+}
+
+TEST(DoctorCores, NeverAdvisesNoCpuAtAll) {
+    DoctorFacts facts = sound_host();
+    facts.ranks.clear();
+    for (std::uint32_t rank = 0; rank < 16; ++rank) {
+        RankFacts& one = facts.ranks.emplace_back(sound_host().ranks[0]);
+        one.rank = rank;
+        one.mask = CpuSet::range(0, 0).text();
+        one.mask_cpus = one.mask_cores = 1;
+    }
+    facts.world = facts.launch.tasks = 16;
+
+    EXPECT_THAT(only(facts, "W-HWL-134").remedy, HasSubstr("srun --cpus-per-task=1,"));
+}
+
+TEST(DoctorCores, FindsThatNoThreadCanBeTied) {
+    DoctorFacts facts = sound();
+    facts.ranks[1].why_unbindable = "hwloc was told to describe another machine";
+
+    EXPECT_EQ(only(facts, "W-HWL-077").what,
+              "rank 1 on n01: no thread is tied to its CPUs: hwloc was told to describe another machine");
+}
+
+}  // namespace
+}  // namespace sluice
