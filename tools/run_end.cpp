@@ -25,6 +25,19 @@ bool is_death(ExitCode code) {
     return code == ExitCode::internal || code == ExitCode::communication;
 }
 
+/// An attempt that has taken over removes what this one works on, whatever error that gives here.
+Failure or_superseded(const RankContext& context, Failure failure) {
+    const bool is_of_files = failure.code == ExitCode::cannot_create || failure.code == ExitCode::io_error;
+    if (context.output != nullptr && is_of_files) {
+        try {
+            context.output->run().check_fence();
+        } catch (const Error& error) {
+            return error.code() == ExitCode::superseded ? Failure{error.code(), error.text()} : failure;
+        }
+    }
+    return failure;
+}
+
 std::string text_of(const StopCause& cause) {
     switch (cause.reason) {
         case StopReason::drain_request:
@@ -50,6 +63,7 @@ Failure describe_at_root(const std::exception_ptr& failure, const RankContext& c
 }
 
 void end_all(RankContext& context, Failure failure) {
+    failure = or_superseded(context, std::move(failure));
     if (const std::string committed = context.board.describe_committed();
         can_go_on(failure.code) && !committed.empty()) {
         failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;

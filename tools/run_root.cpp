@@ -125,10 +125,10 @@ int run_root(RankContext& context, const std::filesystem::path& job_file, std::s
         if (job.output->complete() != nullptr) {
             return leave_complete(context, job, options);
         }
+        context.output = job.output.get();
         keep_job(job);
         say_what_was_found(*job.output, job, options.quiet);
         context.monitor->open(run_folder_of(job.job), job.job.output.path);
-        context.output = job.output.get();
         context.first_chunk = job.plan.first_chunk;
         context.board.mine().first_chunk.store(context.first_chunk);
         context.hangs.begin({.timeout = job.plan.hang_timeout,

@@ -55,6 +55,9 @@ public:
     // While it is not:
 
     [[nodiscard]] std::uint32_t epoch() const { return epoch_.value().number(); }
+
+    /// Throws Error (superseded, E-OUT-083) when another attempt has taken over.
+    void check_fence() const { epoch_.value().check_fence(); }
     [[nodiscard]] const PartPlan& plan() const noexcept { return plan_; }
 
     /// What earlier attempts have left damaged and is computed again, a line each.
