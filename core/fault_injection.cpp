@@ -40,6 +40,8 @@ constexpr std::array<std::string_view, 31> point_names{"epoch.made",   "adopt.li
                                                        "unlink",       "write",
                                                        "writeback"};
 
+constexpr std::array<std::string_view, 3> wrong_orders{"no-epoch", "journal-first", "rename-over"};
+
 constexpr std::array<std::pair<std::string_view, int>, 9> errors{{{"EDQUOT", EDQUOT},
                                                                   {"EFBIG", EFBIG},
                                                                   {"EINVAL", EINVAL},
@@ -50,7 +52,7 @@ constexpr std::array<std::pair<std::string_view, int>, 9> errors{{{"EDQUOT", EDQ
                                                                   {"EROFS", EROFS},
                                                                   {"ESTALE", ESTALE}}};
 
-enum class Action { none, kill, stop, exit, fail };
+enum class Action { none, kill, stop, exit, fail, break_order };
 
 struct Fault {
     std::string point{};
@@ -108,12 +110,24 @@ void set_action(Fault& parsed, std::string_view text, std::string_view all) {
     }
 }
 
+template <std::size_t count>
+bool is_one_of(const std::array<std::string_view, count>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 /// Nothing when it is another rank's.
 std::optional<Fault> parse_fault(std::string_view all, int rank) {
     std::string_view text = all;
     std::string_view place = take_until(text, '=');
     Fault parsed{.point = std::string(take_until(place, ':'))};
-    const bool known = std::find(point_names.begin(), point_names.end(), parsed.point) != point_names.end();
+    if (is_one_of(wrong_orders, parsed.point)) {
+        if (!place.empty() || text != "break") {
+            refuse(all, "expected NAME=break");
+        }
+        parsed.action = Action::break_order;
+        return parsed;
+    }
+    const bool known = is_one_of(point_names, parsed.point);
     if (!known && parsed.point != any_point && parsed.point != any_call) {
         refuse(all, "unknown point");
     }
@@ -180,6 +194,13 @@ int fault_at_call(std::string_view name) {
 
 int fault_value(std::string_view name) {
     return meet(name, false);
+}
+
+bool is_broken(std::string_view name) {
+    expects(is_one_of(wrong_orders, name), "every wrong order stands in the table");
+    return std::any_of(faults.begin(), faults.end(), [name](const ArmedFault& armed) {
+        return armed.fault.action == Action::break_order && armed.fault.point == name;
+    });
 }
 
 void arm_fault(std::string_view text, int rank) {

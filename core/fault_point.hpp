@@ -17,6 +17,10 @@ void fault_point(std::string_view name);
 
 /// What is asked for at `name` where that is a number (salt:N); 0: nothing.
 [[nodiscard]] int fault_value(std::string_view name);
+
+/// Whether the protocol is to be the wrong one that `name` describes (NAME=break): no-epoch, journal-first,
+/// rename-over. A harness that does not notice would not notice an error either.
+[[nodiscard]] bool is_broken(std::string_view name);
 #else
 inline constexpr bool has_fault_points = false;
 
@@ -28,6 +32,10 @@ inline void fault_point(std::string_view) noexcept {}
 
 [[nodiscard]] inline int fault_value(std::string_view) noexcept {
     return 0;
+}
+
+[[nodiscard]] inline bool is_broken(std::string_view) noexcept {
+    return false;
 }
 #endif
 

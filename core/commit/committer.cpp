@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "core/error.hpp"
@@ -28,6 +29,10 @@ void Committer::append(const ChunkBytes& chunk) {
     guarded([&] {
         if (!open_) {
             open_part(plan_.part_of(next_));
+        }
+        if (is_broken("journal-first")) {
+            std::array early{open_->record_of(chunk, RecordType::commit)};
+            journal_.append(early);
         }
         waiting_.push_back(open_->append(chunk, RecordType::commit));
         for (const std::uint64_t item : chunk.failed) {

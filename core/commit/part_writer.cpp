@@ -46,17 +46,21 @@ PartWriter::PartWriter(const std::filesystem::path& path, std::uint32_t part, st
     sealed_.bytes = header.size();
 }
 
+JournalRecord PartWriter::record_of(const ChunkBytes& chunk, RecordType type) const {
+    return {.type = type,
+            .chunk = chunk.chunk,
+            .part = sealed_.part,
+            .items = chunk.items,
+            .offset = sealed_.bytes,
+            .length = chunk.bytes.size(),
+            .checksum = checksum_of(chunk.bytes),
+            .nonfinite = chunk.nonfinite};
+}
+
 JournalRecord PartWriter::append(const ChunkBytes& chunk, RecordType type) {
+    const JournalRecord record = record_of(chunk, type);
     file_.write_at(sealed_.bytes, chunk.bytes);
     checksum_.add(chunk.bytes);
-    const JournalRecord record{.type = type,
-                               .chunk = chunk.chunk,
-                               .part = sealed_.part,
-                               .items = chunk.items,
-                               .offset = sealed_.bytes,
-                               .length = chunk.bytes.size(),
-                               .checksum = checksum_of(chunk.bytes),
-                               .nonfinite = chunk.nonfinite};
     sealed_.bytes += chunk.bytes.size();
     sealed_.items += chunk.items;
     sealed_.nonfinite += chunk.nonfinite;

@@ -44,7 +44,10 @@ class PartWriter {
 public:
     PartWriter(const std::filesystem::path& path, std::uint32_t part, std::string_view header);
 
-    /// Returns the record that makes it count, `type` commit or adopted.
+    /// The record that makes it count, `type` commit or adopted, if it comes next.
+    [[nodiscard]] JournalRecord record_of(const ChunkBytes& chunk, RecordType type) const;
+
+    /// Returns that record.
     [[nodiscard]] JournalRecord append(const ChunkBytes& chunk, RecordType type);
 
     [[nodiscard]] std::uint32_t part() const noexcept { return sealed_.part; }

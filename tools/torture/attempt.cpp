@@ -24,6 +24,7 @@ namespace {
 constexpr std::chrono::minutes longest_run{2};  // seconds in truth: only a hang takes so long
 constexpr std::chrono::seconds longest_without_ranks{20};
 constexpr std::chrono::milliseconds look_every{500};
+constexpr std::chrono::milliseconds look_for_stop_every{2};
 
 void check(int code, const char* what) {
     if (code != 0) {
@@ -144,6 +145,16 @@ std::vector<pid_t> Attempt::children() const {
         }
     }
     return all;
+}
+
+bool Attempt::stops() const {
+    siginfo_t event{};
+    do {
+        check(::waitid(P_PID, static_cast<id_t>(process_), &event, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0 ? 0
+                                                                                                                : errno,
+              "waitid");
+    } while (event.si_pid == 0 && !ended_within(look_for_stop_every));
+    return event.si_code == CLD_STOPPED;
 }
 
 /// All of its ranks are dead and it has not noticed.

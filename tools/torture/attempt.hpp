@@ -47,6 +47,9 @@ public:
 
     [[nodiscard]] bool ended_within(std::chrono::milliseconds timeout) const { return watch_.ended_within(timeout); }
 
+    /// Waits until it has stopped, true, or ended, false.
+    [[nodiscard]] bool stops() const;
+
     /// Its exit code, 128 + signal; when it has not ended after two minutes, it is killed and this is `hung`. A
     /// launcher that outlives all of its ranks is killed after a while too, as if it had ended so: Open MPI 4.1's does
     /// that when a rank is killed while the two meet.

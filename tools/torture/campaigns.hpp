@@ -50,6 +50,14 @@ struct KillOptions {
 /// SIGKILL at each fault point of an attempt alone, one in each run.
 [[nodiscard]] Tally kill_at_points(const Setting& setting);
 
+/// An attempt stops at each of its fault points, one in each run. Another one takes over, with other results; once that
+/// has begun, the first one gives signs of life again, and goes on when the other one has finished.
+[[nodiscard]] Tally stop_at_points(const Setting& setting);
+
+/// The same with the job's wrong order, which does no harm undisturbed: kills and stops at every so many points, until
+/// one does damage. A problem: none did.
+[[nodiscard]] Tally catch_wrong_order(const Setting& setting, std::uint64_t stride);
+
 /// Each number of ranks, three depths, no kill, one and five: the same bytes.
 [[nodiscard]] Tally vary_sizes(const Setting& setting, const std::vector<int>& ranks);
 

@@ -118,6 +118,9 @@ Attempt::Command Job::command(const Start& start) const {
     if (options_.has_faults) {
         faults.emplace_back("due::*=salt:1");
     }
+    if (!options_.wrong_order.empty()) {
+        faults.push_back(options_.wrong_order + "=break");
+    }
     if (!faults.empty()) {
         command.variables.push_back(fmt::format("SLUICE_FAULT={}", fmt::join(faults, ",")));
     }

@@ -27,6 +27,7 @@ struct JobOptions {
     std::uint32_t chunk_items = 1;
     /// The program has fault points: then each chunk is committed at once, so that a kill finds something committed.
     bool has_faults = false;
+    std::string wrong_order{};  ///< A protocol that is wrong, as the fault points call it; empty: the right one.
 };
 
 /// A small job of the classifier with random weights, in a folder of its own.

@@ -192,38 +192,4 @@ Tally vary_sizes(const Setting& setting, const std::vector<int>& ranks) {
     return tally;
 }
 
-Tally kill_at_points(const Setting& setting) {
-    Tally tally{.name = "fault points"};
-    if (!setting.job.options().has_faults) {
-        tally.skipped = "the program has no fault points: build it with -D SLUICE_FAULTS=ON";
-        return tally;
-    }
-    const Instant begin = Clock::now();
-    const std::string reference = undisturbed(setting.job);
-    for (std::uint64_t nth = 1; tally.good(); ++nth) {
-        const std::filesystem::path output = setting.job.folder() / fmt::format("point-{}.csv", nth);
-        const std::string fault = fmt::format("any:0:{}=kill", nth);
-        Attempt first(setting.job.command({.output = output, .faults = {fault}}));
-        const int code = first.wait();
-        if (code == 0) {
-            inspect_into(tally, setting.job, output, {reference}, fault);
-            break;  // it meets fewer
-        }
-        if (code != 128 + SIGKILL) {
-            tally.problems.push_back(fmt::format("{}: exit code {}: {}", fault, code, setting.job.log()));
-            break;
-        }
-        ++tally.counts["kills"];
-        Attempt second(setting.job.command({.output = output}));
-        if (const int end = second.wait(); end != 0) {
-            tally.problems.push_back(fmt::format("{}: then exit code {}: {}", fault, end, setting.job.log()));
-            break;
-        }
-        inspect_into(tally, setting.job, output, {reference}, fault);
-        setting.progress(tally);
-    }
-    tally.seconds = Seconds(Clock::now() - begin).count();
-    return tally;
-}
-
 }  // namespace sluice::torture

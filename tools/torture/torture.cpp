@@ -32,6 +32,8 @@ struct Options {
     std::uint64_t zombies = 0;
     bool requeue = false;
     bool points = false;
+    bool stops = false;
+    std::string broken{};
     std::vector<std::string> errors{};
     std::uint64_t stride = 1;
 };
@@ -74,8 +76,11 @@ Options parse(int argc, char** argv) {
     add("world-sizes", po::value(&sizes), "as 1,2,4: these numbers of ranks x 3 depths x 0, 1, 5 kills");
     add("zombies", po::value(&options.zombies)->default_value(0), "overlapping attempts");
     add("points", po::bool_switch(&options.points), "a kill at every fault point");
+    add("stops", po::bool_switch(&options.stops), "two overlapping attempts, the first stopped, at every fault point");
+    add("broken", po::value(&options.broken),
+        "no-epoch, journal-first or rename-over: that wrong protocol, which has to do damage");
     add("errors", po::value(&errors), "as ENOSPC,EIO: every call on the output fails with these, by strace");
-    add("stride", po::value(&options.stride)->default_value(1), "of --errors: every so many calls only");
+    add("stride", po::value(&options.stride)->default_value(1), "of --errors and --broken: every so many only");
     add("json", po::value(&json), "where the result goes");
     po::variables_map values;
     po::store(po::parse_command_line(argc, argv, all), values);
@@ -105,7 +110,7 @@ public:
         }
         last_ = now;
         std::string text = fmt::format("{}:", tally.name);
-        for (const char* name : {"kills", "overlaps", "failures", "runs"}) {
+        for (const char* name : {"kills", "stops", "overlaps", "failures", "runs"}) {
             if (const auto count = tally.counts.find(name); count != tally.counts.end()) {
                 text += fmt::format(" {} {}", count->second, name);
             }
@@ -122,10 +127,14 @@ private:
 std::vector<Tally> run(const Options& options, const std::filesystem::path& folder) {
     JobOptions of_the_job = options.job;
     of_the_job.has_faults = has_faults(Job(folder, of_the_job));
+    of_the_job.wrong_order = options.broken;
     const Job job(folder, of_the_job);
     Line line;
     const Setting setting{.job = job, .seed = options.seed, .progress = [&line](const Tally& tally) { line(tally); }};
     std::vector<Tally> tallies;
+    if (!options.broken.empty()) {
+        return {catch_wrong_order(setting, options.stride)};
+    }
     if (options.kills > 0 && !options.requeue) {
         tallies.push_back(kill_at_random(setting, {.kills = options.kills, .ranks = {options.ranks}}));
     }
@@ -138,6 +147,9 @@ std::vector<Tally> run(const Options& options, const std::filesystem::path& fold
     }
     if (options.points) {
         tallies.push_back(kill_at_points(setting));
+    }
+    if (options.stops) {
+        tallies.push_back(stop_at_points(setting));
     }
     if (options.zombies > 0) {
         tallies.push_back(overlap_attempts(setting, options.zombies));
@@ -205,7 +217,8 @@ int torture(const Options& options) {
         fmt::print("nothing was done\n");
         return 77;
     }
-    fmt::print("{}\n", good ? "nothing was lost, doubled or different" : "see the problems above; the folder is kept");
+    const char* const end = options.broken.empty() ? "nothing was lost, doubled or different" : "it was caught";
+    fmt::print("{}\n", good ? end : "see the problems above; the folder is kept");
     return good ? 0 : 1;
 }
 
