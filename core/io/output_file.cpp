@@ -5,16 +5,14 @@
 #include <limits.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <limits>
+#include <cstdint>
 #include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/io/checked.hpp"
 
 namespace sluice {
 namespace {
@@ -37,7 +35,7 @@ std::uint64_t random_bits() {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::filesystem::path& path, std::uint64_t bytes)
+OutputFile::OutputFile(const std::filesystem::path& path)
     : where_(escaped(path.native())), name_(path.filename().native()) {
     if (name_.empty() || path.native().find('\0') != std::string::npos) {
         refuse("E-OUT-021", "not the path of a file", "name a file in [output].path");
@@ -45,7 +43,6 @@ OutputFile::OutputFile(const std::filesystem::path& path, std::uint64_t bytes)
     try {
         open_folder(path.parent_path());
         check_target();
-        check_space(bytes);
         buffer_.reserve(buffer_bytes);
         create_temporary();
     } catch (...) {
@@ -127,19 +124,6 @@ void OutputFile::check_target() const {
                            : S_ISLNK(status.st_mode) ? "a symbolic link"
                                                      : "a device or pipe";
         refuse("E-OUT-021", fmt::format("is {} (expected a file or nothing)", kind), "choose another [output].path");
-    }
-}
-
-void OutputFile::check_space(std::uint64_t bytes) const {
-    struct statvfs status = {};
-    if (bytes == 0 || ::fstatvfs(folder_, &status) != 0 || status.f_blocks == 0) {
-        return;  // unknown need, or a file system that does not tell: writing finds out
-    }
-    const std::uint64_t available =
-        checked_multiply(status.f_bavail, status.f_frsize).value_or(std::numeric_limits<std::uint64_t>::max());
-    if (bytes > available) {
-        refuse("E-OUT-026", fmt::format("not enough space (need {} bytes, {} are free)", bytes, available),
-               "free space, or choose another file system");
     }
 }
 

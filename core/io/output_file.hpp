@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -15,8 +14,8 @@ namespace sluice {
 /// kernel may have dropped the data, so everything after it but the destructor throws ContractViolation.
 class OutputFile {
 public:
-    /// `bytes` is the size to come if it is known, else 0. Throws Error (cannot_create).
-    explicit OutputFile(const std::filesystem::path& path, std::uint64_t bytes = 0);
+    /// Throws Error (cannot_create).
+    explicit OutputFile(const std::filesystem::path& path);
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;
     ~OutputFile();
@@ -34,7 +33,6 @@ public:
 private:
     void open_folder(const std::filesystem::path& folder);
     void check_target() const;
-    void check_space(std::uint64_t bytes) const;
     void create_temporary();
     void flush();
     void write_through(std::span<const std::byte> bytes);

@@ -3,20 +3,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <span>
-#include <vector>
-
-#include "core/app.hpp"
-#include "core/config.hpp"
 
 namespace sluice {
 
 /// Writes results in item order; the output appears under its name with publish(). One thread at a time. Every failure
-/// of the file system throws Error (io_error, or cannot_create from the constructor) with path, errno text and what to
-/// do.
+/// of the file system throws Error (io_error) with path, errno text and what to do.
 class OutputWriter {
 public:
     OutputWriter() = default;
@@ -36,11 +29,5 @@ public:
     /// After the last item: makes the output appear, complete and durable.
     virtual void publish() = 0;
 };
-
-/// One that writes to a temporary file and renames it, and removes that when it is destroyed unpublished. `items` is
-/// how many there will be. .npy is a structured array of the fields; .csv and .jsonl put the item's number, counted
-/// from 0, before them.
-[[nodiscard]] std::unique_ptr<OutputWriter> make_output_writer(const std::filesystem::path& path, OutputFormat format,
-                                                               std::vector<OutputField> fields, std::uint64_t items);
 
 }  // namespace sluice

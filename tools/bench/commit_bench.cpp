@@ -14,7 +14,9 @@
 
 #include "core/commit/checksum.hpp"
 #include "core/commit/committed_output.hpp"
+#include "core/io/npy_header.hpp"
 #include "core/io/ordered_results.hpp"
+#include "core/io/output_file.hpp"
 
 namespace {
 
@@ -69,6 +71,20 @@ Times run(OutputWriter& writer, const Load& load) {
     return {.arrival = Seconds(last - start).count(), .publication = Seconds(Clock::now() - last).count()};
 }
 
+/// One file, synced at its end: what the protocol is compared with.
+class PlainOutput final : public OutputWriter {
+public:
+    PlainOutput(const std::filesystem::path& path, std::uint64_t items) : file_(path) {
+        file_.write(make_npy_header(fields, items));
+    }
+
+    void append(std::uint32_t, std::span<const std::byte> outputs) override { file_.write(outputs); }
+    void publish() override { file_.publish(); }
+
+private:
+    OutputFile file_;
+};
+
 enum class Way { plain, file, folder };
 
 const char* name_of(Way way) {
@@ -86,7 +102,7 @@ std::unique_ptr<OutputWriter> make_writer(const Load& load, Way way) {
     const std::filesystem::path path = load.folder / (way == Way::folder ? "commit_bench/" : "commit_bench.npy");
     const std::uint64_t items = load.chunks * chunk_items;
     if (way == Way::plain) {
-        return make_output_writer(path, OutputFormat::npy, fields, items);
+        return std::make_unique<PlainOutput>(path, items);
     }
     return std::make_unique<CommittedOutput>(CommittedOutputOptions{.path = path,
                                                                     .format = OutputFormat::npy,

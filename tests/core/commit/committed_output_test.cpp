@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/io/npy_header.hpp"
+#include "core/io/row_encoder.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
@@ -44,13 +45,11 @@ protected:
             output.append(chunk.count, std::span(outputs_).subspan(chunk.first * item_bytes, chunk.count * item_bytes));
         }
     }
-    /// What the writer of one file makes of the same results.
+    /// The same results as one file has them.
     [[nodiscard]] std::string expected() const {
-        const std::filesystem::path path = folder_.path() / "expected";
-        const auto writer = make_output_writer(path, GetParam(), fields, items);
-        writer->append(items, outputs_);
-        writer->publish();
-        return contents_of(path);
+        RowEncoder rows(GetParam(), fields);
+        const std::span<const std::byte> bytes = rows.encode(0, items, outputs_);
+        return rows.header(items) + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
 
     TemporaryFolder folder_;

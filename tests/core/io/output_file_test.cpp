@@ -27,8 +27,8 @@ constexpr int not_possible_here = 77;
 
 class OutputFileTest : public IoTest {
 protected:
-    [[nodiscard]] static std::string failure(const std::filesystem::path& path, std::uint64_t bytes = 0) {
-        return summary_of(error_of([&] { const OutputFile file(path, bytes); }));
+    [[nodiscard]] static std::string failure(const std::filesystem::path& path) {
+        return summary_of(error_of([&] { const OutputFile file(path); }));
     }
     [[nodiscard]] std::filesystem::path target() const { return folder() / "out.csv"; }
 };
@@ -171,12 +171,6 @@ TEST_F(OutputFileTest, NeverReplacesWhatIsNoFile) {
     EXPECT_EQ(failure(folder() / ".."), "73 E-OUT-021 ..: is a folder (expected a file or nothing)");
     EXPECT_EQ(failure(""), "73 E-OUT-021 : not the path of a file");
     EXPECT_EQ(contents(folder() / "other"), "abc");
-}
-
-TEST_F(OutputFileTest, AsksForSpaceBeforeItStarts) {
-    EXPECT_THAT(failure(target(), std::uint64_t{1} << 62),
-                HasSubstr("73 E-OUT-026 out.csv: not enough space (need 4611686018427387904 bytes, "));
-    EXPECT_THAT(names_in_folder(), IsEmpty());
 }
 
 TEST_F(OutputFileTest, ReportsAFullFileSystem) {
