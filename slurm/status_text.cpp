@@ -78,6 +78,10 @@ std::string slurm_line(const RunSight& sight) {
     if (sight.job.empty()) {
         return {};
     }
+    if (sight.record) {
+        return fmt::format("Slurm     job {} {}, exit code {} (sacct)\n", sight.job, sight.record->state,
+                           sight.record->exit_code);
+    }
     if (!sight.asked) {
         return fmt::format("Slurm     job {}; {}\n", sight.job,
                            sight.trouble.empty() ? "not asked" : escaped(sight.trouble));
@@ -97,6 +101,20 @@ std::string slurm_line(const RunSight& sight) {
 }
 
 }  // namespace
+
+bool is_over(const RunSight& sight) {
+    if (sight.queued) {
+        return !sight.queued->is_active();
+    }
+    if (sight.asked) {
+        return true;
+    }
+    const bool ended = sight.status && sight.status->end;
+    if (sight.job.empty()) {
+        return ended;
+    }
+    return ended && sight.status->job == sight.job && !sight.status->end->again;
+}
 
 bool is_stale(const RunSight& sight) {
     return sight.status && !sight.status->end && sight.age > stale_after;
@@ -130,6 +148,10 @@ std::string status_json(const RunSight& sight) {
     if (sight.queued) {
         json["slurm"] = {
             {"state", sight.queued->state}, {"reason", sight.queued->reason}, {"nodes", sight.queued->nodes}};
+    }
+    if (sight.record) {
+        json["slurm"] = {
+            {"state", sight.record->state}, {"exit_code", sight.record->exit_code}, {"signal", sight.record->signal}};
     }
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "slurm/job_record.hpp"
 #include "slurm/queue.hpp"
 #include "slurm/run_status.hpp"
 
@@ -16,7 +17,11 @@ struct RunSight {
     std::optional<QueuedJob> queued{};  ///< What squeue says.
     bool asked = false;                 ///< squeue has answered; else `trouble` says why not.
     std::string trouble{};
+    std::optional<JobRecord> record{};  ///< What sacct says of a job that squeue does not know, or cannot tell of.
 };
+
+/// Nothing of the run goes on, and nothing follows, as far as can be known.
+[[nodiscard]] bool is_over(const RunSight& sight);
 
 /// Its rank 0 has not written for so long that it must have ended or be stuck.
 [[nodiscard]] bool is_stale(const RunSight& sight);
