@@ -5,6 +5,7 @@
 
 #include "slurm/submit.hpp"
 #include "tools/common_options.hpp"
+#include "tools/wait_for_run.hpp"
 
 namespace sluice {
 namespace {
@@ -12,8 +13,9 @@ namespace {
 Options options() {
     Options options;
     add_set_option(options, "slurm.nodes=4");
-    options.add_options()                                                              //
-        ("dry-run", "print the script and how sbatch would be called; write nothing")  //
+    options.add_options()                                                                         //
+        ("dry-run", "print the script and how sbatch would be called; write nothing")             //
+        ("wait", "wait for the end of the job, through requeues; Ctrl-C ends the waiting alone")  //
         ("test-only", "ask Slurm whether the job could run, and when; submit nothing");
     add_json_option(options);
     return options;
@@ -56,7 +58,7 @@ int submit_job(const Command& command, Arguments arguments) {
     }
     write_run_files(job, paths);
     print_submission(paths, submit(paths, more), parsed.has("json"));
-    return 0;
+    return parsed.has("wait") ? wait_for_run(paths.run_folder) : 0;
 }
 
 }  // namespace
@@ -68,12 +70,14 @@ const Command submit_command{
     .details =
         "Writes plan, script and a folder for logs to the run's folder beside the output, then calls\n"
         "sbatch. The job continues where an earlier attempt has stopped. What follows -- goes to\n"
-        "sbatch, as --name=value, and wins over [slurm]. docs/slurm.md explains it.",
+        "sbatch, as --name=value, and wins over [slurm]. With --wait it shows how the job gets on, and\n"
+        "ends with its exit code. docs/slurm.md explains it.",
     .exit_codes =
         "  0   submitted                 73  cannot create the run's folder\n"
         "  64  wrong command line        77  the output would replace a file of the job\n"
         "  66  cannot open the job file  78  wrong job file or --set\n"
-        "  69  no Slurm, or it refuses   79  a job works on this output",
+        "  69  no Slurm, or it refuses   79  a job works on this output\n"
+        "  and with --wait those of `sluice run`",
     .example = "  sluice submit job.toml --set slurm.nodes=4 -- --qos=high",
     .options = options,
     .most_operands = 1,

@@ -1,52 +1,26 @@
 #include "tools/progress.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <memory>
 #include <utility>
 
 #include "scheduler/verdict.hpp"
+#include "tools/progress_view.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::chrono::milliseconds bar_period{100};
 constexpr std::chrono::seconds line_period{30};
-constexpr std::uint32_t fallback_columns = 80;
 
 std::string clock_text(double seconds) {
     const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e9)));
     const std::uint64_t hours = whole / 3600;
     return hours == 0 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
                       : fmt::format("{}:{:02}:{:02}", hours, whole / 60 % 60, whole % 60);
-}
-
-std::uint32_t terminal_columns() {
-    winsize size{};
-    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return known ? size.ws_col : fallback_columns;
-}
-
-/// A stderr that is full or closed does not change what the run is worth.
-void say(const std::string& text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
-}
-
-/// Lines of a log, each with the time of day: "2026-11-20 12:03:10 sluice: 812 of 2000 items …".
-std::shared_ptr<spdlog::logger> make_log() {
-    auto log = std::make_shared<spdlog::logger>("sluice", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    log->set_pattern("%Y-%m-%d %H:%M:%S %n: %v");
-    log->flush_on(spdlog::level::info);
-    return log;
 }
 
 }  // namespace
@@ -90,25 +64,18 @@ Progress::~Progress() {
 
 void Progress::show_until_over() {
     const Instant start = Clock::now();
-    const bool terminal = isatty(STDERR_FILENO) == 1;
-    const std::shared_ptr<spdlog::logger> log = make_log();
+    ProgressView view;
     const auto show = [&] {
         const ItemCount items{.done = before_ + items_done_(), .total = total_, .before = before_};
         const Seconds passed = Clock::now() - start;
-        if (terminal) {
-            say(fmt::format("\r\x1b[K{}", progress_bar(items, passed, terminal_columns())));
-        } else {
-            log->info(progress_text(items, passed));
-        }
+        view.show(view.is_terminal() ? progress_bar(items, passed, ProgressView::columns())
+                                     : progress_text(items, passed));
     };
     std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock,
-                           terminal ? std::chrono::nanoseconds(bar_period) : std::chrono::nanoseconds(line_period),
-                           [this] { return over_; })) {
+    while (!wake_.wait_for(
+        lock, view.is_terminal() ? std::chrono::nanoseconds(bar_period) : std::chrono::nanoseconds(line_period),
+        [this] { return over_; })) {
         show();
-    }
-    if (terminal) {
-        say("\r\x1b[K");
     }
 }
 

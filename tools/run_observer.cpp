@@ -10,6 +10,7 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::seconds longest_pause{30};  // one controller serves everyone
+constexpr double fresh = 3;                        // seconds: the run writes every second
 
 }  // namespace
 
@@ -23,7 +24,7 @@ RunSight RunObserver::look() {
         }
         turn_to(*submission);
         sight.job = submission->job;
-        if (sight.status && !sight.status->end && !is_stale(sight)) {
+        if (sight.status && !sight.status->end && sight.age < fresh) {
             last_.reset();
             pause_ = shortest_pause;
             return sight;

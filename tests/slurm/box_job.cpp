@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "slurm/child.hpp"
+#include "slurm/submission.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/proc.hpp"
 
@@ -53,6 +54,19 @@ void BoxJob::submit(const std::vector<std::string>& more) {
     ASSERT_EQ(result.exit_code, 0) << result.err;
     id_ = result.out.substr(0, result.out.find('\n'));
     ASSERT_EQ(id_.find_first_not_of("0123456789"), std::string::npos) << result.out;
+}
+
+std::unique_ptr<Process> BoxJob::submit_waiting() {
+    std::vector<std::string> words{"submit", "job.toml", "--wait"};
+    words.insert(words.end(), overrides_.begin(), overrides_.end());
+    auto process = std::make_unique<Process>(launch_words(0, words), ProcessOptions{.folder = path()});
+    std::optional<Submission> submission;
+    EXPECT_TRUE(eventually([&] {
+        submission = read_submission(run_folder() / "submitted.json");
+        return submission.has_value();
+    }));
+    id_ = submission.value_or(Submission{}).job;
+    return process;
 }
 
 std::string BoxJob::field(const std::string& name) const {

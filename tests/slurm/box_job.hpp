@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ public:
 
     /// Expects success. `more` are options behind `--`.
     void submit(const std::vector<std::string>& more = {});
+
+    /// `sluice submit --wait`, which has submitted the job and waits for it.
+    [[nodiscard]] std::unique_ptr<Process> submit_waiting();
+
     [[nodiscard]] const std::string& id() const { return id_; }
 
     /// Slurm's word for the job: "COMPLETED".

@@ -94,7 +94,7 @@ TEST(SlurmBox, GivesEachNodeTheGpusThatTheJobAsksFor) {
 TEST(SlurmBox, EndsAJobWhoseRankWasKilled) {
     SKIP_WITHOUT_BOX();
     BoxJob job(30'000, four_nodes);
-    job.submit();
+    const auto waiting = job.submit_waiting();
     job.wait_for_chunks(1);
     const std::vector<pid_t> ranks = ranks_in(job);
     ASSERT_EQ(ranks.size(), 8U);
@@ -103,6 +103,7 @@ TEST(SlurmBox, EndsAJobWhoseRankWasKilled) {
 
     job.wait_for("FAILED");
     EXPECT_EQ(job.field("ExitCode"), "70:0");
+    EXPECT_EQ(waiting->wait().exit_code, 70);
     EXPECT_EQ(job.field("Restarts"), "0");
     EXPECT_NE(job.status().state, RunState::complete);
 }
@@ -110,7 +111,7 @@ TEST(SlurmBox, EndsAJobWhoseRankWasKilled) {
 TEST(SlurmBox, QueuesADrainedJobAgainWhichGoesOn) {
     SKIP_WITHOUT_BOX();
     BoxJob job(3'000, four_nodes);
-    job.submit();
+    const auto waiting = job.submit_waiting();
     job.wait_for_chunks(3);
 
     slurm({"scancel", "--signal=USR1", "--batch", job.id()});
@@ -124,6 +125,7 @@ TEST(SlurmBox, QueuesADrainedJobAgainWhichGoesOn) {
     EXPECT_EQ(first.end->code, 75);
     EXPECT_GE(first.chunks_done, 3U);
     EXPECT_EQ(job.status().restarts, 1U);
+    EXPECT_EQ(waiting->wait().exit_code, 0);
     EXPECT_EQ(job.status().chunks_before, first.chunks_done) << "a committed chunk was computed again, or one lost";
     EXPECT_EQ(job.output(), job.expected_output());
 }

@@ -9,6 +9,7 @@ sluice_test(sluice_parts_test
     ${CMAKE_SOURCE_DIR}/tools/driver_team.cpp
     ${CMAKE_SOURCE_DIR}/tools/lone_compute.cpp
     ${CMAKE_SOURCE_DIR}/tools/progress.cpp
+    ${CMAKE_SOURCE_DIR}/tools/progress_view.cpp
   LIBRARIES sluice_comm sluice_scheduler nlohmann_json::nlohmann_json spdlog::spdlog
 )
 

@@ -1,0 +1,81 @@
+// `sluice submit --wait`, with programs that play Slurm.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/e2e/job_folder.hpp"
+#include "tests/slurm/fake_programs.hpp"
+#include "tests/support/proc.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::unique_ptr<Process> submit_waiting(const JobFolder& job) {
+    return std::make_unique<Process>(launch_words(0, {"submit", "job.toml", "--wait"}),
+                                     ProcessOptions{.folder = job.path()});
+}
+
+TEST(SubmitWait, OutlivesTimesWithoutSlurmAndReturnsTheJobsExitCode) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", R"(case $* in *--Format=*) echo 'FAILED    82    '; exit ;; esac
+echo >>asked
+case $(wc -l <asked) in
+1) echo 'Unable to contact slurm controller' >&2; exit 1 ;;
+2) echo 'PENDING|Priority|N/A|' ;;
+*) echo 'FAILED|NonZeroExitCode|N/A|n0' ;;
+esac)");
+
+    const ProcessResult result = submit_waiting(job)->wait();
+
+    EXPECT_EQ(result.exit_code, 82) << result.err;
+    EXPECT_EQ(result.out, "7\n");
+    EXPECT_THAT(result.err, HasSubstr("job 7: Slurm does not answer (squeue: failed with 1: Unable to contact"));
+    EXPECT_THAT(result.err, HasSubstr("job 7 PENDING (Priority)\n"));
+    EXPECT_THAT(result.err, HasSubstr("job 7 is over, exit code 82 (FAILED)\n"));
+}
+
+TEST(SubmitWait, EndsAtASignalAndLeavesTheJobAlone) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "touch asked; echo 'PENDING|Priority|N/A|'");
+    slurm.add("scancel", "touch cancelled");
+
+    const auto waiting = submit_waiting(job);
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.path() / "asked"); }));
+    waiting->send(SIGINT);
+    const ProcessResult result = waiting->wait();
+
+    EXPECT_EQ(result.exit_code, 128 + SIGINT);
+    EXPECT_THAT(result.err, HasSubstr("waits no longer; job 7 goes on: `sluice status 7` tells how"));
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "cancelled"));
+}
+
+TEST(StatusOfAForgottenJob, IsWhatSacctKnowsOrThatNobodyDoes) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
+    const auto sluice = [&](const std::vector<std::string>& words) {
+        return Process(launch_words(0, words), ProcessOptions{.folder = job.path()}).wait();
+    };
+    ASSERT_EQ(sluice({"submit", "job.toml"}).exit_code, 0);
+
+    slurm.add("sacct", "echo 'OUT_OF_MEMORY|0:125'");
+    const ProcessResult known = sluice({"status", "job.toml"});
+    slurm.add("sacct", "echo 'no connection to slurmdbd' >&2; exit 1");
+    const ProcessResult unknown = sluice({"status", "job.toml", "--watch"});
+
+    EXPECT_EQ(known.exit_code, 0) << known.err;
+    EXPECT_THAT(known.out, HasSubstr("job 7 OUT_OF_MEMORY, exit code 0 (sacct)\n"));
+    EXPECT_EQ(unknown.exit_code, 0) << unknown.err;
+    EXPECT_THAT(unknown.out, HasSubstr("job 7 has left the queue\n"));
+}
+
+}  // namespace
+}  // namespace sluice::test
