@@ -13,7 +13,8 @@ IoShape io_shape(const ClassifyShape& shape, Precision precision) {
 
 class Classify final : public CudaOperation {
 public:
-    Classify(const ClassifyShape& shape, Precision precision, Buffer weights, Buffer bias, std::uint32_t max_items)
+    Classify(const ClassifyShape& shape, Precision precision, Device&, std::uint32_t max_items, Buffer weights,
+             Buffer bias)
         : CudaOperation(io_shape(shape, precision), max_items),
           shape_(shape),
           precision_(precision),
@@ -36,23 +37,6 @@ private:
     Buffer bias_;
 };
 
-class ClassifyLayer final : public Layer {
-public:
-    ClassifyLayer(const ClassifyShape& shape, Precision precision, CudaWeights weights, CudaWeights bias)
-        : shape_(shape), precision_(precision), weights_(std::move(weights)), bias_(std::move(bias)) {}
-
-    IoShape shape() const noexcept override { return io_shape(shape_, precision_); }
-    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
-        return std::make_unique<Classify>(shape_, precision_, weights_.on(device), bias_.on(device), max_items);
-    }
-
-private:
-    ClassifyShape shape_;
-    Precision precision_;
-    CudaWeights weights_;
-    CudaWeights bias_;
-};
-
 }  // namespace
 
 std::unique_ptr<Layer> make_cuda_classify(const ClassifyShape& shape, Precision precision,
@@ -60,9 +44,9 @@ std::unique_ptr<Layer> make_cuda_classify(const ClassifyShape& shape, Precision 
                                           PackedWeights& packed) {
     expects(weights.size() == std::size_t{shape.classes} * shape.inputs && bias.size() == shape.classes,
             "classify: weights or bias have the wrong size");
-    CudaWeights packed_weights(packed, weights.size_bytes(), [=] { return bytes_of(weights); });
-    CudaWeights packed_bias(packed, bias.size_bytes(), [=] { return bytes_of(bias); });
-    return std::make_unique<ClassifyLayer>(shape, precision, std::move(packed_weights), std::move(packed_bias));
+    const CudaWeights packed_weights(packed, weights.size_bytes(), [=] { return bytes_of(weights); });
+    const CudaWeights packed_bias(packed, bias.size_bytes(), [=] { return bytes_of(bias); });
+    return make_cuda_layer<Classify>(io_shape(shape, precision), shape, precision, packed_weights, packed_bias);
 }
 
 }  // namespace sluice

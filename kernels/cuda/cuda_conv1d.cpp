@@ -15,12 +15,12 @@ IoShape io_shape(const ConvGemmShape& shape, Precision precision) {
 
 class Conv1d final : public CudaOperation {
 public:
-    Conv1d(const ConvGemmShape& shape, Precision precision, MatrixInstructions instructions, Buffer weights,
-           Buffer bias, std::uint32_t max_items)
+    Conv1d(const ConvGemmShape& shape, Precision precision, Device& device, std::uint32_t max_items, Buffer weights,
+           Buffer bias)
         : CudaOperation(io_shape(shape, precision), max_items),
           shape_(shape),
           precision_(precision),
-          instructions_(instructions),
+          instructions_(as_cuda(device).instructions()),
           max_items_(max_items),
           weights_(std::move(weights)),
           bias_(std::move(bias)) {}
@@ -48,24 +48,6 @@ private:
     Buffer bias_;
 };
 
-class Conv1dLayer final : public Layer {
-public:
-    Conv1dLayer(const ConvGemmShape& shape, Precision precision, CudaWeights weights, CudaWeights bias)
-        : shape_(shape), precision_(precision), weights_(std::move(weights)), bias_(std::move(bias)) {}
-
-    IoShape shape() const noexcept override { return io_shape(shape_, precision_); }
-    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
-        return std::make_unique<Conv1d>(shape_, precision_, as_cuda(device).instructions(), weights_.on(device),
-                                        bias_.on(device), max_items);
-    }
-
-private:
-    ConvGemmShape shape_;
-    Precision precision_;
-    CudaWeights weights_;
-    CudaWeights bias_;
-};
-
 }  // namespace
 
 std::unique_ptr<Layer> make_cuda_conv1d(const Conv1dShape& shape, Precision precision, std::span<const float> weights,
@@ -76,10 +58,10 @@ std::unique_ptr<Layer> make_cuda_conv1d(const Conv1dShape& shape, Precision prec
                              .taps = shape.taps,
                              .relu = shape.relu,
                              .pool = shape.pool};
-    return std::make_unique<Conv1dLayer>(gemm, precision,
-                                         CudaWeights(packed, weights.size() * element_bytes(precision),
-                                                     [=] { return pack_conv_weights(gemm, precision, weights); }),
-                                         CudaWeights(packed, bias.size_bytes(), [=] { return bytes_of(bias); }));
+    const CudaWeights packed_weights(packed, weights.size() * element_bytes(precision),
+                                     [=] { return pack_conv_weights(gemm, precision, weights); });
+    const CudaWeights packed_bias(packed, bias.size_bytes(), [=] { return bytes_of(bias); });
+    return make_cuda_layer<Conv1d>(io_shape(gemm, precision), gemm, precision, packed_weights, packed_bias);
 }
 
 }  // namespace sluice

@@ -15,8 +15,8 @@ IoShape io_shape(const LinearShape& shape, Precision precision) {
 
 class Linear final : public CudaOperation {
 public:
-    Linear(const LinearShape& shape, Precision precision, Buffer weights, Buffer bias, Device& device,
-           std::uint32_t max_items)
+    Linear(const LinearShape& shape, Precision precision, Device& device, std::uint32_t max_items, Buffer weights,
+           Buffer bias)
         : CudaOperation(io_shape(shape, precision), max_items),
           shape_(shape),
           precision_(precision),
@@ -53,23 +53,6 @@ private:
     std::map<std::tuple<std::uint32_t, const std::byte*, std::byte*>, LinearGemm> plans_;
 };
 
-class LinearLayer final : public Layer {
-public:
-    LinearLayer(const LinearShape& shape, Precision precision, CudaWeights weights, CudaWeights bias)
-        : shape_(shape), precision_(precision), weights_(std::move(weights)), bias_(std::move(bias)) {}
-
-    IoShape shape() const noexcept override { return io_shape(shape_, precision_); }
-    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
-        return std::make_unique<Linear>(shape_, precision_, weights_.on(device), bias_.on(device), device, max_items);
-    }
-
-private:
-    LinearShape shape_;
-    Precision precision_;
-    CudaWeights weights_;
-    CudaWeights bias_;
-};
-
 /// (out, channel * positions + position) to (out, position * channels + channel), as the activations lie.
 std::vector<float> in_memory_order(const LinearShape& shape, std::span<const float> weights) {
     const std::size_t channels = shape.channels;
@@ -92,10 +75,11 @@ std::unique_ptr<Layer> make_cuda_linear(const LinearShape& shape, Precision prec
     expects(shape.channels >= 1 && shape.inputs % shape.channels == 0, "linear: its channels do not divide its inputs");
     expects(weights.size() == std::size_t{shape.outputs} * shape.inputs && bias.size() == shape.outputs,
             "linear: weights or bias have the wrong size");
-    CudaWeights packed_weights(packed, weights.size() * element_bytes(precision),
-                               [=] { return encode(precision, in_memory_order(shape, weights)); });
-    CudaWeights packed_bias(packed, bias.size() * element_bytes(precision), [=] { return encode(precision, bias); });
-    return std::make_unique<LinearLayer>(shape, precision, std::move(packed_weights), std::move(packed_bias));
+    const CudaWeights packed_weights(packed, weights.size() * element_bytes(precision),
+                                     [=] { return encode(precision, in_memory_order(shape, weights)); });
+    const CudaWeights packed_bias(packed, bias.size() * element_bytes(precision),
+                                  [=] { return encode(precision, bias); });
+    return make_cuda_layer<Linear>(io_shape(shape, precision), shape, precision, packed_weights, packed_bias);
 }
 
 }  // namespace sluice

@@ -13,7 +13,8 @@ IoShape io_shape(const NormPoolShape& shape, Precision precision) {
 
 class NormReluPool final : public CudaOperation {
 public:
-    NormReluPool(const NormPoolShape& shape, Precision precision, Buffer gamma, Buffer beta, std::uint32_t max_items)
+    NormReluPool(const NormPoolShape& shape, Precision precision, Device&, std::uint32_t max_items, Buffer gamma,
+                 Buffer beta)
         : CudaOperation(io_shape(shape, precision), max_items),
           shape_(shape),
           precision_(precision),
@@ -33,23 +34,6 @@ private:
     Buffer beta_;
 };
 
-class NormLayer final : public Layer {
-public:
-    NormLayer(const NormPoolShape& shape, Precision precision, CudaWeights gamma, CudaWeights beta)
-        : shape_(shape), precision_(precision), gamma_(std::move(gamma)), beta_(std::move(beta)) {}
-
-    IoShape shape() const noexcept override { return io_shape(shape_, precision_); }
-    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
-        return std::make_unique<NormReluPool>(shape_, precision_, gamma_.on(device), beta_.on(device), max_items);
-    }
-
-private:
-    NormPoolShape shape_;
-    Precision precision_;
-    CudaWeights gamma_;
-    CudaWeights beta_;
-};
-
 }  // namespace
 
 std::unique_ptr<Layer> make_cuda_norm_relu_pool(const NormShape& shape, Precision precision,
@@ -61,8 +45,8 @@ std::unique_ptr<Layer> make_cuda_norm_relu_pool(const NormShape& shape, Precisio
         return CudaWeights(packed, values.size() * number_bytes(precision),
                            [=] { return pack_norm(on_gpu, precision, values); });
     };
-    CudaWeights packed_gamma = pack(gamma);
-    return std::make_unique<NormLayer>(on_gpu, precision, std::move(packed_gamma), pack(beta));
+    const CudaWeights packed_gamma = pack(gamma);
+    return make_cuda_layer<NormReluPool>(io_shape(on_gpu, precision), on_gpu, precision, packed_gamma, pack(beta));
 }
 
 }  // namespace sluice

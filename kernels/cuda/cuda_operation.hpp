@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "core/packed_weights.hpp"
@@ -47,6 +48,36 @@ private:
     PackedWeights::Room room_;
     std::size_t bytes_;
 };
+
+/// A layer that keeps its shape, its precision and its weights, and makes an Op of them on each device:
+/// Op(shape, precision, device, max_items, Buffer...), with a buffer for each of the weights.
+template <class Op, class Shape, class... Weights>
+class CudaLayer final : public Layer {
+public:
+    CudaLayer(const IoShape& io, const Shape& shape, Precision precision, Weights... weights)
+        : io_(io), shape_(shape), precision_(precision), weights_(weights...) {}
+
+    IoShape shape() const noexcept override { return io_; }
+    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
+        const auto make = [&](const Weights&... weights) {
+            return std::make_unique<Op>(shape_, precision_, device, max_items, weights.on(device)...);
+        };
+        return std::apply(make, weights_);
+    }
+
+private:
+    IoShape io_;
+    Shape shape_;
+    Precision precision_;
+    std::tuple<Weights...> weights_;
+};
+
+/// `weights` are CudaWeights.
+template <class Op, class Shape, class... Weights>
+[[nodiscard]] std::unique_ptr<Layer> make_cuda_layer(const IoShape& io, const Shape& shape, Precision precision,
+                                                     Weights... weights) {
+    return std::make_unique<CudaLayer<Op, Shape, Weights...>>(io, shape, precision, weights...);
+}
 
 /// Bytes of one item's tensor of activations.
 [[nodiscard]] constexpr std::uint32_t activation_bytes(Precision precision, std::uint32_t rows, std::uint32_t columns) {

@@ -51,8 +51,8 @@ IoShape io_shape(const SymbolConvGpuShape& shape, Precision precision) {
 
 class SymbolConv final : public CudaOperation {
 public:
-    SymbolConv(const SymbolConvGpuShape& shape, Precision precision, Buffer tables, Device& device,
-               std::uint32_t max_items)
+    SymbolConv(const SymbolConvGpuShape& shape, Precision precision, Device& device, std::uint32_t max_items,
+               Buffer tables)
         : CudaOperation(io_shape(shape, precision), max_items),
           shape_(shape),
           precision_(precision),
@@ -87,22 +87,6 @@ private:
     Buffer scales_;
 };
 
-class SymbolConvLayer final : public Layer {
-public:
-    SymbolConvLayer(const SymbolConvGpuShape& shape, Precision precision, CudaWeights tables)
-        : shape_(shape), precision_(precision), tables_(std::move(tables)) {}
-
-    IoShape shape() const noexcept override { return io_shape(shape_, precision_); }
-    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
-        return std::make_unique<SymbolConv>(shape_, precision_, tables_.on(device), device, max_items);
-    }
-
-private:
-    SymbolConvGpuShape shape_;
-    Precision precision_;
-    CudaWeights tables_;
-};
-
 }  // namespace
 
 std::unique_ptr<Layer> make_cuda_symbol_conv(const SymbolConvShape& shape, Precision precision,
@@ -113,10 +97,10 @@ std::unique_ptr<Layer> make_cuda_symbol_conv(const SymbolConvShape& shape, Preci
             "symbol convolution: the GPU has 7 taps and pooling by 3");
     const SymbolConvGpuShape on_gpu{.length = shape.length, .symbols = shape.symbols, .channels = shape.channels};
     const Places at(on_gpu, precision);
-    CudaWeights tables(packed, at.end, [=] {
+    const CudaWeights tables(packed, at.end, [=] {
         return in_one_piece(at, make_symbol_conv_tables(on_gpu, precision, weights, bias, gamma, beta));
     });
-    return std::make_unique<SymbolConvLayer>(on_gpu, precision, std::move(tables));
+    return make_cuda_layer<SymbolConv>(io_shape(on_gpu, precision), on_gpu, precision, tables);
 }
 
 }  // namespace sluice
