@@ -14,6 +14,7 @@ Options options() {
     Options options;
     add_set_option(options, "pipeline.depth=4");
     add_verbosity_options(options);
+    add_time_left_option(options);
     return options;
 }
 
@@ -34,8 +35,9 @@ int resume(const Command& command, Arguments arguments) {
     const std::string name = run_operand(command, parsed);
     const Launch launch = read_launch();
     take_fault_variable(static_cast<int>(launch.number));
-    return run(launch.number == 0 ? kept_job(name) : std::filesystem::path(), overrides_of(parsed),
-               verbosity_of(parsed));
+    RunOptions how = verbosity_of(parsed);
+    how.time_left = time_left_of(command, parsed);
+    return run(launch.number == 0 ? kept_job(name) : std::filesystem::path(), overrides_of(parsed), how);
 }
 
 }  // namespace
@@ -50,7 +52,7 @@ const Command resume_command{
         "Runs the job that the first attempt has kept there, with all its --set, from wherever it is\n"
         "started. The same as the first command, which goes on as well; mpirun and srun start ranks of it.",
     .exit_codes =
-        "  0   all items done            75  stopped by a signal\n"
+        "  0   all items done            75  stopped early\n"
         "  64  wrong command line        78  wrong --set, or another job than the one begun\n"
         "  66  no run lies there         79  another attempt is alive\n"
         "  and those of `sluice run`",

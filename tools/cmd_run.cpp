@@ -10,6 +10,7 @@ Options options() {
     Options options;
     add_set_option(options, "pipeline.depth=4");
     add_verbosity_options(options);
+    add_time_left_option(options);
     options.add_options()("retry", "forget that earlier attempts died (exit code 82)");
     return options;
 }
@@ -18,6 +19,7 @@ int run_job_file(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     take_fault_variable(static_cast<int>(read_launch().number));
     RunOptions options = verbosity_of(parsed);
+    options.time_left = time_left_of(command, parsed);
     options.retry = parsed.has("retry");
     return run(job_file_of(command, parsed), overrides_of(parsed), options);
 }
@@ -32,7 +34,8 @@ const Command run_command{
         "Reads the input, computes and writes the output in the order of the items; the output\n"
         "appears under its name only when it is complete. The bytes do not depend on the number\n"
         "of ranks. A run that ended early goes on when the same command is given again; one that is\n"
-        "complete is left as it is. The first SIGTERM, SIGINT or SIGUSR1 lets chunks in flight finish.\n"
+        "complete is left as it is. The first SIGTERM, SIGINT or SIGUSR1 lets chunks in flight finish;\n"
+        "so does the nearing end of the job's time, which Slurm or --time-left tells.\n"
         "At the end comes the latency table, also written as JSON (output.report).\n"
         "Relative paths in the job and in --set start from the job file's folder.\n"
         "`sluice help keys` lists the keys of a job.",
@@ -43,7 +46,7 @@ const Command run_command{
         "  66  cannot open a file        76  the ranks lost each other\n"
         "  69  the device is missing     77  the output would replace a file of the job\n"
         "  70  internal error            78  wrong job file or --set, or an unfinished other job\n"
-        "  75  stopped by a signal       79  another attempt is alive\n"
+        "  75  stopped early             79  another attempt is alive\n"
         "  81  weights or results        82  earlier attempts died, and so would this one\n"
         "      are not finite",
     .example = "  mpirun -n 4 sluice run job.toml --set pipeline.depth=4",

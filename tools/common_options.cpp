@@ -4,6 +4,9 @@
 
 #include <string>
 
+#include "core/error.hpp"
+#include "core/slurm_option.hpp"
+
 namespace po = boost::program_options;
 
 namespace sluice {
@@ -40,6 +43,28 @@ void add_verbosity_options(Options& options) {
 RunOptions verbosity_of(const ParsedArguments& parsed) {
     const bool quiet = parsed.has("quiet");
     return {.quiet = quiet, .progress = !quiet && !parsed.has("no-progress")};
+}
+
+void add_time_left_option(Options& options) {
+    options.add_options()(
+        "time-left", po::value<std::string>()->value_name("DURATION"),
+        "the job's time is over then (\"04:00:00\", \"90m\"): stop in time, in good order; in place of "
+        "what Slurm says");
+}
+
+std::optional<std::chrono::seconds> time_left_of(const Command& command, const ParsedArguments& parsed) {
+    if (!parsed.has("time-left")) {
+        return std::nullopt;
+    }
+    const auto& text = parsed.options["time-left"].as<std::string>();
+    const std::optional<std::chrono::seconds> left = parse_duration(text);
+    if (!left) {
+        refuse_usage(command,
+                     fmt::format("got --time-left {}, expected \"04:00:00\", \"1-12:00:00\", \"240s\", \"90m\", "
+                                 "\"4h\" or \"2d\"",
+                                 quoted(text)));
+    }
+    return left;
 }
 
 void add_plan_option(Options& options, const char* whose) {

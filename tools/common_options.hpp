@@ -1,6 +1,8 @@
 #pragma once
 
 #include <boost/program_options.hpp>
+#include <chrono>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +32,12 @@ void add_verbosity_options(Options& options);
 
 /// How much a run says; everything else as by default.
 [[nodiscard]] RunOptions verbosity_of(const ParsedArguments& parsed);
+
+/// --time-left, for a run.
+void add_time_left_option(Options& options);
+
+/// nullopt without --time-left. Throws Error (usage).
+[[nodiscard]] std::optional<std::chrono::seconds> time_left_of(const Command& command, const ParsedArguments& parsed);
 
 /// --plan, which is the plan of what `whose` says.
 void add_plan_option(Options& options, const char* whose);

@@ -18,7 +18,11 @@ namespace {
 /// Rank 0 with its monitor, which tells the end whatever it is.
 int run_monitored(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
                   const RunOptions& options) {
-    RunMonitor monitor(context.stop, context.host, options.time_left);
+    std::optional<std::chrono::seconds> left = options.time_left;
+    if (left) {  // since this process began
+        *left -= std::chrono::ceil<std::chrono::seconds>(Clock::now() - context.start);
+    }
+    RunMonitor monitor(context.stop, context.host, left);
     context.monitor = &monitor;
     if (!options.run_folder.empty()) {
         monitor.open(options.run_folder, {});

@@ -12,7 +12,7 @@ namespace sluice {
 struct RunOptions {
     bool quiet = false;                  ///< Nothing on stdout: neither the latency table nor where the files are.
     std::filesystem::path run_folder{};  ///< Of a submitted job, which is there already.
-    std::optional<std::chrono::seconds> time_left{};  ///< nullopt: Slurm is asked, if this is its job.
+    std::optional<std::chrono::seconds> time_left{};  ///< From its start; nullopt: Slurm is asked, if this is its job.
     bool progress = true;                             ///< The bar on a terminal, or a line every 30 s.
     bool retry = false;                               ///< Earlier attempts' deaths do not count any more.
 };

@@ -47,6 +47,8 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{"run", "a", "--no-progres"}, "did you mean '--no-progress'?"},
         {{"run", "a", "--quie"}, "did you mean '--quiet'?"},
         {{"run", "a", "--set"}, "'--set' is missing"},
+        {{"run", "a", "--time-left", "1 day"}, "got --time-left '1 day', expected \"04:00:00\""},
+        {{"resume", "a", "--time-left=-1s"}, "got --time-left '-1s'"},
         {{"run", "a", "--json"}, "unknown option '--json'"},
         {{"check", "a", "--quiet"}, "unknown option '--quiet'"},
         {{"check"}, "sluice check: got no job file"},

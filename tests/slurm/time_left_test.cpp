@@ -1,0 +1,24 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/e2e/job_folder.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(TimeLeft, StopsRanksOfMpirunInTimeAndInGoodOrder) {
+    const JobFolder job(20'000);
+    std::vector<std::string> words = set({"pipeline.chunk_items=4"});
+    words.insert(words.end(), {"--time-left", "10s"});  // no more than the end is given
+
+    const ProcessResult result = job.run_ranks(2, words);
+
+    EXPECT_EQ(result.exit_code, 75) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("stopped by the end of its job's time after"));
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv"));
+}
+
+}  // namespace
+}  // namespace sluice::test
