@@ -63,7 +63,9 @@ if [ "$again" = yes ]; then
     elif [ "$SLUICE_RESUME" = dependency ] && [ "$SLUICE_ATTEMPT" -lt "$SLUICE_MAX" ]; then
         # 70 s later, so that an attempt on other nodes does not take this one for alive.
         export SLUICE_ATTEMPT=$((SLUICE_ATTEMPT + 1))
-        sbatch --dependency="afterany:$SLURM_JOB_ID" --begin=now+70 --export="${SLUICE_EXPORT//:/,}" "$SLUICE_SCRIPT"
+        next=$(sbatch --parsable --dependency="afterany:$SLURM_JOB_ID" --begin=now+70 \
+            --export="${SLUICE_EXPORT//:/,}" "$SLUICE_SCRIPT") &&
+            "$SLUICE_BIN" follow --plan "$SLUICE_PLAN" --job "$next"
     fi
 fi
 exit "$code"

@@ -100,6 +100,11 @@ std::string slurm_line(const RunSight& sight) {
     return text + '\n';
 }
 
+std::string chain_line(const RunSight& sight) {
+    return sight.earlier.empty() ? std::string()
+                                 : fmt::format("          which goes on after {}\n", fmt::join(sight.earlier, ", "));
+}
+
 }  // namespace
 
 bool is_over(const RunSight& sight) {
@@ -132,7 +137,7 @@ std::string status_text(const RunSight& sight) {
     if (!status.end && status.state != RunState::preparing) {
         text += rate_line(status);
     }
-    text += slurm_line(sight);
+    text += slurm_line(sight) + chain_line(sight);
     if (status.end && !status.end->text.id.empty()) {
         text += "reason    " + render(status.end->text) + '\n';
     }
@@ -140,7 +145,7 @@ std::string status_text(const RunSight& sight) {
 }
 
 std::string status_json(const RunSight& sight) {
-    nlohmann::ordered_json json{{"job", sight.job}, {"stale", is_stale(sight)}};
+    nlohmann::ordered_json json{{"job", sight.job}, {"earlier_jobs", sight.earlier}, {"stale", is_stale(sight)}};
     json["status"] =
         sight.status ? nlohmann::ordered_json::parse(encode(*sight.status)) : nlohmann::ordered_json(nullptr);
     json["age_seconds"] = sight.status ? nlohmann::ordered_json(sight.age) : nlohmann::ordered_json(nullptr);

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "slurm/job_record.hpp"
 #include "slurm/queue.hpp"
@@ -11,11 +12,12 @@ namespace sluice {
 
 /// What is known of a run.
 struct RunSight {
-    std::optional<RunStatus> status{};  ///< What its rank 0 has written.
-    double age = 0;                     ///< Seconds since then.
-    std::string job{};                  ///< Slurm's number for it; empty: none is known.
-    std::optional<QueuedJob> queued{};  ///< What squeue says.
-    bool asked = false;                 ///< squeue has answered; else `trouble` says why not.
+    std::optional<RunStatus> status{};   ///< What its rank 0 has written.
+    double age = 0;                      ///< Seconds since then.
+    std::string job{};                   ///< Slurm's number for it; empty: none is known.
+    std::vector<std::string> earlier{};  ///< Jobs that this one follows.
+    std::optional<QueuedJob> queued{};   ///< What squeue says.
+    bool asked = false;                  ///< squeue has answered; else `trouble` says why not.
     std::string trouble{};
     std::optional<JobRecord> record{};  ///< What sacct says of a job that squeue does not know, or cannot tell of.
 };

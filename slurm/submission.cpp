@@ -11,13 +11,18 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t longest_id = 32;
-constexpr std::size_t longest_file = 4096;
+constexpr std::size_t longest_file = 65'536;
 
 bool is_name(std::string_view text) {
     return text.size() <= longest_id && std::all_of(text.begin(), text.end(), [](char c) {
                return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
                       c == '-' || c == '.';
            });
+}
+
+bool is_number(std::string_view text) {
+    return !text.empty() && text.size() <= longest_id &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace
@@ -30,9 +35,7 @@ std::optional<Submission> parse_submission(std::string_view text) {
     const std::size_t semicolon = text.find(';');
     const std::string_view job = text.substr(0, semicolon);
     const std::string_view cluster = semicolon == std::string_view::npos ? "" : text.substr(semicolon + 1);
-    const bool number = !job.empty() && job.size() <= longest_id &&
-                        std::all_of(job.begin(), job.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (!number || !is_name(cluster)) {
+    if (!is_number(job) || !is_name(cluster)) {
         return std::nullopt;
     }
     return Submission{.job = std::string(job), .cluster = std::string(cluster)};
@@ -45,12 +48,31 @@ std::optional<Submission> read_submission(const std::filesystem::path& file) {
         return std::nullopt;
     }
     const std::string cluster = json.contains("cluster") && json["cluster"].is_string() ? json["cluster"] : "";
-    return parse_submission(cluster.empty() ? json["job"].get<std::string>()
-                                            : fmt::format("{};{}", json["job"].get<std::string>(), cluster));
+    std::optional<Submission> submission =
+        parse_submission(cluster.empty() ? json["job"].get<std::string>()
+                                         : fmt::format("{};{}", json["job"].get<std::string>(), cluster));
+    if (submission && json.contains("earlier") && json["earlier"].is_array()) {
+        for (const nlohmann::json& job : json["earlier"]) {
+            if (job.is_string() && is_number(job.get<std::string>())) {
+                submission->earlier.push_back(job);
+            }
+        }
+    }
+    return submission;
 }
 
 void write_submission(const std::filesystem::path& file, const Submission& submission) {
-    write_text_durably(file, nlohmann::json{{"job", submission.job}, {"cluster", submission.cluster}}.dump(2) + "\n");
+    const nlohmann::ordered_json json{
+        {"job", submission.job}, {"cluster", submission.cluster}, {"earlier", submission.earlier}};
+    write_text_durably(file, json.dump(2) + "\n");
+}
+
+void write_follower(const std::filesystem::path& file, const std::string& job, Submission next) {
+    if (const std::optional<Submission> now = read_submission(file); now && now->job == job) {
+        next.earlier = now->earlier;
+    }
+    next.earlier.push_back(job);
+    write_submission(file, next);
 }
 
 }  // namespace sluice

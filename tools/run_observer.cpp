@@ -24,6 +24,7 @@ RunSight RunObserver::look() {
         }
         turn_to(*submission);
         sight.job = submission->job;
+        sight.earlier = submission->earlier;
         if (sight.status && !sight.status->end && sight.age < fresh) {
             last_.reset();
             pause_ = shortest_pause;

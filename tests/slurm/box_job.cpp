@@ -69,6 +69,10 @@ std::unique_ptr<Process> BoxJob::submit_waiting() {
     return process;
 }
 
+void BoxJob::turn_to_follower() {
+    id_ = read_submission(run_folder() / "submitted.json").value_or(Submission{}).job;
+}
+
 std::string BoxJob::field(const std::string& name) const {
     const std::string text = slurm({"scontrol", "--oneliner", "show", "job", id_});
     const std::size_t at = text.find(" " + name + "=");

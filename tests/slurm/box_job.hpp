@@ -31,6 +31,9 @@ public:
     /// `sluice submit --wait`, which has submitted the job and waits for it.
     [[nodiscard]] std::unique_ptr<Process> submit_waiting();
 
+    /// From now on the job is the one that goes on with the run.
+    void turn_to_follower();
+
     [[nodiscard]] const std::string& id() const { return id_; }
 
     /// Slurm's word for the job: "COMPLETED".

@@ -130,6 +130,29 @@ TEST(SlurmBox, QueuesADrainedJobAgainWhichGoesOn) {
     EXPECT_EQ(job.output(), job.expected_output());
 }
 
+TEST(SlurmBox, GoesOnInAJobOfItsOwnWhereRequeueIsForbidden) {
+    SKIP_WITHOUT_BOX();
+    // On one node: elsewhere the second attempt would take the first for alive for a minute.
+    BoxJob job(2'000, {"slurm.time=1h", "slurm.resume.mode=dependency", "slurm.nodelist=n0", "pipeline.chunk_items=4",
+                       "layout.ranks_per_node=2"});
+    const auto waiting = job.submit_waiting();
+    const std::string first = job.id();
+    job.wait_for_chunks(3);
+
+    slurm({"scancel", "--signal=USR1", "--batch", first});
+    job.wait_for("FAILED");
+    job.turn_to_follower();
+    const ProcessResult pending = job.sluice({"status", "job.toml"});
+    slurm({"scontrol", "update", "jobid=" + job.id(), "StartTime=now"});
+
+    EXPECT_EQ(waiting->wait().exit_code, 0);
+    EXPECT_NE(job.id(), first);
+    EXPECT_THAT(pending.out, HasSubstr("which goes on after " + first + "\n"));
+    EXPECT_EQ(job.status().job, job.id());
+    EXPECT_GE(job.status().chunks_before, 3U);
+    EXPECT_EQ(job.output(), job.expected_output());
+}
+
 TEST(SlurmBox, DoesNotQueueAJobAgainThatItsUserDrains) {
     SKIP_WITHOUT_BOX();
     BoxJob job(30'000, four_nodes);

@@ -127,5 +127,12 @@ TEST(StatusText, KnowsAJobThatHasNotBegun) {
     EXPECT_THAT(status_json(sight), HasSubstr("\"state\": \"PENDING\""));
 }
 
+TEST(StatusText, NamesTheJobsThatOneFollows) {
+    const RunSight sight{.status = some_status(), .job = "7", .earlier = {"5", "6"}};
+
+    EXPECT_THAT(status_text(sight), HasSubstr("Slurm     job 7; not asked\n          which goes on after 5, 6\n"));
+    EXPECT_THAT(status_json(sight), HasSubstr("\"earlier_jobs\": [\n    \"5\",\n    \"6\"\n  ]"));
+}
+
 }  // namespace
 }  // namespace sluice

@@ -28,6 +28,19 @@ TEST(Submission, IsFoundAgain) {
     EXPECT_EQ(read_submission(file)->cluster, "east");
 }
 
+TEST(Follower, TakesTheJobsPlaceAndRemembersTheChain) {
+    const TemporaryFolder folder;
+    const auto file = folder.path() / "submitted.json";
+    write_submission(file, {.job = "7", .cluster = "east"});
+
+    write_follower(file, "7", {.job = "8", .cluster = "east"});
+    write_follower(file, "8", {.job = "9", .cluster = "east"});
+
+    EXPECT_EQ(read_submission(file), (Submission{"9", "east", {"7", "8"}}));
+    write_follower(file, "5", {.job = "6"});  // somebody has put another file there
+    EXPECT_EQ(read_submission(file), (Submission{"6", "", {"5"}}));
+}
+
 TEST(QueueLine, IsTakenApart) {
     const auto job = parse_queue_line("RUNNING|None|2026-11-21T18:00:00|n[0-3]");
 
