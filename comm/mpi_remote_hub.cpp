@@ -11,6 +11,10 @@ namespace {
 /// Control receives posted at once: more only save copies when many ranks speak in the same moment.
 constexpr std::size_t most_listening = 64;
 
+constexpr std::chrono::milliseconds longest_step{100};  // of the clock that silence is measured with
+constexpr std::chrono::milliseconds longest_farewell{200};
+constexpr std::size_t told_at_most = 2;  // that the run drains, and that it ends
+
 std::size_t grant_messages(const WireShape& shape) {
     return 1 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
 }
@@ -42,7 +46,10 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const WireS
       pending_((staged + slots_.size()) * grant_messages(shape) + window * result_messages(shape)),
       egress_(Stage::scatter, server.grid().chunks()),
       ingress_(Stage::gather, server.grid().chunks()),
-      open_ranks_(session.size() - 1) {
+      open_ranks_(session.size() - 1),
+      closed_(static_cast<std::size_t>(session.size())),
+      last_word_(static_cast<std::size_t>(session.size())) {
+    told_.reserve(told_at_most * closed_.size());
     check_tags(std::ranges::max(devices_of_rank), shape.depth, read_largest_tag());
     std::size_t next = 0;
     for (std::size_t rank = 0; rank < devices_of_rank.size(); ++rank) {
@@ -58,6 +65,11 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const WireS
 
 MpiRemoteHub::~MpiRemoteHub() {
     listening_.cancel_all();
+    for (MPI_Request& request : told_) {
+        if (request != MPI_REQUEST_NULL) {
+            MPI_Request_free(&request);
+        }
+    }
 }
 
 void MpiRemoteHub::listen(std::size_t index) {
@@ -67,6 +79,9 @@ void MpiRemoteHub::listen(std::size_t index) {
 }
 
 bool MpiRemoteHub::progress() {
+    const Instant now = Clock::now();
+    clock_ += std::min<std::chrono::nanoseconds>(now - last_progress_, longest_step);
+    last_progress_ = now;
     bool moved = finish_messages();
     moved |= listening_.test([&](const Note& note, const MPI_Status& status) {
         const ControlMessage message = controls_[note.index];
@@ -88,6 +103,7 @@ bool MpiRemoteHub::finish_messages() {
 }
 
 void MpiRemoteHub::take(int rank, const ControlMessage& message) {
+    last_word_[static_cast<std::size_t>(rank)] = clock_;
     switch (message.kind) {
         case ControlMessage::Kind::request:
             server_.request({rank, message.device, message.slot});
@@ -96,6 +112,7 @@ void MpiRemoteHub::take(int rank, const ControlMessage& message) {
             receive_result(rank, message);
             break;
         case ControlMessage::Kind::closed:
+            closed_[static_cast<std::size_t>(rank)] = true;
             --open_ranks_;
             break;
         case ControlMessage::Kind::stop:
@@ -109,7 +126,41 @@ void MpiRemoteHub::take(int rank, const ControlMessage& message) {
         case ControlMessage::Kind::failure:
             throw_failure_of(rank, message.count);
         case ControlMessage::Kind::grant:
-            expects(false, "MpiRemoteHub: a rank sent a grant");
+        case ControlMessage::Kind::drain:
+        case ControlMessage::Kind::end:
+            expects(false, "MpiRemoteHub: a rank sent what rank 0 sends");
+    }
+}
+
+void MpiRemoteHub::announce_drain() {
+    drain_.kind = ControlMessage::Kind::drain;
+    std::ranges::fill(last_word_, clock_);
+    for (int rank = 1; rank < session_.size(); ++rank) {
+        check_mpi(MPI_Isend(&drain_, sizeof drain_, MPI_BYTE, rank, tags::from_root, session_.world(),
+                            &told_.emplace_back(MPI_REQUEST_NULL)),
+                  "MPI_Isend");
+    }
+}
+
+std::optional<int> MpiRemoteHub::find_silent(std::chrono::nanoseconds longest) const {
+    for (std::size_t rank = 1; rank < closed_.size(); ++rank) {
+        if (!closed_[rank] && clock_ - last_word_[rank] > longest) {
+            return static_cast<int>(rank);
+        }
+    }
+    return std::nullopt;
+}
+
+void MpiRemoteHub::end_ranks(ExitCode code) noexcept {
+    end_ = {.kind = ControlMessage::Kind::end, .count = static_cast<std::uint32_t>(code)};
+    for (int rank = 1; rank < session_.size(); ++rank) {
+        MPI_Isend(&end_, sizeof end_, MPI_BYTE, rank, tags::from_root, session_.world(),
+                  &told_.emplace_back(MPI_REQUEST_NULL));
+    }
+    const Instant end = Clock::now() + longest_farewell;
+    int done = 0;
+    while (done == 0 && Clock::now() < end) {
+        MPI_Testall(static_cast<int>(told_.size()), told_.data(), &done, MPI_STATUSES_IGNORE);
     }
 }
 

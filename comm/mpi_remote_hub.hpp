@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,8 @@
 #include "comm/pending_messages.hpp"
 #include "comm/serve.hpp"
 #include "comm/wire.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
 #include "core/trace.hpp"
 
 namespace sluice {
@@ -36,6 +40,12 @@ public:
     [[nodiscard]] bool all_closed() const override;
     [[nodiscard]] bool in_transit() const override { return !pending_.empty(); }
     [[nodiscard]] StopCause stop() const override { return stop_; }
+    void announce_drain() override;
+    [[nodiscard]] std::optional<int> find_silent(std::chrono::nanoseconds longest) const override;
+
+    /// Tells all ranks that nothing follows, and the exit code that those are to end with which are not done. To be
+    /// called once. Waits a moment for the messages to leave; never throws, since a rank may be gone.
+    void end_ranks(ExitCode code) noexcept;
 
     /// What left and what came in, each from the first message's post to the last one's completion.
     [[nodiscard]] const LaneTrace& egress() const noexcept { return egress_; }
@@ -81,6 +91,13 @@ private:
     LaneTrace ingress_;
     int open_ranks_;
     StopCause stop_{};
+    std::vector<bool> closed_;                         // one a rank
+    std::vector<std::chrono::nanoseconds> last_word_;  // of each rank, by clock_
+    std::chrono::nanoseconds clock_{0};                // stands still while this thread does
+    Instant last_progress_ = Clock::now();
+    ControlMessage drain_{};
+    ControlMessage end_{};
+    std::vector<MPI_Request> told_;  // of both
 };
 
 }  // namespace sluice

@@ -1,5 +1,7 @@
 #include "comm/mpi_worker.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "comm/backoff.hpp"
@@ -8,6 +10,9 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::chrono::milliseconds between_signs{250};  // while the run drains
+constexpr std::chrono::milliseconds longest_step{100};   // of the clock that silence is measured with
 
 std::size_t messages_at_once(const WireShape& shape, std::size_t devices) {
     const std::size_t request = 2 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
@@ -30,9 +35,17 @@ MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankR
     for (DeviceState& device : devices_) {
         device.slots.resize(shape.depth);
     }
+    listen_to_root();
 }
 
-void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
+MpiWorker::~MpiWorker() {
+    if (listening_ != MPI_REQUEST_NULL) {
+        MPI_Cancel(&listening_);
+        MPI_Wait(&listening_, MPI_STATUS_IGNORE);
+    }
+}
+
+void MpiWorker::run(Doorbell& bell, const StopRequest& stop, std::chrono::nanoseconds answer_within) {
     Backoff backoff;
     bool said_closed = false;
     bool said_stop = false;
@@ -43,11 +56,16 @@ void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
             stop_message_ = {.kind = ControlMessage::Kind::stop, .count = static_cast<std::uint32_t>(signal)};
             send_control(stop_message_, {.what = What::rank});
             said_stop = true;
+            last_look_ = Clock::now();
         }
         if (!said_closed) {
             send_sign_of_life();
         }
-        bool moved = take_posts();
+        bool moved = hear_root();
+        if (said_stop && !said_closed) {
+            expect_answer(answer_within);
+        }
+        moved |= take_posts();
         moved |= pending_.test([&](const Note& note, const MPI_Status&) { finish(note); });
         if (!said_closed && closed_ == endpoints_.size() && pending_.empty()) {
             closed_message_.kind = ControlMessage::Kind::closed;
@@ -66,9 +84,60 @@ void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
     lane_.end();
 }
 
+void MpiWorker::wait_for_the_end(Doorbell& bell) {
+    Backoff backoff;
+    while (!is_over_) {
+        const std::uint32_t seen = bell.listen();
+        if (!hear_root()) {
+            bell.wait_for(seen, backoff.next(Backoff::longest));
+        }
+    }
+}
+
+void MpiWorker::listen_to_root() {
+    check_mpi(MPI_Irecv(&from_root_, sizeof from_root_, MPI_BYTE, 0, tags::from_root, session_.world(), &listening_),
+              "MPI_Irecv");
+}
+
+bool MpiWorker::hear_root() {
+    int came = 0;
+    if (!is_over_) {
+        check_mpi(MPI_Test(&listening_, &came, MPI_STATUS_IGNORE), "MPI_Test");
+    }
+    if (came == 0) {
+        return false;
+    }
+    if (from_root_.kind == ControlMessage::Kind::end) {
+        if (from_root_.count != static_cast<std::uint32_t>(ExitCode::ok)) {
+            throw RootHasEnded(static_cast<ExitCode>(from_root_.count), {});
+        }
+        is_over_ = true;
+    } else {
+        drains_ = true;
+        listen_to_root();
+    }
+    return true;
+}
+
+void MpiWorker::expect_answer(std::chrono::nanoseconds within) {
+    const Instant now = Clock::now();
+    unanswered_ += std::min<std::chrono::nanoseconds>(now - last_look_, longest_step);
+    last_look_ = now;
+    if (was_granted_ && !drains_ && unanswered_ > within) {
+        throw RootHasEnded(ExitCode::internal,
+                           {.id = "E-RUN-001",
+                            .where = "rank 0",
+                            .what = fmt::format("died, or cannot be reached: no answer to a stop for {:.1f} s",
+                                                Seconds(within).count()),
+                            .hint = "look at its node; the same command goes on from what is committed"});
+    }
+}
+
 void MpiWorker::send_sign_of_life() {
     const std::uint32_t signs = record_.signs.load(std::memory_order_relaxed);
-    if (signs != signs_sent_ && !sign_is_under_way_) {
+    const bool is_due = drains_ && Clock::now() - last_sign_ >= between_signs;
+    if ((signs != signs_sent_ || is_due) && !sign_is_under_way_) {
+        last_sign_ = Clock::now();
         signs_sent_ = signs;
         sign_is_under_way_ = true;
         sign_message_ = {.kind = ControlMessage::Kind::sign};
@@ -177,6 +246,7 @@ void MpiWorker::finish(const Note& note) {
     if (note.is_head) {
         slot.head_came = Clock::now();
         slot.head_is_there = true;
+        was_granted_ = true;
     }
     --(note.what == What::request ? slot.request_messages : slot.result_messages);
     complete_in_order(note.device);

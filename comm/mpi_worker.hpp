@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -10,10 +11,19 @@
 #include "comm/pending_messages.hpp"
 #include "comm/rank_board.hpp"
 #include "comm/wire.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
 #include "core/lanes.hpp"
 #include "core/stop_request.hpp"
 
 namespace sluice {
+
+/// Rank 0 ends the job with a failure that it has said, or does not answer any more: then the text has an id. Nothing
+/// is left to do for this rank.
+class RootHasEnded : public Error {
+public:
+    using Error::Error;
+};
 
 /// The comm thread of a rank other than 0: carries its drivers' requests and results to rank 0 and chunks back.
 class MpiWorker {
@@ -22,10 +32,17 @@ public:
     /// thread says whether it waits, outlive it.
     MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape,
               Lane* lane = nullptr);
+    MpiWorker(const MpiWorker&) = delete;
+    MpiWorker& operator=(const MpiWorker&) = delete;
+    ~MpiWorker();
 
     /// Until every driver has ended and everything was sent. When a stop is asked for, rank 0 hears of it, and ends the
-    /// input. Throws what a driver ended with.
-    void run(Doorbell& bell, const StopRequest& stop);
+    /// input. Throws what a driver ended with, or RootHasEnded, also when rank 0 serves and has not answered a stop for
+    /// `answer_within`.
+    void run(Doorbell& bell, const StopRequest& stop, std::chrono::nanoseconds answer_within = std::chrono::seconds(5));
+
+    /// After that: until rank 0 says that the run is over. Throws RootHasEnded.
+    void wait_for_the_end(Doorbell& bell);
 
     /// Tells rank 0, in one message, what this rank ends with. Waits `at_most` for it to be taken; false if it was not.
     [[nodiscard]] static bool report_failure(MpiSession& session, const std::string& text,
@@ -65,8 +82,14 @@ private:
     void send_result(std::uint32_t device, const Post& post);
     void send_control(ControlMessage& message, const Note& note);
     void finish(const Note& note);
-    /// That this rank gets on, if its watcher has seen that since the last time.
+    /// That this rank gets on, if its watcher has seen that since the last time; while the run drains, that it is
+    /// there.
     void send_sign_of_life();
+    void listen_to_root();
+    /// Whether rank 0 has said something.
+    [[nodiscard]] bool hear_root();
+    /// A stop was passed on: rank 0 answers at once, if it is there.
+    void expect_answer(std::chrono::nanoseconds within);
     void complete_in_order(std::uint32_t device);
 
     MpiSession& session_;
@@ -83,6 +106,14 @@ private:
     Lane own_lane_;
     Lane& lane_;
     std::size_t closed_ = 0;
+    ControlMessage from_root_{};
+    MPI_Request listening_ = MPI_REQUEST_NULL;
+    bool was_granted_ = false;  // rank 0 serves
+    bool drains_ = false;
+    bool is_over_ = false;
+    Instant last_sign_{};
+    Instant last_look_{};
+    std::chrono::nanoseconds unanswered_{0};  // while this thread runs
 };
 
 }  // namespace sluice

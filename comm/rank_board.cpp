@@ -151,6 +151,12 @@ const RankRecord* RankBoard::living_root() const noexcept {
     return root == nullptr || root->ended.load() != 0 || is_dead(root->pid.load()) ? nullptr : root;
 }
 
+const RankRecord* RankBoard::ended_root() const noexcept {
+    const RankRecord* const root = find(0);
+    const bool is_gone = root != nullptr && root->ended.load() != 0 && is_dead(root->pid.load());
+    return is_gone && root->code.load() != ExitCode::ok ? root : nullptr;
+}
+
 void RankBoard::set_committed(const Committed& committed) noexcept {
     shared_->committed.store(committed.chunks, std::memory_order_relaxed);
     shared_->chunks.store(committed.all, std::memory_order_relaxed);

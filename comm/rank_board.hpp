@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "comm/endpoint.hpp"
+#include "core/error.hpp"
 #include "core/trace.hpp"
 
 namespace sluice {
@@ -25,11 +26,18 @@ struct RankRecord {
     std::atomic<std::int32_t> rank{0};
     std::atomic<std::uint64_t> first_chunk{0};   ///< What the run calls chunk 0: it goes on from there.
     std::atomic<std::uint32_t> ended{0};         ///< 1: it left on its own account.
+    std::atomic<ExitCode> code{ExitCode::ok};    ///< With this one, if that was before the run's end.
     std::atomic<std::uint64_t> chunk{no_chunk};  ///< The job's oldest that it was given and has not delivered.
     std::atomic<Stage> stage{Stage::scatter};    ///< Where that is: compute (from upload to download), or gather.
     std::atomic<std::uint32_t> beat{0};          ///< Goes up while its process runs at all; 0: not watched yet.
     std::atomic<std::uint32_t> signs{0};         ///< Goes up while its devices get on: signs of life for rank 0.
     std::atomic<std::uint32_t> stuck{0};         ///< 1: one of its threads does not get on.
+
+    /// It leaves.
+    void end_with(ExitCode with) noexcept {
+        code.store(with);
+        ended.store(1);
+    }
 
     /// What its threads are at, a line each; cut when there are many. One thread says it.
     void say(std::string_view lines) noexcept;
@@ -71,6 +79,9 @@ public:
 
     /// True for exactly one caller on the node: who gets it prints the one message.
     [[nodiscard]] bool claim_message() noexcept { return announced_->exchange(1) == 0; }
+
+    /// The record of rank 0 if it was on this node, has ended the job, and its process is gone.
+    [[nodiscard]] const RankRecord* ended_root() const noexcept;
 
     /// The same for the one warning.
     [[nodiscard]] bool claim_warning() noexcept { return shared_->warned.exchange(1) == 0; }

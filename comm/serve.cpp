@@ -17,12 +17,16 @@ StopCause stop_of(const StopRequest& stop, const RemoteHub* remote) {
 /// From the moment at which a stop is asked for: what is in flight, and how long it may take.
 class Drain {
 public:
-    Drain(ChunkServer& server, const ServeOptions& options) : server_(server), options_(options) {}
+    Drain(ChunkServer& server, RemoteHub* remote, const ServeOptions& options)
+        : server_(server), remote_(remote), options_(options) {}
 
     void begin(const StopCause& cause) {
         cause_ = cause;
         began_ = Clock::now();
         server_.drain();
+        if (remote_ != nullptr) {
+            remote_->announce_drain();
+        }
         if (options_.on_drain) {
             options_.on_drain(cause);
         }
@@ -31,9 +35,13 @@ public:
     [[nodiscard]] bool begun() const noexcept { return cause_.signal != 0; }
     [[nodiscard]] const StopCause& cause() const noexcept { return cause_; }
     [[nodiscard]] std::chrono::nanoseconds time_left() const { return began_ + options_.drain_timeout - Clock::now(); }
+    [[nodiscard]] std::optional<int> find_lost_rank() const {
+        return remote_ == nullptr ? std::nullopt : remote_->find_silent(longest_silence(options_.drain_timeout));
+    }
 
 private:
     ChunkServer& server_;
+    RemoteHub* remote_;
     const ServeOptions& options_;
     StopCause cause_{};
     Instant began_{};
@@ -59,7 +67,7 @@ Served serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& 
     Lane own_lane;
     Lane& lane = options.lane == nullptr ? own_lane : *options.lane;
     Backoff backoff;
-    Drain drain(server, options);
+    Drain drain(server, remote, options);
     const auto over = [&] {
         return server.all_written() && local.all_closed() && (remote == nullptr || remote->all_closed());
     };
@@ -75,6 +83,11 @@ Served serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& 
         bool moved = local.take_posts();
         if (remote != nullptr) {
             moved |= remote->progress();
+        }
+        if (drain.begun()) {
+            if (const auto lost = drain.find_lost_rank()) {
+                return {.stop = drain.cause(), .lost_rank = *lost};
+            }
         }
         moved |= grant_all(server, local, remote);
         if (moved) {

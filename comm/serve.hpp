@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 
 #include "comm/chunk_server.hpp"
 #include "comm/local_hub.hpp"
@@ -33,7 +34,18 @@ public:
 
     /// The first of the other ranks that was asked to stop.
     [[nodiscard]] virtual StopCause stop() const = 0;
+
+    /// Tells all ranks that the run drains. From then on they give signs of life several times a second.
+    virtual void announce_drain() = 0;
+
+    /// After that: a rank that has not ended and has been silent for longer than `longest`.
+    [[nodiscard]] virtual std::optional<int> find_silent(std::chrono::nanoseconds longest) const = 0;
 };
+
+/// While a run drains, a rank has to be heard of more often than so.
+[[nodiscard]] constexpr std::chrono::nanoseconds longest_silence(std::chrono::nanoseconds drain_timeout) noexcept {
+    return drain_timeout / 4;
+}
 
 struct ServeOptions {
     Lane* lane = nullptr;  ///< Where this thread says whether it waits.
@@ -45,11 +57,13 @@ struct ServeOptions {
 struct Served {
     StopCause stop{};      ///< Who asked for a stop.
     bool gave_up = false;  ///< drain_timeout was over: some of what was in flight did not come back.
+    int lost_rank = 0;     ///< That rank was silent for too long while the run drained; 0: none.
 };
 
 /// Rank 0's comm loop: serves chunks until every one is written and every driver has ended. When a stop is asked for,
-/// it drains the server: the chunks in flight are finished, and drivers get the end of the input. `remote` is null in a
-/// single process; then it sleeps on `bell` whenever nothing moves. Throws the first failure.
+/// it drains the server: the chunks in flight are finished, and drivers get the end of the input. A rank that gives no
+/// sign of life for a quarter of drain_timeout meanwhile is lost: whoever asked for the stop may have killed it.
+/// `remote` is null in a single process; then it sleeps on `bell` whenever nothing moves. Throws the first failure.
 [[nodiscard]] Served serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& bell,
                            const StopRequest& stop, const ServeOptions& options = {});
 

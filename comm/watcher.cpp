@@ -187,6 +187,11 @@ void Watcher::watch() {
                 nanosleep(&moment, nullptr);
             }
         }
+        // Under srun the other ranks live on for Slurm's KillWait.
+        if (const RankRecord* root = board_.ended_root()) {
+            board_.mine().end_with(root->code.load());
+            _exit(static_cast<int>(root->code.load()));
+        }
         if (signal > 0) {
             obey(signal);
         }
@@ -218,7 +223,7 @@ void Watcher::obey(int signal) {
              .hint = committed.empty() ? "run the same command again" : committed});
     }
     last_words_.note_end(ExitCode::stopped_early, {.id = "E-RUN-075", .what = "stopped at once by a signal"});
-    board_.mine().ended.store(1);
+    board_.mine().end_with(ExitCode::stopped_early);
     _exit(static_cast<int>(ExitCode::stopped_early));
 }
 
@@ -259,7 +264,8 @@ void Watcher::end_after(const Hang& hang) {
     last_words_.note_lost_rank(hang.rank, hang.where + " " + text.what,
                                record == nullptr ? hangs_.chunks_of(hang.rank) : hangs_.chunks_of(*record));
     last_words_.say(text, longest_last_words);
-    board_.mine().ended.store(1);  // the others see no death in it, and the launcher gets this code first
+    // The others see no death in it, and the launcher gets this code first.
+    board_.mine().end_with(ExitCode::communication);
     _exit(static_cast<int>(ExitCode::communication));
 }
 

@@ -8,14 +8,14 @@
 
 namespace sluice {
 
-/// What a rank tells rank 0, and the head of a grant on its way back. Sent as bytes: one build runs on all ranks, which
-/// the session checks at its start.
+/// What a rank tells rank 0, the head of a grant on its way back, and what rank 0 tells a whole rank. Sent as bytes:
+/// one build runs on all ranks, which the session checks at its start.
 struct ControlMessage {
-    enum class Kind : std::uint32_t { request, result, closed, sign, failure, grant, stop };
+    enum class Kind : std::uint32_t { request, result, closed, sign, failure, grant, stop, drain, end };
     Kind kind = Kind::request;
     std::uint32_t device = 0;
     std::uint32_t slot = 0;
-    std::uint32_t count = 0;  ///< Of the chunk; failure: of the text's bytes; stop: the signal.
+    std::uint32_t count = 0;  ///< Of the chunk; failure: of the text's bytes; stop: the signal; end: the exit code.
     std::uint64_t id = 0;
     std::uint64_t first = 0;
     std::uint64_t checksum = 0;  ///< result: of the outputs, as they left the device.
@@ -39,11 +39,13 @@ struct WireShape {
     }
 };
 
-/// Tags: one for everything that rank 0 hears of, one for the text of a failure, and for each slot of a rank three of
-/// its own (the head of a grant, its items, the outputs), so that its buffer can be named before a message comes.
+/// Tags: one for everything that rank 0 hears of, one for the text of a failure, one for what it tells a rank, and for
+/// each slot of a rank three of its own (the head of a grant, its items, the outputs), so that its buffer can be named
+/// before a message comes.
 namespace tags {
 inline constexpr int control = 1;
 inline constexpr int failure_text = 2;
+inline constexpr int from_root = 3;
 inline constexpr int first_of_slots = 16;
 inline constexpr int a_slot = 3;
 

@@ -67,6 +67,7 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
     check_output_path(job.output.path);
     check_report_path(job.output.report);
     plan.hang_timeout = job.fault.hang_timeout;
+    plan.drain_timeout = job.fault.drain_timeout;
     if (!job.pipeline.chunk_items) {
         prepared.kept_chunk_items = chunk_items_of_run(job.output);
     }
@@ -89,6 +90,7 @@ std::string encode(const JobPlan& plan) {
                         {"device", plan.device},
                         {"bind", plan.bind},
                         {"hang_timeout", plan.hang_timeout.count()},
+                        {"drain_timeout", plan.drain_timeout.count()},
                         {"dump_folder", Bytes(plan.dump_folder.begin(), plan.dump_folder.end())},
                         {"first_chunk", plan.first_chunk}};
     if (plan.devices) {
@@ -107,6 +109,7 @@ JobPlan decode_job_plan(const std::string& text) {
                  .device = json.at("device"),
                  .bind = json.at("bind"),
                  .hang_timeout = std::chrono::seconds(json.at("hang_timeout").get<std::int64_t>()),
+                 .drain_timeout = std::chrono::seconds(json.at("drain_timeout").get<std::int64_t>()),
                  .first_chunk = json.at("first_chunk")};
     const Bytes folder = json.at("dump_folder");
     plan.dump_folder.assign(folder.begin(), folder.end());

@@ -31,8 +31,9 @@ struct JobPlan {
     std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
     BindMode bind = BindMode::gpu_local;
     std::chrono::seconds hang_timeout{0};  ///< 0: nothing is ever called a hang.
-    std::string dump_folder{};             ///< Where a rank that finds a hang writes down who waits for what.
-    std::uint64_t first_chunk = 0;         ///< Those before are committed: the run goes on from here.
+    std::chrono::seconds drain_timeout{20};
+    std::string dump_folder{};      ///< Where a rank that finds a hang writes down who waits for what.
+    std::uint64_t first_chunk = 0;  ///< Those before are committed: the run goes on from here.
 };
 
 /// What rank 0 alone has open.

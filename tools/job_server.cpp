@@ -169,6 +169,9 @@ RankTrace JobServer::run() {
     try {
         bind_comm_thread(context_, share_);
         context_.stop.enter(RunPhase::serving);
+        if (remote) {
+            context_.tell_end = [&remote](ExitCode code) { remote->end_ranks(code); };
+        }
         compute_suspects(context_, job_, server,
                          {.app = loaded_.get(),
                           .device = share_.place.devices[0].number,
@@ -184,7 +187,14 @@ RankTrace JobServer::run() {
                                          }
                                      }});
         context_.stop.enter(RunPhase::finishing);
+        if (served.lost_rank != 0) {
+            end_after_loss(served);
+        }
         finish(served, server.end() == grid_.chunks());
+        context_.tell_end = nullptr;
+        if (remote) {
+            remote->end_ranks(ExitCode::ok);
+        }
     } catch (...) {
         progress_.reset();
         end_all(context_, describe_at_root(std::current_exception(), context_));
@@ -221,6 +231,18 @@ void JobServer::finish(const Served& served, bool whole) {
         end_all(context_, *stopped_by_);
     }
     job_.output->run().abandon_if_empty();
+}
+
+void JobServer::end_after_loss(const Served& served) {
+    results_->stop();
+    output_.commit();
+    progress_.reset();
+    std::vector<std::uint64_t> chunks = context_.hangs.chunks_of(served.lost_rank);
+    std::ranges::sort(chunks);
+    const Failure lost =
+        lost_while_draining(served, context_.hosts.at(static_cast<std::size_t>(served.lost_rank)), chunks);
+    context_.last_words.note_lost_rank(served.lost_rank, lost.text.where + " " + lost.text.what, chunks);
+    end_all(context_, lost);
 }
 
 /// What the models of all ranks want to see first.

@@ -48,6 +48,7 @@ private:
     void drain(const StopCause& cause);
     void report_drain(const RunReport& report) const;
     void finish(const Served& served, bool whole);
+    [[noreturn]] void end_after_loss(const Served& served);
     [[nodiscard]] HangWatchOptions hang_watch_options() const;
     [[nodiscard]] RunReport partial_report(RankTrace&& trace, const ErrorText& reason) const;
     void wait_until_committed() const;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,8 @@ struct RankContext {
     CommittedOutput* output = nullptr;  ///< Rank 0's, once it is open.
     RunMonitor* monitor = nullptr;      ///< Rank 0's.
     std::vector<std::string> hosts{};   ///< Of all ranks; rank 0 alone has them.
+    /// Rank 0's, while it serves: tells the others that the job ends.
+    std::function<void(ExitCode)> tell_end{};
 
     [[nodiscard]] int rank() const { return session == nullptr ? 0 : session->rank(); }
 

@@ -89,6 +89,16 @@ Failure stopped_early(const Served& served, const RankBoard::Committed& committe
                      .hint = "run the same command again: it goes on from there"}};
 }
 
+Failure lost_while_draining(const Served& served, const std::string& host, const std::vector<std::uint64_t>& chunks) {
+    return {.code = ExitCode::internal,
+            .text = {.id = "E-RUN-001",
+                     .where = fmt::format("rank {} on {}", served.lost_rank, escaped(host)),
+                     .what = fmt::format(
+                         "died, or cannot be reached: no sign of life after {}; chunks that it held: {}",
+                         text_of(served.stop), chunks.empty() ? "none" : fmt::format("{}", fmt::join(chunks, ", "))),
+                     .hint = "look for SIGKILL or oom_kill in its node's log"}};
+}
+
 void say_that_it_drains(const StopCause& cause) {
     std::fputs(
         fmt::format("sluice: {}: finishing the chunks in flight; a second signal stops at once\n", text_of(cause))

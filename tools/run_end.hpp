@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "comm/hang_watch.hpp"
 #include "comm/last_words.hpp"
@@ -22,6 +25,11 @@ namespace sluice {
 
 /// Of a run that was asked to stop and has drained, or given up to: exit code 75.
 [[nodiscard]] Failure stopped_early(const Served& served, const RankBoard::Committed& committed);
+
+/// Of a run that another rank, on `host`, was lost to while it drained; it held `chunks`. srun, for one, asks the
+/// living to stop and says nothing of the dead.
+[[nodiscard]] Failure lost_while_draining(const Served& served, const std::string& host,
+                                          const std::vector<std::uint64_t>& chunks);
 
 /// Tells the user, on stderr, that a stop was heard.
 void say_that_it_drains(const StopCause& cause);

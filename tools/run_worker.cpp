@@ -8,6 +8,7 @@
 #include "comm/message_pieces.hpp"
 #include "comm/mpi_worker.hpp"
 #include "comm/node_sharing.hpp"
+#include "comm/serve.hpp"
 #include "core/chunk_grid.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "scheduler/rank_report.hpp"
@@ -28,6 +29,15 @@ constexpr std::chrono::seconds patience{3};  // for rank 0 to take a failure, an
     }
     print_once(context, failure.text);
     end_now(context, failure.code);
+}
+
+/// Launchers let the ranks of other nodes than rank 0's live for a while.
+[[noreturn]] void end_with_root(RankContext& context, const RootHasEnded& end) {
+    if (!end.text().id.empty()) {
+        context.last_words.note_lost_rank(0, end.text().where + " " + end.text().what, {});
+        print_once(context, end.text());
+    }
+    end_now(context, end.code());
 }
 
 WeightBlob receive_weights(MpiSession& session) {
@@ -85,8 +95,10 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
     try {
         bind_comm_thread(context, share);
         context.stop.enter(RunPhase::serving);
-        worker.run(context.bell, context.stop);
+        worker.run(context.bell, context.stop, longest_silence(plan.drain_timeout));
         context.stop.enter(RunPhase::finishing);
+    } catch (const RootHasEnded& end) {
+        end_with_root(context, end);
     } catch (...) {  // here, where the drivers' buffers still live: messages may be under way
         fail(context, describe(std::current_exception(), context.who(), context.first_chunk), root_serves);
     }
@@ -96,6 +108,11 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
     trace.host = context.host;
     trace.milestones.start = context.start;
     trace.milestones.finish = Clock::now();
+    try {
+        worker.wait_for_the_end(context.bell);
+    } catch (const RootHasEnded& end) {
+        end_with_root(context, end);
+    }
     Instant::rep common_start = 0;
     session.broadcast_number(common_start);
     std::int64_t code = 0;

@@ -20,6 +20,11 @@ extern "C" int MPI_Testsome(int count, MPI_Request requests[], int* finished, in
     return PMPI_Testsome(count, requests, finished, indices, statuses);
 }
 
+extern "C" int MPI_Test(MPI_Request* request, int* finished, MPI_Status* status) {
+    const RoleScope inside(ThreadRole::library);
+    return PMPI_Test(request, finished, status);
+}
+
 extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                          MPI_Request* request) {
     const RoleScope inside(ThreadRole::library);

@@ -96,6 +96,30 @@ TEST_P(MpiHang, OfAStoppedRankEndsTheJobInItsName) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, MpiHang, testing::Values(0, 2));
 
+/// While a run drains, a rank that does not run is as good as dead. Under srun the others hear of a death on another
+/// node as of a stop.
+class MpiLoss : public testing::TestWithParam<int> {};
+
+TEST_P(MpiLoss, OfARankWhileTheRunDrainsIsADeath) {
+    const FaultyJob job(items(minutes_of_items, "slow"));
+    const auto launcher = job.start(ranks, {"fault.drain_timeout=8s", "fault.hang_timeout=0s"});
+    const std::vector<pid_t> pids = computing_ranks(job, *launcher);
+    ASSERT_EQ(pids.size(), ranks);
+    const auto lost = static_cast<std::size_t>(GetParam());
+    const std::string name = "rank " + std::to_string(lost);
+
+    ASSERT_EQ(::kill(pids[lost], SIGSTOP), 0);
+    ASSERT_EQ(::kill(pids[lost == 0 ? 1 : 0], SIGTERM), 0);
+
+    const ProcessResult result = launcher->wait();
+    EXPECT_EQ(result.exit_code, 70) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), ContainsRegex("E-RUN-001.: " + name + ".*died, or cannot be reached"));
+    EXPECT_THAT(contents(job.epoch(1) / ("lost." + std::to_string(lost))), testing::StartsWith("cause " + name));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, MpiLoss, testing::Values(0, 2));
+
 TEST(MpiHang, OfAStreamOnAnotherRankIsSaidByRank0) {
     std::vector<std::string> texts = items(minutes_of_items, "slow");
     texts[4] = "hang";  // in the second chunk, which another rank gets when rank 0 waits for its turn
