@@ -53,12 +53,6 @@ void Committer::append(const ChunkBytes& chunk) {
     });
 }
 
-void Committer::commit_if_due() {
-    if (is_due()) {
-        commit();
-    }
-}
-
 void Committer::commit() {
     guarded([&] {
         if (!waiting_.empty()) {

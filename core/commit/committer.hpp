@@ -38,13 +38,10 @@ public:
     /// Takes chunk next_chunk(); commits when it is time.
     void append(const ChunkBytes& chunk);
 
-    /// Commits what waits if it has waited long enough: for when no chunk comes.
-    void commit_if_due();
-
     /// Commits what waits.
     void commit();
 
-    /// How long until commit_if_due() has something to do; nullopt: nothing waits.
+    /// How long until what waits is due to be committed, though no chunk comes; nullopt: nothing waits.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> time_to_commit() const;
 
     /// Chunks that no end of this process can take away. Safe from any thread.

@@ -114,14 +114,6 @@ std::optional<File> File::open_if_there(const std::filesystem::path& path) {
     return error == 0 ? std::optional(File(path, file)) : std::nullopt;
 }
 
-File File::open_to_complete(const std::filesystem::path& path) {
-    int file = -1;
-    if (const int error = open_file(path, O_RDWR, file); error != 0) {
-        fail_on_file(path, "open", error);
-    }
-    return {path, file};
-}
-
 struct ::stat File::status() const {
     struct stat status = {};
     ssize_t result = 0;

@@ -50,8 +50,6 @@ public:
     [[nodiscard]] static File open(const std::filesystem::path& path);
     /// nullopt when there is none.
     [[nodiscard]] static std::optional<File> open_if_there(const std::filesystem::path& path);
-    /// To write to what is there.
-    [[nodiscard]] static File open_to_complete(const std::filesystem::path& path);
 
     File(File&& other) noexcept;
     File& operator=(File&& other) noexcept;

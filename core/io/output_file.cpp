@@ -94,13 +94,8 @@ void OutputFile::publish() {
     }
 }
 
-std::filesystem::path OutputFile::temporary_path() const {
-    return temporary_.empty() ? std::filesystem::path() : folder_path_ / temporary_;
-}
-
 void OutputFile::open_folder(const std::filesystem::path& folder) {
     const std::filesystem::path opened = folder.empty() ? std::filesystem::path(".") : folder;
-    folder_path_ = opened;
     folder_ = ::open(opened.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder_ < 0) {
         const int error = errno;

@@ -27,9 +27,6 @@ public:
     /// Writes what is buffered, syncs, renames over an earlier file, syncs the folder. Throws Error (io_error).
     void publish();
 
-    /// Where the bytes are until then; empty afterwards.
-    [[nodiscard]] std::filesystem::path temporary_path() const;
-
 private:
     void open_folder(const std::filesystem::path& folder);
     void check_target() const;
@@ -40,7 +37,6 @@ private:
     [[noreturn]] void fail(const char* operation, int error);
 
     std::string where_;
-    std::filesystem::path folder_path_;
     std::string name_;
     std::string temporary_;  // empty: none to remove
     int folder_ = -1;

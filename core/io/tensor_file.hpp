@@ -28,8 +28,4 @@ void read_raw_f32(const std::filesystem::path& path, std::span<const TensorSpec>
 /// Picks one of the two by what the file is: `.safetensors` by extension or by a plausible header, else raw.
 void read_tensors(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to);
 
-/// Writes `tensors` with their `values`, in order, as a safetensors file. For tools and tests.
-void write_safetensors(const std::filesystem::path& path, std::span<const TensorSpec> tensors,
-                       std::span<const float> values);
-
 }  // namespace sluice

@@ -11,6 +11,7 @@
 
 #include "apps/registry.hpp"
 #include "core/error.hpp"
+#include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
@@ -69,7 +70,7 @@ TEST(ClassifierWeights, ComeBackFromBothFileFormats) {
     const WeightBlob drawn = app.random_weights(5);
     const auto safetensors = folder.path() / "model.safetensors";
     const auto raw = folder.path() / "params.bin";
-    write_safetensors(safetensors, classifier_tensors(), drawn.floats());
+    test::write_safetensors(safetensors, classifier_tensors(), drawn.floats());
     std::ofstream(raw, std::ios::binary)
         .write(reinterpret_cast<const char*>(drawn.floats().data()),
                static_cast<std::streamsize>(drawn.floats().size_bytes()));

@@ -46,7 +46,7 @@ protected:
     std::optional<Committer> committer_;
 };
 
-TEST_F(CommitterTest, CommitsAGroupWhenTheOldestHasWaitedLongEnough) {
+TEST_F(CommitterTest, SaysWhenTheOldestHasWaitedLongEnoughAndCommitsTheGroup) {
     EXPECT_EQ(committer_->time_to_commit(), std::nullopt);
     append();
     now_ += seconds(1);
@@ -57,7 +57,7 @@ TEST_F(CommitterTest, CommitsAGroupWhenTheOldestHasWaitedLongEnough) {
 
     now_ += seconds(1);
     EXPECT_EQ(committer_->time_to_commit(), seconds(0));
-    committer_->commit_if_due();
+    committer_->commit();
 
     EXPECT_EQ(committer_->chunks_committed(), 2U);
     EXPECT_EQ(records().size(), 2U);

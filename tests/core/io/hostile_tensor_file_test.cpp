@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/io/safetensors_header.hpp"
 #include "core/io/tensor_file.hpp"
+#include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
@@ -192,7 +193,7 @@ bool accepts(const std::filesystem::path& path, std::vector<float>& to) {
 class DamagedTensorFile : public testing::Test {
 protected:
     DamagedTensorFile() {
-        write_safetensors(path_, specs, values);
+        test::write_safetensors(path_, specs, values);
         good_ = slurp(path_);
     }
     void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes; }
