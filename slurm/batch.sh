@@ -55,7 +55,7 @@ done
 code=
 again=
 # Why the ranks ended is in status.json: the launcher's code may be that of a rank which it has ended itself.
-read -r code again < <("$SLUICE_BIN" stop-reason --plan "$SLUICE_PLAN" --srun-rc "$rc")
+read -r code again < <("$SLUICE_BIN" stop-reason --plan "$SLUICE_PLAN" --srun-rc "$rc" --drained "$drain")
 code=${code:-70}
 if [ "$again" = yes ]; then
     if [ "$SLUICE_RESUME" = requeue ] && [ "${SLURM_RESTART_COUNT:-0}" -lt "$SLUICE_MAX" ]; then

@@ -25,16 +25,23 @@ AttemptId this_attempt() {
     return attempt;
 }
 
-ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& attempt, int launcher_code) {
-    if (status && status->end && status->job == attempt.job && status->restarts == attempt.restarts) {
+ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& attempt, const LauncherEnd& launcher) {
+    const bool of_attempt = status && status->job == attempt.job && status->restarts == attempt.restarts;
+    if (of_attempt && status->end) {
         const RunEnd& end = *status->end;
-        if (end.code == static_cast<int>(ExitCode::stopped_early) && end.signal == SIGTERM && launcher_code != 0) {
+        if (end.code == static_cast<int>(ExitCode::stopped_early) && end.signal == SIGTERM && launcher.code != 0) {
             return {.code = static_cast<int>(ExitCode::internal)};
         }
         return {.code = end.code, .again = end.again};
     }
-    const bool own = launcher_code >= first_own_code && launcher_code <= last_own_code;
-    return {.code = own ? launcher_code : static_cast<int>(ExitCode::internal)};
+    if (launcher.code >= first_own_code && launcher.code <= last_own_code) {
+        return {.code = launcher.code};
+    }
+    const bool before_first_chunk = !of_attempt || status->state == RunState::preparing;
+    const bool by_signal = launcher.code == 128 + SIGUSR1 || launcher.code == 128 + SIGTERM ||
+                           launcher.code == 128 + SIGKILL;  // srun's ends of the ranks beside the first one
+    const bool stopped = launcher.drained && before_first_chunk && by_signal;
+    return {.code = static_cast<int>(stopped ? ExitCode::stopped_early : ExitCode::internal)};
 }
 
 }  // namespace sluice

@@ -23,10 +23,17 @@ struct AttemptId {
 };
 [[nodiscard]] AttemptId this_attempt();
 
+/// What a batch script knows of an attempt's end.
+struct LauncherEnd {
+    int code = 0;          ///< That srun or mpirun has returned.
+    bool drained = false;  ///< The script has been asked to stop, and has passed it on.
+};
+
 /// Why `attempt` has ended: as its status says; but a SIGTERM that the launcher has sent because some rank died, which
 /// rank 0 cannot know, is that rank's death (internal). Where it could not say so, because it died or never began, the
-/// code that the launcher gave counts if it is one of sluice's, else it is 70 (internal).
+/// code that the launcher gave counts if it is one of sluice's; else it is 75 of an attempt that was asked to stop
+/// before its first chunk, whose ranks end one another then, and 70 (internal) of all others.
 [[nodiscard]] ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& attempt,
-                                    int launcher_code);
+                                    const LauncherEnd& launcher);
 
 }  // namespace sluice

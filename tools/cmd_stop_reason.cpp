@@ -13,7 +13,9 @@ namespace {
 Options options() {
     Options options;
     add_plan_option(options, "the plan of the run that has ended");
-    options.add_options()("srun-rc", po::value<int>()->value_name("N"), "what srun or mpirun has returned");
+    options.add_options()                                                                   //
+        ("srun-rc", po::value<int>()->value_name("N"), "what srun or mpirun has returned")  //
+        ("drained", po::value<int>()->value_name("N"), "1 where the script has been asked to stop");
     return options;
 }
 
@@ -23,8 +25,9 @@ int print_stop_reason(const Command& command, Arguments arguments) {
     if (!parsed.has("srun-rc")) {
         refuse_usage(command, "got no --srun-rc");
     }
-    const ScriptEnd reason =
-        stop_reason(read_run_status(folder / "status.json"), this_attempt(), parsed.options["srun-rc"].as<int>());
+    const LauncherEnd launcher{.code = parsed.options["srun-rc"].as<int>(),
+                               .drained = parsed.has("drained") && parsed.options["drained"].as<int>() != 0};
+    const ScriptEnd reason = stop_reason(read_run_status(folder / "status.json"), this_attempt(), launcher);
     print(fmt::format("{} {}\n", reason.code, reason.again ? "yes" : "no"));
     return 0;
 }
@@ -33,7 +36,7 @@ int print_stop_reason(const Command& command, Arguments arguments) {
 
 const Command stop_reason_command{
     .name = "stop-reason",
-    .synopsis = "sluice stop-reason --plan FILE --srun-rc N",
+    .synopsis = "sluice stop-reason --plan FILE --srun-rc N [--drained N]",
     .summary = "print why this attempt of a submitted job has ended",
     .details =
         "Called by the script of `sluice submit` when the ranks have ended. Prints the exit code that\n"

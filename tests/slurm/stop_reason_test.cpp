@@ -19,33 +19,52 @@ RunStatus ended(int code, bool again, int signal) {
 const AttemptId attempt{.job = "7", .restarts = 1};
 
 TEST(StopReason, IsWhatTheStatusSaysWhateverTheLauncherReturns) {
-    EXPECT_EQ(stop_reason(ended(0, false, 0), attempt, 0), (ScriptEnd{0, false}));
-    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), attempt, 0), (ScriptEnd{75, true}));
-    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), attempt, killed), (ScriptEnd{75, true}));
-    EXPECT_EQ(stop_reason(ended(75, false, SIGUSR1), attempt, 0), (ScriptEnd{75, false}));
-    EXPECT_EQ(stop_reason(ended(74, false, 0), attempt, killed), (ScriptEnd{74, false}));
+    EXPECT_EQ(stop_reason(ended(0, false, 0), attempt, {.code = 0}), (ScriptEnd{0, false}));
+    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), attempt, {.code = 0}), (ScriptEnd{75, true}));
+    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), attempt, {.code = killed}), (ScriptEnd{75, true}));
+    EXPECT_EQ(stop_reason(ended(75, false, SIGUSR1), attempt, {.code = 0}), (ScriptEnd{75, false}));
+    EXPECT_EQ(stop_reason(ended(74, false, 0), attempt, {.code = killed}), (ScriptEnd{74, false}));
 }
 
 TEST(StopReason, OfATermThatFollowedARanksDeathIsThatDeath) {
-    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, killed), (ScriptEnd{70, false}));
-    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, 75), (ScriptEnd{70, false}));  // rank 0 itself gave up
-    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, 0), (ScriptEnd{75, true}));
+    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, {.code = killed}), (ScriptEnd{70, false}));
+    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, {.code = 75}),
+              (ScriptEnd{70, false}));  // rank 0 itself gave up
+    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, {.code = 0}), (ScriptEnd{75, true}));
 }
 
 TEST(StopReason, OfAnAttemptThatCouldNotTellIsTheLaunchersOrInternal) {
     const RunStatus unfinished{.job = "7", .restarts = 1};
 
     for (const std::optional<RunStatus>& status : {std::optional<RunStatus>(), std::optional(unfinished)}) {
-        EXPECT_EQ(stop_reason(status, attempt, killed), (ScriptEnd{70, false}));
-        EXPECT_EQ(stop_reason(status, attempt, 0), (ScriptEnd{70, false}));
-        EXPECT_EQ(stop_reason(status, attempt, 66), (ScriptEnd{66, false}));
-        EXPECT_EQ(stop_reason(status, attempt, 143), (ScriptEnd{70, false}));
+        EXPECT_EQ(stop_reason(status, attempt, {.code = killed}), (ScriptEnd{70, false}));
+        EXPECT_EQ(stop_reason(status, attempt, {.code = 0}), (ScriptEnd{70, false}));
+        EXPECT_EQ(stop_reason(status, attempt, {.code = 66}), (ScriptEnd{66, false}));
+        EXPECT_EQ(stop_reason(status, attempt, {.code = 143}), (ScriptEnd{70, false}));
     }
 }
 
+TEST(StopReason, OfAnAttemptStoppedBeforeItsFirstChunkIsThatStop) {
+    const RunStatus preparing{.job = "7", .restarts = 1};
+    RunStatus running = preparing;
+    running.state = RunState::running;
+    constexpr int terminated = 128 + SIGTERM;
+
+    for (const int code : {terminated, killed, 128 + SIGUSR1}) {
+        EXPECT_EQ(stop_reason(preparing, attempt, {.code = code, .drained = true}), (ScriptEnd{75, false}));
+        EXPECT_EQ(stop_reason(std::nullopt, attempt, {.code = code, .drained = true}), (ScriptEnd{75, false}));
+        EXPECT_EQ(stop_reason(running, attempt, {.code = code, .drained = true}), (ScriptEnd{70, false}));
+        EXPECT_EQ(stop_reason(preparing, attempt, {.code = code, .drained = false}), (ScriptEnd{70, false}));
+    }
+    EXPECT_EQ(stop_reason(preparing, attempt, {.code = 128 + SIGSEGV, .drained = true}), (ScriptEnd{70, false}));
+    EXPECT_EQ(stop_reason(preparing, attempt, {.code = 66, .drained = true}), (ScriptEnd{66, false}));
+}
+
 TEST(StopReason, OfAnotherAttemptDoesNotCount) {
-    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), {.job = "7", .restarts = 2}, killed), (ScriptEnd{70, false}));
-    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), {.job = "8", .restarts = 1}, killed), (ScriptEnd{70, false}));
+    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), {.job = "7", .restarts = 2}, {.code = killed}),
+              (ScriptEnd{70, false}));
+    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), {.job = "8", .restarts = 1}, {.code = killed}),
+              (ScriptEnd{70, false}));
 }
 
 TEST(TimeLeft, IsReadAsSqueuePrintsIt) {
