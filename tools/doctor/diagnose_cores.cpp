@@ -40,6 +40,11 @@ private:
         sayings_.say(rank, id, std::move(what), std::move(remedy));
     }
 
+    /// No option gives the job what Slurm believes to be there.
+    static bool is_oversold(const RankFacts& rank) {
+        return rank.machine_cpus != 0 && rank.job_cpus > rank.machine_cpus;
+    }
+
     void look_at(const RankFacts& rank, std::uint32_t ranks) {
         if (!rank.why_unbindable.empty()) {
             say(rank, "W-HWL-077", "no thread is tied to its CPUs: " + rank.why_unbindable, "");
@@ -52,7 +57,11 @@ private:
             say(rank, "W-HWL-131",
                 fmt::format("{} each, but the job asked for {} ({}={})", count_of(rank.mask_cpus, "CPU"), asked,
                             by_job > by_slurm ? "layout.cpus_per_rank" : "SLURM_CPUS_PER_TASK", asked),
-                remedies_.cpus_a_rank(std::max(asked, needed), ranks));
+                is_oversold(rank)
+                    ? fmt::format("the node has {}, but Slurm counts on {}: mend CPUs= in slurm.conf (tools/slurm-box "
+                                  "does so on purpose)",
+                                  rank.machine_cpus, rank.job_cpus)
+                    : remedies_.cpus_a_rank(std::max(asked, needed), ranks));
         } else if (!rank.has_own_cores && rank.quota_cpus != 0 && rank.quota_cpus < rank.allowed_cores) {
             say(rank, "W-HWL-133",
                 fmt::format("the cgroup's CPU quota is worth {} of {}", rank.quota_cpus,

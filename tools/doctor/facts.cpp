@@ -10,9 +10,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuFacts, id, pci, name, is_near, near, drive
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MpiTransport, library, layer, ways, interfaces)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorText, id, where, what, hint)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, node, host, mask, allowed, mask_cpus, mask_cores, allowed_cores,
-                                   job_cpus, quota_cpus, own_cores, has_own_cores, threads, why_unbindable, gpus, seen,
-                                   machine_gpus, why_no_cuda, locked_bytes, memory_bytes, transport, fabrics,
-                                   clock_error_seconds, wall_ahead_seconds, sees_output, failure, failure_code)
+                                   machine_cpus, job_cpus, quota_cpus, own_cores, has_own_cores, threads,
+                                   why_unbindable, gpus, seen, machine_gpus, why_no_cuda, locked_bytes, memory_bytes,
+                                   transport, fabrics, clock_error_seconds, wall_ahead_seconds, sees_output, failure,
+                                   failure_code)
 
 std::string encode(const RankFacts& facts) {
     return nlohmann::json(facts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

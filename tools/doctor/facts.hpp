@@ -36,6 +36,7 @@ struct RankFacts {
     std::uint32_t mask_cpus = 0;      ///< CPUs in it.
     std::uint32_t mask_cores = 0;     ///< Cores in it.
     std::uint32_t allowed_cores = 0;  ///< Cores in `allowed`.
+    std::uint32_t machine_cpus = 0;   ///< Of its node, online; 0: not known.
     std::uint32_t job_cpus = 0;       ///< That Slurm gave the job on its node; 0: not known.
     std::uint32_t quota_cpus = 0;     ///< What the cgroup's quota is worth; 0: no limit.
     std::uint32_t own_cores = 0;      ///< That it can keep busy.

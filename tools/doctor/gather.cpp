@@ -150,6 +150,7 @@ RankFacts facts_of(const NodeView& node, const Examination& job, const Launch& l
     facts.mask_cpus = topology.mask.size();
     facts.mask_cores = cores_in(topology, topology.mask);
     facts.allowed_cores = cores_in(topology, topology.allowed);
+    facts.machine_cpus = topology.cpus.size();
     facts.job_cpus = launch.cpus_on_node;
     facts.quota_cpus = rank.quota_cpus;
     facts.own_cores = place.cores;

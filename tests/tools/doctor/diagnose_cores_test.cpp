@@ -28,6 +28,18 @@ TEST(DoctorCores, FindsAStepThatDidNotInheritItsCpus) {
     EXPECT_EQ(finding.remedy, "#SBATCH --cpus-per-task=16, and srun --cpus-per-task=16, which does not inherit it");
 }
 
+TEST(DoctorCores, BlamesSlurmsConfigurationForCpusThatAreNotThere) {
+    DoctorFacts facts = sound_host();
+    facts.launch.cpus_per_task = 16;
+    for (RankFacts& rank : facts.ranks) {
+        rank.machine_cpus = 4;
+        rank.job_cpus = 32;
+        rank.mask_cpus = 4;
+    }
+
+    EXPECT_THAT(only(facts, "W-HWL-131").remedy, HasSubstr("the node has 4, but Slurm counts on 32: mend CPUs= in"));
+}
+
 TEST(DoctorCores, KnowsSlurmsThatInherit) {
     DoctorFacts facts = sound_host();
     facts.launch.cpus_per_task = 16;
