@@ -98,6 +98,11 @@ void BoxJob::wait_for(const std::string& state) const {
     ASSERT_EQ(now, state) << log();
 }
 
+void BoxJob::start_requeued() const {
+    // Not within the second of the requeue: slurmd still refuses the job then ("Job credential revoked").
+    slurm({"scontrol", "update", "jobid=" + id_, "StartTime=now+3"});
+}
+
 RunStatus BoxJob::status() const {
     return read_run_status(run_folder() / "status.json").value_or(RunStatus{});
 }

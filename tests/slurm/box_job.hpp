@@ -45,6 +45,9 @@ public:
     /// Waits until Slurm calls it so; fails the test when it is over with another word, or it takes too long.
     void wait_for(const std::string& state) const;
 
+    /// Slurm would wait for two minutes.
+    void start_requeued() const;
+
     /// The status file.
     [[nodiscard]] RunStatus status() const;
 

@@ -5,7 +5,9 @@
 #include <signal.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "slurm/child.hpp"
 #include "tests/slurm/box_job.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/proc.hpp"
@@ -17,6 +19,8 @@ using testing::HasSubstr;
 
 const std::vector<std::string> four_nodes{"slurm.nodes=4", "layout.ranks_per_node=2", "pipeline.chunk_items=4",
                                           "slurm.time=1h"};
+
+const std::vector<std::string> two_nodes{"slurm.nodes=2", "layout.ranks_per_node=2", "pipeline.chunk_items=4"};
 
 std::vector<std::string> with(std::vector<std::string> keys, const std::vector<std::string>& more) {
     keys.insert(keys.end(), more.begin(), more.end());
@@ -46,6 +50,12 @@ TEST(SlurmBox, GivesOnFourNodesWhatOneProcessGives) {
 
     job.wait_for_chunks(1);
     const nlohmann::json running = nlohmann::json::parse(job.sluice({"status", "job.toml", "--json"}).out);
+    RunStatus before = job.status();
+    EXPECT_TRUE(eventually([&] {  // some two statuses in a row: a machine may be too busy for every two
+        const RunStatus now = job.status();
+        const double gap = now.updated - std::exchange(before, now).updated;
+        return gap > 0 && gap <= 2;
+    }));
     job.wait_for("COMPLETED");
 
     EXPECT_EQ(running["status"]["ranks"].size(), 8U);
@@ -110,30 +120,99 @@ TEST(SlurmBox, EndsAJobWhoseRankWasKilled) {
 
 TEST(SlurmBox, QueuesADrainedJobAgainWhichGoesOn) {
     SKIP_WITHOUT_BOX();
-    BoxJob job(3'000, four_nodes);
+    BoxJob job(1'500, with(two_nodes, {"slurm.time=1h"}));
     const auto waiting = job.submit_waiting();
     job.wait_for_chunks(3);
 
     slurm({"scancel", "--signal=USR1", "--batch", job.id()});
     job.wait_for("PENDING");
     const RunStatus first = job.status();
-    // Not within the second of the requeue: slurmd still refuses the job then ("Job credential revoked").
-    slurm({"scontrol", "update", "jobid=" + job.id(), "StartTime=now+3"});
+    job.start_requeued();
     job.wait_for("COMPLETED");
 
     ASSERT_TRUE(first.end);
     EXPECT_EQ(first.end->code, 75);
     EXPECT_GE(first.chunks_done, 3U);
     EXPECT_EQ(job.status().restarts, 1U);
-    EXPECT_EQ(waiting->wait().exit_code, 0);
     EXPECT_EQ(job.status().chunks_before, first.chunks_done) << "a committed chunk was computed again, or one lost";
+    EXPECT_EQ(waiting->wait().exit_code, 0);
     EXPECT_EQ(job.output(), job.expected_output());
+}
+
+/// A node without slurmd, from then to the end of the test.
+class LostNode {
+public:
+    explicit LostNode(std::string name) : name_(std::move(name)) {
+        slurm({SLUICE_SLURM_BOX, "kill-node", name_, slurm_conf().parent_path().native()});
+        slurm({"scontrol", "update", "nodename=" + name_, "state=down", "reason=test"});  // Slurm itself waits 12 s
+    }
+    ~LostNode() { bring_back(); }
+    LostNode(const LostNode&) = delete;
+    LostNode& operator=(const LostNode&) = delete;
+
+    void bring_back() {
+        if (!std::exchange(back_, true)) {
+            slurm({SLUICE_SLURM_BOX, "start-node", name_, slurm_conf().parent_path().native()});
+        }
+    }
+
+private:
+    std::string name_;
+    bool back_ = false;
+};
+
+TEST(SlurmBox, GoesOnAfterTheLossOfANode) {
+    SKIP_WITHOUT_BOX();
+    BoxJob job(3'000, with(two_nodes, {"slurm.nodelist=n[0-1]", "slurm.time=1h"}));
+    const auto waiting = job.submit_waiting();
+    job.wait_for_chunks(3);
+
+    LostNode node("n1");
+    job.wait_for("PENDING");
+    const RunStatus first = job.status();
+    const ProcessResult said = job.sluice({"status", "job.toml"});
+    node.bring_back();
+    job.start_requeued();
+    job.wait_for("COMPLETED");
+
+    EXPECT_GE(first.chunks_done, 3U);
+    EXPECT_THAT(said.out, HasSubstr("job " + job.id() + " PENDING"));
+    EXPECT_EQ(job.status().restarts, 1U);
+    EXPECT_GE(job.status().chunks_before, first.chunks_done);
+    EXPECT_EQ(waiting->wait().exit_code, 0);
+    EXPECT_EQ(job.output(), job.expected_output());
+}
+
+TEST(SlurmBox, CallsAJobThatIsStoppedBeforeItsFirstChunkStopped) {
+    SKIP_WITHOUT_BOX();
+    BoxJob job(30'000, with(two_nodes, {"slurm.resume.mode=manual", "slurm.time=1h"}));
+    job.submit();
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.run_folder() / "status.json"); }));
+
+    slurm({"scancel", "--signal=USR1", "--batch", job.id()});
+    job.wait_for("FAILED");
+
+    EXPECT_EQ(job.field("ExitCode"), "75:0") << job.log();
+}
+
+TEST(SlurmBox, RefusesTasksThatDoNotKnowOfEachOther) {
+    SKIP_WITHOUT_BOX();
+    const BoxJob job(10, {});
+
+    const auto alone = run_child({"srun", "--mpi=none", "--nodes=1", "--ntasks=2", "--chdir=" + job.path().native(),
+                                  SLUICE_PROGRAM, "run", "job.toml"},
+                                 longest_run);
+
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(alone->exit_code, 78) << alone->err;
+    EXPECT_THAT(alone->err, HasSubstr("E-SLM-073"));
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv"));
 }
 
 TEST(SlurmBox, GoesOnInAJobOfItsOwnWhereRequeueIsForbidden) {
     SKIP_WITHOUT_BOX();
     // On one node: elsewhere the second attempt would take the first for alive for a minute.
-    BoxJob job(2'000, {"slurm.time=1h", "slurm.resume.mode=dependency", "slurm.nodelist=n0", "pipeline.chunk_items=4",
+    BoxJob job(1'500, {"slurm.time=1h", "slurm.resume.mode=dependency", "slurm.nodelist=n0", "pipeline.chunk_items=4",
                        "layout.ranks_per_node=2"});
     const auto waiting = job.submit_waiting();
     const std::string first = job.id();
@@ -211,6 +290,12 @@ TEST(SlurmBox, SaysWhatSbatchRefuses) {
     EXPECT_THAT(refused.err, HasSubstr("invalid partition"));
     EXPECT_EQ(possible.exit_code, 0) << possible.err;
     EXPECT_THAT(possible.out, HasSubstr("to start at"));
+    for (const std::string& name : {std::string("-"), std::string("--wrap"), std::string(".."), std::string("0"),
+                                    std::string(64, 'x'), std::string("a.b_c-D")}) {
+        EXPECT_EQ(
+            job.sluice({"submit", "job.toml", "--test-only", "--set", "slurm.job_name=\"" + name + "\""}).exit_code, 0)
+            << name;
+    }
 }
 
 }  // namespace
