@@ -136,14 +136,14 @@ std::string read_job_text(const std::filesystem::path& path) {
     struct stat status {};
     if (file.fd < 0 || ::fstat(file.fd, &status) != 0) {
         const int code = errno;
-        throw Error(ExitCode::no_input, {"E-CFG-001", name, "cannot open the job file: " + errno_text(code), {}});
+        throw Error(ExitCode::no_input, {"E-CFG-001", name, "cannot open the job file: " + errno_text(code),
+                                         "correct its path or its permissions"});
     }
     if (!S_ISREG(status.st_mode)) {
-        throw Error(ExitCode::no_input, {"E-CFG-002",
-                                         name,
+        throw Error(ExitCode::no_input, {"E-CFG-002", name,
                                          S_ISDIR(status.st_mode) ? "is a folder, expected a job file"
                                                                  : "is not a regular file, expected a job file",
-                                         {}});
+                                         "name the job file itself"});
     }
     if (static_cast<std::uintmax_t>(status.st_size) > largest_job_file) {
         refuse_size(name, static_cast<std::size_t>(status.st_size));
@@ -157,7 +157,8 @@ std::string read_job_text(const std::filesystem::path& path) {
         }
         if (got < 0) {
             const int code = errno;
-            throw Error(ExitCode::io_error, {"E-IO-003", name, "cannot read: " + errno_text(code), {}});
+            throw Error(ExitCode::io_error,
+                        {"E-IO-003", name, "cannot read: " + errno_text(code), "check the file system"});
         }
         if (got == 0) {
             break;

@@ -86,7 +86,8 @@ private:
 void check_user_options(const std::vector<std::string>& options) {
     for (const std::string& option : options) {
         if (const std::string problem = problem_with_option(option, OptionOrigin::command_line); !problem.empty()) {
-            throw Error(ExitCode::usage, {.id = "E-USE-098", .where = "sluice submit", .what = problem, .hint = {}});
+            throw Error(ExitCode::usage,
+                        {.id = "E-USE-098", .where = "sluice submit", .what = problem, .hint = "sluice submit --help"});
         }
     }
 }

@@ -30,7 +30,7 @@ int drain_run(const Command& command, Arguments arguments) {
                     {.id = "E-OUT-021",
                      .where = escaped(request.native()),
                      .what = fmt::format("cannot create the request: {}", std::generic_category().message(error)),
-                     .hint = {}});
+                     .hint = "ask as the user whose run it is"});
     }
     ::close(file);
     print("asked to drain; `sluice status` tells when it has\n");

@@ -13,8 +13,7 @@ namespace {
 Options options() {
     Options options;
     add_set_option(options, "pipeline.depth=4");
-    add_verbosity_options(options);
-    add_time_left_option(options);
+    add_run_options(options);
     return options;
 }
 
@@ -35,9 +34,8 @@ int resume(const Command& command, Arguments arguments) {
     const std::string name = run_operand(command, parsed);
     const Launch launch = read_launch();
     take_fault_variable(static_cast<int>(launch.number));
-    RunOptions how = verbosity_of(parsed);
-    how.time_left = time_left_of(command, parsed);
-    return run(launch.number == 0 ? kept_job(name) : std::filesystem::path(), overrides_of(parsed), how);
+    return run(launch.number == 0 ? kept_job(name) : std::filesystem::path(), overrides_of(parsed),
+               run_options_of(command, parsed));
 }
 
 }  // namespace

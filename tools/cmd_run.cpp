@@ -9,19 +9,14 @@ namespace {
 Options options() {
     Options options;
     add_set_option(options, "pipeline.depth=4");
-    add_verbosity_options(options);
-    add_time_left_option(options);
-    options.add_options()("retry", "forget that earlier attempts died (exit code 82)");
+    add_run_options(options);
     return options;
 }
 
 int run_job_file(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     take_fault_variable(static_cast<int>(read_launch().number));
-    RunOptions options = verbosity_of(parsed);
-    options.time_left = time_left_of(command, parsed);
-    options.retry = parsed.has("retry");
-    return run(job_file_of(command, parsed), overrides_of(parsed), options);
+    return run(job_file_of(command, parsed), overrides_of(parsed), run_options_of(command, parsed));
 }
 
 }  // namespace
@@ -40,15 +35,16 @@ const Command run_command{
         "Relative paths in the job and in --set start from the job file's folder.\n"
         "`sluice help keys` lists the keys of a job.",
     .exit_codes =
-        "  0   all items done            71  out of memory\n"
-        "  64  wrong command line        73  cannot create the output\n"
-        "  65  wrong input or weights    74  a read or a write failed\n"
-        "  66  cannot open a file        76  the ranks lost each other\n"
-        "  69  the device is missing     77  the output would replace a file of the job\n"
-        "  70  internal error            78  wrong job file or --set, or an unfinished other job\n"
-        "  75  stopped early             79  another attempt is alive\n"
-        "  81  weights or results        82  earlier attempts died, and so would this one\n"
-        "      are not finite",
+        "  0   all items done            76  a rank hangs, or the ranks lost each other\n"
+        "  64  wrong command line        77  the output would replace a file of the job\n"
+        "  65  wrong input or weights    78  wrong job file or --set, or an unfinished other job\n"
+        "  66  cannot open a file        79  another attempt is alive\n"
+        "  69  the device is missing     80  a GPU's hardware failed\n"
+        "  70  internal error            81  weights or results are not finite\n"
+        "  71  out of memory             82  earlier attempts died, and so would this one\n"
+        "  73  cannot create the output  83  a newer attempt has taken over\n"
+        "  74  a read or a write failed  84  the run's folder or the output is damaged\n"
+        "  75  stopped early",
     .example = "  mpirun -n 4 sluice run job.toml --set pipeline.depth=4",
     .options = options,
     .most_operands = 1,

@@ -10,6 +10,25 @@
 namespace po = boost::program_options;
 
 namespace sluice {
+namespace {
+
+/// nullopt without --time-left.
+std::optional<std::chrono::seconds> time_left_of(const Command& command, const ParsedArguments& parsed) {
+    if (!parsed.has("time-left")) {
+        return std::nullopt;
+    }
+    const auto& text = parsed.options["time-left"].as<std::string>();
+    const std::optional<std::chrono::seconds> left = parse_duration(text);
+    if (!left) {
+        refuse_usage(command,
+                     fmt::format("got --time-left {}, expected \"04:00:00\", \"1-12:00:00\", \"240s\", \"90m\", "
+                                 "\"4h\" or \"2d\"",
+                                 quoted(text)));
+    }
+    return left;
+}
+
+}  // namespace
 
 Options no_options() {
     return {};
@@ -34,37 +53,22 @@ void add_json_option(Options& options) {
     options.add_options()("json", "print a JSON object");
 }
 
-void add_verbosity_options(Options& options) {
-    options.add_options()                                           //
-        ("quiet,q", "print no latency table and no list of files")  //
-        ("no-progress", "show no progress");
+void add_run_options(Options& options) {
+    options.add_options()                                                //
+        ("quiet,q", "print no latency table and no list of files")       //
+        ("no-progress", "show no progress")                              //
+        ("time-left", po::value<std::string>()->value_name("DURATION"),  //
+         "the job's time is over then (\"04:00:00\", \"90m\"): stop in time, in good order; in place of "
+         "what Slurm says")  //
+        ("retry", "forget that earlier attempts died (exit code 82)");
 }
 
-RunOptions verbosity_of(const ParsedArguments& parsed) {
+RunOptions run_options_of(const Command& command, const ParsedArguments& parsed) {
     const bool quiet = parsed.has("quiet");
-    return {.quiet = quiet, .progress = !quiet && !parsed.has("no-progress")};
-}
-
-void add_time_left_option(Options& options) {
-    options.add_options()(
-        "time-left", po::value<std::string>()->value_name("DURATION"),
-        "the job's time is over then (\"04:00:00\", \"90m\"): stop in time, in good order; in place of "
-        "what Slurm says");
-}
-
-std::optional<std::chrono::seconds> time_left_of(const Command& command, const ParsedArguments& parsed) {
-    if (!parsed.has("time-left")) {
-        return std::nullopt;
-    }
-    const auto& text = parsed.options["time-left"].as<std::string>();
-    const std::optional<std::chrono::seconds> left = parse_duration(text);
-    if (!left) {
-        refuse_usage(command,
-                     fmt::format("got --time-left {}, expected \"04:00:00\", \"1-12:00:00\", \"240s\", \"90m\", "
-                                 "\"4h\" or \"2d\"",
-                                 quoted(text)));
-    }
-    return left;
+    return {.quiet = quiet,
+            .time_left = time_left_of(command, parsed),
+            .progress = !quiet && !parsed.has("no-progress"),
+            .retry = parsed.has("retry")};
 }
 
 void add_plan_option(Options& options, const char* whose) {

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <boost/program_options.hpp>
-#include <chrono>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -27,17 +25,11 @@ void add_set_option(Options& options, std::string_view example);
 /// --json, for an object.
 void add_json_option(Options& options);
 
-/// --quiet and --no-progress.
-void add_verbosity_options(Options& options);
+/// --quiet, --no-progress, --time-left and --retry: how a run goes, whatever its job.
+void add_run_options(Options& options);
 
-/// How much a run says; everything else as by default.
-[[nodiscard]] RunOptions verbosity_of(const ParsedArguments& parsed);
-
-/// --time-left, for a run.
-void add_time_left_option(Options& options);
-
-/// nullopt without --time-left. Throws Error (usage).
-[[nodiscard]] std::optional<std::chrono::seconds> time_left_of(const Command& command, const ParsedArguments& parsed);
+/// What the user said with them; the rest as by default. Throws Error (usage).
+[[nodiscard]] RunOptions run_options_of(const Command& command, const ParsedArguments& parsed);
 
 /// --plan, which is the plan of what `whose` says.
 void add_plan_option(Options& options, const char* whose);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -19,7 +20,9 @@ ProcessResult sluice(std::vector<std::string> arguments, const std::filesystem::
 }
 
 TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
-    for (const char* command : {"run", "resume", "verify", "check", "apps", "topo", "doctor", "help", "version"}) {
+    const std::string general = sluice({"--help"}).out;
+    for (const char* command : {"run", "resume", "verify", "check", "apps", "topo", "doctor", "script", "submit",
+                                "status", "drain", "cancel", "help", "version"}) {
         const ProcessResult result = sluice({command, "--help"});
 
         EXPECT_EQ(result.exit_code, 0) << command;
@@ -27,8 +30,25 @@ TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
             EXPECT_NE(result.out.find(part), std::string::npos) << command << " lacks " << part;
         }
         EXPECT_EQ(sluice({"help", command}).out, result.out);
-        EXPECT_NE(sluice({"--help"}).out.find(command), std::string::npos);
+        EXPECT_NE(general.find(command), std::string::npos);
     }
+}
+
+TEST(CommandLine, KnowsEveryExitCodeOfTheDocumentation) {
+    const std::string general = sluice({"--help"}).out;
+    const std::string run = sluice({"run", "--help"}).out;
+    std::ifstream page(SLUICE_SOURCE_DIR "/docs/exit-codes.md");
+    int codes = 0;
+    for (std::string line; std::getline(page, line);) {
+        int code = 0;
+        if (std::sscanf(line.c_str(), "| %d |", &code) == 1) {
+            const std::string entry = "  " + std::to_string(code) + "  ";
+            EXPECT_NE(general.find(entry), std::string::npos) << code;
+            EXPECT_NE(run.find(entry), std::string::npos) << code;
+            ++codes;
+        }
+    }
+    EXPECT_GT(codes, 10);
 }
 
 TEST(CommandLine, RefusesWhatItDoesNotKnow) {
