@@ -164,4 +164,17 @@ std::optional<ChildResult> run_child(const std::vector<std::string>& words, std:
     return result;
 }
 
+std::string complaint_of(const ChildResult& result) {
+    std::string lines;
+    std::string_view rest = result.err;
+    while (!rest.empty()) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        if (!line.empty()) {
+            lines += (lines.empty() ? "" : "; ") + std::string(line);
+        }
+    }
+    return escaped(lines);
+}
+
 }  // namespace sluice

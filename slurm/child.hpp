@@ -21,4 +21,7 @@ struct ChildResult {
 /// (unavailable, E-SLM-074) when it cannot be started.
 [[nodiscard]] std::optional<ChildResult> run_child(const std::vector<std::string>& words, std::chrono::seconds at_most);
 
+/// What it has said on stderr, as one line for a message: its lines with "; " between them, escaped.
+[[nodiscard]] std::string complaint_of(const ChildResult& result);
+
 }  // namespace sluice

@@ -85,7 +85,7 @@ std::optional<QueuedJob> find_in_queue(const Submission& submission) {
     throw Error(ExitCode::unavailable,
                 {.id = "E-SLM-113",
                  .where = "squeue",
-                 .what = result ? fmt::format("failed with {}: {}", result->exit_code, escaped(result->err))
+                 .what = result ? fmt::format("failed with {}: {}", result->exit_code, complaint_of(*result))
                                 : fmt::format("did not answer within {} s", patience.count()),
                  .hint = "is Slurm's controller up? `sinfo` tells"});
 }

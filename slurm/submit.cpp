@@ -54,11 +54,13 @@ ChildResult call_sbatch(const std::vector<std::string>& words) {
                                             .hint = "`squeue --me` tells whether it took the job all the same"});
     }
     if (result->exit_code != 0) {
-        throw Error(ExitCode::unavailable,
-                    {.id = "E-SLM-075",
-                     .where = "sbatch",
-                     .what = fmt::format("refuses the job with {}: {}", result->exit_code, escaped(result->err)),
-                     .hint = "correct [slurm] in the job file; slurm.skip and slurm.extra are for sites' rules"});
+        throw Error(
+            ExitCode::unavailable,
+            {.id = "E-SLM-075",
+             .where = "sbatch",
+             .what = fmt::format("refuses the job with {}: {}", result->exit_code, complaint_of(*result)),
+             .hint = "correct [slurm] in the job file (slurm.skip and slurm.extra are for sites' rules), or wait for "
+                     "Slurm: `sinfo` tells whether its controller is up"});
     }
     return *result;
 }

@@ -57,7 +57,7 @@ bool cancel_job(const Submission& submission) {
     if (!result || result->exit_code != 0) {
         throw Error(ExitCode::unavailable, {.id = "E-SLM-113",
                                             .where = "scancel",
-                                            .what = result ? escaped(result->err) : std::string("did not answer"),
+                                            .what = result ? complaint_of(*result) : std::string("did not answer"),
                                             .hint = "is Slurm's controller up? `sinfo` tells"});
     }
     print(fmt::format("cancelled job {}\n", submission.job));

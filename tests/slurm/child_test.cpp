@@ -31,6 +31,12 @@ TEST(Child, HandsItsExitCodeAndBothOutputsOver) {
     EXPECT_EQ(run_child({"sh", "-c", "kill -9 $$"}, plenty).value().exit_code, 137);
 }
 
+TEST(Child, ComplainsInOneLine) {
+    EXPECT_EQ(complaint_of({.err = "sbatch: error: a\nsbatch: error: b\x1b\n\n"}),
+              "sbatch: error: a; sbatch: error: b\\x1b");
+    EXPECT_EQ(complaint_of({}), "");
+}
+
 TEST(Child, SeesNothingOfAJobAroundIt) {
     for (const char* name : {"SLURM_JOB_ID", "SLURM_NTASKS", "SBATCH_EXPORT", "SRUN_CPUS_PER_TASK", "SLURM_CONF"}) {
         ::setenv(name, "kept", 1);
