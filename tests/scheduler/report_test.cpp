@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "core/error.hpp"
@@ -320,6 +323,34 @@ TEST(ReportJson, HoldsWhatTheTableHoldsAndTheConfiguration) {
 
 TEST(ReportJson, HoldsEveryRankHoweverMany) {
     EXPECT_EQ(report_json(run_of(300), {}).at("ranks").size(), 300U);
+}
+
+void add_keys(const nlohmann::json& json, std::set<std::string>& keys) {
+    for (const auto& [key, value] : json.items()) {
+        if (json.is_object()) {
+            keys.insert(key);
+        }
+        if (value.is_structured()) {
+            add_keys(value, keys);
+        }
+    }
+}
+
+TEST(ReportJson, HasEveryKeyInTheDocumentation) {
+    std::ifstream file(SLUICE_SOURCE_DIR "/docs/latency-table.md");
+    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    RunReport report = run_of(2);
+    report.precision = Precision::certified;
+    report.ranks[0].certification = Certification{};
+    report.lost.push_back({.rank = 1, .host = "n1", .chunks = 1, .items = 64});
+
+    std::set<std::string> keys;
+    add_keys(report_json(report, {}), keys);
+
+    EXPECT_TRUE(keys.contains("recomputed_twice") && keys.contains("lost"));
+    for (const std::string& key : keys) {
+        EXPECT_THAT(page, HasSubstr(key));
+    }
 }
 
 TEST(ReportJson, NamesInvalidTimersAndLeavesTheirTimesOut) {
