@@ -184,7 +184,7 @@ TEST_F(CudaFault, WhileCostsAreMeasuredPublishesNothingAndKeepsNoCosts) {
     };
     const auto calls_of_run = [&](const TemporaryFolder& cache) {
         EXPECT_EQ(run(0, cache).exit_code, 0);
-        std::filesystem::remove(job.path() / "labels.csv");
+        job.remove_output();
         std::filesystem::remove(job.path() / "report.json");
         return std::stol(contents(count.path() / "calls"));
     };
