@@ -1,7 +1,9 @@
 // The whole job, run as a user runs it: from memory and from disk, on 1, 2, … GPUs of one process, and as ranks.
 //   bench_pipeline --sluice build/cuda/bin/sluice --csv articles.csv [--items 1064000] [--devices 1,2,4] [--ranks 4]
-//                  [--precision bf16] [--repeats 5] [--folder /tmp]
-// The articles are taken over and over. Rates are medians over the repeats, in which all cases take turns:
+//                  [--precision bf16] [--repeats 5] [--folder /tmp] [--one-hot-items 180000]
+// The articles are taken over and over; labels go to --folder. With --one-hot-items also from so many fp32 one-hot
+// items in /dev/shm (283,920 bytes each), beside a plain read of memory by all cores in the same turn. Rates are
+// medians over the repeats, in which all cases take turns:
 //   run       items over the whole run, start-up included
 //   steady    items over the time from the first item's scatter to the last result's arrival
 //   compute   the limit: items over the time in which a device computes, of all devices together
@@ -22,11 +24,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "apps/registry.hpp"
 #include "core/error.hpp"
 #include "core/io/item_source.hpp"
+#include "tools/bench/memory_read.hpp"
+#include "tools/bench/reader_files.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): unistd.h has it with _GNU_SOURCE alone
 
@@ -41,6 +47,7 @@ struct Settings {
     fs::path folder;
     std::string precision;
     std::uint64_t items = 0;
+    std::uint64_t one_hot_items = 0;
     int repeats = 0;
     std::vector<int> devices;
     int ranks = 0;
@@ -53,33 +60,13 @@ struct Case {
     int devices;  ///< Of each rank.
 };
 
+constexpr std::string_view one_hot_case = "memory, fp32 one-hot";
+
 struct Rates {
     double run;
     double steady;
     double compute;
     double overlap;
-};
-
-/// Removed at the end.
-class Folder {
-public:
-    explicit Folder(const fs::path& under) {
-        std::string name = (under / "bench_pipeline.XXXXXX").native();
-        if (mkdtemp(name.data()) == nullptr) {
-            throw std::system_error(errno, std::generic_category(), name);
-        }
-        path_ = name;
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    [[nodiscard]] const fs::path& path() const noexcept { return path_; }
-
-private:
-    fs::path path_;
 };
 
 void run(std::vector<std::string> words) {
@@ -158,18 +145,24 @@ Rates rates_of(const nlohmann::json& report) {
             .overlap = longest / (end - begin)};
 }
 
-Rates measure(const Settings& settings, const Case& one, const fs::path& folder) {
+Rates measure(const Settings& settings, const Case& one) {
+    const ScratchFolder folder(settings.folder);  // a run goes on where it finds another one's output
+    const fs::path job = folder.path() / "job.toml";
     const bool csv = one.input.extension() == ".csv";
-    std::ofstream(folder / "job.toml") << "app = \"classifier\"\ninput.path = " << one.input << "\n"
-                                       << (csv ? "input.columns = [2, 3]\n" : "")
-                                       << "model.random = 17\noutput.path = \"labels.csv\"\n";
+    std::ofstream(job) << "app = \"classifier\"\ninput.path = " << one.input << "\n"
+                       << (csv ? "input.columns = [2, 3]\n" : "")
+                       << "model.random = 17\noutput.path = \"labels.csv\"\n";
     std::vector<std::string> words = one.launcher;
     words.insert(words.end(),
-                 {settings.sluice.native(), "run", (folder / "job.toml").native(), "--quiet", "--no-progress", "--set",
-                  "run.device=cuda", "--set", "run.precision=" + settings.precision, "--set",
-                  fmt::format("run.devices={}", one.devices)});
+                 {settings.sluice.native(), "run", job.native(), "--quiet", "--no-progress", "--set", "run.device=cuda",
+                  "--set", "run.precision=" + settings.precision, "--set", fmt::format("run.devices={}", one.devices)});
     run(std::move(words));
-    return rates_of(nlohmann::json::parse(std::ifstream(folder / "report.json")));
+    return rates_of(nlohmann::json::parse(std::ifstream(folder.path() / "report.json")));
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
 }
 
 double median(std::vector<Rates> samples, double Rates::*rate) {
@@ -189,7 +182,10 @@ Settings parse(int count, char** words) {
         "ranks", po::value(&settings.ranks)->default_value(0), "ranks of one GPU each under mpirun; 0: none")(
         "precision", po::value(&settings.precision)->default_value("bf16"), "run.precision")(
         "repeats", po::value(&settings.repeats)->default_value(5), "of every case")(
-        "folder", po::value(&settings.folder)->default_value("/tmp"), "for the input on disk; memory is /dev/shm");
+        "folder", po::value(&settings.folder)->default_value("/tmp"),
+        "for the input on disk and the labels; memory is /dev/shm")(
+        "one-hot-items", po::value(&settings.one_hot_items)->default_value(0),
+        "fp32 one-hot items in memory; 0: not from those");
     po::variables_map values;
     po::store(po::parse_command_line(count, words, options), values);
     if (values.count("help") != 0) {
@@ -205,12 +201,7 @@ Settings parse(int count, char** words) {
     return settings;
 }
 
-void bench(const Settings& settings) {
-    const Folder disk(settings.folder);
-    const Folder memory("/dev/shm");
-    const fs::path csv = disk.path() / "articles.csv";
-    const fs::path u8 = memory.path() / "articles.u8";
-    write_inputs(settings, csv, u8);
+std::vector<Case> cases_of(const Settings& settings, const fs::path& u8, const fs::path& csv) {
     std::vector<Case> cases;
     for (const auto& [from, input] : {std::pair{"memory, bytes", u8}, std::pair{"disk, csv", csv}}) {
         for (const int devices : settings.devices) {
@@ -224,15 +215,12 @@ void bench(const Settings& settings) {
                              1});
         }
     }
-    std::map<std::string, std::vector<Rates>> samples;
-    for (int repeat = 0; repeat <= settings.repeats; ++repeat) {
-        for (const Case& one : cases) {
-            const Rates rates = measure(settings, one, memory.path());
-            if (repeat > 0) {  // the first one measures the cost model
-                samples[one.name].push_back(rates);
-            }
-        }
-    }
+    return cases;
+}
+
+using Samples = std::map<std::string, std::vector<Rates>>;
+
+void print(const Settings& settings, const std::vector<Case>& cases, const Samples& samples) {
     fmt::print("{} items, {}, median of {}\n{:<28} {:>10} {:>10} {:>10} {:>8} {:>8} {:>9}\n", settings.items,
                settings.precision, settings.repeats, "", "run/s", "steady/s", "compute/s", "share", "overlap",
                "x first");
@@ -244,6 +232,62 @@ void bench(const Settings& settings) {
         fmt::print("{:<28} {:>10.0f} {:>10.0f} {:>10.0f} {:>7.1f}% {:>7.1f}% {:>9.3f}\n", one.name,
                    median(of_case, &Rates::run), steady, compute, 100 * steady / compute,
                    100 * median(of_case, &Rates::overlap), steady / first);
+    }
+}
+
+/// The articles' cases in turn, after one round that measures the cost model.
+void bench_articles(const Settings& settings) {
+    const ScratchFolder disk(settings.folder);
+    const ScratchFolder memory("/dev/shm");
+    const fs::path csv = disk.path() / "articles.csv";
+    const fs::path u8 = memory.path() / "articles.u8";
+    write_inputs(settings, csv, u8);
+    const std::vector<Case> cases = cases_of(settings, u8, csv);
+    Samples samples;
+    for (int repeat = 0; repeat <= settings.repeats; ++repeat) {
+        for (const Case& one : cases) {
+            const Rates rates = measure(settings, one);
+            if (repeat > 0) {
+                samples[one.name].push_back(rates);
+            }
+        }
+    }
+    print(settings, cases, samples);
+}
+
+void bench_one_hot(const Settings& settings) {
+    const std::uint32_t cores = std::thread::hardware_concurrency();
+    const ScratchFolder memory("/dev/shm");
+    const auto codec = find_app("classifier")->make_codec({});
+    const ReaderFile file = write_reader_file(memory.path(), "bin", settings.one_hot_items, *codec, cores);
+    const double item_bytes = static_cast<double>(file.bytes) / static_cast<double>(file.items);
+    constexpr std::size_t plain_bytes = std::size_t{4} << 30;
+    const PlainMemory plain(plain_bytes);
+    load(file.input.path, plain.bytes().first(std::min<std::size_t>(plain_bytes, file.bytes)), cores);
+    std::vector<Rates> samples;
+    std::vector<double> limits;  // items a second that a plain read of their bytes would take
+    std::vector<double> shares;
+    for (int repeat = 0; repeat <= settings.repeats; ++repeat) {
+        const double limit = static_cast<double>(plain_bytes) / time_to_read(plain.bytes(), cores).count() / item_bytes;
+        const Rates rates = measure(settings, {std::string(one_hot_case), file.input.path, {}, 1});
+        if (repeat > 0) {
+            samples.push_back(rates);
+            limits.push_back(limit);
+            shares.push_back(rates.steady / limit);
+        }
+    }
+    const auto [least, most] = std::ranges::minmax(samples, {}, &Rates::steady);
+    fmt::print("{} items, {}, {}: {:.0f} steady/s, {:.0f} to {:.0f}; {:.0f} run/s\n", file.items, one_hot_case,
+               settings.precision, median(samples, &Rates::steady), least.steady, most.steady,
+               median(samples, &Rates::run));
+    fmt::print("of a plain read of memory by {} threads, {:.0f} items/s ({:.1f} GB/s): {:.1f} %\n", cores,
+               median(limits), median(limits) * item_bytes / 1e9, 100 * median(shares));
+}
+
+void bench(const Settings& settings) {
+    bench_articles(settings);
+    if (settings.one_hot_items > 0) {
+        bench_one_hot(settings);
     }
 }
 
