@@ -68,7 +68,7 @@ std::map<std::uint32_t, Group> grouped(std::span<const StillLane> lanes, nanosec
 }  // namespace
 
 nanoseconds limit_of(const Lane::State& state, nanoseconds timeout) {
-    return std::max(timeout, nanoseconds(chunks_of_patience * state.longest_ns));
+    return std::max(timeout, nanoseconds(chunks_of_patience * state.p99_ns));
 }
 
 const StillLane* find_stuck(std::span<const StillLane> lanes, nanoseconds timeout) {

@@ -38,7 +38,7 @@ struct StillLane {
     std::chrono::nanoseconds still{0};
 };
 
-/// How long a lane may be still at its work: `timeout`, or 20 times the longest that a chunk has taken it.
+/// How long a lane may be still at its work: `timeout`, or 20 times the 99th percentile of its chunks' times.
 [[nodiscard]] std::chrono::nanoseconds limit_of(const Lane::State& state, std::chrono::nanoseconds timeout);
 
 /// A lane that is at work and does not get on: of all groups in which nothing has moved for longer than the longest of

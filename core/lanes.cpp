@@ -18,7 +18,7 @@ Lane::State Lane::state() const noexcept {
             .stage = stage_.load(std::memory_order_relaxed),
             .chunk = chunk_.load(std::memory_order_relaxed),
             .moves = moves_.load(std::memory_order_relaxed),
-            .longest_ns = longest_.load(std::memory_order_relaxed)};
+            .p99_ns = chunk_times_.p99()};
 }
 
 Lane& Lanes::add(LaneKind kind, std::string name) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/duration_histogram.hpp"
 #include "core/trace.hpp"
 
 namespace sluice {
@@ -24,7 +25,7 @@ public:
         Stage stage = Stage::read;       ///< That it works on, or waits for.
         std::uint64_t chunk = no_chunk;  ///< Of the run, if there is one.
         std::uint64_t moves = 0;         ///< Goes up with everything that it gets done.
-        std::uint64_t longest_ns = 0;    ///< That a chunk has taken it, if it says so.
+        std::uint64_t p99_ns = 0;        ///< 99 % of its chunks took no longer, if it says so.
     };
 
     /// It has begun something, or gone on to something else.
@@ -37,11 +38,7 @@ public:
     void move() noexcept { moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
 
     /// A chunk took it so long.
-    void took(std::uint64_t nanoseconds) noexcept {
-        if (nanoseconds > longest_.load(std::memory_order_relaxed)) {
-            longest_.store(nanoseconds, std::memory_order_relaxed);
-        }
-    }
+    void took(std::uint64_t nanoseconds) noexcept { chunk_times_.add(nanoseconds); }
 
     [[nodiscard]] State state() const noexcept;
 
@@ -57,7 +54,7 @@ private:
     std::atomic<Stage> stage_{Stage::read};
     std::atomic<std::uint64_t> chunk_{no_chunk};
     std::atomic<std::uint64_t> moves_{0};
-    std::atomic<std::uint64_t> longest_{0};
+    DurationHistogram chunk_times_;
 };
 
 enum class LaneKind : std::uint8_t { comm, reader, writer, device, stream };

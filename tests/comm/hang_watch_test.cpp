@@ -18,7 +18,7 @@ StillLane lane(LaneKind kind, std::uint32_t group, Lane::Doing doing, std::chron
     return {.lane = {.kind = kind,
                      .name = "lane",
                      .group = group,
-                     .state = {.doing = doing, .longest_ns = static_cast<std::uint64_t>(longest.count())}},
+                     .state = {.doing = doing, .p99_ns = static_cast<std::uint64_t>(longest.count())}},
             .still = still};
 }
 
