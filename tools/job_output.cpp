@@ -170,6 +170,9 @@ void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, b
     for (const std::string& line : output.dropped()) {
         say(render({.id = "W-CKP-086", .where = path, .what = line}));
     }
+    for (const std::string& line : output.damaged_parts()) {
+        say(render({.id = "W-CKP-087", .where = path, .what = line, .hint = "check the file system"}));
+    }
     const ChunkGrid grid(job.plan.items, job.plan.chunk_items);
     if (!quiet && output.first_chunk() != 0) {
         say(fmt::format("sluice: {}: going on after {} of {} chunks ({} of {} items)", path, output.first_chunk(),

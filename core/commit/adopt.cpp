@@ -88,12 +88,12 @@ private:
             }
             const std::filesystem::path from = part_file(records.folder, part);
             if (!matches_seal(from, seal->second, verify_ == ResumeVerify::all)) {
-                adopted_.dropped.push_back(
+                adopted_.damaged_parts.push_back(
                     fmt::format("part {} of attempt {} is damaged: computed again", part, records.epoch));
                 continue;
             }
             if (!take_file(from, part)) {
-                adopted_.dropped.push_back(
+                adopted_.damaged_parts.push_back(
                     fmt::format("part {} of attempt {} cannot be read: computed again", part, records.epoch));
                 continue;
             }

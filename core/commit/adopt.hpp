@@ -26,6 +26,7 @@ struct Adopted {
     std::vector<std::uint64_t> failed_items{};  ///< Of those chunks.
     std::uint64_t chunks = 0;                   ///< All chunks before this one are committed.
     std::vector<std::string> dropped{};         ///< What was found damaged, a line each: it is computed again.
+    std::vector<std::string> damaged_parts{};  ///< The same of parts that were sealed: the disk has changed them since.
 };
 
 /// Takes over what the epochs before `epoch` have finished. Their journals are read once, and the lengths accepted are

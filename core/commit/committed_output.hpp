@@ -41,6 +41,7 @@ public:
     [[nodiscard]] const Manifest* complete() const noexcept { return run_.complete() ? &*run_.complete() : nullptr; }
     [[nodiscard]] std::uint64_t first_chunk() const noexcept { return run_.first_chunk(); }
     [[nodiscard]] const std::vector<std::string>& dropped() const noexcept { return run_.dropped(); }
+    [[nodiscard]] const std::vector<std::string>& damaged_parts() const noexcept { return run_.damaged_parts(); }
     [[nodiscard]] const std::vector<ErrorText>& warnings() const noexcept { return run_.warnings(); }
     [[nodiscard]] OutputRun& run() noexcept { return run_; }
 

@@ -19,12 +19,16 @@ namespace sluice {
 namespace {
 
 void check_same_job(const RunPaths& paths, const RunIdentity& identity) {
-    const std::vector<std::string> differing = differences(read_run_identity(paths).value_or(RunIdentity{}), identity);
-    if (!differing.empty()) {
+    const std::optional<RunIdentity> was = read_run_identity(paths);
+    const std::vector<std::string> differing = was ? differences(*was, identity) : std::vector<std::string>();
+    if (!was || !differing.empty()) {
         throw Error(ExitCode::cannot_create, {.id = "E-OUT-024",
                                               .where = escaped(paths.output.native()),
-                                              .what = "is the complete output of another job; what differs: " +
-                                                      differing.front() + (differing.size() > 1 ? ", …" : ""),
+                                              .what = was ? fmt::format("is the complete output of another job; what "
+                                                                        "differs: {}",
+                                                                        fmt::join(differing, ", "))
+                                                          : "is complete, but its run's job.json is missing: nobody "
+                                                            "knows of which job it is",
                                               .hint = fmt::format("choose another [output].path, or remove it and {}",
                                                                   quoted(paths.run_folder().native()))});
     }
@@ -102,9 +106,11 @@ void OutputRun::begin() {
     journal_.emplace(journal_file(epoch_->folder()), epoch_->number(), options_.policy.durability);
     Adopted adopted = adopt(*epoch_, *journal_, plan_, options_.header, options_.verify);
     dropped_ = adopted.dropped;
+    damaged_parts_ = adopted.damaged_parts;
     first_chunk_ = adopted.chunks;
     committer_.emplace(*epoch_, *journal_, plan_, options_.header, std::move(adopted), options_.policy);
-    if (dropped_.empty() && !epoch_->superseded()) {  // what could not be read may be readable again
+    if (dropped_.empty() && damaged_parts_.empty() &&
+        !epoch_->superseded()) {  // what could not be read may be readable again
         warn(remove_earlier_data(*epoch_, options_.alive_within));
     }
 }

@@ -63,6 +63,9 @@ public:
     /// What earlier attempts have left damaged and is computed again, a line each.
     [[nodiscard]] const std::vector<std::string>& dropped() const noexcept { return dropped_; }
 
+    /// The same of sealed parts, which were whole once.
+    [[nodiscard]] const std::vector<std::string>& damaged_parts() const noexcept { return damaged_parts_; }
+
     /// What could not be removed although nobody needs it, and does not stand in the way. Known once the run has begun,
     /// more when it is complete.
     [[nodiscard]] const std::vector<ErrorText>& warnings() const noexcept { return warnings_; }
@@ -97,6 +100,7 @@ private:
     std::optional<Journal> journal_;
     std::optional<Committer> committer_;
     std::vector<std::string> dropped_;
+    std::vector<std::string> damaged_parts_;
     std::vector<ErrorText> warnings_;
     std::uint64_t first_chunk_ = 0;
 };

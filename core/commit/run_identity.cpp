@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -17,7 +16,6 @@ namespace {
 
 constexpr std::uint64_t format_version = 1;
 constexpr std::size_t most_bytes = std::size_t{1} << 20;
-constexpr std::size_t most_shown = 3;
 
 const char* name_of(OutputLayout layout) {
     return layout == OutputLayout::file ? "file" : "folder";
@@ -135,14 +133,11 @@ void establish_run_identity(const RunPaths& paths, const RunIdentity& identity) 
     }
     const std::vector<std::string> differing = differences(read_run_identity(paths).value(), identity);
     if (!differing.empty()) {
-        const auto shown = std::min(differing.size(), most_shown);
         throw Error(
             ExitCode::configuration,
             {.id = "E-CKP-090",
              .where = escaped(paths.run_folder().native()),
-             .what = fmt::format("a run of another job lies there; what differs: {}{}",
-                                 fmt::join(differing.begin(), differing.begin() + static_cast<long>(shown), ", "),
-                                 shown < differing.size() ? ", …" : ""),
+             .what = fmt::format("a run of another job lies there; what differs: {}", fmt::join(differing, ", ")),
              .hint = "undo the change to continue it, remove the folder to start anew, or choose another "
                      "[output].path"});
     }

@@ -130,11 +130,13 @@ TEST(CompleteOutput, OfAnotherJobIsRefused) {
     const JobFolder job(20);
     EXPECT_EQ(job.run_alone({}).exit_code, 0);
 
-    const ProcessResult other = job.run_alone(set({"model.random=18"}));
+    const ProcessResult other = job.run_alone(set({"model.random=18", "pipeline.chunk_items=3", "output.scores=false"}));
 
     EXPECT_EQ(other.exit_code, 73);
     EXPECT_THAT(other.err, HasSubstr("E-OUT-024"));
     EXPECT_THAT(other.err, HasSubstr("model.random (was '17', is '18')"));
+    EXPECT_THAT(other.err, HasSubstr("chunk_items ("));
+    EXPECT_THAT(other.err, HasSubstr("output.fields ("));
 }
 
 TEST(FolderOfParts, HoldsTheSameRows) {

@@ -74,6 +74,7 @@ TEST_F(AdoptTest, BeginsWithNothing) {
     EXPECT_THAT(adopted.sealed, IsEmpty());
     EXPECT_FALSE(adopted.open);
     EXPECT_THAT(adopted.dropped, IsEmpty());
+    EXPECT_THAT(adopted.damaged_parts, IsEmpty());
 }
 
 TEST_F(AdoptTest, TakesSealedPartsAsLinksAndCopiesTheOpenOne) {
@@ -178,8 +179,8 @@ TEST_F(AdoptTest, FindsASealedPartThatWasCutWhateverItVerifies) {
 
     EXPECT_EQ(adopted.chunks, 3U) << "its whole chunks are kept";
     EXPECT_EQ(contents_of(second.part(0)), part_until(3));
-    EXPECT_THAT(adopted.dropped, ElementsAre("part 0 of attempt 1 is damaged: computed again",
-                                             "chunk 3 of attempt 1 is damaged: computed again"));
+    EXPECT_THAT(adopted.damaged_parts, ElementsAre("part 0 of attempt 1 is damaged: computed again"));
+    EXPECT_THAT(adopted.dropped, ElementsAre("chunk 3 of attempt 1 is damaged: computed again"));
 }
 
 TEST_F(AdoptTest, ReadsSealedPartsWhenItIsToldTo) {
@@ -237,7 +238,7 @@ TEST_F(AdoptTest, ComputesASealedPartAgainThatCannotBeRead) {
     const Adopted adopted = take_over_with_a_bad_block(second, 2, ResumeVerify::all);
 
     EXPECT_EQ(adopted.chunks, 4U) << "chunk by chunk it can be read";
-    EXPECT_THAT(adopted.dropped, ElementsAre("part 0 of attempt 1 is damaged: computed again"));
+    EXPECT_THAT(adopted.damaged_parts, ElementsAre("part 0 of attempt 1 is damaged: computed again"));
 }
 
 TEST_F(AdoptTest, ComputesAPartAgainThatCannotBeCopied) {
@@ -250,7 +251,7 @@ TEST_F(AdoptTest, ComputesAPartAgainThatCannotBeCopied) {
     disarm_faults();
 
     EXPECT_EQ(adopted.chunks, 4U) << "chunk by chunk it can be read";
-    EXPECT_THAT(adopted.dropped, ElementsAre("part 0 of attempt 1 cannot be read: computed again"));
+    EXPECT_THAT(adopted.damaged_parts, ElementsAre("part 0 of attempt 1 cannot be read: computed again"));
 }
 
 TEST_F(AdoptTest, TellsOfAJournalThatEndsInTheMiddle) {
