@@ -20,7 +20,7 @@ public:
         : epoch_(epoch), plan_(plan), header_(header), verify_(verify) {
         for (const std::uint32_t number : epochs_of(epoch.paths())) {
             if (number < epoch.number()) {
-                earlier_.push_back(read_epoch(epoch.paths(), number, plan));
+                earlier_.push_back(read_epoch(epoch.paths(), number, plan, epoch.owner().run));
             }
         }
         std::reverse(earlier_.begin(), earlier_.end());  // the newest has taken over what the others had

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/commit/checksum.hpp"
+#include "core/commit/owner.hpp"
 #include "core/fault_point.hpp"
 
 namespace sluice {
@@ -33,6 +34,12 @@ bool fits(const JournalRecord& record, const PartPlan& plan) {
            record.items == plan.grid().at(record.chunk).count;
 }
 
+std::optional<Owner> readable_owner(const std::filesystem::path& epoch) {
+    std::optional<Owner> owner;
+    static_cast<void>(can_be_read([&] { return (owner = read_owner(epoch)).has_value(); }));
+    return owner;
+}
+
 /// Test builds only: no checksum, and zeros where nothing is.
 bool believe_record(const File& part, const JournalRecord& record, std::vector<std::byte>& to) {
     to.assign(static_cast<std::size_t>(record.length), std::byte{0});
@@ -46,9 +53,17 @@ bool holds(const Chunk& chunk, std::uint64_t item) {
 
 }  // namespace
 
-EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPlan& plan) {
+EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPlan& plan, const std::string& run) {
     EpochRecords found{.epoch = epoch, .folder = paths.epoch(epoch)};
     const JournalPrefix journal = read_journal(journal_file(found.folder), epoch);
+    const std::optional<Owner> owner = readable_owner(found.folder);
+    if (!owner || owner->run != run) {
+        if (!journal.records.empty()) {
+            found.dropped = fmt::format("attempt {} is not used: its owner.json is {}", epoch,
+                                        owner ? "another run's" : "damaged or missing");
+        }
+        return found;
+    }
     found.journal_bytes = journal.bytes;
     for (const JournalRecord& record : journal.records) {
         if (!fits(record, plan)) {

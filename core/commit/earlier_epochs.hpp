@@ -25,7 +25,9 @@ struct EpochRecords {
     std::string dropped{};                                 ///< Says how much of the journal is not valid; may be empty.
 };
 
-[[nodiscard]] EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPlan& plan);
+/// Of an epoch that is not of the run whose fingerprint is `run`, as far as its owner.json says, nothing counts.
+[[nodiscard]] EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPlan& plan,
+                                      const std::string& run);
 
 /// Whether the file at `path` has the seal's size and, if `read_all`, can be read and has its checksum.
 [[nodiscard]] bool matches_seal(const std::filesystem::path& path, const SealedPart& seal, bool read_all);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <iterator>
 #include <limits>
@@ -97,9 +98,11 @@ bool OutputRun::find_complete() {
 }
 
 void OutputRun::begin() {
+    options_.me.run = fingerprint(options_.identity);
     establish_run_identity(options_.paths, options_.identity);
     epoch_ = Epoch::acquire(options_.paths, options_.me, options_.alive_within);
-    if (find_complete()) {  // whoever was here before has finished a moment ago
+    establish_run_identity(options_.paths, options_.identity);  // a run that was empty may have become another one
+    if (find_complete()) {                                      // whoever was here before has finished a moment ago
         return;
     }
     heartbeat_.emplace(heartbeat_file(epoch_->folder()), options_.heartbeat);
@@ -126,18 +129,35 @@ void OutputRun::publish() {
     fault_point("finalize");
 }
 
+// Another attempt may begin at any moment, for which this one need only have been stopped for a minute. So nothing but
+// this epoch's own folder is removed, and the folder of all epochs only if it is empty then, which the file system
+// decides at once. Who begins after that may lose job.json to this attempt: it makes another one when it publishes, and
+// until then its epoch says itself of which run it is.
 void OutputRun::abandon_if_empty() {
-    if (complete_ || !committer_ || committer_->chunks_committed() != 0 || epoch_->superseded()) {
+    if (complete_ || !committer_ || committer_->chunks_committed() != 0 || !is_alone()) {
         return;
     }
+    fault_point("abandon");
     std::error_code stays;
     const RunPaths& paths = options_.paths;
     const std::filesystem::path away = paths.run_folder() / (".gone-" + epoch_->owner().id);
-    std::filesystem::remove(paths.job_file(), stays);
-    std::filesystem::remove(paths.identity(), stays);  // as long as this attempt's epoch is there, no other one begins
-    std::filesystem::rename(paths.epochs(), away, stays);
+    std::filesystem::rename(epoch_->folder(), away, stays);
     std::filesystem::remove_all(away, stays);
+    if (::rmdir(paths.epochs().c_str()) != 0) {
+        return;
+    }
+    std::filesystem::remove(paths.job_file(), stays);
+    std::filesystem::remove(paths.identity(), stays);
     std::filesystem::remove(paths.run_folder(), stays);  // unless something else is kept in it
+}
+
+/// False also where that cannot be looked at: the process ends for another reason, which is said.
+bool OutputRun::is_alone() const noexcept {
+    try {
+        return epochs_of(options_.paths) == std::vector{epoch_->number()} && !epoch_->superseded();
+    } catch (const Error&) {
+        return false;
+    }
 }
 
 /// Another attempt that has finished removes what this one works on, whatever error that gives here.

@@ -79,8 +79,9 @@ public:
     /// After the last chunk. Afterwards the run is complete.
     void publish();
 
-    /// For an attempt that ends early: unless something is committed, all that it has made goes, as if the run had
-    /// never begun, so that a job which was wrong can be changed. What cannot be removed stays. Nothing may follow.
+    /// For an attempt that ends early: unless something is committed, or there is another attempt, all that it has made
+    /// goes, as if the run had never begun, so that a job which was wrong can be changed. What cannot be removed stays.
+    /// Nothing may follow.
     void abandon_if_empty();
 
 private:
@@ -90,6 +91,7 @@ private:
     void begin();
     [[nodiscard]] bool is_finished_by_another();
     void leave_as_complete();
+    [[nodiscard]] bool is_alone() const noexcept;
     void warn(std::vector<ErrorText> warnings);
 
     OutputRunOptions options_;

@@ -141,7 +141,8 @@ std::string encode(const Owner& owner) {
                         {"process", owner.process},
                         {"process_start", owner.process_start},
                         {"job", json_safe(owner.job)},
-                        {"restarts", owner.restarts}});
+                        {"restarts", owner.restarts},
+                        {"run", owner.run}});
 }
 
 std::optional<Owner> read_owner(const std::filesystem::path& epoch) {
@@ -158,7 +159,8 @@ std::optional<Owner> read_owner(const std::filesystem::path& epoch) {
                      .process = json->at("process"),
                      .process_start = json->at("process_start"),
                      .job = json->at("job"),
-                     .restarts = json->at("restarts")};
+                     .restarts = json->at("restarts"),
+                     .run = json->at("run")};
     } catch (const nlohmann::json::exception&) {  // as good as none: the heartbeat decides
         return std::nullopt;
     }

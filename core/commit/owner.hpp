@@ -19,6 +19,7 @@ struct Owner {
     std::uint64_t process_start = 0;  ///< Clock ticks after the boot; tells a process from a later one of its number.
     std::string job{};                ///< SLURM_JOB_ID; empty outside of Slurm.
     std::uint64_t restarts = 0;       ///< SLURM_RESTART_COUNT.
+    std::string run{};  ///< Fingerprint of what the run computes: another one's epochs are not taken over.
 };
 
 /// This process, with a fresh id. `job` and `restarts` come from Slurm, if it runs under it.

@@ -63,7 +63,7 @@ std::vector<SealedPart> recognise(const std::filesystem::path& target, const Epo
     if (status && S_ISREG(status->st_mode)) {
         const File file = File::open(target);
         for (const std::uint32_t number : epochs_of(epoch.paths())) {
-            const auto others = as_sealed_by(read_epoch(epoch.paths(), number, plan), parts);
+            const auto others = as_sealed_by(read_epoch(epoch.paths(), number, plan, epoch.owner().run), parts);
             if (others && holds(file, *others)) {
                 return *others;
             }
@@ -154,6 +154,7 @@ Manifest publish(const Epoch& epoch, const PartPlan& plan, const RunIdentity& id
     expects(sealed.size() == plan.parts(), "an output is published when all of its parts are sealed");
     epoch.check_fence();
     const RunPaths& paths = epoch.paths();
+    establish_run_identity(paths, identity);  // whoever has given up an empty run may have removed it
     Manifest mine{.fingerprint = fingerprint(identity),
                   .epoch = epoch.number(),
                   .owner = epoch.owner().id,

@@ -211,7 +211,8 @@ TEST_F(AdoptTest, ComputesAgainFromABlockThatCannotBeRead) {
     first.run_until(3);
 
     Attempt second(run_);
-    const Adopted adopted = take_over_with_a_bad_block(second, 3, ResumeVerify::open);  // journal, chunk 0, chunk 1
+    const Adopted adopted =
+        take_over_with_a_bad_block(second, 4, ResumeVerify::open);  // journal, owner, chunk 0, chunk 1
 
     EXPECT_EQ(adopted.chunks, 1U);
     EXPECT_EQ(contents_of(second.part(0)), part_until(1));
@@ -235,7 +236,7 @@ TEST_F(AdoptTest, ComputesASealedPartAgainThatCannotBeRead) {
     first.run_until(4);
 
     Attempt second(run_);
-    const Adopted adopted = take_over_with_a_bad_block(second, 2, ResumeVerify::all);
+    const Adopted adopted = take_over_with_a_bad_block(second, 3, ResumeVerify::all);
 
     EXPECT_EQ(adopted.chunks, 4U) << "chunk by chunk it can be read";
     EXPECT_THAT(adopted.damaged_parts, ElementsAre("part 0 of attempt 1 is damaged: computed again"));
@@ -246,7 +247,7 @@ TEST_F(AdoptTest, ComputesAPartAgainThatCannotBeCopied) {
     first.run_until(4);
 
     Attempt second(run_);
-    arm_fault("link::*=errno:EPERM,copy=errno:EIO,read::2=errno:EIO");
+    arm_fault("link::*=errno:EPERM,copy=errno:EIO,read::3=errno:EIO");
     const Adopted adopted = second.take_over();
     disarm_faults();
 

@@ -104,6 +104,66 @@ TEST_P(OutputRunTest, IsRefusedForAnotherJob) {
     EXPECT_EQ(code_of([&] { const OutputRun run(other); }), "73 E-OUT-024");
 }
 
+TEST_P(OutputRunTest, LeavesNothingWhenItIsGivenUpEmpty) {
+    {
+        OutputRun run(run_.options());
+        run.abandon_if_empty();
+    }
+
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().run_folder()));
+}
+
+// The first attempt was stopped for so long that it was thought dead, in the moment in which it gives up.
+TEST_P(OutputRunTest, LeavesAnotherAttemptAloneThatBeginsWhileItIsGivenUp) {
+    Child first([&] {
+        arm_fault("abandon=stop");
+        OutputRun run(run_.options());
+        run.abandon_if_empty();
+    });
+    ASSERT_TRUE(first.wait_for_end_or_stop().stopped);
+    OutputRunOptions options = run_.options();
+    options.alive_within = std::chrono::seconds(0);
+    {
+        OutputRun second(options);
+        append_until(second, run_.job(), 2);
+        second.writer().commit();
+        first.send(SIGCONT);
+        EXPECT_EQ(first.wait().exit_code, 0);
+    }
+    OutputRun third(options);
+
+    EXPECT_EQ(third.first_chunk(), 2U);
+    append_until(third, run_.job(), run_.job().grid().chunks());
+    third.publish();
+    EXPECT_EQ(run_.published(), run_.job().files());
+    EXPECT_TRUE(std::filesystem::exists(run_.paths().identity()));
+}
+
+// As if the first attempt had removed job.json in the very moment in which the second one began.
+TEST_P(OutputRunTest, TakesNothingOverFromAnotherJobAndWritesDownItsOwn) {
+    OutputRunOptions other = run_.options();
+    other.identity.settings[0].second = "another";
+    Child child([&] {
+        other.me = this_process("", 0);
+        OutputRun first(other);
+        append_until(first, run_.job(), 2, 1);
+        first.writer().commit();
+        ::raise(SIGKILL);
+    });
+    ASSERT_EQ(child.wait().signal, SIGKILL);
+    std::filesystem::remove(run_.paths().identity());
+
+    OutputRun run(run_.options());
+
+    EXPECT_EQ(run.first_chunk(), 0U);
+    EXPECT_THAT(run.dropped(), ElementsAre("attempt 1 is not used: its owner.json is another run's"));
+    std::filesystem::remove(run_.paths().identity());
+    append_until(run, run_.job(), run_.job().grid().chunks());
+    run.publish();
+    EXPECT_EQ(run_.published(), run_.job().files());
+    EXPECT_TRUE(std::filesystem::exists(run_.paths().identity()));
+}
+
 TEST_P(OutputRunTest, IsRefusedWhereSomethingElseLies) {
     const RunPaths paths = run_.paths();
     if (GetParam() == OutputLayout::folder) {
