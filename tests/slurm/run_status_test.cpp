@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "slurm/status_text.hpp"
 #include "tests/support/files.hpp"
@@ -38,6 +40,36 @@ RunStatus some_status() {
             .ranks = {{.host = "n07", .chunks = 20, .items = 200, .items_per_second = 8, .seconds_since_chunk = 0.5},
                       {.host = "n08", .chunks = 10, .items = 100, .items_per_second = 4.5, .seconds_since_chunk = 1}},
             .slowest = 1};
+}
+
+void add_keys(const nlohmann::json& json, std::set<std::string>& keys) {
+    for (const auto& [key, value] : json.items()) {
+        if (json.is_object()) {
+            keys.insert(key);
+        }
+        if (value.is_structured()) {
+            add_keys(value, keys);
+        }
+    }
+}
+
+TEST(RunStatus, HasEveryKeyInTheDocumentation) {
+    const std::string page = test::contents(SLUICE_SOURCE_DIR "/docs/slurm.md");
+    RunStatus status = some_status();
+    status.end = RunEnd{};
+    RunSight squeue{.status = status};
+    squeue.queued.emplace();
+    RunSight sacct = squeue;
+    sacct.record.emplace();
+
+    std::set<std::string> keys;
+    add_keys(nlohmann::json::parse(status_json(squeue)), keys);
+    add_keys(nlohmann::json::parse(status_json(sacct)), keys);
+
+    EXPECT_TRUE(keys.contains("seconds_since_chunk") && keys.contains("reason") && keys.contains("exit_code"));
+    for (const std::string& key : keys) {
+        EXPECT_THAT(page, HasSubstr("`" + key + "`"));
+    }
 }
 
 TEST(RunStatus, ReadsBackToItself) {
