@@ -14,6 +14,10 @@ std::string chunk_name(Stage stage, const Chunk& chunk) {
                        chunk.first + (chunk.count == 0 ? 0 : chunk.count - 1));
 }
 
+bool is_of_device(Stage stage) {
+    return stage == Stage::upload || stage == Stage::compute || stage == Stage::download;
+}
+
 Failure no_thread(const std::string& who) {
     return {ExitCode::out_of_memory,
             {.id = "E-MEM-108",
@@ -46,6 +50,9 @@ Failure describe(const std::exception_ptr& failure, const std::string& who, std:
         const std::string name = chunk_name(error.stage(), chunk);
         cause.text.where = who.empty() ? name : fmt::format("{}: {}", who, name);
         cause.text.what = inner + cause.text.what;
+        if (is_of_device(error.stage())) {
+            cause.chunk = chunk.id;
+        }
         return cause;
     } catch (const Error& error) {
         Failure known{error.code(), error.text()};

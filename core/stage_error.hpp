@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 
 #include "core/chunk.hpp"
@@ -32,6 +33,7 @@ private:
 struct Failure {
     ExitCode code = ExitCode::internal;
     ErrorText text;
+    std::optional<std::uint64_t> chunk{};  ///< The run's, where a device failed on one.
 };
 [[nodiscard]] Failure describe(const std::exception_ptr& failure, const std::string& who,
                                std::uint64_t first_chunk = 0);

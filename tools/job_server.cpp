@@ -197,7 +197,9 @@ RankTrace JobServer::run() {
         }
     } catch (...) {
         progress_.reset();
-        end_all(context_, describe_at_root(std::current_exception(), context_));
+        const Failure failure = describe_at_root(std::current_exception(), context_);
+        note_device_failure(context_, failure, rank_of(std::current_exception()));
+        end_all(context_, failure);
     }
     progress_.reset();
     RankTrace of_drivers = team.take_trace();  // waits for them

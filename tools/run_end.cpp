@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -60,6 +61,27 @@ Failure describe_at_root(const std::exception_ptr& failure, const RankContext& c
     } catch (...) {
         return describe(failure, context.who(), context.first_chunk);
     }
+}
+
+int rank_of(const std::exception_ptr& failure) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const RemoteFailure& remote) {
+        return remote.rank();
+    } catch (...) {
+        return 0;
+    }
+}
+
+void note_device_failure(RankContext& context, const Failure& failure, int rank) {
+    if (!failure.chunk || !is_death(failure.code)) {
+        return;
+    }
+    std::vector<std::uint64_t> chunks = context.hangs.chunks_of(rank);  // an error on a GPU may be of one beside it
+    if (std::ranges::find(chunks, *failure.chunk) == chunks.end()) {
+        chunks.push_back(*failure.chunk);
+    }
+    context.last_words.note_lost_rank(rank, failure.text.where + ": " + failure.text.what, chunks);
 }
 
 void end_all(RankContext& context, Failure failure) {

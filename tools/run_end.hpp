@@ -20,6 +20,12 @@ namespace sluice {
 /// What to print and return for `failure`, this rank's own or one that another rank has reported.
 [[nodiscard]] Failure describe_at_root(const std::exception_ptr& failure, const RankContext& context);
 
+/// A device of rank `rank` has failed on a chunk, as it might again: the next attempts hear of it as of a death.
+void note_device_failure(RankContext& context, const Failure& failure, int rank);
+
+/// The rank that has failed with `failure`.
+[[nodiscard]] int rank_of(const std::exception_ptr& failure);
+
 /// One message, and the end of this process and of all ranks, at once. What is committed stays; nothing else does.
 [[noreturn]] void end_all(RankContext& context, Failure failure);
 

@@ -1,5 +1,6 @@
 // The registry of a sluice of its own, linked in place of apps/registry.cpp: its one app obeys its items. An item that
-// begins with "crash" crashes the process, one with "hang" never ends, one with "slow" takes a fifth of a second, and
+// begins with "crash" crashes the process, one with "hang" never ends, one with "slow" takes a fifth of a second, one
+// with "fail" fails on its device,
 // one with "unreadable" is never read to its end, and one with "poison" crashes whoever reads it. An item's label is
 // its length.
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <ctime>
+#include <stdexcept>
 
 #include "apps/registry.hpp"
 #include "core/host_stream.hpp"
@@ -16,14 +18,14 @@
 namespace sluice {
 namespace {
 
-enum class Order : std::uint8_t { none, crash, hang, slow };
+enum class Order : std::uint8_t { none, crash, hang, slow, fail };
 
 struct Item {
     Order order = Order::none;
     std::uint32_t length = 0;
 };
 
-constexpr std::array<std::string_view, 4> orders{"", "crash", "hang", "slow"};
+constexpr std::array<std::string_view, 5> orders{"", "crash", "hang", "slow", "fail"};
 
 [[noreturn]] void stay() {
     for (;;) {
@@ -45,6 +47,8 @@ std::int32_t obey(const Item& item) {
             ::nanosleep(&time, nullptr);
             break;
         }
+        case Order::fail:
+            throw std::runtime_error("the device is sick");
     }
     return static_cast<std::int32_t>(item.length);
 }

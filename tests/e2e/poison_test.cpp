@@ -90,6 +90,19 @@ TEST(Poison, ThatHangsIsFoundLikewise) {
     EXPECT_EQ(done.exit_code, 0) << done.err;
 }
 
+// As a GPU that goes wrong over one item does, each time.
+TEST(MpiPoison, ThatADeviceFailsOnIsFoundWhicheverRankHasIt) {
+    const FaultyJob job(items_with(13, "fail"));
+    const std::vector<std::string> settings{"pipeline.chunk_items=2", "fault.max_failed_items=1"};
+
+    ProcessResult done;
+    const int attempts = attempts_until(job, 2, settings, 70, done);
+
+    EXPECT_EQ(attempts, 4);  // log2(2) + 3
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_EQ(job.report().at("run").at("failed_items"), nlohmann::json::array({13}));
+}
+
 TEST(Deaths, OfWhichNobodyKnowsTheItemAreTriedThreeTimes) {
     const FaultyJob job(items_with(0, "poison"));  // kills its reader
 
