@@ -70,9 +70,10 @@ step "configuring build/$preset"
 configure "$preset"
 step "building the program and its tests with $jobs jobs (minutes the first time, seconds after that)"
 build "$preset"
-step "running the tests, $jobs at a time"
+at_once=$((2 * jobs)) # many wait for other processes most of the time
+step "running the tests, $at_once at a time"
 prepare_mpi
-ctest_all=(ctest --preset "$preset" --parallel "$jobs" --output-log "$log.ctest" "${ctest_options[@]}")
+ctest_all=(ctest --preset "$preset" --parallel "$at_once" --output-log "$log.ctest" "${ctest_options[@]}")
 if [ -t 1 ]; then
     "${ctest_all[@]}" --progress || tests_failed=yes
 else

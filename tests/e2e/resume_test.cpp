@@ -130,7 +130,8 @@ TEST(CompleteOutput, OfAnotherJobIsRefused) {
     const JobFolder job(20);
     EXPECT_EQ(job.run_alone({}).exit_code, 0);
 
-    const ProcessResult other = job.run_alone(set({"model.random=18", "pipeline.chunk_items=3", "output.scores=false"}));
+    const ProcessResult other =
+        job.run_alone(set({"model.random=18", "pipeline.chunk_items=3", "output.scores=false"}));
 
     EXPECT_EQ(other.exit_code, 73);
     EXPECT_THAT(other.err, HasSubstr("E-OUT-024"));
