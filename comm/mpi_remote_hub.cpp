@@ -48,7 +48,8 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const WireS
       ingress_(Stage::gather, server.grid().chunks()),
       open_ranks_(session.size() - 1),
       closed_(static_cast<std::size_t>(session.size())),
-      last_word_(static_cast<std::size_t>(session.size())) {
+      last_word_(static_cast<std::size_t>(session.size())),
+      heard_(static_cast<std::size_t>(session.size())) {
     told_.reserve(told_at_most * closed_.size());
     check_tags(std::ranges::max(devices_of_rank), shape.depth, read_largest_tag());
     std::size_t next = 0;
@@ -104,6 +105,7 @@ bool MpiRemoteHub::finish_messages() {
 
 void MpiRemoteHub::take(int rank, const ControlMessage& message) {
     last_word_[static_cast<std::size_t>(rank)] = clock_;
+    heard_[static_cast<std::size_t>(rank)] = true;
     switch (message.kind) {
         case ControlMessage::Kind::request:
             server_.request({rank, message.device, message.slot});
@@ -144,7 +146,7 @@ void MpiRemoteHub::announce_drain() {
 
 std::optional<int> MpiRemoteHub::find_silent(std::chrono::nanoseconds longest) const {
     for (std::size_t rank = 1; rank < closed_.size(); ++rank) {
-        if (!closed_[rank] && clock_ - last_word_[rank] > longest) {
+        if (heard_[rank] && !closed_[rank] && clock_ - last_word_[rank] > longest) {
             return static_cast<int>(rank);
         }
     }

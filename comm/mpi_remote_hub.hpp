@@ -93,6 +93,7 @@ private:
     StopCause stop_{};
     std::vector<bool> closed_;                         // one a rank
     std::vector<std::chrono::nanoseconds> last_word_;  // of each rank, by clock_
+    std::vector<bool> heard_;                          // else a rank still prepares, and holds nothing
     std::chrono::nanoseconds clock_{0};                // stands still while this thread does
     Instant last_progress_ = Clock::now();
     ControlMessage drain_{};

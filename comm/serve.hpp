@@ -38,7 +38,7 @@ public:
     /// Tells all ranks that the run drains. From then on they give signs of life several times a second.
     virtual void announce_drain() = 0;
 
-    /// After that: a rank that has not ended and has been silent for longer than `longest`.
+    /// After that: a rank that was heard of, has not ended and has been silent for longer than `longest`.
     [[nodiscard]] virtual std::optional<int> find_silent(std::chrono::nanoseconds longest) const = 0;
 };
 

@@ -204,10 +204,13 @@ void Watcher::watch() {
 void Watcher::obey(int signal) {
     const Instant now = Clock::now();
     const bool again = stop_.signal() != 0;
-    if (again && now - first_signal_ < same_stop) {
+    const bool preparing = stop_.phase() == RunPhase::preparing;
+    if (again && now - first_signal_ < same_stop && (!preparing || signal == stop_.signal())) {
         return;
     }
-    if (stop_.phase() != RunPhase::preparing && !again) {  // all results there: remembered, for a second one
+    // Rank 0 may serve while another rank still prepares, which would be a death: it drains then, or ends all ranks.
+    const bool leaves_it_to_root = preparing && signal == SIGUSR1 && board_.mine().rank.load() != 0;
+    if ((!preparing || leaves_it_to_root) && !again) {  // all results there: remembered, for a second one
         first_signal_ = now;
         stop_.ask(signal);
         // Now, because a launcher may kill this process next: that is no death of its own.
