@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/io/input_file.hpp"
 #include "slurm/submit.hpp"
+#include "tools/check_job.hpp"
 #include "tools/common_options.hpp"
 #include "tools/wait_for_run.hpp"
 
@@ -16,7 +18,8 @@ Options options() {
     options.add_options()                                                                         //
         ("dry-run", "print the script and how sbatch would be called; write nothing")             //
         ("wait", "wait for the end of the job, through requeues; Ctrl-C ends the waiting alone")  //
-        ("test-only", "ask Slurm whether the job could run, and when; submit nothing");
+        ("test-only", "ask Slurm whether the job could run, and when; submit nothing")            //
+        ("no-files", "do not look for input and weights here: the nodes alone see them");
     add_json_option(options);
     return options;
 }
@@ -40,6 +43,15 @@ void print_submission(const ScriptPaths& paths, const Submission& submission, bo
     }
 }
 
+/// Finds in a moment what the job would find after its time in the queue. Throws Error, as `sluice run` would.
+void check_files(const JobConfig& job) {
+    (void)InputFile(job.input.path);
+    if (job.model.weights) {
+        (void)InputFile(*job.model.weights);
+    }
+    check_report_path(job.output.report);
+}
+
 int submit_job(const Command& command, Arguments arguments) {
     const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
     const ParsedArguments parsed =
@@ -55,6 +67,9 @@ int submit_job(const Command& command, Arguments arguments) {
     if (parsed.has("test-only")) {
         print(test_submission(job, paths, more));
         return 0;
+    }
+    if (!parsed.has("no-files")) {
+        check_files(job);
     }
     write_run_files(job, paths);
     print_submission(paths, submit(paths, more), parsed.has("json"));
@@ -75,7 +90,7 @@ const Command submit_command{
     .exit_codes =
         "  0   submitted                 73  cannot create the run's folder\n"
         "  64  wrong command line        77  the output would replace a file of the job\n"
-        "  66  cannot open the job file  78  wrong job file or --set\n"
+        "  66  cannot open job or input  78  wrong job file or --set\n"
         "  69  no Slurm, or it refuses   79  a job works on this output\n"
         "  and with --wait those of `sluice run`",
     .example = "  sluice submit job.toml --set slurm.nodes=4 -- --qos=high",

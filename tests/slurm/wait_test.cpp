@@ -1,8 +1,10 @@
-// `sluice submit --wait`, with programs that play Slurm.
+// `sluice submit`, with programs that play Slurm.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+
+#include <filesystem>
 
 #include "tests/e2e/job_folder.hpp"
 #include "tests/slurm/fake_programs.hpp"
@@ -75,6 +77,26 @@ TEST(StatusOfAForgottenJob, IsWhatSacctKnowsOrThatNobodyDoes) {
     EXPECT_THAT(known.out, HasSubstr("job 7 OUT_OF_MEMORY, exit code 0 (sacct)\n"));
     EXPECT_EQ(unknown.exit_code, 0) << unknown.err;
     EXPECT_THAT(unknown.out, HasSubstr("job 7 has left the queue\n"));
+}
+
+TEST(Submit, LooksForTheFilesOfTheJobBeforeItHandsItToSlurm) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    const auto submit = [&](const std::string& change, const std::string& option) {
+        return Process(launch_words(0, {"submit", "job.toml", "--set", change, option}),
+                       ProcessOptions{.folder = job.path()})
+            .wait();
+    };
+    for (const auto& [change, code] : {std::pair{"input.path=absent.txt", 66},
+                                       {"model.weights=absent.safetensors", 66},
+                                       {"output.report=absent/report.json", 73}}) {
+        const ProcessResult result = submit(change, "--json");
+        EXPECT_EQ(result.exit_code, code) << result.err;
+        EXPECT_THAT(result.err, HasSubstr("absent"));
+        EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
+    }
+    EXPECT_EQ(submit("input.path=absent.txt", "--no-files").exit_code, 0);
 }
 
 }  // namespace
