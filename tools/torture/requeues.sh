@@ -5,8 +5,8 @@
 # before it has stopped, and the output has to have the bytes of a run without Slurm. Takes some minutes. Exits with 77
 # where there can be no box.
 #
-# tools/torture/requeues.sh SLUICE time-limit: one job with a limit of a minute, which stops in time by itself and
-# begins again. Takes two minutes.
+# tools/torture/requeues.sh SLUICE time-limit: one job with a limit of a minute, which stops in time, by Slurm's signal or
+# by itself, and begins again. Takes a minute and a half.
 set -euo pipefail
 
 sluice=$(realpath -- "$1")
@@ -88,7 +88,9 @@ check_stop() {
     [ "$(of chunks_before)" = "$2" ] || fail "attempt $1 began with $(of chunks_before) chunks, expected $2"
 }
 
-for ((item = 0; item < 24000; item++)); do
+items=24000
+[ "$attempts" != time-limit ] || items=100000
+for ((item = 0; item < items; item++)); do
     echo "$item is the number of this item, which says $((item * 7919 % 10007)) words of markets, orbits and goals"
 done >items.txt
 cat >job.toml <<'END'
@@ -121,13 +123,15 @@ if [ "$attempts" = time-limit ]; then
     submit --set slurm.nodes=1 --set slurm.time=1m --set slurm.resume.notice=10s
     until_true "the end of the first attempt" has_ended 0
     check_stop 0 0
-    grep -q "stopped by the end of its job's time" labels.csv.sluice/logs/*.log || fail "something else has stopped it"
+    cause=$(grep -hoE "stopped by (SIGUSR1|the end of its job's time)" labels.csv.sluice/logs/*.log) ||
+        fail "something else has stopped it"
+    stopped_after=$((SECONDS - began))
     done_before=$(of chunks_done)
     until_true "the requeue" is_in_state PENDING
     start_again TimeLimit=60
     until_true "the second attempt" has_done $((done_before + 1)) 1
     [ "$(of chunks_before)" = "$done_before" ] || fail "it began with $(of chunks_before) chunks, expected $done_before"
-    echo "stopped after $((SECONDS - began)) s of 60 with $done_before chunks; the second attempt goes on"
+    echo "$cause after $stopped_after s of 60 with $done_before chunks; the second attempt goes on"
     exit
 fi
 
