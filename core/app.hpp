@@ -26,7 +26,12 @@ struct OutputField {
     std::string name;
     FieldType type = FieldType::int32;
     std::uint32_t count = 1;
+    bool is_chosen = false;  ///< An int32 alone that may have nonfinite_mark.
 };
+
+/// Set in an index that was chosen among scores of which some are NaN or infinite, so that this is noticed where the
+/// scores themselves stay on the device. It is gone in what is written.
+inline constexpr std::int32_t nonfinite_mark = 1 << 30;
 
 /// How an app's items look in files and on the wire. Pure and thread-safe.
 class ItemCodec {

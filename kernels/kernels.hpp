@@ -90,6 +90,7 @@ struct ClassifyShape {
     std::uint32_t inputs;
     std::uint32_t classes;
     bool scores = false;
+    bool marks_nonfinite = false;  ///< The label gets nonfinite_mark where one of its scores is NaN or infinite.
 };
 
 inline constexpr double norm_epsilon = 1e-5;  ///< Inside the root.

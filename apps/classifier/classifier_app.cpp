@@ -87,8 +87,9 @@ Stages make_stages(DeviceKind kind, std::span<const float> weights, Precision pr
     linear_layers.group_items = whole_chunk;
     linear_layers.layers.push_back(linear(fc1, "w_fc1", "b_fc1"));
     linear_layers.layers.push_back(linear(fc2, "w_fc2", "b_fc2"));
-    linear_layers.layers.push_back(kernels.classify(
-        {.inputs = features, .classes = classifier_classes, .scores = scores}, get("w_fc3"), get("b_fc3"), packed));
+    linear_layers.layers.push_back(
+        kernels.classify({.inputs = features, .classes = classifier_classes, .scores = scores, .marks_nonfinite = true},
+                         get("w_fc3"), get("b_fc3"), packed));
     return stages;
 }
 

@@ -49,7 +49,7 @@ std::string ClassifierCodec::check_wire(std::span<const std::byte> item) const {
 }
 
 std::vector<OutputField> ClassifierCodec::output_fields() const {
-    std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1}};
+    std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1, .is_chosen = true}};
     if (options_.scores) {
         fields.push_back({.name = "score", .type = FieldType::float32, .count = classifier_classes});
     }

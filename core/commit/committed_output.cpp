@@ -96,6 +96,11 @@ void CommittedOutput::append(std::uint32_t count, std::span<const std::byte> out
         run_.writer().commit();
         refuse(found, chunk.id);
     }
+    if (found.is_marked) {
+        unmarked_.assign(outputs.begin(), outputs.end());
+        remove_marks(fields_, unmarked_);
+        outputs = unmarked_;
+    }
     expects(found.values <= std::numeric_limits<std::uint32_t>::max(), "a chunk has fewer than 2^32 values");
     const auto first_left_out = std::ranges::lower_bound(left_out_, chunk.first);
     run_.writer().append({.chunk = chunk.id,

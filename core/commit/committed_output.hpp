@@ -66,6 +66,7 @@ private:
     std::vector<OutputField> fields_;
     NonfinitePolicy nonfinite_;
     std::vector<std::byte> salted_;
+    std::vector<std::byte> unmarked_;
     std::vector<std::uint64_t> left_out_{};
     RowEncoder rows_;
     OutputRun run_;

@@ -20,10 +20,14 @@ std::uint64_t count_in(std::span<const std::byte> floats) {
     return count;
 }
 
-bool is_no_value(std::span<const std::byte> int32) {
+std::int32_t int_at(std::span<const std::byte> bytes, std::size_t at) {
     std::int32_t value = 0;
-    std::memcpy(&value, int32.data(), sizeof value);
-    return value == no_value;
+    std::memcpy(&value, bytes.subspan(at, sizeof value).data(), sizeof value);
+    return value;
+}
+
+bool is_marked(const OutputField& field, std::int32_t value) {
+    return field.is_chosen && value >= 0 && (value & nonfinite_mark) != 0;
 }
 
 }  // namespace
@@ -34,16 +38,21 @@ Nonfinite find_nonfinite(std::span<const OutputField> fields, std::uint64_t firs
     Nonfinite found;
     for (std::uint64_t item = first; !outputs.empty(); ++item) {
         std::uint64_t values = 0;
+        bool marked = false;
         std::size_t at = 0;
         for (const OutputField& field : fields) {
             const std::size_t bytes = field.count * sizeof(float);
-            if (field.type == FieldType::int32 && is_no_value(outputs.subspan(at, sizeof no_value))) {
+            if (field.type == FieldType::int32 && int_at(outputs, at) == no_value) {
                 values = 0;
+                marked = false;
                 break;  // an item that was left out
             }
+            marked = marked || is_marked(field, int_at(outputs, at));
             values += field.type == FieldType::float32 ? count_in(outputs.subspan(at, bytes)) : 0;
             at += bytes;
         }
+        found.is_marked = found.is_marked || marked;
+        values = values == 0 && marked ? 1 : values;
         if (values != 0 && found.items++ < Nonfinite::most_items) {
             found.first_items.push_back(item);
         }
@@ -51,6 +60,20 @@ Nonfinite find_nonfinite(std::span<const OutputField> fields, std::uint64_t firs
         outputs = outputs.subspan(item_bytes);
     }
     return found;
+}
+
+void remove_marks(std::span<const OutputField> fields, std::span<std::byte> outputs) {
+    const std::size_t item_bytes = output_bytes(fields);
+    for (std::size_t item = 0; item < outputs.size(); item += item_bytes) {
+        std::size_t at = item;
+        for (const OutputField& field : fields) {
+            if (std::int32_t value = int_at(outputs, at); is_marked(field, value)) {
+                value &= ~nonfinite_mark;
+                std::memcpy(outputs.subspan(at).data(), &value, sizeof value);
+            }
+            at += field.count * sizeof(float);
+        }
+    }
 }
 
 }  // namespace sluice

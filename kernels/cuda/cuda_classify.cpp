@@ -1,3 +1,4 @@
+#include "core/app.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
@@ -23,7 +24,11 @@ public:
 
 private:
     void launch(cudaStream_t stream, std::uint32_t items, const std::byte* in, std::byte* out) override {
-        enqueue_labels({.inputs = shape_.inputs, .classes = shape_.classes, .scores = shape_.scores}, precision_,
+        enqueue_labels({.inputs = shape_.inputs,
+                        .classes = shape_.classes,
+                        .scores = shape_.scores,
+                        .mark = shape_.marks_nonfinite ? nonfinite_mark : 0},
+                       precision_,
                        {.in = in,
                         .weights = reinterpret_cast<const float*>(weights_.bytes().data()),
                         .bias = reinterpret_cast<const float*>(bias_.bytes().data()),

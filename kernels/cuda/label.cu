@@ -22,6 +22,7 @@ __global__ void __launch_bounds__(block_warps * 32) label(LabelShape shape, Labe
     std::int32_t* record = memory.out + std::size_t{item} * (1 + (shape.scores ? shape.classes : 0));
     float best = 0;
     std::int32_t best_class = 0;
+    bool finite = true;
     for (std::uint32_t first = 0; first < shape.classes; first += together) {
         float sums[together] = {};
         for (std::uint32_t i = lane * n; i < shape.inputs; i += 32 * n) {
@@ -49,6 +50,7 @@ __global__ void __launch_bounds__(block_warps * 32) label(LabelShape shape, Labe
         for (std::uint32_t c = 0; c < together; ++c) {
             if (first + c < shape.classes) {
                 const float score = sums[c] + __ldg(memory.bias + first + c);
+                finite = finite && isfinite(score);
                 if (first + c == 0 || score > best) {
                     best = score;
                     best_class = static_cast<std::int32_t>(first + c);
@@ -60,7 +62,7 @@ __global__ void __launch_bounds__(block_warps * 32) label(LabelShape shape, Labe
         }
     }
     if (lane == 0) {
-        record[0] = best_class;
+        record[0] = finite ? best_class : best_class | shape.mark;
     }
 }
 

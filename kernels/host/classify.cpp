@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "core/app.hpp"
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
 
@@ -27,6 +30,10 @@ private:
                 if (scores[c] > scores[label]) {
                     label = static_cast<std::int32_t>(c);
                 }
+            }
+            const auto is_finite = [](float score) { return std::isfinite(score); };
+            if (shape_.marks_nonfinite && !std::all_of(scores, scores + shape_.classes, is_finite)) {
+                label |= nonfinite_mark;
             }
             std::memcpy(out, &label, sizeof(label));
             if (shape_.scores) {

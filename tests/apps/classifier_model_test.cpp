@@ -241,5 +241,25 @@ TEST_F(ClassifierModel, AllocatesAsMuchForItselfAsItSays) {
     }
 }
 
+// Without scores nothing else could tell.
+TEST(ClassifierLabels, SayThatAScoreIsNotFinite) {
+    const App& app = *find_app("classifier");
+    WeightBlob blob = app.random_weights(seed);
+    blob.floats().back() = std::numeric_limits<float>::quiet_NaN();  // a bias of the last layer
+    const auto loaded = load_alone(app, blob, {}, DeviceKind::host, 1);
+    HostDevice device;
+    const auto model = loaded->make_model(device, 1);
+    const std::vector<std::byte> item(item_bytes);
+    std::int32_t label = 0;
+
+    const auto stream = device.make_stream({});
+    model->forward(*stream, 1, item, std::as_writable_bytes(std::span(&label, 1)));
+    stream->record().wait();
+
+    EXPECT_NE(label & nonfinite_mark, 0);
+    EXPECT_LT(label & ~nonfinite_mark, static_cast<std::int32_t>(classes));
+    EXPECT_TRUE(app.make_codec({})->output_fields()[0].is_chosen);
+}
+
 }  // namespace
 }  // namespace sluice

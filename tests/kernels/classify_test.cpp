@@ -1,11 +1,13 @@
+#include "core/app.hpp"
 #include "tests/kernels/layer_runner.hpp"
 
 namespace sluice {
 namespace {
 
 /// Of scores that are the bias alone.
-std::int32_t label_of(const std::vector<float>& scores) {
-    const ClassifyShape shape{.inputs = 1, .classes = static_cast<std::uint32_t>(scores.size())};
+std::int32_t label_of(const std::vector<float>& scores, bool marks_nonfinite = false) {
+    const ClassifyShape shape{
+        .inputs = 1, .classes = static_cast<std::uint32_t>(scores.size()), .marks_nonfinite = marks_nonfinite};
     const auto layer = packed_layer(&Kernels::classify, shape, std::vector<float>(scores.size()), scores);
     const float one = 1;
     const auto out = run_layer(*layer, 1, std::as_bytes(std::span(&one, 1)), 1);
@@ -23,6 +25,16 @@ TEST(Classify, TakesTheFirstMaximum) {
     EXPECT_EQ(label_of({-0.0F, 0.0F}), 0);
     EXPECT_EQ(label_of({1, nan, 2, nan}), 2);
     EXPECT_EQ(label_of({7}), 0);
+}
+
+TEST(Classify, MarksALabelOfScoresThatAreNotFinite) {
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+    constexpr float inf = std::numeric_limits<float>::infinity();
+
+    EXPECT_EQ(label_of({1, 2, 3, 0}, true), 2);
+    EXPECT_EQ(label_of({1, nan, 2}, true), 2 | nonfinite_mark);
+    EXPECT_EQ(label_of({-inf, 2, 1}, true), 1 | nonfinite_mark);
+    EXPECT_EQ(label_of({nan}, true), nonfinite_mark);
 }
 
 TEST(Classify, PutsTheScoresBehindTheLabel) {

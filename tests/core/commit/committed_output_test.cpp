@@ -134,6 +134,25 @@ TEST_P(CommittedOutputTest, EndsAtAChunkThatIsNotFiniteWithAllBeforeItCommitted)
     EXPECT_EQ(contents_of(folder_.path() / "out"), expected());
 }
 
+TEST_P(CommittedOutputTest, CountsLabelsOfScoresThatAreNotFiniteAndWritesThemAsEver) {
+    CommittedOutputOptions marked = options("out");
+    marked.fields[0].is_chosen = true;
+    marked.nonfinite = NonfinitePolicy::flag;
+    const std::string as_ever = expected();
+    std::int32_t label = 0;
+    std::byte* const at = outputs_.data() + (5 * chunk_items + 3) * item_bytes;
+    std::memcpy(&label, at, sizeof label);
+    label |= nonfinite_mark;
+    std::memcpy(at, &label, sizeof label);
+
+    CommittedOutput output(marked);
+    append(output, 16);
+    output.publish();
+
+    EXPECT_EQ(output.complete()->nonfinite(), 1U);
+    EXPECT_EQ(contents_of(folder_.path() / "out"), as_ever);
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, CommittedOutputTest,
                          testing::Values(OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy),
                          [](const auto& test) { return extension_of(test.param).substr(1); });

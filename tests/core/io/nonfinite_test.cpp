@@ -38,6 +38,28 @@ TEST(Nonfinite, CountsValuesAndNamesTheFirstItems) {
     EXPECT_THAT(found.first_items, ElementsAre(101, 102, 104));
 }
 
+TEST(Nonfinite, CountsAMarkedItemOnceAndTakesTheMarkAway) {
+    std::vector<OutputField> chosen = fields;
+    chosen[1].is_chosen = true;
+    std::vector<Row> rows{{1, 2, {3, 4}},
+                          {1, 7 | nonfinite_mark, {3, 4}},
+                          {nan, nonfinite_mark, {nan, inf}},
+                          {nan, no_value, {nan, nan}}};
+    const auto bytes = std::as_writable_bytes(std::span(rows));
+
+    const Nonfinite found = find_nonfinite(chosen, 100, bytes);
+    remove_marks(chosen, bytes);
+
+    EXPECT_TRUE(found.is_marked);
+    EXPECT_EQ(found.values, 1U + 3U);
+    EXPECT_THAT(found.first_items, ElementsAre(101, 102));
+    EXPECT_EQ(rows[0].label, 2);
+    EXPECT_EQ(rows[1].label, 7);
+    EXPECT_EQ(rows[2].label, 0);
+    EXPECT_EQ(rows[3].label, no_value);
+    EXPECT_FALSE(find_nonfinite(chosen, 100, bytes).is_marked);
+}
+
 TEST(Nonfinite, FindsNothingInFiniteValuesAndIntegers) {
     const float smallest = std::numeric_limits<float>::denorm_min();
     const float largest = std::numeric_limits<float>::max();
