@@ -58,6 +58,9 @@ int submit_job(const Command& command, Arguments arguments) {
         parse_arguments(command, arguments.first(static_cast<std::size_t>(dashes - arguments.begin())));
     const std::vector<std::string> more(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
     check_user_options(more);
+    if (parsed.has("wait") && (parsed.has("dry-run") || parsed.has("test-only"))) {
+        refuse_usage(command, "got --wait, but --dry-run and --test-only submit nothing to wait for");
+    }
     const JobConfig job = read_job_absolute(job_file_of(command, parsed), overrides_of(parsed));
     const ScriptPaths paths = script_paths(job);
     if (parsed.has("dry-run")) {

@@ -67,6 +67,7 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{"run", "a", "--no-progres"}, "did you mean '--no-progress'?"},
         {{"run", "a", "--quie"}, "did you mean '--quiet'?"},
         {{"run", "a", "--set"}, "'--set' is missing"},
+        {{"submit", "a", "--wait", "--dry-run"}, "sluice submit: got --wait, but --dry-run and"},
         {{"run", "a", "--time-left", "1 day"}, "got --time-left '1 day', expected \"04:00:00\""},
         {{"resume", "a", "--time-left=-1s"}, "got --time-left '-1s'"},
         {{"run", "a", "--json"}, "unknown option '--json'"},
