@@ -18,7 +18,7 @@ public:
     ConvSimt(const ConvGemmShape& shape, std::uint32_t max_items, const ConvGemmMemory& memory);
 
     /// Enqueues the convolution of the first `items` items, at most max_items; allocates nothing. Results do not depend
-    /// on `items`. Throws Error (gpu_fault) when CUDA does not take it.
+    /// on `items`. Throws Error as check_cuda() when CUDA does not take it.
     void enqueue(std::uint32_t items, cudaStream_t stream) const;
 
 private:
