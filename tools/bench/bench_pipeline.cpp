@@ -271,8 +271,9 @@ void bench_one_hot(const Settings& settings, const fs::path& where) {
     const auto codec = find_app("classifier")->make_codec({});
     const ReaderFile file = write_reader_file(folder.path(), "bin", settings.one_hot_items, *codec, cores);
     const double item_bytes = static_cast<double>(file.bytes) / static_cast<double>(file.items);
-    constexpr std::size_t plain_bytes = std::size_t{4} << 30;
-    const PlainMemory plain(plain_bytes);
+    constexpr std::uint64_t most_plain_bytes = std::uint64_t{4} << 30;
+    const PlainMemory plain(std::min(file.bytes, most_plain_bytes));
+    load(file.input.path, plain.bytes(), cores);  // pages that nobody has written are all the same one
     std::vector<Rates> samples;
     std::vector<double> limits;
     std::vector<double> shares;
