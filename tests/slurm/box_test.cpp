@@ -43,6 +43,23 @@ std::vector<pid_t> ranks_in(const BoxJob& job) {
     return pids;
 }
 
+/// USR1 to the job's script, as Slurm sends it before the time limit. The ranks stand still until it has reached them:
+/// a small job is not over before.
+void announce_the_end_of_time(const BoxJob& job) {
+    const std::vector<pid_t> ranks = ranks_in(job);
+    ASSERT_FALSE(ranks.empty()) << job.log();
+    const auto all = [&](int signal) {
+        for (const pid_t rank : ranks) {
+            EXPECT_EQ(::kill(rank, signal), 0);
+        }
+    };
+    all(SIGSTOP);
+    slurm({"scancel", "--signal=USR1", "--batch", job.id()});
+    EXPECT_TRUE(
+        eventually([&] { return std::ranges::all_of(ranks, [](pid_t rank) { return is_pending(rank, SIGUSR1); }); }));
+    all(SIGCONT);
+}
+
 TEST(SlurmBox, GivesOnFourNodesWhatOneProcessGives) {
     SKIP_WITHOUT_BOX();
     BoxJob job(1'000, four_nodes);
@@ -124,7 +141,7 @@ TEST(SlurmBox, QueuesADrainedJobAgainWhichGoesOn) {
     const auto waiting = job.submit_waiting();
     job.wait_for_chunks(3);
 
-    slurm({"scancel", "--signal=USR1", "--batch", job.id()});
+    announce_the_end_of_time(job);
     job.wait_for("PENDING");
     const RunStatus first = job.status();
     job.start_requeued();
@@ -218,7 +235,7 @@ TEST(SlurmBox, GoesOnInAJobOfItsOwnWhereRequeueIsForbidden) {
     const std::string first = job.id();
     job.wait_for_chunks(3);
 
-    slurm({"scancel", "--signal=USR1", "--batch", first});
+    announce_the_end_of_time(job);
     job.wait_for("FAILED");
     job.turn_to_follower();
     const ProcessResult pending = job.sluice({"status", "job.toml"});

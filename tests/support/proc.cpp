@@ -80,6 +80,15 @@ double cpu_seconds(pid_t pid) {
                : (std::stod(fields[user]) + std::stod(fields[system])) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
+bool is_pending(pid_t pid, int signal) {
+    // proc(5): signals for the process as a whole, as a hexadecimal mask.
+    static const std::string field = "\nShdPnd:\t";
+    const std::string text = contents("/proc/" + std::to_string(pid) + "/status");
+    const std::size_t at = text.find(field);
+    return at != std::string::npos &&
+           (std::stoull(text.substr(at + field.size(), 16), nullptr, 16) >> (signal - 1) & 1U) != 0;
+}
+
 std::vector<pid_t> ranks_of(pid_t launcher) {
     std::map<int, pid_t> ranks;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

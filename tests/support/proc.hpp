@@ -29,6 +29,9 @@ private:
 /// CPU seconds that all threads of `pid` have used; 0 when it is gone.
 [[nodiscard]] double cpu_seconds(pid_t pid);
 
+/// A signal that was sent to the process has not been delivered yet; false when it is gone.
+[[nodiscard]] bool is_pending(pid_t pid, int signal);
+
 /// The local ranks that a launcher has started, in rank order: its children with OMPI_COMM_WORLD_RANK in their
 /// environment.
 [[nodiscard]] std::vector<pid_t> ranks_of(pid_t launcher);
