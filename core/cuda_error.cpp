@@ -48,18 +48,25 @@ std::string_view base_name(std::string_view path) {
     return path.substr(path.find_last_of('/') + 1);
 }
 
+[[noreturn]] void refuse(const Kind& kind, std::string what) {
+    throw Error(kind.code, {.id = kind.id,
+                            .where = gpu_of_thread.empty() ? "GPU" : gpu_of_thread,
+                            .what = std::move(what),
+                            .hint = kind.hint});
+}
+
 }  // namespace
 
 void check_cuda(cudaError_t status, const char* call, const std::source_location& where) {
     if (status == cudaSuccess) {
         return;
     }
-    const Kind kind = kind_of(status);
-    throw Error(kind.code, {.id = kind.id,
-                            .where = gpu_of_thread.empty() ? "GPU" : gpu_of_thread,
-                            .what = fmt::format("{} failed: {} ({}, at {}:{})", call, cudaGetErrorString(status),
-                                                cudaGetErrorName(status), base_name(where.file_name()), where.line()),
-                            .hint = kind.hint});
+    refuse(kind_of(status), fmt::format("{} failed: {} ({}, at {}:{})", call, cudaGetErrorString(status),
+                                        cudaGetErrorName(status), base_name(where.file_name()), where.line()));
+}
+
+void fail_call(const char* call, std::string_view why) {
+    refuse(kind_of(cudaErrorUnknown), fmt::format("{} failed: {}", call, why));
 }
 
 void check_launch(const char* kernel, const std::source_location& where) {

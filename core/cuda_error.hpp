@@ -4,6 +4,7 @@
 
 #include <source_location>
 #include <string>
+#include <string_view>
 
 namespace sluice {
 
@@ -15,6 +16,9 @@ void check_cuda(cudaError_t status, const char* call,
 
 /// The same for what the launches before it in this thread left behind.
 void check_launch(const char* kernel, const std::source_location& where = std::source_location::current());
+
+/// Throws the internal Error of a `call` of another NVIDIA library, which says `why` it failed.
+[[noreturn]] void fail_call(const char* call, std::string_view why);
 
 /// What check_cuda() calls the GPU that this thread drives.
 void set_gpu_of_thread(std::string name);

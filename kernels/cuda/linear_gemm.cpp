@@ -1,22 +1,19 @@
 #include "kernels/cuda/linear_gemm.hpp"
 
-#include <fmt/format.h>
-
 #include <map>
 #include <mutex>
 
 #include "core/cuda_error.hpp"
-#include "core/error.hpp"
 
 namespace sluice {
 namespace {
 
 void check(cublasStatus_t status, const char* call) {
+    if (status == CUBLAS_STATUS_ALLOC_FAILED) {
+        check_cuda(cudaErrorMemoryAllocation, call);
+    }
     if (status != CUBLAS_STATUS_SUCCESS) {
-        throw Error(ExitCode::gpu_fault, {.id = "E-GPU-096",
-                                          .where = "linear layer",
-                                          .what = fmt::format("{} failed: {}", call, cublasLtGetStatusString(status)),
-                                          .hint = "look at the GPU with nvidia-smi"});
+        fail_call(call, cublasLtGetStatusString(status));
     }
 }
 

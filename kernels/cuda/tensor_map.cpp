@@ -1,9 +1,9 @@
 #include "kernels/cuda/tensor_map.hpp"
 
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
 
 #include <array>
+#include <string>
 
 #include "core/cuda_error.hpp"
 #include "core/error.hpp"
@@ -59,11 +59,7 @@ CUtensorMap make_tensor_map(Precision precision, const void* base, std::span<con
                      sizes.data(), strides.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
                      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status != CUDA_SUCCESS) {
-        throw Error(ExitCode::gpu_fault,
-                    {.id = "E-GPU-080",
-                     .where = "tensor map",
-                     .what = fmt::format("cuTensorMapEncodeTiled failed with {}", static_cast<int>(status)),
-                     .hint = "report this"});
+        fail_call("cuTensorMapEncodeTiled", std::to_string(static_cast<int>(status)));
     }
     return map;
 }
