@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/io/input_file.hpp"
+#include "core/io/weights_file.hpp"
 #include "slurm/submit.hpp"
 #include "tools/check_job.hpp"
 #include "tools/common_options.hpp"
@@ -47,7 +48,7 @@ void print_submission(const ScriptPaths& paths, const Submission& submission, bo
 void check_files(const JobConfig& job) {
     (void)InputFile(job.input.path);
     if (job.model.weights) {
-        (void)InputFile(*job.model.weights);
+        (void)WeightsFile(*job.model.weights);
     }
     check_report_path(job.output.report);
 }
