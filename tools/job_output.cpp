@@ -161,7 +161,9 @@ void warn_at_the_end(const PreparedJob& job) {
     if (job.job.output.nonfinite == NonfinitePolicy::flag && values != 0) {
         say(render({.id = "W-NUM-082",
                     .where = escaped(job.job.output.path.native()),
-                    .what = fmt::format("{} scores are NaN or infinite", values)}));
+                    .what = job.job.output.scores
+                                ? fmt::format("{} scores are NaN or infinite", values)
+                                : fmt::format("{} items have scores that are NaN or infinite", values)}));
     }
 }
 
