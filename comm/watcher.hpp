@@ -19,9 +19,10 @@ namespace sluice {
 void block_signals();
 
 /// A thread that turns signals into a StopRequest (or, while nobody looks at that, and at a second signal, ends the
-/// process at once; what is committed stays), and notices when another rank of the node has died, or when one hangs:
-/// then it prints which one, where and at what, once a node, and ends this process, which ends the job. On rank 0 the
-/// last words come before that; on others rank 0 goes first.
+/// process at once; what is committed stays; a first SIGUSR1 then ends rank 0 alone, which ends the others), and
+/// notices when another rank of the node has died, or when one hangs: then it prints which one, where and at what, once
+/// a node, and ends this process, which ends the job. On rank 0 the last words come before that; on others rank 0 goes
+/// first.
 class Watcher {
 public:
     /// All of them outlive it. `host` stands in messages.

@@ -8,7 +8,7 @@
 namespace sluice {
 
 enum class RunPhase : std::uint32_t {
-    preparing,  ///< Nobody looks at a StopRequest: whoever gets the signal ends the process.
+    preparing,  ///< Nobody looks at a StopRequest: a signal ends the process; the first SIGUSR1, rank 0 alone.
     serving,    ///< The comm thread looks at it.
     finishing,  ///< All results are there: a stop would only lose them.
 };

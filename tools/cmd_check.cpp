@@ -102,7 +102,8 @@ const Command check_command{
         "  64  wrong command line        73  the output cannot be created\n"
         "  65  wrong input or weights    77  the output would replace a file of the job\n"
         "  66  cannot open a file        78  wrong job file or --set\n"
-        "  69  the device is missing     81  weights are not finite",
+        "  69  the device is missing     81  weights are not finite\n"
+        "  74  a read failed             84  the output is damaged",
     .example = "  sluice check job.toml --set input.path=other.csv",
     .options = options,
     .most_operands = 1,

@@ -108,7 +108,9 @@ const Command drain_command{
         "code 75, its job is not queued again, and `sluice submit` or `sluice run` goes on later.",
     .exit_codes =
         "  0   asked                     66  there is no such run\n"
-        "  64  wrong command line        73  cannot write to the run's folder",
+        "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
+        "  73  cannot write to the run's folder\n"
+        "  78  wrong job file",
     .example = "  sluice drain labels.csv",
     .options = no_options,
     .most_operands = 1,
@@ -122,7 +124,8 @@ const Command cancel_command{
     .details = "RUN as for `sluice status`. What the run has committed stays; `sluice drain` loses nothing.",
     .exit_codes =
         "  0   cancelled                 66  there is no such run, or nothing to cancel\n"
-        "  64  wrong command line        69  Slurm does not answer",
+        "  64  wrong command line        69  Slurm does not answer\n"
+        "  78  wrong job file",
     .example = "  sluice cancel labels.csv",
     .options = no_options,
     .most_operands = 1,

@@ -15,7 +15,7 @@ constexpr std::chrono::seconds look_every{1};
 
 Options options() {
     Options options;
-    options.add_options()("watch,w", "print it again every second, until the attempt has ended");
+    options.add_options()("watch,w", "print it again every second, until the attempt has ended and none follows");
     add_json_option(options);
     return options;
 }
@@ -48,7 +48,8 @@ const Command status_command{
         "squeue has forgotten. Neither need be there.",
     .exit_codes =
         "  0   printed                   66  there is no such run\n"
-        "  64  wrong command line        69  a job's number, but no Slurm to ask",
+        "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
+        "  78  wrong job file",
     .example = "  sluice status labels.csv --watch",
     .options = options,
     .most_operands = 1,

@@ -58,7 +58,9 @@ const Command verify_command{
         "  0   every byte is as it was published\n"
         "  64  wrong command line\n"
         "  66  no run lies there, or it is not complete\n"
+        "  69  a job's number, but no Slurm to ask\n"
         "  74  a read failed\n"
+        "  78  wrong job file\n"
         "  84  the output, its manifest or its job.json is damaged or missing",
     .example = "  sluice verify labels.csv",
     .options = options,
