@@ -6,13 +6,13 @@
 
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
+#include "comm/serve.hpp"
 #include "comm/tag_limit.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::chrono::milliseconds between_signs{250};  // while the run drains
-constexpr std::chrono::milliseconds longest_step{100};   // of the clock that silence is measured with
+constexpr std::chrono::milliseconds longest_step{100};  // of the clock that silence is measured with
 
 std::size_t messages_at_once(const WireShape& shape, std::size_t devices) {
     const std::size_t request = 2 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);

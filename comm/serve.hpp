@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -42,9 +43,13 @@ public:
     [[nodiscard]] virtual std::optional<int> find_silent(std::chrono::nanoseconds longest) const = 0;
 };
 
-/// While a run drains, a rank has to be heard of more often than so.
+/// While a run drains, each rank gives a sign of life so often, as far as the machine lets it.
+inline constexpr std::chrono::milliseconds between_signs{250};
+
+/// While a run drains, a rank has to be heard of more often than so. Never so short that a late sign is a death: where
+/// the time to drain is over first, the run ends as stopped.
 [[nodiscard]] constexpr std::chrono::nanoseconds longest_silence(std::chrono::nanoseconds drain_timeout) noexcept {
-    return drain_timeout / 4;
+    return std::max<std::chrono::nanoseconds>(drain_timeout / 4, 8 * between_signs);
 }
 
 struct ServeOptions {

@@ -208,6 +208,11 @@ void Watcher::obey(int signal) {
     if (again && now - first_signal_ < same_stop && (!preparing || signal == stop_.signal())) {
         return;
     }
+    // Slurm announces the end of the time to a run that has seen it coming, or that its user drains: no second signal.
+    if (again && signal == SIGUSR1 && stop_.reason() != StopReason::signal && first_signal_ == Instant{}) {
+        first_signal_ = now;
+        return;
+    }
     // Rank 0 may serve while another rank still prepares, which would be a death: it drains then, or ends all ranks.
     const bool leaves_it_to_root = preparing && signal == SIGUSR1 && board_.mine().rank.load() != 0;
     if ((!preparing || leaves_it_to_root) && !again) {  // all results there: remembered, for a second one

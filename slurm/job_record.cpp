@@ -1,5 +1,7 @@
 #include "slurm/job_record.hpp"
 
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -14,6 +16,8 @@ namespace {
 
 constexpr std::chrono::seconds patience{20};
 constexpr std::chrono::seconds patience_with_sacct{5};  // its database is often slow, and only adds to what is known
+
+constexpr int most_exit_codes = 255;  // some squeues print what wait() gives instead
 
 std::optional<int> number(std::string_view text) {
     int value = 0;
@@ -45,6 +49,10 @@ std::optional<JobRecord> parse_job_record(std::string_view state, std::string_vi
                                                       [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
     if (!is_word || !exit_code || !signal) {
         return std::nullopt;
+    }
+    if (colon == std::string_view::npos && *exit_code > most_exit_codes) {
+        return JobRecord{
+            .state = std::string(word), .exit_code = WEXITSTATUS(*exit_code), .signal = WTERMSIG(*exit_code)};
     }
     return JobRecord{.state = std::string(word), .exit_code = *exit_code, .signal = *signal};
 }

@@ -130,10 +130,10 @@ void end_now(RankContext& context, ExitCode code) {
     if (context.monitor != nullptr) {
         context.monitor->end(code);
     }
+    context.board.mine().end_with(code);  // first: whom that ends may end this process before it is through
     if (context.tell_end) {
         context.tell_end(code);
     }
-    context.board.mine().end_with(code);
     if (context.session != nullptr) {
         context.session->abort(code);
     }

@@ -105,14 +105,10 @@ bool read_lone_ranges(const std::filesystem::path& epoch, std::vector<ItemRange>
     return open;
 }
 
-Attempt read_attempt(const RunPaths& paths, std::uint32_t epoch) {
-    const std::filesystem::path folder = paths.epoch(epoch);
-    Attempt attempt{.epoch = epoch};
-    attempt.committed = static_cast<std::uint64_t>(std::ranges::count(read_journal(journal_file(folder), epoch).records,
-                                                                      RecordType::commit, &JournalRecord::type));
+/// What the ranks that were lost died of; empty: none was. Adds the chunks that they held.
+std::string read_lost_ranks(const std::filesystem::path& folder, std::set<std::uint64_t>& chunks) {
     std::string lost;
     std::string unused;
-    std::set<std::uint64_t> chunks;
     for (const std::string& name : names_in_folder(folder)) {
         if (name.starts_with(crash_prefix)) {
             read_lost_rank(folder / name, lost, chunks);
@@ -122,6 +118,16 @@ Attempt read_attempt(const RunPaths& paths, std::uint32_t epoch) {
             read_lost_rank(folder / name, said ? unused : lost, chunks);
         }
     }
+    return lost;
+}
+
+Attempt read_attempt(const RunPaths& paths, std::uint32_t epoch) {
+    const std::filesystem::path folder = paths.epoch(epoch);
+    Attempt attempt{.epoch = epoch};
+    attempt.committed = static_cast<std::uint64_t>(std::ranges::count(read_journal(journal_file(folder), epoch).records,
+                                                                      RecordType::commit, &JournalRecord::type));
+    std::set<std::uint64_t> chunks;
+    const std::string lost = read_lost_ranks(folder, chunks);
     std::string said;
     const std::optional<std::uint64_t> code = read_end(folder, said);
     attempt.died = !lost.empty() || !code || is_death(*code);
@@ -138,6 +144,11 @@ void write_note(const std::filesystem::path& path, const std::string& text) {
 }
 
 }  // namespace
+
+bool has_lost_ranks(const std::filesystem::path& epoch) {
+    std::set<std::uint64_t> unused;
+    return !read_lost_ranks(epoch, unused).empty();
+}
 
 std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t epoch) {
     std::vector<Attempt> attempts;

@@ -39,6 +39,9 @@ struct Attempt {
 /// The attempts before `epoch` that count, oldest first: those since the last one that was told to forget the others.
 [[nodiscard]] std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t epoch);
 
+/// A rank's death is noted in the attempt's folder.
+[[nodiscard]] bool has_lost_ranks(const std::filesystem::path& epoch);
+
 // What an attempt leaves in its own folder, for those after it: plain lines, not synced, because they are about ends of
 // processes. A lost node leaves none.
 

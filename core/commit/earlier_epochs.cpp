@@ -57,7 +57,7 @@ EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPl
     EpochRecords found{.epoch = epoch, .folder = paths.epoch(epoch)};
     const JournalPrefix journal = read_journal(journal_file(found.folder), epoch);
     const std::optional<Owner> owner = readable_owner(found.folder);
-    if (!owner || owner->run != run) {
+    if (!owner || (!owner->run.empty() && owner->run != run)) {
         if (!journal.records.empty()) {
             found.dropped = fmt::format("attempt {} is not used: its owner.json is {}", epoch,
                                         owner ? "another run's" : "damaged or missing");

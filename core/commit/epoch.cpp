@@ -100,6 +100,7 @@ Epoch Epoch::acquire(const RunPaths& paths, const Owner& me, std::chrono::second
             refuse_in_use(paths.epoch(newest), me, alive_within, paths);
         }
         if (!prepared) {
+            make_folder(paths.epochs(), private_mode);  // an attempt that gives up may have removed it
             prepared.emplace(paths, me);
         }
         const int error = rename_to(prepared->path(), paths.epoch(newest + 1));

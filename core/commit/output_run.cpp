@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/commit/attempt_history.hpp"
 #include "core/commit/clean.hpp"
 #include "core/commit/publish.hpp"
 #include "core/commit/run_folder.hpp"
@@ -134,7 +135,7 @@ void OutputRun::publish() {
 // decides at once. Who begins after that may lose job.json to this attempt: it makes another one when it publishes, and
 // until then its epoch says itself of which run it is.
 void OutputRun::abandon_if_empty() {
-    if (complete_ || !committer_ || committer_->chunks_committed() != 0 || !is_alone()) {
+    if (complete_ || !committer_ || committer_->chunks_committed() != 0 || !is_alone() || remembers_a_death()) {
         return;
     }
     fault_point("abandon");
@@ -157,6 +158,15 @@ bool OutputRun::is_alone() const noexcept {
         return epochs_of(options_.paths) == std::vector{epoch_->number()} && !epoch_->superseded();
     } catch (const Error&) {
         return false;
+    }
+}
+
+/// True also where that cannot be looked at.
+bool OutputRun::remembers_a_death() const noexcept {
+    try {
+        return has_lost_ranks(epoch_->folder());
+    } catch (const Error&) {
+        return true;
     }
 }
 

@@ -92,6 +92,7 @@ private:
     [[nodiscard]] bool is_finished_by_another();
     void leave_as_complete();
     [[nodiscard]] bool is_alone() const noexcept;
+    [[nodiscard]] bool remembers_a_death() const noexcept;
     void warn(std::vector<ErrorText> warnings);
 
     OutputRunOptions options_;

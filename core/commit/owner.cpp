@@ -160,7 +160,7 @@ std::optional<Owner> read_owner(const std::filesystem::path& epoch) {
                      .process_start = json->at("process_start"),
                      .job = json->at("job"),
                      .restarts = json->at("restarts"),
-                     .run = json->at("run")};
+                     .run = json->value("run", std::string())};
     } catch (const nlohmann::json::exception&) {  // as good as none: the heartbeat decides
         return std::nullopt;
     }

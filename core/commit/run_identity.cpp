@@ -127,11 +127,15 @@ std::optional<RunIdentity> read_run_identity(const RunPaths& paths) {
 }
 
 void establish_run_identity(const RunPaths& paths, const RunIdentity& identity) {
-    if (!status_of(paths.identity())) {
-        // Who was quicker is compared with below.
-        static_cast<void>(place_text(encode(identity), paths.identity(), paths.run_folder()));
+    std::optional<RunIdentity> begun;
+    while (!begun) {  // an attempt that gives up an empty run may take it away in between
+        if (!status_of(paths.identity())) {
+            // Who was quicker is compared with below.
+            static_cast<void>(place_text(encode(identity), paths.identity(), paths.run_folder()));
+        }
+        begun = read_run_identity(paths);
     }
-    const std::vector<std::string> differing = differences(read_run_identity(paths).value(), identity);
+    const std::vector<std::string> differing = differences(*begun, identity);
     if (!differing.empty()) {
         throw Error(
             ExitCode::configuration,

@@ -98,6 +98,24 @@ TEST(SlowDrain, EndsAtOnceAtASecondSignal) {
     job.expect_unfinished();
 }
 
+TEST(SlowDrain, GoesOnWhenSlurmAnnouncesTheEndOfTheTimeMeanwhile) {
+    const JobFolder job(endless_items);
+    const auto process = job.start_alone(set({"pipeline.chunk_items=1000"}));
+    EXPECT_TRUE(eventually([&] { return job.has_written(); }));
+    write_file(job.path() / "labels.csv.sluice/drain", "");
+    EXPECT_TRUE(eventually([&] {
+        return contents(job.path() / "labels.csv.sluice/status.json").find("\"draining\"") != std::string::npos;
+    }));
+
+    process->send(SIGUSR1);
+
+    const ProcessResult result = process->wait();
+    EXPECT_EQ(result.exit_code, 75);
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), HasSubstr("stopped by a drain request after"));
+    EXPECT_THAT(result.out, HasSubstr("PARTIAL: "));
+}
+
 TEST(SlowDrain, TakesNoLongerThanTheJobAllows) {
     const JobFolder job(endless_items);
     const auto process = draining(job, "fault.drain_timeout=1s");

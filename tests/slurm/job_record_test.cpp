@@ -17,6 +17,7 @@ const Submission submission{.job = "7"};
 
 TEST(JobRecord, IsReadAsSlurmPrintsIt) {
     EXPECT_EQ(parse_job_record("FAILED", "75"), (JobRecord{"FAILED", 75, 0}));
+    EXPECT_EQ(parse_job_record("FAILED", "19968"), (JobRecord{"FAILED", 78, 0}));
     EXPECT_EQ(parse_job_record("FAILED", "70:0"), (JobRecord{"FAILED", 70, 0}));
     EXPECT_EQ(parse_job_record("CANCELLED by 1000", "0:15"), (JobRecord{"CANCELLED", 0, 15}));
     EXPECT_EQ(parse_job_record("OUT_OF_MEMORY", "0:125"), (JobRecord{"OUT_OF_MEMORY", 0, 125}));

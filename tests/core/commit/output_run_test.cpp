@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/statvfs.h>
 
+#include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/verify.hpp"
 #include "core/fault_injection.hpp"
@@ -111,6 +112,16 @@ TEST_P(OutputRunTest, LeavesNothingWhenItIsGivenUpEmpty) {
     }
 
     EXPECT_FALSE(std::filesystem::exists(run_.paths().run_folder()));
+}
+
+TEST_P(OutputRunTest, StaysWhenItIsGivenUpEmptyAfterADeath) {
+    {
+        OutputRun run(run_.options());
+        note_lost_rank(run_.paths().epoch(1), 3, "rank 3 on n07 died: SIGSEGV", {});
+        run.abandon_if_empty();
+    }
+
+    EXPECT_TRUE(has_lost_ranks(run_.paths().epoch(1)));
 }
 
 // The first attempt was stopped for so long that it was thought dead, in the moment in which it gives up.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
@@ -52,6 +54,20 @@ TEST_F(OwnerTest, ReadsBackAsItWasWritten) {
     EXPECT_EQ(read->process, ::getpid());
     EXPECT_NE(read->process_start, 0U);
     EXPECT_EQ(describe(*read), fmt::format("job 4711 (process {} on {})", ::getpid(), owner.host));
+}
+
+TEST_F(OwnerTest, OfAnEarlierVersionNamesNoRun) {
+    Owner owner = this_process("4711", 3);
+    owner.run = "run";
+    nlohmann::json text = nlohmann::json::parse(encode(owner));
+    ASSERT_EQ(text.erase("run"), 1U);
+    write_contents(owner_file(epoch()), text.dump());
+
+    const std::optional<Owner> read = read_owner(epoch());
+
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->id, owner.id);
+    EXPECT_EQ(read->run, "");
 }
 
 TEST_F(OwnerTest, OfAnotherHostIsPresentWhileItsHeartbeatIsFresh) {
