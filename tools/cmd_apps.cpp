@@ -12,7 +12,7 @@ namespace {
 
 constexpr double mega = 1e6;
 
-po::options_description options() {
+po::options_description apps_options() {
     po::options_description options;
     options.add_options()("json", "print a JSON list: name, summary, input_bytes, output_bytes, flop_per_item");
     return options;
@@ -45,7 +45,7 @@ const Command apps_command{
     .details = {},
     .exit_codes = "  0   listed        64  wrong command line",
     .example = "  sluice apps --json",
-    .options = options,
+    .options = apps_options,
     .most_operands = 0,
     .run = list_apps,
 };

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-Options options() {
+Options check_options() {
     Options options;
     add_set_option(options, "pipeline.depth=4");
     add_json_option(options);
@@ -105,7 +105,7 @@ const Command check_command{
         "  69  the device is missing     81  weights are not finite\n"
         "  74  a read failed             84  the output is damaged",
     .example = "  sluice check job.toml --set input.path=other.csv",
-    .options = options,
+    .options = check_options,
     .most_operands = 1,
     .run = check,
 };

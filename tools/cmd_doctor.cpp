@@ -16,7 +16,7 @@
 namespace sluice {
 namespace {
 
-Options options() {
+Options doctor_options() {
     Options options;
     add_set_option(options, "run.devices=2");
     add_json_option(options);
@@ -149,7 +149,7 @@ const Command doctor_command{
         "  66  cannot open the job file      78  wrong job file, --set or launch\n"
         "  69  the device is missing",
     .example = "  srun --mpi=pmix sluice doctor job.toml",
-    .options = options,
+    .options = doctor_options,
     .most_operands = 1,
     .run = run_doctor,
 };

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-Options options() {
+Options exec_options() {
     Options options;
     add_plan_option(options, "the plan that `sluice submit` wrote");
     return options;
@@ -36,7 +36,7 @@ const Command exec_command{
         "has stopped early in good order: `sluice stop-reason` knows.",
     .exit_codes = "  0   done, or stopped early; else as `sluice run`",
     .example = "  srun --mpi=pmix sluice exec --plan labels.csv.sluice/plan.toml",
-    .options = options,
+    .options = exec_options,
     .most_operands = 0,
     .run = run_plan,
     .internal = true,

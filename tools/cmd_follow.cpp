@@ -10,7 +10,7 @@ namespace po = boost::program_options;
 namespace sluice {
 namespace {
 
-Options options() {
+Options follow_options() {
     Options options;
     add_plan_option(options, "the plan of the run that goes on");
     options.add_options()("job", po::value<std::string>()->value_name("ID"), "what sbatch --parsable has printed");
@@ -45,7 +45,7 @@ const Command follow_command{
         "drain, cancel and --wait turn to the new job.",
     .exit_codes = "  0   noted        64  wrong command line",
     .example = "  sluice follow --plan labels.csv.sluice/plan.toml --job 4712",
-    .options = options,
+    .options = follow_options,
     .most_operands = 0,
     .run = note_follower,
     .internal = true,

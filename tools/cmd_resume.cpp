@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-Options options() {
+Options resume_options() {
     Options options;
     add_set_option(options, "pipeline.depth=4");
     add_run_options(options);
@@ -55,7 +55,7 @@ const Command resume_command{
         "  66  no run lies there         79  another attempt is alive\n"
         "  and those of `sluice run`",
     .example = "  mpirun -n 4 sluice resume labels.csv",
-    .options = options,
+    .options = resume_options,
     .most_operands = 1,
     .run = resume,
 };

@@ -6,7 +6,7 @@
 namespace sluice {
 namespace {
 
-Options options() {
+Options run_options() {
     Options options;
     add_set_option(options, "pipeline.depth=4");
     add_run_options(options);
@@ -46,7 +46,7 @@ const Command run_command{
         "  74  a read or a write failed  84  the run's folder or the output is damaged\n"
         "  75  stopped early",
     .example = "  mpirun -n 4 sluice run job.toml --set pipeline.depth=4",
-    .options = options,
+    .options = run_options,
     .most_operands = 1,
     .run = run_job_file,
 };

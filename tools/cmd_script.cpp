@@ -4,7 +4,7 @@
 namespace sluice {
 namespace {
 
-Options options() {
+Options script_options() {
     Options options;
     add_set_option(options, "slurm.nodes=4");
     return options;
@@ -31,7 +31,7 @@ const Command script_command{
         "  0   printed                   66  cannot open the job file\n"
         "  64  wrong command line        78  wrong job file or --set",
     .example = "  sluice script job.toml --set slurm.partition=gpu",
-    .options = options,
+    .options = script_options,
     .most_operands = 1,
     .run = print_script,
 };

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds look_every{1};
 
-Options options() {
+Options status_options() {
     Options options;
     options.add_options()("watch,w", "print it again every second, until the attempt has ended and none follows");
     add_json_option(options);
@@ -51,7 +51,7 @@ const Command status_command{
         "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
         "  78  wrong job file",
     .example = "  sluice status labels.csv --watch",
-    .options = options,
+    .options = status_options,
     .most_operands = 1,
     .run = print_status,
 };

@@ -10,7 +10,7 @@ namespace po = boost::program_options;
 namespace sluice {
 namespace {
 
-Options options() {
+Options stop_reason_options() {
     Options options;
     add_plan_option(options, "the plan of the run that has ended");
     options.add_options()                                                                   //
@@ -44,7 +44,7 @@ const Command stop_reason_command{
         "order, has got further, and nobody has asked it to stop for good.",
     .exit_codes = "  0   printed        64  wrong command line",
     .example = "  sluice stop-reason --plan labels.csv.sluice/plan.toml --srun-rc 137",
-    .options = options,
+    .options = stop_reason_options,
     .most_operands = 0,
     .run = print_stop_reason,
     .internal = true,

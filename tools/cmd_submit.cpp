@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-Options options() {
+Options submit_options() {
     Options options;
     add_set_option(options, "slurm.nodes=4");
     options.add_options()                                                                         //
@@ -98,7 +98,7 @@ const Command submit_command{
         "  69  no Slurm, or it refuses   79  a job works on this output\n"
         "  and with --wait those of `sluice run`",
     .example = "  sluice submit job.toml --set slurm.nodes=4 -- --qos=high",
-    .options = options,
+    .options = submit_options,
     .most_operands = 1,
     .run = submit_job,
 };

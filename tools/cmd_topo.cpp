@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t most_ranks = 1024;
 
-Options options() {
+Options topo_options() {
     Options options;
     options.add_options()                                               //
         ("xml", po::value<std::string>()->value_name("FILE"),           //
@@ -167,7 +167,7 @@ const Command topo_command{
         "  64  wrong command line        66  cannot open the job file, or that of --xml\n"
         "                                78  wrong job file or --set; or more devices than a rank sees",
     .example = "  sluice topo --xml node.xml --ranks-per-node 4",
-    .options = options,
+    .options = topo_options,
     .most_operands = 1,
     .run = draw_topology,
 };

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-Options options() {
+Options verify_options() {
     Options options;
     add_json_option(options);
     return options;
@@ -63,7 +63,7 @@ const Command verify_command{
         "  78  wrong job file\n"
         "  84  the output, its manifest or its job.json is damaged or missing",
     .example = "  sluice verify labels.csv",
-    .options = options,
+    .options = verify_options,
     .most_operands = 1,
     .run = verify,
 };

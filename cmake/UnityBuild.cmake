@@ -1,0 +1,28 @@
+# With CMAKE_UNITY_BUILD, as the sanitizers' presets have it, and for the tests with SLUICE_UNITY_TESTS, as the release's,
+# eight sources of a target compile as one: in a third of the time, for most of it goes into the headers of others. These
+# name something as a neighbour does, and compile alone. "redefinition of ... {anonymous}" in such a build: add the
+# source, or choose a better name.
+function(sluice_compile_alone target)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/)
+  if(TARGET ${target})
+    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
+sluice_compile_alone(sluice_core core/io/json_record.cpp)
+sluice_compile_alone(sluice_commit core/commit/run_identity.cpp)
+sluice_compile_alone(sluice_scheduler scheduler/cost_model.cpp scheduler/reader_count.cpp)
+sluice_compile_alone(sluice_slurm slurm/queue.cpp slurm/submission.cpp slurm/submit.cpp slurm/time_limit.cpp)
+sluice_compile_alone(sluice_comm comm/mpi_worker.cpp)
+sluice_compile_alone(sluice_kernels kernels/host/linear.cpp)
+sluice_compile_alone(sluice_tools tools/doctor/fact_lines.cpp)
+sluice_compile_alone(sluice_doctor_parts_test tools/doctor/fact_lines.cpp)
+sluice_compile_alone(sluice_topology_test tests/core/topology_test.cpp tests/core/topology_text_test.cpp)
+sluice_compile_alone(output_test tests/core/io/row_encoder_test.cpp)
+sluice_compile_alone(tensor_file_test tests/core/io/hostile_tensor_file_test.cpp)
+sluice_compile_alone(comm_test tests/comm/hang_watch_test.cpp)
+sluice_compile_alone(apps_test tests/apps/classifier_weights_test.cpp)
+sluice_compile_alone(minimal_app_test examples/apps/minimal/minimal_app.cpp)
+sluice_compile_alone(layers_test tests/layers/file_map_test.cpp tests/layers/include_rules_test.cpp)
+sluice_compile_alone(sluice_hang_test tests/e2e/faulty_job.cpp)
+sluice_compile_alone(sluice_poison_test tests/e2e/faulty_job.cpp)
