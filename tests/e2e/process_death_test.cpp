@@ -100,7 +100,7 @@ TEST(SlowDrain, EndsAtOnceAtASecondSignal) {
 
 TEST(SlowDrain, GoesOnWhenSlurmAnnouncesTheEndOfTheTimeMeanwhile) {
     const JobFolder job(endless_items);
-    const auto process = job.start_alone(set({"pipeline.chunk_items=1000"}));
+    const auto process = job.start_alone(set({"pipeline.chunk_items=500"}));
     EXPECT_TRUE(eventually([&] { return job.has_written(); }));
     write_file(job.path() / "labels.csv.sluice/drain", "");
     EXPECT_TRUE(eventually([&] {

@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/commit/json_text.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
@@ -59,9 +58,9 @@ TEST_F(OwnerTest, ReadsBackAsItWasWritten) {
 TEST_F(OwnerTest, OfAnEarlierVersionNamesNoRun) {
     Owner owner = this_process("4711", 3);
     owner.run = "run";
-    nlohmann::json text = nlohmann::json::parse(encode(owner));
-    ASSERT_EQ(text.erase("run"), 1U);
-    write_contents(owner_file(epoch()), text.dump());
+    Json json = open_sealed_text(encode(owner)).value();
+    ASSERT_EQ(json.erase("run"), 1U);
+    write_contents(owner_file(epoch()), sealed_text(json));
 
     const std::optional<Owner> read = read_owner(epoch());
 
