@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "core/cuda_error.hpp"
+#include "core/error.hpp"
 
 namespace sluice {
 namespace {
