@@ -1,6 +1,6 @@
 # With CMAKE_UNITY_BUILD, as the sanitizers' presets have it, and for the tests with SLUICE_UNITY_TESTS, as the release's,
-# eight sources of a target compile as one: in a third of the time, for most of it goes into the headers of others. These
-# name something as a neighbour does, and compile alone. "redefinition of ... {anonymous}" in such a build: add the
+# eight sources of a target compile as one, because most of the time goes into the headers of others. These name something
+# as a neighbour does, and compile alone. "redefinition of ... {anonymous}" in such a build: add the
 # source, or choose a better name.
 function(sluice_compile_alone target)
   list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/)
