@@ -9,12 +9,15 @@
 
 namespace sluice::test {
 
-/// A classifier's job, as JobFolder's, for the cluster of tools/slurm-box. What is still in the queue at its end is
-/// cancelled.
+/// A job, as JobFolder's, for the cluster of tools/slurm-box. What is still in the queue at its end is cancelled.
 class BoxJob {
 public:
     /// `keys`: "slurm.nodes=4", …
     BoxJob(std::size_t items, const std::vector<std::string>& keys);
+
+    /// Of `program`, whose model they name.
+    BoxJob(const std::vector<std::string>& texts, const std::vector<std::string>& keys, std::string program);
+
     BoxJob(const BoxJob&) = delete;
     BoxJob& operator=(const BoxJob&) = delete;
     ~BoxJob();
@@ -64,6 +67,7 @@ public:
 private:
     JobFolder folder_;
     std::vector<std::string> overrides_;
+    std::string program_ = SLUICE_PROGRAM;
     std::string id_;
 };
 

@@ -4,9 +4,6 @@
 # on, two ranks each. Every stop has to end with exit code 75 within 20 s, every attempt to go on exactly where the one
 # before it has stopped, and the output has to have the bytes of a run without Slurm. Takes some minutes. Exits with 77
 # where there can be no box.
-#
-# tools/torture/requeues.sh SLUICE time-limit: one job with a limit of a minute, which stops in time, by Slurm's signal or
-# by itself, and begins again. Takes a minute and a half.
 set -euo pipefail
 
 sluice=$(realpath -- "$1")
@@ -73,10 +70,6 @@ has_ended() {
     [ "$(of restarts)" = "$1" ] && [ -n "$(of code)" ]
 }
 
-submit() {
-    job=$("$sluice" submit job.toml "$@")
-}
-
 # start_again OPTION...: with what scontrol update takes. A job that starts within the second of its requeue fails.
 start_again() {
     scontrol update jobid="$job" StartTime=now+3 "$@"
@@ -88,9 +81,7 @@ check_stop() {
     [ "$(of chunks_before)" = "$2" ] || fail "attempt $1 began with $(of chunks_before) chunks, expected $2"
 }
 
-items=24000
-[ "$attempts" != time-limit ] || items=100000
-for ((item = 0; item < items; item++)); do
+for ((item = 0; item < 24000; item++)); do
     echo "$item is the number of this item, which says $((item * 7919 % 10007)) words of markets, orbits and goals"
 done >items.txt
 cat >job.toml <<'END'
@@ -119,25 +110,9 @@ END
 
 began=$SECONDS
 done_before=0
-if [ "$attempts" = time-limit ]; then
-    submit --set slurm.nodes=1 --set slurm.time=1m --set slurm.resume.notice=10s
-    until_true "the end of the first attempt" has_ended 0
-    check_stop 0 0
-    cause=$(grep -hoE "stopped by (SIGUSR1|the end of its job's time)" labels.csv.sluice/logs/*.log) ||
-        fail "something else has stopped it"
-    stopped_after=$((SECONDS - began))
-    done_before=$(of chunks_done)
-    until_true "the requeue" is_in_state PENDING
-    start_again TimeLimit=60
-    until_true "the second attempt" has_done $((done_before + 1)) 1
-    [ "$(of chunks_before)" = "$done_before" ] || fail "it began with $(of chunks_before) chunks, expected $done_before"
-    echo "$cause after $stopped_after s of 60 with $done_before chunks; the second attempt goes on"
-    exit
-fi
-
 "$sluice" run job.toml --quiet --no-progress --set output.path=expected.csv --set output.report=expected.json
 slowest=0
-submit
+job=$("$sluice" submit job.toml)
 for ((attempt = 0; attempt < attempts; attempt++)); do
     until_true "attempt $attempt" has_done $((done_before + 1 + RANDOM % 60)) "$attempt"
     since=$SECONDS
