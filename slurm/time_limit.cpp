@@ -1,10 +1,12 @@
 #include "slurm/time_limit.hpp"
 
-#include <array>
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <utility>
 
 #include "core/error.hpp"
 #include "slurm/child.hpp"
@@ -12,7 +14,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::chrono::seconds patience{15};
 constexpr std::chrono::seconds to_commit_and_leave{10};
 constexpr double spare = 1.5;  // a chunk's time varies with its texts and with who else uses the network
 
@@ -57,18 +58,40 @@ std::optional<std::chrono::seconds> parse_time_left(std::string_view text) {
     return parts < 2 ? std::nullopt : std::optional(std::chrono::seconds(days * day + seconds));
 }
 
+std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& job) {
+    const auto answer = run_child({"squeue", "--noheader", "--jobs=" + job, "--format=%L"}, squeue_patience);
+    const auto refuse = [](std::string what) -> Error {
+        return {ExitCode::unavailable,
+                {.id = "E-SLM-113", .where = "squeue", .what = std::move(what), .hint = "is Slurm's controller up?"}};
+    };
+    if (!answer) {
+        throw refuse(fmt::format("did not answer within {} s", squeue_patience.count()));
+    }
+    if (answer->exit_code != 0) {
+        throw refuse(fmt::format("failed with {}: {}", answer->exit_code, complaint_of(*answer)));
+    }
+    if (answer->out == "UNLIMITED\n") {
+        return std::nullopt;
+    }
+    const auto left = parse_time_left(answer->out);
+    return left ? left : throw refuse(fmt::format("says {}", quoted(answer->out)));
+}
+
 std::optional<std::chrono::seconds> ask_time_left(const std::string& job) {
     if (const char* const end = std::getenv("SLURM_JOB_END_TIME"); end != nullptr) {
         if (const auto value = number(end)) {
             return std::chrono::seconds(*value - static_cast<std::int64_t>(std::time(nullptr)));
         }
     }
-    const auto answer = run_child({"squeue", "--noheader", "--jobs=" + job, "--format=%L"}, patience);
-    return answer && answer->exit_code == 0 ? parse_time_left(answer->out) : std::nullopt;
+    return ask_squeue_for_time_left(job);
 }
 
 bool is_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk) {
     return left <= spare * slowest_chunk + to_commit_and_leave;
+}
+
+bool is_nearly_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk) {
+    return is_too_late(left - squeue_patience, slowest_chunk);
 }
 
 }  // namespace sluice

@@ -49,19 +49,8 @@ RunMonitor::RunMonitor(StopRequest& stop, std::string host, std::optional<std::c
     if (time_left) {
         limit_ = SteadyClock::now() + *time_left;
     } else if (!attempt.job.empty()) {
-        asking_ = std::thread([this, job = attempt.job] {
-            try {
-                const auto left = ask_time_left(job);
-                const std::lock_guard lock(mutex_);
-                if (left) {
-                    limit_ = SteadyClock::now() + *left;
-                }
-            } catch (const Error& error) {
-                warn({.id = "W-SLM-114",
-                      .what = fmt::format("cannot learn when the job's time is over ({}); its signal will tell",
-                                          error.text().what)});
-            }
-        });
+        slurm_tells_ = true;
+        asking_ = std::thread([this] { ask_slurm(); });
     }
 }
 
@@ -70,7 +59,7 @@ RunMonitor::~RunMonitor() {
         const std::lock_guard lock(mutex_);
         over_ = true;
     }
-    wake_.notify_one();
+    wake_.notify_all();
     if (thread_.joinable()) {
         thread_.join();
     }
@@ -152,13 +141,41 @@ void RunMonitor::end(ExitCode code) noexcept {
                          .text = explanation_};
     status_.seconds_left.reset();
     write();
-    wake_.notify_one();
+    wake_.notify_all();
 }
 
 void RunMonitor::watch() {
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, look_every, [this] { return over_; })) {
         look();
+    }
+}
+
+void RunMonitor::ask_slurm() {
+    std::unique_lock lock(mutex_);
+    const std::string job = status_.job;
+    for (bool again = false; !over_; again = true) {
+        std::optional<std::chrono::seconds> left;
+        std::string why_not;
+        lock.unlock();
+        try {
+            left = again ? ask_squeue_for_time_left(job) : ask_time_left(job);
+        } catch (const Error& error) {
+            why_not = fmt::format("{}: {}", error.text().where, error.text().what);
+        }
+        lock.lock();
+        is_to_ask_ = false;
+        if (!why_not.empty()) {
+            warn({.id = "W-SLM-114",
+                  .what = again ? fmt::format("cannot learn whether the job has more time by now ({})", why_not)
+                                : fmt::format("cannot learn when the job's time is over ({}); its signal will tell",
+                                              why_not)});
+        } else if (left) {
+            limit_ = SteadyClock::now() + *left;
+        } else {
+            limit_.reset();
+        }
+        wake_.wait(lock, [this] { return over_ || is_to_ask_; });
     }
 }
 
@@ -230,6 +247,7 @@ void RunMonitor::take_rates() {
 }
 
 void RunMonitor::stop_if_asked() {
+    status_.limit.reset();
     if (limit_) {
         status_.limit = unix_seconds() + seconds_between(SteadyClock::now(), *limit_);
     }
@@ -238,10 +256,25 @@ void RunMonitor::stop_if_asked() {
     if (!run_ || stop_.signal() != 0 || stop_.phase() != RunPhase::serving) {
         return;
     }
-    const bool late = limit_ && is_too_late(*limit_ - SteadyClock::now(), run_->tally->slowest_chunk());
+    const bool late =
+        limit_ && !asks_again() && is_too_late(*limit_ - SteadyClock::now(), run_->tally->slowest_chunk());
     if (drain_requested_ || late) {
         stop_.ask(SIGUSR1, late ? StopReason::time_limit : StopReason::drain_request);
     }
+}
+
+/// Asks Slurm when the limit comes near, once; true when it does so now, and the answer may be there at the next look.
+bool RunMonitor::asks_again() {
+    if (!is_nearly_too_late(*limit_ - SteadyClock::now(), run_->tally->slowest_chunk())) {
+        has_asked_again_ = false;
+        return false;
+    }
+    if (!slurm_tells_ || std::exchange(has_asked_again_, true)) {
+        return false;
+    }
+    is_to_ask_ = true;
+    wake_.notify_all();
+    return true;
 }
 
 void RunMonitor::write() {

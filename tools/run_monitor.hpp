@@ -33,7 +33,8 @@ struct ServedRun {
 /// in the run's folder, or the job's time is nearly over.
 class RunMonitor {
 public:
-    /// Nothing is written before open(). `stop` outlives it. `time_left` nullopt: Slurm is asked, if this is its job.
+    /// Nothing is written before open(). `stop` outlives it. `time_left` nullopt: Slurm is asked, if this is its job,
+    /// and again before it stops the run, because the job may have more time by then.
     RunMonitor(StopRequest& stop, std::string host, std::optional<std::chrono::seconds> time_left);
     ~RunMonitor();
     RunMonitor(const RunMonitor&) = delete;
@@ -68,10 +69,12 @@ private:
     };
 
     void watch();
+    void ask_slurm();
     void look();
     void take_counts();
     void take_rates();
     void stop_if_asked();
+    [[nodiscard]] bool asks_again();
     void write();
 
     StopRequest& stop_;
@@ -81,6 +84,9 @@ private:
     bool over_ = false;
     bool drain_requested_ = false;
     bool warned_ = false;
+    bool slurm_tells_ = false;  // when the job's time is over
+    bool is_to_ask_ = true;     // Slurm
+    bool has_asked_again_ = false;
     std::filesystem::path folder_;
     RunStatus status_;
     ErrorText explanation_;
@@ -89,7 +95,7 @@ private:
     std::optional<std::chrono::steady_clock::time_point> serving_since_;
     std::deque<Sample> samples_;
     std::thread thread_;
-    std::thread asking_;  // Slurm for the time that is left
+    std::thread asking_;  // Slurm
 };
 
 }  // namespace sluice

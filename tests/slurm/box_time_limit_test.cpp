@@ -44,8 +44,10 @@ void expect_to_go_on(const BoxJob& job, const RunStatus& first) {
     EXPECT_EQ(job.status().chunks_before, first.chunks_done) << "a committed chunk is computed again, or one lost";
 }
 
-TEST(SlurmBoxTimeLimit, StopsAJobInTimeWhichGoesOn) {
+TEST(SlurmBoxTimeLimit, StopsJobsInTimeWhichGoOnUnlessTheyGetMore) {
     SKIP_WITHOUT_BOX();
+    const auto extended = minute_job({"slurm.skip=[\"signal\"]"});
+    extended->submit();
     const auto predicting = minute_job({"slurm.skip=[\"signal\"]"});
     predicting->submit();
     const FakePrograms silent(FakePrograms::Others::seen);  // for the second job, too: rank 0 cannot predict its end
@@ -54,6 +56,12 @@ TEST(SlurmBoxTimeLimit, StopsAJobInTimeWhichGoesOn) {
     warned->submit();
     predicting->wait_for_chunks(1);
     warned->wait_for_chunks(1);
+    std::optional<double> limit;
+    ASSERT_TRUE(eventually([&] {
+        limit = extended->status().limit;
+        return limit.has_value();
+    })) << extended->log();
+    slurm({"scontrol", "update", "jobid=" + extended->id(), "TimeLimit=+30"});
 
     const RunStatus at_signal = stopped_status(*warned);
     warned->start_requeued();
@@ -64,6 +72,8 @@ TEST(SlurmBoxTimeLimit, StopsAJobInTimeWhichGoesOn) {
     EXPECT_THAT(predicting->log(), HasSubstr("stopped by the end of its job's time after"));
     expect_to_go_on(*warned, at_signal);
     expect_to_go_on(*predicting, at_limit);
+    EXPECT_TRUE(eventually([&] { return extended->status().limit.value_or(0) > *limit + 29 * 60; })) << extended->log();
+    EXPECT_EQ(extended->status().state, RunState::running) << extended->log();
 }
 
 }  // namespace

@@ -85,6 +85,8 @@ TEST(TimeLimit, IsNearWhenOneMoreChunkWouldPassIt) {
     EXPECT_TRUE(is_too_late(Seconds(100), Seconds(61)));
     EXPECT_TRUE(is_too_late(Seconds(9), Seconds(0)));
     EXPECT_TRUE(is_too_late(Seconds(-5), Seconds(0)));
+    EXPECT_FALSE(is_nearly_too_late(Seconds(100), Seconds(49)));
+    EXPECT_TRUE(is_nearly_too_late(Seconds(100), Seconds(51)));
 }
 
 }  // namespace

@@ -5,12 +5,14 @@ sluice_test(sluice_parts_test
     cost_cache_test.cpp
     lone_compute_test.cpp
     progress_test.cpp
+    run_monitor_test.cpp
     ${CMAKE_SOURCE_DIR}/tools/cost_cache.cpp
     ${CMAKE_SOURCE_DIR}/tools/driver_team.cpp
     ${CMAKE_SOURCE_DIR}/tools/lone_compute.cpp
     ${CMAKE_SOURCE_DIR}/tools/progress.cpp
     ${CMAKE_SOURCE_DIR}/tools/progress_view.cpp
-  LIBRARIES sluice_comm sluice_scheduler nlohmann_json::nlohmann_json spdlog::spdlog
+    ${CMAKE_SOURCE_DIR}/tools/run_monitor.cpp
+  LIBRARIES sluice_comm sluice_scheduler sluice_slurm sluice_process_support nlohmann_json::nlohmann_json spdlog::spdlog
 )
 
 set(doctor ${CMAKE_SOURCE_DIR}/tools/doctor)
