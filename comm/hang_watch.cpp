@@ -19,9 +19,11 @@ constexpr nanoseconds root_goes_first = 3s;
 constexpr std::uint64_t chunks_of_patience = 20;
 constexpr nanoseconds longest_between_signs = 10s;
 constexpr int signs_a_timeout = 4;
+constexpr nanoseconds between_turns = 500ms;  // of ranks that say one after the other what all of them see
+constexpr int most_turns = 20;
 
-nanoseconds between_signs(nanoseconds timeout) {
-    return std::min(longest_between_signs, timeout / signs_a_timeout);
+nanoseconds limit_of_silence(nanoseconds timeout) {
+    return timeout + between_signs_of_life(timeout) + longest_step;
 }
 
 std::string seconds_text(nanoseconds time) {
@@ -66,6 +68,10 @@ std::map<std::uint32_t, Group> grouped(std::span<const StillLane> lanes, nanosec
 }
 
 }  // namespace
+
+nanoseconds between_signs_of_life(nanoseconds timeout) {
+    return std::min(longest_between_signs, timeout / signs_a_timeout);
+}
 
 nanoseconds limit_of(const Lane::State& state, nanoseconds timeout) {
     return std::max(timeout, nanoseconds(chunks_of_patience * state.p99_ns));
@@ -117,6 +123,9 @@ std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
     if (watches) {
         hang = find_hang_of_node();
     }
+    if (watches && !hang) {
+        hang = find_silent_root();
+    }
     for (const auto find : {&HangWatch::find_own_hang, &HangWatch::find_silent_rank, &HangWatch::find_standstill}) {
         if (serves && !hang) {
             hang = (this->*find)();
@@ -155,6 +164,7 @@ void HangWatch::note(nanoseconds elapsed) {
         lane_clocks_[i].see(views[i].state.moves, elapsed);
         still_.push_back({.lane = std::move(views[i]), .still = lane_clocks_[i].still()});
     }
+    root_words_.see(board_.mine().root_words.load(), elapsed);
     for (std::size_t i = 0; i < board_.size(); ++i) {
         beats_[i].see(board_.at(i).beat.load(), elapsed);
     }
@@ -174,7 +184,7 @@ void HangWatch::tell_board(nanoseconds elapsed) {
     since_sign_ += elapsed;
     const bool computes = std::ranges::any_of(
         still_, [](const StillLane& still) { return still.lane.kind == LaneKind::device && works(still); });
-    if (computes && !stuck_ && since_sign_ >= between_signs(options_.timeout)) {
+    if (computes && !stuck_ && since_sign_ >= between_signs_of_life(options_.timeout)) {
         mine.signs.fetch_add(1);
         since_sign_ = {};
     }
@@ -219,7 +229,7 @@ std::optional<Hang> HangWatch::find_silent_rank() const {
     if (options_.book == nullptr) {
         return std::nullopt;
     }
-    const nanoseconds limit = options_.timeout + between_signs(options_.timeout) + longest_step;
+    const nanoseconds limit = limit_of_silence(options_.timeout);
     for (const GrantBook::Grant& grant : options_.book->open()) {  // oldest first
         const nanoseconds silent = words_[static_cast<std::size_t>(grant.rank)].still();
         if (grant.rank != 0 && silent > limit) {
@@ -228,6 +238,18 @@ std::optional<Hang> HangWatch::find_silent_rank() const {
         }
     }
     return std::nullopt;
+}
+
+/// It also gives signs while it publishes. One rank after the other speaks up: the first ends the job.
+std::optional<Hang> HangWatch::find_silent_root() const {
+    const RankRecord& mine = board_.mine();
+    const nanoseconds silent = root_words_.still();
+    const nanoseconds turn = std::min(mine.rank.load(), most_turns) * between_turns;
+    if (board_.find(0) != nullptr || mine.root_words.load() == 0 ||
+        silent <= limit_of_silence(options_.timeout) + turn) {
+        return std::nullopt;
+    }
+    return hang_of(0, fmt::format("has given no sign of life for {}", seconds_text(silent)));
 }
 
 /// Chunks are missing, no other rank holds one, and nobody here does anything about it.
@@ -255,6 +277,9 @@ Hang HangWatch::hang_of(int rank, std::string what) const {
             if ((board_.at(i).rank.load() == rank) == culprit) {
                 dump += describe_place(i);
             }
+        }
+        if (culprit && rank == 0 && board_.find(0) == nullptr) {
+            dump += fmt::format("{}: silent for {}\n", name_of(0), seconds_text(root_words_.still()));
         }
         for (int other = 0; options_.book != nullptr && other < static_cast<int>(options_.hosts.size()); ++other) {
             if ((other == rank) == culprit) {

@@ -49,12 +49,15 @@ struct StillLane {
 /// then, does not count. Pure.
 [[nodiscard]] bool stands_still(std::span<const StillLane> lanes, std::chrono::nanoseconds timeout);
 
+/// How often a rank gives a sign of life while a run is not ending, so that its silence is no hang.
+[[nodiscard]] std::chrono::nanoseconds between_signs_of_life(std::chrono::nanoseconds timeout);
+
 struct HangWatchOptions {
     std::chrono::nanoseconds timeout{0};  ///< 0: nothing is ever called a hang.
     std::uint64_t first_chunk = 0;        ///< What the run calls chunk 0.
     std::size_t devices = 1;              ///< Of this rank: before all of them are ready nothing stands still.
     const GrantBook* book = nullptr;      ///< Rank 0's; there until end().
-    std::vector<std::string> hosts{};     ///< Of all ranks; rank 0's.
+    std::vector<std::string> hosts{};     ///< Of all ranks, or rank 0's alone.
     std::filesystem::path dump_folder{};  ///< Where Hang::dump is to be written; may be empty.
 };
 
@@ -66,8 +69,9 @@ struct Hang {
     std::filesystem::path dump_file;  ///< Where that is to be written; may be empty.
 };
 
-/// Looks for ranks that do not get on: this one by its lanes, the others of its node by the board, and on rank 0 those
-/// of other nodes by how long they have been silent. Needs neither MPI nor the comm thread.
+/// Looks for ranks that do not get on: this one by its lanes, the others of its node by the board, and those of other
+/// nodes by how long they have been silent: rank 0 looks for all, and all for rank 0. Needs neither MPI nor the comm
+/// thread.
 class HangWatch {
 public:
     /// Everything outlives it.
@@ -92,6 +96,7 @@ private:
     [[nodiscard]] std::optional<Hang> find_own_hang() const;
     [[nodiscard]] std::optional<Hang> find_hang_of_node() const;
     [[nodiscard]] std::optional<Hang> find_silent_rank() const;
+    [[nodiscard]] std::optional<Hang> find_silent_root() const;
     [[nodiscard]] std::optional<Hang> find_standstill() const;
     [[nodiscard]] Hang hang_of(int rank, std::string what) const;
     [[nodiscard]] std::filesystem::path dump_file() const;
@@ -111,6 +116,7 @@ private:
     std::vector<Stillness> lane_clocks_;  // one a lane
     std::vector<Stillness> beats_;        // one a rank of this node
     std::vector<Stillness> words_;        // rank 0's: one a rank
+    Stillness root_words_;                // of other ranks
     std::chrono::nanoseconds since_sign_{0};
     std::optional<std::size_t> stuck_;  // of still_: what does not get on
     std::chrono::nanoseconds stuck_since_{0};

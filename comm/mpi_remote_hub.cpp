@@ -49,7 +49,8 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const WireS
       open_ranks_(session.size() - 1),
       closed_(static_cast<std::size_t>(session.size())),
       last_word_(static_cast<std::size_t>(session.size())),
-      heard_(static_cast<std::size_t>(session.size())) {
+      heard_(static_cast<std::size_t>(session.size())),
+      signs_(session) {
     told_.reserve(told_at_most * closed_.size());
     check_tags(std::ranges::max(devices_of_rank), shape.depth, read_largest_tag());
     std::size_t next = 0;
@@ -83,6 +84,7 @@ bool MpiRemoteHub::progress() {
     const Instant now = Clock::now();
     clock_ += std::min<std::chrono::nanoseconds>(now - last_progress_, longest_step);
     last_progress_ = now;
+    signs_.give_if_due(now);
     bool moved = finish_messages();
     moved |= listening_.test([&](const Note& note, const MPI_Status& status) {
         const ControlMessage message = controls_[note.index];
@@ -142,6 +144,7 @@ void MpiRemoteHub::announce_drain() {
                             &told_.emplace_back(MPI_REQUEST_NULL)),
                   "MPI_Isend");
     }
+    signs_.give_every(between_signs);
 }
 
 std::optional<int> MpiRemoteHub::find_silent(std::chrono::nanoseconds longest) const {

@@ -8,6 +8,7 @@
 
 #include "comm/mpi_session.hpp"
 #include "comm/pending_messages.hpp"
+#include "comm/root_signs.hpp"
 #include "comm/serve.hpp"
 #include "comm/wire.hpp"
 #include "core/clock.hpp"
@@ -42,6 +43,9 @@ public:
     [[nodiscard]] StopCause stop() const override { return stop_; }
     void announce_drain() override;
     [[nodiscard]] std::optional<int> find_silent(std::chrono::nanoseconds longest) const override;
+
+    /// Rank 0's signs of life: while it serves progress() gives them, and several a second once the run drains.
+    [[nodiscard]] RootSigns& signs() noexcept { return signs_; }
 
     /// Tells all ranks that nothing follows, and the exit code that those are to end with which are not done. To be
     /// called once. Waits a moment for the messages to leave; never throws, since a rank may be gone.
@@ -96,6 +100,7 @@ private:
     std::vector<bool> heard_;                          // else a rank still prepares, and holds nothing
     std::chrono::nanoseconds clock_{0};                // stands still while this thread does
     Instant last_progress_ = Clock::now();
+    RootSigns signs_;
     ControlMessage drain_{};
     ControlMessage end_{};
     std::vector<MPI_Request> told_;  // of both

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
@@ -23,14 +24,15 @@ std::size_t messages_at_once(const WireShape& shape, std::size_t devices) {
 }  // namespace
 
 MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape,
-                     Lane* lane)
+                     MpiWorkerOptions options)
     : session_(session),
       endpoints_(endpoints),
       record_(record),
       shape_(shape),
       devices_(endpoints.size()),
       pending_(messages_at_once(shape, endpoints.size())),
-      lane_(lane == nullptr ? own_lane_ : *lane) {
+      options_(std::move(options)),
+      lane_(options_.lane == nullptr ? own_lane_ : *options_.lane) {
     check_tags(endpoints.size(), shape.depth, read_largest_tag());
     for (DeviceState& device : devices_) {
         device.slots.resize(shape.depth);
@@ -45,26 +47,18 @@ MpiWorker::~MpiWorker() {
     }
 }
 
-void MpiWorker::run(Doorbell& bell, const StopRequest& stop, std::chrono::nanoseconds answer_within) {
+void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
     Backoff backoff;
     bool said_closed = false;
-    bool said_stop = false;
     while (!said_closed || !pending_.empty()) {
         lane_.move();
         const std::uint32_t seen = bell.listen();
-        if (const int signal = stop.signal(); signal != 0 && !said_stop && !said_closed) {
-            stop_message_ = {.kind = ControlMessage::Kind::stop, .count = static_cast<std::uint32_t>(signal)};
-            send_control(stop_message_, {.what = What::rank});
-            said_stop = true;
-            last_look_ = Clock::now();
-        }
+        pass_on(stop);
         if (!said_closed) {
             send_sign_of_life();
         }
         bool moved = hear_root();
-        if (said_stop && !said_closed) {
-            expect_answer(answer_within);
-        }
+        look_for_root();
         moved |= take_posts();
         moved |= pending_.test([&](const Note& note, const MPI_Status&) { finish(note); });
         if (!said_closed && closed_ == endpoints_.size() && pending_.empty()) {
@@ -84,11 +78,15 @@ void MpiWorker::run(Doorbell& bell, const StopRequest& stop, std::chrono::nanose
     lane_.end();
 }
 
-void MpiWorker::wait_for_the_end(Doorbell& bell) {
+void MpiWorker::wait_for_the_end(Doorbell& bell, const StopRequest& stop) {
     Backoff backoff;
     while (!is_over_) {
         const std::uint32_t seen = bell.listen();
-        if (!hear_root()) {
+        pass_on(stop);
+        bool moved = hear_root();
+        look_for_root();
+        moved |= pending_.test([&](const Note& note, const MPI_Status&) { finish(note); });
+        if (!moved) {
             bell.wait_for(seen, backoff.next(Backoff::longest));
         }
     }
@@ -107,30 +105,54 @@ bool MpiWorker::hear_root() {
     if (came == 0) {
         return false;
     }
+    note_word_of_root();
     if (from_root_.kind == ControlMessage::Kind::end) {
+        record_.root_words.store(0, std::memory_order_relaxed);
         if (from_root_.count != static_cast<std::uint32_t>(ExitCode::ok)) {
             throw RootHasEnded(static_cast<ExitCode>(from_root_.count), {});
         }
         is_over_ = true;
     } else {
-        drains_ = true;
+        drains_ |= from_root_.kind == ControlMessage::Kind::drain;
         listen_to_root();
     }
     return true;
 }
 
-void MpiWorker::expect_answer(std::chrono::nanoseconds within) {
+void MpiWorker::pass_on(const StopRequest& stop) {
+    const int signal = stop.signal();
+    if (signal == 0 || said_stop_ || is_over_) {
+        return;
+    }
+    stop_message_ = {.kind = ControlMessage::Kind::stop, .count = static_cast<std::uint32_t>(signal)};
+    send_control(stop_message_, {.what = What::rank});
+    said_stop_ = true;
+    silence_ = {};
+    last_look_ = Clock::now();
+}
+
+void MpiWorker::look_for_root() {
+    const bool serves = record_.root_words.load(std::memory_order_relaxed) != 0;
+    if (!serves || !(said_stop_ || drains_)) {
+        return;
+    }
     const Instant now = Clock::now();
-    unanswered_ += std::min<std::chrono::nanoseconds>(now - last_look_, longest_step);
+    silence_ += std::min<std::chrono::nanoseconds>(now - last_look_, longest_step);
     last_look_ = now;
-    if (was_granted_ && !drains_ && unanswered_ > within) {
+    if (silence_ > options_.longest_silence) {
         throw RootHasEnded(ExitCode::internal,
                            {.id = "E-RUN-001",
-                            .where = "rank 0",
-                            .what = fmt::format("died, or cannot be reached: no answer to a stop for {:.1f} s",
-                                                Seconds(within).count()),
+                            .where = "rank 0 on " + escaped(options_.root_host),
+                            .what = fmt::format("died, or cannot be reached: no sign of life for {:.1f} s after a stop "
+                                                "was asked for",
+                                                Seconds(silence_).count()),
                             .hint = "look at its node; the same command goes on from what is committed"});
     }
+}
+
+void MpiWorker::note_word_of_root() {
+    record_.root_words.fetch_add(1, std::memory_order_relaxed);
+    silence_ = {};
 }
 
 void MpiWorker::send_sign_of_life() {
@@ -246,7 +268,7 @@ void MpiWorker::finish(const Note& note) {
     if (note.is_head) {
         slot.head_came = Clock::now();
         slot.head_is_there = true;
-        was_granted_ = true;
+        note_word_of_root();
     }
     --(note.what == What::request ? slot.request_messages : slot.result_messages);
     complete_in_order(note.device);

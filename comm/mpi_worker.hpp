@@ -18,31 +18,36 @@
 
 namespace sluice {
 
-/// Rank 0 ends the job with a failure that it has said, or does not answer any more: then the text has an id. Nothing
-/// is left to do for this rank.
+/// Rank 0 ends the job with a failure that it has said, or gives no sign of life any more: then the text has an id.
+/// Nothing is left to do for this rank.
 class RootHasEnded : public Error {
 public:
     using Error::Error;
 };
 
+struct MpiWorkerOptions {
+    Lane* lane = nullptr;     ///< Where its thread says whether it waits; outlives it.
+    std::string root_host{};  ///< For messages about rank 0.
+    std::chrono::nanoseconds longest_silence = std::chrono::seconds(5);  ///< Of rank 0, after a stop was asked for.
+};
+
 /// The comm thread of a rank other than 0: carries its drivers' requests and results to rank 0 and chunks back.
 class MpiWorker {
 public:
-    /// `session`, `endpoints` (one a device) and `record` (where it notes what is under way), and `lane`, where this
-    /// thread says whether it waits, outlive it.
+    /// `session`, `endpoints` (one a device) and `record` (where it notes what is under way) outlive it.
     MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape,
-              Lane* lane = nullptr);
+              MpiWorkerOptions options = {});
     MpiWorker(const MpiWorker&) = delete;
     MpiWorker& operator=(const MpiWorker&) = delete;
     ~MpiWorker();
 
     /// Until every driver has ended and everything was sent. When a stop is asked for, rank 0 hears of it, and ends the
-    /// input. Throws what a driver ended with, or RootHasEnded, also when rank 0 serves and has not answered a stop for
-    /// `answer_within`.
-    void run(Doorbell& bell, const StopRequest& stop, std::chrono::nanoseconds answer_within = std::chrono::seconds(5));
+    /// input. Throws what a driver ended with, or RootHasEnded: rank 0 says so, or it had begun to serve and has then
+    /// been silent for longer than options.longest_silence after a stop was asked for here or anywhere.
+    void run(Doorbell& bell, const StopRequest& stop);
 
-    /// After that: until rank 0 says that the run is over. Throws RootHasEnded.
-    void wait_for_the_end(Doorbell& bell);
+    /// After that: until rank 0 says that the run is over. Throws RootHasEnded in the same cases.
+    void wait_for_the_end(Doorbell& bell, const StopRequest& stop);
 
     /// Tells rank 0, in one message, what this rank ends with. Waits `at_most` for it to be taken; false if it was not.
     [[nodiscard]] static bool report_failure(MpiSession& session, const std::string& text,
@@ -88,8 +93,10 @@ private:
     void listen_to_root();
     /// Whether rank 0 has said something.
     [[nodiscard]] bool hear_root();
-    /// A stop was passed on: rank 0 answers at once, if it is there.
-    void expect_answer(std::chrono::nanoseconds within);
+    /// Tells rank 0 of a stop, once: it answers at once, and gives signs of life from then on, if it is there.
+    void pass_on(const StopRequest& stop);
+    void look_for_root();
+    void note_word_of_root();
     void complete_in_order(std::uint32_t device);
 
     MpiSession& session_;
@@ -103,17 +110,18 @@ private:
     ControlMessage sign_message_{};
     bool sign_is_under_way_ = false;
     std::uint32_t signs_sent_ = 0;
+    MpiWorkerOptions options_;
     Lane own_lane_;
     Lane& lane_;
     std::size_t closed_ = 0;
     ControlMessage from_root_{};
     MPI_Request listening_ = MPI_REQUEST_NULL;
-    bool was_granted_ = false;  // rank 0 serves
+    bool said_stop_ = false;
     bool drains_ = false;
     bool is_over_ = false;
     Instant last_sign_{};
     Instant last_look_{};
-    std::chrono::nanoseconds unanswered_{0};  // while this thread runs
+    std::chrono::nanoseconds silence_{0};  // of rank 0, while this thread runs
 };
 
 }  // namespace sluice

@@ -32,6 +32,7 @@ struct RankRecord {
     std::atomic<std::uint32_t> beat{0};          ///< Goes up while its process runs at all; 0: not watched yet.
     std::atomic<std::uint32_t> signs{0};         ///< Goes up while its devices get on: signs of life for rank 0.
     std::atomic<std::uint32_t> stuck{0};         ///< 1: one of its threads does not get on.
+    std::atomic<std::uint64_t> root_words{0};    ///< Goes up when rank 0 says something; 0: it need not.
 
     /// It leaves.
     void end_with(ExitCode with) noexcept {

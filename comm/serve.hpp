@@ -36,14 +36,14 @@ public:
     /// The first of the other ranks that was asked to stop.
     [[nodiscard]] virtual StopCause stop() const = 0;
 
-    /// Tells all ranks that the run drains. From then on they give signs of life several times a second.
+    /// Tells all ranks that the run drains. From then on all give signs of life several times a second.
     virtual void announce_drain() = 0;
 
     /// After that: a rank that was heard of, has not ended and has been silent for longer than `longest`.
     [[nodiscard]] virtual std::optional<int> find_silent(std::chrono::nanoseconds longest) const = 0;
 };
 
-/// While a run drains, each rank gives a sign of life so often, as far as the machine lets it.
+/// While a run drains or ends, each rank gives a sign of life so often, as far as the machine lets it.
 inline constexpr std::chrono::milliseconds between_signs{250};
 
 /// While a run drains, a rank has to be heard of more often than so. Never so short that a late sign is a death: where

@@ -91,6 +91,7 @@ std::string encode(const JobPlan& plan) {
                         {"bind", plan.bind},
                         {"hang_timeout", plan.hang_timeout.count()},
                         {"drain_timeout", plan.drain_timeout.count()},
+                        {"root_host", Bytes(plan.root_host.begin(), plan.root_host.end())},
                         {"dump_folder", Bytes(plan.dump_folder.begin(), plan.dump_folder.end())},
                         {"first_chunk", plan.first_chunk}};
     if (plan.devices) {
@@ -111,6 +112,8 @@ JobPlan decode_job_plan(const std::string& text) {
                  .hang_timeout = std::chrono::seconds(json.at("hang_timeout").get<std::int64_t>()),
                  .drain_timeout = std::chrono::seconds(json.at("drain_timeout").get<std::int64_t>()),
                  .first_chunk = json.at("first_chunk")};
+    const Bytes host = json.at("root_host");
+    plan.root_host.assign(host.begin(), host.end());
     const Bytes folder = json.at("dump_folder");
     plan.dump_folder.assign(folder.begin(), folder.end());
     if (json.contains("devices")) {

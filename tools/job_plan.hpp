@@ -32,6 +32,7 @@ struct JobPlan {
     BindMode bind = BindMode::gpu_local;
     std::chrono::seconds hang_timeout{0};  ///< 0: nothing is ever called a hang.
     std::chrono::seconds drain_timeout{20};
+    std::string root_host{};        ///< Rank 0's.
     std::string dump_folder{};      ///< Where a rank that finds a hang writes down who waits for what.
     std::uint64_t first_chunk = 0;  ///< Those before are committed: the run goes on from here.
 };

@@ -171,27 +171,31 @@ RankTrace JobServer::run() {
         context_.stop.enter(RunPhase::serving);
         if (remote) {
             context_.tell_end = [&remote](ExitCode code) { remote->end_ranks(code); };
+            signs_ = &remote->signs();
+            signs_->give_every(between_signs_of_life(plan.hang_timeout));
         }
         compute_suspects(context_, job_, server,
                          {.app = loaded_.get(),
                           .device = share_.place.devices[0].number,
                           .sample = std::as_bytes(std::span(sample_)),
                           .grid = grid_});
-        const Served served = serve(server, local, remote ? &*remote : nullptr, context_.bell, context_.stop,
-                                    {.lane = &context_.lanes.add(LaneKind::comm, "comm thread"),
-                                     .drain_timeout = job_.job.fault.drain_timeout,
-                                     .on_drain = [&, this](const StopCause& cause) {
-                                         drain(cause);
-                                         if (context_.session != nullptr) {  // the launcher may kill it soon
-                                             report_drain(partial_report(trace_so_far(), why_it_drains(cause)));
-                                         }
-                                     }});
+        const Served served = serve(
+            server, local, remote ? &*remote : nullptr, context_.bell, context_.stop,
+            {.lane = &context_.lanes.add(LaneKind::comm, "comm thread"),
+             .drain_timeout = job_.job.fault.drain_timeout,
+             .on_drain = [&, this](const StopCause& cause) {
+                 drain(cause);
+                 if (context_.session != nullptr) {  // the launcher may kill it soon
+                     give_signs_while([&] { report_drain(partial_report(trace_so_far(), why_it_drains(cause))); });
+                 }
+             }});
         context_.stop.enter(RunPhase::finishing);
         if (served.lost_rank != 0) {
             end_after_loss(served);
         }
         finish(served, server.end() == grid_.chunks());
         context_.tell_end = nullptr;
+        signs_ = nullptr;
         if (remote) {
             remote->end_ranks(ExitCode::ok);
         }
@@ -221,12 +225,11 @@ void JobServer::report_drain(const RunReport& report) const {
 
 void JobServer::finish(const Served& served, bool whole) {
     if (!served.gave_up && whole) {
-        output_.publish();
+        give_signs_while([this] { output_.publish(); });
         warn_at_the_end(job_);
         return;
     }
-    results_->stop();
-    output_.commit();
+    commit_what_came();
     stopped_by_ = stopped_early(served, context_.board.committed());
     if (served.gave_up) {  // other ranks are busy, and hear of nothing
         progress_.reset();
@@ -236,8 +239,7 @@ void JobServer::finish(const Served& served, bool whole) {
 }
 
 void JobServer::end_after_loss(const Served& served) {
-    results_->stop();
-    output_.commit();
+    commit_what_came();
     progress_.reset();
     std::vector<std::uint64_t> chunks = context_.hangs.chunks_of(served.lost_rank);
     std::ranges::sort(chunks);
@@ -245,6 +247,17 @@ void JobServer::end_after_loss(const Served& served) {
         lost_while_draining(served, context_.hosts.at(static_cast<std::size_t>(served.lost_rank)), chunks);
     context_.last_words.note_lost_rank(served.lost_rank, lost.text.where + " " + lost.text.what, chunks);
     end_all(context_, lost);
+}
+
+void JobServer::commit_what_came() {
+    give_signs_while([this] {
+        results_->stop();
+        output_.commit();
+    });
+}
+
+void JobServer::give_signs_while(const std::function<void()>& action) {
+    signs_ == nullptr ? action() : signs_->give_while(action);
 }
 
 /// What the models of all ranks want to see first.

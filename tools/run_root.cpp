@@ -135,6 +135,7 @@ int run_root(RankContext& context, const std::filesystem::path& job_file, std::s
                              .first_chunk = job.plan.first_chunk,
                              .hosts = context.hosts,
                              .dump_folder = job.plan.dump_folder});
+        job.plan.root_host = context.host;
         announce(context, {.plan = encode(job.plan)});
         JobServer server(context, job, options);
         RankTrace trace = server.run();

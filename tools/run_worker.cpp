@@ -52,8 +52,10 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
     context.first_chunk = plan.first_chunk;
     context.board.mine().first_chunk.store(plan.first_chunk);
     leave_notes_in(context, plan.dump_folder);
-    context.hangs.begin(
-        {.timeout = plan.hang_timeout, .first_chunk = plan.first_chunk, .dump_folder = plan.dump_folder});
+    context.hangs.begin({.timeout = plan.hang_timeout,
+                         .first_chunk = plan.first_chunk,
+                         .hosts = {plan.root_host},
+                         .dump_folder = plan.dump_folder});
     const IoShape shape = find_app(plan.app)->make_codec(plan.options)->shape();
     RankShare share = choose_share(context, plan);
     const std::vector<std::uint32_t> devices = share.devices();
@@ -78,7 +80,9 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
     MpiWorker worker(
         session, endpoints, context.board.mine(),
         {.item = shape, .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message},
-        &context.lanes.add(LaneKind::comm, "comm thread"));
+        {.lane = &context.lanes.add(LaneKind::comm, "comm thread"),
+         .root_host = plan.root_host,
+         .longest_silence = longest_silence(plan.drain_timeout)});
     const ChunkGrid grid = ChunkGrid(plan.items, plan.chunk_items).rest(plan.first_chunk);
     DriverTeam team(*loaded, endpoints,
                     {.device = plan.device,
@@ -95,7 +99,7 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
     try {
         bind_comm_thread(context, share);
         context.stop.enter(RunPhase::serving);
-        worker.run(context.bell, context.stop, longest_silence(plan.drain_timeout));
+        worker.run(context.bell, context.stop);
         context.stop.enter(RunPhase::finishing);
     } catch (const RootHasEnded& end) {
         end_with_root(context, end);
@@ -109,7 +113,7 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
     trace.milestones.start = context.start;
     trace.milestones.finish = Clock::now();
     try {
-        worker.wait_for_the_end(context.bell);
+        worker.wait_for_the_end(context.bell, context.stop);
     } catch (const RootHasEnded& end) {
         end_with_root(context, end);
     }

@@ -189,6 +189,49 @@ TEST_F(Watch, LetsADeviceTakeItsTimeToLoad) {
     EXPECT_FALSE(look_after(60s));
 }
 
+/// The same of rank 3, on a node without rank 0.
+class WatchOfAnotherNode : public Watch {
+protected:
+    WatchOfAnotherNode() {
+        board_.mine().rank.store(3);
+        watch_.begin({.timeout = timeout, .hosts = {"n01"}});
+    }
+
+    void hear_root() { board_.mine().root_words.fetch_add(1); }
+};
+
+TEST_F(WatchOfAnotherNode, NoticesThatRank0IsSilent) {
+    hear_root();
+    EXPECT_FALSE(look_after(10s));
+    hear_root();
+    EXPECT_FALSE(look_after(13s));  // a sign may be late by the time between two
+
+    const auto hang = look_after(4s);
+
+    ASSERT_TRUE(hang);
+    EXPECT_EQ(hang->rank, 0);
+    EXPECT_EQ(hang->where, "rank 0 on n01");
+    EXPECT_THAT(hang->what, HasSubstr("no sign of life"));
+    EXPECT_THAT(hang->dump, testing::StartsWith("rank 0 on n01: silent for"));
+    EXPECT_THAT(hang->dump, HasSubstr("rank 3 on n07"));
+}
+
+TEST_F(WatchOfAnotherNode, LooksForRank0WhileThatPublishes) {
+    hear_root();
+    phase_ = RunPhase::finishing;
+
+    EXPECT_TRUE(look_after(20s));
+}
+
+TEST_F(WatchOfAnotherNode, ExpectsNothingOfARank0ThatDoesNotServeYetOrHasEnded) {
+    EXPECT_FALSE(look_after(60s));
+
+    hear_root();
+    EXPECT_FALSE(look_after(10s));
+    board_.mine().root_words.store(0);
+    EXPECT_FALSE(look_after(60s));
+}
+
 TEST(LastWords, AreSaidOnce) {
     int times = 0;
     LastWords words;

@@ -13,6 +13,7 @@
 #include "comm/message_pieces.hpp"
 #include "comm/node_sharing.hpp"
 #include "comm/rank_board.hpp"
+#include "comm/root_signs.hpp"
 #include "tests/support/mpi_job.hpp"
 #include "tests/support/mpi_main.hpp"
 
@@ -56,6 +57,54 @@ void fill(std::span<std::byte> bytes) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         bytes[i] = byte_at(i);
     }
+}
+
+/// Takes what rank 0 says, to its word that all is over. Returns how many signs of life came before.
+int signs_until_end() {
+    for (int signs = 0;; ++signs) {
+        ControlMessage message;
+        MPI_Recv(&message, sizeof message, MPI_BYTE, 0, tags::from_root, session().world(), MPI_STATUS_IGNORE);
+        if (message.kind != ControlMessage::Kind::sign) {
+            EXPECT_EQ(message.kind, ControlMessage::Kind::end);
+            return signs;
+        }
+    }
+}
+
+void say_end() {
+    const ControlMessage end{.kind = ControlMessage::Kind::end};
+    for (int rank = 1; rank < session().size(); ++rank) {
+        MPI_Send(&end, sizeof end, MPI_BYTE, rank, tags::from_root, session().world());
+    }
+}
+
+TEST(RootSigns, ReachEveryOtherRankWhenTheyAreDue) {
+    if (session().rank() != 0) {
+        EXPECT_EQ(signs_until_end(), 2);
+        return;
+    }
+    RootSigns signs(session());
+    const Instant begin = Clock::now();
+
+    signs.give_if_due(begin);  // never
+    signs.give_every(std::chrono::seconds(10));
+    signs.give_if_due(begin);
+    signs.give_if_due(begin + std::chrono::seconds(9));
+    signs.give_if_due(begin + std::chrono::seconds(10));
+
+    say_end();
+}
+
+TEST(RootSigns, AreGivenWhileRank0IsBusy) {
+    if (session().rank() != 0) {
+        EXPECT_GE(signs_until_end(), 1);
+        return;
+    }
+    RootSigns signs(session());
+
+    EXPECT_THROW(signs.give_while([] { throw std::runtime_error("no space"); }), std::runtime_error);
+
+    say_end();
 }
 
 TEST_P(Sizes, ReachEveryRankByBroadcast) {

@@ -15,6 +15,7 @@
 namespace sluice::test {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 const std::vector<std::string> four_nodes{"slurm.nodes=4", "layout.ranks_per_node=2", "pipeline.chunk_items=4",
@@ -41,6 +42,18 @@ std::vector<pid_t> ranks_in(const BoxJob& job) {
         }
     }
     return pids;
+}
+
+/// The process of a running job's rank `number`; 0 where there is none.
+pid_t rank_in(const BoxJob& job, int number) {
+    const std::string variable = std::string("\0SLURM_PROCID=", 14) + std::to_string(number) + '\0';
+    for (const pid_t pid : ranks_in(job)) {
+        const std::string path = "/proc/" + std::to_string(pid) + "/environ";
+        if (('\0' + contents(path)).find(variable) != std::string::npos) {
+            return pid;
+        }
+    }
+    return 0;
 }
 
 /// USR1 to the job's script, as Slurm sends it before the time limit. The ranks stand still until it has reached them:
@@ -133,6 +146,46 @@ TEST(SlurmBox, EndsAJobWhoseRankWasKilled) {
     EXPECT_EQ(waiting->wait().exit_code, 70);
     EXPECT_EQ(job.field("Restarts"), "0");
     EXPECT_NE(job.status().state, RunState::complete);
+}
+
+const std::vector<std::string> alone_on_two_nodes{"slurm.nodes=2", "layout.ranks_per_node=1", "pipeline.chunk_items=4",
+                                                  "slurm.time=1h"};
+
+TEST(SlurmBox, EndsAJobWhoseRank0DoesNotRun) {
+    SKIP_WITHOUT_BOX();
+    BoxJob job(30'000, with(alone_on_two_nodes, {"fault.hang_timeout=2s"}));
+    job.submit();
+    job.wait_for_chunks(1);
+    const pid_t root = rank_in(job, 0);
+    ASSERT_NE(root, 0);
+
+    ASSERT_EQ(::kill(root, SIGSTOP), 0);
+    job.wait_for("FAILED");
+
+    EXPECT_EQ(job.field("ExitCode"), "76:0");
+    EXPECT_THAT(job.log(), ContainsRegex("E-RUN-076.: rank 0 on n[0-3]: hangs: has given no sign of life"));
+    EXPECT_THAT(job.log(), ContainsRegex("\nrank 1 on n[0-3], process"));
+}
+
+TEST(SlurmBox, EndsAJobWhoseRank0DiesWhileItDrains) {
+    SKIP_WITHOUT_BOX();
+    BoxJob job(30'000, with(alone_on_two_nodes, {"slurm.resume.mode=manual", "fault.drain_timeout=12s"}));
+    job.submit();
+    job.wait_for_chunks(1);
+    const pid_t root = rank_in(job, 0);
+    const pid_t other = rank_in(job, 1);
+    ASSERT_NE(root, 0);
+    ASSERT_NE(other, 0);
+
+    ASSERT_EQ(::kill(other, SIGSTOP), 0);  // or the drain is over before
+    ASSERT_EQ(::kill(root, SIGUSR1), 0);
+    EXPECT_TRUE(eventually([&] { return job.log().find("finishing the chunks") != std::string::npos; })) << job.log();
+    ASSERT_EQ(::kill(root, SIGKILL), 0);
+    ASSERT_EQ(::kill(other, SIGCONT), 0);
+    job.wait_for("FAILED");
+
+    EXPECT_EQ(job.field("ExitCode"), "70:0");
+    EXPECT_THAT(job.log(), ContainsRegex("E-RUN-001.: rank 0 on n[0-3]: died, or cannot be reached"));
 }
 
 TEST(SlurmBox, QueuesADrainedJobAgainWhichGoesOn) {
