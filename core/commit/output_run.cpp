@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <iterator>
 #include <limits>
 #include <system_error>
@@ -132,8 +133,8 @@ void OutputRun::publish() {
 
 // Another attempt may begin at any moment, for which this one need only have been stopped for a minute. So nothing but
 // this epoch's own folder is removed, and the folder of all epochs only if it is empty then, which the file system
-// decides at once. Who begins after that may lose job.json to this attempt: it makes another one when it publishes, and
-// until then its epoch says itself of which run it is.
+// decides at once. What the run says of itself is put aside before, and given back where that folder stays. Who begins
+// in between makes another job.json, now or when it publishes, and until then its epoch says itself of which run it is.
 void OutputRun::abandon_if_empty() {
     if (complete_ || !committer_ || committer_->chunks_committed() != 0 || !is_alone() || remembers_a_death()) {
         return;
@@ -141,14 +142,20 @@ void OutputRun::abandon_if_empty() {
     fault_point("abandon");
     std::error_code stays;
     const RunPaths& paths = options_.paths;
+    const std::array shared{paths.identity(), paths.job_file()};
     const std::filesystem::path away = paths.run_folder() / (".gone-" + epoch_->owner().id);
     std::filesystem::rename(epoch_->folder(), away, stays);
-    std::filesystem::remove_all(away, stays);
-    if (::rmdir(paths.epochs().c_str()) != 0) {
-        return;
+    for (const std::filesystem::path& file : shared) {
+        std::filesystem::rename(file, away / file.filename(), stays);
     }
-    std::filesystem::remove(paths.job_file(), stays);
-    std::filesystem::remove(paths.identity(), stays);
+    const bool was_alone = ::rmdir(paths.epochs().c_str()) == 0;
+    fault_point("abandoned");
+    for (const std::filesystem::path& file : shared) {
+        if (!was_alone) {
+            std::filesystem::create_hard_link(away / file.filename(), file, stays);
+        }
+    }
+    std::filesystem::remove_all(away, stays);
     std::filesystem::remove(paths.run_folder(), stays);  // unless something else is kept in it
 }
 

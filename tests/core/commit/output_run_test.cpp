@@ -140,6 +140,7 @@ TEST_P(OutputRunTest, LeavesAnotherAttemptAloneThatBeginsWhileItIsGivenUp) {
         second.writer().commit();
         first.send(SIGCONT);
         EXPECT_EQ(first.wait().exit_code, 0);
+        EXPECT_TRUE(std::filesystem::exists(run_.paths().identity()));
     }
     OutputRun third(options);
 
@@ -148,6 +149,28 @@ TEST_P(OutputRunTest, LeavesAnotherAttemptAloneThatBeginsWhileItIsGivenUp) {
     third.publish();
     EXPECT_EQ(run_.published(), run_.job().files());
     EXPECT_TRUE(std::filesystem::exists(run_.paths().identity()));
+}
+
+// The same, but the other attempt begins and finishes meanwhile.
+TEST_P(OutputRunTest, LeavesAnotherRunWholeThatFinishesWhileItIsGivenUp) {
+    for (const char* const where : {"abandon", "abandoned"}) {
+        const RunFolder fresh{FakeJob{.layout = GetParam()}};
+        Child first([&] {
+            arm_fault(std::string(where) + "=stop");
+            OutputRun run(fresh.options());
+            run.abandon_if_empty();
+        });
+        ASSERT_TRUE(first.wait_for_end_or_stop().stopped);
+        OutputRunOptions options = fresh.options();
+        options.alive_within = std::chrono::seconds(0);
+        run_to_the_end(fresh, options);
+
+        first.send(SIGCONT);
+        EXPECT_EQ(first.wait().exit_code, 0);
+
+        EXPECT_TRUE(OutputRun(options).complete()) << where;
+        EXPECT_EQ(fresh.published(), fresh.job().files());
+    }
 }
 
 // As if the first attempt had removed job.json in the very moment in which the second one began.
