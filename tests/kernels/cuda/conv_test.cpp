@@ -108,7 +108,7 @@ protected:
     }
 };
 
-const Case cases[] = {
+const Case cases_of_all_kinds[] = {
     {{.length = 3, .channels = 64, .outputs = 256, .taps = 1}, 1},
     {{.length = 3, .channels = 64, .outputs = 256, .taps = 3, .relu = true}, 1},
     {{.length = 9, .channels = 128, .outputs = 256, .taps = 7, .relu = true, .pool = 3}, 1},
@@ -120,7 +120,7 @@ const Case cases[] = {
 };
 
 TEST_F(Convolution, EqualsAPlainOneAtOddSizesInEveryPrecision) {
-    for (const Case& c : cases) {
+    for (const Case& c : cases_of_all_kinds) {
         for (const Kind& kind : kinds()) {
             check(c, kind);
         }

@@ -17,6 +17,10 @@
 
 namespace sluice {
 
+/// That a kernel alone may compute with.
+inline constexpr Precision every_precision[] = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3,
+                                                Precision::fp32};
+
 /// Skips its tests, with the reason, where no GPU runs these kernels.
 class OnGpu : public testing::Test {
 protected:

@@ -10,8 +10,6 @@ namespace sluice {
 namespace {
 
 constexpr Precision of_one_part[] = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
-constexpr Precision every_precision[] = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3,
-                                         Precision::fp32};
 
 class Norm : public OnGpu {};
 class Linear : public OnGpu {};

@@ -8,9 +8,6 @@
 namespace sluice {
 namespace {
 
-constexpr Precision every_precision[] = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3,
-                                         Precision::fp32};
-
 struct Weights {
     std::vector<float> table;
     std::vector<float> bias;
