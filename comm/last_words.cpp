@@ -63,6 +63,11 @@ void LastWords::set_notes(EndNotes notes) {
     notes_ = std::move(notes);
 }
 
+void LastWords::set_stop_note(Action note) {
+    const std::lock_guard lock(mutex_);
+    stop_note_ = std::move(note);
+}
+
 void LastWords::note_lost_rank(int rank, const std::string& cause, const std::vector<std::uint64_t>& chunks) {
     const std::lock_guard lock(mutex_);
     if (notes_.lost_rank) {
@@ -74,6 +79,13 @@ void LastWords::note_end(ExitCode code, const ErrorText& text) {
     const std::lock_guard lock(mutex_);
     if (notes_.end) {
         run_for(longest_note, [note = notes_.end, code, text] { note(code, text); });
+    }
+}
+
+void LastWords::note_stop(const ErrorText& text) {
+    const std::lock_guard lock(mutex_);
+    if (stop_note_) {
+        run_for(longest_note, [note = stop_note_, text] { note(text); });
     }
 }
 

@@ -40,15 +40,20 @@ public:
     /// From now on.
     void set_notes(EndNotes notes);
 
+    /// What is called, in the same way, when rank 0 is asked to stop before its first chunk and ends at once.
+    void set_stop_note(Action note);
+
     /// Write them down, if they are set. A second at most.
     void note_lost_rank(int rank, const std::string& cause, const std::vector<std::uint64_t>& chunks);
     void note_end(ExitCode code, const ErrorText& text);
+    void note_stop(const ErrorText& text);
 
 private:
     std::mutex mutex_;
     std::shared_ptr<Action> action_;
     std::shared_future<void> running_;
     EndNotes notes_;
+    Action stop_note_;
 };
 
 }  // namespace sluice

@@ -205,7 +205,8 @@ void Watcher::obey(int signal) {
     const Instant now = Clock::now();
     const bool again = stop_.signal() != 0;
     const bool preparing = stop_.phase() == RunPhase::preparing;
-    if (again && now - first_signal_ < same_stop && (!preparing || signal == stop_.signal())) {
+    const bool same_wish = !preparing || signal == stop_.signal();
+    if (again && now - first_signal_ < same_stop && same_wish && !ends_after_root(signal)) {
         return;
     }
     // Slurm announces the end of the time to a run that has seen it coming, or that its user drains: no second signal.
@@ -223,16 +224,29 @@ void Watcher::obey(int signal) {
                              {.id = "E-RUN-075", .what = fmt::format("asked to stop by SIG{}", sigabbrev_np(signal))});
         return;
     }
+    const std::string committed = board_.describe_committed();
+    const ErrorText text{.id = "E-RUN-075",
+                         .what = fmt::format("stopped by SIG{}{}", sigabbrev_np(signal),
+                                             preparing ? " before the first chunk" : " at once"),
+                         .hint = committed.empty() ? "run the same command again" : committed};
     if (board_.claim_message()) {
-        const std::string committed = board_.describe_committed();
-        say({.id = "E-RUN-075",
-             .what = fmt::format("stopped by SIG{}{}", sigabbrev_np(signal),
-                                 stop_.phase() == RunPhase::preparing ? " before the first chunk" : " at once"),
-             .hint = committed.empty() ? "run the same command again" : committed});
+        say(text);
     }
     last_words_.note_end(ExitCode::stopped_early, {.id = "E-RUN-075", .what = "stopped at once by a signal"});
+    if (preparing && signal == SIGUSR1) {  // no launcher sends that because of a death
+        stop_.ask(signal);
+        last_words_.note_stop(text);
+    }
     board_.mine().end_with(ExitCode::stopped_early);
     _exit(static_cast<int>(ExitCode::stopped_early));
+}
+
+/// A rank 0 that was asked to stop before its first chunk has ended: ranks of other nodes hear of it by srun's SIGTERM
+/// alone, a moment after the SIGUSR1 that they have met too.
+bool Watcher::ends_after_root(int signal) {
+    const RankRecord& mine = board_.mine();
+    return signal == SIGTERM && stop_.signal() == SIGUSR1 && stop_.phase() == RunPhase::serving &&
+           mine.rank.load() != 0 && mine.root_words.load() == 0;
 }
 
 void Watcher::end_after_death_of(const RankRecord& dead) {

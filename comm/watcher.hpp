@@ -34,6 +34,7 @@ public:
 private:
     void watch();
     void obey(int signal);
+    [[nodiscard]] bool ends_after_root(int signal);
     [[noreturn]] void end_after_death_of(const RankRecord& dead);
     [[noreturn]] void end_after(const Hang& hang);
     void let_root_go_first() const;

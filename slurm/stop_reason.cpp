@@ -40,7 +40,9 @@ ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& a
     const bool before_first_chunk = !of_attempt || status->state == RunState::preparing;
     const bool by_signal = launcher.code == 128 + SIGUSR1 || launcher.code == 128 + SIGTERM ||
                            launcher.code == 128 + SIGKILL;  // srun's ends of the ranks beside the first one
-    const bool stopped = launcher.drained && before_first_chunk && by_signal;
+    // A rank that is not ready to hear it dies of SIGUSR1, which nobody sends for another reason.
+    const bool asked = launcher.drained || launcher.code == 128 + SIGUSR1;
+    const bool stopped = asked && before_first_chunk && by_signal;
     return {.code = static_cast<int>(stopped ? ExitCode::stopped_early : ExitCode::internal)};
 }
 

@@ -32,7 +32,8 @@ struct LauncherEnd {
 /// Why `attempt` has ended: as its status says; but a SIGTERM that the launcher has sent because some rank died, which
 /// rank 0 cannot know, is that rank's death (internal). Where it could not say so, because it died or never began, the
 /// code that the launcher gave counts if it is one of sluice's; else it is 75 of an attempt that was asked to stop
-/// before its first chunk, whose ranks end one another then, and 70 (internal) of all others.
+/// before its first chunk (its script was, or a rank that was not ready for it has died of SIGUSR1), whose ranks end
+/// one another then, and 70 (internal) of all others.
 [[nodiscard]] ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& attempt,
                                     const LauncherEnd& launcher);
 

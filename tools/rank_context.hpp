@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,10 +38,10 @@ struct RankContext {
     LastWords& last_words;
     std::string host;
     Instant start{};
-    std::uint64_t first_chunk = 0;      ///< What the run calls chunk 0, once the plan is known.
-    CommittedOutput* output = nullptr;  ///< Rank 0's, once it is open.
-    RunMonitor* monitor = nullptr;      ///< Rank 0's.
-    std::vector<std::string> hosts{};   ///< Of all ranks; rank 0 alone has them.
+    std::uint64_t first_chunk = 0;          ///< What the run calls chunk 0, once the plan is known.
+    CommittedOutput* output = nullptr;      ///< Rank 0's, once it is open.
+    std::shared_ptr<RunMonitor> monitor{};  ///< Rank 0's.
+    std::vector<std::string> hosts{};       ///< Of all ranks; rank 0 alone has them.
     /// Rank 0's, while it serves: tells the others that the job ends.
     std::function<void(ExitCode)> tell_end{};
 

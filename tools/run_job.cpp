@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <memory>
 #include <optional>
 
 #include "comm/watcher.hpp"
@@ -15,18 +16,23 @@ namespace sluice {
 
 namespace {
 
-/// Rank 0 with its monitor, which tells the end whatever it is.
-int run_monitored(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
-                  const RunOptions& options) {
+/// Of rank 0.
+std::shared_ptr<RunMonitor> make_monitor(const RankContext& context, const RunOptions& options) {
     std::optional<std::chrono::seconds> left = options.time_left;
     if (left) {  // since this process began
         *left -= std::chrono::ceil<std::chrono::seconds>(Clock::now() - context.start);
     }
-    RunMonitor monitor(context.stop, context.host, left);
-    context.monitor = &monitor;
+    auto monitor = std::make_shared<RunMonitor>(context.stop, context.host, left);
     if (!options.run_folder.empty()) {
-        monitor.open(options.run_folder, {});
+        monitor->open(options.run_folder, {});
     }
+    return monitor;
+}
+
+/// Rank 0 with its monitor, which tells the end whatever it is.
+int run_monitored(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
+                  const RunOptions& options) {
+    RunMonitor& monitor = *context.monitor;
     try {
         const int code = run_root(context, job_file, overrides, options);
         monitor.end(static_cast<ExitCode>(code));
@@ -75,6 +81,13 @@ int run(const std::filesystem::path& job_file, std::span<const Override> overrid
                         .last_words = last_words,
                         .host = host,
                         .start = start};
+    if (context.rank() == 0) {
+        context.monitor = make_monitor(context, options);
+        last_words.set_stop_note([monitor = context.monitor](const ErrorText& text) {
+            monitor->explain(text);
+            monitor->end(ExitCode::stopped_early);
+        });
+    }
     int code = static_cast<int>(ExitCode::ok);
     {
         const Watcher watcher(*board, stop, hangs, last_words, host);

@@ -255,14 +255,19 @@ TEST(SlurmBox, GoesOnAfterTheLossOfANode) {
 
 TEST(SlurmBox, CallsAJobThatIsStoppedBeforeItsFirstChunkStopped) {
     SKIP_WITHOUT_BOX();
-    BoxJob job(30'000, with(two_nodes, {"slurm.resume.mode=manual", "slurm.time=1h"}));
-    job.submit();
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.run_folder() / "status.json"); }));
+    for (const char* signalled : {"--batch", "--quiet"}) {  // the script, which tells the ranks, or all of them
+        BoxJob job(30'000, with(two_nodes, {"slurm.resume.mode=manual", "slurm.time=1h"}));
+        job.submit();
+        ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.run_folder() / "status.json"); }));
 
-    slurm({"scancel", "--signal=USR1", "--batch", job.id()});
-    job.wait_for("FAILED");
+        slurm({"scancel", "--signal=USR1", signalled, job.id()});
+        job.wait_for("FAILED");
 
-    EXPECT_EQ(job.field("ExitCode"), "75:0") << job.log();
+        EXPECT_EQ(job.field("ExitCode"), "75:0") << job.log();
+        const RunStatus last = job.status();
+        EXPECT_EQ(last.end.value_or(RunEnd{}).code, 75) << job.log();
+        EXPECT_EQ(last.chunks_done, 0U);
+    }
 }
 
 TEST(SlurmBox, RefusesTasksThatDoNotKnowOfEachOther) {

@@ -54,7 +54,8 @@ TEST(StopReason, OfAnAttemptStoppedBeforeItsFirstChunkIsThatStop) {
         EXPECT_EQ(stop_reason(preparing, attempt, {.code = code, .drained = true}), (ScriptEnd{75, false}));
         EXPECT_EQ(stop_reason(std::nullopt, attempt, {.code = code, .drained = true}), (ScriptEnd{75, false}));
         EXPECT_EQ(stop_reason(running, attempt, {.code = code, .drained = true}), (ScriptEnd{70, false}));
-        EXPECT_EQ(stop_reason(preparing, attempt, {.code = code, .drained = false}), (ScriptEnd{70, false}));
+        EXPECT_EQ(stop_reason(preparing, attempt, {.code = code, .drained = false}),
+                  (ScriptEnd{code == 128 + SIGUSR1 ? 75 : 70, false}));
     }
     EXPECT_EQ(stop_reason(preparing, attempt, {.code = 128 + SIGSEGV, .drained = true}), (ScriptEnd{70, false}));
     EXPECT_EQ(stop_reason(preparing, attempt, {.code = 66, .drained = true}), (ScriptEnd{66, false}));
