@@ -64,6 +64,7 @@ PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const O
     check_precision(job.run, plan.device);
     plan.devices = job.run.devices;
     plan.bind = job.layout.bind;
+    plan.layout = job.layout;
     check_output_path(job.output.path);
     check_report_path(job.output.report);
     plan.hang_timeout = job.fault.hang_timeout;

@@ -30,6 +30,7 @@ struct JobPlan {
     std::string chunk_note{};                ///< Why chunks are as large as they are; likewise. May be empty.
     std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
     BindMode bind = BindMode::gpu_local;
+    JobConfig::Layout layout{};            ///< As the job says it; rank 0 alone has it.
     std::chrono::seconds hang_timeout{0};  ///< 0: nothing is ever called a hang.
     std::chrono::seconds drain_timeout{20};
     std::string root_host{};        ///< Rank 0's.

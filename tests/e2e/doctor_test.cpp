@@ -177,5 +177,17 @@ TEST(PreflightOfRanks, SpeaksOnceForAllOfThem) {
     EXPECT_THAT(result.err, HasSubstr("mpirun --map-by ppr:3:node:pe=60000"));
 }
 
+TEST(PreflightOfRanks, ComparesThemWithTheLayoutOfTheJob) {
+    const JobFolder folder(3);
+
+    const ProcessResult result = sluice(
+        folder, {"run", "job.toml", "--set", "layout.ranks_per_node=4", "--set", "layout.cpus_per_rank=4096"}, 2);
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(count_in(result.err, "W-SLM-144]: ranks 0-1 on "), 1U) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(": 2 ranks a node, but layout.ranks_per_node = 4; fix: "));
+    EXPECT_THAT(result.err, HasSubstr("the job asked for 4096 (layout.cpus_per_rank=4096)"));
+}
+
 }  // namespace
 }  // namespace sluice::test
