@@ -20,6 +20,7 @@ struct ScriptPaths {
     [[nodiscard]] std::filesystem::path submission() const { return run_folder / "submitted.json"; }
     [[nodiscard]] std::filesystem::path status() const { return run_folder / "status.json"; }
     [[nodiscard]] std::filesystem::path drain_request() const { return run_folder / "drain"; }
+    [[nodiscard]] std::filesystem::path retry_request() const { return run_folder / "retry"; }
 };
 
 /// The paths of `job`, whose own paths are absolute, submitted from this program. Throws Error (configuration,

@@ -94,7 +94,7 @@ void check_user_options(const std::vector<std::string>& options) {
     }
 }
 
-void write_run_files(const JobConfig& job, const ScriptPaths& paths) {
+void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths deaths) {
     refuse_second_job(paths);
     const RunPaths run = run_paths(job.output.path, {});
     make_run_folder(run);
@@ -102,6 +102,10 @@ void write_run_files(const JobConfig& job, const ScriptPaths& paths) {
     const mode_t users = ::umask(0077);  // nobody else reads plan and script; the job's output is as the user wants it
     make_folder(paths.logs(), private_mode);
     remove_file(paths.drain_request());
+    remove_file(paths.retry_request());
+    if (deaths == EarlierDeaths::forget) {
+        write_text_durably(paths.retry_request(), {});
+    }
     write_text_durably(paths.plan(), to_toml(job));
     write_text_durably(paths.script(), batch_script(job, paths));
     ::umask(users);

@@ -19,6 +19,7 @@ Options submit_options() {
     options.add_options()                                                                         //
         ("dry-run", "print the script and how sbatch would be called; write nothing")             //
         ("wait", "wait for the end of the job, through requeues; Ctrl-C ends the waiting alone")  //
+        ("retry", "forget that earlier attempts died (exit code 82)")                             //
         ("test-only", "ask Slurm whether the job could run, and when; submit nothing")            //
         ("no-files", "do not look for input and weights here: the nodes alone see them");
     add_json_option(options);
@@ -62,6 +63,9 @@ int submit_job(const Command& command, Arguments arguments) {
     if (parsed.has("wait") && (parsed.has("dry-run") || parsed.has("test-only"))) {
         refuse_usage(command, "got --wait, but --dry-run and --test-only submit nothing to wait for");
     }
+    if (parsed.has("retry") && (parsed.has("dry-run") || parsed.has("test-only"))) {
+        refuse_usage(command, "got --retry, but --dry-run and --test-only submit nothing that would try again");
+    }
     const JobConfig job = read_job_absolute(job_file_of(command, parsed), overrides_of(parsed));
     const ScriptPaths paths = script_paths(job);
     if (parsed.has("dry-run")) {
@@ -75,7 +79,7 @@ int submit_job(const Command& command, Arguments arguments) {
     if (!parsed.has("no-files")) {
         check_files(job);
     }
-    write_run_files(job, paths);
+    write_run_files(job, paths, parsed.has("retry") ? EarlierDeaths::forget : EarlierDeaths::count);
     print_submission(paths, submit(paths, more), parsed.has("json"));
     return parsed.has("wait") ? wait_for_run(paths.run_folder) : 0;
 }

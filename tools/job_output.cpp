@@ -134,7 +134,7 @@ std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
                 {.id = "E-RUN-082",
                  .where = escaped(job.job.output.path.native()),
                  .what = fmt::format("{} attempts in a row died without a new chunk{}", deaths, ends),
-                 .hint = "look for what they died of; sluice run --retry tries again"});
+                 .hint = "look for what they died of; with --retry it is tried again"});
 }
 
 OutputState check_output(const PreparedJob& job) {

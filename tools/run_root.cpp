@@ -7,7 +7,9 @@
 
 #include "comm/clock_alignment.hpp"
 #include "core/build_id.hpp"
+#include "core/commit/file.hpp"
 #include "core/commit/run_paths.hpp"
+#include "slurm/batch_script.hpp"
 #include "tools/command_line.hpp"
 #include "tools/job_output.hpp"
 #include "tools/job_plan.hpp"
@@ -49,10 +51,21 @@ std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
     return align_clock(*context.session).error;
 }
 
+/// What became of earlier attempts, unless this one is to forget them, which a submission asks for once.
+std::vector<Attempt> look_back(const PreparedJob& job, const RunOptions& options) {
+    const std::filesystem::path request = ScriptPaths{.run_folder = options.run_folder}.retry_request();
+    const bool is_asked = !options.run_folder.empty() && std::filesystem::exists(request);
+    std::vector<Attempt> attempts = look_at_attempts(job, options.retry || is_asked);
+    if (is_asked) {
+        remove_file(request);
+    }
+    return attempts;
+}
+
 /// The job, ready to run; or its Error, which is said and known to all other ranks by then: the launcher may end this
 /// rank as soon as one of them leaves.
 PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& job_file,
-                            std::span<const Override> overrides, bool retry) {
+                            std::span<const Override> overrides, const RunOptions& options) {
     try {
         check_before_reading(context, read_job(job_file, overrides, app_names()));
         PreparedJob job = prepare_job(job_file, overrides, context.session == nullptr);
@@ -67,7 +80,7 @@ PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& j
             job.plan.first_chunk = job.output->first_chunk();
             job.plan.dump_folder = epoch_folder(job).native();
             leave_notes_in(context, job.plan.dump_folder);
-            job.attempts = look_at_attempts(job, retry);
+            job.attempts = look_back(job, options);
         }
         return job;
     } catch (...) {
@@ -114,7 +127,7 @@ int run_root(RankContext& context, const std::filesystem::path& job_file, std::s
     }
     PreparedJob job;
     try {
-        job = prepare_for_all(context, job_file, overrides, options.retry);
+        job = prepare_for_all(context, job_file, overrides, options);
     } catch (const Error& error) {
         if (context.session == nullptr) {
             throw;

@@ -80,16 +80,15 @@ private:
 };
 
 [[noreturn]] void refuse(const PreparedJob& job, const std::vector<std::uint64_t>& failed, std::size_t before) {
-    throw Error(
-        ExitCode::no_progress,
-        {.id = "E-RUN-093",
-         .where = numbers(failed),
-         .what = fmt::format("ended every attempt that computed it, the last one alone with it (got {} such "
-                             "items, expected {} at most)",
-                             failed.size() + before, job.job.fault.max_failed_items),
-         .hint = fmt::format("look at it; fault.max_failed_items = {} leaves it out; sluice run --retry forgets "
-                             "what happened",
-                             failed.size() + before)});
+    throw Error(ExitCode::no_progress,
+                {.id = "E-RUN-093",
+                 .where = numbers(failed),
+                 .what = fmt::format("ended every attempt that computed it, the last one alone with it (got {} such "
+                                     "items, expected {} at most)",
+                                     failed.size() + before, job.job.fault.max_failed_items),
+                 .hint = fmt::format("look at it; fault.max_failed_items = {} leaves it out; --retry forgets what "
+                                     "happened",
+                                     failed.size() + before)});
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "tests/e2e/faulty_job.hpp"
+#include "tests/e2e/job_folder.hpp"
+#include "tests/slurm/fake_programs.hpp"
 #include "tests/support/files.hpp"
 
 namespace sluice::test {
@@ -118,6 +120,30 @@ TEST(Deaths, OfWhichNobodyKnowsTheItemAreTriedThreeTimes) {
 
     EXPECT_EQ(job.retry().exit_code, crash);
     EXPECT_EQ(job.run(0).exit_code, crash);
+}
+
+TEST(Deaths, AreForgottenOnceByAJobThatIsSubmittedSo) {
+    const FaultyJob job(items_with(0, "poison"));
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
+    const auto code_of = [&](const std::vector<std::string>& words) {
+        return Process(launch_words(0, words, SLUICE_FAULTY_PROGRAM), {.folder = job.path()}).wait().exit_code;
+    };
+    const auto attempt = [&] { return code_of({"exec", "--plan", "labels.csv.sluice/plan.toml"}); };
+    ProcessResult refused;
+    EXPECT_EQ(attempts_until(job, 0, {}, crash, refused), 3);
+
+    EXPECT_EQ(code_of({"submit", "job.toml", "--retry"}), 0);
+    EXPECT_EQ(attempt(), crash);
+    EXPECT_EQ(attempt(), crash);
+    EXPECT_EQ(attempt(), crash);
+    EXPECT_EQ(attempt(), 82) << "the second attempt and the third one have not forgotten";
+
+    EXPECT_EQ(code_of({"submit", "job.toml", "--retry"}), 0);
+    EXPECT_EQ(code_of({"submit", "job.toml"}), 0);
+    EXPECT_EQ(attempt(), 82) << "the last submission did not say it";
+    EXPECT_EQ(code_of({"submit", "job.toml", "--retry", "--test-only"}), 64);
 }
 
 TEST(Deaths, DoNotCountOnceAChunkIsThere) {
