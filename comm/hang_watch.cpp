@@ -70,7 +70,7 @@ std::map<std::uint32_t, Group> grouped(std::span<const StillLane> lanes, nanosec
 }  // namespace
 
 nanoseconds between_signs_of_life(nanoseconds timeout) {
-    return std::min(longest_between_signs, timeout / signs_a_timeout);
+    return timeout.count() == 0 ? longest_between_signs : std::min(longest_between_signs, timeout / signs_a_timeout);
 }
 
 nanoseconds limit_of(const Lane::State& state, nanoseconds timeout) {
@@ -245,8 +245,7 @@ std::optional<Hang> HangWatch::find_silent_root() const {
     const RankRecord& mine = board_.mine();
     const nanoseconds silent = root_words_.still();
     const nanoseconds turn = std::min(mine.rank.load(), most_turns) * between_turns;
-    if (board_.find(0) != nullptr || mine.root_words.load() == 0 ||
-        silent <= limit_of_silence(options_.timeout) + turn) {
+    if (board_.find(0) != nullptr || root_words_.moves() == 0 || silent <= limit_of_silence(options_.timeout) + turn) {
         return std::nullopt;
     }
     return hang_of(0, fmt::format("has given no sign of life for {}", seconds_text(silent)));

@@ -26,6 +26,7 @@ public:
         moves_ = moves;
     }
     [[nodiscard]] std::chrono::nanoseconds still() const noexcept { return still_; }
+    [[nodiscard]] std::uint64_t moves() const noexcept { return moves_; }
 
 private:
     std::uint64_t moves_ = 0;
@@ -49,7 +50,8 @@ struct StillLane {
 /// then, does not count. Pure.
 [[nodiscard]] bool stands_still(std::span<const StillLane> lanes, std::chrono::nanoseconds timeout);
 
-/// How often a rank gives a sign of life while a run is not ending, so that its silence is no hang.
+/// How often a rank gives a sign of life while a run is not ending, so that its silence is no hang. `timeout` 0: none
+/// is looked for.
 [[nodiscard]] std::chrono::nanoseconds between_signs_of_life(std::chrono::nanoseconds timeout);
 
 struct HangWatchOptions {

@@ -166,6 +166,7 @@ void MpiRemoteHub::end_ranks(ExitCode code) noexcept {
     int done = 0;
     while (done == 0 && Clock::now() < end) {
         MPI_Testall(static_cast<int>(told_.size()), told_.data(), &done, MPI_STATUSES_IGNORE);
+        done = done != 0 && signs_.have_left() ? 1 : 0;
     }
 }
 

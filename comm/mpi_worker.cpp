@@ -14,6 +14,19 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::milliseconds longest_step{100};  // of the clock that silence is measured with
+constexpr std::chrono::milliseconds longest_farewell{200};
+
+/// While it lives, this rank listens to rank 0: then that has to give signs of life, once it has said something.
+class ExpectingRoot {
+public:
+    explicit ExpectingRoot(RankRecord& record) : record_(record) {}
+    ~ExpectingRoot() { record_.root_words.store(0, std::memory_order_relaxed); }
+    ExpectingRoot(const ExpectingRoot&) = delete;
+    ExpectingRoot& operator=(const ExpectingRoot&) = delete;
+
+private:
+    RankRecord& record_;
+};
 
 std::size_t messages_at_once(const WireShape& shape, std::size_t devices) {
     const std::size_t request = 2 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
@@ -48,6 +61,7 @@ MpiWorker::~MpiWorker() {
 }
 
 void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
+    const ExpectingRoot expecting(record_);
     Backoff backoff;
     bool said_closed = false;
     while (!said_closed || !pending_.empty()) {
@@ -79,16 +93,22 @@ void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
 }
 
 void MpiWorker::wait_for_the_end(Doorbell& bell, const StopRequest& stop) {
+    const ExpectingRoot expecting(record_);
     Backoff backoff;
+    const auto move_on = [this] { return pending_.test([&](const Note& note, const MPI_Status&) { finish(note); }); };
     while (!is_over_) {
         const std::uint32_t seen = bell.listen();
         pass_on(stop);
         bool moved = hear_root();
         look_for_root();
-        moved |= pending_.test([&](const Note& note, const MPI_Status&) { finish(note); });
+        moved |= move_on();
         if (!moved) {
             bell.wait_for(seen, backoff.next(Backoff::longest));
         }
+    }
+    const Instant end = Clock::now() + longest_farewell;  // of a stop that nobody takes any more
+    while (!pending_.empty() && Clock::now() < end) {
+        static_cast<void>(move_on());
     }
 }
 
@@ -107,7 +127,6 @@ bool MpiWorker::hear_root() {
     }
     note_word_of_root();
     if (from_root_.kind == ControlMessage::Kind::end) {
-        record_.root_words.store(0, std::memory_order_relaxed);
         if (from_root_.count != static_cast<std::uint32_t>(ExitCode::ok)) {
             throw RootHasEnded(static_cast<ExitCode>(from_root_.count), {});
         }
@@ -132,8 +151,7 @@ void MpiWorker::pass_on(const StopRequest& stop) {
 }
 
 void MpiWorker::look_for_root() {
-    const bool serves = record_.root_words.load(std::memory_order_relaxed) != 0;
-    if (!serves || !(said_stop_ || drains_)) {
+    if (root_words_ == 0 || !(said_stop_ || drains_)) {
         return;
     }
     const Instant now = Clock::now();
@@ -151,7 +169,7 @@ void MpiWorker::look_for_root() {
 }
 
 void MpiWorker::note_word_of_root() {
-    record_.root_words.fetch_add(1, std::memory_order_relaxed);
+    record_.root_words.store(++root_words_, std::memory_order_relaxed);
     silence_ = {};
 }
 

@@ -116,6 +116,7 @@ private:
     std::size_t closed_ = 0;
     ControlMessage from_root_{};
     MPI_Request listening_ = MPI_REQUEST_NULL;
+    std::uint64_t root_words_ = 0;
     bool said_stop_ = false;
     bool drains_ = false;
     bool is_over_ = false;

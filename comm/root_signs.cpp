@@ -1,45 +1,76 @@
 #include "comm/root_signs.hpp"
 
+#include <algorithm>
 #include <future>
+#include <system_error>
 
 #include "comm/serve.hpp"
 
 namespace sluice {
+namespace {
 
-RootSigns::RootSigns(MpiSession& session)
-    : session_(session), under_way_(static_cast<std::size_t>(session.size()), MPI_REQUEST_NULL) {}
+/// An invalid one where the system gives no thread.
+std::future<void> begin(const std::function<void()>& action) {
+    try {
+        return std::async(std::launch::async, action);
+    } catch (const std::system_error&) {
+        return {};
+    }
+}
+
+}  // namespace
+
+RootSigns::RootSigns(MpiSession& session) : session_(session), ranks_(static_cast<std::size_t>(session.size())) {}
 
 RootSigns::~RootSigns() {
-    for (MPI_Request& request : under_way_) {
-        if (request != MPI_REQUEST_NULL) {
-            MPI_Request_free(&request);
+    for (Rank& rank : ranks_) {
+        if (rank.under_way != MPI_REQUEST_NULL) {
+            MPI_Request_free(&rank.under_way);
         }
     }
 }
 
-void RootSigns::give_if_due(Instant now) {
+void RootSigns::give_if_due(Instant now) noexcept {
     if (pause_.count() == 0 || now - last_ < pause_) {
         return;
     }
     last_ = now;
-    for (int rank = 1; rank < session_.size(); ++rank) {
-        MPI_Request& request = under_way_[static_cast<std::size_t>(rank)];
-        int has_left = 0;
-        check_mpi(MPI_Test(&request, &has_left, MPI_STATUS_IGNORE), "MPI_Test");
-        if (has_left != 0) {
-            check_mpi(MPI_Isend(&sign_, sizeof sign_, MPI_BYTE, rank, tags::from_root, session_.world(), &request),
-                      "MPI_Isend");
+    for (int number = 1; number < session_.size(); ++number) {
+        Rank& rank = ranks_[static_cast<std::size_t>(number)];
+        if (has_left(rank) && !rank.is_lost) {
+            rank.is_lost = MPI_Isend(&sign_, sizeof sign_, MPI_BYTE, number, tags::from_root, session_.world(),
+                                     &rank.under_way) != MPI_SUCCESS;
         }
     }
 }
 
 void RootSigns::give_while(const std::function<void()>& action) {
+    const std::chrono::nanoseconds before = pause_;
     give_every(between_signs);
-    std::future<void> done = std::async(std::launch::async, action);
+    std::future<void> done = begin(action);
+    if (!done.valid()) {
+        give_every(before);
+        action();
+        return;
+    }
     do {
         give_if_due(Clock::now());
     } while (done.wait_for(between_signs) != std::future_status::ready);
+    give_every(before);
     done.get();
+}
+
+bool RootSigns::have_left() noexcept {
+    return std::ranges::all_of(ranks_, [](Rank& rank) { return has_left(rank); });
+}
+
+bool RootSigns::has_left(Rank& rank) noexcept {
+    int left = 1;
+    if (MPI_Test(&rank.under_way, &left, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        rank.under_way = MPI_REQUEST_NULL;
+        rank.is_lost = true;
+    }
+    return left != 0;
 }
 
 }  // namespace sluice

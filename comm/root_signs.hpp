@@ -23,17 +23,26 @@ public:
     /// From now on a sign is due so often; 0, as at first: never.
     void give_every(std::chrono::nanoseconds pause) noexcept { pause_ = pause; }
 
-    /// A sign to every other rank, if one is due by `now`; none to a rank that the last one has not left for.
-    void give_if_due(Instant now);
+    /// A sign to every other rank, if one is due by `now`; none to a rank that the last one has not left for, and no
+    /// more to one that cannot be reached: that it is silent, too, is noticed elsewhere.
+    void give_if_due(Instant now) noexcept;
 
-    /// Lets `action` run in a thread of its own, and gives signs meanwhile, several a second, also from then on. Throws
-    /// what it throws.
+    /// Lets `action` run in a thread of its own, and gives signs meanwhile, several a second. Throws what it throws.
     void give_while(const std::function<void()>& action);
 
+    /// No sign is under way any more.
+    [[nodiscard]] bool have_left() noexcept;
+
 private:
+    struct Rank {
+        MPI_Request under_way = MPI_REQUEST_NULL;
+        bool is_lost = false;
+    };
+    [[nodiscard]] static bool has_left(Rank& rank) noexcept;
+
     MpiSession& session_;
     ControlMessage sign_{.kind = ControlMessage::Kind::sign};
-    std::vector<MPI_Request> under_way_;  // one a rank
+    std::vector<Rank> ranks_;
     std::chrono::nanoseconds pause_{0};
     Instant last_{};
 };

@@ -171,31 +171,34 @@ RankTrace JobServer::run() {
         context_.stop.enter(RunPhase::serving);
         if (remote) {
             context_.tell_end = [&remote](ExitCode code) { remote->end_ranks(code); };
-            signs_ = &remote->signs();
-            signs_->give_every(between_signs_of_life(plan.hang_timeout));
+            context_.signs = &remote->signs();
+            context_.signs->give_every(between_signs_of_life(plan.hang_timeout));
         }
-        compute_suspects(context_, job_, server,
-                         {.app = loaded_.get(),
-                          .device = share_.place.devices[0].number,
-                          .sample = std::as_bytes(std::span(sample_)),
-                          .grid = grid_});
-        const Served served = serve(
-            server, local, remote ? &*remote : nullptr, context_.bell, context_.stop,
-            {.lane = &context_.lanes.add(LaneKind::comm, "comm thread"),
-             .drain_timeout = job_.job.fault.drain_timeout,
-             .on_drain = [&, this](const StopCause& cause) {
-                 drain(cause);
-                 if (context_.session != nullptr) {  // the launcher may kill it soon
-                     give_signs_while([&] { report_drain(partial_report(trace_so_far(), why_it_drains(cause))); });
-                 }
-             }});
+        give_signs_while(context_, [&, this] {
+            compute_suspects(context_, job_, server,
+                             {.app = loaded_.get(),
+                              .device = share_.place.devices[0].number,
+                              .sample = std::as_bytes(std::span(sample_)),
+                              .grid = grid_});
+        });
+        const Served served = serve(server, local, remote ? &*remote : nullptr, context_.bell, context_.stop,
+                                    {.lane = &context_.lanes.add(LaneKind::comm, "comm thread"),
+                                     .drain_timeout = job_.job.fault.drain_timeout,
+                                     .on_drain = [&, this](const StopCause& cause) {
+                                         drain(cause);
+                                         if (context_.session != nullptr) {  // the launcher may kill it soon
+                                             give_signs_while(context_, [&] {
+                                                 report_drain(partial_report(trace_so_far(), why_it_drains(cause)));
+                                             });
+                                         }
+                                     }});
         context_.stop.enter(RunPhase::finishing);
         if (served.lost_rank != 0) {
             end_after_loss(served);
         }
         finish(served, server.end() == grid_.chunks());
         context_.tell_end = nullptr;
-        signs_ = nullptr;
+        context_.signs = nullptr;
         if (remote) {
             remote->end_ranks(ExitCode::ok);
         }
@@ -225,7 +228,7 @@ void JobServer::report_drain(const RunReport& report) const {
 
 void JobServer::finish(const Served& served, bool whole) {
     if (!served.gave_up && whole) {
-        give_signs_while([this] { output_.publish(); });
+        give_signs_while(context_, [this] { output_.publish(); });
         warn_at_the_end(job_);
         return;
     }
@@ -235,7 +238,7 @@ void JobServer::finish(const Served& served, bool whole) {
         progress_.reset();
         end_all(context_, *stopped_by_);
     }
-    job_.output->run().abandon_if_empty();
+    give_signs_while(context_, [this] { job_.output->run().abandon_if_empty(); });
 }
 
 void JobServer::end_after_loss(const Served& served) {
@@ -250,14 +253,10 @@ void JobServer::end_after_loss(const Served& served) {
 }
 
 void JobServer::commit_what_came() {
-    give_signs_while([this] {
+    give_signs_while(context_, [this] {
         results_->stop();
         output_.commit();
     });
-}
-
-void JobServer::give_signs_while(const std::function<void()>& action) {
-    signs_ == nullptr ? action() : signs_->give_while(action);
 }
 
 /// What the models of all ranks want to see first.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,7 +8,6 @@
 
 #include "comm/grant_book.hpp"
 #include "comm/rank_tally.hpp"
-#include "comm/root_signs.hpp"
 #include "comm/serve.hpp"
 #include "core/chunk_grid.hpp"
 #include "core/io/ordered_results.hpp"
@@ -51,7 +49,6 @@ private:
     void report_drain(const RunReport& report) const;
     void finish(const Served& served, bool whole);
     void commit_what_came();
-    void give_signs_while(const std::function<void()>& action);
     [[noreturn]] void end_after_loss(const Served& served);
     [[nodiscard]] HangWatchOptions hang_watch_options() const;
     [[nodiscard]] RunReport partial_report(RankTrace&& trace, const ErrorText& reason) const;
@@ -74,7 +71,6 @@ private:
     std::optional<GrantBook> book_;
     std::optional<Progress> progress_;
     std::optional<Failure> stopped_by_;
-    RootSigns* signs_ = nullptr;  // for other ranks, while there are any
 };
 
 }  // namespace sluice

@@ -126,9 +126,13 @@ void print_once(RankContext& context, const ErrorText& text) {
     }
 }
 
+void give_signs_while(RankContext& context, const std::function<void()>& action) {
+    context.signs == nullptr ? action() : context.signs->give_while(action);
+}
+
 void end_now(RankContext& context, ExitCode code) {
     if (context.monitor != nullptr) {
-        context.monitor->end(code);
+        give_signs_while(context, [&] { context.monitor->end(code); });
     }
     context.board.mine().end_with(code);  // first: whom that ends may end this process before it is through
     if (context.tell_end) {

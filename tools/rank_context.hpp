@@ -13,6 +13,7 @@
 #include "comm/last_words.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/rank_board.hpp"
+#include "comm/root_signs.hpp"
 #include "core/binding.hpp"
 #include "core/clock.hpp"
 #include "core/config.hpp"
@@ -44,6 +45,7 @@ struct RankContext {
     std::vector<std::string> hosts{};       ///< Of all ranks; rank 0 alone has them.
     /// Rank 0's, while it serves: tells the others that the job ends.
     std::function<void(ExitCode)> tell_end{};
+    RootSigns* signs = nullptr;  ///< Until then, if there are others.
 
     [[nodiscard]] int rank() const { return session == nullptr ? 0 : session->rank(); }
 
@@ -106,6 +108,10 @@ void warn_once(RankContext& context, const std::optional<ErrorText>& finding);
 
 /// Prints `failure` as the job's one message, unless one was printed on this node before.
 void print_once(RankContext& context, const ErrorText& text);
+
+/// Lets `action` run while rank 0 gives the other ranks its signs of life: files may keep it waiting. For the thread
+/// that makes its MPI calls. Throws what `action` throws.
+void give_signs_while(RankContext& context, const std::function<void()>& action);
 
 /// Ends this process, and all ranks with it, with `code`; other threads are not waited for.
 [[noreturn]] void end_now(RankContext& context, ExitCode code);

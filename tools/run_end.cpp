@@ -39,6 +39,22 @@ Failure or_superseded(const RankContext& context, Failure failure) {
     return failure;
 }
 
+/// What can still be said in files; some of them may be what ends the run.
+void leave_end_behind(RankContext& context, Failure& failure) {
+    failure = or_superseded(context, std::move(failure));
+    if (const std::string committed = context.board.describe_committed();
+        can_go_on(failure.code) && !committed.empty()) {
+        failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
+    }
+    context.last_words.note_end(failure.code, failure.text);
+    if (context.output != nullptr && context.output->run().epoch() == 1 && !is_death(failure.code)) {
+        if (context.board.committed().chunks == 0) {
+            context.monitor->withdraw();
+        }
+        context.output->run().abandon_if_empty();
+    }
+}
+
 std::string text_of(const StopCause& cause) {
     switch (cause.reason) {
         case StopReason::drain_request:
@@ -85,18 +101,7 @@ void note_device_failure(RankContext& context, const Failure& failure, int rank)
 }
 
 void end_all(RankContext& context, Failure failure) {
-    failure = or_superseded(context, std::move(failure));
-    if (const std::string committed = context.board.describe_committed();
-        can_go_on(failure.code) && !committed.empty()) {
-        failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
-    }
-    context.last_words.note_end(failure.code, failure.text);
-    if (context.output != nullptr && context.output->run().epoch() == 1 && !is_death(failure.code)) {
-        if (context.board.committed().chunks == 0) {
-            context.monitor->withdraw();
-        }
-        context.output->run().abandon_if_empty();
-    }
+    give_signs_while(context, [&] { leave_end_behind(context, failure); });
     print_once(context, failure.text);
     end_now(context, failure.code);
 }

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <random>
+#include <ranges>
 #include <string>
 #include <tuple>
 
@@ -16,6 +18,7 @@
 #include "comm/root_signs.hpp"
 #include "tests/support/mpi_job.hpp"
 #include "tests/support/mpi_main.hpp"
+#include "tests/support/proc.hpp"
 
 namespace {
 
@@ -59,9 +62,14 @@ void fill(std::span<std::byte> bytes) {
     }
 }
 
-/// Takes what rank 0 says, to its word that all is over. Returns how many signs of life came before.
-int signs_until_end() {
+/// Takes what rank 0 says, to its word that all is over; calls `then` after `enough` signs of life. Returns how many
+/// came.
+int signs_until_end(
+    int enough = 0, const std::function<void()>& then = [] {}) {
     for (int signs = 0;; ++signs) {
+        if (signs == enough) {
+            then();
+        }
         ControlMessage message;
         MPI_Recv(&message, sizeof message, MPI_BYTE, 0, tags::from_root, session().world(), MPI_STATUS_IGNORE);
         if (message.kind != ControlMessage::Kind::sign) {
@@ -96,15 +104,29 @@ TEST(RootSigns, ReachEveryOtherRankWhenTheyAreDue) {
 }
 
 TEST(RootSigns, AreGivenWhileRank0IsBusy) {
+    constexpr int enough = 3;
+    RankBoard board(session());  // another way than messages to tell rank 0
     if (session().rank() != 0) {
-        EXPECT_GE(signs_until_end(), 1);
+        EXPECT_GE(signs_until_end(enough, [&] { board.mine().signs.store(1); }), enough);
+        session().barrier();
         return;
     }
     RootSigns signs(session());
+    const auto all_have_heard = [&] {
+        return test::eventually([&] {
+            const auto others = std::views::iota(std::size_t{1}, board.size());
+            return std::ranges::all_of(others, [&](std::size_t place) { return board.at(place).signs.load() != 0; });
+        });
+    };
 
-    EXPECT_THROW(signs.give_while([] { throw std::runtime_error("no space"); }), std::runtime_error);
+    EXPECT_THROW(signs.give_while([&] {
+        EXPECT_TRUE(all_have_heard());
+        throw std::runtime_error("no space");
+    }),
+                 std::runtime_error);
 
     say_end();
+    session().barrier();
 }
 
 TEST_P(Sizes, ReachEveryRankByBroadcast) {
