@@ -151,8 +151,12 @@ void OutputRun::abandon_if_empty() {
     const bool was_alone = ::rmdir(paths.epochs().c_str()) == 0;
     fault_point("abandoned");
     for (const std::filesystem::path& file : shared) {
+        const std::filesystem::path kept = away / file.filename();
         if (!was_alone) {
-            std::filesystem::create_hard_link(away / file.filename(), file, stays);
+            std::filesystem::create_hard_link(kept, file, stays);
+        }
+        if (!was_alone && stays && !std::filesystem::exists(file, stays)) {  // there are no links here
+            std::filesystem::rename(kept, file, stays);
         }
     }
     std::filesystem::remove_all(away, stays);
