@@ -22,11 +22,16 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t most_kept = 65'536;
+constexpr std::chrono::milliseconds between_looks{100};
+constexpr std::chrono::milliseconds longest_wait{1'000'000};
 
 struct Pipe {
     Pipe() {
         if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-            throw std::system_error(errno, std::generic_category(), "pipe2");
+            throw Error(ExitCode::unavailable, {.id = "E-SLM-074",
+                                                .where = "pipe2",
+                                                .what = std::generic_category().message(errno),
+                                                .hint = "raise the limit of open files"});
         }
     }
     Pipe(const Pipe&) = delete;
@@ -122,16 +127,19 @@ bool read_some(int end, std::string& to) {
     return got > 0;
 }
 
-/// False when `end` is reached first.
-bool read_both(Pipe& out, Pipe& err, ChildResult& result, SteadyClock::time_point end) {
+/// False when `end` is reached first, or a stop is requested.
+bool read_both(Pipe& out, Pipe& err, ChildResult& result, SteadyClock::time_point end, const std::stop_token& stop) {
+    const std::chrono::milliseconds at_once = stop.stop_possible() ? between_looks : longest_wait;
     out.close_end(1);
     err.close_end(1);
     while (out.ends[0] >= 0 || err.ends[0] >= 0) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now()).count();
-        std::array<pollfd, 2> files{{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
-        const int ready = ::poll(files.data(), files.size(), static_cast<int>(std::clamp<long>(left, 0, 1'000'000)));
-        if (ready == 0) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
+        if (left.count() <= 0 || stop.stop_requested()) {
             return false;
+        }
+        std::array<pollfd, 2> files{{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
+        if (::poll(files.data(), files.size(), static_cast<int>(std::min(left, at_once).count())) == 0) {
+            continue;
         }
         if (files[0].revents != 0 && !read_some(out.ends[0], result.out)) {
             out.close_end(0);
@@ -145,12 +153,13 @@ bool read_both(Pipe& out, Pipe& err, ChildResult& result, SteadyClock::time_poin
 
 }  // namespace
 
-std::optional<ChildResult> run_child(const std::vector<std::string>& words, std::chrono::seconds at_most) {
+std::optional<ChildResult> run_child(const std::vector<std::string>& words, std::chrono::seconds at_most,
+                                     const std::stop_token& stop) {
     Pipe out;
     Pipe err;
     const pid_t pid = spawn(words, out, err);
     ChildResult result;
-    const bool in_time = read_both(out, err, result, SteadyClock::now() + at_most);
+    const bool in_time = read_both(out, err, result, SteadyClock::now() + at_most, stop);
     if (!in_time) {
         ::kill(pid, SIGKILL);
     }

@@ -58,8 +58,8 @@ std::optional<std::chrono::seconds> parse_time_left(std::string_view text) {
     return parts < 2 ? std::nullopt : std::optional(std::chrono::seconds(days * day + seconds));
 }
 
-std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& job) {
-    const auto answer = run_child({"squeue", "--noheader", "--jobs=" + job, "--format=%L"}, squeue_patience);
+std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& job, const std::stop_token& stop) {
+    const auto answer = run_child({"squeue", "--noheader", "--jobs=" + job, "--format=%L"}, squeue_patience, stop);
     const auto refuse = [](std::string what) -> Error {
         return {ExitCode::unavailable,
                 {.id = "E-SLM-113", .where = "squeue", .what = std::move(what), .hint = "is Slurm's controller up?"}};
@@ -77,13 +77,13 @@ std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& 
     return left ? left : throw refuse(fmt::format("says {}", quoted(answer->out)));
 }
 
-std::optional<std::chrono::seconds> ask_time_left(const std::string& job) {
+std::optional<std::chrono::seconds> ask_time_left(const std::string& job, const std::stop_token& stop) {
     if (const char* const end = std::getenv("SLURM_JOB_END_TIME"); end != nullptr) {
         if (const auto value = number(end)) {
             return std::chrono::seconds(*value - static_cast<std::int64_t>(std::time(nullptr)));
         }
     }
-    return ask_squeue_for_time_left(job);
+    return ask_squeue_for_time_left(job, stop);
 }
 
 bool is_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -12,12 +13,15 @@ namespace sluice {
 [[nodiscard]] std::optional<std::chrono::seconds> parse_time_left(std::string_view text);
 
 /// How long the Slurm job `job` may still run: what squeue says, which takes a moment, at most squeue_patience.
-/// nullopt: it has no limit. Throws Error (unavailable) where Slurm does not tell.
-[[nodiscard]] std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& job);
+/// nullopt: it has no limit. Throws Error (unavailable) where Slurm does not tell, or has not until `stop` was
+/// requested.
+[[nodiscard]] std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& job,
+                                                                           const std::stop_token& stop = {});
 inline constexpr std::chrono::seconds squeue_patience{15};
 
 /// The same, by SLURM_JOB_END_TIME if there is one: when the job started, its time was over then.
-[[nodiscard]] std::optional<std::chrono::seconds> ask_time_left(const std::string& job);
+[[nodiscard]] std::optional<std::chrono::seconds> ask_time_left(const std::string& job,
+                                                                const std::stop_token& stop = {});
 
 /// Whether a chunk that is handed out now would not be committed in time: it takes as long as the slowest of the last
 /// ones and half as long again, then what is in flight is committed and the job leaves.

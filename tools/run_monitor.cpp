@@ -50,7 +50,7 @@ RunMonitor::RunMonitor(StopRequest& stop, std::string host, std::optional<std::c
         limit_ = SteadyClock::now() + *time_left;
     } else if (!attempt.job.empty()) {
         slurm_tells_ = true;
-        asking_ = std::thread([this] { ask_slurm(); });
+        asking_ = std::jthread([this](const std::stop_token& token) { ask_slurm(token); });
     }
 }
 
@@ -60,6 +60,7 @@ RunMonitor::~RunMonitor() {
         over_ = true;
     }
     wake_.notify_all();
+    asking_.request_stop();
     if (thread_.joinable()) {
         thread_.join();
     }
@@ -151,7 +152,7 @@ void RunMonitor::watch() {
     }
 }
 
-void RunMonitor::ask_slurm() {
+void RunMonitor::ask_slurm(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     const std::string job = status_.job;
     for (bool again = false; !over_; again = true) {
@@ -159,13 +160,13 @@ void RunMonitor::ask_slurm() {
         std::string why_not;
         lock.unlock();
         try {
-            left = again ? ask_squeue_for_time_left(job) : ask_time_left(job);
+            left = again ? ask_squeue_for_time_left(job, stop) : ask_time_left(job, stop);
         } catch (const Error& error) {
             why_not = fmt::format("{}: {}", error.text().where, error.text().what);
         }
         lock.lock();
         is_to_ask_ = false;
-        if (!why_not.empty()) {
+        if (!why_not.empty() && !over_) {
             warn({.id = "W-SLM-114",
                   .what = again ? fmt::format("cannot learn whether the job has more time by now ({})", why_not)
                                 : fmt::format("cannot learn when the job's time is over ({}); its signal will tell",

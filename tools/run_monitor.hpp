@@ -69,7 +69,7 @@ private:
     };
 
     void watch();
-    void ask_slurm();
+    void ask_slurm(const std::stop_token& stop);
     void look();
     void take_counts();
     void take_rates();
@@ -95,7 +95,7 @@ private:
     std::optional<std::chrono::steady_clock::time_point> serving_since_;
     std::deque<Sample> samples_;
     std::thread thread_;
-    std::thread asking_;  // Slurm
+    std::jthread asking_;  // Slurm
 };
 
 }  // namespace sluice
