@@ -1,7 +1,6 @@
-# With CMAKE_UNITY_BUILD, as the sanitizers' presets have it, and for the tests with SLUICE_UNITY_TESTS, as the release's,
-# eight sources of a target compile as one, because most of the time goes into the headers of others. These name something
-# as a neighbour does, and compile alone. "redefinition of ... {anonymous}" in such a build: add the
-# source, or choose a better name.
+# With CMAKE_UNITY_BUILD, as all presets but dev have it, eight sources of a target compile as one, because most of the
+# time goes into the headers of others. These name something as a neighbour does, and compile alone. "redefinition of ...
+# {anonymous}" in such a build: add the source, or choose a better name.
 function(sluice_compile_alone target)
   list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/)
   if(TARGET ${target})
@@ -10,6 +9,7 @@ function(sluice_compile_alone target)
 endfunction()
 
 sluice_compile_alone(sluice_core core/io/json_record.cpp)
+sluice_compile_alone(sluice_core core/fault_point.cpp)  # sluice_commit_faults has another in its place
 sluice_compile_alone(sluice_commit core/commit/run_identity.cpp)
 sluice_compile_alone(sluice_scheduler scheduler/cost_model.cpp scheduler/reader_count.cpp)
 sluice_compile_alone(sluice_slurm slurm/queue.cpp slurm/submission.cpp slurm/submit.cpp slurm/time_limit.cpp)
@@ -17,6 +17,10 @@ sluice_compile_alone(sluice_comm comm/mpi_worker.cpp)
 sluice_compile_alone(sluice_kernels kernels/host/linear.cpp kernels/host/norm_relu_pool.cpp kernels/host/symbol_conv.cpp)
 sluice_compile_alone(sluice_apps apps/classifier/one_hot.cpp)
 sluice_compile_alone(sluice_tools tools/doctor/fact_lines.cpp)
+sluice_compile_alone(bench_readers tools/bench/fat_ways.cpp)
+sluice_compile_alone(bench_kernels tools/bench/bench_forward.cpp)
+sluice_compile_alone(cuda_kernels_test
+  tests/kernels/cuda/norm_label_linear_test.cpp tests/kernels/cuda/symbol_conv_test.cpp)
 sluice_compile_alone(sluice_doctor_parts_test tools/doctor/fact_lines.cpp)
 sluice_compile_alone(sluice_topology_test tests/core/topology_test.cpp tests/core/topology_text_test.cpp)
 sluice_compile_alone(output_test tests/core/io/row_encoder_test.cpp)

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds look_every{1};
+constexpr milliseconds look_for_epoch_every{1};
 constexpr std::uint64_t beyond_all = 1'000'000;  // points: nothing happens
 constexpr const char* no_points = "the program has no fault points: build it with -D SLUICE_FAULTS=ON";
 
@@ -67,7 +67,7 @@ public:
             set_last_sign(output_, epoch, std::chrono::hours(1));
         }
         Attempt successor(start(1));
-        while (newest_epoch(output_) == epoch && !successor.ended_within(look_every)) {
+        while (newest_epoch(output_) == epoch && !successor.ended_within(look_for_epoch_every)) {
         }
         set_last_sign(output_, epoch, std::chrono::hours(0));
         expect("successor", successor.wait(), {0});
