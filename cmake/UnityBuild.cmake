@@ -19,8 +19,6 @@ sluice_compile_alone(sluice_apps apps/classifier/one_hot.cpp)
 sluice_compile_alone(sluice_tools tools/doctor/fact_lines.cpp)
 sluice_compile_alone(bench_readers tools/bench/fat_ways.cpp)
 sluice_compile_alone(bench_kernels tools/bench/bench_forward.cpp)
-sluice_compile_alone(cuda_kernels_test
-  tests/kernels/cuda/norm_label_linear_test.cpp tests/kernels/cuda/symbol_conv_test.cpp)
 sluice_compile_alone(sluice_doctor_parts_test tools/doctor/fact_lines.cpp)
 sluice_compile_alone(sluice_topology_test tests/core/topology_test.cpp tests/core/topology_text_test.cpp)
 sluice_compile_alone(output_test tests/core/io/row_encoder_test.cpp)
