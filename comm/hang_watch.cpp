@@ -233,6 +233,9 @@ std::optional<Hang> HangWatch::find_silent_rank() const {
     for (const GrantBook::Grant& grant : options_.book->open()) {  // oldest first
         const nanoseconds silent = words_[static_cast<std::size_t>(grant.rank)].still();
         if (grant.rank != 0 && silent > limit) {
+            if (const auto cause = options_.given_up ? options_.given_up() : std::nullopt) {
+                return hang_of(0, fmt::format("other ranks have ended the job meanwhile: {}", *cause));
+            }
             return hang_of(grant.rank, fmt::format("has given no sign of life for {}; it holds chunk {}",
                                                    seconds_text(silent), grant.chunk + options_.first_chunk));
         }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -61,6 +62,8 @@ struct HangWatchOptions {
     const GrantBook* book = nullptr;      ///< Rank 0's; there until end().
     std::vector<std::string> hosts{};     ///< Of all ranks, or rank 0's alone.
     std::filesystem::path dump_folder{};  ///< Where Hang::dump is to be written; may be empty.
+    /// Rank 0's: why the other ranks have given it up, if they have: it may not have run for a while. May be empty.
+    std::function<std::optional<std::string>()> given_up{};
 };
 
 struct Hang {

@@ -15,6 +15,7 @@
 #include "comm/mpi_remote_hub.hpp"
 #include "comm/node_sharing.hpp"
 #include "core/cgroup.hpp"
+#include "core/commit/attempt_history.hpp"
 #include "core/io/sample.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "scheduler/reader_count.hpp"
@@ -244,6 +245,9 @@ void JobServer::finish(const Served& served, bool whole) {
 void JobServer::end_after_loss(const Served& served) {
     commit_what_came();
     progress_.reset();
+    if (const auto cause = cause_of_loss(job_.plan.dump_folder, 0)) {
+        end_all(context_, given_up_by_others(context_, *cause));
+    }
     std::vector<std::uint64_t> chunks = context_.hangs.chunks_of(served.lost_rank);
     std::ranges::sort(chunks);
     const Failure lost =
@@ -276,7 +280,8 @@ HangWatchOptions JobServer::hang_watch_options() const {
             .devices = devices_[0],
             .book = &*book_,
             .hosts = context_.hosts,
-            .dump_folder = job_.plan.dump_folder};
+            .dump_folder = job_.plan.dump_folder,
+            .given_up = [folder = job_.plan.dump_folder] { return cause_of_loss(folder, 0); }};
 }
 
 /// Of a run that ends at once: what this rank has recorded, and what the others have returned.

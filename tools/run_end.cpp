@@ -126,6 +126,14 @@ Failure lost_while_draining(const Served& served, const std::string& host, const
                      .hint = "look for SIGKILL or oom_kill in its node's log"}};
 }
 
+Failure given_up_by_others(const RankContext& context, const std::string& cause) {
+    return {.code = ExitCode::communication,
+            .text = {.id = "E-RUN-076",
+                     .where = context.who(),
+                     .what = "did not run for a while; other ranks have ended the job meanwhile: " + cause,
+                     .hint = "look at its node"}};
+}
+
 void say_that_it_drains(const StopCause& cause) {
     std::fputs(
         fmt::format("sluice: {}: finishing the chunks in flight; a second signal stops at once\n", text_of(cause))

@@ -37,6 +37,9 @@ void note_device_failure(RankContext& context, const Failure& failure, int rank)
 [[nodiscard]] Failure lost_while_draining(const Served& served, const std::string& host,
                                           const std::vector<std::uint64_t>& chunks);
 
+/// Of rank 0 that was stopped for a while, alone on its node: the others took it for dead, and left `cause`.
+[[nodiscard]] Failure given_up_by_others(const RankContext& context, const std::string& cause);
+
 /// Tells the user, on stderr, that a stop was heard.
 void say_that_it_drains(const StopCause& cause);
 

@@ -150,6 +150,18 @@ bool has_lost_ranks(const std::filesystem::path& epoch) {
     return !read_lost_ranks(epoch, unused).empty();
 }
 
+std::optional<std::string> cause_of_loss(const std::filesystem::path& epoch, int rank) {
+    std::set<std::uint64_t> unused;
+    std::string cause;
+    for (const std::string_view prefix : {crash_prefix, lost_prefix}) {
+        const std::filesystem::path file = epoch / fmt::format("{}{}", prefix, rank);
+        if (cause.empty() && status_of(file)) {
+            read_lost_rank(file, cause, unused);
+        }
+    }
+    return cause.empty() ? std::nullopt : std::optional(cause);
+}
+
 std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t epoch) {
     std::vector<Attempt> attempts;
     for (const std::uint32_t number : epochs_of(paths)) {

@@ -42,6 +42,9 @@ struct Attempt {
 /// A rank's death is noted in the attempt's folder.
 [[nodiscard]] bool has_lost_ranks(const std::filesystem::path& epoch);
 
+/// What was noted of the loss of `rank`, by it or by another process; nullopt: nothing.
+[[nodiscard]] std::optional<std::string> cause_of_loss(const std::filesystem::path& epoch, int rank);
+
 // What an attempt leaves in its own folder, for those after it: plain lines, not synced, because they are about ends of
 // processes. A lost node leaves none.
 

@@ -189,6 +189,24 @@ TEST_F(Watch, LetsADeviceTakeItsTimeToLoad) {
     EXPECT_FALSE(look_after(60s));
 }
 
+TEST_F(Watch, CallsARankSilentThatHoldsAChunkUnlessRank0WasGivenUpItself) {
+    GrantBook book(4, 2);
+    book.granted(0, {.id = 0, .first = 0, .count = 4}, 1);
+    HangWatchOptions options{.timeout = timeout, .book = &book, .hosts = {"n07", "n08"}};
+    watch_.begin(options);
+
+    const auto silent = look_after(20s);
+    options.given_up = [] { return std::optional<std::string>("rank 0 on n07 hangs"); };
+    watch_.begin(options);
+    const auto given_up = look_after(20s);
+
+    ASSERT_TRUE(silent);
+    EXPECT_EQ(silent->where, "rank 1 on n08");
+    ASSERT_TRUE(given_up);
+    EXPECT_EQ(given_up->where, "rank 0 on n07");
+    EXPECT_THAT(given_up->what, HasSubstr("ended the job meanwhile: rank 0 on n07 hangs"));
+}
+
 /// The same of rank 3, on a node without rank 0.
 class WatchOfAnotherNode : public Watch {
 protected:

@@ -17,6 +17,7 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::vector<std::string> four_nodes{"slurm.nodes=4", "layout.ranks_per_node=2", "pipeline.chunk_items=4",
                                           "slurm.time=1h"};
@@ -165,6 +166,7 @@ TEST(SlurmBox, EndsAJobWhoseRank0DoesNotRun) {
     EXPECT_EQ(job.field("ExitCode"), "76:0");
     EXPECT_THAT(job.log(), ContainsRegex("E-RUN-076.: rank 0 on n[0-3]: hangs: has given no sign of life"));
     EXPECT_THAT(job.log(), ContainsRegex("\nrank 1 on n[0-3], process"));
+    EXPECT_THAT(job.log(), Not(ContainsRegex("E-RUN-0...: rank 1")));  // says rank 0, which srun wakes up
 }
 
 TEST(SlurmBox, EndsAJobWhoseRank0DiesWhileItDrains) {

@@ -86,6 +86,8 @@ TEST_F(ReadAttempts, TellsDeathsFromWishes) {
     EXPECT_TRUE(attempts[2].died);
     EXPECT_EQ(attempts[2].end, "rank 2 on n07 died: killed");
     EXPECT_THAT(attempts[2].in_flight, ElementsAre(5, 6));
+    EXPECT_EQ(cause_of_loss(paths_.epoch(3), 2), "rank 2 on n07 died: killed");
+    EXPECT_EQ(cause_of_loss(paths_.epoch(3), 0), std::nullopt);
     EXPECT_TRUE(attempts[3].died);
     EXPECT_THAT(attempts[3].end, HasSubstr("killed"));
 }
