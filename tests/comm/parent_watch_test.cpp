@@ -1,0 +1,72 @@
+#include "comm/parent_watch.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace sluice {
+namespace {
+
+/// A process that watches its parent, and tells its number through `pipe`.
+[[noreturn]] void be_watching(int pipe) {
+    const ParentWatch watch;
+    const pid_t me = ::getpid();
+    if (::write(pipe, &me, sizeof me) != sizeof me) {
+        ::_exit(1);
+    }
+    while (true) {
+        ::pause();
+    }
+}
+
+[[noreturn]] void be_the_parent(int pipe) {
+    if (::fork() == 0) {
+        be_watching(pipe);
+    }
+    while (true) {
+        ::pause();
+    }
+}
+
+TEST(ParentWatch, EndsAProcessWhoseParentWasKilled) {
+    ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // the orphan becomes this process's
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe(pipe.data()), 0);
+    const pid_t parent = ::fork();
+    if (parent == 0) {
+        be_the_parent(pipe[1]);
+    }
+    ::close(pipe[1]);
+    pid_t orphan = 0;
+    ASSERT_EQ(::read(pipe[0], &orphan, sizeof orphan), static_cast<ssize_t>(sizeof orphan));
+    ::close(pipe[0]);
+
+    ASSERT_EQ(::kill(parent, SIGKILL), 0);
+
+    int status = 0;
+    EXPECT_EQ(::waitpid(parent, &status, 0), parent);
+    EXPECT_EQ(::waitpid(orphan, &status, 0), orphan);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 76);
+}
+
+TEST(ParentWatch, LeavesAProcessAloneOnceItIsGone) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        { const ParentWatch watch; }
+        ::_exit(0);
+    }
+    int status = 0;
+
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace sluice
