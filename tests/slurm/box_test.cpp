@@ -192,7 +192,7 @@ TEST(SlurmBox, EndsAJobWhoseRank0DiesWhileItDrains) {
 
 TEST(SlurmBox, QueuesADrainedJobAgainWhichGoesOn) {
     SKIP_WITHOUT_BOX();
-    BoxJob job(1'500, with(two_nodes, {"slurm.time=1h"}));
+    BoxJob job(3'000, with(two_nodes, {"slurm.time=1h"}));
     const auto waiting = job.submit_waiting();
     job.wait_for_chunks(3);
 
@@ -288,7 +288,7 @@ TEST(SlurmBox, RefusesTasksThatDoNotKnowOfEachOther) {
 TEST(SlurmBox, GoesOnInAJobOfItsOwnWhereRequeueIsForbidden) {
     SKIP_WITHOUT_BOX();
     // On one node: elsewhere the second attempt would take the first for alive for a minute.
-    BoxJob job(1'500, {"slurm.time=1h", "slurm.resume.mode=dependency", "slurm.nodelist=n0", "pipeline.chunk_items=4",
+    BoxJob job(3'000, {"slurm.time=1h", "slurm.resume.mode=dependency", "slurm.nodelist=n0", "pipeline.chunk_items=4",
                        "layout.ranks_per_node=2"});
     const auto waiting = job.submit_waiting();
     const std::string first = job.id();
