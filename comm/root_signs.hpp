@@ -11,7 +11,7 @@
 namespace sluice {
 
 /// Rank 0's signs of life: of its process the ranks of other nodes see nothing else. For the thread that makes rank 0's
-/// MPI calls. Allocates nothing after construction.
+/// MPI calls. Allocates nothing after construction, but for give_while()'s thread.
 class RootSigns {
 public:
     /// `session` outlives it.
