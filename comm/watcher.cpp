@@ -10,7 +10,6 @@
 #include <array>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -56,6 +55,17 @@ void write_to(int file, const char* text, std::size_t length) noexcept {
 void say(const ErrorText& text) {
     const std::string lines = render(text) + "\n";
     write_to(STDERR_FILENO, lines.data(), lines.size());
+}
+
+/// Follows no link and waits for no reader of a pipe. What cannot be written is lost: the process is about to end.
+void append_to(const std::filesystem::path& path, const std::string& text) {
+    constexpr mode_t private_mode = 0600;
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    const int file = open(path.c_str(), flags, private_mode);
+    if (file >= 0) {
+        write_to(file, text.data(), text.size());
+        close(file);
+    }
 }
 
 struct CrashReport {
@@ -272,8 +282,8 @@ void Watcher::end_after(const Hang& hang) {
         let_root_go_first();
         _exit(static_cast<int>(ExitCode::communication));
     }
-    const bool written = !hang.dump_file.empty() &&
-                         run_for(longest_dump, [hang] { std::ofstream(hang.dump_file, std::ios::app) << hang.dump; });
+    const bool written =
+        !hang.dump_file.empty() && run_for(longest_dump, [hang] { append_to(hang.dump_file, hang.dump); });
     const std::string committed = board_.describe_committed();
     const ErrorText text{.id = "E-RUN-076",
                          .where = hang.where,

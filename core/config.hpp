@@ -126,6 +126,12 @@ struct Override {
 [[nodiscard]] JobConfig parse_job(std::string_view text, const std::string& name, const std::filesystem::path& base,
                                   std::span<const Override> overrides, std::span<const std::string_view> apps);
 
+/// Where the report of a job with that output goes when the job does not say.
+[[nodiscard]] std::filesystem::path default_report(const std::filesystem::path& output);
+
+/// `text` as a TOML string, quotes included.
+[[nodiscard]] std::string toml_string(std::string_view text);
+
 /// The whole configuration, defaults included, as a job file that reads back to the same value.
 [[nodiscard]] std::string to_toml(const JobConfig& job);
 

@@ -132,8 +132,7 @@ JobConfig::Output build_output(const SettingsReader& job) {
     output.scores = job.flag("output.scores");
     output.nonfinite = job.choice("output.nonfinite", NonfinitePolicy::error, nonfinite_policy_names);
     const auto* report = job.get<std::string>("output.report");
-    const std::filesystem::path beside = (folder ? output.path.parent_path() : output.path).parent_path();
-    output.report = report == nullptr ? beside / "report.json" : job.path(*report);
+    output.report = report == nullptr ? default_report(output.path) : job.path(*report);
     return output;
 }
 
@@ -208,6 +207,11 @@ void check_outputs(const JobConfig& config, const SettingsReader& job, const Job
 }
 
 }  // namespace
+
+std::filesystem::path default_report(const std::filesystem::path& output) {
+    const bool folder = !output.has_filename();
+    return (folder ? output.parent_path() : output).parent_path() / "report.json";
+}
 
 JobConfig build_job(const Settings& settings, const JobOrigin& origin, std::span<const std::string_view> apps) {
     const SettingsReader job(settings, origin);

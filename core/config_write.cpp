@@ -11,21 +11,8 @@
 namespace sluice {
 namespace {
 
-/// A TOML basic string.
 std::string literal(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            out += '\\';
-            out += c;
-        } else if (byte < 0x20 || byte == 0x7F) {
-            out += fmt::format("\\u{:04X}", byte);
-        } else {
-            out += c;
-        }
-    }
-    return out + '"';
+    return toml_string(text);
 }
 
 std::string literal(const std::optional<std::uint32_t>& count, std::string_view word = "auto") {
@@ -49,6 +36,22 @@ std::string literal(const std::vector<ColumnRef>& columns) {
 }
 
 }  // namespace
+
+std::string toml_string(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (byte < 0x20 || byte == 0x7F) {
+            out += fmt::format("\\u{:04X}", byte);
+        } else {
+            out += c;
+        }
+    }
+    return out + '"';
+}
 
 std::string to_toml(const JobConfig& job) {
     std::string text = fmt::format("app = {}\n", literal(job.app));

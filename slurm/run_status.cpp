@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/commit/file.hpp"
+#include "core/commit/held_folder.hpp"
 
 namespace sluice {
 namespace {
@@ -151,8 +152,11 @@ std::optional<RunStatus> read_run_status(const std::filesystem::path& file) {
 int write_run_status(const std::filesystem::path& file, const RunStatus& status) {
     constexpr mode_t private_mode = 0600;
     const std::string text = encode(status);
-    const std::filesystem::path next = file.native() + ".new";
-    const int fd = ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, private_mode);
+    const FilePlace place = FilePlace::entry(file);
+    const FilePlace next = FilePlace::entry(file.native() + ".new");
+    ::unlinkat(next.base(), next.name(), 0);  // one that an attempt has left as it died; the next call tells
+    const int fd =
+        ::openat(next.base(), next.name(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, private_mode);
     if (fd < 0) {
         return errno;
     }
@@ -168,7 +172,7 @@ int write_run_status(const std::filesystem::path& file, const RunStatus& status)
     if (::close(fd) != 0 && error == 0) {
         error = errno;
     }
-    if (error == 0 && ::rename(next.c_str(), file.c_str()) != 0) {
+    if (error == 0 && ::renameat(next.base(), next.name(), place.base(), place.name()) != 0) {
         error = errno;
     }
     return error;

@@ -126,11 +126,12 @@ bool is_stale(const RunSight& sight) {
 }
 
 std::string status_text(const RunSight& sight) {
+    const std::string owner = sight.owner.empty() ? std::string() : fmt::format("owner     {}\n", sight.owner);
     if (!sight.status) {
-        return "state     no attempt has begun\n" + slurm_line(sight);
+        return owner + "state     no attempt has begun\n" + slurm_line(sight);
     }
     const RunStatus& status = *sight.status;
-    std::string text = state_line(sight) + attempt_line(status);
+    std::string text = owner + state_line(sight) + attempt_line(status);
     if (status.items > 0 || status.state != RunState::preparing) {
         text += progress_line(status);
     }
@@ -146,6 +147,9 @@ std::string status_text(const RunSight& sight) {
 
 std::string status_json(const RunSight& sight) {
     nlohmann::ordered_json json{{"job", sight.job}, {"earlier_jobs", sight.earlier}, {"stale", is_stale(sight)}};
+    if (!sight.owner.empty()) {
+        json["owner"] = sight.owner;
+    }
     json["status"] =
         sight.status ? nlohmann::ordered_json::parse(encode(*sight.status)) : nlohmann::ordered_json(nullptr);
     json["age_seconds"] = sight.status ? nlohmann::ordered_json(sight.age) : nlohmann::ordered_json(nullptr);

@@ -12,6 +12,7 @@ namespace sluice {
 
 /// What is known of a run.
 struct RunSight {
+    std::string owner{};                 ///< The run's user; empty: the one who looks.
     std::optional<RunStatus> status{};   ///< What its rank 0 has written.
     double age = 0;                      ///< Seconds since then.
     std::string job{};                   ///< Slurm's number for it; empty: none is known.

@@ -95,9 +95,9 @@ void check_user_options(const std::vector<std::string>& options) {
 }
 
 void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths deaths) {
-    refuse_second_job(paths);
     const RunPaths run = run_paths(job.output.path, {});
-    make_run_folder(run);
+    const RunFolders folders = make_run_folder(run);
+    refuse_second_job(paths);
     refuse_foreign_file_beside(run);
     const mode_t users = ::umask(0077);  // nobody else reads plan and script; the job's output is as the user wants it
     make_folder(paths.logs(), private_mode);
@@ -112,6 +112,7 @@ void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeat
 }
 
 Submission submit(const ScriptPaths& paths, const std::vector<std::string>& more) {
+    const HeldFolder held(paths.run_folder, FolderTrust::only_mine);
     const ChildResult result = call_sbatch(sbatch_words({"--parsable"}, more, paths.script()));
     const std::optional<Submission> submission = parse_submission(result.out);
     if (!submission) {

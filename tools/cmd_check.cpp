@@ -80,7 +80,7 @@ std::string as_json(const nlohmann::ordered_json& facts) {
 
 int check(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    const PreparedJob prepared = prepare_job(job_file_of(command, parsed), overrides_of(parsed));
+    const PreparedJob prepared = prepare_job({.path = job_file_of(command, parsed), .overrides = overrides_of(parsed)});
     check_prepared_job(prepared);
     const nlohmann::ordered_json facts = facts_of(prepared);
     print(parsed.has("json") ? as_json(facts) : as_text(facts));

@@ -1,11 +1,10 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 
+#include "core/commit/file.hpp"
 #include "core/error.hpp"
 #include "core/host_name.hpp"
 #include "slurm/child.hpp"
@@ -21,18 +20,11 @@ constexpr std::chrono::seconds patience{60};
 
 int drain_run(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    const std::filesystem::path request = named_run(run_operand(command, parsed)).run_folder() / "drain";
-    constexpr mode_t private_mode = 0600;
-    const int file = ::open(request.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, private_mode);
-    if (file < 0) {
-        const int error = errno;
-        throw Error(ExitCode::cannot_create,
-                    {.id = "E-OUT-021",
-                     .where = escaped(request.native()),
-                     .what = fmt::format("cannot create the request: {}", std::generic_category().message(error)),
-                     .hint = "ask as the user whose run it is"});
+    const NamedRun run = named_run(run_operand(command, parsed));
+    std::optional<File> request = File::create_if_absent(run.paths.run_folder() / "drain");
+    if (request) {
+        request->close();
     }
-    ::close(file);
     print("asked to drain; `sluice status` tells when it has\n");
     return 0;
 }
@@ -66,7 +58,8 @@ bool cancel_job(const Submission& submission) {
 
 int cancel_run(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    const std::filesystem::path folder = named_run(run_operand(command, parsed)).run_folder();
+    const NamedRun run = named_run(run_operand(command, parsed));
+    const std::filesystem::path folder = run.paths.run_folder();
     const std::optional<Submission> submission = read_submission(folder / "submitted.json");
     if (submission && cancel_job(*submission)) {
         return 0;
@@ -110,7 +103,7 @@ const Command drain_command{
         "  0   asked                     66  there is no such run\n"
         "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
         "  73  cannot write to the run's folder\n"
-        "  78  wrong job file",
+        "  77  another user's run        78  wrong job file",
     .example = "  sluice drain labels.csv",
     .options = no_options,
     .most_operands = 1,
@@ -125,7 +118,7 @@ const Command cancel_command{
     .exit_codes =
         "  0   cancelled                 66  there is no such run, or nothing to cancel\n"
         "  64  wrong command line        69  Slurm does not answer\n"
-        "  78  wrong job file",
+        "  77  another user's run        78  wrong job file",
     .example = "  sluice cancel labels.csv",
     .options = no_options,
     .most_operands = 1,

@@ -19,7 +19,7 @@ int run_plan(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     take_fault_variable(static_cast<int>(read_launch().number));
     const std::filesystem::path plan = std::filesystem::absolute(plan_of(command, parsed));
-    const int code = run(plan, {}, {.run_folder = plan.parent_path()});
+    const int code = run([&] { return planned_job(plan); }, {.run_folder = plan.parent_path()});
     // Under srun --kill-on-bad-exit a rank that ends with another code ends the others before they have committed. The
     // status file says that the run stopped early.
     return code == static_cast<int>(ExitCode::stopped_early) ? 0 : code;

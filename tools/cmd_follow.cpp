@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "slurm/stop_reason.hpp"
 #include "slurm/submission.hpp"
@@ -30,6 +31,7 @@ int note_follower(const Command& command, Arguments arguments) {
         refuse_usage(command, !next ? "got --job " + quoted(text) + ", expected a job's number"
                                     : std::string("SLURM_JOB_ID is not set: this is no job of Slurm's"));
     }
+    const HeldFolder held(folder, FolderTrust::only_mine);
     write_follower(folder / "submitted.json", job, *next);
     return 0;
 }

@@ -1,6 +1,3 @@
-#include <filesystem>
-
-#include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/launch.hpp"
 #include "tools/common_options.hpp"
@@ -17,25 +14,12 @@ Options resume_options() {
     return options;
 }
 
-/// The job as the run's first attempt has kept it.
-std::filesystem::path kept_job(const std::string& name) {
-    const RunPaths paths = named_run(name);
-    if (!std::filesystem::exists(paths.job_file())) {
-        throw Error(ExitCode::no_input, {.id = "E-RUN-116",
-                                         .where = escaped(paths.run_folder().native()),
-                                         .what = "holds no job: run.toml is missing",
-                                         .hint = "sluice run JOB.toml goes on with it"});
-    }
-    return paths.job_file();
-}
-
 int resume(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     const std::string name = run_operand(command, parsed);
-    const Launch launch = read_launch();
-    take_fault_variable(static_cast<int>(launch.number));
-    return run(launch.number == 0 ? kept_job(name) : std::filesystem::path(), overrides_of(parsed),
-               run_options_of(command, parsed));
+    const std::vector<Override> overrides = overrides_of(parsed);
+    take_fault_variable(static_cast<int>(read_launch().number));
+    return run([&] { return kept_job(named_run(name).paths, overrides); }, run_options_of(command, parsed));
 }
 
 }  // namespace
@@ -48,7 +32,8 @@ const Command resume_command{
         "RUN is an output, its folder of parts, its run folder (labels.csv.sluice), its job file,\n"
         "or its Slurm job's number.\n"
         "Runs the job that the first attempt has kept there, with all its --set, from wherever it is\n"
-        "started. The same as the first command, which goes on as well; mpirun and srun start ranks of it.",
+        "started, and writes the output that RUN is: a copy, or a run that was moved, too. Files beside\n"
+        "the output are looked for beside it. mpirun and srun start ranks of it.",
     .exit_codes =
         "  0   all items done            75  stopped early\n"
         "  64  wrong command line        78  wrong --set, or another job than the one begun\n"

@@ -16,7 +16,8 @@ Options run_options() {
 int run_job_file(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     take_fault_variable(static_cast<int>(read_launch().number));
-    return run(job_file_of(command, parsed), overrides_of(parsed), run_options_of(command, parsed));
+    const JobFile file{.path = job_file_of(command, parsed), .overrides = overrides_of(parsed)};
+    return run([&] { return file; }, run_options_of(command, parsed));
 }
 
 }  // namespace

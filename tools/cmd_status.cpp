@@ -22,7 +22,8 @@ Options status_options() {
 
 int print_status(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    RunObserver observer(named_run(run_operand(command, parsed)).run_folder());
+    const NamedRun run = named_run_to_read(run_operand(command, parsed));
+    RunObserver observer(run.paths.run_folder(), run.folders.foreign_owner());
     const bool json = parsed.has("json");
     const bool clears = ::isatty(STDOUT_FILENO) == 1 && !json;
     for (;;) {
@@ -49,6 +50,7 @@ const Command status_command{
     .exit_codes =
         "  0   printed                   66  there is no such run\n"
         "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
+        "  77  a file of it is not its owner's\n"
         "  78  wrong job file",
     .example = "  sluice status labels.csv --watch",
     .options = status_options,

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "core/commit/file.hpp"
+#include "core/commit/held_folder.hpp"
 #include "slurm/stop_reason.hpp"
 #include "tools/common_options.hpp"
 
@@ -27,6 +29,11 @@ int print_stop_reason(const Command& command, Arguments arguments) {
     }
     const LauncherEnd launcher{.code = parsed.options["srun-rc"].as<int>(),
                                .drained = parsed.has("drained") && parsed.options["drained"].as<int>() != 0};
+    if (!status_of(folder)) {  // neither is there a status, nor anything that another attempt could resume
+        print(fmt::format("{} no\n", static_cast<int>(ExitCode::io_error)));
+        return 0;
+    }
+    const HeldFolder held(folder, FolderTrust::only_mine);
     const ScriptEnd reason = stop_reason(read_run_status(folder / "status.json"), this_attempt(), launcher);
     print(fmt::format("{} {}\n", reason.code, reason.again ? "yes" : "no"));
     return 0;

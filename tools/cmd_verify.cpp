@@ -17,29 +17,35 @@ Options verify_options() {
     return options;
 }
 
-std::string as_json(const RunPaths& paths, const Verification& found) {
-    const nlohmann::ordered_json json{{"output", paths.output.native()},
-                                      {"intact", found.problems.empty()},
-                                      {"parts", found.parts},
-                                      {"items", found.items},
-                                      {"bytes", found.bytes},
-                                      {"problems", found.problems}};
+std::string as_json(const RunPaths& paths, const Verification& found, const std::string& owner) {
+    nlohmann::ordered_json json{{"output", paths.output.native()},
+                                {"intact", found.problems.empty()},
+                                {"parts", found.parts},
+                                {"items", found.items},
+                                {"bytes", found.bytes},
+                                {"problems", found.problems}};
+    if (!owner.empty()) {
+        json["owner"] = owner;
+    }
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string as_text(const RunPaths& paths, const Verification& found) {
+std::string as_text(const RunPaths& paths, const Verification& found, const std::string& owner) {
     if (!found.problems.empty()) {
         return fmt::format("{}\n", fmt::join(found.problems, "\n"));
     }
-    return fmt::format("{}: intact: {} items, {} bytes in {} part{}\n", escaped(paths.output.native()), found.items,
-                       found.bytes, found.parts, found.parts == 1 ? "" : "s");
+    return fmt::format("{}: intact: {} items, {} bytes in {} part{}{}\n", escaped(paths.output.native()), found.items,
+                       found.bytes, found.parts, found.parts == 1 ? "" : "s",
+                       owner.empty() ? "" : "; a run of " + owner);
 }
 
 int verify(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    const RunPaths paths = named_run(run_operand(command, parsed));
+    const NamedRun run = named_run_to_read(run_operand(command, parsed));
+    const RunPaths& paths = run.paths;
     const Verification found = verify_output(paths);
-    print(parsed.has("json") ? as_json(paths, found) : as_text(paths, found));
+    const std::string owner = run.folders.foreign_owner();
+    print(parsed.has("json") ? as_json(paths, found, owner) : as_text(paths, found, owner));
     require_intact(found, paths);
     return 0;
 }
@@ -60,6 +66,7 @@ const Command verify_command{
         "  66  no run lies there, or it is not complete\n"
         "  69  a job's number, but no Slurm to ask\n"
         "  74  a read failed\n"
+        "  77  a file of it is not its owner's, or no file\n"
         "  78  wrong job file\n"
         "  84  the output, its manifest or its job.json is damaged or missing",
     .example = "  sluice verify labels.csv",

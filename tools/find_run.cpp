@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "core/error.hpp"
 #include "slurm/queue.hpp"
@@ -32,9 +33,7 @@ std::filesystem::path folder_of_number(const std::string& number) {
     return folder;
 }
 
-}  // namespace
-
-RunPaths named_run(const std::string& name) {
+RunPaths find(const std::string& name) {
     std::error_code unknown;  // what cannot be looked at is not there
     std::filesystem::path place = name;
     if (is_number(name) && !std::filesystem::exists(name, unknown)) {
@@ -48,6 +47,20 @@ RunPaths named_run(const std::string& name) {
                                    : fmt::format("has no run: there is none at {}", quoted(place.native())));
     }
     return *std::move(paths);
+}
+
+}  // namespace
+
+NamedRun named_run(const std::string& name) {
+    RunPaths paths = find(name);
+    RunFolders folders = open_run_folder(paths);
+    return {.paths = std::move(paths), .folders = std::move(folders)};
+}
+
+NamedRun named_run_to_read(const std::string& name) {
+    RunPaths paths = find(name);
+    RunFolders folders = open_run_folder_to_read(paths);
+    return {.paths = std::move(paths), .folders = std::move(folders)};
 }
 
 std::string run_operand(const Command& command, const ParsedArguments& parsed) {

@@ -2,14 +2,23 @@
 
 #include <string>
 
-#include "core/commit/run_paths.hpp"
+#include "core/commit/run_folder.hpp"
 #include "tools/command_line.hpp"
 
 namespace sluice {
 
-/// The run that a user names by its own folder, its output, its job file, or its Slurm job's number. Throws Error
-/// (no_input, E-RUN-116) when there is none.
-[[nodiscard]] RunPaths named_run(const std::string& name);
+/// A run that a user names, its folders held open.
+struct NamedRun {
+    RunPaths paths;
+    RunFolders folders;
+};
+
+/// The run that a user names by its own folder, its output, its job file, or its Slurm job's number, to work with it.
+/// Throws Error: no_input (E-RUN-116) when there is none, refused (E-SEC-020) when it is not this user's.
+[[nodiscard]] NamedRun named_run(const std::string& name);
+
+/// The same to read; it may be anybody's.
+[[nodiscard]] NamedRun named_run_to_read(const std::string& name);
 
 /// The one operand of commands about a run. Throws Error (usage).
 [[nodiscard]] std::string run_operand(const Command& command, const ParsedArguments& parsed);

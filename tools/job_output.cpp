@@ -15,6 +15,7 @@
 
 #include "core/build_id.hpp"
 #include "core/commit/checksum.hpp"
+#include "core/commit/file.hpp"
 #include "core/commit/place_file.hpp"
 #include "core/config_names.hpp"
 #include "core/error.hpp"
@@ -100,7 +101,12 @@ void say(const std::string& line) {
 }  // namespace
 
 std::optional<std::uint32_t> chunk_items_of_run(const JobConfig::Output& output) {
-    const std::optional<RunIdentity> identity = read_run_identity(paths_of(output));
+    const RunPaths paths = paths_of(output);
+    if (!status_of(paths.run_folder())) {
+        return std::nullopt;
+    }
+    const RunFolders folders = open_run_folder(paths);
+    const std::optional<RunIdentity> identity = read_run_identity(paths);
     return identity ? std::optional(identity->chunk_items) : std::nullopt;
 }
 
@@ -142,15 +148,8 @@ OutputState check_output(const PreparedJob& job) {
 }
 
 void keep_job(const PreparedJob& job) {
-    JobConfig absolute = job.job;
-    absolute.input.path = std::filesystem::absolute(absolute.input.path);
-    absolute.output.path = std::filesystem::absolute(absolute.output.path);
-    absolute.output.report = std::filesystem::absolute(absolute.output.report);
-    if (absolute.model.weights) {
-        absolute.model.weights = std::filesystem::absolute(*absolute.model.weights);
-    }
     const RunPaths paths = paths_of(job.job.output);
-    static_cast<void>(place_text(to_toml(absolute), paths.job_file(), paths.run_folder()));
+    static_cast<void>(place_text(kept_text(job.job, paths), paths.job_file(), paths.run_folder()));
 }
 
 void warn_at_the_end(const PreparedJob& job) {

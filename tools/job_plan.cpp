@@ -11,7 +11,6 @@
 #include "core/error.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "tools/check_job.hpp"
-#include "tools/command_line.hpp"
 #include "tools/job_output.hpp"
 
 namespace sluice {
@@ -40,9 +39,9 @@ void check_precision(const JobConfig::Run& run, DeviceKind device) {
 
 }  // namespace
 
-PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const Override> overrides, bool start_gpus) {
+PreparedJob prepare_job(const JobFile& file, bool start_gpus) {
     PreparedJob prepared;
-    prepared.job = read_job(job_file, overrides, app_names());
+    prepared.job = read_job(file);
     const JobConfig& job = prepared.job;
     if (start_gpus && job.run.device != DeviceKind::host && !job.run.devices) {
         prepared.cuda_start.emplace();

@@ -15,6 +15,7 @@
 #include "core/cuda.hpp"
 #include "core/io/item_source.hpp"
 #include "core/stage_error.hpp"
+#include "tools/job_file.hpp"
 
 namespace sluice {
 
@@ -55,8 +56,7 @@ struct PreparedJob {
 /// Reads the job file, opens and indexes the input, reads the weights. Throws Error.
 /// `start_gpus`: this process will drive all GPUs that it sees, unless the job asks for fewer: CUDA starts on them
 /// while files are read.
-[[nodiscard]] PreparedJob prepare_job(const std::filesystem::path& job_file, std::span<const Override> overrides,
-                                      bool start_gpus = false);
+[[nodiscard]] PreparedJob prepare_job(const JobFile& file, bool start_gpus = false);
 
 /// For the way to the other ranks.
 [[nodiscard]] std::string encode(const JobPlan& plan);

@@ -101,6 +101,7 @@ std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, c
 }
 
 void leave_notes_in(RankContext& context, const std::filesystem::path& folder) {
+    context.notes.emplace(folder, FolderTrust::only_mine);
     CrashReports::leave_behind(crash_file(folder, context.rank()));
     context.last_words.set_notes(
         {.lost_rank = [folder](

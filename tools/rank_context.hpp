@@ -16,6 +16,7 @@
 #include "comm/root_signs.hpp"
 #include "core/binding.hpp"
 #include "core/clock.hpp"
+#include "core/commit/held_folder.hpp"
 #include "core/config.hpp"
 #include "core/lanes.hpp"
 #include "core/placement.hpp"
@@ -45,7 +46,8 @@ struct RankContext {
     std::vector<std::string> hosts{};       ///< Of all ranks; rank 0 alone has them.
     /// Rank 0's, while it serves: tells the others that the job ends.
     std::function<void(ExitCode)> tell_end{};
-    RootSigns* signs = nullptr;  ///< Until then, if there are others.
+    RootSigns* signs = nullptr;         ///< Until then, if there are others.
+    std::optional<HeldFolder> notes{};  ///< Where leave_notes_in() leaves them.
 
     [[nodiscard]] int rank() const { return session == nullptr ? 0 : session->rank(); }
 
@@ -58,8 +60,7 @@ struct RankContext {
 
 /// Rank 0, or the only process: prepares the job, serves it, writes the output and the report, or finds the output
 /// complete. Returns the exit code; throws the Error of a job that cannot be prepared in a single process.
-[[nodiscard]] int run_root(RankContext& context, const std::filesystem::path& job_file,
-                           std::span<const Override> overrides, const RunOptions& options);
+[[nodiscard]] int run_root(RankContext& context, const std::function<JobFile()>& job_file, const RunOptions& options);
 
 /// Any other rank. Returns the exit code that rank 0 has announced.
 [[nodiscard]] int run_worker(RankContext& context);
@@ -100,7 +101,8 @@ private:
 [[nodiscard]] std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, const WeightBlob& weights,
                                                   std::uint32_t cores);
 
-/// From now on this process's end, and what it sees of others', is noted in this attempt's folder.
+/// From now on this process's end, and what it sees of others', is noted in this attempt's folder. Throws Error as
+/// HeldFolder.
 void leave_notes_in(RankContext& context, const std::filesystem::path& folder);
 
 /// Prints `finding`, if there is one, as the node's one warning.

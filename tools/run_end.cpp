@@ -26,14 +26,15 @@ bool is_death(ExitCode code) {
     return code == ExitCode::internal || code == ExitCode::communication;
 }
 
-/// An attempt that has taken over removes what this one works on, whatever error that gives here.
-Failure or_superseded(const RankContext& context, Failure failure) {
+/// An attempt that has taken over, or whoever moves the run's folder, takes away what this one works on, whatever error
+/// that gives here.
+Failure or_fenced_off(const RankContext& context, Failure failure) {
     const bool is_of_files = failure.code == ExitCode::cannot_create || failure.code == ExitCode::io_error;
     if (context.output != nullptr && is_of_files) {
         try {
             context.output->run().check_fence();
         } catch (const Error& error) {
-            return error.code() == ExitCode::superseded ? Failure{error.code(), error.text()} : failure;
+            return Failure{error.code(), error.text()};
         }
     }
     return failure;
@@ -41,7 +42,7 @@ Failure or_superseded(const RankContext& context, Failure failure) {
 
 /// What can still be said in files; some of them may be what ends the run.
 void leave_end_behind(RankContext& context, Failure& failure) {
-    failure = or_superseded(context, std::move(failure));
+    failure = or_fenced_off(context, std::move(failure));
     if (const std::string committed = context.board.describe_committed();
         can_go_on(failure.code) && !committed.empty()) {
         failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;

@@ -22,19 +22,14 @@ std::shared_ptr<RunMonitor> make_monitor(const RankContext& context, const RunOp
     if (left) {  // since this process began
         *left -= std::chrono::ceil<std::chrono::seconds>(Clock::now() - context.start);
     }
-    auto monitor = std::make_shared<RunMonitor>(context.stop, context.host, left);
-    if (!options.run_folder.empty()) {
-        monitor->open(options.run_folder, {});
-    }
-    return monitor;
+    return std::make_shared<RunMonitor>(context.stop, context.host, left);
 }
 
 /// Rank 0 with its monitor, which tells the end whatever it is.
-int run_monitored(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
-                  const RunOptions& options) {
+int run_monitored(RankContext& context, const std::function<JobFile()>& job, const RunOptions& options) {
     RunMonitor& monitor = *context.monitor;
     try {
-        const int code = run_root(context, job_file, overrides, options);
+        const int code = run_root(context, job, options);
         monitor.end(static_cast<ExitCode>(code));
         return code;
     } catch (const Error& error) {
@@ -46,7 +41,7 @@ int run_monitored(RankContext& context, const std::filesystem::path& job_file, s
 
 }  // namespace
 
-int run(const std::filesystem::path& job_file, std::span<const Override> overrides, const RunOptions& options) {
+int run(const std::function<JobFile()>& job, const RunOptions& options) {
     const Instant start = Clock::now();
     block_signals();
     const std::string host = host_name();
@@ -92,7 +87,7 @@ int run(const std::filesystem::path& job_file, std::span<const Override> overrid
     {
         const Watcher watcher(*board, stop, hangs, last_words, host);
         if (context.rank() == 0) {
-            code = run_monitored(context, job_file, overrides, options);
+            code = run_monitored(context, job, options);
         } else {
             code = run_worker(context);
         }

@@ -2,10 +2,10 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
-#include <span>
 
-#include "core/config.hpp"
+#include "tools/job_file.hpp"
 
 namespace sluice {
 
@@ -18,8 +18,7 @@ struct RunOptions {
 };
 
 /// Runs a job to its end on every rank that was started with this one; without a launcher that is this process alone.
-/// Rank 0 reads the job file. Returns the exit code; throws Error.
-[[nodiscard]] int run(const std::filesystem::path& job_file, std::span<const Override> overrides,
-                      const RunOptions& options);
+/// Rank 0 alone calls `job`. Returns the exit code; throws Error.
+[[nodiscard]] int run(const std::function<JobFile()>& job, const RunOptions& options);
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
 #include "tools/run_monitor.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/commit/file.hpp"
 #include "slurm/stop_reason.hpp"
 #include "slurm/time_limit.hpp"
 
@@ -34,6 +36,12 @@ double per_second(std::uint64_t count, double seconds) {
 
 void warn(const ErrorText& text) {
     std::fputs((render(text) + "\n").c_str(), stderr);
+}
+
+/// A folder that cannot be looked into now is looked into again.
+bool is_asked_to_drain(const std::filesystem::path& run_folder) {
+    const FilePlace request = FilePlace::entry(run_folder / "drain");
+    return ::faccessat(request.base(), request.name(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 }  // namespace
@@ -75,10 +83,10 @@ void RunMonitor::open(const std::filesystem::path& run_folder, const std::filesy
     if (!folder_.empty() || over_) {
         return;
     }
+    held_.emplace(run_folder, FolderTrust::only_mine);
     folder_ = run_folder;
     if (status_.job.empty()) {  // outside of Slurm the same command goes on: an old request is no longer meant
-        std::error_code none;
-        std::filesystem::remove(folder_ / "drain", none);
+        static_cast<void>(try_to_remove_file(folder_ / "drain"));
     }
     look();
     thread_ = std::thread([this] { watch(); });
@@ -116,8 +124,7 @@ void RunMonitor::explain(const ErrorText& text) {
 void RunMonitor::withdraw() {
     const std::lock_guard lock(mutex_);
     if (!folder_.empty() && status_.job.empty()) {
-        std::error_code stays;
-        std::filesystem::remove(folder_ / "status.json", stays);
+        static_cast<void>(try_to_remove_file(folder_ / "status.json"));
         folder_.clear();
     }
 }
@@ -252,8 +259,7 @@ void RunMonitor::stop_if_asked() {
     if (limit_) {
         status_.limit = unix_seconds() + seconds_between(SteadyClock::now(), *limit_);
     }
-    std::error_code unknown;  // a folder that cannot be looked into now is looked into again
-    drain_requested_ = drain_requested_ || (!folder_.empty() && std::filesystem::exists(folder_ / "drain", unknown));
+    drain_requested_ = drain_requested_ || (!folder_.empty() && is_asked_to_drain(folder_));
     if (!run_ || stop_.signal() != 0 || stop_.phase() != RunPhase::serving) {
         return;
     }

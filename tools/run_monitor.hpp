@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "comm/rank_tally.hpp"
+#include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "core/stop_request.hpp"
 #include "slurm/run_status.hpp"
@@ -41,7 +42,7 @@ public:
     RunMonitor& operator=(const RunMonitor&) = delete;
 
     /// From now on the status stands in `run_folder`, which exists. A second call adds the output's
-    /// name, if it was not known.
+    /// name, if it was not known. Throws Error (refused) when the folder is not this user's alone.
     void open(const std::filesystem::path& run_folder, const std::filesystem::path& output);
 
     /// There was nothing to do.
@@ -88,6 +89,7 @@ private:
     bool is_to_ask_ = true;     // Slurm
     bool has_asked_again_ = false;
     std::filesystem::path folder_;
+    std::optional<HeldFolder> held_;
     RunStatus status_;
     ErrorText explanation_;
     std::optional<ServedRun> run_;

@@ -16,7 +16,7 @@ constexpr double fresh = 3;                        // seconds: the run writes ev
 
 RunSight RunObserver::look() {
     for (;;) {
-        RunSight sight;
+        RunSight sight{.owner = owner_};
         read_status(sight);
         const std::optional<Submission> submission = read_submission(folder_ / "submitted.json");
         if (!submission) {

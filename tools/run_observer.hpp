@@ -13,8 +13,9 @@ namespace sluice {
 /// Looks at a run again and again: at its own status first; Slurm is asked for what that does not tell, and seldom.
 class RunObserver {
 public:
-    /// `run_folder`: of the run.
-    explicit RunObserver(std::filesystem::path run_folder) : folder_(std::move(run_folder)) {}
+    /// `run_folder`: of the run. `owner`: of a run of another user, to be said.
+    explicit RunObserver(std::filesystem::path run_folder, std::string owner = {})
+        : folder_(std::move(run_folder)), owner_(std::move(owner)) {}
 
     /// What is known now. May take as long as Slurm's programs take to answer.
     [[nodiscard]] RunSight look();
@@ -27,6 +28,7 @@ private:
     void ask(const Submission& submission);
 
     std::filesystem::path folder_;
+    std::string owner_;
     std::optional<Submission> of_;  // whose answers these are
     std::optional<std::chrono::steady_clock::time_point> last_;
     std::chrono::seconds pause_ = shortest_pause;

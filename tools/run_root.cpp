@@ -11,6 +11,7 @@
 #include "core/commit/run_paths.hpp"
 #include "slurm/batch_script.hpp"
 #include "tools/command_line.hpp"
+#include "tools/job_file.hpp"
 #include "tools/job_output.hpp"
 #include "tools/job_plan.hpp"
 #include "tools/job_server.hpp"
@@ -54,7 +55,7 @@ std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
 /// What became of earlier attempts, unless this one is to forget them, which a submission asks for once.
 std::vector<Attempt> look_back(const PreparedJob& job, const RunOptions& options) {
     const std::filesystem::path request = ScriptPaths{.run_folder = options.run_folder}.retry_request();
-    const bool is_asked = !options.run_folder.empty() && std::filesystem::exists(request);
+    const bool is_asked = !options.run_folder.empty() && status_of(request);
     std::vector<Attempt> attempts = look_at_attempts(job, options.retry || is_asked);
     if (is_asked) {
         remove_file(request);
@@ -64,11 +65,11 @@ std::vector<Attempt> look_back(const PreparedJob& job, const RunOptions& options
 
 /// The job, ready to run; or its Error, which is said and known to all other ranks by then: the launcher may end this
 /// rank as soon as one of them leaves.
-PreparedJob prepare_for_all(RankContext& context, const std::filesystem::path& job_file,
-                            std::span<const Override> overrides, const RunOptions& options) {
+PreparedJob prepare_for_all(RankContext& context, const std::function<JobFile()>& job_file, const RunOptions& options) {
     try {
-        check_before_reading(context, read_job(job_file, overrides, app_names()));
-        PreparedJob job = prepare_job(job_file, overrides, context.session == nullptr);
+        const JobFile file = job_file();
+        check_before_reading(context, read_job(file));
+        PreparedJob job = prepare_job(file, context.session == nullptr);
         if (!job.kept_chunk_items) {
             tune(job);
         }
@@ -117,17 +118,19 @@ int leave_complete(RankContext& context, const PreparedJob& job, const RunOption
 
 }  // namespace
 
-int run_root(RankContext& context, const std::filesystem::path& job_file, std::span<const Override> overrides,
-             const RunOptions& options) {
+int run_root(RankContext& context, const std::function<JobFile()>& job_file, const RunOptions& options) {
     std::chrono::nanoseconds clock_error{0};
     try {
+        if (!options.run_folder.empty()) {
+            context.monitor->open(options.run_folder, {});
+        }
         clock_error = meet_other_ranks(context);
     } catch (...) {
         end_all(context, describe(std::current_exception(), context.who()));
     }
     PreparedJob job;
     try {
-        job = prepare_for_all(context, job_file, overrides, options);
+        job = prepare_for_all(context, job_file, options);
     } catch (const Error& error) {
         if (context.session == nullptr) {
             throw;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "core/commit/held_folder.hpp"
 #include "slurm/job_record.hpp"
 #include "tools/progress.hpp"
 #include "tools/progress_view.hpp"
@@ -109,6 +110,7 @@ int code_of(const RunSight& sight, const std::filesystem::path& run_folder) {
 }  // namespace
 
 int wait_for_run(const std::filesystem::path& run_folder) {
+    const HeldFolder held(run_folder, FolderTrust::only_mine);
     RunObserver observer(run_folder);
     int signal = 0;
     {

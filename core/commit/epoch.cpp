@@ -7,10 +7,10 @@
 #include <charconv>
 #include <limits>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "core/commit/file.hpp"
+#include "core/commit/held_folder.hpp"
 #include "core/commit/manifest.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
@@ -52,8 +52,10 @@ public:
     PreparedFolder(const PreparedFolder&) = delete;
     PreparedFolder& operator=(const PreparedFolder&) = delete;
     ~PreparedFolder() {
-        std::error_code ignored;  // under its other name by now, or left to whoever finishes the run
-        std::filesystem::remove_all(path_, ignored);
+        try {
+            remove_folder(path_);
+        } catch (const Error&) {  // left to whoever finishes the run
+        }
     }
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
@@ -119,26 +121,46 @@ Epoch Epoch::acquire(const RunPaths& paths, const Owner& me, std::chrono::second
                                    .hint = "start one at a time"});
 }
 
-bool Epoch::superseded() const {
+Standing Epoch::standing() const {
     if (is_broken("no-epoch") || is_broken("rename-over")) {
-        return false;
+        return Standing::current;
+    }
+    if (!is_in_place(paths_.run_folder())) {
+        return Standing::gone;
     }
     // Not the next number alone: whoever has finished the run may have removed all but the last.
     const std::vector<std::uint32_t> epochs = epochs_of(paths_);
-    if (epochs.empty() || epochs.back() > number_ || !is_mine(folder_, owner_)) {
-        return true;
+    if (!epochs.empty() && epochs.back() > number_) {
+        return Standing::superseded;
     }
     const std::optional<Manifest> manifest = read_manifest(paths_);
-    return manifest && manifest->owner != owner_.id;
+    if (manifest && manifest->owner != owner_.id) {
+        return Standing::superseded;
+    }
+    const std::optional<Owner> owner = read_owner(folder_);
+    if (owner && owner->id == owner_.id) {
+        return Standing::current;
+    }
+    return owner ? Standing::superseded : Standing::gone;
 }
 
 void Epoch::check_fence() const {
-    if (superseded()) {
-        throw Error(ExitCode::superseded,
-                    {.id = "E-OUT-083",
-                     .where = escaped(paths_.output.native()),
-                     .what = fmt::format("a newer attempt than this one (the {}.) has taken over", number_),
-                     .hint = "nothing is to be done: the newer one finishes the output"});
+    switch (standing()) {
+        case Standing::current:
+            return;
+        case Standing::superseded:
+            throw Error(ExitCode::superseded,
+                        {.id = "E-OUT-083",
+                         .where = escaped(paths_.output.native()),
+                         .what = fmt::format("a newer attempt than this one (the {}.) has taken over", number_),
+                         .hint = "nothing is to be done: the newer one finishes the output"});
+        case Standing::gone:
+            throw Error(ExitCode::io_error,
+                        {.id = "E-OUT-119",
+                         .where = escaped(folder_.native()),
+                         .what = "the run's folder is gone: it was moved, removed or unmounted while the run went on",
+                         .hint = "bring it back under its name and run the same command again, which resumes it; "
+                                 "without it the run begins anew"});
     }
 }
 

@@ -10,6 +10,13 @@
 
 namespace sluice {
 
+/// Whether an attempt may still write.
+enum class Standing : std::uint8_t {
+    current,
+    superseded,  ///< Another attempt has begun since, or has even finished, or begun anew under its number.
+    gone,        ///< Its folder was moved away or removed, or its file system is no longer mounted.
+};
+
 /// One attempt's own folder: nobody else writes to it, and it writes to no other. Numbers rise from 1.
 class Epoch {
 public:
@@ -23,10 +30,11 @@ public:
     [[nodiscard]] const RunPaths& paths() const noexcept { return paths_; }
     [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
 
-    /// Another attempt has begun since, or has even finished, cleaned this one away, or begun anew under its number.
-    [[nodiscard]] bool superseded() const;
+    /// Throws Error (io_error) when that cannot be looked at.
+    [[nodiscard]] Standing standing() const;
 
-    /// Throws Error (superseded, E-OUT-083) when it is. The output stays right without: this spares work.
+    /// Throws Error unless it is current: superseded (E-OUT-083), or io_error (E-OUT-119) when its folder is gone. The
+    /// output stays right without: this spares work.
     void check_fence() const;
 
 private:

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/commit/file_effect.hpp"
+#include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 
@@ -33,11 +34,34 @@ int errno_of(const char* point, ssize_t& result, Call&& call) {
 }
 
 int open_file(const std::filesystem::path& path, int flags, int& file) {
+    const FilePlace place = FilePlace::entry(path);
     ssize_t result = -1;
-    const int error =
-        errno_of("open", result, [&] { return ::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, file_mode); });
+    const int error = errno_of("open", result, [&] {
+        return ::openat(place.base(), place.name(), flags | O_CLOEXEC | O_NOFOLLOW, file_mode);
+    });
     file = static_cast<int>(result);
     return error;
+}
+
+[[noreturn]] void refuse_kind(const std::filesystem::path& path, const char* kind) {
+    throw Error(ExitCode::refused, {.id = "E-SEC-118",
+                                    .where = escaped(path.native()),
+                                    .what = fmt::format("is {}, expected a regular file", kind),
+                                    .hint = "no run makes such a thing: remove it if you do not know it"});
+}
+
+/// A pipe would keep a reader waiting, a device could give anything.
+void expect_regular(const std::filesystem::path& path, const struct ::stat& status) {
+    switch (status.st_mode & S_IFMT) {
+        case S_IFREG:
+            return;
+        case S_IFDIR:
+            refuse_kind(path, "a folder");
+        case S_IFIFO:
+            refuse_kind(path, "a pipe");
+        default:
+            refuse_kind(path, "a device");
+    }
 }
 
 bool cannot_copy_here(int error) {
@@ -106,12 +130,24 @@ File File::open(const std::filesystem::path& path) {
 }
 
 std::optional<File> File::open_if_there(const std::filesystem::path& path) {
-    int file = -1;
-    const int error = open_file(path, O_RDONLY, file);
-    if (error != 0 && error != ENOENT) {
+    int fd = -1;
+    const int error = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, fd);
+    if (error == ENOENT) {
+        return std::nullopt;
+    }
+    if (error == ELOOP || error == ENXIO) {
+        refuse_kind(path, error == ELOOP ? "a symbolic link" : "a socket");
+    }
+    if (error != 0) {
         fail_on_file(path, "open", error);
     }
-    return error == 0 ? std::optional(File(path, file)) : std::nullopt;
+    File file(path, fd);
+    struct ::stat status = {};
+    if (::fstat(fd, &status) != 0) {
+        fail_on_file(path, "look at", errno);
+    }
+    expect_regular(path, status);
+    return file;
 }
 
 struct ::stat File::status() const {

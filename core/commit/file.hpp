@@ -17,7 +17,8 @@
 namespace sluice {
 
 // Every system call of core/commit that touches a file: each a fault point, none repeated after an error, and each
-// failure an Error with the path, what was tried, errno's text and what to do.
+// failure an Error with the path, what was tried, errno's text and what to do. Paths below a HeldFolder are reached by
+// its descriptor.
 
 /// Throws the Error for `error`, an errno: io_error with E-IO-002 (no space), E-IO-003 or E-IO-004 (limit of file
 /// sizes), out_of_memory with E-IO-005 (too many open files), or cannot_create with E-OUT-021 where the path is at
@@ -46,7 +47,8 @@ public:
     [[nodiscard]] static File create(const std::filesystem::path& path);
     /// nullopt when there is one.
     [[nodiscard]] static std::optional<File> create_if_absent(const std::filesystem::path& path);
-    /// To read; no symbolic link is followed.
+    /// To read; never waits. Throws Error (refused, E-SEC-118) for a symbolic link, a pipe, anything but a regular
+    /// file.
     [[nodiscard]] static File open(const std::filesystem::path& path);
     /// nullopt when there is none.
     [[nodiscard]] static std::optional<File> open_if_there(const std::filesystem::path& path);
@@ -111,6 +113,9 @@ void remove_file(const std::filesystem::path& path);
 /// A folder with all that is in it; links are not followed. No error when there is none.
 void remove_folder(const std::filesystem::path& path);
 
+/// Returns 0, or an errno: ENOTEMPTY among others.
+[[nodiscard]] int remove_empty_folder(const std::filesystem::path& path);
+
 /// What lies at `path`, links not followed; nullopt: nothing.
 [[nodiscard]] std::optional<struct ::stat> status_of(const std::filesystem::path& path);
 
@@ -120,7 +125,8 @@ void remove_folder(const std::filesystem::path& path);
 /// The names in a folder, in order; empty when it does not exist.
 [[nodiscard]] std::vector<std::string> names_in_folder(const std::filesystem::path& path);
 
-/// The whole file; nullopt: there is none. A file of more than `most` bytes gives its first `most` + 1.
+/// A control file: the whole of it; nullopt: there is none. One of more than `most` bytes gives its first `most` + 1.
+/// Throws Error as File::open, and for a file that neither this user nor root has made (is_trusted_owner).
 [[nodiscard]] std::optional<std::string> read_text(const std::filesystem::path& path, std::size_t most);
 
 /// Appears with all its bytes or not at all, and is durable: a new file beside it, synced, renamed, the folder synced.

@@ -12,6 +12,7 @@
 
 #include "core/commit/file.hpp"
 #include "core/commit/file_effect.hpp"
+#include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 
@@ -34,7 +35,8 @@ int attempt(const char* point, Call&& call) {
 }
 
 int open_folder(const std::filesystem::path& path) {
-    return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const FilePlace place = FilePlace::folder(path);
+    return ::openat(place.base(), place.name(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 bool is_unknown_here(int error) {
@@ -55,7 +57,8 @@ void note_removal(const std::filesystem::path& path, int error) {
 
 /// 0, or an errno.
 int unlink_file(const std::filesystem::path& path) {
-    const int error = attempt("unlink", [&] { return ::unlink(path.c_str()); });
+    const FilePlace place = FilePlace::entry(path);
+    const int error = attempt("unlink", [&] { return ::unlinkat(place.base(), place.name(), 0); });
     note_removal(path, error);
     return error;
 }
@@ -67,7 +70,8 @@ struct CloseFolder {
 }  // namespace
 
 bool make_folder(const std::filesystem::path& path, unsigned mode) {
-    const int error = attempt("mkdir", [&] { return ::mkdir(path.c_str(), mode); });
+    const FilePlace place = FilePlace::entry(path);
+    const int error = attempt("mkdir", [&] { return ::mkdirat(place.base(), place.name(), mode); });
     if (error != 0 && error != EEXIST) {
         fail_on_file(path, "create", error);
     }
@@ -92,7 +96,10 @@ void sync_folder(const std::filesystem::path& path) {
 }
 
 int rename_to(const std::filesystem::path& from, const std::filesystem::path& to) {
-    const int error = attempt("rename", [&] { return ::rename(from.c_str(), to.c_str()); });
+    const FilePlace old_place = FilePlace::entry(from);
+    const FilePlace place = FilePlace::entry(to);
+    const int error =
+        attempt("rename", [&] { return ::renameat(old_place.base(), old_place.name(), place.base(), place.name()); });
     if (error != 0 && error != EEXIST && error != ENOTEMPTY && error != ENOENT) {
         fail_on_file(to, "rename a file to", error);
     }
@@ -101,8 +108,11 @@ int rename_to(const std::filesystem::path& from, const std::filesystem::path& to
 }
 
 int rename_to_free_name(const std::filesystem::path& from, const std::filesystem::path& to) {
-    const int error = attempt(
-        "renameat2", [&] { return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE); });
+    const FilePlace old_place = FilePlace::entry(from);
+    const FilePlace place = FilePlace::entry(to);
+    const int error = attempt("renameat2", [&] {
+        return ::renameat2(old_place.base(), old_place.name(), place.base(), place.name(), RENAME_NOREPLACE);
+    });
     if (error != 0 && error != EEXIST && !is_unknown_here(error)) {
         fail_on_file(to, "rename a file to", error);
     }
@@ -111,7 +121,10 @@ int rename_to_free_name(const std::filesystem::path& from, const std::filesystem
 }
 
 int link_to(const std::filesystem::path& from, const std::filesystem::path& to) {
-    const int error = attempt("link", [&] { return ::link(from.c_str(), to.c_str()); });
+    const FilePlace old_place = FilePlace::entry(from);
+    const FilePlace place = FilePlace::entry(to);
+    const int error =
+        attempt("link", [&] { return ::linkat(old_place.base(), old_place.name(), place.base(), place.name(), 0); });
     const bool no_links = error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK || error == EXDEV;
     if (error != 0 && error != EEXIST && !no_links) {
         fail_on_file(to, "link the finished file to", error);
@@ -140,16 +153,23 @@ void remove_folder(const std::filesystem::path& path) {
             remove_file(path / name);
         }
     }
-    const int error = attempt("rmdir", [&] { return ::rmdir(path.c_str()); });
-    if (error != 0 && error != ENOENT) {
+    if (const int error = remove_empty_folder(path); error != 0 && error != ENOENT) {
         fail_on_file(path, "remove", error);
     }
+}
+
+int remove_empty_folder(const std::filesystem::path& path) {
+    const FilePlace place = FilePlace::entry(path);
+    const int error = attempt("rmdir", [&] { return ::unlinkat(place.base(), place.name(), AT_REMOVEDIR); });
     note_removal(path, error);
+    return error;
 }
 
 std::optional<struct ::stat> status_of(const std::filesystem::path& path) {
+    const FilePlace place = FilePlace::entry(path);
     struct stat status = {};
-    const int error = attempt("stat", [&] { return ::lstat(path.c_str(), &status); });
+    const int error =
+        attempt("stat", [&] { return ::fstatat(place.base(), place.name(), &status, AT_SYMLINK_NOFOLLOW); });
     if (error == ENOENT || error == ENOTDIR) {
         return std::nullopt;
     }
@@ -168,7 +188,8 @@ bool same_file(const std::filesystem::path& one, const std::filesystem::path& ot
 std::vector<std::string> names_in_folder(const std::filesystem::path& path) {
     std::unique_ptr<DIR, CloseFolder> folder;
     const int error = attempt("list", [&] {
-        folder.reset(::opendir(path.c_str()));
+        const int fd = open_folder(path);
+        folder.reset(fd < 0 ? nullptr : ::fdopendir(fd));
         return folder == nullptr ? -1 : 0;
     });
     std::vector<std::string> names;
@@ -201,7 +222,14 @@ std::optional<std::string> read_text(const std::filesystem::path& path, std::siz
     if (!file) {
         return std::nullopt;
     }
-    std::string text(std::min<std::uint64_t>(file->size(), most + 1), '\0');
+    const struct ::stat status = file->status();
+    if (!is_trusted_owner(path, status.st_uid)) {
+        throw Error(ExitCode::refused, {.id = "E-SEC-118",
+                                        .where = escaped(path.native()),
+                                        .what = fmt::format("belongs to another user ({})", user_name(status.st_uid)),
+                                        .hint = "no run of yours has made it: remove it if you do not know it"});
+    }
+    std::string text(std::min<std::uint64_t>(static_cast<std::uint64_t>(status.st_size), most + 1), '\0');
     if (!file->read_at(0, std::as_writable_bytes(std::span(text)))) {
         text.clear();  // it has shrunk since: what is there is no whole file
     }

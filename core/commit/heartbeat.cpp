@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "core/commit/held_folder.hpp"
+
 namespace sluice {
 
 Heartbeat::Heartbeat(std::filesystem::path file, std::chrono::milliseconds interval)
@@ -23,7 +25,8 @@ void Heartbeat::beat() {
     std::unique_lock lock(mutex_);
     while (!over_changed_.wait_for(lock, interval_, [this] { return over_; })) {
         // One that fails is one that others miss: at worst they take over, which the writer meets at its next commit.
-        ::utimensat(AT_FDCWD, file_.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+        const FilePlace place = FilePlace::entry(file_);
+        ::utimensat(place.base(), place.name(), nullptr, AT_SYMLINK_NOFOLLOW);
     }
 }
 

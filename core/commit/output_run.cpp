@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <iterator>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/clean.hpp"
+#include "core/commit/file.hpp"
 #include "core/commit/publish.hpp"
 #include "core/commit/run_folder.hpp"
 #include "core/error.hpp"
@@ -58,10 +58,29 @@ void check_space(const RunPaths& paths, const PartPlan& plan, std::uint64_t outp
     }
 }
 
+/// For what an attempt does on its way out: why it ends is said already, and what it cannot do is left undone.
+template <class Action>
+void try_to(Action&& action) {
+    try {
+        action();
+    } catch (const Error&) {
+        return;
+    }
+}
+
+/// Unless there is another one by now.
+void give_back(const std::filesystem::path& kept, const std::filesystem::path& file) {
+    const int error = link_to(kept, file);
+    if (error != 0 && error != EEXIST && !status_of(file)) {  // there are no links here
+        static_cast<void>(rename_to(kept, file));
+    }
+}
+
 }  // namespace
 
 OutputState look_at_output(const RunPaths& paths, const RunIdentity& identity) {
-    if (!has_run_folder(paths)) {
+    const std::optional<RunFolders> folders = find_run_folder(paths);
+    if (!folders) {
         return OutputState::absent;
     }
     if (const std::optional<Manifest> manifest = read_manifest(paths)) {
@@ -77,9 +96,9 @@ OutputState look_at_output(const RunPaths& paths, const RunIdentity& identity) {
     return OutputState::unfinished;
 }
 
-OutputRun::OutputRun(OutputRunOptions options) : options_(std::move(options)), plan_(options_.identity.plan()) {
+OutputRun::OutputRun(OutputRunOptions options)
+    : options_(std::move(options)), plan_(options_.identity.plan()), folders_(make_run_folder(options_.paths)) {
     const RunPaths& paths = options_.paths;
-    make_run_folder(paths);
     if (!find_complete()) {
         refuse_foreign_file_beside(paths);
         check_space(paths, plan_, options_.bytes_to_come);
@@ -115,7 +134,7 @@ void OutputRun::begin() {
     first_chunk_ = adopted.chunks;
     committer_.emplace(*epoch_, *journal_, plan_, options_.header, std::move(adopted), options_.policy);
     if (dropped_.empty() && damaged_parts_.empty() &&
-        !epoch_->superseded()) {  // what could not be read may be readable again
+        epoch_->standing() == Standing::current) {  // what could not be read may be readable again
         warn(remove_earlier_data(*epoch_, options_.alive_within));
     }
 }
@@ -140,33 +159,28 @@ void OutputRun::abandon_if_empty() {
         return;
     }
     fault_point("abandon");
-    std::error_code stays;
     const RunPaths& paths = options_.paths;
     const std::array shared{paths.identity(), paths.job_file()};
     const std::filesystem::path away = paths.run_folder() / (".gone-" + epoch_->owner().id);
-    std::filesystem::rename(epoch_->folder(), away, stays);
+    try_to([&] { static_cast<void>(rename_to(epoch_->folder(), away)); });
     for (const std::filesystem::path& file : shared) {
-        std::filesystem::rename(file, away / file.filename(), stays);
+        try_to([&] { static_cast<void>(rename_to(file, away / file.filename())); });
     }
-    const bool was_alone = ::rmdir(paths.epochs().c_str()) == 0;
+    const bool was_alone = remove_empty_folder(paths.epochs()) == 0;
     fault_point("abandoned");
     for (const std::filesystem::path& file : shared) {
-        const std::filesystem::path kept = away / file.filename();
         if (!was_alone) {
-            std::filesystem::create_hard_link(kept, file, stays);
-        }
-        if (!was_alone && stays && !std::filesystem::exists(file, stays)) {  // there are no links here
-            std::filesystem::rename(kept, file, stays);
+            try_to([&] { give_back(away / file.filename(), file); });
         }
     }
-    std::filesystem::remove_all(away, stays);
-    std::filesystem::remove(paths.run_folder(), stays);  // unless something else is kept in it
+    try_to([&] { remove_folder(away); });
+    static_cast<void>(remove_empty_folder(paths.run_folder()));  // unless something else is kept in it
 }
 
 /// False also where that cannot be looked at: the process ends for another reason, which is said.
 bool OutputRun::is_alone() const noexcept {
     try {
-        return epochs_of(options_.paths) == std::vector{epoch_->number()} && !epoch_->superseded();
+        return epochs_of(options_.paths) == std::vector{epoch_->number()} && epoch_->standing() == Standing::current;
     } catch (const Error&) {
         return false;
     }

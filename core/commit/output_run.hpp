@@ -10,6 +10,7 @@
 #include "core/commit/committer.hpp"
 #include "core/commit/heartbeat.hpp"
 #include "core/commit/manifest.hpp"
+#include "core/commit/run_folder.hpp"
 #include "core/commit/run_identity.hpp"
 
 namespace sluice {
@@ -56,7 +57,8 @@ public:
 
     [[nodiscard]] std::uint32_t epoch() const { return epoch_.value().number(); }
 
-    /// Throws Error (superseded, E-OUT-083) when another attempt has taken over.
+    /// Throws Error when another attempt has taken over (superseded, E-OUT-083), or when the run's folder is gone
+    /// (io_error, E-OUT-119).
     void check_fence() const { epoch_.value().check_fence(); }
     [[nodiscard]] const PartPlan& plan() const noexcept { return plan_; }
 
@@ -97,6 +99,7 @@ private:
 
     OutputRunOptions options_;
     PartPlan plan_;
+    RunFolders folders_;
     std::optional<Manifest> complete_;
     std::optional<Epoch> epoch_;
     std::optional<Heartbeat> heartbeat_;

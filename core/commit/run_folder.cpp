@@ -45,22 +45,19 @@ void refuse_foreign_files(const RunPaths& paths) {
     }
 }
 
-/// Whoever may write there decides about the output.
-void check_run_folder(const std::filesystem::path& folder) {
-    const auto status = status_of(folder);
-    const bool ours = status && S_ISDIR(status->st_mode) && status->st_uid == ::geteuid();
-    if (!ours) {
-        throw Error(ExitCode::refused, {.id = "E-SEC-020",
-                                        .where = escaped(folder.native()),
-                                        .what = status && S_ISDIR(status->st_mode) ? "belongs to another user"
-                                                                                   : "is no folder, or a link to one",
-                                        .hint = "remove it, or choose another [output].path"});
-    }
+RunFolders hold(const RunPaths& paths, FolderTrust of_parts, FolderTrust of_run) {
+    const FolderTrust published = paths.layout == OutputLayout::folder ? of_parts : FolderTrust::any;
+    return {.published = HeldFolder(paths.published_folder(), published),
+            .run = HeldFolder(paths.run_folder(), of_run)};
 }
 
 }  // namespace
 
-void make_run_folder(const RunPaths& paths) {
+std::string RunFolders::foreign_owner() const {
+    return run.owner() == ::geteuid() ? std::string() : user_name(run.owner());
+}
+
+RunFolders make_run_folder(const RunPaths& paths) {
     refuse_foreign_files(paths);
     // Synced also when they are there: whoever made them may have died before.
     if (paths.layout == OutputLayout::folder) {
@@ -69,16 +66,20 @@ void make_run_folder(const RunPaths& paths) {
     }
     make_folder(paths.run_folder(), private_mode);
     sync_folder(paths.run_folder().parent_path());
-    check_run_folder(paths.run_folder());
+    return open_run_folder(paths);
 }
 
-bool has_run_folder(const RunPaths& paths) {
+RunFolders open_run_folder(const RunPaths& paths) {
+    return hold(paths, FolderTrust::mine, FolderTrust::only_mine);
+}
+
+RunFolders open_run_folder_to_read(const RunPaths& paths) {
+    return hold(paths, FolderTrust::any, FolderTrust::any);
+}
+
+std::optional<RunFolders> find_run_folder(const RunPaths& paths) {
     refuse_foreign_files(paths);
-    if (!status_of(paths.run_folder())) {
-        return false;
-    }
-    check_run_folder(paths.run_folder());
-    return true;
+    return status_of(paths.run_folder()) ? std::optional(open_run_folder(paths)) : std::nullopt;
 }
 
 // Here too the output is looked at first.

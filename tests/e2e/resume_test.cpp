@@ -178,6 +178,70 @@ TEST(ResumeCommand, GoesOnFromAnyFolderWithTheJobAsItBegan) {
     EXPECT_THAT(command(job, {"resume", "labels.csv"}).out, HasSubstr("already complete"));
 }
 
+/// A complete run of the job, as it was before it was complete.
+void take_completion_back(const std::filesystem::path& folder) {
+    std::filesystem::remove(folder / "labels.csv");
+    std::filesystem::remove(folder / "labels.csv.sluice/MANIFEST.json");
+}
+
+TEST(ResumeCommand, WritesTheOutputOfTheRunThatIsNamed) {
+    const JobFolder job(20);
+    EXPECT_EQ(job.run_alone({}).exit_code, 0);
+    const std::string expected = contents(job.path() / "labels.csv");
+    take_completion_back(job.path());
+    std::filesystem::copy(job.path() / "labels.csv.sluice", job.path() / "copy.csv.sluice",
+                          std::filesystem::copy_options::recursive);
+
+    const ProcessResult result = command(job, {"resume", "copy.csv"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(contents(job.path() / "copy.csv"), expected);
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv"));
+}
+
+TEST(ResumeCommand, GoesOnInAFolderThatWasMovedWithItsInput) {
+    const JobFolder job(20);
+    const auto to_folder = set({"output.path=parts/", "output.format=csv"});
+    EXPECT_EQ(job.run_alone({}).exit_code, 0);
+    EXPECT_EQ(job.run_alone(to_folder).exit_code, 0);
+    const std::string expected = contents(job.path() / "labels.csv");
+    take_completion_back(job.path());
+    std::filesystem::remove(job.path() / "parts/part-00000.csv");
+    std::filesystem::remove(job.path() / "parts/MANIFEST.json");
+    const TemporaryFolder elsewhere;
+    const std::filesystem::path moved = elsewhere.path() / "moved";
+    std::filesystem::create_directory(moved);
+    for (const char* name : {"articles.txt", "labels.csv.sluice", "parts"}) {
+        std::filesystem::rename(job.path() / name, moved / name);
+    }
+
+    const ProcessResult file = command(job, {"resume", moved / "labels.csv"});
+    const ProcessResult folder = command(job, {"resume", moved / "parts"});
+
+    EXPECT_EQ(file.exit_code, 0) << file.err;
+    EXPECT_EQ(contents(moved / "labels.csv"), expected);
+    EXPECT_EQ(folder.exit_code, 0) << folder.err;
+    EXPECT_EQ(contents(moved / "parts/part-00000.csv"), expected);
+}
+
+TEST(Resume, EndsWhenTheRunsFolderIsMovedAwayAndGoesOnWhenItIsBack) {
+    const JobFolder job(30'000);
+    const std::filesystem::path run = job.path() / "labels.csv.sluice";
+    const auto process = job.start_alone(small_chunks);
+    EXPECT_TRUE(eventually([&] { return job.has_written(); }));
+
+    std::filesystem::rename(run, job.path() / "moved");
+    const ProcessResult result = process->wait();
+
+    EXPECT_EQ(result.exit_code, 74) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("E-OUT-119"));
+    EXPECT_FALSE(std::filesystem::exists(run));
+    const std::string plan = job.path() / "labels.csv.sluice/plan.toml";
+    EXPECT_EQ(command(job, {"stop-reason", "--plan", plan, "--srun-rc", "137"}).out, "74 no\n");
+    std::filesystem::rename(job.path() / "moved", run);
+    EXPECT_EQ(command(job, {"check", "job.toml"}).exit_code, 0);
+}
+
 TEST(ResumeCommand, NeedsARun) {
     const JobFolder job(3);
 

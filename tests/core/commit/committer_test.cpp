@@ -195,13 +195,13 @@ TEST_F(CommitterTest, StopsWhenANewerAttemptHasBegun) {
     EXPECT_TRUE(records().empty());
 }
 
-TEST_F(CommitterTest, SaysThatItIsSupersededWhenItsFolderIsGone) {
+TEST_F(CommitterTest, SaysThatItsFolderIsGone) {
     for (int i = 0; i < 4; ++i) {
         append();
     }
     std::filesystem::remove_all(epoch_->folder());
 
-    EXPECT_EQ(code_of([&] { append(); }), "83 E-OUT-083") << "a new part cannot be created, and that is why";
+    EXPECT_EQ(code_of([&] { append(); }), "74 E-OUT-119") << "a new part cannot be created, and that is why";
 }
 
 TEST_F(CommitterTest, SendsLongResultsOnTheirWayBeforeItCommits) {

@@ -102,22 +102,37 @@ TEST_F(EpochTest, GoesToOneOfManyThatStartAtOnce) {
 
 TEST_F(EpochTest, IsFencedOffByTheNextOne) {
     const Epoch first = acquire();
-    EXPECT_FALSE(first.superseded());
+    EXPECT_EQ(first.standing(), Standing::current);
     first.check_fence();
 
     const Epoch second = acquire();
 
-    EXPECT_TRUE(first.superseded());
-    EXPECT_FALSE(second.superseded());
+    EXPECT_EQ(first.standing(), Standing::superseded);
+    EXPECT_EQ(second.standing(), Standing::current);
     EXPECT_EQ(code_of([&] { first.check_fence(); }), "83 E-OUT-083");
 }
 
-TEST_F(EpochTest, IsFencedOffWhenItsFolderWasCleanedAway) {
+TEST_F(EpochTest, IsGoneWithItsFolderUnlessANewerOneIsThere) {
     const Epoch epoch = acquire();
 
     std::filesystem::remove_all(epoch.folder());
 
+    EXPECT_EQ(code_of([&] { epoch.check_fence(); }), "74 E-OUT-119");
+    static_cast<void>(acquire());
+    static_cast<void>(acquire());
     EXPECT_EQ(code_of([&] { epoch.check_fence(); }), "83 E-OUT-083");
+}
+
+TEST_F(EpochTest, IsGoneWithTheRunsFolder) {
+    const Epoch epoch = acquire();
+    const std::filesystem::path elsewhere = paths_.run_folder().native() + ".moved";
+
+    std::filesystem::rename(paths_.run_folder(), elsewhere);
+    EXPECT_EQ(code_of([&] { epoch.check_fence(); }), "74 E-OUT-119");
+    std::filesystem::rename(elsewhere, paths_.run_folder());
+    EXPECT_EQ(epoch.standing(), Standing::current);
+    std::filesystem::remove_all(paths_.run_folder());
+    EXPECT_EQ(epoch.standing(), Standing::gone);
 }
 
 TEST_F(EpochTest, IsFencedOffByAnyLaterOne) {
@@ -138,7 +153,7 @@ TEST_F(EpochTest, IsFencedOffByAnotherOwnerOfItsNumber) {
     ASSERT_EQ(other.number(), epoch.number());
 
     EXPECT_EQ(code_of([&] { epoch.check_fence(); }), "83 E-OUT-083");
-    EXPECT_FALSE(other.superseded());
+    EXPECT_EQ(other.standing(), Standing::current);
 }
 
 TEST_F(EpochTest, IsFencedOffByTheManifestOfAnother) {
@@ -148,9 +163,9 @@ TEST_F(EpochTest, IsFencedOffByTheManifestOfAnother) {
     };
 
     write_manifest(epoch.owner().id);
-    EXPECT_FALSE(epoch.superseded());
+    EXPECT_EQ(epoch.standing(), Standing::current);
     write_manifest(make_unique_id());
-    EXPECT_TRUE(epoch.superseded());
+    EXPECT_EQ(epoch.standing(), Standing::superseded);
 }
 
 TEST_F(EpochTest, PassesOverWhatIsNoEpoch) {

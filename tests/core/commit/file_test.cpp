@@ -82,7 +82,7 @@ TEST_F(FileTest, FollowsNoLink) {
     std::filesystem::create_symlink(path(), folder_.path() / "link");
     write_contents(path(), "abc");
 
-    EXPECT_EQ(code_of([&] { static_cast<void>(File::open(folder_.path() / "link")); }), "73 E-OUT-021");
+    EXPECT_EQ(code_of([&] { static_cast<void>(File::open(folder_.path() / "link")); }), "77 E-SEC-118");
 }
 
 TEST_F(FileTest, FailsWithEveryCallThatFails) {

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace sluice {
+
+/// Who may be behind a folder, and behind the control files in it.
+enum class FolderTrust : std::uint8_t {
+    only_mine,  ///< This user's, and nobody else may write to it: a run's folder, to work in.
+    mine,       ///< This user's or root's: a folder of parts, to publish in.
+    any,        ///< Anybody's; links on its path are followed: to read, or to put a file of one's own in.
+};
+
+/// A folder that is reached by its descriptor. While one lives, whatever core/commit does at a path below it is done in
+/// the folder that was opened and checked, whatever stands under its name by then. This holds for the whole process; a
+/// path that is held already is the same folder when it is held again.
+class HeldFolder {
+public:
+    /// `path` is absolute and lexically normal, without a slash at its end. Throws Error: refused (E-SEC-020) when it
+    /// is a link, no folder, or not trustworthy; as fail_on_file when it cannot be opened.
+    HeldFolder(const std::filesystem::path& path, FolderTrust trust);
+
+    [[nodiscard]] uid_t owner() const noexcept;
+
+    struct State;
+
+private:
+    std::shared_ptr<const State> state_;
+};
+
+/// Whether the folder that is held for `path` still stands there; of one that nobody holds, whether anything does.
+/// Throws Error (io_error) when that cannot be looked at.
+[[nodiscard]] bool is_in_place(const std::filesystem::path& path);
+
+/// Whether `owner` may have made control files at `path`: this user, root, or the owner of a folder held with
+/// FolderTrust::any.
+[[nodiscard]] bool is_trusted_owner(const std::filesystem::path& path, uid_t owner);
+
+/// "alice", or "user 1234" where that has no name.
+[[nodiscard]] std::string user_name(uid_t user);
+
+/// What the *at system calls take for a path: a folder's descriptor, and a name relative to it.
+class FilePlace {
+public:
+    /// Of what stands under `path`, a held folder's own entry included.
+    [[nodiscard]] static FilePlace entry(const std::filesystem::path& path);
+
+    /// The same, but a held folder is itself.
+    [[nodiscard]] static FilePlace folder(const std::filesystem::path& path);
+
+    [[nodiscard]] int base() const noexcept;
+    [[nodiscard]] const char* name() const noexcept { return name_.c_str(); }
+
+private:
+    FilePlace(std::shared_ptr<const HeldFolder::State> held, std::string name);
+
+    std::shared_ptr<const HeldFolder::State> held_;  // keeps the descriptor open; null: the current folder
+    std::string name_;
+};
+
+}  // namespace sluice
