@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +18,10 @@ using Json = nlohmann::json;
 using std::chrono::nanoseconds;
 
 constexpr int schema_version = 1;  // goes up when a key changes its meaning or goes away, not when one is added
+constexpr const char* format_name = "sluice report";
+
+/// What a report has that was written before there was a "format".
+constexpr std::array unmarked_keys{"schema", "units", "config", "run", "clocks", "timers", "ranks", "lost", "verdict"};
 
 Json in_seconds(nanoseconds time) {
     return Seconds(time).count();
@@ -203,7 +209,21 @@ Json report_json(const RunReport& report, const Json& config) {
 }
 
 std::string report_file_text(const RunReport& report, const Json& config) {
-    return report_json(report, config).dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+    nlohmann::ordered_json file{{"format", format_name}};  // first, so that a look at the start tells
+    file.update(nlohmann::ordered_json(report_json(report, config)));
+    return file.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+bool is_report(std::string_view text) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_object()) {
+        return false;
+    }
+    if (const auto format = json.find("format"); format != json.end()) {
+        return *format == format_name;
+    }
+    return json.size() == unmarked_keys.size() &&
+           std::ranges::all_of(unmarked_keys, [&](const char* key) { return json.contains(key); });
 }
 
 }  // namespace sluice

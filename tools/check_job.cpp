@@ -53,21 +53,6 @@ void check_output_path(const std::filesystem::path& output) {
     }
 }
 
-void check_report_path(const std::filesystem::path& report) {
-    std::error_code unknown;  // access tells below
-    const std::filesystem::file_status status = std::filesystem::symlink_status(report, unknown);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-        const char* const kind = std::filesystem::is_directory(status) ? "a folder"
-                                 : std::filesystem::is_symlink(status) ? "a symbolic link"
-                                                                       : "a device or pipe";
-        throw Error(ExitCode::cannot_create, {.id = "E-OUT-021",
-                                              .where = escaped(report.native()),
-                                              .what = fmt::format("is {}, expected a file or nothing", kind),
-                                              .hint = "choose another output.report"});
-    }
-    check_folder_of(report, "output.report");
-}
-
 void check_prepared_job(const PreparedJob& prepared) {
     if (prepared.plan.device == DeviceKind::cuda) {
         (void)make_cuda_device(0);

@@ -18,7 +18,4 @@ void check_folder_of(const std::filesystem::path& path, std::string_view key);
 /// Refuses an output that could not be written. Throws Error (cannot_create).
 void check_output_path(const std::filesystem::path& output);
 
-/// Refuses a report that could not be written at the end of a run. Throws Error (cannot_create).
-void check_report_path(const std::filesystem::path& report);
-
 }  // namespace sluice

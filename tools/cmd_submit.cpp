@@ -6,8 +6,8 @@
 #include "core/io/input_file.hpp"
 #include "core/io/weights_file.hpp"
 #include "slurm/submit.hpp"
-#include "tools/check_job.hpp"
 #include "tools/common_options.hpp"
+#include "tools/report_target.hpp"
 #include "tools/wait_for_run.hpp"
 
 namespace sluice {
@@ -51,7 +51,7 @@ void check_files(const JobConfig& job) {
     if (job.model.weights) {
         (void)WeightsFile(*job.model.weights);
     }
-    check_report_path(job.output.report);
+    check_report_path(job.output.report, job.output.path);
 }
 
 int submit_job(const Command& command, Arguments arguments) {

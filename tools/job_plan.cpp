@@ -12,6 +12,7 @@
 #include "scheduler/chunk_size.hpp"
 #include "tools/check_job.hpp"
 #include "tools/job_output.hpp"
+#include "tools/report_target.hpp"
 
 namespace sluice {
 namespace {
@@ -43,6 +44,8 @@ PreparedJob prepare_job(const JobFile& file, bool start_gpus) {
     PreparedJob prepared;
     prepared.job = read_job(file);
     const JobConfig& job = prepared.job;
+    check_output_path(job.output.path);
+    check_report_path(job.output.report, job.output.path);
     if (start_gpus && job.run.device != DeviceKind::host && !job.run.devices) {
         prepared.cuda_start.emplace();
     }
@@ -64,8 +67,6 @@ PreparedJob prepare_job(const JobFile& file, bool start_gpus) {
     plan.devices = job.run.devices;
     plan.bind = job.layout.bind;
     plan.layout = job.layout;
-    check_output_path(job.output.path);
-    check_report_path(job.output.report);
     plan.hang_timeout = job.fault.hang_timeout;
     plan.drain_timeout = job.fault.drain_timeout;
     if (!job.pipeline.chunk_items) {

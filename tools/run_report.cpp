@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/chunk_grid.hpp"
-#include "core/io/output_file.hpp"
 #include "scheduler/rank_report.hpp"
 #include "tools/command_line.hpp"
+#include "tools/report_target.hpp"
 
 namespace sluice {
 
@@ -61,9 +61,7 @@ RunReport gather_report(RankContext& context, const PreparedJob& prepared, std::
 }
 
 void publish_report(const RunReport& report, const JobConfig& job, const RunOptions& options) {
-    OutputFile file(job.output.report);
-    file.write(report_file_text(report, nlohmann::json(to_toml(job))));
-    file.publish();
+    place_report(report_file_text(report, nlohmann::json(to_toml(job))), job.output.report, job.output.path);
     if (!options.quiet) {
         const std::string before =
             report.items_before == 0 ? std::string() : fmt::format(", {} were there already", report.items_before);

@@ -75,7 +75,7 @@ void OutputFile::write(std::span<const std::byte> bytes) {
     }
 }
 
-void OutputFile::publish() {
+void OutputFile::publish(const std::function<void()>& last_look) {
     expects(!failed_ && file_ >= 0, "OutputFile::publish comes once and not after a failure");
     flush();
     if (::fsync(file_) != 0) {
@@ -83,6 +83,9 @@ void OutputFile::publish() {
     }
     if (::close(std::exchange(file_, -1)) != 0) {
         fail("close", errno);
+    }
+    if (last_look) {
+        last_look();
     }
     if (::renameat(folder_, temporary_.c_str(), folder_, name_.c_str()) != 0) {
         fail("rename the finished file to", errno);

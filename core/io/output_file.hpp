@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,7 +26,8 @@ public:
     void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
     /// Writes what is buffered, syncs, renames over an earlier file, syncs the folder. Throws Error (io_error).
-    void publish();
+    /// `last_look` is called when nothing but the rename is left; what it throws leaves an earlier file as it is.
+    void publish(const std::function<void()>& last_look = {});
 
 private:
     void open_folder(const std::filesystem::path& folder);

@@ -299,6 +299,21 @@ TEST(LatencyTable, RefusesAReportThatCannotBe) {
     EXPECT_THROW((void)latency_table(too_many), ContractViolation);
 }
 
+TEST(ReportFile, IsKnownForAReportWithOrWithoutItsFormat) {
+    const RunReport report = run_of(2);
+    const std::string text = report_file_text(report, "");
+
+    EXPECT_TRUE(text.starts_with("{\n  \"format\": \"sluice report\""));
+    EXPECT_TRUE(is_report(text));
+    EXPECT_TRUE(is_report(report_json(report, "").dump()));  // as reports were written before they had a format
+    nlohmann::json more = report_json(report, "");
+    more["notes"] = "";
+    for (const std::string& other : {std::string(), std::string("{}"), std::string("[]"), text.substr(0, 200),
+                                     std::string("{\"format\": \"sluice manifest\"}"), more.dump()}) {
+        EXPECT_FALSE(is_report(other)) << other;
+    }
+}
+
 TEST(ReportJson, HoldsWhatTheTableHoldsAndTheConfiguration) {
     const nlohmann::json json = report_json(run_of(2), {{"app", "classifier"}});
 
