@@ -64,7 +64,7 @@ struct JobConfig {
         OutputFormat format = OutputFormat::csv;
         bool scores = false;
         NonfinitePolicy nonfinite = NonfinitePolicy::error;
-        std::filesystem::path report;  ///< Default: report.json beside `path`.
+        std::filesystem::path report;  ///< Default: `path`.report.json.
         friend bool operator==(const Output&, const Output&) = default;
     };
     struct Run {
@@ -126,7 +126,8 @@ struct Override {
 [[nodiscard]] JobConfig parse_job(std::string_view text, const std::string& name, const std::filesystem::path& base,
                                   std::span<const Override> overrides, std::span<const std::string_view> apps);
 
-/// Where the report of a job with that output goes when the job does not say.
+/// Where the report of a job with that output goes when the job does not say: labels.csv.report.json of labels.csv,
+/// labels.report.json of the folder labels/.
 [[nodiscard]] std::filesystem::path default_report(const std::filesystem::path& output);
 
 /// `text` as a TOML string, quotes included.

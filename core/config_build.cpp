@@ -209,8 +209,13 @@ void check_outputs(const JobConfig& config, const SettingsReader& job, const Job
 }  // namespace
 
 std::filesystem::path default_report(const std::filesystem::path& output) {
-    const bool folder = !output.has_filename();
-    return (folder ? output.parent_path() : output).parent_path() / "report.json";
+    std::filesystem::path name = output.has_filename() ? output : output.parent_path();
+    if (name.filename() == "." || name.filename() == "..") {
+        std::error_code unknown;  // where nobody knows where we are, the path is taken as it is
+        const std::filesystem::path whole = std::filesystem::absolute(name, unknown).lexically_normal();
+        name = whole.has_filename() ? whole : whole.parent_path();
+    }
+    return name += ".report.json";
 }
 
 JobConfig build_job(const Settings& settings, const JobOrigin& origin, std::span<const std::string_view> apps) {

@@ -95,7 +95,7 @@ constexpr std::array keys{
     KeySpec{.section = "output",
             .name = "report",
             .type = KeyType::path,
-            .fallback = "report.json beside the output",
+            .fallback = "OUTPUT.report.json beside the output",
             .help = "Where the latency table goes, as JSON."},
     KeySpec{.section = "run",
             .name = "device",

@@ -102,7 +102,7 @@ cat <<TEXT
 
 Everything is in $out:
   labels.csv    a row an item: item, label, scores; labels.csv.sluice says that it is complete
-  report.json   the table above, complete and raw
+  labels.csv.report.json  the table above, complete and raw
   job.toml      the job          text.csv   its input
   run.txt       this table       setup.log  packages and build
 The program: $sluice (run: sluice --help)

@@ -91,8 +91,14 @@ void refuse_output_folders(const Path& report, const Path& whole, const Path& ou
 }
 
 void refuse_other_files(const Path& report) {
-    std::error_code unknown;  // access tells below
+    std::error_code unknown;
     const std::filesystem::file_status status = std::filesystem::symlink_status(report, unknown);
+    if (status.type() == std::filesystem::file_type::none) {  // not even that nothing is there: too long a name
+        throw Error(ExitCode::cannot_create, {.id = "E-OUT-021",
+                                              .where = escaped(report.native()),
+                                              .what = "cannot be a file: " + unknown.message(),
+                                              .hint = "choose another output.report"});
+    }
     if (!std::filesystem::exists(status)) {
         return;
     }

@@ -29,7 +29,7 @@ TEST(Config, FillsInEveryDefault) {
     EXPECT_EQ(job.model.random, std::nullopt);
     EXPECT_EQ(job.output.format, OutputFormat::csv);
     EXPECT_FALSE(job.output.scores);
-    EXPECT_EQ(job.output.report, "report.json");
+    EXPECT_EQ(job.output.report, "labels.csv.report.json");
     EXPECT_EQ(job.run.device, DeviceKind::automatic);
     EXPECT_EQ(job.run.devices, std::nullopt);
     EXPECT_EQ(job.pipeline.mode, PipelineMode::overlap);
@@ -87,7 +87,18 @@ TEST(Config, TakesRelativePathsFromTheJobFilesFolder) {
     EXPECT_EQ(job.input.path, "jobs/articles.txt");
     EXPECT_EQ(*job.model.weights, "/models/m.bin");
     EXPECT_EQ(job.output.path, "jobs/sub/x.csv");
-    EXPECT_EQ(job.output.report, "jobs/sub/report.json");
+    EXPECT_EQ(job.output.report, "jobs/sub/x.csv.report.json");
+}
+
+TEST(Config, NamesTheReportAfterTheOutput) {
+    const auto report = [](const char* path) {
+        return parse(smallest_job, {{"output.path", path}, {"output.format", "csv"}}, "/jobs/here").output.report;
+    };
+
+    EXPECT_EQ(report("x.csv"), "/jobs/here/x.csv.report.json");
+    EXPECT_EQ(report("parts/"), "/jobs/here/parts.report.json");
+    EXPECT_EQ(report("./"), "/jobs/here.report.json");
+    EXPECT_EQ(report("a/../"), "/jobs/here.report.json");
 }
 
 TEST(Config, ChoosesTheFormatByExtensionUnlessItIsGiven) {

@@ -149,7 +149,7 @@ TEST_F(CudaFault, AtAnyCallPublishesNothingAndNamesTheGpu) {
     const TemporaryFolder count;
     ASSERT_EQ(run_with_fault(job, 0, 0, count.path() / "calls").exit_code, 0);
     job.remove_output();
-    std::filesystem::remove(job.path() / "report.json");
+    std::filesystem::remove(job.path() / "labels.csv.report.json");
     const long calls = std::stol(contents(count.path() / "calls"));
     ASSERT_GT(calls, 50);
     std::size_t staged = 0;
@@ -160,7 +160,7 @@ TEST_F(CudaFault, AtAnyCallPublishesNothingAndNamesTheGpu) {
         if (result.exit_code == 0) {  // timing moved the number of looks at events: the call never came
             EXPECT_GT(at, calls / 2);
             job.remove_output();
-            std::filesystem::remove(job.path() / "report.json");
+            std::filesystem::remove(job.path() / "labels.csv.report.json");
             continue;
         }
         EXPECT_EQ(result.exit_code, 70) << result.err;
@@ -185,7 +185,7 @@ TEST_F(CudaFault, WhileCostsAreMeasuredPublishesNothingAndKeepsNoCosts) {
     const auto calls_of_run = [&](const TemporaryFolder& cache) {
         EXPECT_EQ(run(0, cache).exit_code, 0);
         job.remove_output();
-        std::filesystem::remove(job.path() / "report.json");
+        std::filesystem::remove(job.path() / "labels.csv.report.json");
         return std::stol(contents(count.path() / "calls"));
     };
     const TemporaryFolder kept;

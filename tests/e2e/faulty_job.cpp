@@ -59,7 +59,7 @@ std::filesystem::path FaultyJob::epoch(int number) const {
 }
 
 nlohmann::json FaultyJob::report() const {
-    return nlohmann::json::parse(contents(path() / "report.json"));
+    return nlohmann::json::parse(contents(path() / "labels.csv.report.json"));
 }
 
 }  // namespace sluice::test

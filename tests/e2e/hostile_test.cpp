@@ -21,7 +21,7 @@ class JobFileName : public testing::TestWithParam<const char*> {};
 TEST_P(JobFileName, IsTakenAsItIsFromAnyFolder) {
     const JobFolder job(3);
     const std::string bytes = job.output_of(0, {});
-    std::filesystem::remove(job.path() / "report.json");
+    std::filesystem::remove(job.path() / "labels.csv.report.json");
     std::filesystem::rename(job.path() / "job.toml", job.path() / GetParam());
     const TemporaryFolder elsewhere;
     const std::string relative =
@@ -32,7 +32,7 @@ TEST_P(JobFileName, IsTakenAsItIsFromAnyFolder) {
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(contents(job.path() / "labels.csv"), bytes);
-    EXPECT_TRUE(std::filesystem::exists(job.path() / "report.json"));
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv.report.json"));
     EXPECT_TRUE(names_in(elsewhere.path()).empty());
 }
 

@@ -39,7 +39,7 @@ TEST_P(Stop, FinishesWhatIsInFlightAndReportsIt) {
     EXPECT_THAT(result.out, HasSubstr("PARTIAL: "));
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(), testing::ContainsRegex("E-RUN-075.*after [1-9][0-9]* of 3750 chunks"));
-    EXPECT_TRUE(std::filesystem::remove(job.path() / "report.json"));
+    EXPECT_TRUE(std::filesystem::remove(job.path() / "labels.csv.report.json"));
     job.expect_unfinished();
 }
 

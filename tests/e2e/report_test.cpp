@@ -59,7 +59,7 @@ TEST_P(Report, HoldsAConsistentEntryForEveryRank) {
 
     const ProcessResult result = job.run_ranks(GetParam(), set({"pipeline.chunk_items=7"}));
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    const json report = json::parse(contents(job.path() / "report.json"));
+    const json report = json::parse(contents(job.path() / "labels.csv.report.json"));
 
     EXPECT_EQ(report.at("schema"), 1);
     EXPECT_TRUE(report.at("timers").at("valid"));
@@ -84,7 +84,7 @@ TEST_P(Report, IsATableOnStdoutThatEndsWithTheVerdict) {
 
     const ProcessResult result = job.run_ranks(GetParam(), {});
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    const json report = json::parse(contents(job.path() / "report.json"));
+    const json report = json::parse(contents(job.path() / "labels.csv.report.json"));
 
     const std::string verdict = report.at("verdict").at("text");
     EXPECT_FALSE(verdict.empty());
@@ -101,7 +101,7 @@ TEST_P(Report, LeavesStdoutEmptyWhenQuiet) {
     EXPECT_EQ(result.out, "");
     EXPECT_EQ(result.besides_warnings(), "");
     EXPECT_EQ(names_in(job.path()),
-              (std::vector<std::string>{"articles.txt", "job.toml", "labels.csv", "labels.csv.sluice", "report.json"}));
+              (std::vector<std::string>{"articles.txt", "job.toml", "labels.csv", "labels.csv.report.json", "labels.csv.sluice"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Alone, Report, testing::Values(0));
@@ -118,7 +118,7 @@ TEST_P(Unwritable, StdoutDoesNotChangeTheExitCodeOrTheFiles) {
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(contents(job.path() / "labels.csv"), bytes);
-    EXPECT_EQ(json::parse(contents(job.path() / "report.json")).at("schema"), 1);
+    EXPECT_EQ(json::parse(contents(job.path() / "labels.csv.report.json")).at("schema"), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Streams, Unwritable, testing::Values(Stdout::full, Stdout::closed));

@@ -25,7 +25,7 @@ std::vector<std::string> with(std::vector<std::string> words, const std::vector<
 }
 
 json run_in_report(const JobFolder& job) {
-    return json::parse(contents(job.path() / "report.json")).at("run");
+    return json::parse(contents(job.path() / "labels.csv.report.json")).at("run");
 }
 
 /// Starts the job alone and sends `signal` when the first chunk was written.
@@ -113,14 +113,14 @@ TEST_P(Complete, IsSaidAndLeftAsItIs) {
     const JobFolder job(20);
     EXPECT_EQ(job.run_alone({}).exit_code, 0);
     const std::string output = contents(job.path() / "labels.csv");
-    std::filesystem::remove(job.path() / "report.json");
+    std::filesystem::remove(job.path() / "labels.csv.report.json");
 
     const ProcessResult again = job.run_ranks(GetParam(), {});
 
     EXPECT_EQ(again.exit_code, 0) << again.err;
     EXPECT_THAT(again.out, HasSubstr("labels.csv is already complete: 20 items"));
     EXPECT_EQ(contents(job.path() / "labels.csv"), output);
-    EXPECT_FALSE(std::filesystem::exists(job.path() / "report.json"));
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.report.json"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Alone, Complete, testing::Values(0));
@@ -152,7 +152,7 @@ TEST(FolderOfParts, HoldsTheSameRows) {
     EXPECT_EQ(contents(job.path() / "labels/part-00000.csv"), expected);
     EXPECT_EQ(names_in(job.path() / "labels"),
               (std::vector<std::string>{".sluice", "MANIFEST.json", "part-00000.csv"}));
-    EXPECT_TRUE(std::filesystem::exists(job.path() / "report.json"));
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv.report.json"));
     EXPECT_THAT(again.out, HasSubstr("already complete"));
     EXPECT_EQ(Process({SLUICE_PROGRAM, "verify", "labels"}, {.folder = job.path()}).wait().exit_code, 0);
 }

@@ -154,7 +154,7 @@ Rates measure(const Settings& settings, const Case& one) {
                  {settings.sluice.native(), "run", job.native(), "--quiet", "--no-progress", "--set", "run.device=cuda",
                   "--set", "run.precision=" + settings.precision, "--set", fmt::format("run.devices={}", one.devices)});
     run(std::move(words));
-    return rates_of(nlohmann::json::parse(std::ifstream(folder.path() / "report.json")));
+    return rates_of(nlohmann::json::parse(std::ifstream(folder.path() / "labels.csv.report.json")));
 }
 
 double median(std::vector<double> values) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Items a second of one process that drives every core, against the same number of cores under mpirun with 4 ranks.
 # usage: ranks_throughput.sh PATH/TO/sluice [ITEMS] [REPEATS]
-# The rate is that of the whole run, start-up included, as report.json has it; compute is first compute to compute end.
+# The rate is that of the whole run, start-up included, as the report has it; compute is first compute to compute end.
 set -euo pipefail
 
 sluice=$(realpath "${1:?usage: ranks_throughput.sh PATH/TO/sluice [ITEMS] [REPEATS]}")
@@ -28,7 +28,7 @@ median() { sort -g | awk '{v[NR] = $1} END {print NR % 2 ? v[(NR + 1) / 2] : (v[
 
 # Of the report: items a second of the run, and between the first compute and the last.
 rates() {
-  python3 - "$folder/report.json" <<'END'
+  python3 - "$folder/labels.csv.report.json" <<'END'
 import json, sys
 report = json.load(open(sys.argv[1]))
 at = [rank["milestones"] for rank in report["ranks"]]
