@@ -260,6 +260,18 @@ std::string path_text(std::string_view path) {
     return out + escaped(path);
 }
 
+/// What the whole job took, when this was not its only attempt.
+std::string job_text(const std::vector<AttemptSummary>& attempts) {
+    if (attempts.size() < 2) {
+        return {};
+    }
+    const auto text_of = [](Seconds time) { return seconds_text(std::chrono::round<nanoseconds>(time)); };
+    const JobTotals totals = totals_of(attempts);
+    return fmt::format("whole job: {} attempts, {} items computed, {} s, {}{} device-seconds\n", totals.attempts,
+                       totals.items_done, text_of(totals.seconds), totals.devices_known ? "" : "at least ",
+                       text_of(totals.device_seconds));
+}
+
 std::string header(const RunReport& report, bool timed) {
     const nanoseconds wall = wall_time(report.ranks);
     std::size_t devices = 0;
@@ -276,6 +288,7 @@ std::string header(const RunReport& report, bool timed) {
             ? fmt::format(": {} items/s", rate_text(static_cast<double>(report.items_done) / Seconds(wall).count()))
             : std::string();
     std::string out = timed ? fmt::format("{} in {} s{}\n", count, seconds_text(wall), rate) : count + '\n';
+    out += job_text(report.attempts);
     if (!report.failed_items.empty()) {
         out += fmt::format(
             "{} item{} left out: {}{}\n", report.failed_items.size(), report.failed_items.size() == 1 ? "" : "s",

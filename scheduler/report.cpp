@@ -169,6 +169,10 @@ Json report_json(const RunReport& report, const Json& config) {
     for (const RankReport& rank : report.ranks) {
         ranks.push_back(rank_json(rank));
     }
+    Json attempts = Json::array();
+    for (const AttemptSummary& attempt : report.attempts) {
+        attempts.push_back(to_json(attempt));
+    }
     Json lost = Json::array();
     for (const LostRank& rank : report.lost) {
         lost.push_back({{"rank", rank.rank}, {"host", rank.host}, {"chunks", rank.chunks}, {"items", rank.items}});
@@ -205,6 +209,8 @@ Json report_json(const RunReport& report, const Json& config) {
             {"timers", {{"valid", withheld.empty()}, {"reason", withheld.empty() ? Json(nullptr) : Json(withheld)}}},
             {"ranks", std::move(ranks)},
             {"lost", std::move(lost)},
+            {"job", to_json(totals_of(report.attempts))},
+            {"attempts", std::move(attempts)},
             {"verdict", verdict_json(verdict_of(report))}};
 }
 

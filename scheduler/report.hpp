@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/config.hpp"
+#include "scheduler/attempt_summary.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"
 
@@ -44,6 +45,7 @@ struct RunReport {
     std::string ended_by{};  ///< What ended the run before its end; empty: it came to its end, or was stopped.
     std::vector<std::uint64_t> failed_items{};  ///< Left out of the output, in this attempt or an earlier one.
     std::vector<LostRank> lost{};               ///< Those that are not in `ranks`, because the run's end was sudden.
+    std::vector<AttemptSummary> attempts{};     ///< All at this job so far, in order, this one included.
 
     /// Of all ranks.
     [[nodiscard]] std::optional<Certification> certification() const;

@@ -22,6 +22,7 @@
 #include "core/host_name.hpp"
 #include "core/launch.hpp"
 #include "tools/check_job.hpp"
+#include "tools/job_attempts.hpp"
 
 namespace sluice {
 namespace {
@@ -141,6 +142,13 @@ std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
                  .where = escaped(job.job.output.path.native()),
                  .what = fmt::format("{} attempts in a row died without a new chunk{}", deaths, ends),
                  .hint = "look for what they died of; with --retry it is tried again"});
+}
+
+std::vector<AttemptSummary> attempts_at(const PreparedJob& job) {
+    const std::uint32_t epoch = job.output->run().epoch();
+    std::vector<AttemptSummary> attempts = earlier_attempts(paths_of(job.job.output), epoch);
+    attempts.push_back({.attempt = epoch});
+    return attempts;
 }
 
 OutputState check_output(const PreparedJob& job) {

@@ -28,6 +28,10 @@ namespace sluice {
 /// Throws Error (no_progress, E-RUN-082) when this one would only die like the last ones.
 [[nodiscard]] std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry);
 
+/// The attempts before this one, as their reports and folders tell of them, and this one, which is yet to be described.
+/// `job.output` is open and not complete.
+[[nodiscard]] std::vector<AttemptSummary> attempts_at(const PreparedJob& job);
+
 /// What open_output would find, with nothing changed. Throws Error.
 [[nodiscard]] OutputState check_output(const PreparedJob& job);
 

@@ -15,6 +15,7 @@
 #include "core/cuda.hpp"
 #include "core/io/item_source.hpp"
 #include "core/stage_error.hpp"
+#include "scheduler/attempt_summary.hpp"
 #include "tools/job_file.hpp"
 
 namespace sluice {
@@ -49,6 +50,7 @@ struct PreparedJob {
     WeightBlob weights;
     std::optional<std::uint32_t> kept_chunk_items;  // of the run that lies there, where the job leaves it open
     std::vector<Attempt> attempts;                  // those before this one, once output is open
+    std::vector<AttemptSummary> summaries;          // the same, and this one as the last
     std::unique_ptr<CommittedOutput> output;        // null until open_output()
     std::optional<CudaStart> cuda_start;
 };

@@ -16,6 +16,8 @@
 #include "comm/node_sharing.hpp"
 #include "core/cgroup.hpp"
 #include "core/commit/attempt_history.hpp"
+#include "core/commit/attempt_traces.hpp"
+#include "core/commit/file.hpp"
 #include "core/io/sample.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "scheduler/reader_count.hpp"
@@ -73,6 +75,7 @@ JobServer::JobServer(RankContext& context, PreparedJob& job, const RunOptions& o
       share_(choose_share(context, job.plan)),
       devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.place.devices.size()))),
       tally_(devices_.size()) {
+    tell_size();
     const std::uint64_t slots = std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
     queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
     if (context.session != nullptr) {
@@ -163,8 +166,10 @@ RankTrace JobServer::run() {
     const Watched watched(context_, hang_watch_options(), [&, this](const ErrorText& reason) {
         results_->hurry();
         context_.monitor->explain(reason);
-        context_.monitor->end(reason.id == "E-RUN-076" ? ExitCode::communication : ExitCode::internal);
-        publish_report(partial_report(trace_so_far(), reason), job_.job, options_);
+        const ExitCode code = reason.id == "E-RUN-076" ? ExitCode::communication : ExitCode::internal;
+        context_.monitor->end(code);
+        publish_report(partial_report(trace_so_far(), reason), job_, options_,
+                       {.code = code, .is_kept = context_.board.committed().chunks != 0});
         wait_until_committed();
     });
     try {
@@ -222,7 +227,7 @@ void JobServer::drain(const StopCause& cause) {
 
 void JobServer::report_drain(const RunReport& report) const {
     try {
-        publish_report(report, job_.job, {.quiet = true});
+        publish_report(report, job_, {.quiet = true}, {.is_kept = context_.board.committed().chunks != 0});
     } catch (const Error&) {  // met again, and said, when the whole report is written
     }
 }
@@ -261,6 +266,18 @@ void JobServer::commit_what_came() {
         results_->stop();
         output_.commit();
     });
+}
+
+/// Of this attempt, for those after it and for the report.
+void JobServer::tell_size() {
+    AttemptSummary& attempt = job_.summaries.back();
+    attempt.ranks = static_cast<std::uint32_t>(devices_.size());
+    attempt.devices = std::accumulate(devices_.begin(), devices_.end(), 0U);
+    try {
+        note_begin(job_.plan.dump_folder, *attempt.ranks, *attempt.devices);
+    } catch (const Error& error) {
+        throw while_running(error);
+    }
 }
 
 /// What the models of all ranks want to see first.

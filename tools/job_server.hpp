@@ -44,6 +44,7 @@ public:
     [[nodiscard]] const std::optional<Failure>& stopped_by() const noexcept { return stopped_by_; }
 
 private:
+    void tell_size();
     void share_sample();
     void drain(const StopCause& cause);
     void report_drain(const RunReport& report) const;

@@ -2,16 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "core/chunk_grid.hpp"
+#include "core/commit/run_paths.hpp"
 #include "scheduler/rank_report.hpp"
 #include "tools/command_line.hpp"
+#include "tools/job_attempts.hpp"
 #include "tools/report_target.hpp"
 
 namespace sluice {
+namespace {
+
+/// Fills in what is known only at its end.
+void describe_this(AttemptSummary& attempt, const RunReport& report, std::optional<ExitCode> code) {
+    const std::chrono::nanoseconds wall = wall_time(report.ranks);
+    const auto now = std::chrono::system_clock::now();
+    attempt.start = utc_text(now - wall);
+    attempt.end = utc_text(now);
+    attempt.seconds = wall;
+    attempt.exit_code = code ? std::optional(static_cast<int>(*code)) : std::nullopt;
+    attempt.ended_by = report.ended_by;
+    attempt.items_done = report.items_done;
+}
+
+}  // namespace
 
 RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
     const JobPlan& plan = prepared.plan;
@@ -60,8 +78,15 @@ RunReport gather_report(RankContext& context, const PreparedJob& prepared, std::
     return report;
 }
 
-void publish_report(const RunReport& report, const JobConfig& job, const RunOptions& options) {
-    place_report(report_file_text(report, nlohmann::json(to_toml(job))), job.output.report, job.output.path);
+void publish_report(RunReport report, const PreparedJob& prepared, const RunOptions& options, const ReportedEnd& end) {
+    const JobConfig& job = prepared.job;
+    report.attempts = prepared.summaries;
+    describe_this(report.attempts.back(), report, end.code);
+    const std::string text = report_file_text(report, nlohmann::json(to_toml(job)));
+    if (end.is_kept) {
+        keep_report(run_paths(job.output.path, {}), report.attempts.back().attempt, text);
+    }
+    place_report(text, job.output.report, job.output.path);
     if (!options.quiet) {
         const std::string before =
             report.items_before == 0 ? std::string() : fmt::format(", {} were there already", report.items_before);

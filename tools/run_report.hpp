@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/trace.hpp"
@@ -21,7 +22,14 @@ namespace sluice {
 [[nodiscard]] RunReport gather_report(RankContext& context, const PreparedJob& prepared, std::uint64_t items_done,
                                       RankTrace trace, ExitCode code);
 
-/// Writes job.output.report, and unless `options.quiet` prints the latency table. Throws Error as OutputFile.
-void publish_report(const RunReport& report, const JobConfig& job, const RunOptions& options);
+/// How far an attempt has come when it reports.
+struct ReportedEnd {
+    std::optional<ExitCode> code{};  ///< nullopt: it has not ended yet.
+    bool is_kept = false;            ///< Something of it stays, so that its report does too, in the run's folder.
+};
+
+/// Writes job.output.report, with what all attempts have cost, and unless `options.quiet` prints the latency table.
+/// Throws Error as place_report and keep_report.
+void publish_report(RunReport report, const PreparedJob& prepared, const RunOptions& options, const ReportedEnd& end);
 
 }  // namespace sluice

@@ -81,6 +81,7 @@ PreparedJob prepare_for_all(RankContext& context, const std::function<JobFile()>
             job.plan.first_chunk = job.output->first_chunk();
             job.plan.dump_folder = epoch_folder(job).native();
             leave_notes_in(context, job.plan.dump_folder);
+            job.summaries = attempts_at(job);
             job.attempts = look_back(job, options);
         }
         return job;
@@ -160,7 +161,9 @@ int run_root(RankContext& context, const std::function<JobFile()>& job_file, con
                                          stopped ? stopped->code : ExitCode::ok);
         report.clock_error = clock_error;
         report.clock_rounds = context.session == nullptr ? 0 : clock_rounds;
-        publish_report(report, job.job, options);
+        publish_report(std::move(report), job, options,
+                       {.code = stopped ? stopped->code : ExitCode::ok,
+                        .is_kept = job.output->complete() != nullptr || context.board.committed().chunks != 0});
         if (stopped) {
             context.last_words.note_end(stopped->code, stopped->text);
             print_once(context, stopped->text);

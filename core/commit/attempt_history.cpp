@@ -121,22 +121,6 @@ std::string read_lost_ranks(const std::filesystem::path& folder, std::set<std::u
     return lost;
 }
 
-Attempt read_attempt(const RunPaths& paths, std::uint32_t epoch) {
-    const std::filesystem::path folder = paths.epoch(epoch);
-    Attempt attempt{.epoch = epoch};
-    attempt.committed = static_cast<std::uint64_t>(std::ranges::count(read_journal(journal_file(folder), epoch).records,
-                                                                      RecordType::commit, &JournalRecord::type));
-    std::set<std::uint64_t> chunks;
-    const std::string lost = read_lost_ranks(folder, chunks);
-    std::string said;
-    const std::optional<std::uint64_t> code = read_end(folder, said);
-    attempt.died = !lost.empty() || !code || is_death(*code);
-    attempt.end = !lost.empty() ? lost : !said.empty() ? said : "killed, or its node was lost";
-    attempt.in_flight.assign(chunks.begin(), chunks.end());
-    attempt.died_alone = read_lone_ranges(folder, attempt.tried_alone) && attempt.died;
-    return attempt;
-}
-
 void write_note(const std::filesystem::path& path, const std::string& text) {
     File file = File::create(path);
     file.write_at(0, text);
@@ -160,6 +144,23 @@ std::optional<std::string> cause_of_loss(const std::filesystem::path& epoch, int
         }
     }
     return cause.empty() ? std::nullopt : std::optional(cause);
+}
+
+Attempt read_attempt(const RunPaths& paths, std::uint32_t epoch) {
+    const std::filesystem::path folder = paths.epoch(epoch);
+    Attempt attempt{.epoch = epoch};
+    attempt.committed = static_cast<std::uint64_t>(std::ranges::count(read_journal(journal_file(folder), epoch).records,
+                                                                      RecordType::commit, &JournalRecord::type));
+    std::set<std::uint64_t> chunks;
+    const std::string lost = read_lost_ranks(folder, chunks);
+    std::string said;
+    const std::optional<std::uint64_t> code = read_end(folder, said);
+    attempt.code = code ? std::optional(static_cast<int>(*code)) : std::nullopt;
+    attempt.died = !lost.empty() || !code || is_death(*code);
+    attempt.end = !lost.empty() ? lost : !said.empty() ? said : "killed, or its node was lost";
+    attempt.in_flight.assign(chunks.begin(), chunks.end());
+    attempt.died_alone = read_lone_ranges(folder, attempt.tried_alone) && attempt.died;
+    return attempt;
 }
 
 std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t epoch) {

@@ -30,6 +30,7 @@ struct Attempt {
     std::uint32_t epoch = 0;
     std::uint64_t committed = 0;             ///< Chunks that it has finished itself.
     bool died = false;                       ///< By a crash, a hang or a defect, or nobody knows how: not by a wish.
+    std::optional<int> code{};               ///< That it has ended with by itself.
     std::string end{};                       ///< What ended it, for people.
     std::vector<std::uint64_t> in_flight{};  ///< Chunks that the ranks held over which it died.
     std::vector<ItemRange> tried_alone{};    ///< Ranges that it has computed alone, in their order …
@@ -38,6 +39,9 @@ struct Attempt {
 
 /// The attempts before `epoch` that count, oldest first: those since the last one that was told to forget the others.
 [[nodiscard]] std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t epoch);
+
+/// That one attempt.
+[[nodiscard]] Attempt read_attempt(const RunPaths& paths, std::uint32_t epoch);
 
 /// A rank's death is noted in the attempt's folder.
 [[nodiscard]] bool has_lost_ranks(const std::filesystem::path& epoch);

@@ -3,11 +3,13 @@ sluice_test(sluice_parts_test
   SOURCES
     driver_team_test.cpp
     cost_cache_test.cpp
+    job_attempts_test.cpp
     lone_compute_test.cpp
     progress_test.cpp
     run_monitor_test.cpp
     ${CMAKE_SOURCE_DIR}/tools/cost_cache.cpp
     ${CMAKE_SOURCE_DIR}/tools/driver_team.cpp
+    ${CMAKE_SOURCE_DIR}/tools/job_attempts.cpp
     ${CMAKE_SOURCE_DIR}/tools/lone_compute.cpp
     ${CMAKE_SOURCE_DIR}/tools/progress.cpp
     ${CMAKE_SOURCE_DIR}/tools/progress_view.cpp

@@ -1,0 +1,82 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/faulty_job.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/proc.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<std::string> slow_items(8, "slow");
+const std::vector<std::string> small_chunks{"pipeline.chunk_items=1"};
+
+/// Ends it by `signal` when attempt `epoch` has written its first chunk.
+ProcessResult end_early(const FaultyJob& job, int epoch, int signal) {
+    const auto process = job.start(0, small_chunks);
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(job.epoch(epoch) / "part-00000.bin"); }));
+    process->send(signal);
+    return process->wait();
+}
+
+TEST(ReportOfAJob, ListsAllItsAttemptsAndWhatTheyCost) {
+    const FaultyJob job(slow_items);
+    ASSERT_EQ(end_early(job, 1, SIGKILL).exit_code, 128 + SIGKILL);
+    ASSERT_EQ(end_early(job, 2, SIGTERM).exit_code, 75);
+    const nlohmann::json second = job.report();
+
+    const ProcessResult result = job.run(0, {"pipeline.chunk_items=1", "run.devices=2"});
+
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const nlohmann::json report = job.report();
+    const nlohmann::json& attempts = report.at("attempts");
+    ASSERT_EQ(attempts.size(), 3U);
+    EXPECT_EQ(attempts.at(0).at("attempt"), 1);
+    EXPECT_EQ(attempts.at(0).at("exit_code"), nullptr);
+    EXPECT_THAT(attempts.at(0).at("ended_by").get<std::string>(), HasSubstr("killed"));
+    EXPECT_EQ(attempts.at(0).at("ranks"), 1);
+    EXPECT_EQ(attempts.at(0).at("devices"), 1);
+    EXPECT_EQ(attempts.at(0).at("start").get<std::string>().size(), std::string("2026-11-21T10:42:07Z").size());
+    EXPECT_EQ(attempts.at(1).at("exit_code"), 75);
+    EXPECT_EQ(attempts.at(1), second.at("attempts").at(1));
+    EXPECT_EQ(attempts.at(2).at("exit_code"), 0);
+    EXPECT_EQ(attempts.at(2).at("devices"), 2);
+    EXPECT_EQ(report.at("job").at("attempts"), 3);
+    EXPECT_EQ(report.at("job").at("items_done"), slow_items.size());
+    const auto seconds = [&](std::size_t at) { return attempts.at(at).at("seconds").get<double>(); };
+    EXPECT_DOUBLE_EQ(report.at("job").at("seconds"), seconds(0) + seconds(1) + seconds(2));
+    EXPECT_DOUBLE_EQ(report.at("job").at("device_seconds"), seconds(0) + seconds(1) + 2 * seconds(2));
+    EXPECT_THAT(result.out, HasSubstr("\nwhole job: 3 attempts, 8 items computed, "));
+
+    const std::filesystem::path kept = job.path() / "labels.csv.sluice/reports";
+    EXPECT_THAT(names_in(kept), ElementsAre("0002.json", "0003.json"));
+    EXPECT_EQ(nlohmann::json::parse(contents(kept / "0002.json")), second);
+    EXPECT_EQ(contents(kept / "0003.json"), contents(job.path() / "labels.csv.report.json"));
+}
+
+TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
+    const FaultyJob job(slow_items);
+    const auto process = job.start(0, small_chunks);
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.epoch(1) / "part-00000.bin"); }));
+
+    write_file(job.path() / "labels.csv.report.json", "precious");
+    const ProcessResult result = process->wait();
+
+    EXPECT_EQ(result.exit_code, 77) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("E-SEC-024"));
+    EXPECT_EQ(contents(job.path() / "labels.csv.report.json"), "precious");
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv"));
+    EXPECT_THAT(names_in(job.path() / "labels.csv.sluice/reports"), ElementsAre("0001.json"));
+}
+
+}  // namespace
+}  // namespace sluice::test
