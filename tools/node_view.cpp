@@ -1,5 +1,6 @@
 #include "tools/node_view.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -67,6 +68,11 @@ std::vector<NodeWord> exchange(MpiSession* session, const NodeWord& mine, std::s
 
 }  // namespace
 
+std::uint32_t most_host_devices(std::size_t cores_of_node) {
+    constexpr std::size_t always = 16;
+    return static_cast<std::uint32_t>(std::max(cores_of_node, always));
+}
+
 NodeView view_node(MpiSession* session, const NodeWish& wish) {
     const bool cuda = wish.device == DeviceKind::cuda;
     NodeView view{.machine = read_machine(cuda ? TopologyDetail::devices : wish.detail)};
@@ -95,6 +101,9 @@ NodeView view_node(MpiSession* session, const NodeWish& wish) {
     topology = common_topology(std::move(topology), masks, !all_know_it);
     for (const NodeWord& word : words) {  // also those that this rank does not see: all ranks place alike
         add_cuda_gpus(topology, word.gpus);
+    }
+    if (!cuda && view.layout.devices) {
+        view.layout.devices = std::min(*view.layout.devices, most_host_devices(topology.cores.size()));
     }
     view.placement = place(topology, view.layout);
     return view;

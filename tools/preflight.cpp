@@ -77,7 +77,7 @@ void warn_of_places(const RankContext& context, const NodeView& node, const JobP
     DoctorFacts facts = empty_facts(context);
     facts.device = plan.device;
     facts.wish = {.device = plan.device,
-                  .devices = plan.devices,
+                  .devices = node.layout.devices,
                   .bind = plan.bind,
                   .ranks_per_node = plan.layout.ranks_per_node,
                   .cpus_per_rank = plan.layout.cpus_per_rank,

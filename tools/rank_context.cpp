@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "comm/node_sharing.hpp"
 #include "comm/watcher.hpp"
 #include "core/build_id.hpp"
+#include "core/chunk_grid.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/cuda.hpp"
 #include "core/memory_limit.hpp"
@@ -23,6 +25,32 @@ void print_message(const ErrorText& text) {
     const std::string lines = render(text) + "\n";
     std::fwrite(lines.data(), 1, lines.size(), stderr);
     std::fflush(stderr);
+}
+
+std::uint64_t chunks_to_do(const JobPlan& plan) {
+    return ChunkGrid(plan.items, plan.chunk_items).rest(plan.first_chunk).chunks();
+}
+
+/// A host device that gets no chunk would still make its buffers and threads.
+std::optional<std::uint32_t> useful_devices(const JobPlan& plan) {
+    if (!plan.devices || plan.device != DeviceKind::host) {
+        return plan.devices;
+    }
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(chunks_to_do(plan), 1, std::max<std::uint32_t>(1, *plan.devices)));
+}
+
+void warn_of_fewer_devices(const RankContext& context, const JobPlan& plan, const RankShare& share) {
+    const std::size_t devices = share.place.devices.size();
+    if (context.rank() == 0 && devices < plan.devices.value_or(0)) {
+        print_message(
+            {.id = "W-RUN-151",
+             .where = context.who(),
+             .what = fmt::format("drives {} host devices, not run.devices = {}: there are {} chunks to do, "
+                                 "and {} cores on the node",
+                                 devices, *plan.devices, chunks_to_do(plan), share.machine.topology.cores.size()),
+             .hint = "lower run.devices, or leave it out"});
+    }
 }
 
 }  // namespace
@@ -59,9 +87,9 @@ std::vector<CpuSet> RankShare::driver_cpus() const {
 }
 
 RankShare choose_share(RankContext& context, const JobPlan& plan) {
-    NodeView node =
-        view_node(context.session,
-                  {.device = plan.device, .devices = plan.devices, .bind = plan.bind, .reads = context.rank() == 0});
+    NodeView node = view_node(
+        context.session,
+        {.device = plan.device, .devices = useful_devices(plan), .bind = plan.bind, .reads = context.rank() == 0});
     warn_once(context, node.finding);
     warn_of_places(context, node, plan);
     RankShare share{.machine = std::move(node.machine),
@@ -70,6 +98,7 @@ RankShare choose_share(RankContext& context, const JobPlan& plan) {
     if (share.place.devices.empty()) {
         static_cast<void>(make_cuda_device(0));  // says what is missing
     }
+    warn_of_fewer_devices(context, plan, share);
     return share;
 }
 

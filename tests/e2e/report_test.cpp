@@ -1,9 +1,12 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/e2e/job_folder.hpp"
@@ -100,12 +103,36 @@ TEST_P(Report, LeavesStdoutEmptyWhenQuiet) {
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_EQ(result.out, "");
     EXPECT_EQ(result.besides_warnings(), "");
-    EXPECT_EQ(names_in(job.path()),
-              (std::vector<std::string>{"articles.txt", "job.toml", "labels.csv", "labels.csv.report.json", "labels.csv.sluice"}));
+    EXPECT_EQ(names_in(job.path()), (std::vector<std::string>{"articles.txt", "job.toml", "labels.csv",
+                                                              "labels.csv.report.json", "labels.csv.sluice"}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Alone, Report, testing::Values(0));
 INSTANTIATE_TEST_SUITE_P(Mpi, Report, testing::Values(3));
+
+std::size_t devices_in(const JobFolder& job) {
+    const json report = json::parse(contents(job.path() / "labels.csv.report.json"));
+    return report.at("ranks").at(0).at("milestones").at("first_compute").size();
+}
+
+TEST(Devices, BeyondWhatChunksAndCoresCanUseAreNotStarted) {
+    const JobFolder job(40);
+
+    const ProcessResult few_chunks = job.run_alone(set({"run.devices=20", "pipeline.chunk_items=20"}));
+    EXPECT_EQ(few_chunks.exit_code, 0) << few_chunks.err;
+    EXPECT_THAT(few_chunks.err, testing::HasSubstr("W-RUN-151]: drives 2 host devices, not run.devices = 20"));
+    EXPECT_EQ(devices_in(job), 2U);
+    job.remove_output();
+
+    const ProcessResult few_cores = job.run_alone(set({"run.devices=1024", "pipeline.chunk_items=1"}));
+    EXPECT_EQ(few_cores.exit_code, 0) << few_cores.err;
+    EXPECT_LE(devices_in(job), std::max(16U, std::thread::hardware_concurrency()));
+    job.remove_output();
+
+    const ProcessResult usual = job.run_alone(set({"run.devices=2", "pipeline.chunk_items=1"}));
+    EXPECT_THAT(usual.err, testing::Not(testing::HasSubstr("W-RUN-151")));
+    EXPECT_EQ(devices_in(job), 2U);
+}
 
 class Unwritable : public testing::TestWithParam<Stdout> {};
 
