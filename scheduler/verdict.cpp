@@ -217,13 +217,7 @@ std::string rate_text(double per_second) {
     if (per_second < 100) {
         return fmt::format("{:.1f}", per_second);
     }
-    if (per_second < 100e3) {
-        return fmt::format("{:.0f}", per_second);
-    }
-    if (per_second < 999.95e3) {
-        return fmt::format("{:.1f} k", per_second / 1e3);
-    }
-    return fmt::format("{:.2f} M", per_second / 1e6);
+    return fmt::format("{:.0f}", per_second);
 }
 
 }  // namespace sluice

@@ -34,7 +34,7 @@ struct Verdict {
 /// The run's length: from the first rank's start to the last one's finish.
 [[nodiscard]] std::chrono::nanoseconds wall_time(std::span<const RankReport> ranks);
 
-/// "8.33", "812", "123.4 k", "1.25 M".
+/// "0.0123", "8.33", "44.2", "812", "1250000": without a unit, as all numbers of the table.
 [[nodiscard]] std::string rate_text(double per_second);
 
 }  // namespace sluice

@@ -190,9 +190,9 @@ TEST(RateText, KeepsSensibleDigits) {
     EXPECT_EQ(rate_text(44.16), "44.2");
     EXPECT_EQ(rate_text(812.4), "812");
     EXPECT_EQ(rate_text(22306.7), "22307");
-    EXPECT_EQ(rate_text(123'400), "123.4 k");
-    EXPECT_EQ(rate_text(999'960), "1.00 M");
-    EXPECT_EQ(rate_text(1.25e6), "1.25 M");
+    EXPECT_EQ(rate_text(123'400), "123400");
+    EXPECT_EQ(rate_text(999'960), "999960");
+    EXPECT_EQ(rate_text(1.25e6), "1250000");
 }
 
 }  // namespace
