@@ -140,9 +140,9 @@ private:
                          remedies_.ranks_a_node(gpus));
         }
         for (const RankFacts* rank : ranks) {
-            if (!idle.empty()) {
+            if (!idle.empty() && !facts_.wish.devices) {  // else the job asks for just so many
                 sayings_.say(*rank, "W-GPU-137", fmt::format("none drives {}", fmt::join(idle, ", ")),
-                             facts_.wish.devices ? "run.devices = \"auto\"" : remedies_.ranks_a_node(gpus));
+                             remedies_.ranks_a_node(gpus));
             }
         }
     }
