@@ -35,7 +35,7 @@ std::string position(std::string_view text, std::size_t at, const std::string& n
 
 void check_encoding(std::string_view text, const std::string& name) {
     if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
-        refuse_job("E-CFG-005", name, "is UTF-16 text, expected UTF-8", "save it as UTF-8");
+        refuse_job("E-CFG-005", name, "is UTF-16 or UTF-32 text, expected UTF-8", "save it as UTF-8");
     }
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t length = utf8_length(text, at);

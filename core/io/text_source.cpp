@@ -35,13 +35,19 @@ struct Scratch {
 
 /// Where the text begins: behind a UTF-8 byte order mark.
 std::uint64_t start_of_text(const InputFile& file) {
-    std::array<unsigned char, 3> start = {};
+    constexpr std::array<unsigned char, 4> utf32_little{0xFF, 0xFE, 0, 0};
+    constexpr std::array<unsigned char, 4> utf32_big{0, 0, 0xFE, 0xFF};
+    constexpr std::uint64_t utf8_mark = 3;
+    std::array<unsigned char, 4> start = {};
     const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(start.size(), file.size()));
     file.read(0, std::as_writable_bytes(std::span(start).first(bytes)));
+    if (bytes == start.size() && (start == utf32_little || start == utf32_big)) {  // begins as UTF-16 does
+        file.reject("E-INP-031", "this is UTF-32 text (expected UTF-8)", "convert it: iconv -f UTF-32 -t UTF-8");
+    }
     if ((start[0] == 0xFF && start[1] == 0xFE) || (start[0] == 0xFE && start[1] == 0xFF)) {
         file.reject("E-INP-031", "this is UTF-16 text (expected UTF-8)", "convert it: iconv -f UTF-16 -t UTF-8");
     }
-    return start[0] == 0xEF && start[1] == 0xBB && start[2] == 0xBF ? start.size() : 0;
+    return start[0] == 0xEF && start[1] == 0xBB && start[2] == 0xBF ? utf8_mark : 0;
 }
 
 struct TxtFormat {

@@ -65,6 +65,10 @@ TEST_F(TxtSource, RefusesWhatIsNotUtf8Text) {
                          codec_),
               "65 E-INP-031 items.txt: this is UTF-16 text (expected UTF-8)");
     EXPECT_EQ(failure_of(input("\xfe\xff"), codec_), "65 E-INP-031 items.txt: this is UTF-16 text (expected UTF-8)");
+    for (const std::string_view mark : {std::string_view("\xff\xfe\0\0", 4), std::string_view("\0\0\xfe\xff", 4)}) {
+        EXPECT_EQ(failure_of(input(std::string(mark)), codec_),
+                  "65 E-INP-031 items.txt: this is UTF-32 text (expected UTF-8)");
+    }
 }
 
 TEST_F(TxtSource, RecognisesPackedFilesAndPointers) {
