@@ -21,6 +21,44 @@ std::string lower_extension(const std::string& path) {
     return extension;
 }
 
+/// What an extension says that stands for no format.
+struct OtherExtension {
+    std::string_view name;
+    std::string_view hint;
+};
+
+constexpr std::string_view unpack_hint = "unpack it first: input is read as it is";
+constexpr std::string_view convert_hint = "convert it first, to .csv, .jsonl or .npy";
+constexpr std::array other_extensions{
+    OtherExtension{".gz", unpack_hint},
+    OtherExtension{".tgz", unpack_hint},
+    OtherExtension{".bz2", unpack_hint},
+    OtherExtension{".xz", unpack_hint},
+    OtherExtension{".zst", unpack_hint},
+    OtherExtension{".lz4", unpack_hint},
+    OtherExtension{".zip", unpack_hint},
+    OtherExtension{".tar", unpack_hint},
+    OtherExtension{".parquet", convert_hint},
+    OtherExtension{".arrow", convert_hint},
+    OtherExtension{".feather", convert_hint},
+    OtherExtension{".orc", convert_hint},
+    OtherExtension{".avro", convert_hint},
+    OtherExtension{".h5", convert_hint},
+    OtherExtension{".hdf5", convert_hint},
+    OtherExtension{".xlsx", convert_hint},
+    OtherExtension{".xls", convert_hint},
+    OtherExtension{".pkl", convert_hint},
+    OtherExtension{".pt", convert_hint},
+    OtherExtension{".npz", "save the array by itself, as .npy"},
+    OtherExtension{".tsv", "convert it to .csv first: commas part columns"},
+};
+
+/// nullopt: the extension says nothing.
+std::optional<std::string> hint_of_extension(const std::string& path) {
+    const auto* const other = std::ranges::find(other_extensions, lower_extension(path), &OtherExtension::name);
+    return other == other_extensions.end() ? std::nullopt : std::optional<std::string>(other->hint);
+}
+
 template <class Enum, std::size_t number>
 Enum format_by_extension(const std::string& path, const std::string& where, std::string_view key,
                          const std::array<std::string_view, number>& names, std::string hint) {
@@ -85,7 +123,7 @@ JobConfig::Input build_input(const SettingsReader& job) {
         input.format = job.choice("input.format", InputFormat::txt, input_format_names);
     } else {
         input.format = format_by_extension<InputFormat>(path, job.where("input.path"), "input.path", input_format_names,
-                                                        "set input.format");
+                                                        hint_of_extension(path).value_or("set input.format"));
     }
     if (const auto* columns = job.get<std::vector<ColumnRef>>("input.columns")) {
         input.columns = *columns;
@@ -115,10 +153,24 @@ JobConfig::Model build_model(const SettingsReader& job, const std::string& job_n
     return model;
 }
 
+/// Runs keep their own files in folders of that name.
+void check_output_name(const std::filesystem::path& path, const SettingsReader& job) {
+    if (std::ranges::any_of(path.lexically_normal(),
+                            [](const auto& name) { return name.native().ends_with(".sluice"); })) {
+        refuse_job(
+            "E-CFG-011", job.where("output.path"),
+            fmt::format("output.path: got {}, expected no name that ends in .sluice: a run's own folder has such "
+                        "a name",
+                        quoted(path.native())),
+            "choose another [output].path");
+    }
+}
+
 JobConfig::Output build_output(const SettingsReader& job) {
     const std::string& path = job.required("output.path");
     JobConfig::Output output;
     output.path = job.path(path);
+    check_output_name(path, job);
     const bool folder = !output.path.has_filename();
     if (job.find("output.format") != nullptr) {
         output.format = job.choice("output.format", OutputFormat::csv, output_format_names);
@@ -126,8 +178,9 @@ JobConfig::Output build_output(const SettingsReader& job) {
         refuse_job("E-CFG-013", job.where("output.path"), "[output].format is required for a folder of parts",
                    "name the format, as in format = \"csv\"");
     } else {
-        output.format = format_by_extension<OutputFormat>(path, job.where("output.path"), "output.path",
-                                                          output_format_names, "set output.format");
+        output.format = format_by_extension<OutputFormat>(
+            path, job.where("output.path"), "output.path", output_format_names,
+            hint_of_extension(path) ? "choose one of those: nothing else is written" : "set output.format");
     }
     output.scores = job.flag("output.scores");
     output.nonfinite = job.choice("output.nonfinite", NonfinitePolicy::error, nonfinite_policy_names);

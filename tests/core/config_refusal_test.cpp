@@ -109,6 +109,7 @@ const std::vector<BadJob>& bad_jobs() {
         {"WrongChoice", with("pipeline.mode = \"overlpa\"\n"), "E-CFG-011", "job.toml:5:17", "did you mean 'overlap'?"},
         {"WrongCaseOfChoice", with("run.device = \"CUDA\"\n"), "E-CFG-011", "job.toml:5:14", "got 'CUDA'"},
         {"ColumnZero", with("input.columns = [1, 0]\n"), "E-CFG-011", "job.toml:5:21", "input.columns: got 0"},
+        {"ColumnBeyondARecord", with("input.columns = [65537]\n"), "E-CFG-011", "job.toml:5:18", "1..65536"},
         {"EmptyColumnName", with("input.columns = [\"\"]\n"), "E-CFG-011", "job.toml:5:18", "empty name"},
         {"ListInColumns", with("input.columns = [[1]]\n"), "E-CFG-010", "job.toml:5:18", "got a list"},
         {"EmptyPath", with("output.report = \"\"\n"), "E-CFG-011", "job.toml:5:17", "got an empty string"},
@@ -156,13 +157,32 @@ TEST_P(RefusesAJob, WithItsPlaceAndReason) {
 INSTANTIATE_TEST_SUITE_P(Config, RefusesAJob, testing::ValuesIn(bad_jobs()),
                          [](const auto& entry) { return std::string(entry.param.name); });
 
+TEST(Config, SaysWhatToDoWithAFileOfAnotherFormat) {
+    const auto hint = [](const char* change) { return refusal(smallest_job, {set(change)}).text.hint; };
+
+    EXPECT_EQ(hint("input.path=articles.csv.gz"), "unpack it first: input is read as it is");
+    EXPECT_EQ(hint("input.path=articles.PARQUET"), "convert it first, to .csv, .jsonl or .npy");
+    EXPECT_EQ(hint("output.path=labels.csv.gz"), "choose one of those: nothing else is written");
+    EXPECT_EQ(hint("output.path=labels.dat"), "set output.format");
+}
+
+TEST(Config, RefusesAnOutputWithTheNameOfARunsFolder) {
+    for (const char* path : {"output.path=x.csv.sluice/", "output.path=x.csv.sluice", "output.path=x.csv.sluice/y.csv",
+                             "output.path=x/.sluice/"}) {
+        const Refused refused = refusal(smallest_job, {set(path), set("output.format=csv")});
+
+        EXPECT_EQ(refused.text.id, "E-CFG-011") << path;
+        EXPECT_NE(refused.text.what.find("ends in .sluice"), std::string::npos) << refused.text.what;
+    }
+}
+
 TEST(Config, NamesTheExtensionsItKnows) {
-    const Refused input = refusal(smallest_job, {set("input.path=articles.tsv")});
+    const Refused input = refusal(smallest_job, {set("input.path=articles.dat")});
     const Refused output = refusal(smallest_job, {set("output.path=labels")});
 
     EXPECT_EQ(input.text.id, "E-CFG-011");
     EXPECT_EQ(input.text.what,
-              "input.path: got extension '.tsv', expected an extension .csv .jsonl .txt .npy .bin .u8");
+              "input.path: got extension '.dat', expected an extension .csv .jsonl .txt .npy .bin .u8");
     EXPECT_EQ(input.text.hint, "set input.format");
     EXPECT_EQ(output.text.what, "output.path: got no extension, expected an extension .csv .jsonl .npy");
 }
