@@ -37,13 +37,23 @@ void check_same_job(const RunPaths& paths, const RunIdentity& identity) {
     }
 }
 
+/// The folder nearest to the run's own that is there already.
+std::filesystem::path where_it_goes(const RunPaths& paths) {
+    for (const std::filesystem::path& folder : {paths.run_folder(), paths.published_folder()}) {
+        if (status_of(folder)) {
+            return folder;
+        }
+    }
+    return paths.output.parent_path();
+}
+
 /// Only before the first attempt: later ones have some of it. Several parts of one file are put together at the end.
 void check_space(const RunPaths& paths, const PartPlan& plan, std::uint64_t output_bytes) {
     const bool is_assembled = paths.layout == OutputLayout::file && plan.parts() > 1;
     const std::uint64_t bytes =
         checked_multiply(output_bytes, is_assembled ? 2 : 1).value_or(std::numeric_limits<std::uint64_t>::max());
     struct statvfs status = {};
-    if (bytes == 0 || status_of(paths.epochs()) || ::statvfs(paths.run_folder().c_str(), &status) != 0 ||
+    if (bytes == 0 || status_of(paths.epochs()) || ::statvfs(where_it_goes(paths).c_str(), &status) != 0 ||
         status.f_blocks == 0) {
         return;  // unknown need, or a file system that does not tell: writing finds out
     }
@@ -56,6 +66,13 @@ void check_space(const RunPaths& paths, const PartPlan& plan, std::uint64_t outp
                      .what = fmt::format("not enough space (need {} bytes, {} are free)", bytes, available),
                      .hint = "free space, or choose another file system"});
     }
+}
+
+RunFolders make_folders(const OutputRunOptions& options, const PartPlan& plan) {
+    if (!find_run_folder(options.paths)) {
+        check_space(options.paths, plan, options.bytes_to_come);  // before there is a folder that would stay
+    }
+    return make_run_folder(options.paths);
 }
 
 /// For what an attempt does on its way out: why it ends is said already, and what it cannot do is left undone.
@@ -97,7 +114,7 @@ OutputState look_at_output(const RunPaths& paths, const RunIdentity& identity) {
 }
 
 OutputRun::OutputRun(OutputRunOptions options)
-    : options_(std::move(options)), plan_(options_.identity.plan()), folders_(make_run_folder(options_.paths)) {
+    : options_(std::move(options)), plan_(options_.identity.plan()), folders_(make_folders(options_, plan_)) {
     const RunPaths& paths = options_.paths;
     if (!find_complete()) {
         refuse_foreign_file_beside(paths);

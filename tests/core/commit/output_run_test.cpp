@@ -252,7 +252,8 @@ TEST_P(OutputRunTest, AsksForSpaceBeforeItStarts) {
     options.bytes_to_come = std::uint64_t{1} << 62;
 
     EXPECT_EQ(code_of([&] { const OutputRun run(options); }), "73 E-OUT-026");
-    EXPECT_FALSE(std::filesystem::exists(run_.paths().identity()));
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().run_folder()));
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().output));
 }
 
 TEST_P(OutputRunTest, RefusesADamagedIdentityOrManifest) {
