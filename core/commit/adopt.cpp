@@ -87,6 +87,10 @@ private:
                 continue;
             }
             const std::filesystem::path from = part_file(records.folder, part);
+            if (!status_of(from)) {
+                note_gone(part, records.epoch);
+                continue;
+            }
             if (!matches_seal(from, seal->second, verify_ == ResumeVerify::all)) {
                 adopted_.damaged_parts.push_back(
                     fmt::format("part {} of attempt {} is damaged: computed again", part, records.epoch));
@@ -104,6 +108,14 @@ private:
             return true;
         }
         return false;
+    }
+
+    /// Nothing is wrong with it: data goes when it was published, or when a later attempt has taken it over.
+    void note_gone(std::uint32_t part, std::uint32_t epoch) {
+        std::string line = fmt::format("part {} of attempt {} is not there any more: computed again", part, epoch);
+        if (std::ranges::find(adopted_.dropped, line) == adopted_.dropped.end()) {
+            adopted_.dropped.push_back(std::move(line));
+        }
     }
 
     /// False: it would have to be copied, and cannot be read.
@@ -128,7 +140,12 @@ private:
     }
 
     bool copy_record(std::uint32_t part, const EpochRecords& records, const JournalRecord& record) {
-        if (!read_payload(records, record)) {
+        const bool is_read = read_payload(records, record);
+        if (!source_) {
+            note_gone(part, records.epoch);
+            return false;
+        }
+        if (!is_read) {
             adopted_.dropped.push_back(
                 fmt::format("chunk {} of attempt {} is damaged: computed again", record.chunk, records.epoch));
             return false;

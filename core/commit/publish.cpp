@@ -188,8 +188,10 @@ void check_published_sizes(const RunPaths& paths, const Manifest& manifest) {
                          .where = escaped(path.native()),
                          .what = is_file ? fmt::format("has {} bytes, but was published with {}", status->st_size, size)
                                          : std::string("was published, and is missing"),
-                         .hint = fmt::format("bring it back, or remove {} and {} to compute it again",
-                                             quoted(path.native()), quoted(paths.manifest().native()))});
+                         .hint = status ? fmt::format("bring it back, or remove {} and {} to compute it again",
+                                                      quoted(path.native()), quoted(paths.manifest().native()))
+                                        : fmt::format("bring it back, or remove {} to compute it again",
+                                                      quoted(paths.manifest().native()))});
         }
     }
 }

@@ -183,6 +183,20 @@ TEST_F(AdoptTest, FindsASealedPartThatWasCutWhateverItVerifies) {
     EXPECT_THAT(adopted.dropped, ElementsAre("chunk 3 of attempt 1 is damaged: computed again"));
 }
 
+TEST_F(AdoptTest, BlamesNobodyForDataThatIsGone) {
+    Attempt first(run_);
+    first.run_until(6);  // a sealed part, and two chunks of the next one
+    std::filesystem::remove(first.part(0));
+    std::filesystem::remove(first.part(1));
+
+    Attempt second(run_);
+    const Adopted adopted = second.take_over();
+
+    EXPECT_EQ(adopted.chunks, 0U);
+    EXPECT_THAT(adopted.damaged_parts, IsEmpty());
+    EXPECT_THAT(adopted.dropped, ElementsAre("part 0 of attempt 1 is not there any more: computed again"));
+}
+
 TEST_F(AdoptTest, ReadsSealedPartsWhenItIsToldTo) {
     Attempt first(run_);
     first.run_until(6);
