@@ -57,8 +57,8 @@ const Command verify_command{
     .synopsis = "sluice verify RUN [OPTION]...",
     .summary = "read every byte of a complete output and compare it with its manifest",
     .details =
-        "RUN is an output, its folder of parts, its run folder (labels.csv.sluice), its job file,\n"
-        "or its Slurm job's number.\n"
+        "RUN is an output, its folder of parts or one of them, its run folder (labels.csv.sluice),\n"
+        "its job file, or its Slurm job's number.\n"
         "Says what is wrong with each file; changes nothing.",
     .exit_codes =
         "  0   every byte is as it was published\n"

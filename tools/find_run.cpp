@@ -33,6 +33,17 @@ std::filesystem::path folder_of_number(const std::string& number) {
     return folder;
 }
 
+/// The run of a folder of parts, one of which is named.
+std::optional<RunPaths> run_of_part(const std::filesystem::path& part) {
+    std::error_code unknown;
+    const std::filesystem::path folder = std::filesystem::absolute(part, unknown).parent_path();
+    if (unknown || !part.filename().native().starts_with("part-")) {
+        return std::nullopt;
+    }
+    std::optional<RunPaths> paths = find_run(folder);
+    return paths && paths->layout == OutputLayout::folder ? paths : std::nullopt;
+}
+
 RunPaths find(const std::string& name) {
     std::error_code unknown;  // what cannot be looked at is not there
     std::filesystem::path place = name;
@@ -42,6 +53,9 @@ RunPaths find(const std::string& name) {
         place = read_job_absolute(name, {}).output.path;
     }
     std::optional<RunPaths> paths = find_run(place);
+    if (!paths) {
+        paths = run_of_part(place);
+    }
     if (!paths) {
         refuse(name, place == name ? "no run lies there"
                                    : fmt::format("has no run: there is none at {}", quoted(place.native())));

@@ -152,9 +152,16 @@ TEST(FolderOfParts, HoldsTheSameRows) {
     EXPECT_EQ(contents(job.path() / "labels/part-00000.csv"), expected);
     EXPECT_EQ(names_in(job.path() / "labels"),
               (std::vector<std::string>{".sluice", "MANIFEST.json", "part-00000.csv"}));
-    EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv.report.json"));
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.report.json"));
     EXPECT_THAT(again.out, HasSubstr("already complete"));
-    EXPECT_EQ(Process({SLUICE_PROGRAM, "verify", "labels"}, {.folder = job.path()}).wait().exit_code, 0);
+    for (const char* name : {"labels", "labels/part-00000.csv"}) {
+        const ProcessResult verified = Process({SLUICE_PROGRAM, "verify", name}, {.folder = job.path()}).wait();
+        EXPECT_EQ(verified.exit_code, 0) << verified.err;
+        EXPECT_THAT(verified.out, HasSubstr("labels: intact: "));
+    }
+    const ProcessResult inside =
+        Process({SLUICE_PROGRAM, "verify", "part-00000.csv"}, {.folder = job.path() / "labels"}).wait();
+    EXPECT_EQ(inside.exit_code, 0) << inside.err;
 }
 
 ProcessResult command(const JobFolder& job, std::vector<std::string> words, const std::filesystem::path& folder = {}) {
