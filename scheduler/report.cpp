@@ -221,6 +221,9 @@ std::string report_file_text(const RunReport& report, const Json& config) {
 }
 
 bool is_report(std::string_view text) {
+    if (text.starts_with(fmt::format("{{\n  \"format\": \"{}\"", format_name))) {  // however long it is
+        return true;
+    }
     const Json json = Json::parse(text, nullptr, false);
     if (!json.is_object()) {
         return false;

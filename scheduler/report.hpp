@@ -67,7 +67,7 @@ struct RunReport {
 /// The file's text, valid UTF-8 whatever the strings hold.
 [[nodiscard]] std::string report_file_text(const RunReport& report, const nlohmann::json& config);
 
-/// Whether `text` is that of a report's file, of this version or an earlier one.
+/// Whether `text` is that of a report's file, of this version or an earlier one; of this one its start will do.
 [[nodiscard]] bool is_report(std::string_view text);
 
 /// As the job file spells them.

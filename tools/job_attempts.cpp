@@ -100,13 +100,17 @@ std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_
 }
 
 void keep_report(const RunPaths& paths, std::uint32_t epoch, std::string_view text) {
-    make_folder(reports_of(paths), private_mode);
-    OutputFile file(report_file(paths, epoch));
-    file.write(text);
-    file.publish();
-    const std::vector<std::uint32_t> kept = kept_reports(paths);
-    for (std::size_t i = 0; i + most_kept_reports < kept.size(); ++i) {
-        remove_file(report_file(paths, kept[i]));
+    try {
+        make_folder(reports_of(paths), private_mode);
+        OutputFile file(report_file(paths, epoch));
+        file.write(text);
+        file.publish();
+        const std::vector<std::uint32_t> kept = kept_reports(paths);
+        for (std::size_t i = 0; i + most_kept_reports < kept.size(); ++i) {
+            remove_file(report_file(paths, kept[i]));
+        }
+    } catch (const Error& error) {
+        throw while_running(error);
     }
 }
 

@@ -17,6 +17,7 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t most_report_bytes = std::size_t{256} << 20;  // some KiB a rank
+constexpr std::size_t report_start_bytes = 4096;
 constexpr std::size_t manifest_start_bytes = 4096;
 constexpr std::string_view run_folder_suffix = ".sluice";
 
@@ -111,8 +112,11 @@ void refuse_other_files(const Path& report) {
                                               .what = fmt::format("is {}, expected a file or nothing", kind),
                                               .hint = "choose another output.report"});
     }
-    const std::optional<std::string> text = read_text(report, most_report_bytes);
-    if (text && !is_report(*text)) {
+    const auto begins_as_report = [&](std::size_t bytes) {
+        const std::optional<std::string> text = read_text(report, bytes);
+        return !text || is_report(*text);  // null: gone meanwhile
+    };
+    if (!begins_as_report(report_start_bytes) && !begins_as_report(most_report_bytes)) {
         refuse(report, "exists already, and is no report of sluice, which alone may be replaced");
     }
 }

@@ -70,6 +70,10 @@ TEST_P(Report, HoldsAConsistentEntryForEveryRank) {
     EXPECT_EQ(report.at("run").at("chunks"), 14);
     EXPECT_FALSE(report.at("run").at("partial"));
     ASSERT_EQ(report.at("ranks").size(), ranks);
+    ASSERT_EQ(report.at("attempts").size(), 1U);
+    EXPECT_EQ(report.at("attempts").at(0).at("ranks"), ranks);
+    EXPECT_EQ(report.at("attempts").at(0).at("devices"), ranks);
+    EXPECT_EQ(report.at("attempts").at(0).at("seconds"), report.at("run").at("wall"));
     std::size_t computed = 0;
     for (std::size_t i = 0; i < ranks; ++i) {
         const json& rank = report.at("ranks").at(i);
