@@ -242,8 +242,9 @@ constexpr std::array keys{
     KeySpec{.section = "slurm.resume",
             .name = "notice",
             .type = KeyType::duration,
-            .fallback = "\"240s\"",
-            .help = "How long before the time limit the job is told."},
+            .word = "auto",
+            .fallback = "\"auto\"",
+            .help = "How long before the time limit Slurm signals the job; auto: by slurm.time."},
     KeySpec{.section = "fault",
             .name = "hang_timeout",
             .type = KeyType::duration,
@@ -299,7 +300,8 @@ std::string KeySpec::expected() const {
             return choices.empty() ? "a list of strings"
                                    : fmt::format("a list of \"{}\"", fmt::join(choices, "\", \""));
         case KeyType::duration:
-            return "a time as in \"04:00:00\", \"1-12:00:00\", \"90m\" or \"240s\"";
+            return fmt::format("a time as in \"04:00:00\", \"1-12:00:00\", \"90m\" or \"240s\"{}",
+                               word.empty() ? std::string() : fmt::format(", or \"{}\"", word));
         case KeyType::text:
             break;
     }

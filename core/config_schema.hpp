@@ -26,7 +26,7 @@ struct KeySpec {
     KeyType type = KeyType::text;
     std::uint64_t least = 0;  ///< Range of an integer, of a column's number.
     std::uint64_t most = 0;
-    std::string_view word = {};  ///< The string that may stand for an integer, "auto".
+    std::string_view word = {};  ///< The string that may stand for an integer or a duration, "auto".
     std::string_view also = {};  ///< Of a name.
     std::span<const std::string_view> choices = {};
     std::string_view fallback = {};  ///< The default as a TOML value, or in words; empty: see `required`.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <variant>
 
 #include "core/error.hpp"
 #include "core/slurm_option.hpp"
@@ -59,14 +60,16 @@ SlurmConfig::Resume build_resume(const SettingsReader& job) {
     SlurmConfig::Resume resume;
     resume.mode = job.choice("slurm.resume.mode", resume.mode, resume_mode_names);
     resume.most = job.count("slurm.resume.max").value_or(resume.most);
-    if (const auto* notice = job.get<std::uint64_t>("slurm.resume.notice")) {
+    const Setting* const setting = job.find("slurm.resume.notice");
+    const auto* const notice = setting == nullptr ? nullptr : std::get_if<std::uint64_t>(&setting->value);
+    if (notice != nullptr) {
         resume.notice = std::chrono::seconds(*notice);
     }
     constexpr std::chrono::seconds most_notice{65'535};  // sbatch --signal takes no more
-    if (resume.notice.count() < 1 || resume.notice > most_notice) {
-        refuse_job(
-            "E-CFG-011", job.where("slurm.resume.notice"),
-            fmt::format("slurm.resume.notice: got {} s, expected 1..{} s", resume.notice.count(), most_notice.count()));
+    if (resume.notice && (resume.notice->count() < 1 || *resume.notice > most_notice)) {
+        refuse_job("E-CFG-011", job.where("slurm.resume.notice"),
+                   fmt::format("slurm.resume.notice: got {} s, expected 1..{} s", resume.notice->count(),
+                               most_notice.count()));
     }
     return resume;
 }

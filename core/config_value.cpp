@@ -159,6 +159,9 @@ SettingValue read_value(const KeySpec& key, const toml::node& node, const std::s
             return read_words(key, node, name, where);
         case KeyType::duration:
             if (const auto* text = node.as_string()) {
+                if (!key.word.empty() && **text == key.word) {
+                    return **text;
+                }
                 return read_duration(key, **text, where);
             }
             break;

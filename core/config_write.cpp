@@ -113,7 +113,7 @@ std::string to_toml(const JobConfig& job) {
     section("slurm.resume");
     set("mode", literal(name_of(slurm.resume.mode)));
     set("max", fmt::format("{}", slurm.resume.most));
-    set("notice", literal(duration_text(slurm.resume.notice)));
+    set("notice", literal(slurm.resume.notice ? duration_text(*slurm.resume.notice) : "auto"));
     section("fault");
     set("hang_timeout", literal(duration_text(job.fault.hang_timeout)));
     set("drain_timeout", literal(duration_text(job.fault.drain_timeout)));

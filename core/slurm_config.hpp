@@ -45,12 +45,24 @@ struct SlurmConfig {
 
     struct Resume {
         ResumeMode mode = ResumeMode::requeue;
-        std::uint32_t most = 3;  ///< Attempts after the first; "max" in the job file.
-        std::chrono::seconds notice{240};
+        std::uint32_t most = 3;                        ///< Attempts after the first; "max" in the job file.
+        std::optional<std::chrono::seconds> notice{};  ///< Before the time limit; nullopt: see notice_of.
         friend bool operator==(const Resume&, const Resume&) = default;
     };
     Resume resume{};
     friend bool operator==(const SlurmConfig&, const SlurmConfig&) = default;
 };
+
+/// Slurm sends --signal up to so much earlier than asked for (sbatch(1)).
+inline constexpr std::chrono::seconds signal_precision{60};
+
+/// How long before the time limit Slurm is to signal the job; nullopt: not at all. Rank 0 knows the end of the job's
+/// time by itself, so that this is for the case that Slurm does not tell it: by default it never costs more than a
+/// tenth of the time, precision included, and where it would, or where the time is not known, there is none.
+[[nodiscard]] std::optional<std::chrono::seconds> notice_of(const SlurmConfig& slurm);
+
+/// What to tell a user whose notice leaves little of the job's time: more than a quarter of it may be lost. Empty:
+/// nothing.
+[[nodiscard]] std::string problem_with_notice(const SlurmConfig& slurm);
 
 }  // namespace sluice

@@ -133,7 +133,9 @@ std::vector<std::string> sbatch_options(const JobConfig& job, const ScriptPaths&
     if (slurm.time) {
         add("time", duration_text(*slurm.time));
     }
-    add("signal", fmt::format("B:USR1@{}", slurm.resume.notice.count()));
+    if (const auto notice = notice_of(slurm)) {
+        add("signal", fmt::format("B:USR1@{}", notice->count()));
+    }
     add(slurm.resume.mode == ResumeMode::requeue ? "requeue" : "no-requeue", {});
     add("open-mode", "append");
     add("output", (paths.logs() / "%j.log").native());

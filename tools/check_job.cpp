@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "core/chunk_grid.hpp"
@@ -50,6 +53,16 @@ void check_output_path(const std::filesystem::path& output) {
         (void)OutputFile(output);  // creates a file beside it, and removes it
     } else {
         check_folder_of(output.parent_path(), "output.path");
+    }
+}
+
+void warn_of_long_notice(const JobConfig& job) {
+    if (std::string problem = problem_with_notice(job.slurm); !problem.empty()) {
+        const ErrorText text{.id = "W-SLM-160",
+                             .where = "slurm.resume.notice",
+                             .what = std::move(problem),
+                             .hint = "leave slurm.resume.notice out: a run stops by itself before its time is over"};
+        std::fputs((render(text) + "\n").c_str(), stderr);
     }
 }
 

@@ -18,4 +18,7 @@ void check_folder_of(const std::filesystem::path& path, std::string_view key);
 /// Refuses an output that could not be written. Throws Error (cannot_create).
 void check_output_path(const std::filesystem::path& output);
 
+/// Warns, on stderr, where Slurm may stop an attempt of `job` long before its time is over.
+void warn_of_long_notice(const JobConfig& job);
+
 }  // namespace sluice

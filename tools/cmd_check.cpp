@@ -82,6 +82,7 @@ int check(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     const PreparedJob prepared = prepare_job({.path = job_file_of(command, parsed), .overrides = overrides_of(parsed)});
     check_prepared_job(prepared);
+    warn_of_long_notice(prepared.job);
     const nlohmann::ordered_json facts = facts_of(prepared);
     print(parsed.has("json") ? as_json(facts) : as_text(facts));
     return 0;

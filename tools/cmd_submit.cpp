@@ -68,6 +68,7 @@ int submit_job(const Command& command, Arguments arguments) {
     }
     const JobConfig job = read_job_absolute(job_file_of(command, parsed), overrides_of(parsed));
     const ScriptPaths paths = script_paths(job);
+    warn_of_long_notice(job);
     if (parsed.has("dry-run")) {
         print_dry_run(job, paths, more);
         return 0;

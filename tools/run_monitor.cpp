@@ -175,9 +175,13 @@ void RunMonitor::ask_slurm(const std::stop_token& stop) {
         is_to_ask_ = false;
         if (!why_not.empty() && !over_) {
             warn({.id = "W-SLM-114",
-                  .what = again ? fmt::format("cannot learn whether the job has more time by now ({})", why_not)
-                                : fmt::format("cannot learn when the job's time is over ({}); its signal will tell",
-                                              why_not)});
+                  .what = again
+                              ? fmt::format("cannot learn whether the job has more time by now ({})", why_not)
+                              : fmt::format(
+                                    "cannot learn when the job's time is over ({}); only Slurm's signal tells, if the "
+                                    "job has one",
+                                    why_not),
+                  .hint = "set slurm.resume.notice, or --time-left"});
         } else if (left) {
             limit_ = SteadyClock::now() + *left;
         } else {

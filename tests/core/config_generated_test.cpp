@@ -34,7 +34,10 @@ SlurmConfig random_slurm(std::mt19937_64& random) {
     slurm.environment.assign(below(3), "UCX_TLS");
     slurm.skip.assign(below(3), "exclusive");
     slurm.extra.assign(below(3), "--switches=1@00:30:00");
-    slurm.resume = {ResumeMode(below(3)), static_cast<std::uint32_t>(below(1001)), seconds(65'535)};
+    slurm.resume = {ResumeMode(below(3)), static_cast<std::uint32_t>(below(1001)), std::nullopt};
+    if (below(2) == 1) {
+        slurm.resume.notice = seconds(65'535);
+    }
     return slurm;
 }
 

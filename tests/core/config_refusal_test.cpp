@@ -57,6 +57,7 @@ const std::vector<BadJob>& bad_jobs() {
         {"TomlTime", with("slurm.time = 04:00:00\n"), "E-CFG-010", "job.toml:5:14", "got a date or time"},
         {"NoTime", with("slurm.time = \"0s\"\n"), "E-CFG-015", "job.toml:5:14", "expected a time limit"},
         {"LongNotice", with("slurm.resume.notice = \"1d\"\n"), "E-CFG-011", "job.toml:5:23", "expected 1..65535 s"},
+        {"NoticeOfAnotherWord", with("slurm.resume.notice = \"soon\"\n"), "E-CFG-015", "job.toml:5:23", "or \"auto\""},
         {"NameWithASpace", with("slurm.partition = \"a b\"\n"), "E-CFG-016", "job.toml:5:19",
          "slurm.partition: got 'a b', expected at most 64 characters of A-Z a-z 0-9 . _ - ,"},
         {"EmptyName", with("slurm.job_name = \"\"\n"), "E-CFG-016", "job.toml:5:18", "got an empty name"},

@@ -20,10 +20,10 @@ std::vector<std::string> options_of(const std::string& lines) {
 }
 
 TEST(BatchScript, OfTheSmallestJobAsksForOneWholeNode) {
-    EXPECT_THAT(options_of(""), ElementsAre("--job-name=sluice", "--nodes=1", "--ntasks-per-node=1", "--exclusive",
-                                            "--signal=B:USR1@240", "--requeue", "--open-mode=append",
-                                            "--output=/data/labels.csv.sluice/logs/%j.log", "--comment=sluice",
-                                            StartsWith("--export=")));
+    EXPECT_THAT(options_of(""),
+                ElementsAre("--job-name=sluice", "--nodes=1", "--ntasks-per-node=1", "--exclusive", "--requeue",
+                            "--open-mode=append", "--output=/data/labels.csv.sluice/logs/%j.log", "--comment=sluice",
+                            StartsWith("--export=")));
 }
 
 TEST(BatchScript, PassesEveryKeyOn) {
@@ -63,6 +63,41 @@ notice = "90s"
     EXPECT_THAT(options[options.size() - 2],
                 StartsWith("--export=PATH,HOME,USER,LANG,LD_LIBRARY_PATH,UCX_TLS,SLUICE_"));
     EXPECT_EQ(options.back(), "--switches=1@00:30:00");
+}
+
+std::vector<std::string> signals_of(const std::string& lines) {
+    std::vector<std::string> options = options_of(lines);
+    std::erase_if(options, [](const std::string& option) { return !option.starts_with("--signal"); });
+    return options;
+}
+
+TEST(BatchScript, AsksForASignalThatCostsATenthOfTheTimeAtMost) {
+    const auto of_time = [](const std::string& time) { return signals_of("slurm.time = \"" + time + "\"\n"); };
+
+    EXPECT_THAT(of_time("3m"), ElementsAre());
+    EXPECT_THAT(of_time("1199s"), ElementsAre());
+    EXPECT_THAT(of_time("20m"), ElementsAre("--signal=B:USR1@60"));
+    EXPECT_THAT(of_time("1h"), ElementsAre("--signal=B:USR1@180"));
+    EXPECT_THAT(of_time("2d"), ElementsAre("--signal=B:USR1@240"));
+    EXPECT_THAT(signals_of(""), ElementsAre()) << "nobody knows of what";
+}
+
+TEST(BatchScript, AsksForTheNoticeThatTheJobNames) {
+    EXPECT_THAT(signals_of("slurm.time = \"3m\"\nslurm.resume.notice = \"10s\"\n"), ElementsAre("--signal=B:USR1@10"));
+    EXPECT_THAT(signals_of("slurm.time = \"3m\"\nslurm.resume.notice = \"auto\"\n"), ElementsAre());
+}
+
+TEST(Notice, IsToldOfWhereItMayCostMoreThanAQuarterOfTheTime) {
+    const auto problem = [](const std::string& lines) { return problem_with_notice(slurm_job(lines).slurm); };
+    const std::string three_minutes = "slurm.time = \"3m\"\n";
+    const std::string four_minutes = "slurm.resume.notice = \"240s\"\n";
+
+    EXPECT_THAT(problem(three_minutes + four_minutes), HasSubstr("300 s before its limit of 180 s"));
+    EXPECT_NE(problem("slurm.time = \"1199s\"\n" + four_minutes), "");
+    EXPECT_EQ(problem("slurm.time = \"20m\"\n" + four_minutes), "");
+    EXPECT_EQ(problem(four_minutes), "") << "the partition's limit is not known here";
+    EXPECT_EQ(problem(three_minutes), "");
+    EXPECT_EQ(problem(three_minutes + four_minutes + "slurm.skip = [\"signal\"]\n"), "");
 }
 
 TEST(BatchScript, AsksForGpusAsTheSiteWantsIt) {

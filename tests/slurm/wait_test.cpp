@@ -99,5 +99,25 @@ TEST(Submit, LooksForTheFilesOfTheJobBeforeItHandsItToSlurm) {
     EXPECT_EQ(submit("input.path=absent.txt", "--no-files").exit_code, 0);
 }
 
+TEST(Submit, AndCheckWarnOfANoticeThatLeavesLittleOfTheTime) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "exit 0");
+    const auto with_notice = [&](const std::string& command, const std::string& notice) {
+        const ProcessResult result = Process(launch_words(0, {command, "job.toml", "--set", "slurm.time=3m", "--set",
+                                                              "slurm.resume.notice=" + notice}),
+                                             ProcessOptions{.folder = job.path()})
+                                         .wait();
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        return result.err;
+    };
+
+    for (const char* command : {"check", "submit"}) {
+        EXPECT_THAT(with_notice(command, "240s"), HasSubstr("warning[W-SLM-160]: slurm.resume.notice: Slurm may stop"));
+        EXPECT_EQ(with_notice(command, "auto"), "");
+    }
+}
+
 }  // namespace
 }  // namespace sluice::test
