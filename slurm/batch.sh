@@ -54,13 +54,14 @@ done
 
 code=
 again=
-# Why the ranks ended is in status.json: the launcher's code may be that of a rank which it has ended itself.
+# Why the ranks ended is in status.json: the launcher's code may be that of a rank which it has ended itself. Whether
+# another attempt may follow is decided there, too, by SLUICE_RESUME, SLUICE_MAX and the attempt's number.
 read -r code again < <("$SLUICE_BIN" stop-reason --plan "$SLUICE_PLAN" --srun-rc "$rc" --drained "$drain")
 code=${code:-70}
 if [ "$again" = yes ]; then
-    if [ "$SLUICE_RESUME" = requeue ] && [ "${SLURM_RESTART_COUNT:-0}" -lt "$SLUICE_MAX" ]; then
+    if [ "$SLUICE_RESUME" = requeue ]; then
         scontrol requeue "$SLURM_JOB_ID" && sleep 120 # Slurm ends the script here
-    elif [ "$SLUICE_RESUME" = dependency ] && [ "$SLUICE_ATTEMPT" -lt "$SLUICE_MAX" ]; then
+    elif [ "$SLUICE_RESUME" = dependency ]; then
         # 70 s later, so that an attempt on other nodes does not take this one for alive.
         export SLUICE_ATTEMPT=$((SLUICE_ATTEMPT + 1))
         next=$(sbatch --parsable --dependency="afterany:$SLURM_JOB_ID" --begin=now+70 \

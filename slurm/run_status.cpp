@@ -77,11 +77,17 @@ std::string_view name_of(RunState state) {
     return state_names[static_cast<std::size_t>(state)];
 }
 
+bool is_followed(const RunStatus& status) {
+    return status.end && status.end->again && status.most_attempts && status.attempt < *status.most_attempts;
+}
+
 std::string encode(const RunStatus& status) {
     Json json{{"version", 1},
               {"state", name_of(status.state)},
               {"job", status.job},
               {"restarts", status.restarts},
+              {"attempt", status.attempt},
+              {"most_attempts", or_null(status.most_attempts)},
               {"host", status.host},
               {"process", status.process},
               {"output", status.output},
@@ -116,6 +122,8 @@ std::optional<RunStatus> decode_run_status(std::string_view text) {
         RunStatus status{.state = static_cast<RunState>(state - state_names.begin()),
                          .job = json.at("job"),
                          .restarts = json.at("restarts"),
+                         .attempt = json.value("attempt", std::uint64_t{1}),  // came later, and so did the next one
+                         .most_attempts = maybe<std::uint64_t>(json.value("most_attempts", Json())),
                          .host = json.at("host"),
                          .process = json.at("process"),
                          .output = json.at("output"),

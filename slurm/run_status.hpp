@@ -43,10 +43,12 @@ struct RunEnd {
 /// What an attempt tells of itself, once a second, in status.json of the run's folder. Times are seconds since 1970.
 struct RunStatus {
     RunState state = RunState::preparing;
-    std::string job{};           ///< SLURM_JOB_ID; empty outside of Slurm.
-    std::uint64_t restarts = 0;  ///< SLURM_RESTART_COUNT.
-    std::string host{};          ///< Of rank 0.
-    std::int64_t process = 0;    ///< Of rank 0.
+    std::string job{};                             ///< SLURM_JOB_ID; empty outside of Slurm.
+    std::uint64_t restarts = 0;                    ///< SLURM_RESTART_COUNT.
+    std::uint64_t attempt = 1;                     ///< Among those of one submission.
+    std::optional<std::uint64_t> most_attempts{};  ///< That Slurm's batch script starts; nullopt: there is none.
+    std::string host{};                            ///< Of rank 0.
+    std::int64_t process = 0;                      ///< Of rank 0.
     std::string output{};
     std::uint64_t items = 0;
     std::uint64_t items_before = 0;  ///< Done by earlier attempts.
@@ -68,6 +70,9 @@ struct RunStatus {
 };
 
 [[nodiscard]] std::string_view name_of(RunState state);
+
+/// It has ended, and the batch script starts another attempt.
+[[nodiscard]] bool is_followed(const RunStatus& status);
 
 [[nodiscard]] std::string encode(const RunStatus& status);
 /// nullopt: not what encode gives.

@@ -58,7 +58,7 @@ std::string state_line(const RunSight& sight) {
     std::string text = fmt::format("state     {}", name_of(status.state));
     if (status.end) {
         return text + fmt::format(", exit code {}{}\n", status.end->code,
-                                  status.end->again ? "; the next attempt goes on from there" : "");
+                                  status.end->again ? "; " + what_follows(status) : std::string());
     }
     if (is_stale(sight)) {
         text += fmt::format(" when last heard of, {} ago: it has ended, or is stuck", time_text(sight.age));
@@ -69,9 +69,12 @@ std::string state_line(const RunSight& sight) {
 }
 
 std::string attempt_line(const RunStatus& status) {
-    return status.job.empty() ? fmt::format("attempt   process {} on {}\n", status.process, escaped(status.host))
-                              : fmt::format("attempt   {} of job {}, rank 0 on {}\n", status.restarts + 1,
-                                            escaped(status.job), escaped(status.host));
+    if (status.job.empty()) {
+        return fmt::format("attempt   process {} on {}\n", status.process, escaped(status.host));
+    }
+    const std::string most = status.most_attempts ? fmt::format(" of at most {}", *status.most_attempts) : "";
+    return fmt::format("attempt   {}{}, job {}, rank 0 on {}\n", status.attempt, most, escaped(status.job),
+                       escaped(status.host));
 }
 
 std::string slurm_line(const RunSight& sight) {
@@ -118,11 +121,23 @@ bool is_over(const RunSight& sight) {
     if (sight.job.empty()) {
         return ended;
     }
-    return ended && sight.status->job == sight.job && !sight.status->end->again;
+    return ended && sight.status->job == sight.job && !is_followed(*sight.status);
 }
 
 bool is_stale(const RunSight& sight) {
     return sight.status && !sight.status->end && sight.age > stale_after;
+}
+
+std::string what_follows(const RunStatus& status) {
+    if (is_followed(status)) {
+        return "the next attempt goes on from there";
+    }
+    if (!status.most_attempts) {
+        return "the same command goes on from there";
+    }
+    const bool used_up = *status.most_attempts > 1;
+    return fmt::format("{}`sluice submit` goes on from there",
+                       used_up ? "no attempt follows, slurm.resume.max is used up: " : "");
 }
 
 std::string status_text(const RunSight& sight) {

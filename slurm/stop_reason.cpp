@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/config_names.hpp"
+
 namespace sluice {
 namespace {
 
@@ -16,12 +18,28 @@ std::string variable(const char* name) {
     return value == nullptr ? std::string() : value;
 }
 
+/// 0 where it is not set.
+std::uint64_t number_in(const char* name) {
+    const std::string text = variable(name);
+    std::uint64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
+/// Of an attempt whose end makes another one worth it.
+ScriptEnd with_what_may_follow(int code, const AttemptId& attempt) {
+    const bool may_follow = !attempt.most || attempt.number < *attempt.most;
+    return {.code = code, .again = may_follow, .used_up = !may_follow && *attempt.most > 1};
+}
+
 }  // namespace
 
 AttemptId this_attempt() {
-    AttemptId attempt{.job = variable("SLURM_JOB_ID")};
-    const std::string restarts = variable("SLURM_RESTART_COUNT");
-    std::from_chars(restarts.data(), restarts.data() + restarts.size(), attempt.restarts);  // not set: 0
+    AttemptId attempt{.job = variable("SLURM_JOB_ID"), .restarts = number_in("SLURM_RESTART_COUNT")};
+    attempt.number = 1 + attempt.restarts + number_in("SLUICE_ATTEMPT");  // one of the two is 0, by slurm.resume.mode
+    if (const std::string mode = variable("SLUICE_RESUME"); !mode.empty()) {
+        attempt.most = mode == name_of(ResumeMode::manual) ? 1 : 1 + number_in("SLUICE_MAX");
+    }
     return attempt;
 }
 
@@ -32,7 +50,7 @@ ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& a
         if (end.code == static_cast<int>(ExitCode::stopped_early) && end.signal == SIGTERM && launcher.code != 0) {
             return {.code = static_cast<int>(ExitCode::internal)};
         }
-        return {.code = end.code, .again = end.again};
+        return end.again ? with_what_may_follow(end.code, attempt) : ScriptEnd{.code = end.code};
     }
     if (launcher.code >= first_own_code && launcher.code <= last_own_code) {
         return {.code = launcher.code};

@@ -11,15 +11,19 @@ namespace sluice {
 /// What a batch script ends with.
 struct ScriptEnd {
     int code = 0;
-    bool again = false;  ///< Another attempt is worth it.
+    bool again = false;    ///< Another attempt is worth it, and may follow.
+    bool used_up = false;  ///< It is worth it, but slurm.resume.max allows none.
 
     friend bool operator==(const ScriptEnd&, const ScriptEnd&) = default;
 };
 
-/// An attempt, as Slurm numbers it.
+/// An attempt, as Slurm and the batch script number it.
 struct AttemptId {
     std::string job{};           ///< SLURM_JOB_ID; empty outside of Slurm.
     std::uint64_t restarts = 0;  ///< SLURM_RESTART_COUNT.
+    std::uint64_t number = 1;    ///< Among the attempts of one submission, whether of one job or of several.
+    std::optional<std::uint64_t>
+        most{};  ///< That the batch script starts, the first included; nullopt: no such script.
 };
 [[nodiscard]] AttemptId this_attempt();
 

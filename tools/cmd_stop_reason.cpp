@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <filesystem>
 
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
+#include "core/error.hpp"
 #include "slurm/stop_reason.hpp"
 #include "tools/common_options.hpp"
 
@@ -21,6 +23,15 @@ Options stop_reason_options() {
     return options;
 }
 
+void say_that_none_follows(const AttemptId& attempt) {
+    const ErrorText text{.id = "W-SLM-161",
+                         .what = fmt::format("the output is not complete, and no attempt follows attempt {}: "
+                                             "slurm.resume.max = {} is used up",
+                                             attempt.number, *attempt.most - 1),
+                         .hint = "`sluice submit` goes on from there"};
+    std::fputs((render(text) + "\n").c_str(), stderr);
+}
+
 int print_stop_reason(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     const std::filesystem::path folder = std::filesystem::absolute(plan_of(command, parsed)).parent_path();
@@ -34,7 +45,11 @@ int print_stop_reason(const Command& command, Arguments arguments) {
         return 0;
     }
     const HeldFolder held(folder, FolderTrust::only_mine);
-    const ScriptEnd reason = stop_reason(read_run_status(folder / "status.json"), this_attempt(), launcher);
+    const AttemptId attempt = this_attempt();
+    const ScriptEnd reason = stop_reason(read_run_status(folder / "status.json"), attempt, launcher);
+    if (reason.used_up) {
+        say_that_none_follows(attempt);
+    }
     print(fmt::format("{} {}\n", reason.code, reason.again ? "yes" : "no"));
     return 0;
 }

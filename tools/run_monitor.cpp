@@ -51,6 +51,8 @@ RunMonitor::RunMonitor(StopRequest& stop, std::string host, std::optional<std::c
     const AttemptId attempt = this_attempt();
     status_.job = attempt.job;
     status_.restarts = attempt.restarts;
+    status_.attempt = attempt.number;
+    status_.most_attempts = attempt.most;
     status_.host = std::move(host);
     status_.process = ::getpid();
     status_.started = unix_seconds();

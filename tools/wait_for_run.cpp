@@ -92,6 +92,9 @@ std::string end_text(const RunSight& sight, int code) {
         text += fmt::format(" ({})", escaped(sight.queued->state));
     }
     const bool of_job = sight.status && sight.status->end && sight.status->job == sight.job;
+    if (of_job && sight.status->end->again && !is_followed(*sight.status)) {
+        text += "; " + what_follows(*sight.status);
+    }
     if (of_job && !sight.status->end->text.id.empty()) {
         text += '\n';
         text += render(sight.status->end->text);

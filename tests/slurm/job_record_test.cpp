@@ -89,7 +89,7 @@ TEST(CodeOfAnEndedJob, IsTheScriptsElseTheRunsElseWhatTheStateMeans) {
 
 TEST(RunSight, IsOverWhenNothingGoesOnOrFollows) {
     const auto queued = [](const char* state) { return QueuedJob{.state = state}; };
-    const RunStatus again{.job = "7", .end = RunEnd{.code = 75, .again = true, .text = {}}};
+    const RunStatus again{.job = "7", .most_attempts = 2, .end = RunEnd{.code = 75, .again = true, .text = {}}};
 
     EXPECT_FALSE(is_over({.status = again, .job = "7", .queued = queued("PENDING"), .asked = true}));
     EXPECT_TRUE(is_over({.status = again, .job = "7", .queued = queued("TIMEOUT"), .asked = true}));

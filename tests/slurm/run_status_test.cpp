@@ -22,6 +22,8 @@ RunStatus some_status() {
     return {.state = RunState::running,
             .job = "4711",
             .restarts = 2,
+            .attempt = 3,
+            .most_attempts = 4,
             .host = "n07",
             .process = 1234,
             .output = "/data/a \"b\"\n.csv",
@@ -129,7 +131,7 @@ TEST(StatusText, TellsProgressRateAndTheSlowestRank) {
     const std::string text = status_text({.status = some_status(), .age = 0.5, .job = "4711"});
 
     EXPECT_THAT(text, HasSubstr("state     running, 0.5 s ago\n"));
-    EXPECT_THAT(text, HasSubstr("attempt   3 of job 4711, rank 0 on n07\n"));
+    EXPECT_THAT(text, HasSubstr("attempt   3 of at most 4, job 4711, rank 0 on n07\n"));
     EXPECT_THAT(text, HasSubstr("400 of 1000 (40.0 %), 100 by earlier attempts; chunks 40 of 100\n"));
     EXPECT_THAT(text, HasSubstr("12.5 items/s, 10.2 on average; 00:00:59 left\n"));
     EXPECT_THAT(text, HasSubstr("n08  slowest\n"));
@@ -150,6 +152,32 @@ TEST(StatusText, TellsHowItEnded) {
     EXPECT_THAT(text, HasSubstr("stopped, exit code 75; the next attempt goes on from there\n"));
     EXPECT_THAT(text, HasSubstr("error[E-RUN-075]: stopped"));
     EXPECT_THAT(text, Not(HasSubstr("stuck")));
+}
+
+TEST(StatusText, PromisesAnotherAttemptOnlyWhereOneFollows) {
+    RunStatus status = some_status();
+    status.state = RunState::stopped;
+    status.end = RunEnd{.code = 75, .again = true, .signal = 10, .text = {.id = "E-RUN-075", .what = "stopped"}};
+    const auto text_of = [&](std::uint64_t attempt, std::optional<std::uint64_t> most) {
+        status.attempt = attempt;
+        status.most_attempts = most;
+        return status_text({.status = status, .age = 1e6});
+    };
+
+    EXPECT_THAT(text_of(3, 4), HasSubstr("code 75; the next attempt goes on from there\n"));
+    EXPECT_THAT(text_of(4, 4), HasSubstr("code 75; no attempt follows, slurm.resume.max is used up: `sluice submit` "));
+    EXPECT_THAT(text_of(1, 1), HasSubstr("code 75; `sluice submit` goes on from there\n"));
+    EXPECT_THAT(text_of(1, std::nullopt), HasSubstr("code 75; the same command goes on from there\n"));
+}
+
+TEST(RunSight, IsOverWhenNoAttemptFollows) {
+    RunStatus status = some_status();
+    status.end = RunEnd{.code = 75, .again = true, .signal = 10, .text = {}};
+    RunSight sight{.status = status, .job = "4711"};
+
+    EXPECT_FALSE(is_over(sight));
+    sight.status->attempt = 4;
+    EXPECT_TRUE(is_over(sight));
 }
 
 TEST(StatusText, KnowsAJobThatHasNotBegun) {

@@ -68,6 +68,56 @@ TEST(StopReason, OfAnotherAttemptDoesNotCount) {
               (ScriptEnd{70, false}));
 }
 
+/// The environment of an attempt that the batch script has started.
+class ScriptEnvironment {
+public:
+    ScriptEnvironment(const char* mode, const char* most, const char* earlier_jobs, const char* restarts) {
+        ::setenv("SLURM_JOB_ID", "7", 1);
+        ::setenv("SLUICE_RESUME", mode, 1);
+        ::setenv("SLUICE_MAX", most, 1);
+        ::setenv("SLUICE_ATTEMPT", earlier_jobs, 1);
+        ::setenv("SLURM_RESTART_COUNT", restarts, 1);
+    }
+    ScriptEnvironment(const ScriptEnvironment&) = delete;
+    ScriptEnvironment& operator=(const ScriptEnvironment&) = delete;
+    ~ScriptEnvironment() {
+        for (const char* name :
+             {"SLURM_JOB_ID", "SLUICE_RESUME", "SLUICE_MAX", "SLUICE_ATTEMPT", "SLURM_RESTART_COUNT"}) {
+            ::unsetenv(name);
+        }
+    }
+};
+
+TEST(ThisAttempt, IsNumberedAlikeInOneJobAndInSeveral) {
+    {
+        const ScriptEnvironment requeued("requeue", "3", "0", "2");
+        EXPECT_EQ(this_attempt().number, 3U);
+        EXPECT_EQ(this_attempt().most, 4U);
+    }
+    {
+        const ScriptEnvironment following("dependency", "3", "2", "0");
+        EXPECT_EQ(this_attempt().number, 3U);
+        EXPECT_EQ(this_attempt().most, 4U);
+    }
+    {
+        const ScriptEnvironment alone("manual", "3", "0", "0");
+        EXPECT_EQ(this_attempt().most, 1U);
+    }
+    EXPECT_EQ(this_attempt().number, 1U);
+    EXPECT_EQ(this_attempt().most, std::nullopt);
+}
+
+TEST(StopReason, LetsNoMoreAttemptsFollowThanTheJobAllows) {
+    const auto reason = [](std::uint64_t number, std::uint64_t most) {
+        return stop_reason(ended(75, true, SIGUSR1), {.job = "7", .restarts = 1, .number = number, .most = most}, {});
+    };
+
+    EXPECT_EQ(reason(3, 4), (ScriptEnd{75, true, false}));
+    EXPECT_EQ(reason(4, 4), (ScriptEnd{75, false, true}));
+    EXPECT_EQ(reason(5, 4), (ScriptEnd{75, false, true})) << "Slurm itself has requeued the job after a node's loss";
+    EXPECT_EQ(reason(1, 1), (ScriptEnd{75, false, false})) << "none was asked for";
+}
+
 TEST(TimeLeft, IsReadAsSqueuePrintsIt) {
     using std::chrono::seconds;
     EXPECT_EQ(parse_time_left("0:59\n"), seconds(59));

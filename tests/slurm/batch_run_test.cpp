@@ -1,0 +1,109 @@
+// The batch script itself, with programs that play Slurm.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "slurm/batch_script.hpp"
+#include "slurm/run_status.hpp"
+#include "tests/e2e/job_folder.hpp"
+#include "tests/slurm/fake_programs.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// The script in Slurm's job 7, whose ranks stop early in good order.
+class StoppedAttempt {
+public:
+    StoppedAttempt() : slurm_(FakePrograms::Others::seen) {
+        slurm_.add("srun", "exit 75");
+        for (const char* program : {"scontrol", "sbatch"}) {
+            slurm_.add(program, std::string("echo ") + program + " \"$@\" >>" + calls().native() + "; exit 1");
+        }
+        write_file(folder_.path() / "script.sh", std::string(batch_text()));
+    }
+
+    /// Its stderr. `variables` beside what the script gets from every job.
+    [[nodiscard]] std::string run(std::map<std::string, std::string> variables) const {
+        const RunStatus status{
+            .job = "7",
+            .restarts = std::strtoull(variables["SLURM_RESTART_COUNT"].c_str(), nullptr, 10),
+            .end = RunEnd{.code = 75, .again = true, .signal = SIGUSR1, .text = {}},
+        };
+        EXPECT_EQ(write_run_status(folder_.path() / "status.json", status), 0);
+        variables.insert({{"SLURM_JOB_ID", "7"},
+                          {"SLURM_JOB_NUM_NODES", "1"},
+                          {"SLURM_CPUS_PER_TASK", "1"},
+                          {"SLUICE_BIN", launch_words(0, {}).front()},
+                          {"SLUICE_PLAN", (folder_.path() / "plan.toml").native()},
+                          {"SLUICE_SCRIPT", (folder_.path() / "script.sh").native()},
+                          {"SLUICE_LAUNCHER", "srun"},
+                          {"SLUICE_MPI", "pmix"},
+                          {"SLUICE_RANKS", "1"},
+                          {"SLUICE_EXPORT", "PATH"}});
+        std::vector<std::string> words{"/usr/bin/env"};
+        for (const auto& [name, value] : variables) {
+            words.push_back(name + "=" + value);
+        }
+        words.insert(words.end(), {"bash", "script.sh"});
+        const ProcessResult result = Process(words, {.folder = folder_.path()}).wait();
+        EXPECT_EQ(result.exit_code, 75) << result.err;
+        return result.err;
+    }
+
+    /// What the script has asked of Slurm for another attempt.
+    [[nodiscard]] std::string requests() const {
+        return std::filesystem::exists(calls()) ? contents(calls()) : std::string();
+    }
+
+private:
+    [[nodiscard]] std::filesystem::path calls() const { return folder_.path() / "calls"; }
+
+    TemporaryFolder folder_;
+    FakePrograms slurm_;
+};
+
+TEST(BatchRun, AsksForAnotherAttemptWhileTheJobAllowsIt) {
+    const StoppedAttempt requeued;
+    EXPECT_EQ(
+        requeued.run(
+            {{"SLUICE_RESUME", "requeue"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "0"}, {"SLURM_RESTART_COUNT", "1"}}),
+        "");
+    EXPECT_THAT(requeued.requests(), HasSubstr("scontrol requeue 7"));
+
+    const StoppedAttempt followed;
+    EXPECT_EQ(followed.run({{"SLUICE_RESUME", "dependency"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "1"}}), "");
+    EXPECT_THAT(followed.requests(), HasSubstr("--dependency=afterany:7"));
+}
+
+TEST(BatchRun, SaysInTheLogThatNoAttemptFollowsTheLastOneAllowed) {
+    const StoppedAttempt requeued;
+    EXPECT_THAT(
+        requeued.run(
+            {{"SLUICE_RESUME", "requeue"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "0"}, {"SLURM_RESTART_COUNT", "2"}}),
+        HasSubstr("warning[W-SLM-161]: the output is not complete, and no attempt follows attempt 3: "
+                  "slurm.resume.max = 2 is used up"));
+    EXPECT_THAT(requeued.requests(), IsEmpty());
+
+    const StoppedAttempt followed;
+    EXPECT_THAT(followed.run({{"SLUICE_RESUME", "dependency"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "2"}}),
+                HasSubstr("attempt 3: slurm.resume.max = 2"));
+    EXPECT_THAT(followed.requests(), IsEmpty());
+}
+
+TEST(BatchRun, SaysNothingOfAttemptsWhereNoneWereAskedFor) {
+    const StoppedAttempt alone;
+
+    EXPECT_EQ(alone.run({{"SLUICE_RESUME", "manual"}, {"SLUICE_MAX", "3"}, {"SLUICE_ATTEMPT", "0"}}), "");
+    EXPECT_THAT(alone.requests(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace sluice::test
