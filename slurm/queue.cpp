@@ -16,6 +16,21 @@ namespace {
 constexpr std::chrono::seconds patience{20};
 constexpr const char* format = "%T|%r|%e|%N";
 
+/// Slurm's answer about a number that it does not know, any more or at all.
+bool knows_no_such_job(const ChildResult& result) {
+    return result.exit_code != 0 && (result.err.find("Invalid job id") != std::string::npos ||
+                                     result.err.find("Invalid job_id") != std::string::npos);
+}
+
+Error no_answer_of(const char* program, const std::optional<ChildResult>& result) {
+    return {ExitCode::unavailable,
+            {.id = "E-SLM-113",
+             .where = program,
+             .what = result ? fmt::format("failed with {}: {}", result->exit_code, complaint_of(*result))
+                            : fmt::format("did not answer within {} s", patience.count()),
+             .hint = "is Slurm's controller up? `sinfo` tells"}};
+}
+
 }  // namespace
 
 bool QueuedJob::is_active() const {
@@ -43,15 +58,15 @@ std::optional<QueuedJob> parse_queue_line(std::string_view line) {
 
 std::filesystem::path folder_of_job(const std::string& job) {
     const std::optional<ChildResult> result = run_child({"scontrol", "--oneliner", "show", "job", job}, patience);
-    if (!result) {
-        throw Error(ExitCode::unavailable, {.id = "E-SLM-113",
-                                            .where = "scontrol",
-                                            .what = fmt::format("did not answer within {} s", patience.count()),
-                                            .hint = "is Slurm's controller up? `sinfo` tells"});
+    if (result && knows_no_such_job(*result)) {
+        return {};
+    }
+    if (!result || result->exit_code != 0) {
+        throw no_answer_of("scontrol", result);
     }
     constexpr std::string_view mark = " StdOut=";
     const std::size_t at = result->out.find(mark);
-    if (result->exit_code != 0 || at == std::string::npos) {
+    if (at == std::string::npos) {
         return {};
     }
     const std::size_t begin = at + mark.size();
@@ -79,15 +94,10 @@ std::optional<QueuedJob> find_in_queue(const Submission& submission) {
         }
         return std::nullopt;
     }
-    if (result && result->err.find("Invalid job id") != std::string::npos) {
+    if (result && knows_no_such_job(*result)) {
         return std::nullopt;
     }
-    throw Error(ExitCode::unavailable,
-                {.id = "E-SLM-113",
-                 .where = "squeue",
-                 .what = result ? fmt::format("failed with {}: {}", result->exit_code, complaint_of(*result))
-                                : fmt::format("did not answer within {} s", patience.count()),
-                 .hint = "is Slurm's controller up? `sinfo` tells"});
+    throw no_answer_of("squeue", result);
 }
 
 }  // namespace sluice

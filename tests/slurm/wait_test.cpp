@@ -79,6 +79,24 @@ TEST(StatusOfAForgottenJob, IsWhatSacctKnowsOrThatNobodyDoes) {
     EXPECT_THAT(unknown.out, HasSubstr("job 7 has left the queue\n"));
 }
 
+TEST(StatusOfANumber, TellsASlurmThatDoesNotAnswerFromAJobThatItDoesNotKnow) {
+    const TemporaryFolder folder;
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    const auto status = [&](const std::string& answer) {
+        slurm.add("scontrol", answer);
+        return Process(launch_words(0, {"status", "4711"}), ProcessOptions{.folder = folder.path()}).wait();
+    };
+
+    const ProcessResult unknown = status("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
+    const ProcessResult silent = status("echo 'Unable to contact slurm controller' >&2; exit 1");
+    const ProcessResult another = status("echo 'JobId=4711 JobName=x'");
+
+    EXPECT_EQ(unknown.exit_code, 66) << unknown.err;
+    EXPECT_EQ(silent.exit_code, 69) << silent.err;
+    EXPECT_THAT(silent.err, HasSubstr("error[E-SLM-113]: scontrol: failed with 1: Unable to contact slurm controller"));
+    EXPECT_EQ(another.exit_code, 66) << another.err;
+}
+
 TEST(Submit, LooksForTheFilesOfTheJobBeforeItHandsItToSlurm) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
