@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <system_error>
 
 #include "core/commit/file.hpp"
@@ -18,22 +19,56 @@ namespace {
 
 constexpr std::chrono::seconds patience{60};
 
+[[noreturn]] void refuse_idle(const std::filesystem::path& folder, std::string what) {
+    throw Error(ExitCode::no_input, {.id = "E-SLM-117",
+                                     .where = escaped(folder.native()),
+                                     .what = std::move(what),
+                                     .hint = "`sluice status` tells what is known of it"});
+}
+
+/// Whether a job for the run waits or runs, as far as Slurm tells: one that cannot be asked about may.
+bool may_be_queued(const Submission& submission) {
+    try {
+        const std::optional<QueuedJob> job = find_in_queue(submission);
+        return job && job->is_active();
+    } catch (const Error& error) {
+        std::fputs(fmt::format("sluice: cannot learn whether job {} waits or runs ({}: {})\n", submission.job,
+                               error.text().where, error.text().what)
+                       .c_str(),
+                   stderr);
+        return true;
+    }
+}
+
+/// A request that nobody would read is none.
+void refuse_where_nothing_runs(const RunPaths& paths) {
+    const std::filesystem::path folder = paths.run_folder();
+    if (status_of(paths.manifest())) {
+        refuse_idle(folder, "nothing to drain: the run is complete");
+    }
+    const std::optional<RunStatus> status = read_run_status(folder / "status.json");
+    if (status && !status->end) {
+        return;
+    }
+    const std::optional<Submission> submission = read_submission(folder / "submitted.json");
+    if (submission && may_be_queued(*submission)) {
+        return;
+    }
+    refuse_idle(folder, !status ? "nothing to drain: no attempt has begun"
+                                : fmt::format("nothing to drain: the last attempt has ended with exit code {}",
+                                              status->end->code));
+}
+
 int drain_run(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     const NamedRun run = named_run(run_operand(command, parsed));
+    refuse_where_nothing_runs(run.paths);
     std::optional<File> request = File::create_if_absent(run.paths.run_folder() / "drain");
     if (request) {
         request->close();
     }
     print("asked to drain; `sluice status` tells when it has\n");
     return 0;
-}
-
-[[noreturn]] void refuse_cancel(const std::filesystem::path& folder, std::string what) {
-    throw Error(ExitCode::no_input, {.id = "E-SLM-117",
-                                     .where = escaped(folder.native()),
-                                     .what = std::move(what),
-                                     .hint = "`sluice status` tells what is known of it"});
 }
 
 bool cancel_job(const Submission& submission) {
@@ -66,25 +101,24 @@ int cancel_run(const Command& command, Arguments arguments) {
     }
     const std::optional<RunStatus> status = read_run_status(folder / "status.json");
     if (!status || status->end) {
-        refuse_cancel(folder, "no attempt is under way");
+        refuse_idle(folder, "no attempt is under way");
     }
     if (!status->job.empty()) {
-        refuse_cancel(folder,
-                      fmt::format("its last attempt belonged to job {}, which has ended", escaped(status->job)));
+        refuse_idle(folder, fmt::format("its last attempt belonged to job {}, which has ended", escaped(status->job)));
     }
     if (status->host != host_name()) {
-        refuse_cancel(folder, fmt::format("process {} works on it on {}, not on this host", status->process,
-                                          escaped(status->host)));
+        refuse_idle(folder, fmt::format("process {} works on it on {}, not on this host", status->process,
+                                        escaped(status->host)));
     }
     // Its number may belong to somebody else by now.
     std::error_code gone;
     const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", status->process), gone);
     if (gone || program.filename() != std::filesystem::read_symlink("/proc/self/exe").filename()) {
-        refuse_cancel(folder, fmt::format("its process {} is gone", status->process));
+        refuse_idle(folder, fmt::format("its process {} is gone", status->process));
     }
     if (::kill(static_cast<pid_t>(status->process), SIGTERM) != 0) {
-        refuse_cancel(folder, fmt::format("cannot signal process {}: {}", status->process,
-                                          std::generic_category().message(errno)));
+        refuse_idle(folder, fmt::format("cannot signal process {}: {}", status->process,
+                                        std::generic_category().message(errno)));
     }
     print(fmt::format("sent SIGTERM to process {}\n", status->process));
     return 0;
@@ -100,7 +134,7 @@ const Command drain_command{
         "RUN as for `sluice status`. The run looks once a second for the request. It ends with exit\n"
         "code 75, its job is not queued again, and `sluice submit` or `sluice run` goes on later.",
     .exit_codes =
-        "  0   asked                     66  there is no such run\n"
+        "  0   asked                     66  there is no such run, or nothing to drain\n"
         "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
         "  73  cannot write to the run's folder\n"
         "  77  another user's run        78  wrong job file",

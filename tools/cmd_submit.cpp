@@ -1,12 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
 
+#include "core/commit/file.hpp"
 #include "core/io/input_file.hpp"
 #include "core/io/weights_file.hpp"
 #include "slurm/submit.hpp"
 #include "tools/common_options.hpp"
+#include "tools/job_output.hpp"
 #include "tools/report_target.hpp"
 #include "tools/wait_for_run.hpp"
 
@@ -36,8 +42,10 @@ void print_dry_run(const JobConfig& job, const ScriptPaths& paths, const std::ve
 
 void print_submission(const ScriptPaths& paths, const Submission& submission, bool json) {
     if (json) {
-        print(nlohmann::ordered_json{
-                  {"job", submission.job}, {"cluster", submission.cluster}, {"run_folder", paths.run_folder.native()}}
+        print(nlohmann::ordered_json{{"job", submission.job},
+                                     {"cluster", submission.cluster},
+                                     {"run_folder", paths.run_folder.native()},
+                                     {"complete", false}}
                   .dump(2) +
               "\n");
     } else {
@@ -52,6 +60,36 @@ void check_files(const JobConfig& job) {
         (void)WeightsFile(*job.model.weights);
     }
     check_report_path(job.output.report, job.output.path);
+}
+
+/// What `sluice run` would say where the job's output is complete: its items. nullopt: it is not. Only then the input
+/// is looked at as a whole. Throws Error, as `sluice run` would.
+std::optional<std::uint64_t> items_if_complete(const std::string& job_file, std::vector<Override> overrides,
+                                               const JobConfig& job) {
+    const RunPaths paths = run_paths(job.output.path, extension_of(job.output.format));
+    if (!status_of(paths.manifest())) {
+        return std::nullopt;
+    }
+    if (const auto device = device_of_run(job.output); device && job.run.device == DeviceKind::automatic) {
+        overrides.push_back(
+            {.key = "run.device", .value = *device});  // this machine may have other ones than the nodes
+    }
+    const PreparedJob prepared = prepare_job({.path = job_file, .overrides = std::move(overrides)});
+    return check_output(prepared) == OutputState::complete ? std::optional(prepared.plan.items) : std::nullopt;
+}
+
+void print_complete(const JobConfig& job, const ScriptPaths& paths, std::uint64_t items, bool json) {
+    if (json) {
+        print(nlohmann::ordered_json{{"job", nullptr},
+                                     {"cluster", nullptr},
+                                     {"run_folder", paths.run_folder.native()},
+                                     {"complete", true},
+                                     {"items", items}}
+                  .dump(2) +
+              "\n");
+    } else {
+        print(already_complete(job.output.path, items));
+    }
 }
 
 int submit_job(const Command& command, Arguments arguments) {
@@ -79,6 +117,10 @@ int submit_job(const Command& command, Arguments arguments) {
     }
     if (!parsed.has("no-files")) {
         check_files(job);
+        if (const auto items = items_if_complete(job_file_of(command, parsed), overrides_of(parsed), job)) {
+            print_complete(job, paths, *items, parsed.has("json"));
+            return 0;
+        }
     }
     write_run_files(job, paths, parsed.has("retry") ? EarlierDeaths::forget : EarlierDeaths::count);
     print_submission(paths, submit(paths, more), parsed.has("json"));
@@ -93,11 +135,11 @@ const Command submit_command{
     .summary = "hand a job to Slurm, and print its number",
     .details =
         "Writes plan, script and a folder for logs to the run's folder beside the output, then calls\n"
-        "sbatch. The job continues where an earlier attempt has stopped. What follows -- goes to\n"
-        "sbatch, as --name=value, and wins over [slurm]. With --wait it shows how the job gets on, and\n"
-        "ends with its exit code. docs/slurm.md explains it.",
+        "sbatch. The job continues where an earlier attempt has stopped; where its output is complete,\n"
+        "nothing is submitted. What follows -- goes to sbatch, as --name=value, and wins over [slurm].\n"
+        "With --wait it shows how the job gets on, and ends with its exit code. docs/slurm.md explains it.",
     .exit_codes =
-        "  0   submitted                 73  cannot create the run's folder\n"
+        "  0   submitted, or complete    73  cannot create the run's folder\n"
         "  64  wrong command line        77  the output would replace a file of the job\n"
         "  66  cannot open job or input  78  wrong job file or --set\n"
         "  69  no Slurm, or it refuses   79  a job works on this output\n"

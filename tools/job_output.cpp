@@ -99,16 +99,34 @@ void say(const std::string& line) {
     std::fputs((line + "\n").c_str(), stderr);
 }
 
-}  // namespace
-
-std::optional<std::uint32_t> chunk_items_of_run(const JobConfig::Output& output) {
+/// What the run that lies at the output was started as; nullopt: there is none.
+std::optional<RunIdentity> identity_of_run(const JobConfig::Output& output) {
     const RunPaths paths = paths_of(output);
     if (!status_of(paths.run_folder())) {
         return std::nullopt;
     }
     const RunFolders folders = open_run_folder(paths);
-    const std::optional<RunIdentity> identity = read_run_identity(paths);
+    return read_run_identity(paths);
+}
+
+std::optional<std::string> setting_of_run(const JobConfig::Output& output, std::string_view name) {
+    const std::optional<RunIdentity> identity = identity_of_run(output);
+    if (!identity) {
+        return std::nullopt;
+    }
+    const auto setting = std::ranges::find(identity->settings, name, &Settings::value_type::first);
+    return setting == identity->settings.end() ? std::nullopt : std::optional(setting->second);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> chunk_items_of_run(const JobConfig::Output& output) {
+    const std::optional<RunIdentity> identity = identity_of_run(output);
     return identity ? std::optional(identity->chunk_items) : std::nullopt;
+}
+
+std::optional<std::string> device_of_run(const JobConfig::Output& output) {
+    return setting_of_run(output, "run.device");
 }
 
 std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job) {
@@ -149,6 +167,10 @@ std::vector<AttemptSummary> attempts_at(const PreparedJob& job) {
     std::vector<AttemptSummary> attempts = earlier_attempts(paths_of(job.job.output), epoch);
     attempts.push_back({.attempt = epoch});
     return attempts;
+}
+
+std::string already_complete(const std::filesystem::path& output, std::uint64_t items) {
+    return fmt::format("{} is already complete: {} items\n", escaped(output.native()), items);
 }
 
 OutputState check_output(const PreparedJob& job) {

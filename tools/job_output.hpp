@@ -18,6 +18,10 @@ namespace sluice {
 /// chosen otherwise today. nullopt: there is no run. Throws Error as read_run_identity.
 [[nodiscard]] std::optional<std::uint32_t> chunk_items_of_run(const JobConfig::Output& output);
 
+/// What computed that run, "host" or "cuda": a job that leaves it open may have another choice today. nullopt: there is
+/// no run. Throws Error as read_run_identity.
+[[nodiscard]] std::optional<std::string> device_of_run(const JobConfig::Output& output);
+
 /// Begins the job's output, or goes on with it, or finds it complete. Throws Error as OutputRun.
 [[nodiscard]] std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job);
 
@@ -31,6 +35,9 @@ namespace sluice {
 /// The attempts before this one, as their reports and folders tell of them, and this one, which is yet to be described.
 /// `job.output` is open and not complete.
 [[nodiscard]] std::vector<AttemptSummary> attempts_at(const PreparedJob& job);
+
+/// The line that says so. `items` of the output.
+[[nodiscard]] std::string already_complete(const std::filesystem::path& output, std::uint64_t items);
 
 /// What open_output would find, with nothing changed. Throws Error.
 [[nodiscard]] OutputState check_output(const PreparedJob& job);

@@ -112,7 +112,7 @@ int leave_complete(RankContext& context, const PreparedJob& job, const RunOption
     announce(context, {.complete = true});
     context.monitor->found_complete(job.plan.items, job.plan.chunk_items);
     if (!options.quiet) {
-        print(fmt::format("{} is already complete: {} items\n", escaped(job.job.output.path.native()), job.plan.items));
+        print(already_complete(job.job.output.path, job.plan.items));
     }
     return static_cast<int>(ExitCode::ok);
 }

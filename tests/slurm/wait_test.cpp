@@ -5,7 +5,10 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <optional>
 
+#include "slurm/run_status.hpp"
+#include "slurm/submission.hpp"
 #include "tests/e2e/job_folder.hpp"
 #include "tests/slurm/fake_programs.hpp"
 #include "tests/support/proc.hpp"
@@ -115,6 +118,75 @@ TEST(Submit, LooksForTheFilesOfTheJobBeforeItHandsItToSlurm) {
         EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
     }
     EXPECT_EQ(submit("input.path=absent.txt", "--no-files").exit_code, 0);
+}
+
+TEST(Submit, OfACompleteOutputSaysSoAtOnceAsARunDoes) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "touch submitted; echo 7");
+    const auto submit = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words{"submit", "job.toml"};
+        words.insert(words.end(), more.begin(), more.end());
+        return Process(launch_words(0, words), ProcessOptions{.folder = job.path()}).wait();
+    };
+    ASSERT_EQ(job.run_alone({}).exit_code, 0);
+
+    const ProcessResult plain = submit({"--wait"});
+    const ProcessResult json = submit({"--json"});
+    const ProcessResult other = submit({"--set", "output.scores=false"});
+
+    EXPECT_EQ(plain.exit_code, 0) << plain.err;
+    EXPECT_THAT(plain.out, HasSubstr("labels.csv is already complete: 1 items\n"));
+    EXPECT_EQ(json.exit_code, 0) << json.err;
+    EXPECT_THAT(json.out, HasSubstr("\"complete\": true"));
+    EXPECT_EQ(other.exit_code, 73) << "the complete output is of another job";
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "submitted"));
+}
+
+/// What `sluice drain` says of a run that was submitted as job 7, with `status`, where squeue does `answer`.
+ProcessResult drain(const JobFolder& job, const std::optional<RunStatus>& status, const std::string& answer) {
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("squeue", answer);
+    const auto folder = job.path() / "labels.csv.sluice";
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directory(folder);
+    write_submission(folder / "submitted.json", {.job = "7"});
+    if (status) {
+        EXPECT_EQ(write_run_status(folder / "status.json", *status), 0);
+    }
+    ProcessResult result = Process(launch_words(0, {"drain", "job.toml"}), ProcessOptions{.folder = job.path()}).wait();
+    EXPECT_EQ(std::filesystem::exists(folder / "drain"), result.exit_code == 0) << result.err;
+    return result;
+}
+
+TEST(Drain, OfARunOfWhichNothingIsUnderWayIsRefused) {
+    const JobFolder job(1);
+    const RunStatus running{.job = "7"};
+    RunStatus stopped = running;
+    stopped.end = RunEnd{.code = 75, .again = true, .text = {}};
+    const std::string waits = "echo 'PENDING|BeginTime|N/A|'";
+    const std::string gone = "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1";
+
+    EXPECT_EQ(drain(job, running, gone).exit_code, 0);
+    EXPECT_EQ(drain(job, stopped, waits).exit_code, 0);
+    EXPECT_EQ(drain(job, std::nullopt, waits).exit_code, 0);
+    EXPECT_EQ(drain(job, stopped, "exit 1").exit_code, 0) << "a request may find somebody, and harms nobody";
+    const ProcessResult ended = drain(job, stopped, gone);
+    EXPECT_EQ(ended.exit_code, 66);
+    EXPECT_THAT(ended.err, HasSubstr("E-SLM-117"));
+    EXPECT_THAT(ended.err, HasSubstr("nothing to drain: the last attempt has ended with exit code 75"));
+    EXPECT_EQ(drain(job, std::nullopt, gone).exit_code, 66);
+}
+
+TEST(Drain, OfACompleteRunIsRefused) {
+    const JobFolder job(1);
+    ASSERT_EQ(job.run_alone({}).exit_code, 0);
+
+    const ProcessResult result =
+        Process(launch_words(0, {"drain", "labels.csv"}), ProcessOptions{.folder = job.path()}).wait();
+
+    EXPECT_EQ(result.exit_code, 66);
+    EXPECT_THAT(result.err, HasSubstr("nothing to drain: the run is complete"));
 }
 
 TEST(Submit, AndCheckWarnOfANoticeThatLeavesLittleOfTheTime) {
