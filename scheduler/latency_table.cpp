@@ -280,14 +280,14 @@ std::string header(const RunReport& report, bool timed) {
     }
     const std::size_t ranks = report.ranks.size() + report.lost.size();
     const bool all_here = report.items_done == report.items;
-    const std::string count = fmt::format(
-        "{}{}{} items{}", report.partial() ? "PARTIAL: " : "", all_here ? "" : fmt::format("{} of ", report.items_done),
-        report.items, report.items_before == 0 ? "" : fmt::format(" ({} were there already)", report.items_before));
+    const std::string count = (report.partial() ? "PARTIAL: " : "") +
+                              (all_here ? fmt::format("{} items", report.items) : count_text(report.count()));
+    const char* const before_time = report.items_before == 0 ? " in" : ";";
     const std::string rate =
         wall > nanoseconds(0)
             ? fmt::format(": {} items/s", rate_text(static_cast<double>(report.items_done) / Seconds(wall).count()))
             : std::string();
-    std::string out = timed ? fmt::format("{} in {} s{}\n", count, seconds_text(wall), rate) : count + '\n';
+    std::string out = timed ? fmt::format("{}{} {} s{}\n", count, before_time, seconds_text(wall), rate) : count + '\n';
     out += job_text(report.attempts);
     if (!report.failed_items.empty()) {
         out += fmt::format(

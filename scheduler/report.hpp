@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/config.hpp"
+#include "core/item_count.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"
@@ -46,6 +47,10 @@ struct RunReport {
     std::vector<std::uint64_t> failed_items{};  ///< Left out of the output, in this attempt or an earlier one.
     std::vector<LostRank> lost{};               ///< Those that are not in `ranks`, because the run's end was sudden.
     std::vector<AttemptSummary> attempts{};     ///< All at this job so far, in order, this one included.
+
+    [[nodiscard]] ItemCount count() const noexcept {
+        return {.done = items_before + items_done, .total = items, .before = items_before};
+    }
 
     /// Of all ranks.
     [[nodiscard]] std::optional<Certification> certification() const;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/item_count.hpp"
 #include "core/slurm_option.hpp"
 
 namespace sluice {
@@ -20,13 +21,9 @@ std::string time_text(double seconds) {
 }
 
 std::string progress_line(const RunStatus& status) {
-    const double share =
-        status.items == 0 ? 100 : 100 * static_cast<double>(status.items_done) / static_cast<double>(status.items);
-    std::string text = fmt::format("items     {} of {} ({:.1f} %)", status.items_done, status.items, share);
-    if (status.items_before > 0) {
-        text += fmt::format(", {} by earlier attempts", status.items_before);
-    }
-    return text + fmt::format("; chunks {} of {}\n", status.chunks_done, status.chunks);
+    const ItemCount items{.done = status.items_done, .total = status.items, .before = status.items_before};
+    return fmt::format("progress  {}; chunks {} of {}\n", count_text(items, Percentage::shown), status.chunks_done,
+                       status.chunks);
 }
 
 std::string rate_line(const RunStatus& status) {

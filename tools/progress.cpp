@@ -27,8 +27,7 @@ std::string clock_text(double seconds) {
 
 std::string progress_text(const ItemCount& items, Seconds since_start) {
     const auto [done, total, before] = items;
-    const double share = total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total);
-    std::string text = fmt::format("{} of {} items ({:.1f} %)", done, total, 100 * share);
+    std::string text = count_text(items, Percentage::shown);
     if (done > before && since_start.count() > 0) {
         const double rate = static_cast<double>(done - before) / since_start.count();
         text +=
@@ -45,8 +44,7 @@ std::string progress_bar(const ItemCount& items, Seconds since_start, std::uint3
         return text.substr(0, columns);
     }
     const std::uint32_t cells = std::min(longest_bar, columns - frame - static_cast<std::uint32_t>(text.size()));
-    const double share = items.total == 0 ? 1.0 : static_cast<double>(items.done) / static_cast<double>(items.total);
-    const auto full = static_cast<std::uint32_t>(share * cells);
+    const auto full = static_cast<std::uint32_t>(items.percent() / 100 * cells);
     return fmt::format("[{}{}] {}", std::string(full, '#'), std::string(cells - full, '.'), text);
 }
 

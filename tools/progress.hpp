@@ -8,17 +8,12 @@
 #include <thread>
 
 #include "core/clock.hpp"
+#include "core/item_count.hpp"
 
 namespace sluice {
 
-/// A run's items.
-struct ItemCount {
-    std::uint64_t done = 0;  ///< Those before included.
-    std::uint64_t total = 0;
-    std::uint64_t before = 0;  ///< That earlier attempts have done.
-};
-
-/// Where a run stands, for people: "812 of 2000 items (40.6 %), 412 items/s, 0:03 left". Pure.
+/// Where a run stands, for people: "812 of 2000 items (40.6 %), 412 items/s, 0:03 left", with what earlier attempts
+/// have done as count_text says it. Pure.
 [[nodiscard]] std::string progress_text(const ItemCount& items, Seconds since_start);
 
 /// The same with a bar in front, exactly `columns` wide or shorter. Pure.

@@ -88,9 +88,7 @@ void publish_report(RunReport report, const PreparedJob& prepared, const RunOpti
     }
     place_report(text, job.output.report, job.output.path);
     if (!options.quiet) {
-        const std::string before =
-            report.items_before == 0 ? std::string() : fmt::format(", {} were there already", report.items_before);
-        print(fmt::format("{} of {} items{}\n\n{}", report.items_done, report.items, before, latency_table(report)));
+        print(fmt::format("{}\n\n{}", count_text(report.count()), latency_table(report)));
     }
 }
 

@@ -273,6 +273,18 @@ TEST(LatencyTable, SaysWhenTheRunIsPartial) {
     EXPECT_EQ(lines_of(latency_table(report)).front(), "PARTIAL: 400 of 1000 items in 10.000000 s: 40.0 items/s");
 }
 
+TEST(LatencyTable, TellsWhatThisRunHasDoneFromWhatWasDoneBefore) {
+    RunReport report = run_of(1);
+    report.items_done = 400;
+    report.items_before = 600;
+    EXPECT_EQ(lines_of(latency_table(report)).front(),
+              "1000 of 1000 items: 400 in this run, 600 before; 10.000000 s: 40.0 items/s");
+
+    report.items_before = 100;
+    EXPECT_EQ(lines_of(latency_table(report)).front(),
+              "PARTIAL: 500 of 1000 items: 400 in this run, 100 before; 10.000000 s: 40.0 items/s");
+}
+
 TEST(LatencyTable, HoldsForARunWithoutItems) {
     RunReport report{.chunk_items = 64, .depth = 3, .ranks = {RankReport()}};
 

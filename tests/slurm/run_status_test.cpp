@@ -132,7 +132,8 @@ TEST(StatusText, TellsProgressRateAndTheSlowestRank) {
 
     EXPECT_THAT(text, HasSubstr("state     running, 0.5 s ago\n"));
     EXPECT_THAT(text, HasSubstr("attempt   3 of at most 4, job 4711, rank 0 on n07\n"));
-    EXPECT_THAT(text, HasSubstr("400 of 1000 (40.0 %), 100 by earlier attempts; chunks 40 of 100\n"));
+    EXPECT_THAT(text,
+                HasSubstr("progress  400 of 1000 items (40.0 %): 300 in this run, 100 before; chunks 40 of 100\n"));
     EXPECT_THAT(text, HasSubstr("12.5 items/s, 10.2 on average; 00:00:59 left\n"));
     EXPECT_THAT(text, HasSubstr("n08  slowest\n"));
 }

@@ -32,6 +32,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Line{1, 7201, 1.0, "1 of 7201 items (0.0 %), 1.00 items/s, 2:00:00 left"},
                     Line{2000, 2000, 4.0, "2000 of 2000 items (100.0 %), 500 items/s, 0:00 left"}));
 
+TEST(ProgressText, TellsWhatThisRunHasDoneFromWhatWasDoneBefore) {
+    EXPECT_EQ(progress_text({.done = 812, .total = 2000, .before = 312}, Seconds(1)),
+              "812 of 2000 items (40.6 %): 500 in this run, 312 before, 500 items/s, 0:02 left");
+    EXPECT_EQ(progress_text({.done = 312, .total = 2000, .before = 312}, Seconds(1)),
+              "312 of 2000 items (15.6 %): 0 in this run, 312 before");
+}
+
 std::string bar(std::size_t full) {
     return std::string(1, '[').append(full, '#').append(40 - full, '.').append("] ");
 }
