@@ -212,7 +212,7 @@ std::string summary_text(const Section& section, const std::vector<RankReport>& 
 }
 
 std::string clock_text(const RunReport& report) {
-    if (report.clock_rounds == 0) {
+    if (report.clock_rounds == 0 || report.ranks.size() + report.lost.size() == 1) {
         return "one clock for all ranks\n";
     }
     const double error = report.clock_error.count();

@@ -160,7 +160,7 @@ int run_root(RankContext& context, const std::function<JobFile()>& job_file, con
         RunReport report = gather_report(context, job, server.items_written(), std::move(trace),
                                          stopped ? stopped->code : ExitCode::ok);
         report.clock_error = clock_error;
-        report.clock_rounds = context.session == nullptr ? 0 : clock_rounds;
+        report.clock_rounds = report.ranks.size() > 1 ? clock_rounds : 0;
         publish_report(std::move(report), job, options,
                        {.code = stopped ? stopped->code : ExitCode::ok,
                         .is_kept = job.output->complete() != nullptr || context.board.committed().chunks != 0});

@@ -319,6 +319,10 @@ TEST(LatencyTable, ShowsAClockErrorInMilliseconds) {
     EXPECT_THAT(latency_table(report), HasSubstr("clocks aligned to ±12.300 ms (ping-pong, 32 rounds)\n"));
 }
 
+TEST(LatencyTable, SaysNothingOfTheClocksOfOneRank) {
+    EXPECT_THAT(latency_table(run_of(1)), Not(HasSubstr("ping-pong")));
+}
+
 TEST(LatencyTable, RefusesAReportThatCannotBe) {
     RunReport too_many = run_of(1);
     too_many.items_done = 1001;
