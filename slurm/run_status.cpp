@@ -77,6 +77,25 @@ std::string_view name_of(RunState state) {
     return state_names[static_cast<std::size_t>(state)];
 }
 
+std::optional<std::uint32_t> find_slowest(const std::vector<RankStatus>& ranks) {
+    constexpr double clearly = 0.9;  // chunks come in steps, so that rates of equal ranks differ a little
+    if (ranks.size() < 2) {
+        return std::nullopt;
+    }
+    const auto slowest = std::ranges::min_element(ranks, {}, &RankStatus::items_per_second);
+    std::vector<double> others;
+    for (const RankStatus& rank : ranks) {
+        if (&rank != &*slowest) {
+            others.push_back(rank.items_per_second);
+        }
+    }
+    const auto median = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
+    std::ranges::nth_element(others, median);
+    return slowest->items_per_second < clearly * *median
+               ? std::optional(static_cast<std::uint32_t>(slowest - ranks.begin()))
+               : std::nullopt;
+}
+
 bool is_followed(const RunStatus& status) {
     return status.end && status.end->again && status.most_attempts && status.attempt < *status.most_attempts;
 }

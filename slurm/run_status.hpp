@@ -63,13 +63,17 @@ struct RunStatus {
     double started = 0;
     double updated = 0;
     std::vector<RankStatus> ranks{};
-    std::optional<std::uint32_t> slowest{};  ///< Of the ranks, by their rate in the last few seconds; among several.
+    std::optional<std::uint32_t> slowest{};  ///< As find_slowest gives it.
     std::optional<RunEnd> end{};
 
     friend bool operator==(const RunStatus&, const RunStatus&) = default;
 };
 
 [[nodiscard]] std::string_view name_of(RunState state);
+
+/// Of several ranks the slowest one, if it is clearly slower than the others: by a tenth than their median, in the last
+/// few seconds.
+[[nodiscard]] std::optional<std::uint32_t> find_slowest(const std::vector<RankStatus>& ranks);
 
 /// It has ended, and the batch script starts another attempt.
 [[nodiscard]] bool is_followed(const RunStatus& status);

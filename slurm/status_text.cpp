@@ -27,7 +27,7 @@ std::string progress_line(const RunStatus& status) {
 }
 
 std::string rate_line(const RunStatus& status) {
-    std::string text = fmt::format("rate      {:.1f} items/s, {:.1f} on average", status.items_per_second,
+    std::string text = fmt::format("rate      {:.1f} items/s written, {:.1f} on average", status.items_per_second,
                                    status.mean_items_per_second);
     if (status.seconds_left) {
         text += fmt::format("; {} left", time_text(*status.seconds_left));
@@ -36,7 +36,9 @@ std::string rate_line(const RunStatus& status) {
 }
 
 std::string rank_rows(const RunStatus& status) {
-    std::string text = "\n  rank  chunks       items     items/s  last result  host\n";
+    std::string text =
+        "\nresults returned, which are then written in the order of the items:\n"
+        "  rank  chunks       items     items/s  last result  host\n";
     const std::size_t rows = std::min(status.ranks.size(), most_rows);
     for (std::size_t rank = 0; rank < rows; ++rank) {
         const RankStatus& row = status.ranks[rank];

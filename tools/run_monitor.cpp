@@ -244,13 +244,7 @@ void RunMonitor::take_rates() {
         for (std::size_t rank = 0; rank < status_.ranks.size(); ++rank) {
             status_.ranks[rank].items_per_second = per_second(sample.of_rank[rank] - before.of_rank[rank], seconds);
         }
-        const auto slowest = std::min_element(
-            status_.ranks.begin(), status_.ranks.end(),
-            [](const RankStatus& a, const RankStatus& b) { return a.items_per_second < b.items_per_second; });
-        status_.slowest.reset();
-        if (status_.ranks.size() > 1) {
-            status_.slowest = static_cast<std::uint32_t>(slowest - status_.ranks.begin());
-        }
+        status_.slowest = find_slowest(status_.ranks);
     }
     status_.mean_items_per_second = per_second(sample.items, seconds_between(*serving_since_, now));
     status_.seconds_left.reset();

@@ -134,8 +134,29 @@ TEST(StatusText, TellsProgressRateAndTheSlowestRank) {
     EXPECT_THAT(text, HasSubstr("attempt   3 of at most 4, job 4711, rank 0 on n07\n"));
     EXPECT_THAT(text,
                 HasSubstr("progress  400 of 1000 items (40.0 %): 300 in this run, 100 before; chunks 40 of 100\n"));
-    EXPECT_THAT(text, HasSubstr("12.5 items/s, 10.2 on average; 00:00:59 left\n"));
+    EXPECT_THAT(text, HasSubstr("12.5 items/s written, 10.2 on average; 00:00:59 left\n"));
+    EXPECT_THAT(text,
+                HasSubstr("\nresults returned, which are then written in the order of the items:\n  rank  chunks "));
     EXPECT_THAT(text, HasSubstr("n08  slowest\n"));
+}
+
+TEST(SlowestRank, IsOneThatIsClearlySlowerThanTheOthers) {
+    const auto slowest = [](const std::vector<double>& rates) {
+        std::vector<RankStatus> ranks;
+        for (const double rate : rates) {
+            ranks.push_back({.items_per_second = rate});
+        }
+        return find_slowest(ranks);
+    };
+
+    EXPECT_EQ(slowest({10, 10}), std::nullopt);
+    EXPECT_EQ(slowest({10, 9.5, 10.5, 9.8}), std::nullopt);
+    EXPECT_EQ(slowest({0, 0}), std::nullopt) << "nobody has returned anything yet";
+    EXPECT_EQ(slowest({5}), std::nullopt);
+    EXPECT_EQ(slowest({}), std::nullopt);
+    EXPECT_EQ(slowest({10, 8}), 1U);
+    EXPECT_EQ(slowest({8, 10, 10}), 0U);
+    EXPECT_EQ(slowest({10, 8, 8, 8}), std::nullopt) << "one is quick, none is slow";
 }
 
 TEST(StatusText, SaysWhenTheRunHasFallenSilent) {
