@@ -89,7 +89,7 @@ std::optional<std::uint32_t> find_slowest(const std::vector<RankStatus>& ranks) 
             others.push_back(rank.items_per_second);
         }
     }
-    const auto median = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
+    const auto median = others.begin() + static_cast<std::ptrdiff_t>((others.size() - 1) / 2);
     std::ranges::nth_element(others, median);
     return slowest->items_per_second < clearly * *median
                ? std::optional(static_cast<std::uint32_t>(slowest - ranks.begin()))

@@ -156,6 +156,7 @@ TEST(SlowestRank, IsOneThatIsClearlySlowerThanTheOthers) {
     EXPECT_EQ(slowest({}), std::nullopt);
     EXPECT_EQ(slowest({10, 8}), 1U);
     EXPECT_EQ(slowest({8, 10, 10}), 0U);
+    EXPECT_EQ(slowest({8, 8, 10}), std::nullopt);
     EXPECT_EQ(slowest({10, 8, 8, 8}), std::nullopt) << "one is quick, none is slow";
 }
 
