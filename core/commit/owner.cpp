@@ -172,8 +172,11 @@ Sighting look_for_owner(const std::filesystem::path& epoch, const Owner& me, std
         return {};
     }
     const std::chrono::nanoseconds age = heartbeat_age(epoch);
-    return {.presence = age < alive_within ? Presence::present : Presence::silent,
-            .age = std::chrono::duration_cast<std::chrono::seconds>(age)};
+    // Where clients give files their own clocks' time it may lie ahead a little. One far ahead says nothing: the clock
+    // was set back, or the file was touched, and whoever lives gives another sign within seconds.
+    const bool is_fresh = age < alive_within && age > -alive_within;
+    return {.presence = is_fresh ? Presence::present : Presence::silent,
+            .age = std::chrono::duration_cast<std::chrono::seconds>(std::max(age, std::chrono::nanoseconds(0)))};
 }
 
 std::filesystem::path owner_file(const std::filesystem::path& epoch) {

@@ -34,7 +34,7 @@ struct Owner {
 
 enum class Presence {
     gone,     ///< It is known to have ended.
-    silent,   ///< Its heartbeat is older than allowed.
+    silent,   ///< Its heartbeat is older than allowed, or as far in the future.
     present,  ///< It may be writing.
 };
 

@@ -80,6 +80,17 @@ TEST_F(OwnerTest, OfAnotherHostIsPresentWhileItsHeartbeatIsFresh) {
     EXPECT_EQ(seen_by(this_process("", 0)), Presence::silent);
 }
 
+TEST_F(OwnerTest, WhoseHeartbeatLiesFarInTheFutureIsSilent) {
+    own(elsewhere(), seconds(-30));
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::present) << "clocks differ a little";
+
+    own(elsewhere(), seconds(-70));
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::silent);
+
+    own(elsewhere(), seconds(-86'400));
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::silent);
+}
+
 TEST_F(OwnerTest, OnThisHostIsGoneAtOnceWhenItsProcessIs) {
     Owner dead = this_process("", 0);
     dead.process = 0x7FFFFFF0;  // beyond the largest number that Linux gives
