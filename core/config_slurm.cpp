@@ -28,6 +28,11 @@ bool is_memory(std::string_view text) {
            (unit.empty() || unit == "K" || unit == "M" || unit == "G" || unit == "T");
 }
 
+bool is_equal_in_any_case(std::string_view text, std::string_view capitals) {
+    return std::ranges::equal(text, capitals,
+                              [](char a, char b) { return a == b || (a >= 'a' && a <= 'z' && a - 'a' + 'A' == b); });
+}
+
 /// The name of an environment variable.
 bool is_variable(std::string_view text) {
     return !text.empty() && !is_digit(text.front()) && std::all_of(text.begin(), text.end(), [](char c) {
@@ -35,10 +40,22 @@ bool is_variable(std::string_view text) {
     });
 }
 
+/// Not a variable for sbatch --export, in whatever case.
+bool is_export_keyword(std::string_view text) {
+    return is_equal_in_any_case(text, "ALL") || is_equal_in_any_case(text, "NONE") || is_equal_in_any_case(text, "NIL");
+}
+
 void check_environment(const SlurmConfig& slurm, const SettingsReader& job) {
     for (const std::string& name : slurm.environment) {
         const bool ours = name.starts_with("SLUICE_") || name.starts_with("SLURM_") || name.starts_with("SBATCH_") ||
                           name.starts_with("SRUN_");
+        if (is_export_keyword(name)) {
+            refuse_job("E-CFG-011", job.where("slurm.environment"),
+                       fmt::format("slurm.environment: got {}, a word of sbatch's --export, expected the name of an "
+                                   "environment variable",
+                                   quoted(name)),
+                       "name each variable that the job needs");
+        }
         if (!is_variable(name) || ours) {
             refuse_job("E-CFG-011", job.where("slurm.environment"),
                        fmt::format("slurm.environment: got {}, expected {}", quoted(name),
