@@ -86,8 +86,15 @@ private:
 }  // namespace
 
 void check_user_options(const std::vector<std::string>& options) {
-    for (const std::string& option : options) {
-        if (const std::string problem = problem_with_option(option, OptionOrigin::command_line); !problem.empty()) {
+    for (std::size_t i = 0; i < options.size(); ++i) {
+        std::string problem = problem_with_option(options[i], OptionOrigin::command_line);
+        const bool may_be_a_value = i > 0 && !options[i].starts_with('-') && options[i - 1].starts_with("--") &&
+                                    options[i - 1].find('=') == std::string::npos;
+        if (!problem.empty() && may_be_a_value) {
+            problem = fmt::format("got {} {}, expected {}", quoted(options[i - 1]), quoted(options[i]),
+                                  quoted(options[i - 1] + "=" + options[i]));
+        }
+        if (!problem.empty()) {
             throw Error(ExitCode::usage,
                         {.id = "E-USE-098", .where = "sluice submit", .what = problem, .hint = "sluice submit --help"});
         }

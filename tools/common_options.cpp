@@ -19,11 +19,13 @@ std::optional<std::chrono::seconds> time_left_of(const Command& command, const P
     }
     const auto& text = parsed.options["time-left"].as<std::string>();
     const std::optional<std::chrono::seconds> left = parse_duration(text);
-    if (!left) {
-        refuse_usage(command,
-                     fmt::format("got --time-left {}, expected \"04:00:00\", \"1-12:00:00\", \"240s\", \"90m\", "
-                                 "\"4h\" or \"2d\"",
-                                 quoted(text)));
+    if (!left || left->count() == 0) {
+        refuse_usage(
+            command,
+            fmt::format(
+                "got --time-left {}, expected 1 s to 365 days, as in \"04:00:00\", \"1-12:00:00\", \"240s\", \"90m\", "
+                "\"4h\" or \"2d\"",
+                quoted(text)));
     }
     return left;
 }
