@@ -31,7 +31,7 @@ void refuse_second_job(const ScriptPaths& paths) {
         throw Error(ExitCode::in_use,
                     {.id = "E-OUT-079",
                      .where = escaped(paths.run_folder.native()),
-                     .what = fmt::format("job {} works on it ({})", earlier->job, escaped(job->state)),
+                     .what = fmt::format("job {} ({}) was already submitted for it", earlier->job, escaped(job->state)),
                      .hint = fmt::format("wait for it, or `sluice cancel {}`", escaped(paths.run_folder.native()))});
     }
 }

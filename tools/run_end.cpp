@@ -56,16 +56,23 @@ void leave_end_behind(RankContext& context, Failure& failure) {
     }
 }
 
-std::string text_of(const StopCause& cause) {
+/// Where it was heard.
+std::string name_of(const StopCause& cause) {
     switch (cause.reason) {
         case StopReason::drain_request:
             return "a drain request";
         case StopReason::time_limit:
-            return "the end of its job's time";
+            return "the time limit is near";
         case StopReason::signal:
             break;
     }
     return fmt::format("SIG{}", sigabbrev_np(cause.signal));
+}
+
+/// "stopped by SIGTERM".
+std::string stopped_text(const StopCause& cause) {
+    return cause.reason == StopReason::time_limit ? "stopped near its job's time limit"
+                                                  : "stopped by " + name_of(cause);
 }
 
 }  // namespace
@@ -112,19 +119,20 @@ Failure stopped_early(const Served& served, const RankBoard::Committed& committe
     return {.code = ExitCode::stopped_early,
             .text = {.id = "E-RUN-075",
                      .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
-                     .what = fmt::format("stopped by {} after {} of {} chunks{}", text_of(served.stop),
-                                         committed.chunks, committed.all, end),
+                     .what = fmt::format("{} after {} of {} chunks{}", stopped_text(served.stop), committed.chunks,
+                                         committed.all, end),
                      .hint = "run the same command again: it goes on from there"}};
 }
 
 Failure lost_while_draining(const Served& served, const std::string& host, const std::vector<std::uint64_t>& chunks) {
-    return {.code = ExitCode::internal,
-            .text = {.id = "E-RUN-001",
-                     .where = fmt::format("rank {} on {}", served.lost_rank, escaped(host)),
-                     .what = fmt::format(
-                         "died, or cannot be reached: no sign of life after {}; chunks that it held: {}",
-                         text_of(served.stop), chunks.empty() ? "none" : fmt::format("{}", fmt::join(chunks, ", "))),
-                     .hint = "look for SIGKILL or oom_kill in its node's log"}};
+    return {
+        .code = ExitCode::internal,
+        .text = {.id = "E-RUN-001",
+                 .where = fmt::format("rank {} on {}", served.lost_rank, escaped(host)),
+                 .what = fmt::format(
+                     "died, or cannot be reached: no sign of life since it was {}; chunks that it held: {}",
+                     stopped_text(served.stop), chunks.empty() ? "none" : fmt::format("{}", fmt::join(chunks, ", "))),
+                 .hint = "look for SIGKILL or oom_kill in its node's log"}};
 }
 
 Failure given_up_by_others(const RankContext& context, const std::string& cause) {
@@ -137,7 +145,7 @@ Failure given_up_by_others(const RankContext& context, const std::string& cause)
 
 void say_that_it_drains(const StopCause& cause) {
     std::fputs(
-        fmt::format("sluice: {}: finishing the chunks in flight; a second signal stops at once\n", text_of(cause))
+        fmt::format("sluice: {}: finishing the chunks in flight; a second signal stops at once\n", name_of(cause))
             .c_str(),
         stderr);
 }

@@ -138,7 +138,7 @@ int wait_for_run(const std::filesystem::path& run_folder) {
             signal = signals.wait(look_every);
             if (signal != 0) {
                 view.say(
-                    fmt::format("waits no longer; job {} goes on: `sluice status {}` tells how, "
+                    fmt::format("no longer waiting; job {} goes on: `sluice status {}` tells how, "
                                 "`sluice cancel {}` ends it",
                                 sight.job, sight.job, sight.job));
             }

@@ -59,5 +59,11 @@ TEST(Expects, ThrowsOnlyWhenTheConditionDoesNotHold) {
     EXPECT_THROW(expects(false, "broken"), ContractViolation);
 }
 
+TEST(Error, IsANoticeWhereTheStopWasAskedFor) {
+    EXPECT_EQ(render({.id = "E-RUN-075", .what = "stopped by SIGTERM"}),
+              "sluice: notice[E-RUN-075]: stopped by SIGTERM");
+    EXPECT_EQ(render({.id = "E-RUN-076", .what = "hangs"}), "sluice: error[E-RUN-076]: hangs");
+}
+
 }  // namespace
 }  // namespace sluice

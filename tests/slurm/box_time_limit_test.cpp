@@ -69,7 +69,7 @@ TEST(SlurmBoxTimeLimit, StopsJobsInTimeWhichGoOnUnlessTheyGetMore) {
     predicting->start_requeued();
 
     EXPECT_THAT(warned->log(), HasSubstr("stopped by SIGUSR1 after"));
-    EXPECT_THAT(predicting->log(), HasSubstr("stopped by the end of its job's time after"));
+    EXPECT_THAT(predicting->log(), HasSubstr("notice[E-RUN-075]: stopped near its job's time limit after"));
     expect_to_go_on(*warned, at_signal);
     expect_to_go_on(*predicting, at_limit);
     EXPECT_TRUE(eventually([&] { return extended->status().limit.value_or(0) > *limit + 29 * 60; })) << extended->log();

@@ -173,7 +173,7 @@ TEST(StatusText, TellsHowItEnded) {
     const std::string text = status_text({.status = status, .age = 1e6});
 
     EXPECT_THAT(text, HasSubstr("stopped, exit code 75; the next attempt goes on from there\n"));
-    EXPECT_THAT(text, HasSubstr("error[E-RUN-075]: stopped"));
+    EXPECT_THAT(text, HasSubstr("notice[E-RUN-075]: stopped"));
     EXPECT_THAT(text, Not(HasSubstr("stuck")));
 }
 

@@ -16,7 +16,7 @@ TEST(TimeLeft, StopsRanksOfMpirunInTimeAndInGoodOrder) {
     const ProcessResult result = job.run_ranks(2, words);
 
     EXPECT_EQ(result.exit_code, 75) << result.err;
-    EXPECT_THAT(result.err, HasSubstr("stopped by the end of its job's time after"));
+    EXPECT_THAT(result.err, HasSubstr("notice[E-RUN-075]: stopped near its job's time limit after"));
     EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv"));
 }
 

@@ -79,7 +79,7 @@ std::vector<std::string> ProcessResult::errors() const {
     std::vector<std::string> found;
     std::istringstream lines(err);
     for (std::string line; std::getline(lines, line);) {
-        if (line.starts_with("sluice: error[")) {
+        if (line.starts_with("sluice: error[") || line.starts_with("sluice: notice[")) {
             found.push_back(line);
         }
     }

@@ -24,7 +24,7 @@ struct ProcessResult {
     std::string out;
     std::string err;
 
-    /// The lines of stderr that announce an error of sluice.
+    /// The lines of stderr that announce an error of sluice, or that it has stopped early.
     [[nodiscard]] std::vector<std::string> errors() const;
 
     /// The lines of stderr but sluice's warnings: a test's machine may be smaller than its job.
