@@ -180,8 +180,8 @@ int write_run_status(const std::filesystem::path& file, const RunStatus& status)
     constexpr mode_t private_mode = 0600;
     const std::string text = encode(status);
     const FilePlace place = FilePlace::entry(file);
-    const FilePlace next = FilePlace::entry(file.native() + ".new");
-    ::unlinkat(next.base(), next.name(), 0);  // one that an attempt has left as it died; the next call tells
+    // Of its own name: an attempt that was taken for dead may write there, too, and would rename this one's file.
+    const FilePlace next = FilePlace::entry(file.native() + "." + make_unique_id() + ".new");
     const int fd =
         ::openat(next.base(), next.name(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, private_mode);
     if (fd < 0) {
@@ -201,6 +201,9 @@ int write_run_status(const std::filesystem::path& file, const RunStatus& status)
     }
     if (error == 0 && ::renameat(next.base(), next.name(), place.base(), place.name()) != 0) {
         error = errno;
+    }
+    if (error != 0) {
+        ::unlinkat(next.base(), next.name(), 0);
     }
     return error;
 }

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "slurm/status_text.hpp"
 #include "tests/support/files.hpp"
@@ -125,6 +127,25 @@ TEST(RunStatusFile, IsReplacedAsAWholeAndPrivate) {
     ASSERT_EQ(::stat(file.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0600U);
     EXPECT_EQ(write_run_status(folder.path() / "none" / "status.json", some_status()), ENOENT);
+}
+
+TEST(RunStatusFile, IsWrittenByTwoAttemptsAtOnceWithoutTrouble) {
+    const TemporaryFolder folder;
+    const auto file = folder.path() / "status.json";
+    std::atomic<int> failed = 0;
+    const auto write_many = [&] {
+        for (int i = 0; i < 500; ++i) {
+            failed += write_run_status(file, some_status()) == 0 ? 0 : 1;
+        }
+    };
+
+    std::thread other(write_many);
+    write_many();
+    other.join();
+
+    EXPECT_EQ(failed, 0);
+    EXPECT_EQ(read_run_status(file), some_status());
+    EXPECT_EQ(test::names_in(folder.path()), (std::vector<std::string>{"status.json"}));
 }
 
 TEST(StatusText, TellsProgressRateAndTheSlowestRank) {
