@@ -304,6 +304,8 @@ TEST(SlurmBox, GoesOnInAJobOfItsOwnWhereRequeueIsForbidden) {
     EXPECT_NE(job.id(), first);
     EXPECT_THAT(pending.out, HasSubstr("which goes on after " + first + "\n"));
     EXPECT_EQ(job.status().job, job.id());
+    EXPECT_EQ(job.status().attempt, 2U);
+    EXPECT_EQ(job.status().most_attempts, 4U);
     EXPECT_GE(job.status().chunks_before, 3U);
     EXPECT_EQ(job.output(), job.expected_output());
 }
