@@ -30,7 +30,7 @@ enum class ExitCode : int {
 };
 
 /// The parts of a message to the user: `sluice: error[ID]: WHERE: WHAT` and, if there is one, `  hint: HINT`. An id
-/// that begins with W is a warning's: `sluice: warning[ID]: …`; that of a stop that was asked for, E-RUN-075, a notice's.
+/// that begins with W is a warning's: `sluice: warning[ID]: …`; E-RUN-075, a stop that was asked for, is a notice's.
 struct ErrorText {
     std::string id{};     ///< Stable, "E-CFG-009"; docs/errors.md lists them all.
     std::string where{};  ///< "job.toml:14:3", "rank 3 on n07" or a path. Already escaped.
