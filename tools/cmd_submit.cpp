@@ -11,6 +11,7 @@
 #include "core/io/input_file.hpp"
 #include "core/io/weights_file.hpp"
 #include "slurm/submit.hpp"
+#include "tools/check_job.hpp"
 #include "tools/common_options.hpp"
 #include "tools/job_output.hpp"
 #include "tools/report_target.hpp"
