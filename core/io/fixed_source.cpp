@@ -47,6 +47,9 @@ public:
         return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, shortest_read_bytes / layout_.item_bytes));
     }
 
+    [[nodiscard]] std::string stamp() const override { return file_->stamp(); }
+    void check_content() const override { file_->check_content(); }
+
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         expects(first <= layout_.count && count <= layout_.count - first, "ItemSource::read stays inside the items");
         expects(to.size() == count * codec_.shape().input_bytes, "ItemSource::read has room for exactly its items");

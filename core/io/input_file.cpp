@@ -60,6 +60,18 @@ std::string text_of(int error) {
     throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: " + text_of(error), hint});
 }
 
+int open_to_read(const std::filesystem::path& path, const std::string& where) {
+    if (path.native().find('\0') != std::string::npos) {
+        throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: the path has a NUL byte", ""});
+    }
+    // O_NONBLOCK: to open a pipe without a writer would wait for ever; on regular files it changes nothing.
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) {
+        cannot_open(where, errno);
+    }
+    return file;
+}
+
 std::string start_of(const InputFile& file, std::size_t bytes) {
     std::string start(std::min<std::uint64_t>(bytes, file.size()), '\0');
     file.read(0, std::as_writable_bytes(std::span(start)));
@@ -77,45 +89,29 @@ const Magic* compression(const InputFile& file) {
 
 }  // namespace
 
-InputFile::InputFile(const std::filesystem::path& path) : where_(escaped(path.native())) {
-    if (path.native().find('\0') != std::string::npos) {
-        throw Error(ExitCode::no_input, {"E-INP-028", where_, "cannot open: the path has a NUL byte", ""});
-    }
-    // O_NONBLOCK: to open a pipe without a writer would wait for ever; on regular files it changes nothing.
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (descriptor_ < 0) {
-        cannot_open(where_, errno);
-    }
+InputFile::InputFile(const std::filesystem::path& path)
+    : where_(escaped(path.native())), file_(open_to_read(path, where_)) {
     struct stat status = {};
-    if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
-        ::close(std::exchange(descriptor_, -1));
+    if (::fstat(file_.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
         throw Error(ExitCode::no_input,
                     {"E-INP-028", where_, fmt::format("not a regular file (got {}, expected a file)", kind_of(status)),
                      "name a file in [input].path"});
     }
-    size_ = static_cast<std::uint64_t>(status.st_size);
-    changed_seconds_ = status.st_mtim.tv_sec;
-    changed_nanoseconds_ = status.st_mtim.tv_nsec;
-}
-
-InputFile::~InputFile() {
-    if (descriptor_ >= 0) {
-        ::close(descriptor_);
-    }
+    watched_.emplace(file_, path);
 }
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
-    expects(offset <= size_ && to.size() <= size_ - offset, "InputFile::read stays inside the file");
+    expects(offset <= size() && to.size() <= size() - offset, "InputFile::read stays inside the file");
     while (!to.empty()) {
-        const ssize_t got = ::pread(descriptor_, to.data(), to.size(), static_cast<off_t>(offset));
+        const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset));
         if (got > 0) {
             to = to.subspan(static_cast<std::size_t>(got));
             offset += static_cast<std::uint64_t>(got);
         } else if (got == 0) {
-            reject(
-                "E-INP-034",
-                fmt::format("truncated while running (got {} bytes, expected {} as when it was opened)", offset, size_),
-                "leave the input alone while a job reads it");
+            reject("E-INP-034",
+                   fmt::format("truncated while running (got {} bytes, expected {} as when it was opened)", offset,
+                               size()),
+                   "leave the input alone while a job reads it");
         } else if (errno != EINTR) {
             throw Error(ExitCode::io_error,
                         {"E-IO-003", where_, fmt::format("cannot read at byte {}: {}", offset, text_of(errno)),
@@ -125,21 +121,16 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
 }
 
 void InputFile::check_unchanged() const {
-    struct stat status = {};
-    if (::fstat(descriptor_, &status) != 0) {
-        throw Error(ExitCode::io_error, {"E-IO-003", where_, "cannot query the file: " + text_of(errno),
-                                         "check the file system, then run the same command again"});
-    }
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    const std::string hint = "leave the input alone while a job reads it";
-    if (size != size_) {
-        reject("E-INP-034",
-               fmt::format("{} while running (got {} bytes, expected {} as when it was opened)",
-                           size < size_ ? "truncated" : "changed", size, size_),
-               hint);
-    }
-    if (status.st_mtim.tv_sec != changed_seconds_ || status.st_mtim.tv_nsec != changed_nanoseconds_) {
-        reject("E-INP-034", "changed while running (same size, another time of last change)", hint);
+    refuse_change(watched_->change());
+}
+
+void InputFile::check_content() const {
+    refuse_change(watched_->change_of_content());
+}
+
+void InputFile::refuse_change(const std::string& what) const {
+    if (!what.empty()) {
+        reject("E-INP-034", what, "leave the input alone while a job reads it");
     }
 }
 

@@ -3,8 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+
+#include "core/io/watched_file.hpp"
 
 namespace sluice {
 
@@ -16,9 +19,8 @@ public:
     explicit InputFile(const std::filesystem::path& path);
     InputFile(const InputFile&) = delete;
     InputFile& operator=(const InputFile&) = delete;
-    ~InputFile();
 
-    [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+    [[nodiscard]] std::uint64_t size() const noexcept { return watched_->size(); }
 
     /// The path for messages, escaped.
     [[nodiscard]] const std::string& where() const noexcept { return where_; }
@@ -26,18 +28,25 @@ public:
     /// Fills `to` from `offset`. Throws Error: bad_data when the file has become shorter, io_error.
     void read(std::uint64_t offset, std::span<std::byte> to) const;
 
-    /// Throws Error (bad_data) when size or time of last change are not what they were when the file was opened.
+    /// What it held when it was opened, as WatchedFile::stamp.
+    [[nodiscard]] const std::string& stamp() const noexcept { return watched_->stamp(); }
+
+    /// Throws Error (bad_data, E-INP-034) when size or times are not what they were when the file was opened. What was
+    /// read before is what the file held then.
     void check_unchanged() const;
+
+    /// The same by a sample of the content, and when the file's path leads to other content now.
+    void check_content() const;
 
     /// Throws Error (bad_data) about the file as a whole.
     [[noreturn]] void reject(const char* id, std::string what, std::string hint = {}) const;
 
 private:
+    void refuse_change(const std::string& what) const;
+
     std::string where_;
-    int descriptor_ = -1;
-    std::uint64_t size_ = 0;
-    std::int64_t changed_seconds_ = 0;
-    std::int64_t changed_nanoseconds_ = 0;
+    Descriptor file_;
+    std::optional<WatchedFile> watched_;  // always, once constructed
 };
 
 /// Throws Error (bad_data) when the file is a Git LFS pointer instead of the data.

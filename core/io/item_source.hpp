@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "core/app.hpp"
 #include "core/config.hpp"
@@ -25,6 +26,13 @@ public:
 
     /// read() costs least an item for as many items or more, beginning at a multiple of it; at least 1.
     [[nodiscard]] virtual std::uint32_t granularity() const noexcept = 0;
+
+    /// What the file held when it was opened: "1234 bytes, XXH3 …", as WatchedFile::stamp.
+    [[nodiscard]] virtual std::string stamp() const = 0;
+
+    /// Throws Error (bad_data, E-INP-034) unless the file still holds that, and its path leads nowhere else than to the
+    /// same content. Thread-safe.
+    virtual void check_content() const = 0;
 
     /// Writes items [first, first + count) to `to`, count * input_bytes long. Thread-safe: several readers call it at
     /// once. Throws Error with the item's number and the line or byte where it stands (bad_data), or with the

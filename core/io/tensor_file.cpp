@@ -85,19 +85,18 @@ void check_no_extra(std::span<const SafetensorsEntry> entries, std::span<const T
     }
 }
 
-}  // namespace
-
-std::uint64_t TensorSpec::elements() const noexcept {
-    std::uint64_t count = 1;
-    for (const std::uint64_t size : shape) {
-        count *= size;  // a spec is the program's own, never a file's
+/// By its header.
+bool looks_like_safetensors(const WeightsFile& file) {
+    if (file.size() <= length_bytes) {
+        return false;
     }
-    return count;
+    std::byte first{};
+    file.read(length_bytes, {&first, 1});
+    return header_length(file) <= file.size() - length_bytes && first == std::byte{'{'};
 }
 
-void read_safetensors(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
+void read_safetensors(const WeightsFile& file, std::span<const TensorSpec> wanted, std::span<float> to) {
     expect_room(wanted, to);
-    const WeightsFile file(path);
     file.refuse_known_others();
     const std::vector<SafetensorsEntry> entries = read_header(file);
     const std::uint64_t data_start = length_bytes + header_length(file);
@@ -124,9 +123,8 @@ void read_safetensors(const std::filesystem::path& path, std::span<const TensorS
     file.check_unchanged();
 }
 
-void read_raw_f32(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
+void read_raw_f32(const WeightsFile& file, std::span<const TensorSpec> wanted, std::span<float> to) {
     expect_room(wanted, to);
-    const WeightsFile file(path);
     if (file.size() != to.size_bytes()) {
         file.refuse_known_others();
         refuse("E-MOD-048", file.where(), fmt::format("got {} bytes, expected {}", file.size(), to.size_bytes()),
@@ -142,21 +140,30 @@ void read_raw_f32(const std::filesystem::path& path, std::span<const TensorSpec>
     file.check_unchanged();
 }
 
-void read_tensors(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
-    const bool named = path.extension() == ".safetensors";
-    bool plausible = false;
-    if (!named) {
-        const WeightsFile file(path);
-        if (file.size() > length_bytes) {
-            std::byte first{};
-            file.read(length_bytes, {&first, 1});
-            plausible = header_length(file) <= file.size() - length_bytes && first == std::byte{'{'};
-        }
+}  // namespace
+
+std::uint64_t TensorSpec::elements() const noexcept {
+    std::uint64_t count = 1;
+    for (const std::uint64_t size : shape) {
+        count *= size;  // a spec is the program's own, never a file's
     }
-    if (named || plausible) {
-        read_safetensors(path, wanted, to);
+    return count;
+}
+
+void read_safetensors(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
+    read_safetensors(WeightsFile(path), wanted, to);
+}
+
+void read_raw_f32(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
+    read_raw_f32(WeightsFile(path), wanted, to);
+}
+
+void read_tensors(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
+    const WeightsFile file(path);
+    if (path.extension() == ".safetensors" || looks_like_safetensors(file)) {
+        read_safetensors(file, wanted, to);
     } else {
-        read_raw_f32(path, wanted, to);
+        read_raw_f32(file, wanted, to);
     }
 }
 

@@ -103,6 +103,9 @@ public:
     }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return checkpoint_records; }
 
+    [[nodiscard]] std::string stamp() const override { return file_->stamp(); }
+    void check_content() const override { file_->check_content(); }
+
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         const std::size_t item_bytes = codec_.shape().input_bytes;
         expects(first <= count_ && count <= count_ - first, "ItemSource::read stays inside the items");

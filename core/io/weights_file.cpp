@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,16 @@ bool begins_with(std::string_view text, const Magic& magic) {
                       [&](char want, char got) { return want == (page ? lower(got) : got); });
 }
 
+int open_to_read(const std::filesystem::path& path, const std::string& where) {
+    // O_NONBLOCK: opening a FIFO must not wait for a writer.
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) {
+        throw Error(ExitCode::no_input, {"E-MOD-036", where, fmt::format("cannot open: {}", std::strerror(errno)),
+                                         "check [model] weights"});
+    }
+    return file;
+}
+
 [[noreturn]] void refuse_changed(const std::string& where) {
     throw Error(ExitCode::bad_data, {"E-MOD-053", where, "the file changed or shrank while it was read",
                                      "run again once nothing writes to it"});
@@ -59,27 +70,18 @@ bool begins_with(std::string_view text, const Magic& magic) {
 
 }  // namespace
 
-WeightsFile::WeightsFile(const std::filesystem::path& path) : where_(escaped(path.native())) {
-    // O_NONBLOCK: opening a FIFO must not wait for a writer.
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor_ < 0) {
-        throw Error(ExitCode::no_input, {"E-MOD-036", where_, fmt::format("cannot open: {}", std::strerror(errno)),
-                                         "check [model] weights"});
-    }
-    if (::fstat(descriptor_, &status_) != 0 || !S_ISREG(status_.st_mode)) {
-        ::close(descriptor_);
+WeightsFile::WeightsFile(const std::filesystem::path& path)
+    : where_(escaped(path.native())), file_(open_to_read(path, where_)) {
+    struct stat status = {};
+    if (::fstat(file_.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
         throw Error(ExitCode::no_input, {"E-MOD-036", where_, "not a regular file", "check [model] weights"});
     }
-    size_ = static_cast<std::uint64_t>(status_.st_size);
-}
-
-WeightsFile::~WeightsFile() {
-    ::close(descriptor_);
+    watched_.emplace(file_, path);
 }
 
 void WeightsFile::read(std::uint64_t at, std::span<std::byte> to) const {
     while (!to.empty()) {
-        const ssize_t got = ::pread(descriptor_, to.data(), to.size(), static_cast<off_t>(at));
+        const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(at));
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -115,17 +117,21 @@ void WeightsFile::read_finite(std::uint64_t at, std::span<float> to, const std::
 }
 
 void WeightsFile::check_unchanged() const {
-    struct stat now {};
-    const bool same = ::fstat(descriptor_, &now) == 0 && now.st_size == status_.st_size &&
-                      now.st_mtim.tv_sec == status_.st_mtim.tv_sec && now.st_mtim.tv_nsec == status_.st_mtim.tv_nsec;
-    if (!same) {
+    if (!watched_->change().empty()) {
         refuse_changed(where_);
+    }
+}
+
+void WeightsFile::check_content() const {
+    if (const std::string what = watched_->change_of_content(); !what.empty()) {
+        throw Error(ExitCode::bad_data,
+                    {"E-MOD-054", where_, what, "leave the weights alone while a job runs; then run it again"});
     }
 }
 
 void WeightsFile::refuse_known_others() const {
     std::array<char, 32> first{};
-    const std::size_t count = std::min<std::size_t>(first.size(), size_);
+    const std::size_t count = std::min<std::size_t>(first.size(), size());
     read(0, std::as_writable_bytes(std::span(first.data(), count)));
     for (const Magic& magic : magics) {
         if (begins_with({first.data(), count}, magic)) {

@@ -67,6 +67,8 @@ public:
     [[nodiscard]] std::uint64_t count() const noexcept override { return items_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return items_ * fake_input_bytes; }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return step; }
+    [[nodiscard]] std::string stamp() const override { return "fake"; }
+    void check_content() const override {}
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         if (on_read) {

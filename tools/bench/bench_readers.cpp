@@ -63,6 +63,8 @@ public:
     [[nodiscard]] std::uint64_t count() const noexcept override { return items_ * times_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return source_.bytes() * times_; }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return source_.granularity(); }
+    [[nodiscard]] std::string stamp() const override { return source_.stamp(); }
+    void check_content() const override { source_.check_content(); }
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         source_.read(first % items_, count, to);

@@ -18,6 +18,8 @@ public:
     [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return count_ * sizeof(std::uint64_t); }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return 1; }
+    [[nodiscard]] std::string stamp() const override { return "numbers"; }
+    void check_content() const override {}
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         ASSERT_EQ(to.size(), count * sizeof(std::uint64_t));
         ASSERT_LE(first + count, count_);
