@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -49,7 +50,7 @@ std::string stamp_of(const WeightBlob& weights) {
 Settings settings_of(const PreparedJob& prepared) {
     const JobConfig& job = prepared.job;
     Settings settings{{"app", job.app},
-                      {"input", file_stamp(job.input.path)},
+                      {"input", prepared.source->stamp()},
                       {"input.format", std::string(name_of(job.input.format))},
                       {"input.columns", text_of(job.input.columns)},
                       {"input.header", job.input.header ? "true" : "false"},
@@ -62,6 +63,16 @@ Settings settings_of(const PreparedJob& prepared) {
         settings.emplace_back("model.weights", stamp_of(prepared.weights));
     }
     return settings;
+}
+
+/// That the files still are what the run's identity says. They outlive the output.
+std::function<void()> check_of_files(const PreparedJob& prepared) {
+    return [input = prepared.source.get(), weights = prepared.weights_file.get()] {
+        input->check_content();
+        if (weights != nullptr) {
+            weights->check_content();
+        }
+    };
 }
 
 Owner this_attempt() {
@@ -82,6 +93,7 @@ CommittedOutputOptions options_of(const PreparedJob& prepared) {
             .settings = settings_of(prepared),
             .me = this_attempt(),
             .nonfinite = output.nonfinite,
+            .policy = {.check_sources = check_of_files(prepared)},
             .provenance = {{"build", build_id()}, {"host", host_name()}}};
 }
 

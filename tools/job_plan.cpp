@@ -56,8 +56,12 @@ PreparedJob prepare_job(const JobFile& file, bool start_gpus) {
     expects(prepared.app != nullptr, "read_job accepts known apps only");
     prepared.codec = prepared.app->make_codec(plan.options);
     prepared.source = open_input(job.input, *prepared.codec);
-    prepared.weights = job.model.weights ? prepared.app->read_weights(job.model.weights->native())
-                                         : prepared.app->random_weights(job.model.random.value());
+    if (job.model.weights) {
+        prepared.weights_file = std::make_unique<WeightsFile>(*job.model.weights);
+        prepared.weights = prepared.app->read_weights(job.model.weights->native());
+    } else {
+        prepared.weights = prepared.app->random_weights(job.model.random.value());
+    }
     plan.items = prepared.source->count();
     plan.device = choose_device(job.run.device);
     if (job.run.device == DeviceKind::automatic && plan.device == DeviceKind::host) {

@@ -14,6 +14,7 @@
 #include "core/config.hpp"
 #include "core/cuda.hpp"
 #include "core/io/item_source.hpp"
+#include "core/io/weights_file.hpp"
 #include "core/stage_error.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "tools/job_file.hpp"
@@ -47,6 +48,7 @@ struct PreparedJob {
     const App* app = nullptr;
     std::unique_ptr<ItemCodec> codec;  // outlives the source
     std::unique_ptr<ItemSource> source;
+    std::unique_ptr<WeightsFile> weights_file;  // null: random
     WeightBlob weights;
     std::optional<std::uint32_t> kept_chunk_items;  // of the run that lies there, where the job leaves it open
     std::vector<Attempt> attempts;                  // those before this one, once output is open

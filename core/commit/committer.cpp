@@ -90,8 +90,15 @@ void Committer::open_part(std::uint32_t part) {
     new_file_ = true;
 }
 
-void Committer::sync_and_record() {
+void Committer::prepare_commit() {
+    if (!std::exchange(has_committed_, true)) {
+        policy_.check_sources();
+    }
     epoch_.check_fence();
+}
+
+void Committer::sync_and_record() {
+    prepare_commit();
     if (policy_.durability == Durability::node) {
         open_->sync_data();
         if (std::exchange(new_file_, false)) {
@@ -106,7 +113,7 @@ void Committer::sync_and_record() {
 }
 
 void Committer::seal() {
-    epoch_.check_fence();
+    prepare_commit();
     sealed_.push_back(open_->seal());
     const std::uint32_t part = open_->part();
     open_.reset();

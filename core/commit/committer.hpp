@@ -17,6 +17,9 @@ struct CommitPolicy {
     std::uint64_t bytes = std::uint64_t{256} << 20;               ///< Or until so many wait.
     Durability durability = Durability::node;
     std::function<Instant()> now = [] { return Clock::now(); };
+    /// Called before the attempt's first commit, and before it publishes: throws an Error where what the results were
+    /// made of is no more what the run's identity says. Then nothing of it is committed, or published.
+    std::function<void()> check_sources = [] {};
 };
 
 /// The one writer of an epoch: takes chunks in order, writes them at once and commits them in groups. First the data is
@@ -59,6 +62,7 @@ private:
     void open_part(std::uint32_t part);
     void sync_and_record();
     void seal();
+    void prepare_commit();
     [[nodiscard]] bool is_due() const;
 
     const Epoch& epoch_;
@@ -74,7 +78,8 @@ private:
     std::vector<JournalRecord> waiting_;
     std::uint64_t waiting_bytes_ = 0;
     Instant waiting_since_{};
-    bool new_file_ = false;  // its name is not durable yet
+    bool new_file_ = false;       // its name is not durable yet
+    bool has_committed_ = false;  // this attempt
     bool failed_ = false;
 };
 

@@ -159,6 +159,7 @@ void OutputRun::begin() {
 void OutputRun::publish() {
     expects(!complete_, "an output is published once");
     const std::vector<SealedPart> sealed = committer_.value().finish();
+    options_.policy.check_sources();
     explained([&] {
         complete_ =
             sluice::publish(*epoch_, plan_, options_.identity, sealed, committer_->failed_items(), options_.provenance);

@@ -147,15 +147,4 @@ void establish_run_identity(const RunPaths& paths, const RunIdentity& identity) 
     }
 }
 
-std::string file_stamp(const std::filesystem::path& path) {
-    struct stat status = {};
-    if (::stat(path.c_str(), &status) != 0) {
-        throw Error(ExitCode::no_input, {.id = "E-INP-028",
-                                         .where = escaped(path.native()),
-                                         .what = "cannot be opened any more",
-                                         .hint = "leave the job's files alone while it runs"});
-    }
-    return fmt::format("{} bytes, modified {}.{:09}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-}
-
 }  // namespace sluice

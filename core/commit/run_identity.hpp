@@ -17,8 +17,8 @@ struct RunIdentity {
     std::uint32_t chunk_items = 1;
     std::uint64_t chunks_per_part = 1;
     OutputLayout layout = OutputLayout::file;
-    /// Names and values, in any order: of the job ("app", "run.precision", …), and of its files as file_stamp gives
-    /// them.
+    /// Names and values, in any order: of the job ("app", "run.precision", …), and of its files what they
+    /// hold.
     std::vector<std::pair<std::string, std::string>> settings{};
 
     [[nodiscard]] PartPlan plan() const { return {ChunkGrid(items, chunk_items), chunks_per_part}; }
@@ -43,9 +43,5 @@ struct RunIdentity {
 /// Makes `identity` that of the run at `paths`, durably, unless it has one. Throws Error (configuration, E-CKP-090)
 /// when it has another one: nothing may be mixed.
 void establish_run_identity(const RunPaths& paths, const RunIdentity& identity);
-
-/// "1234 bytes, modified 1732190000.123456789": two files with the same stamp are taken to be the same. Throws Error
-/// (no_input) when there is no such file.
-[[nodiscard]] std::string file_stamp(const std::filesystem::path& path);
 
 }  // namespace sluice

@@ -64,6 +64,55 @@ TEST_P(OutputRunTest, LeavesItsIdentityTheManifestAndTheJournal) {
     EXPECT_EQ(names, expected);
 }
 
+[[noreturn]] void refuse_sources() {
+    throw Error(ExitCode::bad_data, {.id = "E-INP-034", .where = "input", .what = "replaced while running"});
+}
+
+TEST_P(OutputRunTest, CommitsNothingWhenItsSourcesHaveChanged) {
+    OutputRunOptions options = run_.options();
+    options.policy.check_sources = refuse_sources;
+    OutputRun run(options);
+
+    EXPECT_EQ(code_of([&] {
+                  append_until(run, run_.job(), 7);
+                  run.writer().commit();
+              }),
+              "65 E-INP-034");
+
+    EXPECT_EQ(run.writer().chunks_committed(), 0U);
+    EXPECT_THAT(run_.published(), IsEmpty());
+}
+
+TEST_P(OutputRunTest, ChecksItsSourcesAtTheFirstCommitAndBeforeItPublishesAlone) {
+    int checks = 0;
+    OutputRunOptions options = run_.options();
+    options.policy.check_sources = [&] { ++checks; };
+    OutputRun run(options);
+
+    append_until(run, run_.job(), run_.job().grid().chunks());
+    EXPECT_EQ(checks, 1);
+    run.publish();
+    EXPECT_EQ(checks, 2);
+}
+
+TEST_P(OutputRunTest, PublishesNothingWhenItsSourcesHaveChangedSince) {
+    int checks = 0;
+    OutputRunOptions options = run_.options();
+    options.policy.check_sources = [&] {
+        if (++checks == 2) {
+            refuse_sources();
+        }
+    };
+    OutputRun run(options);
+    append_until(run, run_.job(), run_.job().grid().chunks());
+
+    EXPECT_EQ(code_of([&] { run.publish(); }), "65 E-INP-034");
+
+    EXPECT_EQ(run.writer().chunks_committed(), run_.job().grid().chunks());
+    EXPECT_THAT(run_.published(), IsEmpty());
+    EXPECT_FALSE(read_manifest(run_.paths()));
+}
+
 TEST_P(OutputRunTest, GoesOnAfterAKillAtOnceAndFromWhatWasCommitted) {
     be_killed_after(7);
 

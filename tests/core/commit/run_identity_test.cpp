@@ -108,18 +108,5 @@ TEST_F(EstablishRunIdentity, SaysWhatDiffers) {
     }
 }
 
-TEST(FileStamp, ChangesWithSizeAndTime) {
-    const TemporaryFolder folder;
-    const std::filesystem::path file = folder.path() / "input";
-    write_contents(file, "abc");
-    const std::string before = file_stamp(file);
-    EXPECT_EQ(file_stamp(file), before);
-
-    std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) + std::chrono::nanoseconds(1000));
-    EXPECT_NE(file_stamp(file), before);
-    EXPECT_THAT(before, HasSubstr("3 bytes"));
-    EXPECT_EQ(code_of([&] { static_cast<void>(file_stamp(folder.path() / "none")); }), "66 E-INP-028");
-}
-
 }  // namespace
 }  // namespace sluice::test
