@@ -68,6 +68,19 @@ struct KillOptions {
 /// The n-th call of each kind fails, by strace, for every n that an attempt has; `stride` > 1 takes every so many.
 [[nodiscard]] Tally fail_calls(const Setting& setting, const std::vector<std::string>& errors, std::uint64_t stride);
 
+struct SwapOptions {
+    std::uint64_t swaps = 0;  ///< Of each kind.
+    int ranks = 3;            ///< Every other attempt has so many, the others run alone.
+};
+
+/// The input is swapped for another of the same size, number of items and time, by a rename, by a copy over it or by
+/// cutting it, at random moments of attempts: first ones, and ones that go on after a kill. Each output has to be that
+/// of one content, and job.json has to say which; else the attempt has to refuse.
+[[nodiscard]] Tally swap_at_random(const Setting& setting, const SwapOptions& options);
+
+/// The same at every so many fault points of an attempt alone, where it is stopped meanwhile.
+[[nodiscard]] Tally swap_at_points(const Setting& setting, std::uint64_t stride);
+
 /// Adds what is wrong with the output of a run to the tally.
 void inspect_into(Tally& tally, const Job& job, const std::filesystem::path& output,
                   const std::vector<std::string>& references, const std::string& story);

@@ -130,6 +130,9 @@ Attempt::Command Job::command(const Start& start) const {
     // Whoever kills attempt after attempt wants them to go on all the same.
     add({options_.sluice.native(), "run", "job.toml", "--retry", "--set", fmt::format("pipeline.depth={}", start.depth),
          "--set", fmt::format("output.path={}", start.output.native())});
+    for (const std::string& setting : start.settings) {
+        add({"--set", setting});
+    }
     return command;
 }
 

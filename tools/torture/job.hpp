@@ -15,6 +15,7 @@ struct Start {
     std::filesystem::path output{};
     int ranks = 0;  ///< 0: without mpirun.
     std::uint32_t depth = 2;
+    std::vector<std::string> settings{};  ///< "KEY=VALUE" of the job.
     std::vector<std::string> variables{};
     std::vector<std::string> faults{};  ///< As SLUICE_FAULT takes them.
     std::vector<std::string> before{};  ///< Words before the program's own, such as strace's.

@@ -33,6 +33,8 @@ struct Options {
     bool requeue = false;
     bool points = false;
     bool stops = false;
+    std::uint64_t swaps = 0;
+    bool swap_points = false;
     std::string broken{};
     std::vector<std::string> errors{};
     std::uint64_t stride = 1;
@@ -77,10 +79,14 @@ Options parse(int argc, char** argv) {
     add("zombies", po::value(&options.zombies)->default_value(0), "overlapping attempts");
     add("points", po::bool_switch(&options.points), "a kill at every fault point");
     add("stops", po::bool_switch(&options.stops), "two overlapping attempts, the first stopped, at every fault point");
+    add("swaps", po::value(&options.swaps)->default_value(0),
+        "so many swaps of the input by rename, by copy-over and by truncation, at random moments, --ranks and none");
+    add("swap-points", po::bool_switch(&options.swap_points), "the same at fault points, without ranks");
     add("broken", po::value(&options.broken),
         "no-epoch, journal-first or rename-over: that wrong protocol, which has to do damage");
     add("errors", po::value(&errors), "as ENOSPC,EIO: every call on the output fails with these, by strace");
-    add("stride", po::value(&options.stride)->default_value(1), "of --errors and --broken: every so many only");
+    add("stride", po::value(&options.stride)->default_value(1),
+        "of --errors, --broken and --swap-points: every so many only");
     add("json", po::value(&json), "where the result goes");
     po::variables_map values;
     po::store(po::parse_command_line(argc, argv, all), values);
@@ -110,7 +116,7 @@ public:
         }
         last_ = now;
         std::string text = fmt::format("{}:", tally.name);
-        for (const char* name : {"kills", "stops", "overlaps", "failures", "runs"}) {
+        for (const char* name : {"kills", "stops", "overlaps", "failures", "swaps", "runs"}) {
             if (const auto count = tally.counts.find(name); count != tally.counts.end()) {
                 text += fmt::format(" {} {}", count->second, name);
             }
@@ -153,6 +159,12 @@ std::vector<Tally> run(const Options& options, const std::filesystem::path& fold
     }
     if (options.zombies > 0) {
         tallies.push_back(overlap_attempts(setting, options.zombies));
+    }
+    if (options.swaps > 0) {
+        tallies.push_back(swap_at_random(setting, {.swaps = options.swaps, .ranks = options.ranks}));
+    }
+    if (options.swap_points) {
+        tallies.push_back(swap_at_points(setting, options.stride));
     }
     if (!options.errors.empty()) {
         tallies.push_back(fail_calls(setting, options.errors, options.stride));
