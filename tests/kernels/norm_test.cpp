@@ -47,6 +47,48 @@ TEST(NormReluPool, MatchesAPlainReference) {
     }
 }
 
+/// One item by the kernel's own order of operations, without a fused one: this file is compiled for any x86-64.
+std::vector<float> in_order(const NormShape& s, const std::vector<float>& x, const std::vector<float>& gamma,
+                            const std::vector<float>& beta) {
+    const auto sum_of = [&](auto&& term) {
+        double partial[8] = {};
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            partial[i % 8] += term(static_cast<double>(x[i]));
+        }
+        double sum = 0;
+        for (const double part : partial) {
+            sum += part;
+        }
+        return sum / static_cast<double>(x.size());
+    };
+    const double mean = sum_of([](double value) { return value; });
+    const double variance = sum_of([mean](double value) { return (value - mean) * (value - mean); });
+    const auto scale = static_cast<float>(1.0 / std::sqrt(variance + 1e-5));
+    std::vector<float> out;
+    for (std::size_t q = 0; q < s.positions / s.pool; ++q) {
+        for (std::size_t c = 0; c < s.channels; ++c) {
+            float best = 0;
+            for (std::size_t p = q * s.pool; p < (q + 1) * s.pool; ++p) {
+                const float normal = (x[p * s.channels + c] - static_cast<float>(mean)) * scale;
+                best = std::max(best, normal * gamma[c * s.positions + p] + beta[c * s.positions + p]);
+            }
+            out.push_back(best);
+        }
+    }
+    return out;
+}
+
+TEST(NormReluPool, GivesTheSameBitsWithAnyInstructions) {
+    const NormShape shape{102, 256, 3};
+    const std::size_t count = std::size_t{shape.positions} * shape.channels;
+    const auto gamma = random_floats(count, 1);
+    const auto beta = random_floats(count, 2);
+    const auto in = random_floats(count, 3);
+    const auto layer = packed_layer(&Kernels::norm_relu_pool, shape, gamma, beta);
+
+    EXPECT_EQ(run_layer_floats(*layer, 1, in, 1), in_order(shape, in, gamma, beta));
+}
+
 TEST(NormReluPool, KeepsItsDigitsFarFromZero) {
     const NormShape shape{6, 64, 3};
     const auto gamma = random_floats(384, 1);

@@ -1,0 +1,85 @@
+#include "kernels/host_instructions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <dnnl.hpp>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+struct Known {
+    HostInstructions instructions;
+    std::string_view name;
+    std::string_view variable;
+    dnnl::cpu_isa isa;
+};
+
+constexpr std::array<Known, 4> all_known{{
+    {HostInstructions::sse41, "sse41", "SSE41", dnnl::cpu_isa::sse41},
+    {HostInstructions::avx, "avx", "AVX", dnnl::cpu_isa::avx},
+    {HostInstructions::avx2, "avx2", "AVX2", dnnl::cpu_isa::avx2},
+    {HostInstructions::avx512, "avx512", "AVX512_CORE", dnnl::cpu_isa::avx512_core},
+}};
+
+const Known& known(HostInstructions instructions) {
+    return all_known[static_cast<std::size_t>(instructions)];
+}
+
+/// oneDNN itself tells only once nothing can be changed any more.
+HostInstructions of_this_cpu() {
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq")) {
+        return HostInstructions::avx512;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return HostInstructions::avx2;
+    }
+    return __builtin_cpu_supports("avx") ? HostInstructions::avx : HostInstructions::sse41;
+}
+
+/// As oneDNN reads it: a value that it does not know allows all.
+HostInstructions allowed_by_variable() {
+    const char* const value = std::getenv("ONEDNN_MAX_CPU_ISA") != nullptr ? std::getenv("ONEDNN_MAX_CPU_ISA")
+                                                                           : std::getenv("DNNL_MAX_CPU_ISA");
+    std::string name(value == nullptr ? "" : value);
+    std::ranges::transform(name, name.begin(),
+                           [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); });
+    if (name == "AVX2_VNNI") {
+        return HostInstructions::avx2;
+    }
+    const auto* const found = std::ranges::find(all_known, name, &Known::variable);
+    return found == all_known.end() ? HostInstructions::avx512 : found->instructions;
+}
+
+}  // namespace
+
+std::string_view name_of(HostInstructions instructions) {
+    return known(instructions).name;
+}
+
+std::string_view variable_name_of(HostInstructions instructions) {
+    return known(instructions).variable;
+}
+
+std::optional<HostInstructions> find_host_instructions(std::string_view name) {
+    const auto* const found = std::ranges::find(all_known, name, &Known::name);
+    return found == all_known.end() ? std::nullopt : std::optional(found->instructions);
+}
+
+HostInstructions host_instructions() {
+    return std::min(of_this_cpu(), allowed_by_variable());
+}
+
+void limit_host_instructions(HostInstructions most) {
+    expects(most <= host_instructions(), "host devices are limited to what this CPU has");
+    static_cast<void>(dnnl::set_max_cpu_isa(known(most).isa));  // refused when it is too late; the next line tells
+    expects(dnnl::get_effective_cpu_isa() == known(most).isa, "host devices are limited before the first layer");
+}
+
+}  // namespace sluice
