@@ -17,6 +17,7 @@
 #include "core/build_id.hpp"
 #include "core/commit/checksum.hpp"
 #include "core/commit/file.hpp"
+#include "core/commit/manifest.hpp"
 #include "core/commit/place_file.hpp"
 #include "core/config_names.hpp"
 #include "core/error.hpp"
@@ -29,6 +30,8 @@ namespace sluice {
 namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
+
+constexpr const char* instructions_setting = "run.instructions";
 
 std::string text_of(const std::vector<ColumnRef>& columns) {
     nlohmann::json all = nlohmann::json::array();
@@ -57,6 +60,11 @@ Settings settings_of(const PreparedJob& prepared) {
                       {"output.scores", job.output.scores ? "true" : "false"},
                       {"run.device", std::string(name_of(prepared.plan.device))},
                       {"run.precision", std::string(name_of(job.run.precision))}};
+    if (prepared.plan.device == DeviceKind::host) {
+        settings.emplace_back(instructions_setting, name_of(prepared.plan.instructions));
+    } else {
+        settings.emplace_back("run.gpu", prepared.plan.gpu);
+    }
     if (job.model.random) {
         settings.emplace_back("model.random", fmt::format("{}", *job.model.random));
     } else {
@@ -139,6 +147,20 @@ std::optional<std::uint32_t> chunk_items_of_run(const JobConfig::Output& output)
 
 std::optional<std::string> device_of_run(const JobConfig::Output& output) {
     return setting_of_run(output, "run.device");
+}
+
+std::optional<HostInstructions> instructions_of_run(const JobConfig::Output& output) {
+    const std::optional<std::string> setting = setting_of_run(output, instructions_setting);
+    return setting ? find_host_instructions(*setting) : std::nullopt;
+}
+
+bool is_published(const JobConfig::Output& output) {
+    const RunPaths paths = paths_of(output);
+    if (!status_of(paths.run_folder())) {
+        return false;
+    }
+    const RunFolders folders = open_run_folder(paths);
+    return read_manifest(paths).has_value();
 }
 
 std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job) {

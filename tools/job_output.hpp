@@ -22,6 +22,12 @@ namespace sluice {
 /// no run. Throws Error as read_run_identity.
 [[nodiscard]] std::optional<std::string> device_of_run(const JobConfig::Output& output);
 
+/// The same of the instructions by which its host devices compute. nullopt also where none are recorded.
+[[nodiscard]] std::optional<HostInstructions> instructions_of_run(const JobConfig::Output& output);
+
+/// Whether an output is complete there, of this job or another one. Throws Error as read_manifest.
+[[nodiscard]] bool is_published(const JobConfig::Output& output);
+
 /// Begins the job's output, or goes on with it, or finds it complete. Throws Error as OutputRun.
 [[nodiscard]] std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job);
 

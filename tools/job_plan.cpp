@@ -67,7 +67,11 @@ PreparedJob prepare_job(const JobFile& file, bool start_gpus) {
     if (job.run.device == DeviceKind::automatic && plan.device == DeviceKind::host) {
         plan.device_note = fmt::format("no GPU: {}", why_no_cuda());
     }
+    if (plan.device == DeviceKind::cuda && cuda_device_count() > 0) {
+        plan.gpu = cuda_device_model(0);
+    }
     check_precision(job.run, plan.device);
+    plan.instructions = instructions_of_run(job.output).value_or(host_instructions());
     plan.devices = job.run.devices;
     plan.bind = job.layout.bind;
     plan.layout = job.layout;
@@ -93,6 +97,7 @@ std::string encode(const JobPlan& plan) {
                         {"chunk_items", plan.chunk_items},
                         {"depth", plan.depth},
                         {"device", plan.device},
+                        {"instructions", plan.instructions},
                         {"bind", plan.bind},
                         {"hang_timeout", plan.hang_timeout.count()},
                         {"drain_timeout", plan.drain_timeout.count()},
@@ -113,6 +118,7 @@ JobPlan decode_job_plan(const std::string& text) {
                  .chunk_items = json.at("chunk_items"),
                  .depth = json.at("depth"),
                  .device = json.at("device"),
+                 .instructions = json.at("instructions"),
                  .bind = json.at("bind"),
                  .hang_timeout = std::chrono::seconds(json.at("hang_timeout").get<std::int64_t>()),
                  .drain_timeout = std::chrono::seconds(json.at("drain_timeout").get<std::int64_t>()),

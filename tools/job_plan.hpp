@@ -16,6 +16,7 @@
 #include "core/io/item_source.hpp"
 #include "core/io/weights_file.hpp"
 #include "core/stage_error.hpp"
+#include "kernels/host_instructions.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "tools/job_file.hpp"
 
@@ -28,9 +29,11 @@ struct JobPlan {
     std::uint64_t items = 0;
     std::uint32_t chunk_items = 1;
     std::uint32_t depth = 1;
-    DeviceKind device = DeviceKind::host;    ///< Not automatic.
-    std::string device_note{};               ///< Why "auto" did not take a GPU; rank 0 alone has it.
-    std::string chunk_note{};                ///< Why chunks are as large as they are; likewise. May be empty.
+    DeviceKind device = DeviceKind::host;  ///< Not automatic.
+    HostInstructions instructions{};       ///< By which host devices compute, on every rank.
+    std::string gpu{};                     ///< Model of rank 0's first GPU; rank 0 alone has it. Empty: none in sight.
+    std::string device_note{};             ///< Why "auto" did not take a GPU; rank 0 alone has it.
+    std::string chunk_note{};              ///< Why chunks are as large as they are; likewise. May be empty.
     std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
     BindMode bind = BindMode::gpu_local;
     JobConfig::Layout layout{};            ///< As the job says it; rank 0 alone has it.

@@ -60,7 +60,7 @@ std::string RankContext::who() const {
 }
 
 std::string greeting(const RankContext& context) {
-    return fmt::format("{} {}", build_id(), context.host);
+    return fmt::format("{} {} {}", build_id(), name_of(host_instructions()), context.host);
 }
 
 std::uint64_t RankContext::memory_share() const {
@@ -119,6 +119,9 @@ StartingReaders::StartingReaders(RankContext& context, RankShare& share, std::ui
 std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, const WeightBlob& weights,
                                     std::uint32_t cores) {
     const App& app = *find_app(plan.app);
+    if (plan.device == DeviceKind::host) {
+        limit_host_instructions(plan.instructions);
+    }
     if (context.session == nullptr) {
         return load_alone(app, weights, plan.options, plan.device, cores);
     }

@@ -44,6 +44,8 @@ struct RankContext {
     CommittedOutput* output = nullptr;      ///< Rank 0's, once it is open.
     std::shared_ptr<RunMonitor> monitor{};  ///< Rank 0's.
     std::vector<std::string> hosts{};       ///< Of all ranks; rank 0 alone has them.
+    /// Of the host devices of each rank, likewise.
+    std::vector<HostInstructions> instructions{};
     /// Rank 0's, while it serves: tells the others that the job ends.
     std::function<void(ExitCode)> tell_end{};
     RootSigns* signs = nullptr;         ///< Until then, if there are others.
@@ -65,7 +67,7 @@ struct RankContext {
 /// Any other rank. Returns the exit code that rank 0 has announced.
 [[nodiscard]] int run_worker(RankContext& context);
 
-/// What a rank says first: its build, a space, its host.
+/// What a rank says first: its build, the instructions of its host devices and its host, with spaces between.
 [[nodiscard]] std::string greeting(const RankContext& context);
 
 /// Its node, and its part of it.

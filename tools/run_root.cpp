@@ -24,14 +24,24 @@
 namespace sluice {
 namespace {
 
-/// Notes the ranks' hosts.
+/// Takes what stands before the first space, and the space.
+std::string take_word(std::string& text) {
+    std::string word = text.substr(0, text.find(' '));
+    text.erase(0, word.size() + 1);
+    return word;
+}
+
+/// Notes the ranks' hosts and their instructions.
 void refuse_other_builds(RankContext& context) {
     const std::string mine = build_id();
-    const std::vector<std::string> greetings = context.session->gather(greeting(context));
+    std::vector<std::string> greetings = context.session->gather(greeting(context));
     context.hosts.clear();
     for (std::size_t rank = 0; rank < greetings.size(); ++rank) {
-        const std::string build = greetings[rank].substr(0, greetings[rank].find(' '));
-        context.hosts.push_back(greetings[rank].substr(std::min(greetings[rank].size(), build.size() + 1)));
+        std::string& rest = greetings[rank];
+        const std::string build = take_word(rest);
+        const std::optional<HostInstructions> instructions = find_host_instructions(take_word(rest));
+        context.instructions.push_back(instructions.value_or(HostInstructions::sse41));
+        context.hosts.push_back(rest);
         if (build != mine) {
             throw Error(ExitCode::configuration,
                         {.id = "E-MPI-070",
@@ -46,6 +56,7 @@ void refuse_other_builds(RankContext& context) {
 std::chrono::nanoseconds meet_other_ranks(RankContext& context) {
     if (context.session == nullptr) {
         context.hosts = {context.host};
+        context.instructions = {host_instructions()};
         return {};
     }
     refuse_other_builds(context);
@@ -63,6 +74,27 @@ std::vector<Attempt> look_back(const PreparedJob& job, const RunOptions& options
     return attempts;
 }
 
+/// A new run computes by what all ranks have, and one that goes on by what it has begun with.
+void choose_instructions(const RankContext& context, PreparedJob& job) {
+    const auto least = std::ranges::min_element(context.instructions);
+    const std::optional<HostInstructions> begun_with = instructions_of_run(job.job.output);
+    job.plan.instructions = begun_with.value_or(*least);
+    if (job.plan.device != DeviceKind::host || *least >= job.plan.instructions || is_published(job.job.output)) {
+        return;
+    }
+    const auto rank = static_cast<std::size_t>(least - context.instructions.begin());
+    throw Error(
+        ExitCode::configuration,
+        {.id = "E-CKP-091",
+         .where = escaped(job.job.output.path.native()),
+         .what = fmt::format("the run there has begun with {} instructions, and {} has {}; sums differ in their "
+                             "last digits",
+                             name_of(job.plan.instructions), escaped(context.hosts[rank]), name_of(*least)),
+         .hint = fmt::format("go on where all hosts have them, without DNNL_MAX_CPU_ISA; or begin anew with "
+                             "DNNL_MAX_CPU_ISA={}, for all hosts that have that",
+                             variable_name_of(*least))});
+}
+
 /// The job, ready to run; or its Error, which is said and known to all other ranks by then: the launcher may end this
 /// rank as soon as one of them leaves.
 PreparedJob prepare_for_all(RankContext& context, const std::function<JobFile()>& job_file, const RunOptions& options) {
@@ -70,6 +102,7 @@ PreparedJob prepare_for_all(RankContext& context, const std::function<JobFile()>
         const JobFile file = job_file();
         check_before_reading(context, read_job(file));
         PreparedJob job = prepare_job(file, context.session == nullptr);
+        choose_instructions(context, job);
         if (!job.kept_chunk_items) {
             tune(job);
         }

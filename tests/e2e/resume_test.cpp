@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -125,6 +126,60 @@ TEST_P(Complete, IsSaidAndLeftAsItIs) {
 
 INSTANTIATE_TEST_SUITE_P(Alone, Complete, testing::Values(0));
 INSTANTIATE_TEST_SUITE_P(Mpi, Complete, testing::Values(3));
+
+/// Another file at the input's path.
+void replace_input(const JobFolder& job, const std::string& text, std::filesystem::file_time_type time) {
+    const std::filesystem::path beside = job.path() / "articles.new";
+    write_file(beside, text);
+    std::filesystem::last_write_time(beside, time);
+    std::filesystem::rename(beside, job.path() / "articles.txt");
+}
+
+TEST(CompleteOutput, IsThatOfAnyCopyOfItsInput) {
+    const JobFolder job(20);
+    EXPECT_EQ(job.run_alone({}).exit_code, 0);
+    const std::filesystem::path input = job.path() / "articles.txt";
+
+    replace_input(job, contents(input), std::filesystem::last_write_time(input) + std::chrono::hours(1));
+
+    EXPECT_THAT(job.run_alone({}).out, HasSubstr("labels.csv is already complete: 20 items"));
+}
+
+TEST(CompleteOutput, IsNotThatOfAnotherInputOfTheSameSizeAndTime) {
+    const JobFolder job(20);
+    EXPECT_EQ(job.run_alone({}).exit_code, 0);
+    const std::filesystem::path input = job.path() / "articles.txt";
+    std::string text = contents(input);
+    text.front() = text.front() == 'x' ? 'y' : 'x';
+
+    replace_input(job, text, std::filesystem::last_write_time(input));
+
+    const ProcessResult other = job.run_alone({});
+    EXPECT_EQ(other.exit_code, 73);
+    EXPECT_THAT(other.err, HasSubstr("E-OUT-024"));
+    EXPECT_THAT(other.err, HasSubstr("what differs: input (was '"));
+}
+
+TEST(Input, ThatIsReplacedWhileItIsReadEndsTheRunBeforeItsOutputAppears) {
+    const JobFolder job(300);
+    const auto process = job.start_alone(small_chunks);
+    EXPECT_TRUE(eventually([&] { return job.has_written(); }));
+    process->send(SIGSTOP);
+    std::string text = contents(job.path() / "articles.txt");
+    const std::string before = text;
+    text.front() = text.front() == 'x' ? 'y' : 'x';
+
+    replace_input(job, text, std::filesystem::last_write_time(job.path() / "articles.txt"));
+    process->send(SIGCONT);
+    const ProcessResult result = process->wait();
+
+    EXPECT_EQ(result.exit_code, 65);
+    EXPECT_THAT(result.err, HasSubstr("E-INP-034"));
+    EXPECT_THAT(result.err, HasSubstr("replaced while running by another file"));
+    job.expect_unfinished();
+    replace_input(job, before, std::filesystem::file_time_type::clock::now());
+    EXPECT_EQ(job.run_alone({}).exit_code, 0);
+}
 
 TEST(CompleteOutput, OfAnotherJobIsRefused) {
     const JobFolder job(20);

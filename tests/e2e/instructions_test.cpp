@@ -1,0 +1,112 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "kernels/host_instructions.hpp"
+#include "tests/e2e/job_folder.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/proc.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+
+/// Less than this CPU has; what has least takes minutes.
+HostInstructions lower() {
+    return host_instructions() == HostInstructions::avx512 ? HostInstructions::avx2 : HostInstructions::avx;
+}
+
+/// A job whose host devices sum in another order with the lower instructions.
+class Instructions : public testing::Test {
+protected:
+    void SetUp() override {
+        if (host_instructions() < HostInstructions::avx2) {
+            GTEST_SKIP() << "this CPU has no more than AVX";
+        }
+    }
+
+    [[nodiscard]] std::vector<std::string> lowered() const {
+        return {"/usr/bin/env",
+                "DNNL_MAX_CPU_ISA=" + std::string(variable_name_of(lower())),
+                SLUICE_PROGRAM,
+                "run",
+                "job.toml",
+                "--set",
+                "pipeline.chunk_items=4"};
+    }
+
+    [[nodiscard]] ProcessResult run(const std::vector<std::string>& words) const {
+        return Process(words, {.folder = job_.path()}).wait();
+    }
+
+    [[nodiscard]] std::string output() const { return contents(job_.path() / "labels.csv"); }
+
+    [[nodiscard]] std::string output_with_lower() const {
+        const ProcessResult result = run(lowered());
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        const std::string bytes = output();
+        job_.remove_output();
+        return bytes;
+    }
+
+    /// An attempt that is stopped when it has written something.
+    void stop_early(const std::vector<std::string>& words) const {
+        Process process(words, {.folder = job_.path()});
+        EXPECT_TRUE(eventually([&] { return job_.has_written(); }));
+        process.send(SIGTERM);
+        EXPECT_EQ(process.wait().exit_code, 75);
+    }
+
+    JobFolder job_{64};
+    std::vector<std::string> small_chunks_ = set({"pipeline.chunk_items=4"});
+};
+
+TEST_F(Instructions, StayThoseWithWhichARunHasBegun) {
+    const std::string expected = output_with_lower();
+    EXPECT_NE(job_.output_of(0, small_chunks_), expected);  // else this says nothing
+    stop_early(lowered());
+
+    const ProcessResult result = job_.run_alone({});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(output() == expected);
+    EXPECT_THAT(contents(job_.path() / "labels.csv.sluice/job.json"),
+                HasSubstr("\"" + std::string(name_of(lower())) + "\""));
+}
+
+TEST_F(Instructions, ThatAreMissingEndARunThatHasBegunWithThem) {
+    stop_early({SLUICE_PROGRAM, "run", "job.toml", "--set", "pipeline.chunk_items=4"});
+
+    const ProcessResult refused = run(lowered());
+
+    EXPECT_EQ(refused.exit_code, 78);
+    EXPECT_THAT(refused.err, HasSubstr("E-CKP-091"));
+    EXPECT_THAT(refused.err,
+                HasSubstr("has begun with " + std::string(name_of(host_instructions())) + " instructions"));
+    EXPECT_THAT(refused.err, HasSubstr("has " + std::string(name_of(lower()))));
+    EXPECT_EQ(job_.run_alone({}).exit_code, 0);
+    EXPECT_THAT(run(lowered()).out, HasSubstr("already complete"));
+}
+
+TEST_F(Instructions, OfARunAreWhatAllRanksHave) {
+    const std::string expected = output_with_lower();
+    std::vector<std::string> words = launch_words(1, {"run", "job.toml", "--set", "pipeline.chunk_items=4"});
+    for (const std::string& word : lowered()) {
+        words.push_back(word);
+    }
+    const auto second = words.end() - static_cast<std::ptrdiff_t>(lowered().size());
+    words.insert(second, {":", "-n", "2"});
+
+    const ProcessResult result = run(words);
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(output() == expected);
+}
+
+}  // namespace
+}  // namespace sluice::test
