@@ -71,10 +71,10 @@ PreparedJob prepare_job(const JobFile& file, bool start_gpus) {
         plan.gpu = cuda_device_model(0);
     }
     check_precision(job.run, plan.device);
-    plan.instructions = instructions_of_run(job.output).value_or(host_instructions());
     plan.devices = job.run.devices;
     plan.bind = job.layout.bind;
     plan.layout = job.layout;
+    plan.instructions = instructions_of_run(job.output).value_or(host_instructions());
     plan.hang_timeout = job.fault.hang_timeout;
     plan.drain_timeout = job.fault.drain_timeout;
     if (!job.pipeline.chunk_items) {

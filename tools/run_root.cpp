@@ -76,10 +76,13 @@ std::vector<Attempt> look_back(const PreparedJob& job, const RunOptions& options
 
 /// A new run computes by what all ranks have, and one that goes on by what it has begun with.
 void choose_instructions(const RankContext& context, PreparedJob& job) {
+    if (job.plan.device != DeviceKind::host) {
+        return;
+    }
     const auto least = std::ranges::min_element(context.instructions);
     const std::optional<HostInstructions> begun_with = instructions_of_run(job.job.output);
     job.plan.instructions = begun_with.value_or(*least);
-    if (job.plan.device != DeviceKind::host || *least >= job.plan.instructions || is_published(job.job.output)) {
+    if (*least >= job.plan.instructions || is_published(job.job.output)) {
         return;
     }
     const auto rank = static_cast<std::size_t>(least - context.instructions.begin());

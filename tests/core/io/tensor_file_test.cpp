@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>
 
 #include "core/error.hpp"
+#include "core/io/weights_file.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -109,6 +111,38 @@ TEST_F(TensorFile, RawHasExactlyTheExpectedSize) {
         EXPECT_EQ(error.text().id, "E-MOD-048");
         EXPECT_EQ(error.text().what, "got " + std::to_string(bytes) + " bytes, expected 36");
     }
+}
+
+TEST_F(TensorFile, ThatIsSwappedAfterItWasReadIsToldByItsContent) {
+    test::write_safetensors(file("a.safetensors"), specs, values);
+    std::filesystem::copy_file(file("a.safetensors"), file("copy"));
+    std::vector<float> others = values;
+    others.front() = 9;
+    test::write_safetensors(file("other"), specs, others);
+    std::filesystem::last_write_time(file("other"), std::filesystem::last_write_time(file("a.safetensors")));
+    const WeightsFile opened(file("a.safetensors"));
+
+    std::filesystem::rename(file("copy"), file("a.safetensors"));
+    EXPECT_NO_THROW(opened.check_content());
+
+    std::filesystem::rename(file("other"), file("a.safetensors"));
+    const Error error = caught([&] { opened.check_content(); });
+    EXPECT_EQ(error.code(), ExitCode::bad_data);
+    EXPECT_EQ(error.text().id, "E-MOD-054");
+    EXPECT_NO_THROW(opened.check_unchanged());  // what was read is what it was
+}
+
+TEST_F(TensorFile, WhoseTimeWasSetBackAfterARewriteHasChanged) {
+    test::write_safetensors(file("a.safetensors"), specs, values);
+    const auto time = std::filesystem::last_write_time(file("a.safetensors"));
+    const WeightsFile opened(file("a.safetensors"));
+    std::vector<float> others = values;
+    others.front() = 9;
+
+    test::write_safetensors(file("a.safetensors"), specs, others);
+    std::filesystem::last_write_time(file("a.safetensors"), time);
+
+    EXPECT_EQ(caught([&] { opened.check_unchanged(); }).text().id, "E-MOD-053");
 }
 
 TEST_F(TensorFile, NeedsRoomOfTheRightSize) {
