@@ -161,7 +161,7 @@ TEST(CompleteOutput, IsNotThatOfAnotherInputOfTheSameSizeAndTime) {
 }
 
 TEST(Input, ThatIsReplacedWhileItIsReadEndsTheRunBeforeItsOutputAppears) {
-    const JobFolder job(300);
+    const JobFolder job(120);
     const auto process = job.start_alone(small_chunks);
     EXPECT_TRUE(eventually([&] { return job.has_written(); }));
     process->send(SIGSTOP);

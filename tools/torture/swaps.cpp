@@ -205,9 +205,9 @@ Tally swap_at_random(const Setting& setting, const SwapOptions& options) {
     const std::array longest{time_one(setting, 0), time_one(setting, options.ranks)};
     for (std::uint64_t round = 0; round < options.swaps; ++round) {
         for (const Swap how : kinds) {
-            const std::size_t world = round / 2 % 2;
+            const std::size_t world = round % 2;
             const Plan plan{
-                .input = inputs[round / 4 % 2], .how = how, .ranks = ranks[world], .resumed = round % 2 == 1};
+                .input = inputs[round / 4 % 2], .how = how, .ranks = ranks[world], .resumed = round / 2 % 2 == 1};
             SwappedRun run(setting, plan, fmt::format("swap-{}-{}", round, name_of(how)), tally);
             const auto most = static_cast<std::uint64_t>(longest[world].count());
             run.swap_after(milliseconds(random() % (most + 1)), random);
