@@ -90,11 +90,11 @@ void choose_instructions(const RankContext& context, PreparedJob& job) {
         ExitCode::configuration,
         {.id = "E-CKP-091",
          .where = escaped(job.job.output.path.native()),
-         .what = fmt::format("the run there has begun with {} instructions, and {} has {}; sums differ in their "
+         .what = fmt::format("the run there was begun with {} instructions, but {} has {}: sums would differ in their "
                              "last digits",
                              name_of(job.plan.instructions), escaped(context.hosts[rank]), name_of(*least)),
-         .hint = fmt::format("go on where all hosts have them, without DNNL_MAX_CPU_ISA; or begin anew with "
-                             "DNNL_MAX_CPU_ISA={}, for all hosts that have that",
+         .hint = fmt::format("resume where every host has them and DNNL_MAX_CPU_ISA is not set, or start over with "
+                             "DNNL_MAX_CPU_ISA={}",
                              variable_name_of(*least))});
 }
 

@@ -87,7 +87,7 @@ TEST_F(Instructions, ThatAreMissingEndARunThatHasBegunWithThem) {
     EXPECT_EQ(refused.exit_code, 78);
     EXPECT_THAT(refused.err, HasSubstr("E-CKP-091"));
     EXPECT_THAT(refused.err,
-                HasSubstr("has begun with " + std::string(name_of(host_instructions())) + " instructions"));
+                HasSubstr("was begun with " + std::string(name_of(host_instructions())) + " instructions"));
     EXPECT_THAT(refused.err, HasSubstr("has " + std::string(name_of(lower()))));
     EXPECT_EQ(job_.run_alone({}).exit_code, 0);
     EXPECT_THAT(run(lowered()).out, HasSubstr("already complete"));
