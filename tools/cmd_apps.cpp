@@ -4,6 +4,7 @@
 
 #include "apps/registry.hpp"
 #include "tools/command_line.hpp"
+#include "tools/standard_output.hpp"
 
 namespace po = boost::program_options;
 

@@ -9,6 +9,7 @@
 #include "tools/check_job.hpp"
 #include "tools/common_options.hpp"
 #include "tools/job_output.hpp"
+#include "tools/standard_output.hpp"
 
 namespace sluice {
 namespace {

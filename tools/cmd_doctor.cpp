@@ -12,6 +12,7 @@
 #include "tools/doctor/diagnose.hpp"
 #include "tools/doctor/gather.hpp"
 #include "tools/doctor/report.hpp"
+#include "tools/standard_output.hpp"
 
 namespace sluice {
 namespace {
@@ -152,6 +153,7 @@ const Command doctor_command{
     .options = doctor_options,
     .most_operands = 1,
     .run = run_doctor,
+    .for_ranks = true,
 };
 
 }  // namespace sluice

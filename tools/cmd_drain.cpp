@@ -13,6 +13,7 @@
 #include "slurm/run_status.hpp"
 #include "tools/common_options.hpp"
 #include "tools/find_run.hpp"
+#include "tools/standard_output.hpp"
 
 namespace sluice {
 namespace {

@@ -40,6 +40,8 @@ const Command exec_command{
     .most_operands = 0,
     .run = run_plan,
     .internal = true,
+    .for_ranks = true,
+    .writes_output = true,
 };
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 #include "core/config_schema.hpp"
 #include "core/error.hpp"
 #include "tools/common_options.hpp"
+#include "tools/standard_output.hpp"
 
 namespace sluice {
 namespace {

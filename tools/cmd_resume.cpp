@@ -43,6 +43,8 @@ const Command resume_command{
     .options = resume_options,
     .most_operands = 1,
     .run = resume,
+    .for_ranks = true,
+    .writes_output = true,
 };
 
 }  // namespace sluice

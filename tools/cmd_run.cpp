@@ -50,6 +50,8 @@ const Command run_command{
     .options = run_options,
     .most_operands = 1,
     .run = run_job_file,
+    .for_ranks = true,
+    .writes_output = true,
 };
 
 }  // namespace sluice

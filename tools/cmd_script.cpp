@@ -1,5 +1,6 @@
 #include "slurm/batch_script.hpp"
 #include "tools/common_options.hpp"
+#include "tools/standard_output.hpp"
 
 namespace sluice {
 namespace {

@@ -7,6 +7,7 @@
 #include "tools/common_options.hpp"
 #include "tools/find_run.hpp"
 #include "tools/run_observer.hpp"
+#include "tools/standard_output.hpp"
 
 namespace sluice {
 namespace {
@@ -30,7 +31,7 @@ int print_status(const Command& command, Arguments arguments) {
         const RunSight sight = observer.look();
         print((parsed.has("watch") && clears ? "\x1b[H\x1b[2J" : "") +
               (json ? status_json(sight) : status_text(sight)));
-        if (!parsed.has("watch") || is_over(sight)) {
+        if (!parsed.has("watch") || is_over(sight) || !is_stdout_of_use()) {
             return 0;
         }
         std::this_thread::sleep_for(look_every);

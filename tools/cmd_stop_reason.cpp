@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "slurm/stop_reason.hpp"
 #include "tools/common_options.hpp"
+#include "tools/standard_output.hpp"
 
 namespace po = boost::program_options;
 

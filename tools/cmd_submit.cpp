@@ -15,6 +15,7 @@
 #include "tools/common_options.hpp"
 #include "tools/job_output.hpp"
 #include "tools/report_target.hpp"
+#include "tools/standard_output.hpp"
 #include "tools/wait_for_run.hpp"
 
 namespace sluice {

@@ -10,6 +10,7 @@
 #include "core/topology_hwloc.hpp"
 #include "core/topology_text.hpp"
 #include "tools/common_options.hpp"
+#include "tools/standard_output.hpp"
 #include "tools/topology_json.hpp"
 
 namespace po = boost::program_options;

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "tools/common_options.hpp"
 #include "tools/find_run.hpp"
+#include "tools/standard_output.hpp"
 
 namespace sluice {
 namespace {

@@ -11,6 +11,7 @@
 #include "apps/registry.hpp"
 #include "core/closest_name.hpp"
 #include "core/error.hpp"
+#include "tools/standard_output.hpp"
 
 namespace po = boost::program_options;
 
@@ -51,6 +52,20 @@ const Command& command_of(std::string_view name) {
            "sluice --help");
 }
 
+/// `code`, which the command has ended with; the code of a stdout that could not be written where that is 0.
+int code_with_stdout(const Command& command, int code) {
+    const std::optional<Error> failure = failure_of_stdout();
+    if (!failure) {
+        return code;
+    }
+    ErrorText text = failure->text();
+    if (command.writes_output) {
+        text = {.id = "W-IO-006", .where = text.where, .what = text.what + "; the files are not affected"};
+    }
+    std::fputs((render(text) + "\n").c_str(), stderr);
+    return code != 0 || command.writes_output ? code : static_cast<int>(failure->code());
+}
+
 }  // namespace
 
 std::span<const Command> commands() {
@@ -67,16 +82,16 @@ int run_command_line(Arguments arguments) {
     }
     if (asks_for_help(arguments.front())) {
         print(general_help());
-        return 0;
+        return code_with_stdout(help_command, 0);
     }
     const Command& command = arguments.front() == "--version" ? version_command : command_of(arguments.front());
     const Arguments rest = arguments.subspan(1);
     const auto options_end = std::find(rest.begin(), rest.end(), "--");
     if (std::any_of(rest.begin(), options_end, asks_for_help)) {
         print(help_of(command));
-        return 0;
+        return code_with_stdout(help_command, 0);
     }
-    return command.run(command, rest);
+    return code_with_stdout(command, command.run(command, rest));
 }
 
 void refuse_usage(const Command& command, std::string what) {
@@ -167,11 +182,6 @@ std::string general_help() {
            "  75  stopped early, in good order\n\n"
            "Example:\n"
            "  sluice check job.toml && mpirun -n 4 sluice run job.toml\n";
-}
-
-void print(std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
 }
 
 }  // namespace sluice

@@ -23,7 +23,9 @@ struct Command {
     boost::program_options::options_description (*options)();
     std::size_t most_operands;  ///< Arguments that are no options.
     int (*run)(const Command&, Arguments);
-    bool internal = false;  ///< Called by sluice's own scripts: not in the list of commands.
+    bool internal = false;       ///< Called by sluice's own scripts: not in the list of commands.
+    bool for_ranks = false;      ///< Launchers start it as one of several.
+    bool writes_output = false;  ///< What it is worth lies in files: a stdout that cannot be written is a warning.
 };
 
 /// All subcommands, in the order of the help.
@@ -47,7 +49,8 @@ extern const Command stop_reason_command;  // cmd_stop_reason.cpp
 extern const Command help_command;         // cmd_help.cpp
 extern const Command version_command;      // cmd_help.cpp
 
-/// Runs the subcommand that `arguments` (without the program's name) start with. Returns the exit code; throws Error.
+/// Runs the subcommand that `arguments` (without the program's name) start with. Returns the exit code, also that of a
+/// stdout that could not be written, which it says; throws Error.
 [[nodiscard]] int run_command_line(Arguments arguments);
 
 /// What the user wrote after the subcommand's name.
@@ -76,8 +79,5 @@ struct ParsedArguments {
 /// `sluice COMMAND --help`, and `sluice --help`.
 [[nodiscard]] std::string help_of(const Command& command);
 [[nodiscard]] std::string general_help();
-
-/// Writes to stdout. A stdout that is closed or full changes nothing.
-void print(std::string_view text);
 
 }  // namespace sluice

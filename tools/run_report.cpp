@@ -13,6 +13,7 @@
 #include "tools/command_line.hpp"
 #include "tools/job_attempts.hpp"
 #include "tools/report_target.hpp"
+#include "tools/standard_output.hpp"
 
 namespace sluice {
 namespace {

@@ -19,6 +19,7 @@
 #include "tools/rank_context.hpp"
 #include "tools/run_end.hpp"
 #include "tools/run_report.hpp"
+#include "tools/standard_output.hpp"
 #include "tools/tune.hpp"
 
 namespace sluice {

@@ -37,6 +37,24 @@ struct FileActions {
     posix_spawn_file_actions_t actions;
 };
 
+class UnreadPipe {
+public:
+    UnreadPipe() {
+        int ends[2];
+        check(::pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno, "pipe2");
+        ::close(ends[0]);
+        end_ = ends[1];
+    }
+    UnreadPipe(const UnreadPipe&) = delete;
+    UnreadPipe& operator=(const UnreadPipe&) = delete;
+    ~UnreadPipe() { ::close(end_); }
+
+    [[nodiscard]] int end() const noexcept { return end_; }
+
+private:
+    int end_ = -1;
+};
+
 /// The soft limit of this process for as long as it lives: a child inherits it.
 class FileSizeLimit {
 public:
@@ -98,8 +116,12 @@ std::string ProcessResult::besides_warnings() const {
 Process::Process(const std::vector<std::string>& words, const ProcessOptions& options) {
     FileActions files;
     files.open(STDIN_FILENO, "/dev/null", O_RDONLY);
+    std::optional<UnreadPipe> pipe;
     if (options.out == Stdout::closed) {
         check(::posix_spawn_file_actions_addclose(&files.actions, STDOUT_FILENO), "addclose");
+    } else if (options.out == Stdout::unread) {
+        pipe.emplace();
+        check(::posix_spawn_file_actions_adddup2(&files.actions, pipe->end(), STDOUT_FILENO), "adddup2");
     } else {
         files.open(STDOUT_FILENO, options.out == Stdout::full ? "/dev/full" : caught_.path() / "out",
                    O_WRONLY | O_CREAT);

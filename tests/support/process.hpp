@@ -11,7 +11,12 @@
 
 namespace sluice::test {
 
-enum class Stdout { caught, full, closed };  ///< `full`: every write fails with ENOSPC.
+enum class Stdout {
+    caught,
+    full,    ///< Every write fails with ENOSPC.
+    unread,  ///< A pipe whose reader has gone away.
+    closed
+};
 
 struct ProcessOptions {
     std::filesystem::path folder;  ///< Where it starts.
