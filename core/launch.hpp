@@ -30,6 +30,9 @@ struct Launch {
     std::uint32_t cpus_on_node = 0;                ///< That Slurm gave the job on this node; 0: not known.
     std::optional<std::uint32_t> cpus_per_task{};  ///< That the job asked for; srun may have given fewer.
 
+    /// Whether this is surely one of several, and not the first: what they all meet alike, the first one says.
+    [[nodiscard]] bool is_other_rank() const { return tasks > 1 && number > 0; }
+
     /// Whether there may be other processes, which MPI knows.
     [[nodiscard]] bool may_have_others() const { return has_manager || tasks > 1; }
 };

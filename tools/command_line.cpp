@@ -94,6 +94,13 @@ int run_command_line(Arguments arguments) {
     return code_with_stdout(command, command.run(command, rest));
 }
 
+bool is_for_ranks(Arguments arguments) {
+    const std::span<const Command> all = commands();
+    return !arguments.empty() && std::any_of(all.begin(), all.end(), [&](const Command& command) {
+        return command.for_ranks && command.name == arguments.front();
+    });
+}
+
 void refuse_usage(const Command& command, std::string what) {
     refuse(fmt::format("sluice {}", command.name), std::move(what), fmt::format("sluice {} --help", command.name));
 }

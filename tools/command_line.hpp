@@ -53,6 +53,9 @@ extern const Command version_command;      // cmd_help.cpp
 /// stdout that could not be written, which it says; throws Error.
 [[nodiscard]] int run_command_line(Arguments arguments);
 
+/// Whether the subcommand that `arguments` start with is one that launchers start several of.
+[[nodiscard]] bool is_for_ranks(Arguments arguments);
+
 /// What the user wrote after the subcommand's name.
 struct ParsedArguments {
     boost::program_options::variables_map options;

@@ -1,16 +1,15 @@
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <exception>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/launch.hpp"
+#include "core/stage_error.hpp"
 #include "tools/command_line.hpp"
 
 namespace {
@@ -26,13 +25,15 @@ void keep_standard_streams() {
     }
 }
 
-int fail(sluice::ExitCode code, const sluice::ErrorText& text) {
-    if (sluice::read_launch().number ==
-        0) {  // every rank fails alike before the ranks know each other: one of them says it
-        const std::string lines = sluice::render(text) + "\n";
-        std::fwrite(lines.data(), 1, lines.size(), stderr);
-    }
-    return static_cast<int>(code);
+/// Ranks fail alike before they know each other: one of them says it.
+bool leaves_it_to_the_first_rank(sluice::Arguments arguments) {
+    return sluice::is_for_ranks(arguments) && sluice::read_launch().is_other_rank();
+}
+
+int fail(const sluice::Failure& failure) {
+    const std::string lines = sluice::render(failure.text) + "\n";
+    std::fwrite(lines.data(), 1, lines.size(), stderr);
+    return static_cast<int>(failure.code);
 }
 
 }  // namespace
@@ -41,20 +42,17 @@ int main(int argc, char** argv) {
     keep_standard_streams();
     ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away does not change what the job is worth
     ::signal(SIGXFSZ, SIG_IGN);  // a file over its size limit is an error of that write, with a message
+    std::vector<std::string> arguments;
     try {
-        const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+        arguments.assign(argv + (argc > 0 ? 1 : 0), argv + argc);
         return sluice::run_command_line(arguments);
     } catch (const sluice::Error& error) {
-        return fail(error.code(), error.text());
-    } catch (const std::bad_alloc&) {
-        return fail(sluice::ExitCode::out_of_memory,
-                    {"E-MEM-068", {}, "out of memory", "lower pipeline.chunk_items or pipeline.depth"});
-    } catch (const std::exception& error) {
-        return fail(
-            sluice::ExitCode::internal,
-            {"E-RUN-001", {}, fmt::format("internal error: {}; please report", sluice::escaped(error.what())), {}});
+        return leaves_it_to_the_first_rank(arguments) ? static_cast<int>(error.code())
+                                                      : fail({error.code(), error.text()});
+    } catch (const std::exception&) {  // of this process alone
+        return fail(sluice::describe(std::current_exception(), ""));
     } catch (...) {
-        return fail(sluice::ExitCode::internal,
-                    {"E-RUN-001", {}, "internal error: an unknown exception; please report", {}});
+        return fail(
+            {sluice::ExitCode::internal, {"E-RUN-001", {}, "internal error: an unknown exception; please report", {}}});
     }
 }

@@ -103,6 +103,15 @@ TEST(Launch, KnowsATaskByItsNumberWhereSlurmSaysNoMore) {
     EXPECT_TRUE(find_singletons(second, std::nullopt));
 }
 
+TEST(Launch, KnowsAnotherRankOnlyWhereItsCountIsKnown) {
+    EXPECT_TRUE(launch_with(step).is_other_rank());
+    EXPECT_TRUE(launch_with({{"PMI_SIZE", "4"}, {"PMI_RANK", "2"}}).is_other_rank());
+    EXPECT_FALSE(launch_with({{"PMI_SIZE", "4"}, {"PMI_RANK", "0"}}).is_other_rank());
+    EXPECT_FALSE(launch_with({{"SLURM_PROCID", "1"}}).is_other_rank());
+    EXPECT_FALSE(launch_with({{"PMI_RANK", "2"}}).is_other_rank());
+    EXPECT_FALSE(launch_with({{"PMIX_RANK", "1"}}).is_other_rank());
+}
+
 TEST(Launch, IsNotLedAstrayByGarbledVariables) {
     const Launch launch = launch_with({{"OMPI_COMM_WORLD_SIZE", "4x"},
                                        {"SLURM_STEP_NUM_TASKS", "-3"},
