@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -14,7 +15,8 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::milliseconds bar_period{100};
-constexpr std::chrono::seconds line_period{30};
+constexpr std::array first_lines{2.0, 5.0, 10.0};  // seconds: soon enough to see that it runs
+constexpr double line_period = 30;
 
 std::string clock_text(double seconds) {
     const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e9)));
@@ -48,6 +50,15 @@ std::string progress_bar(const ItemCount& items, Seconds since_start, std::uint3
     return fmt::format("[{}{}] {}", std::string(full, '#'), std::string(cells - full, '.'), text);
 }
 
+Seconds next_line(Seconds passed) {
+    for (const double line : first_lines) {
+        if (passed.count() < line) {
+            return Seconds(line);
+        }
+    }
+    return Seconds(line_period * (std::floor(passed.count() / line_period) + 1));
+}
+
 Progress::Progress(std::uint64_t total, std::uint64_t before, std::function<std::uint64_t()> items_done)
     : total_(total), before_(before), items_done_(std::move(items_done)), thread_([this] { show_until_over(); }) {}
 
@@ -69,10 +80,13 @@ void Progress::show_until_over() {
         view.show(view.is_terminal() ? progress_bar(items, passed, ProgressView::columns())
                                      : progress_text(items, passed));
     };
+    const auto next_look = [&] {
+        const Instant now = Clock::now();
+        return view.is_terminal() ? now + bar_period
+                                  : start + std::chrono::duration_cast<Instant::duration>(next_line(now - start));
+    };
     std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(
-        lock, view.is_terminal() ? std::chrono::nanoseconds(bar_period) : std::chrono::nanoseconds(line_period),
-        [this] { return over_; })) {
+    while (!wake_.wait_until(lock, next_look(), [this] { return over_; })) {
         show();
     }
 }

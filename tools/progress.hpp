@@ -19,8 +19,12 @@ namespace sluice {
 /// The same with a bar in front, exactly `columns` wide or shorter. Pure.
 [[nodiscard]] std::string progress_bar(const ItemCount& items, Seconds since_start, std::uint32_t columns);
 
+/// When the next line of a log is due, after the start or the last news: after 2, 5, 10 and 30 s, then every 30 s.
+/// Pure.
+[[nodiscard]] Seconds next_line(Seconds passed);
+
 /// Shows on stderr how many items are done, from construction to destruction: a bar on a terminal, a line
-/// every 30 s elsewhere.
+/// now and then elsewhere (next_line()).
 class Progress {
 public:
     /// `items_done` is called from a thread of its own, and tells what this run has done.

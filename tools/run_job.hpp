@@ -13,7 +13,7 @@ struct RunOptions {
     bool quiet = false;                  ///< Nothing on stdout: neither the latency table nor where the files are.
     std::filesystem::path run_folder{};  ///< Of a submitted job, which is there already.
     std::optional<std::chrono::seconds> time_left{};  ///< From its start; nullopt: Slurm is asked, if this is its job.
-    bool progress = true;                             ///< The bar on a terminal, or a line every 30 s.
+    bool progress = true;                             ///< The bar on a terminal, or lines of a log.
     bool retry = false;                               ///< Earlier attempts' deaths do not count any more.
 };
 

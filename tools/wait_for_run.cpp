@@ -6,6 +6,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "core/clock.hpp"
 #include "core/commit/held_folder.hpp"
 #include "slurm/job_record.hpp"
 #include "tools/progress.hpp"
@@ -16,7 +17,6 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::seconds look_every{1};
-constexpr std::chrono::seconds line_every{30};
 
 /// SIGINT, SIGTERM and SIGHUP, kept back while it lives.
 class EndSignals {
@@ -120,7 +120,8 @@ int wait_for_run(const std::filesystem::path& run_folder) {
         const EndSignals signals;
         ProgressView view;
         std::string last_state;
-        auto last_line = std::chrono::steady_clock::now();
+        Instant since = Clock::now();  // it is in that state
+        Instant due = since;
         while (signal == 0) {
             const RunSight sight = observer.look();
             if (is_over(sight)) {
@@ -128,11 +129,12 @@ int wait_for_run(const std::filesystem::path& run_folder) {
                 view.say(end_text(sight, code));
                 return code;
             }
-            const auto now = std::chrono::steady_clock::now();
+            const Instant now = Clock::now();
             const std::string state = state_text(sight);
-            if (view.is_terminal() || state != last_state || now - last_line >= line_every) {
+            since = state == last_state ? since : now;
+            if (view.is_terminal() || state != last_state || now >= due) {
                 view.show(line_of(sight, view));
-                last_line = now;
+                due = since + std::chrono::duration_cast<Instant::duration>(next_line(now - since));
             }
             last_state = state;
             signal = signals.wait(look_every);

@@ -108,7 +108,9 @@ std::string ProcessResult::besides_warnings() const {
     std::string rest;
     std::istringstream lines(err);
     for (std::string line; std::getline(lines, line);) {
-        rest += line.starts_with("sluice: warning[") ? "" : line + "\n";
+        const bool is_progress =
+            line.find(" sluice: ") != std::string::npos && line.find(" items (") != std::string::npos;
+        rest += is_progress || line.starts_with("sluice: warning[") ? "" : line + "\n";
     }
     return rest;
 }
@@ -126,7 +128,8 @@ Process::Process(const std::vector<std::string>& words, const ProcessOptions& op
         files.open(STDOUT_FILENO, options.out == Stdout::full ? "/dev/full" : caught_.path() / "out",
                    O_WRONLY | O_CREAT);
     }
-    files.open(STDERR_FILENO, caught_.path() / "err", O_WRONLY | O_CREAT);
+    files.open(STDERR_FILENO, options.err.empty() ? caught_.path() / "err" : options.err,
+               O_WRONLY | O_CREAT | O_NOCTTY);
     check(::posix_spawn_file_actions_addchdir_np(&files.actions, options.folder.c_str()), "addchdir");
 
     std::vector<std::string> arguments = words;

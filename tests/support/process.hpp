@@ -22,6 +22,7 @@ struct ProcessOptions {
     std::filesystem::path folder;  ///< Where it starts.
     Stdout out = Stdout::caught;
     std::optional<unsigned long> largest_file = {};  ///< RLIMIT_FSIZE in bytes, its own captured stderr included.
+    std::filesystem::path err = {};                  ///< Where stderr goes; empty: it is caught.
 };
 
 struct ProcessResult {
@@ -32,7 +33,7 @@ struct ProcessResult {
     /// The lines of stderr that announce an error of sluice, or that it has stopped early.
     [[nodiscard]] std::vector<std::string> errors() const;
 
-    /// The lines of stderr but sluice's warnings: a test's machine may be smaller than its job.
+    /// The lines of stderr but sluice's warnings and its progress: a test's machine may be smaller than its job.
     [[nodiscard]] std::string besides_warnings() const;
 };
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -37,6 +38,18 @@ TEST(ProgressText, TellsWhatThisRunHasDoneFromWhatWasDoneBefore) {
               "812 of 2000 items (40.6 %): 500 in this run, 312 before, 500 items/s, 0:02 left");
     EXPECT_EQ(progress_text({.done = 312, .total = 2000, .before = 312}, Seconds(1)),
               "312 of 2000 items (15.6 %): 0 in this run, 312 before");
+}
+
+TEST(ProgressLine, ComesSoonAtFirstAndThenEveryHalfMinute) {
+    std::vector<double> lines;
+    for (Seconds passed(0); lines.size() < 7; passed = next_line(passed)) {
+        lines.push_back(next_line(passed).count());
+    }
+
+    EXPECT_EQ(lines, (std::vector<double>{2, 5, 10, 30, 60, 90, 120}));
+    EXPECT_EQ(next_line(Seconds(1.9)).count(), 2);
+    EXPECT_EQ(next_line(Seconds(29.999)).count(), 30);
+    EXPECT_EQ(next_line(Seconds(3601)).count(), 3630);
 }
 
 std::string bar(std::size_t full) {
