@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 
 #include "core/error.hpp"
+#include "core/standard_error.hpp"
 
 namespace sluice {
 namespace {
@@ -33,7 +33,7 @@ void ParentWatch::watch() {
                                  .where = "MPI_Init_thread",
                                  .what = "the launcher has ended before its ranks knew of each other",
                                  .hint = "run the same command again"};
-            std::fputs((render(text) + "\n").c_str(), stderr);
+            say(text);
             ::_exit(static_cast<int>(ExitCode::communication));
         }
     }

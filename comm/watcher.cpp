@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/standard_error.hpp"
 
 namespace sluice {
 namespace {
@@ -52,11 +53,6 @@ void write_to(int file, const char* text, std::size_t length) noexcept {
     }
 }
 
-void say(const ErrorText& text) {
-    const std::string lines = render(text) + "\n";
-    write_to(STDERR_FILENO, lines.data(), lines.size());
-}
-
 /// Follows no link and waits for no reader of a pipe. What cannot be written is lost: the process is about to end.
 void append_to(const std::filesystem::path& path, const std::string& text) {
     constexpr mode_t private_mode = 0600;
@@ -86,7 +82,7 @@ void say_committed(const RankBoard& board) noexcept {
     const std::size_t length = board.describe_committed(line.data() + begin.size(), line.size() - begin.size() - 1);
     if (length > 0) {
         line[begin.size() + length] = '\n';
-        write_to(STDERR_FILENO, line.data(), begin.size() + length + 1);
+        say_in_handler({line.data(), begin.size() + length + 1});
     }
 }
 
@@ -99,6 +95,7 @@ public:
             fmt::format_to_n(text_.data() + length_, text_.size() - length_, format, std::forward<Values>(values)...);
         length_ = std::min(text_.size(), length_ + end.size);
     }
+    [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), length_}; }
     void write_to(int file) const noexcept { sluice::write_to(file, text_.data(), length_); }
 
 private:
@@ -150,7 +147,7 @@ void on_crash(int signal) {
         CrashLine line;
         line.add("sluice: error[E-RUN-001]: ");
         describe_crash(line, board->mine(), signal);
-        line.write_to(STDERR_FILENO);
+        say_in_handler(line.text());
         say_committed(*board);
     }
     if (board != nullptr && crash_report.leaves_file.load()) {
@@ -291,7 +288,7 @@ void Watcher::end_after(const Hang& hang) {
                          .hint = fmt::format("{}{}who waits for what{}:", committed, committed.empty() ? "" : "; ",
                                              written ? ", also in " + escaped(hang.dump_file.native()) : "")};
     say(text);
-    write_to(STDERR_FILENO, hang.dump.data(), hang.dump.size());
+    say(hang.dump);
     const RankRecord* const record = board_.find(hang.rank);
     last_words_.note_lost_rank(hang.rank, hang.where + " " + text.what,
                                record == nullptr ? hangs_.chunks_of(hang.rank) : hangs_.chunks_of(*record));

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -8,6 +7,7 @@
 #include "core/cuda.hpp"
 #include "core/host_name.hpp"
 #include "core/stage_error.hpp"
+#include "core/standard_error.hpp"
 #include "tools/common_options.hpp"
 #include "tools/doctor/diagnose.hpp"
 #include "tools/doctor/gather.hpp"
@@ -71,7 +71,7 @@ std::optional<Examination> agree(MpiSession* session, const Command& command, co
         try {
             job = read_examination(command, parsed);
         } catch (const Error& error) {
-            std::fputs((render(error.text()) + "\n").c_str(), stderr);
+            say(error.text());
             code = static_cast<std::int64_t>(error.code());
         }
     }
@@ -128,7 +128,7 @@ int run_doctor(const Command& command, Arguments arguments) {
     } catch (...) {  // never let out: the other ranks would wait for this one in MPI_Finalize for ever
         const std::string who = fmt::format("rank {} on {}", session.rank(), host_name());
         const Failure failure = describe(std::current_exception(), who);
-        std::fputs((render(failure.text) + "\n").c_str(), stderr);
+        say(failure.text);
         session.abort(failure.code);
     }
 }

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <sstream>
 
 #include "apps/registry.hpp"
 #include "core/closest_name.hpp"
 #include "core/error.hpp"
+#include "core/standard_error.hpp"
 #include "tools/standard_output.hpp"
 
 namespace po = boost::program_options;
@@ -62,7 +62,7 @@ int code_with_stdout(const Command& command, int code) {
     if (command.writes_output) {
         text = {.id = "W-IO-006", .where = text.where, .what = text.what + "; the files are not affected"};
     }
-    std::fputs((render(text) + "\n").c_str(), stderr);
+    say(text);
     return code != 0 || command.writes_output ? code : static_cast<int>(failure->code());
 }
 

@@ -58,7 +58,7 @@ void add_json_option(Options& options) {
 void add_run_options(Options& options) {
     options.add_options()                                                //
         ("quiet,q", "print no latency table and no list of files")       //
-        ("no-progress", "show no progress")                              //
+        ("no-progress", "show no progress on stderr")                    //
         ("time-left", po::value<std::string>()->value_name("DURATION"),  //
          "the job's time is over then (\"04:00:00\", \"90m\"): stop in time, in good order; in place of "
          "what Slurm says")  //
@@ -66,10 +66,9 @@ void add_run_options(Options& options) {
 }
 
 RunOptions run_options_of(const Command& command, const ParsedArguments& parsed) {
-    const bool quiet = parsed.has("quiet");
-    return {.quiet = quiet,
+    return {.quiet = parsed.has("quiet"),
             .time_left = time_left_of(command, parsed),
-            .progress = !quiet && !parsed.has("no-progress"),
+            .progress = !parsed.has("no-progress"),
             .retry = parsed.has("retry")};
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -23,6 +22,7 @@
 #include "core/error.hpp"
 #include "core/host_name.hpp"
 #include "core/launch.hpp"
+#include "core/standard_error.hpp"
 #include "tools/check_job.hpp"
 #include "tools/job_attempts.hpp"
 
@@ -113,10 +113,6 @@ RunPaths paths_of(const JobConfig::Output& output) {
 std::string shortened(const std::string& text) {
     constexpr std::size_t most = 90;
     return text.size() <= most ? text : text.substr(0, most) + "…";
-}
-
-void say(const std::string& line) {
-    std::fputs((line + "\n").c_str(), stderr);
 }
 
 /// What the run that lies at the output was started as; nullopt: there is none.
@@ -218,29 +214,29 @@ void keep_job(const PreparedJob& job) {
 
 void warn_at_the_end(const PreparedJob& job) {
     for (const ErrorText& warning : job.output->warnings()) {
-        say(render(warning));
+        say(warning);
     }
     const std::uint64_t values = job.output->complete()->nonfinite();
     if (job.job.output.nonfinite == NonfinitePolicy::flag && values != 0) {
-        say(render({.id = "W-NUM-082",
-                    .where = escaped(job.job.output.path.native()),
-                    .what = job.job.output.scores
-                                ? fmt::format("{} scores are NaN or infinite", values)
-                                : fmt::format("{} items have scores that are NaN or infinite", values)}));
+        say(ErrorText{.id = "W-NUM-082",
+                      .where = escaped(job.job.output.path.native()),
+                      .what = job.job.output.scores
+                                  ? fmt::format("{} scores are NaN or infinite", values)
+                                  : fmt::format("{} items have scores that are NaN or infinite", values)});
     }
 }
 
 void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, bool quiet) {
     const std::string path = escaped(job.job.output.path.native());
     for (const std::string& line : output.dropped()) {
-        say(render({.id = "W-CKP-086", .where = path, .what = line}));
+        say(ErrorText{.id = "W-CKP-086", .where = path, .what = line});
     }
     for (const std::string& line : output.damaged_parts()) {
-        say(render({.id = "W-CKP-087", .where = path, .what = line, .hint = "check the file system"}));
+        say(ErrorText{.id = "W-CKP-087", .where = path, .what = line, .hint = "check the file system"});
     }
     const ChunkGrid grid(job.plan.items, job.plan.chunk_items);
     if (!quiet && output.first_chunk() != 0) {
-        say(fmt::format("sluice: {}: going on after {} of {} chunks ({} of {} items)", path, output.first_chunk(),
+        say(fmt::format("sluice: {}: going on after {} of {} chunks ({} of {} items)\n", path, output.first_chunk(),
                         grid.chunks(), grid.items() - grid.rest(output.first_chunk()).items(), grid.items()));
     }
 }

@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/launch.hpp"
 #include "core/stage_error.hpp"
+#include "core/standard_error.hpp"
 #include "tools/command_line.hpp"
 
 namespace {
@@ -31,8 +31,7 @@ bool leaves_it_to_the_first_rank(sluice::Arguments arguments) {
 }
 
 int fail(const sluice::Failure& failure) {
-    const std::string lines = sluice::render(failure.text) + "\n";
-    std::fwrite(lines.data(), 1, lines.size(), stderr);
+    sluice::say(failure.text);
     return static_cast<int>(failure.code);
 }
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <iterator>
 
 #include "comm/mpi_transport.hpp"
 #include "core/cuda.hpp"
 #include "core/error.hpp"
+#include "core/standard_error.hpp"
 #include "tools/doctor/gather.hpp"
 #include "tools/doctor/output_facts.hpp"
 #include "tools/doctor/remedies.hpp"
@@ -24,8 +24,7 @@ Remedies remedies_for(const DoctorFacts& facts) {
 
 void print_line(const Finding& finding) {
     const std::string fix = finding.remedy.empty() ? "" : "; fix: " + finding.remedy;
-    std::fputs((render(ErrorText{.id = finding.id, .what = finding.what + fix}) + "\n").c_str(), stderr);
-    std::fflush(stderr);
+    say(ErrorText{.id = finding.id, .what = finding.what + fix});
 }
 
 DoctorFacts empty_facts(const RankContext& context) {

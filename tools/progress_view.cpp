@@ -6,18 +6,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include "core/standard_error.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::uint32_t fallback_columns = 80;
-
-/// A stderr that is full or closed does not change what the run is worth.
-void write(const std::string& text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
-}
 
 /// "2026-11-20 12:03:10 sluice: 812 of 2000 items …".
 std::shared_ptr<spdlog::logger> make_log() {
@@ -33,7 +27,7 @@ ProgressView::ProgressView() : terminal_(isatty(STDERR_FILENO) == 1), log_(make_
 
 ProgressView::~ProgressView() {
     if (terminal_) {
-        write("\r\x1b[K");
+        clear_line();
     }
 }
 
@@ -45,7 +39,7 @@ std::uint32_t ProgressView::columns() {
 
 void ProgressView::show(const std::string& text) {
     if (terminal_) {
-        write(fmt::format("\r\x1b[K{}", text.substr(0, columns())));
+        show_line(text.substr(0, columns()));
     } else {
         log_->info(text);
     }
@@ -53,7 +47,7 @@ void ProgressView::show(const std::string& text) {
 
 void ProgressView::say(const std::string& text) {
     if (terminal_) {
-        write(fmt::format("\r\x1b[K{}\n", text));
+        sluice::say(text + "\n");
     } else {
         log_->info(text);
     }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -15,17 +14,12 @@
 #include "core/commit/attempt_history.hpp"
 #include "core/cuda.hpp"
 #include "core/memory_limit.hpp"
+#include "core/standard_error.hpp"
 #include "tools/node_view.hpp"
 #include "tools/preflight.hpp"
 
 namespace sluice {
 namespace {
-
-void print_message(const ErrorText& text) {
-    const std::string lines = render(text) + "\n";
-    std::fwrite(lines.data(), 1, lines.size(), stderr);
-    std::fflush(stderr);
-}
 
 std::uint64_t chunks_to_do(const JobPlan& plan) {
     return ChunkGrid(plan.items, plan.chunk_items).rest(plan.first_chunk).chunks();
@@ -43,13 +37,13 @@ std::optional<std::uint32_t> useful_devices(const JobPlan& plan) {
 void warn_of_fewer_devices(const RankContext& context, const JobPlan& plan, const RankShare& share) {
     const std::size_t devices = share.place.devices.size();
     if (context.rank() == 0 && devices < plan.devices.value_or(0)) {
-        print_message(
-            {.id = "W-RUN-151",
-             .where = context.who(),
-             .what = fmt::format("drives {} host devices, not run.devices = {}: there are {} chunks to do, "
-                                 "and {} cores on the node",
-                                 devices, *plan.devices, chunks_to_do(plan), share.machine.topology.cores.size()),
-             .hint = "lower run.devices, or leave it out"});
+        say(ErrorText{
+            .id = "W-RUN-151",
+            .where = context.who(),
+            .what = fmt::format("drives {} host devices, not run.devices = {}: there are {} chunks to do, "
+                                "and {} cores on the node",
+                                devices, *plan.devices, chunks_to_do(plan), share.machine.topology.cores.size()),
+            .hint = "lower run.devices, or leave it out"});
     }
 }
 
@@ -146,7 +140,7 @@ void warn_once(RankContext& context, const std::optional<ErrorText>& finding) {
     if (finding && context.board.claim_warning()) {
         ErrorText text = *finding;
         text.where = context.who();
-        print_message(text);
+        say(text);
     }
 }
 
@@ -155,7 +149,7 @@ void print_once(RankContext& context, const ErrorText& text) {
         context.monitor->explain(text);
     }
     if (context.board.claim_message()) {
-        print_message(text);
+        say(text);
     }
 }
 

@@ -4,13 +4,13 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "comm/mpi_remote_hub.hpp"
 #include "comm/watcher.hpp"
+#include "core/standard_error.hpp"
 
 namespace sluice {
 namespace {
@@ -144,10 +144,7 @@ Failure given_up_by_others(const RankContext& context, const std::string& cause)
 }
 
 void say_that_it_drains(const StopCause& cause) {
-    std::fputs(
-        fmt::format("sluice: {}: finishing the chunks in flight; a second signal stops at once\n", name_of(cause))
-            .c_str(),
-        stderr);
+    say(fmt::format("sluice: {}: finishing the chunks in flight; a second signal stops at once\n", name_of(cause)));
 }
 
 ErrorText why_it_drains(const StopCause& cause) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -10,6 +9,7 @@
 #include "core/host_name.hpp"
 #include "core/launch.hpp"
 #include "core/stage_error.hpp"
+#include "core/standard_error.hpp"
 #include "tools/rank_context.hpp"
 
 namespace sluice {
@@ -57,7 +57,7 @@ int run(const std::function<JobFile()>& job, const RunOptions& options) {
         } catch (...) {  // there is no board yet to say it once with; and MPI_Finalize would wait for the others
             const std::string who = fmt::format("rank {} on {}", session->rank(), host);
             const Failure failure = describe(std::current_exception(), who);
-            std::fputs((render(failure.text) + "\n").c_str(), stderr);
+            say(failure.text);
             session->abort(failure.code);
         }
     } else {

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <system_error>
 #include <utility>
 
 #include "core/commit/file.hpp"
+#include "core/standard_error.hpp"
 #include "slurm/stop_reason.hpp"
 #include "slurm/time_limit.hpp"
 
@@ -32,10 +32,6 @@ double seconds_between(SteadyClock::time_point from, SteadyClock::time_point to)
 
 double per_second(std::uint64_t count, double seconds) {
     return seconds > 0 ? static_cast<double>(count) / seconds : 0;
-}
-
-void warn(const ErrorText& text) {
-    std::fputs((render(text) + "\n").c_str(), stderr);
 }
 
 /// A folder that cannot be looked into now is looked into again.
@@ -176,14 +172,14 @@ void RunMonitor::ask_slurm(const std::stop_token& stop) {
         lock.lock();
         is_to_ask_ = false;
         if (!why_not.empty() && !over_) {
-            warn({.id = "W-SLM-114",
-                  .what = again
-                              ? fmt::format("cannot learn whether the job has more time by now ({})", why_not)
+            say(ErrorText{
+                .id = "W-SLM-114",
+                .what = again ? fmt::format("cannot learn whether the job has more time by now ({})", why_not)
                               : fmt::format(
                                     "cannot learn when the job's time is over ({}); only Slurm's signal tells, if the "
                                     "job has one",
                                     why_not),
-                  .hint = "set slurm.resume.notice, or --time-left"});
+                .hint = "set slurm.resume.notice, or --time-left"});
         } else if (left) {
             limit_ = SteadyClock::now() + *left;
         } else {
@@ -291,9 +287,10 @@ void RunMonitor::write() {
     status_.updated = unix_seconds();
     const int error = write_run_status(folder_ / "status.json", status_);
     if (error != 0 && !std::exchange(warned_, true)) {
-        warn({.id = "W-RUN-115",
-              .where = escaped((folder_ / "status.json").native()),
-              .what = fmt::format("cannot write the run's status: {}", std::generic_category().message(error))});
+        say(ErrorText{
+            .id = "W-RUN-115",
+            .where = escaped((folder_ / "status.json").native()),
+            .what = fmt::format("cannot write the run's status: {}", std::generic_category().message(error))});
     }
 }
 

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <vector>
 
 #include "core/commit/attempt_history.hpp"
 #include "core/io/output_rows.hpp"
+#include "core/standard_error.hpp"
 #include "tools/job_output.hpp"
 #include "tools/lone_compute.hpp"
 
@@ -114,7 +114,7 @@ void compute_suspects(RankContext& context, PreparedJob& job, ChunkServer& serve
     const ErrorText warning{.id = "W-RUN-093",
                             .where = numbers(suspects->failed),
                             .what = "left out of the output, because every attempt that computed it ended with it"};
-    std::fputs((render(warning) + "\n").c_str(), stderr);
+    say(warning);
     job.output->leave_out(std::move(suspects->failed));
 }
 

@@ -1,0 +1,51 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/e2e/faulty_job.hpp"
+#include "tests/e2e/job_folder.hpp"
+#include "tests/support/terminal.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string clear_line = "\r\x1b[K";
+
+/// Eight items of a fifth of a second each.
+const std::vector<std::string> slow_items(8, "slow");
+
+std::vector<std::string> words_of_run(const char* option) {
+    return launch_words(0, {"run", "job.toml", option, "--set", "pipeline.chunk_items=1"}, SLUICE_FAULTY_PROGRAM);
+}
+
+TEST(OnATerminal, AStopIsToldOnALineOfItsOwn) {
+    const FaultyJob job(slow_items);
+    Terminal terminal;
+    Process run(words_of_run("--quiet"), {.folder = job.path(), .err = terminal.file()});
+
+    static_cast<void>(terminal.read_until(" of 8 items ("));
+    run.send(SIGINT);
+    const std::string shown = terminal.read_to_end();
+
+    EXPECT_EQ(run.wait().exit_code, 75);
+    EXPECT_THAT(shown, HasSubstr(clear_line + "sluice: SIGINT: finishing the chunks in flight"));
+    EXPECT_THAT(shown, HasSubstr(clear_line + "sluice: notice[E-RUN-075]: "))
+        << "the bar is gone when the run has ended";
+}
+
+TEST(OnATerminal, NoBarIsShownWithoutProgress) {
+    const FaultyJob job({"slow", "slow"});
+    Terminal terminal;
+    Process run(words_of_run("--no-progress"), {.folder = job.path(), .err = terminal.file()});
+
+    const std::string shown = terminal.read_to_end();
+
+    EXPECT_EQ(run.wait().exit_code, 0);
+    EXPECT_THAT(shown, Not(HasSubstr(" items (")));
+}
+
+}  // namespace
+}  // namespace sluice::test
