@@ -18,6 +18,7 @@
 #include "comm/mpi_session.hpp"
 #include "core/cgroup.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -77,13 +78,12 @@ std::set<std::string> interfaces_of(const std::set<std::string>& sockets) {
 }
 
 void read_open_files(MpiTransport& transport) {
-    namespace fs = std::filesystem;
     constexpr std::string_view socket = "socket:[";
     constexpr std::string_view verbs = "/dev/infiniband/uverbs";
     std::set<std::string> sockets;
     std::error_code gone;  // files may be closed meanwhile by another thread
-    for (const fs::directory_entry& entry : fs::directory_iterator("/proc/self/fd", gone)) {
-        const std::string target = fs::read_symlink(entry.path(), gone).string();
+    for (const std::filesystem::path& entry : entries_of("/proc/self/fd")) {
+        const std::string target = std::filesystem::read_symlink(entry, gone).string();
         if (target.starts_with(socket)) {
             sockets.insert(target.substr(socket.size(), target.size() - socket.size() - 1));
         } else if (target.starts_with(verbs)) {

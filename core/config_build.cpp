@@ -10,6 +10,7 @@
 #include "core/config_reader.hpp"
 #include "core/config_slurm.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -228,7 +229,7 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
         return false;
     }
     const auto plain = [](const std::filesystem::path& path) {
-        const std::filesystem::path normal = std::filesystem::absolute(path).lexically_normal();
+        const std::filesystem::path normal = absolute_path(path).lexically_normal();
         return normal.has_filename() ? normal : normal.parent_path();
     };
     if (plain(a) == plain(b)) {

@@ -22,8 +22,8 @@ Failure no_thread(const std::string& who) {
     return {ExitCode::out_of_memory,
             {.id = "E-MEM-108",
              .where = who,
-             .what = "the system gives no other thread",
-             .hint = "raise `ulimit -u` or the cgroup's pids.max, or lower run.devices"}};
+             .what = "the system starts no more threads",
+             .hint = "raise `ulimit -u`, `ulimit -v` or the cgroup's pids.max, or lower run.devices"}};
 }
 
 Failure defect(const std::exception& error, const std::string& who) {

@@ -9,6 +9,7 @@
 #include "core/commit/run_paths.hpp"
 #include "core/config_names.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/slurm_option.hpp"
 
 namespace sluice {
@@ -81,8 +82,7 @@ std::uint32_t ranks_per_node(const JobConfig& job) {
 }
 
 ScriptPaths script_paths(const JobConfig& job) {
-    ScriptPaths paths{.program = std::filesystem::read_symlink("/proc/self/exe"),
-                      .run_folder = run_paths(job.output.path, {}).run_folder()};
+    ScriptPaths paths{.program = own_program(), .run_folder = run_paths(job.output.path, {}).run_folder()};
     check_path(paths.program, "sluice itself");
     check_path(paths.run_folder, "the run's folder");
     return paths;

@@ -11,6 +11,7 @@
 #include "core/commit/file.hpp"
 #include "core/commit/run_folder.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/slurm_option.hpp"
 #include "slurm/child.hpp"
 #include "slurm/queue.hpp"
@@ -69,7 +70,7 @@ ChildResult call_sbatch(const std::vector<std::string>& words) {
 class TemporaryScript {
 public:
     explicit TemporaryScript(const std::string& text)
-        : path_(std::filesystem::temp_directory_path() / ("sluice-" + make_unique_id() + ".sh")) {
+        : path_(folder_for_temporary_files() / ("sluice-" + make_unique_id() + ".sh")) {
         File file = File::create(path_);
         file.write_at(0, text);
         file.close();

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "core/error.hpp"
 #include "core/io/item_source.hpp"
 #include "core/io/output_file.hpp"
+#include "core/standard_error.hpp"
 
 namespace sluice {
 namespace {
@@ -62,7 +62,7 @@ void warn_of_long_notice(const JobConfig& job) {
                              .where = "slurm.resume.notice",
                              .what = std::move(problem),
                              .hint = "leave slurm.resume.notice out: a run stops by itself before its time is over"};
-        std::fputs((render(text) + "\n").c_str(), stderr);
+        say(text);
     }
 }
 

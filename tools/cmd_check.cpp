@@ -6,6 +6,7 @@
 #include "core/chunk_grid.hpp"
 #include "core/config_names.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "tools/check_job.hpp"
 #include "tools/common_options.hpp"
 #include "tools/job_output.hpp"
@@ -42,7 +43,7 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     facts["input"] = {{"path", job.input.path.native()},
                       {"format", name_of(job.input.format)},
                       {"items", plan.items},
-                      {"file_bytes", std::filesystem::file_size(job.input.path)},
+                      {"file_bytes", size_of_file(job.input.path)},
                       {"item_bytes", prepared.codec->shape().input_bytes}};
     facts["model"] = job.model.weights ? nlohmann::ordered_json{{"weights", job.model.weights->native()}}
                                        : nlohmann::ordered_json{{"random", *job.model.random}};

@@ -2,12 +2,13 @@
 #include <signal.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <system_error>
 
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
 #include "core/host_name.hpp"
+#include "core/paths.hpp"
+#include "core/standard_error.hpp"
 #include "slurm/child.hpp"
 #include "slurm/queue.hpp"
 #include "slurm/run_status.hpp"
@@ -33,10 +34,8 @@ bool may_be_queued(const Submission& submission) {
         const std::optional<QueuedJob> job = find_in_queue(submission);
         return job && job->is_active();
     } catch (const Error& error) {
-        std::fputs(fmt::format("sluice: cannot learn whether job {} waits or runs ({}: {})\n", submission.job,
-                               error.text().where, error.text().what)
-                       .c_str(),
-                   stderr);
+        say(fmt::format("sluice: cannot learn whether job {} waits or runs ({}: {})\n", submission.job,
+                        error.text().where, error.text().what));
         return true;
     }
 }
@@ -114,7 +113,7 @@ int cancel_run(const Command& command, Arguments arguments) {
     // Its number may belong to somebody else by now.
     std::error_code gone;
     const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", status->process), gone);
-    if (gone || program.filename() != std::filesystem::read_symlink("/proc/self/exe").filename()) {
+    if (gone || program.filename() != own_program().filename()) {
         refuse_idle(folder, fmt::format("its process {} is gone", status->process));
     }
     if (::kill(static_cast<pid_t>(status->process), SIGTERM) != 0) {

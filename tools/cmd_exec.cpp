@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/launch.hpp"
+#include "core/paths.hpp"
 #include "tools/common_options.hpp"
 #include "tools/run_job.hpp"
 
@@ -18,7 +19,7 @@ Options exec_options() {
 int run_plan(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     take_fault_variable(static_cast<int>(read_launch().number));
-    const std::filesystem::path plan = std::filesystem::absolute(plan_of(command, parsed));
+    const std::filesystem::path plan = absolute_path(plan_of(command, parsed));
     const int code = run([&] { return planned_job(plan); }, {.run_folder = plan.parent_path()});
     // Under srun --kill-on-bad-exit a rank that ends with another code ends the others before they have committed. The
     // status file says that the run stopped early.

@@ -2,6 +2,7 @@
 
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "slurm/stop_reason.hpp"
 #include "slurm/submission.hpp"
 #include "tools/common_options.hpp"
@@ -20,7 +21,7 @@ Options follow_options() {
 
 int note_follower(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    const std::filesystem::path folder = std::filesystem::absolute(plan_of(command, parsed)).parent_path();
+    const std::filesystem::path folder = absolute_path(plan_of(command, parsed)).parent_path();
     if (!parsed.has("job")) {
         refuse_usage(command, "got no --job");
     }

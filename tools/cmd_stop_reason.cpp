@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <filesystem>
 
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
+#include "core/standard_error.hpp"
 #include "slurm/stop_reason.hpp"
 #include "tools/common_options.hpp"
 #include "tools/standard_output.hpp"
@@ -30,12 +31,12 @@ void say_that_none_follows(const AttemptId& attempt) {
                                              "slurm.resume.max = {} is used up",
                                              attempt.number, *attempt.most - 1),
                          .hint = "`sluice submit` goes on from there"};
-    std::fputs((render(text) + "\n").c_str(), stderr);
+    say(text);
 }
 
 int print_stop_reason(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
-    const std::filesystem::path folder = std::filesystem::absolute(plan_of(command, parsed)).parent_path();
+    const std::filesystem::path folder = absolute_path(plan_of(command, parsed)).parent_path();
     if (!parsed.has("srun-rc")) {
         refuse_usage(command, "got no --srun-rc");
     }

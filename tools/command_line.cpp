@@ -10,6 +10,7 @@
 #include "apps/registry.hpp"
 #include "core/closest_name.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/standard_error.hpp"
 #include "tools/standard_output.hpp"
 
@@ -138,7 +139,7 @@ std::string job_file_of(const Command& command, const ParsedArguments& parsed) {
 }
 
 JobConfig read_job_absolute(const std::string& file, std::span<const Override> overrides) {
-    return read_job(std::filesystem::absolute(file), overrides, app_names());
+    return read_job(absolute_path(file), overrides, app_names());
 }
 
 std::vector<std::string_view> app_names() {

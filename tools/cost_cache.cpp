@@ -106,15 +106,17 @@ std::string keep_costs(const std::filesystem::path& file, const std::string& key
         while (all.size() > most_entries) {
             all.erase(std::min_element(all.begin(), all.end(), kept_before));
         }
-        std::filesystem::create_directories(file.parent_path());
+        std::error_code error;
+        std::filesystem::create_directories(file.parent_path(), error);
+        if (error) {
+            return error.message();
+        }
         OutputFile out(file);
         out.write(cache.dump(1) + "\n");
         out.publish();
         return {};
     } catch (const Error& error) {
         return error.text().what;
-    } catch (const std::filesystem::filesystem_error& error) {
-        return error.code().message();
     }
 }
 

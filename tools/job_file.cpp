@@ -6,6 +6,7 @@
 
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "tools/command_line.hpp"
 
 namespace sluice {
@@ -15,7 +16,7 @@ constexpr std::size_t most_bytes = std::size_t{64} << 10;  // as of any job file
 
 /// As a run's folder names it: "../articles.csv".
 std::filesystem::path as_seen_from(const RunPaths& run, const std::filesystem::path& path) {
-    const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+    const std::filesystem::path whole = absolute_path(path).lexically_normal();
     const std::filesystem::path from_parent = whole.lexically_relative(run.output.parent_path());
     const bool is_below = !from_parent.empty() && *from_parent.begin() != "..";
     return is_below ? whole.lexically_relative(run.run_folder()) : whole;

@@ -4,6 +4,7 @@
 
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -16,7 +17,7 @@ bool is_folder(const std::filesystem::path& path) {
 }
 
 std::filesystem::path without_slash(const std::filesystem::path& path) {
-    const std::filesystem::path normal = std::filesystem::absolute(path).lexically_normal();
+    const std::filesystem::path normal = absolute_path(path).lexically_normal();
     return normal.has_filename() ? normal : normal.parent_path();
 }
 

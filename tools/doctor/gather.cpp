@@ -15,6 +15,7 @@
 #include "core/cuda.hpp"
 #include "core/host_name.hpp"
 #include "core/memory_limit.hpp"
+#include "core/paths.hpp"
 #include "core/stage_error.hpp"
 #include "tools/doctor/output_facts.hpp"
 
@@ -33,9 +34,8 @@ std::uint64_t locked_memory_limit() {
 /// InfiniBand adapters, and those of its like.
 std::vector<std::string> fabrics() {
     std::vector<std::string> names;
-    std::error_code none;  // a machine without them has no such folder
-    for (const auto& entry : std::filesystem::directory_iterator("/sys/class/infiniband", none)) {
-        names.push_back(escaped(entry.path().filename().native()));
+    for (const auto& entry : entries_of("/sys/class/infiniband")) {  // a machine without them has no such folder
+        names.push_back(escaped(entry.filename().native()));
     }
     std::ranges::sort(names);
     return names;

@@ -1,0 +1,89 @@
+#include "core/paths.hpp"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+[[noreturn]] void refuse_to_look(const std::filesystem::path& path, const std::error_code& error) {
+    throw Error(ExitCode::no_input, {.id = "E-IO-008",
+                                     .where = escaped(path.native()),
+                                     .what = fmt::format("cannot look at it: {}", error.message()),
+                                     .hint = "correct the path, or the permissions of its folders"});
+}
+
+}  // namespace
+
+std::filesystem::path absolute_path(const std::filesystem::path& path) {
+    std::error_code error;
+    std::filesystem::path whole = std::filesystem::absolute(path, error);
+    if (error) {
+        throw Error(ExitCode::no_input, {.id = "E-IO-007",
+                                         .where = escaped(path.native()),
+                                         .what = fmt::format("is relative to the working folder, which cannot be "
+                                                             "found: {}",
+                                                             error.message()),
+                                         .hint = "change to a folder that exists, or give a path that begins with /"});
+    }
+    return whole;
+}
+
+bool is_there(const std::filesystem::path& path) {
+    std::error_code error;
+    const bool found = std::filesystem::exists(path, error);
+    if (error) {
+        refuse_to_look(path, error);
+    }
+    return found;
+}
+
+std::uint64_t size_of_file(const std::filesystem::path& path) {
+    std::error_code error;
+    const std::uint64_t bytes = std::filesystem::file_size(path, error);
+    if (error) {
+        refuse_to_look(path, error);
+    }
+    return bytes;
+}
+
+std::filesystem::path own_program() {
+    constexpr const char* link = "/proc/self/exe";
+    std::error_code error;
+    std::filesystem::path program = std::filesystem::read_symlink(link, error);
+    if (error) {
+        throw Error(ExitCode::io_error, {.id = "E-IO-003",
+                                         .where = link,
+                                         .what = fmt::format("cannot be read: {}", error.message()),
+                                         .hint = "mount /proc"});
+    }
+    return program;
+}
+
+std::filesystem::path folder_for_temporary_files() {
+    std::error_code error;
+    std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+    if (error) {
+        throw Error(ExitCode::cannot_create,
+                    {.id = "E-OUT-021",
+                     .where = "$TMPDIR",
+                     .what = fmt::format("is no folder for temporary files: {}", error.message()),
+                     .hint = "set TMPDIR to a folder that exists and that you may write to"});
+    }
+    return folder;
+}
+
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
+    std::vector<std::filesystem::path> found;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+        found.push_back(entry->path());
+    }
+    return found;
+}
+
+}  // namespace sluice

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace sluice {
+
+// What std::filesystem says by an exception of its own, which nobody would know how to explain to a user. A test keeps
+// its throwing functions out of all other sources.
+
+/// `path` from the root. Throws Error (no_input) where the working folder is gone or has no name.
+[[nodiscard]] std::filesystem::path absolute_path(const std::filesystem::path& path);
+
+/// Whether something lies there, links followed. Throws Error (no_input) where that cannot be looked at.
+[[nodiscard]] bool is_there(const std::filesystem::path& path);
+
+/// In bytes. Throws Error (no_input).
+[[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
+
+/// This program's own file. Throws Error (io_error).
+[[nodiscard]] std::filesystem::path own_program();
+
+/// $TMPDIR, else /tmp. Throws Error (cannot_create) where that is no folder.
+[[nodiscard]] std::filesystem::path folder_for_temporary_files();
+
+/// What lies in `folder`, in no order; empty where it cannot be read.
+[[nodiscard]] std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
+
+}  // namespace sluice
