@@ -32,15 +32,6 @@ std::filesystem::path absolute_path(const std::filesystem::path& path) {
     return whole;
 }
 
-bool is_there(const std::filesystem::path& path) {
-    std::error_code error;
-    const bool found = std::filesystem::exists(path, error);
-    if (error) {
-        refuse_to_look(path, error);
-    }
-    return found;
-}
-
 std::uint64_t size_of_file(const std::filesystem::path& path) {
     std::error_code error;
     const std::uint64_t bytes = std::filesystem::file_size(path, error);

@@ -12,9 +12,6 @@ namespace sluice {
 /// `path` from the root. Throws Error (no_input) where the working folder is gone or has no name.
 [[nodiscard]] std::filesystem::path absolute_path(const std::filesystem::path& path);
 
-/// Whether something lies there, links followed. Throws Error (no_input) where that cannot be looked at.
-[[nodiscard]] bool is_there(const std::filesystem::path& path);
-
 /// In bytes. Throws Error (no_input).
 [[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
 

@@ -21,6 +21,7 @@ constexpr mode_t file_mode = 0666;  // less the umask, as every tool that makes 
 constexpr std::size_t copy_bytes = std::size_t{1} << 20;
 constexpr const char* check_hint = "check the file system, then run the same command again";
 constexpr const char* path_id = "E-OUT-021";
+constexpr const char* access_id = "E-IO-008";
 
 /// The errno of `call`, made unless a fault takes its place; 0: it succeeded, with its value in `result`.
 template <class Call>
@@ -285,7 +286,12 @@ void fail_on_file(const std::filesystem::path& path, const char* operation, int 
         const char* id;
         const char* hint;
     };
-    const Kind kind = [error]() -> Kind {
+    const std::string_view tried = operation;
+    const bool only_looks = tried == "open" || tried == "look at" || tried == "list";
+    const Kind kind = [&]() -> Kind {
+        if (only_looks && (error == EACCES || error == ENAMETOOLONG)) {
+            return {ExitCode::no_input, access_id, "correct the path, or the permissions of its folders"};
+        }
         switch (error) {
             case ENOSPC:
             case EDQUOT:
@@ -318,7 +324,7 @@ void fail_on_file(const std::filesystem::path& path, const char* operation, int 
 
 Error while_running(const Error& error) {
     ErrorText text = error.text();
-    if (text.id != path_id) {
+    if (text.id != path_id && text.id != access_id) {
         return error;
     }
     text.id = "E-IO-003";

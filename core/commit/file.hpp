@@ -21,12 +21,12 @@ namespace sluice {
 // its descriptor.
 
 /// Throws the Error for `error`, an errno: io_error with E-IO-002 (no space), E-IO-003 or E-IO-004 (limit of file
-/// sizes), out_of_memory with E-IO-005 (too many open files), or cannot_create with E-OUT-021 where the path is at
-/// fault.
+/// sizes), out_of_memory with E-IO-005 (too many open files), or where the path is at fault, cannot_create with
+/// E-OUT-021, or no_input with E-IO-008 if it was only to be opened or looked at.
 [[noreturn]] void fail_on_file(const std::filesystem::path& path, const char* operation, int error);
 
 /// `error` as a run says it that has begun: where it could write a moment ago, no other path is asked for. E-OUT-021
-/// becomes io_error with E-IO-003.
+/// and E-IO-008 become io_error with E-IO-003.
 [[nodiscard]] Error while_running(const Error& error);
 
 /// A block of a file that the disk does not give back (EIO and its like): its bytes have to come from elsewhere.
