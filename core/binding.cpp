@@ -16,33 +16,33 @@ ErrorText unbound(std::string what) {
 std::optional<ErrorText> bind(Machine& machine, const CpuSet& cpus) {
     expects(!cpus.empty(), "bind: a thread runs on one CPU at least");
     if (machine.affinity == nullptr) {
-        return unbound(fmt::format("no thread is tied to its CPUs: {}", machine.topology.why_unbindable));
+        return unbound(fmt::format("threads are not bound to their CPUs: {}", machine.topology.why_unbindable));
     }
     if (machine.affinity->get() == cpus) {
         return std::nullopt;
     }
     if (const std::string why = machine.affinity->set(cpus); !why.empty()) {
-        return unbound(fmt::format("a thread cannot be tied to CPUs {}: {}", cpus.text(), why));
+        return unbound(fmt::format("a thread cannot be bound to CPUs {}: {}", cpus.text(), why));
     }
     if (const CpuSet now = machine.affinity->get(); now != cpus) {
-        return unbound(fmt::format("a thread was tied to CPUs {}, but is on {}", cpus.text(),
-                                   now.empty() ? "CPUs that nobody can tell" : "CPUs " + now.text()));
+        return unbound(fmt::format("a thread was bound to CPUs {}, but runs on {}", cpus.text(),
+                                   now.empty() ? "unknown CPUs" : "CPUs " + now.text()));
     }
     return std::nullopt;
 }
 
 std::optional<ErrorText> leave_mask(Machine& machine) {
     if (machine.affinity == nullptr) {
-        return unbound(fmt::format("the launcher's mask stays: {}", machine.topology.why_unbindable));
+        return unbound(fmt::format("the launcher's mask stays in force: {}", machine.topology.why_unbindable));
     }
     Topology& topology = machine.topology;
     if (const std::string why = machine.affinity->set(topology.allowed); !why.empty()) {
-        return unbound(
-            fmt::format("the launcher's mask stays: CPUs {} cannot be had: {}", topology.allowed.text(), why));
+        return unbound(fmt::format("the launcher's mask stays in force: CPUs {} are not available: {}",
+                                   topology.allowed.text(), why));
     }
     const CpuSet now = machine.affinity->get() & topology.cpus;
     if (now.empty()) {
-        return unbound("the launcher's mask was left, but nobody can tell for which CPUs");
+        return unbound("the launcher's mask was lifted, but the CPUs in use are unknown");
     }
     topology.mask = topology.allowed = now;
     return std::nullopt;

@@ -51,7 +51,7 @@ constexpr std::array other_extensions{
     OtherExtension{".pkl", convert_hint},
     OtherExtension{".pt", convert_hint},
     OtherExtension{".npz", "save the array by itself, as .npy"},
-    OtherExtension{".tsv", "convert it to .csv first: commas part columns"},
+    OtherExtension{".tsv", "convert it to .csv first: commas separate columns"},
 };
 
 /// nullopt: the extension says nothing.

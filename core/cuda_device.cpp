@@ -55,7 +55,7 @@ void check_driver() {
         throw Error(ExitCode::unavailable, {.id = "E-GPU-061",
                                             .where = "run.device",
                                             .what = "got \"cuda\", but there is no NVIDIA driver here, so no GPU",
-                                            .hint = "set run.device = \"host\", or ask the job for a GPU"});
+                                            .hint = "set run.device = \"host\", or request a GPU for the job"});
     }
     int runtime = 0;
     check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
@@ -218,8 +218,8 @@ std::unique_ptr<Device> make_cuda_device(std::uint32_t index, const CudaDeviceOp
         throw Error(ExitCode::configuration,
                     {.id = "E-GPU-062",
                      .where = "run.devices",
-                     .what = fmt::format("GPU {} was asked for, but this rank sees {}", index, count),
-                     .hint = "lower run.devices or the ranks of a node"});
+                     .what = fmt::format("GPU {} was requested, but this rank sees {}", index, count),
+                     .hint = "lower run.devices or the ranks per node"});
     }
     return std::make_unique<CudaDevice>(static_cast<int>(index), options);
 }

@@ -24,7 +24,7 @@ Kind kind_of(cudaError_t status) {
             return {ExitCode::out_of_memory, "E-GPU-066",
                     "lower pipeline.chunk_items or pipeline.depth, or free the GPU's memory"};
         case cudaErrorNoDevice:
-            return {ExitCode::unavailable, "E-GPU-061", "set run.device = \"host\", or ask the job for a GPU"};
+            return {ExitCode::unavailable, "E-GPU-061", "set run.device = \"host\", or request a GPU for the job"};
         case cudaErrorInsufficientDriver:
             return {ExitCode::unavailable, "E-GPU-063", "update the NVIDIA driver, or set run.device = \"host\""};
         case cudaErrorNoKernelImageForDevice:
@@ -33,14 +33,15 @@ Kind kind_of(cudaError_t status) {
                 "build with this GPU's architecture in CMAKE_CUDA_ARCHITECTURES (this build: " SLUICE_CUDA_ARCHITECTURES
                 ")"};
         case cudaErrorDevicesUnavailable:
-            return {ExitCode::unavailable, "E-GPU-065", "another process holds the GPU alone: look with nvidia-smi"};
+            return {ExitCode::unavailable, "E-GPU-065",
+                    "another process has exclusive use of the GPU: nvidia-smi shows it"};
         case cudaErrorECCUncorrectable:
         case cudaErrorNvlinkUncorrectable:
         case cudaErrorHardwareStackError:
         case cudaErrorContained:
-            return {ExitCode::gpu_fault, "E-GPU-080", "the GPU is faulty: leave its node out (sbatch --exclude)"};
+            return {ExitCode::gpu_fault, "E-GPU-080", "the GPU is faulty: exclude its node (sbatch --exclude)"};
         default:
-            return {ExitCode::internal, "E-GPU-096", "a mistake of the program: please report"};
+            return {ExitCode::internal, "E-GPU-096", "this is a defect of sluice; please report it"};
     }
 }
 

@@ -83,7 +83,7 @@ MatrixInstructions choose_matrix_instructions(ComputeCapability capability, std:
         throw Error(ExitCode::unavailable,
                     {.id = "E-GPU-063",
                      .where = gpu,
-                     .what = fmt::format("is a GPU of architecture sm_{}, and this build has code for {} alone", number,
+                     .what = fmt::format("is a GPU of architecture sm_{}, and this build has code for {} only", number,
                                          architectures),
                      .hint = fmt::format("build with {}{} in CMAKE_CUDA_ARCHITECTURES, or set run.device = \"host\"",
                                          number, scope)});

@@ -62,8 +62,8 @@ std::vector<std::vector<std::uint32_t>> share_gpus(std::span<const std::vector<S
             throw Error(ExitCode::configuration,
                         {.id = "E-GPU-062",
                          .where = "run.devices",
-                         .what = fmt::format("{} GPUs were asked for, but this rank sees {}", *wanted, gpus.size()),
-                         .hint = "lower run.devices, or give the job more GPUs a node"});
+                         .what = fmt::format("{} GPUs were requested, but this rank sees {}", *wanted, gpus.size()),
+                         .hint = "lower run.devices, or request more GPUs per node"});
         }
         const Share share = share_of(ids, me, wanted);
         std::vector<std::uint32_t> choice(gpus.size());

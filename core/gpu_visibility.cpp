@@ -30,7 +30,7 @@ Named by_index(const Topology& topology, std::string_view entry) {
         return {.why = "is neither an index nor a UUID"};
     }
     if (index >= topology.gpus.size()) {
-        return {.why = fmt::format("is no index of this machine's {} GPUs", topology.gpus.size())};
+        return {.why = fmt::format("is not an index of this machine's {} GPUs", topology.gpus.size())};
     }
     return {.gpu = seen(topology.gpus[index])};
 }
@@ -43,8 +43,8 @@ Named by_uuid(const Topology& topology, std::string_view beginning) {
     }
     const bool unknown = std::ranges::any_of(topology.gpus, [](const Gpu& gpu) { return gpu.uuid.empty(); });
     return {.why = count > 1 ? "begins the UUIDs of several GPUs"
-                   : unknown ? "is a UUID, and this topology does not hold those of its GPUs"
-                             : "is the UUID of no GPU here"};
+                   : unknown ? "is a UUID, but this topology does not record its GPUs' UUIDs"
+                             : "is not the UUID of any GPU here"};
 }
 
 /// "MIG-GPU-…/3/0" names its GPU; "MIG-…" does not, so that its place is known only where there is but one GPU.
@@ -106,7 +106,7 @@ VisibleGpus visible_gpus(const Topology& topology, const std::optional<std::stri
             break;
         }
         if (std::ranges::find(visible.gpus, *named.gpu) != visible.gpus.end()) {
-            note(entry, "was named before");
+            note(entry, "was already named");
             break;
         }
         visible.gpus.push_back(*named.gpu);

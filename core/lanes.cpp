@@ -56,7 +56,7 @@ std::string describe(const Lanes::View& lane, std::uint64_t first_chunk) {
     std::string doing;
     switch (lane.kind) {
         case LaneKind::comm:
-            doing = works ? "passes messages on" : "waits for messages";
+            doing = works ? "is exchanging messages" : "waits for messages";
             break;
         case LaneKind::reader:
             doing = (works ? "reads" : "waits for room for") + chunk;
@@ -68,7 +68,7 @@ std::string describe(const Lanes::View& lane, std::uint64_t first_chunk) {
             doing = works ? "computes" + chunk : what_a_device_waits_for(state.stage, chunk);
             break;
         case LaneKind::stream:
-            doing = works ? "is at work" : "has nothing to do";
+            doing = works ? "is working" : "is idle";
             break;
     }
     return fmt::format("{}: {}", lane.name, doing);

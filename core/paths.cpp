@@ -12,7 +12,7 @@ namespace {
 [[noreturn]] void refuse_to_look(const std::filesystem::path& path, const std::error_code& error) {
     throw Error(ExitCode::no_input, {.id = "E-IO-008",
                                      .where = escaped(path.native()),
-                                     .what = fmt::format("cannot look at it: {}", error.message()),
+                                     .what = fmt::format("cannot access it: {}", error.message()),
                                      .hint = "correct the path, or the permissions of its folders"});
 }
 
@@ -62,7 +62,7 @@ std::filesystem::path folder_for_temporary_files() {
                     {.id = "E-OUT-021",
                      .where = "$TMPDIR",
                      .what = fmt::format("is no folder for temporary files: {}", error.message()),
-                     .hint = "set TMPDIR to a folder that exists and that you may write to"});
+                     .hint = "set TMPDIR to an existing folder that you can write to"});
     }
     return folder;
 }

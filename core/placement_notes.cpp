@@ -57,13 +57,13 @@ private:
             const std::string cores = count_of(cores_in(topology_, CpuSet::parse(cpus).value()), "core");
             if (quota != 0) {
                 notes_.push_back(
-                    fmt::format("{}: the cgroup's CPU quota is worth {} of {} (CPUs {}), so no thread is "
-                                "tied to a core; raise the quota, or reserve cores",
+                    fmt::format("{}: the cgroup's CPU quota is worth {} of {} (CPUs {}), so threads are not bound to "
+                                "cores; raise the quota, or reserve cores",
                                 ranks_text(sharers), quota, cores, cpus));
             } else {
                 notes_.push_back(
-                    fmt::format("{} share {} (CPUs {}), so no thread is tied to a core; start fewer ranks "
-                                "a node, or ask for more CPUs",
+                    fmt::format("{} share {} (CPUs {}), so threads are not bound to cores; start fewer ranks per node, "
+                                "or request more CPUs",
                                 ranks_text(sharers), cores, cpus));
             }
         }
@@ -97,7 +97,7 @@ private:
                 }
             }
             if (crowded > 0) {
-                notes_.push_back(fmt::format("rank {}: {}{} share {} (CPUs {}); ask for more CPUs a rank", rank,
+                notes_.push_back(fmt::format("rank {}: {}{} share {} (CPUs {}); request more CPUs per rank", rank,
                                              count_of(crowded, "busy thread"), with_readers ? " and the readers" : "",
                                              count_of(cores_in(topology_, where), "core"), where.text()));
             }
@@ -114,9 +114,8 @@ private:
                 const auto index = find_gpu(topology_, gpu.pci);
                 if (!index) {
                     notes_.push_back(
-                        fmt::format("rank {}: where {} is attached is not known, so its driver runs "
-                                    "anywhere",
-                                    rank, name_of(gpu)));
+                        fmt::format("rank {}: it is unknown where {} is attached, so its driver runs anywhere", rank,
+                                    name_of(gpu)));
                 } else if (!device.is_near) {
                     notes_.push_back(
                         fmt::format("rank {}: {} is attached to CPUs {}, but its driver runs on CPUs {}; "
@@ -145,7 +144,7 @@ private:
                     fmt::format("{}: no rank drives it; start more ranks, or raise run.devices", name_of(gpu.first)));
             } else if (gpu.second.size() > 1) {
                 notes_.push_back(
-                    fmt::format("{}: {} share it; start one rank a GPU", name_of(gpu.first), ranks_text(gpu.second)));
+                    fmt::format("{}: {} share it; start one rank per GPU", name_of(gpu.first), ranks_text(gpu.second)));
             }
         }
     }

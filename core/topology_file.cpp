@@ -26,7 +26,7 @@ std::string read_topology_file(const std::filesystem::path& file) {
     const std::filesystem::file_status status = std::filesystem::status(file, failed);
     if (failed || !std::filesystem::is_regular_file(status)) {
         refuse(ExitCode::no_input, "E-HWL-120", file,
-               std::filesystem::exists(status) ? "is no regular file" : "cannot be opened: " + failed.message());
+               std::filesystem::exists(status) ? "is not a regular file" : "cannot be opened: " + failed.message());
     }
     if (std::filesystem::file_size(file, failed) > largest_xml || failed) {
         refuse_topology_file(file, "is larger than 64 MiB, expected the XML of one machine");

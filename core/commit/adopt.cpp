@@ -93,12 +93,12 @@ private:
             }
             if (!matches_seal(from, seal->second, verify_ == ResumeVerify::all)) {
                 adopted_.damaged_parts.push_back(
-                    fmt::format("part {} of attempt {} is damaged: computed again", part, records.epoch));
+                    fmt::format("part {} of attempt {} is damaged and will be recomputed", part, records.epoch));
                 continue;
             }
             if (!take_file(from, part)) {
                 adopted_.damaged_parts.push_back(
-                    fmt::format("part {} of attempt {} cannot be read: computed again", part, records.epoch));
+                    fmt::format("part {} of attempt {} cannot be read and will be recomputed", part, records.epoch));
                 continue;
             }
             adopted_.sealed.push_back(seal->second);
@@ -112,7 +112,7 @@ private:
 
     /// Nothing is wrong with it: data goes when it was published, or when a later attempt has taken it over.
     void note_gone(std::uint32_t part, std::uint32_t epoch) {
-        std::string line = fmt::format("part {} of attempt {} is not there any more: computed again", part, epoch);
+        std::string line = fmt::format("part {} of attempt {} is missing and will be recomputed", part, epoch);
         if (std::ranges::find(adopted_.dropped, line) == adopted_.dropped.end()) {
             adopted_.dropped.push_back(std::move(line));
         }
@@ -147,7 +147,7 @@ private:
         }
         if (!is_read) {
             adopted_.dropped.push_back(
-                fmt::format("chunk {} of attempt {} is damaged: computed again", record.chunk, records.epoch));
+                fmt::format("chunk {} of attempt {} is damaged and will be recomputed", record.chunk, records.epoch));
             return false;
         }
         if (!adopted_.open) {

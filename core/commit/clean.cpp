@@ -16,7 +16,7 @@ void try_to(std::vector<ErrorText>& warnings, Action&& action) {
     } catch (const Error& error) {
         warnings.push_back({.id = "W-OUT-112",
                             .where = error.text().where,
-                            .what = "is not needed any more, and stays: " + error.text().what,
+                            .what = "is no longer needed, but could not be removed: " + error.text().what,
                             .hint = "remove it by hand"});
     }
 }

@@ -57,13 +57,12 @@ OutputRunOptions run_options(CommittedOutputOptions options, RowEncoder& rows) {
 }
 
 [[noreturn]] void refuse(const Nonfinite& found, std::uint64_t chunk) {
-    throw Error(
-        ExitCode::numeric,
-        {.id = "E-NUM-081",
-         .where = fmt::format("chunk {}", chunk),
-         .what = fmt::format("{} not finite in items {}{}", found.values, fmt::join(found.first_items, ", "),
-                             found.items > found.first_items.size() ? ", …" : ""),
-         .hint = "look at those items and at run.precision; output.nonfinite = \"flag\" writes them all the same"});
+    throw Error(ExitCode::numeric,
+                {.id = "E-NUM-081",
+                 .where = fmt::format("chunk {}", chunk),
+                 .what = fmt::format("{} not finite in items {}{}", found.values, fmt::join(found.first_items, ", "),
+                                     found.items > found.first_items.size() ? ", …" : ""),
+                 .hint = "check those items and run.precision; output.nonfinite = \"flag\" writes them anyway"});
 }
 
 }  // namespace

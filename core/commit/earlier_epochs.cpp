@@ -59,7 +59,7 @@ EpochRecords read_epoch(const RunPaths& paths, std::uint32_t epoch, const PartPl
     const std::optional<Owner> owner = readable_owner(found.folder);
     if (!owner || (!owner->run.empty() && owner->run != run)) {
         if (!journal.records.empty()) {
-            found.dropped = fmt::format("attempt {} is not used: its owner.json is {}", epoch,
+            found.dropped = fmt::format("attempt {} is ignored: its owner.json is {}", epoch,
                                         owner ? "another run's" : "damaged or missing");
         }
         return found;

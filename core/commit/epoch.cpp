@@ -152,15 +152,16 @@ void Epoch::check_fence() const {
             throw Error(ExitCode::superseded,
                         {.id = "E-OUT-083",
                          .where = escaped(paths_.output.native()),
-                         .what = fmt::format("a newer attempt than this one (the {}.) has taken over", number_),
-                         .hint = "nothing is to be done: the newer one finishes the output"});
+                         .what = fmt::format("a newer attempt than this one (number {}) has taken over", number_),
+                         .hint = "nothing to do: the newer attempt finishes the output"});
         case Standing::gone:
-            throw Error(ExitCode::io_error,
-                        {.id = "E-OUT-119",
-                         .where = escaped(folder_.native()),
-                         .what = "the run's folder is gone: it was moved, removed or unmounted while the run went on",
-                         .hint = "bring it back under its name and run the same command again, which resumes it; "
-                                 "without it the run begins anew"});
+            throw Error(
+                ExitCode::io_error,
+                {.id = "E-OUT-119",
+                 .where = escaped(folder_.native()),
+                 .what = "the run's folder is gone: it was moved, removed or unmounted while the run was going on",
+                 .hint = "restore it under its name and run the same command again, which resumes it; without it the "
+                         "run starts over"});
     }
 }
 

@@ -48,7 +48,7 @@ int open_file(const std::filesystem::path& path, int flags, int& file) {
     throw Error(ExitCode::refused, {.id = "E-SEC-118",
                                     .where = escaped(path.native()),
                                     .what = fmt::format("is {}, expected a regular file", kind),
-                                    .hint = "no run makes such a thing: remove it if you do not know it"});
+                                    .hint = "no run creates such a thing: remove it if you do not know it"});
 }
 
 /// A pipe would keep a reader waiting, a device could give anything.
@@ -311,7 +311,7 @@ void fail_on_file(const std::filesystem::path& path, const char* operation, int 
             case ELOOP:
             case ENAMETOOLONG:
             case EEXIST:
-                return {ExitCode::cannot_create, path_id, "choose a folder that exists and that you may write to"};
+                return {ExitCode::cannot_create, path_id, "choose an existing folder that you can write to"};
             default:
                 return {ExitCode::io_error, "E-IO-003", check_hint};
         }

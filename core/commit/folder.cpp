@@ -227,7 +227,7 @@ std::optional<std::string> read_text(const std::filesystem::path& path, std::siz
         throw Error(ExitCode::refused, {.id = "E-SEC-118",
                                         .where = escaped(path.native()),
                                         .what = fmt::format("belongs to another user ({})", user_name(status.st_uid)),
-                                        .hint = "no run of yours has made it: remove it if you do not know it"});
+                                        .hint = "no run of yours created it: remove it if you do not know it"});
     }
     std::string text(std::min<std::uint64_t>(static_cast<std::uint64_t>(status.st_size), most + 1), '\0');
     if (!file->read_at(0, std::as_writable_bytes(std::span(text)))) {

@@ -95,7 +95,7 @@ void check(const HeldFolder::State& folder, FolderTrust trust) {
     const struct ::stat& status = folder.status;
     const char* const choose = "remove it, or choose another [output].path";
     if (!S_ISDIR(status.st_mode)) {
-        refuse(folder.path, "is no folder, or a link to one", choose);
+        refuse(folder.path, "is not a folder, or is a link to one", choose);
     }
     const bool is_trusted =
         trust == FolderTrust::any || status.st_uid == me || (trust == FolderTrust::mine && status.st_uid == 0);
@@ -104,7 +104,7 @@ void check(const HeldFolder::State& folder, FolderTrust trust) {
     }
     if (trust == FolderTrust::only_mine && (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         refuse(folder.path, fmt::format("others may write to it (mode {:04o})", status.st_mode & 07777),
-               "chmod go-w it, if what is in it is yours");
+               "chmod go-w it, if its contents are yours");
     }
 }
 

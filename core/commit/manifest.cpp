@@ -111,8 +111,8 @@ std::optional<Manifest> read_manifest(const RunPaths& paths) {
     throw Error(ExitCode::checkpoint_damaged,
                 {.id = "E-CKP-088",
                  .where = escaped(paths.manifest().native()),
-                 .what = "is damaged: the output cannot be checked any more",
-                 .hint = "remove it and run the same command again, which checks or computes the output anew"});
+                 .what = "is damaged: the output can no longer be checked",
+                 .hint = "remove it and run the same command again, which checks or recomputes the output"});
 }
 
 }  // namespace sluice

@@ -25,15 +25,14 @@ void check_same_job(const RunPaths& paths, const RunIdentity& identity) {
     const std::optional<RunIdentity> was = read_run_identity(paths);
     const std::vector<std::string> differing = was ? differences(*was, identity) : std::vector<std::string>();
     if (!was || !differing.empty()) {
-        throw Error(ExitCode::cannot_create, {.id = "E-OUT-024",
-                                              .where = escaped(paths.output.native()),
-                                              .what = was ? fmt::format("is the complete output of another job; what "
-                                                                        "differs: {}",
-                                                                        fmt::join(differing, ", "))
-                                                          : "is complete, but its run's job.json is missing: nobody "
-                                                            "knows of which job it is",
-                                              .hint = fmt::format("choose another [output].path, or remove it and {}",
-                                                                  quoted(paths.run_folder().native()))});
+        throw Error(ExitCode::cannot_create,
+                    {.id = "E-OUT-024",
+                     .where = escaped(paths.output.native()),
+                     .what = was ? fmt::format("is the complete output of another job; differences: {}",
+                                               fmt::join(differing, ", "))
+                                 : "is complete, but its run's job.json is missing, so its job is unknown",
+                     .hint = fmt::format("choose another [output].path, or remove it and {}",
+                                         quoted(paths.run_folder().native()))});
     }
 }
 

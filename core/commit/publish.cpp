@@ -71,7 +71,7 @@ std::vector<SealedPart> recognise(const std::filesystem::path& target, const Epo
     }
     throw Error(ExitCode::cannot_create, {.id = "E-OUT-073",
                                           .where = escaped(target.native()),
-                                          .what = "is there already, and is nothing that this run has written",
+                                          .what = "already exists and was not written by this run",
                                           .hint = "move it away, then run the same command again"});
 }
 
@@ -115,7 +115,7 @@ std::vector<SealedPart> place_parts(const std::filesystem::path& from, const std
         }
         remove_file(error.path());
         ErrorText text = error.text();
-        text.hint = fmt::format("run the same command again: it computes part {} again", part.part);
+        text.hint = fmt::format("run the same command again: it recomputes part {}", part.part);
         throw Error(error.code(), std::move(text));
     }
     throw error;
@@ -187,10 +187,10 @@ void check_published_sizes(const RunPaths& paths, const Manifest& manifest) {
                         {.id = "E-CKP-088",
                          .where = escaped(path.native()),
                          .what = is_file ? fmt::format("has {} bytes, but was published with {}", status->st_size, size)
-                                         : std::string("was published, and is missing"),
-                         .hint = status ? fmt::format("bring it back, or remove {} and {} to compute it again",
+                                         : std::string("was published, but is missing"),
+                         .hint = status ? fmt::format("restore it, or remove {} and {} to recompute it",
                                                       quoted(path.native()), quoted(paths.manifest().native()))
-                                        : fmt::format("bring it back, or remove {} to compute it again",
+                                        : fmt::format("restore it, or remove {} to recompute it",
                                                       quoted(paths.manifest().native()))});
         }
     }

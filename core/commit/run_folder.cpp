@@ -21,7 +21,7 @@ constexpr mode_t shared_mode = 0777;
                 {.id = "E-OUT-022",
                  .where = escaped(path.native()),
                  .what = what,
-                 .hint = "move it away, or choose another [output].path: nothing is ever replaced"});
+                 .hint = "move it away, or choose another [output].path: existing files are never replaced"});
 }
 
 /// Nothing that this run has not made may be replaced, or be taken for a part of it. The output is looked at first: if
@@ -34,10 +34,10 @@ void refuse_foreign_files(const RunPaths& paths) {
         return;
     }
     if (paths.layout == OutputLayout::file) {
-        refuse_foreign(paths.output, S_ISREG(there->st_mode) ? "exists already" : "exists already, and is no file");
+        refuse_foreign(paths.output, S_ISREG(there->st_mode) ? "exists already" : "already exists and is not a file");
     }
     if (!is_folder) {
-        refuse_foreign(paths.output, "is no folder, but its path ends in a slash");
+        refuse_foreign(paths.output, "is not a folder, but its path ends in a slash");
     }
     if (!names.empty()) {
         refuse_foreign(paths.output,

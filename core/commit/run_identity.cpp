@@ -38,8 +38,8 @@ std::map<std::string, std::string> values_of(const RunIdentity& identity) {
     throw Error(ExitCode::checkpoint_damaged,
                 {.id = "E-CKP-085",
                  .where = escaped(where.native()),
-                 .what = "is damaged: what the run there was started as is not known any more",
-                 .hint = "remove the run's folder to start anew, or choose another [output].path"});
+                 .what = "is damaged: the job that the run was started with is no longer known",
+                 .hint = "remove the run's folder to start over, or choose another [output].path"});
 }
 
 void refuse_newer(const Json& json, const std::filesystem::path& where) {
@@ -48,7 +48,7 @@ void refuse_newer(const Json& json, const std::filesystem::path& where) {
         throw Error(ExitCode::configuration,
                     {.id = "E-CKP-089",
                      .where = escaped(where.native()),
-                     .what = fmt::format("was written by a later sluice (format {}, expected at most {})",
+                     .what = fmt::format("was written by a newer sluice (format {}, expected at most {})",
                                          version->get<std::uint64_t>(), format_version),
                      .hint = "finish the run with the version that began it"});
     }
@@ -137,13 +137,13 @@ void establish_run_identity(const RunPaths& paths, const RunIdentity& identity) 
     }
     const std::vector<std::string> differing = differences(*begun, identity);
     if (!differing.empty()) {
-        throw Error(
-            ExitCode::configuration,
-            {.id = "E-CKP-090",
-             .where = escaped(paths.run_folder().native()),
-             .what = fmt::format("a run of another job lies there; what differs: {}", fmt::join(differing, ", ")),
-             .hint = "undo the change to continue it, remove the folder to start anew, or choose another "
-                     "[output].path"});
+        throw Error(ExitCode::configuration,
+                    {.id = "E-CKP-090",
+                     .where = escaped(paths.run_folder().native()),
+                     .what = fmt::format("an unfinished run of another job was found there; differences: {}",
+                                         fmt::join(differing, ", ")),
+                     .hint = "undo the change to resume it, remove the folder to start over, or choose another "
+                             "[output].path"});
     }
 }
 

@@ -16,7 +16,7 @@ namespace {
     throw Error(ExitCode::no_input, {.id = "E-OUT-111",
                                      .where = escaped(paths.output.native()),
                                      .what = "is not complete: there is no manifest",
-                                     .hint = "run its job again, which continues it"});
+                                     .hint = "run its job again to finish it"});
 }
 
 void compare_with_identity(const Manifest& manifest, const RunPaths& paths, Verification& verification) {
@@ -82,7 +82,7 @@ void require_intact(const Verification& verification, const RunPaths& paths) {
          .where = escaped(paths.output.native()),
          .what = fmt::format("is not what was published ({} of {} checks failed); {}", verification.problems.size(),
                              verification.parts + 1, verification.problems.front()),
-         .hint = "bring back a copy, or remove the output and the run's folder to compute it again"});
+         .hint = "restore a copy, or remove the output and the run's folder to recompute it"});
 }
 
 }  // namespace sluice

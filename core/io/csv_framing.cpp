@@ -110,7 +110,7 @@ void CsvFraming::step_at_delimiter(char byte) {
             if (state_ == State::after_quote) {
                 throw RecordProblem{
                     malformed,
-                    fmt::format("column {} goes on after its closing quote (got {}, expected a comma or "
+                    fmt::format("column {} continues after its closing quote (got {}, expected a comma or "
                                 "the end of the line)",
                                 found_, sluice::quoted(std::string_view(&byte, 1))),
                     "write quotes inside a quoted field twice"};

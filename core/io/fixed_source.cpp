@@ -161,8 +161,8 @@ std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> fil
     if (header.shape.empty() ||
         !std::equal(header.shape.begin() + 1, header.shape.end(), wanted.begin(), wanted.end())) {
         file->reject("E-INP-032",
-                     fmt::format("got shape [{}] of {}, the model wants {}", fmt::join(header.shape, ","), header.descr,
-                                 shape_text(wanted)),
+                     fmt::format("got shape [{}] of {}, the model expects {}", fmt::join(header.shape, ","),
+                                 header.descr, shape_text(wanted)),
                      "save one row per item in the model's shape");
     }
     const std::uint64_t item_bytes = form == ItemForm::fat ? fat_bytes(wanted) : wanted.front();

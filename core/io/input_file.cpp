@@ -111,7 +111,7 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
             reject("E-INP-034",
                    fmt::format("truncated while running (got {} bytes, expected {} as when it was opened)", offset,
                                size()),
-                   "leave the input alone while a job reads it");
+                   "do not change the input while a job reads it");
         } else if (errno != EINTR) {
             throw Error(ExitCode::io_error,
                         {"E-IO-003", where_, fmt::format("cannot read at byte {}: {}", offset, text_of(errno)),
@@ -130,7 +130,7 @@ void InputFile::check_content() const {
 
 void InputFile::refuse_change(const std::string& what) const {
     if (!what.empty()) {
-        reject("E-INP-034", what, "leave the input alone while a job reads it");
+        reject("E-INP-034", what, "do not change the input while a job reads it");
     }
 }
 

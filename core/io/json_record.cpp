@@ -75,7 +75,7 @@ private:
         require_object();
         for (const std::size_t column : wanted_) {
             if (values_[column]) {
-                throw RecordProblem{mismatch, fmt::format("column {} is there twice", sluice::quoted(columns_[column])),
+                throw RecordProblem{mismatch, fmt::format("column {} appears twice", sluice::quoted(columns_[column])),
                                     "keep one of them"};
             }
             values_[column] = value;
@@ -114,7 +114,7 @@ private:
 
     void require_object() const {
         if (depth_ == 0) {
-            throw RecordProblem{mismatch, "the line is no JSON object", "write one JSON object per line"};
+            throw RecordProblem{mismatch, "the line is not a JSON object", "write one JSON object per line"};
         }
     }
 

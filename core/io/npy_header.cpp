@@ -118,7 +118,7 @@ private:
             comma = accept(',');
         }
         if (shape.size() == 1 && !comma) {
-            refuse("the shape is no tuple");
+            refuse("the shape is not a tuple");
         }
         return shape;
     }
@@ -135,7 +135,7 @@ private:
             }
         }
         if (digits == 0 || (digits > 1 && rest_.front() == '0')) {
-            refuse("a dimension is no number");
+            refuse("a dimension is not a number");
         }
         rest_.remove_prefix(digits);
         return value;

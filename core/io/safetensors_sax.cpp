@@ -107,7 +107,7 @@ bool SafetensorsSax::key(string_t& value) {
     if (place_ == Place::top) {
         if (value == "__metadata__") {
             if (std::exchange(metadata_seen_, true)) {
-                refuse("E-MOD-040", "__metadata__ stands twice in the header");
+                refuse("E-MOD-040", "__metadata__ appears twice in the header");
             }
             place_ = Place::metadata;
             return true;
@@ -120,7 +120,7 @@ bool SafetensorsSax::key(string_t& value) {
             refuse("E-MOD-046", fmt::format("more than {} tensors", safetensors_tensor_limit));
         }
         if (!names_.insert(value).second) {
-            refuse("E-MOD-040", fmt::format("tensor {} stands twice in the header", sluice::quoted(value)));
+            refuse("E-MOD-040", fmt::format("tensor {} appears twice in the header", sluice::quoted(value)));
         }
         entries_.push_back({.name = value, .dtype = {}, .shape = {}, .begin = 0, .end = 0});
         has_dtype_ = has_shape_ = has_offsets_ = false;
@@ -130,7 +130,7 @@ bool SafetensorsSax::key(string_t& value) {
             unexpected("key");
         }
         if (!metadata_keys_.insert(value).second) {
-            refuse("E-MOD-040", fmt::format("__metadata__ key {} stands twice", sluice::quoted(value)));
+            refuse("E-MOD-040", fmt::format("__metadata__ key {} appears twice", sluice::quoted(value)));
         }
         place_ = Place::metadata_value;
     } else {
@@ -143,7 +143,7 @@ void SafetensorsSax::start_field(const std::string& field) {
     const bool again = (field == "dtype" && has_dtype_) || (field == "shape" && has_shape_) ||
                        (field == "data_offsets" && has_offsets_);
     if (again) {
-        refuse("E-MOD-040", fmt::format("{}: {} stands twice", spot(), sluice::quoted(field)));
+        refuse("E-MOD-040", fmt::format("{}: {} appears twice", spot(), sluice::quoted(field)));
     }
     if (field == "dtype") {
         place_ = Place::dtype;

@@ -138,7 +138,7 @@ private:
         if (!record) {
             file_->check_unchanged();
             file_->reject("E-INP-034", "changed while running (fewer items than when it was opened)",
-                          "leave the input alone while a job reads it");
+                          "do not change the input while a job reads it");
         }
         return *record;
     }

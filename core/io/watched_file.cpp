@@ -189,7 +189,7 @@ std::string WatchedFile::change_at_path() const {
         return {};
     }
     if (!S_ISREG(now.st_mode)) {
-        return "replaced while running by something that is no file";
+        return "replaced while running by something that is not a file";
     }
     const std::string is = stamp_of(other.number(), static_cast<std::uint64_t>(now.st_size), path_);
     return is == stamp_ ? std::string()

@@ -125,7 +125,7 @@ void WeightsFile::check_unchanged() const {
 void WeightsFile::check_content() const {
     if (const std::string what = watched_->change_of_content(); !what.empty()) {
         throw Error(ExitCode::bad_data,
-                    {"E-MOD-054", where_, what, "leave the weights alone while a job runs; then run it again"});
+                    {"E-MOD-054", where_, what, "do not change the weights while a job runs; then run it again"});
     }
 }
 

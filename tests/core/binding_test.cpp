@@ -57,7 +57,7 @@ TEST(Binding, ReportsACallThatSucceedsAndDoesNothing) {
 
     ASSERT_TRUE(finding);
     EXPECT_EQ(finding->id, "W-HWL-077");
-    EXPECT_EQ(finding->what, "a thread was tied to CPUs 2-3, but is on CPUs 0-7");
+    EXPECT_EQ(finding->what, "a thread was bound to CPUs 2-3, but runs on CPUs 0-7");
 }
 
 TEST(Binding, ReportsARefusal) {
@@ -67,7 +67,7 @@ TEST(Binding, ReportsARefusal) {
     const std::optional<ErrorText> finding = bind(fake.machine, CpuSet::range(2, 3));
 
     ASSERT_TRUE(finding);
-    EXPECT_EQ(finding->what, "a thread cannot be tied to CPUs 2-3: Operation not permitted");
+    EXPECT_EQ(finding->what, "a thread cannot be bound to CPUs 2-3: Operation not permitted");
     EXPECT_TRUE(render(*finding).starts_with("sluice: warning[W-HWL-077]: a thread cannot"));
 }
 

@@ -110,7 +110,7 @@ TEST(GpuShare, RefusesMoreThanARankSees) {
         ADD_FAILURE() << "did not fail";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::configuration);
-        EXPECT_EQ(error.text().what, "3 GPUs were asked for, but this rank sees 2");
+        EXPECT_EQ(error.text().what, "3 GPUs were requested, but this rank sees 2");
     }
 }
 

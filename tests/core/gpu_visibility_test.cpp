@@ -59,7 +59,7 @@ TEST(GpuVisibility, EndsAtTheFirstEntryThatNamesNothing) {
 
 TEST(GpuVisibility, EndsAtAGpuThatWasNamedBefore) {
     EXPECT_THAT(seen("1,1,2"), ElementsAre(second));
-    EXPECT_THAT(note("1," + second), HasSubstr("was named before"));
+    EXPECT_THAT(note("1," + second), HasSubstr("was already named"));
 }
 
 TEST(GpuVisibility, TakesUuidsAndTheirUniqueBeginnings) {
@@ -67,7 +67,7 @@ TEST(GpuVisibility, TakesUuidsAndTheirUniqueBeginnings) {
     EXPECT_THAT(seen("GPU-c0,GPU-5b2f7"), ElementsAre(third, second));
     EXPECT_THAT(seen("GPU-5b2f"), IsEmpty());
     EXPECT_THAT(note("GPU-5b2f"), HasSubstr("begins the UUIDs of several GPUs"));
-    EXPECT_THAT(note("GPU-dead"), HasSubstr("is the UUID of no GPU here"));
+    EXPECT_THAT(note("GPU-dead"), HasSubstr("is not the UUID of any GPU here"));
 }
 
 TEST(GpuVisibility, SaysWhenTheTopologyHoldsNoUuids) {

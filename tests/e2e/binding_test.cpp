@@ -94,7 +94,7 @@ TEST(Bind, WarnsOnceWhenItCannotAndRunsAllTheSame) {
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
     const std::size_t first =
-        result.err.find("sluice: warning[W-HWL-077]: no thread is tied to its CPUs: hwloc was told");
+        result.err.find("sluice: warning[W-HWL-077]: threads are not bound to their CPUs: hwloc was told");
     ASSERT_NE(first, std::string::npos) << result.err;
     EXPECT_EQ(result.err.find("W-HWL-077", first + 30), std::string::npos) << result.err;
     EXPECT_FALSE(contents(folder.path() / "labels.csv").empty());

@@ -73,7 +73,7 @@ std::vector<BadInput> bad_texts() {
         csv("RowTooLong", "a,b\nc,d,e\n", "[1]", "E-INP-032", "a.csv:2", "got 3 columns, expected 2"),
         csv("OpenQuote", "a\n\"b\nc\n", "[1]", "E-INP-035", "a.csv:2", "inside a quoted field"),
         csv("QuoteInside", "a\nb\"c\n", "[1]", "E-INP-035", "a.csv:2", "a quote inside column 1"),
-        csv("AfterTheQuote", "\"a\"b\n", "[1]", "E-INP-035", "a.csv:1", "goes on after its closing quote"),
+        csv("AfterTheQuote", "\"a\"b\n", "[1]", "E-INP-035", "a.csv:1", "continues after its closing quote"),
         jsonl("JsonSyntax", "{\"t\": \"a\"}\n{\"t\": }\n", "E-INP-035", "a.jsonl:2", "not valid JSON"),
         jsonl("JsonCutShort", "{\"t\": \"a", "E-INP-035", "a.jsonl:1", "not valid JSON"),
         jsonl("JsonNotUtf8", "{\"t\": \"\xff\"}\n", "E-INP-035", "a.jsonl:1", "item 0"),

@@ -47,7 +47,7 @@ private:
 
     void look_at(const RankFacts& rank, std::uint32_t ranks) {
         if (!rank.why_unbindable.empty()) {
-            say(rank, "W-HWL-077", "no thread is tied to its CPUs: " + rank.why_unbindable, "");
+            say(rank, "W-HWL-077", "threads are not bound to their CPUs: " + rank.why_unbindable, "");
         }
         const std::uint32_t by_slurm = facts_.launch.cpus_per_task.value_or(0);
         const std::uint32_t by_job = facts_.wish.cpus_per_rank.value_or(0);

@@ -151,7 +151,7 @@ TEST_F(AdoptTest, CutsTheOpenPartAtTheFirstDamagedChunk) {
 
     EXPECT_EQ(adopted.chunks, 1U);
     EXPECT_EQ(contents_of(second.part(0)), part_until(1));
-    EXPECT_THAT(adopted.dropped, ElementsAre("chunk 1 of attempt 1 is damaged: computed again"));
+    EXPECT_THAT(adopted.dropped, ElementsAre("chunk 1 of attempt 1 is damaged and will be recomputed"));
 }
 
 TEST_F(AdoptTest, TakesAChunkFromWhoeverHasItUndamaged) {
@@ -166,7 +166,7 @@ TEST_F(AdoptTest, TakesAChunkFromWhoeverHasItUndamaged) {
 
     EXPECT_EQ(adopted.chunks, 3U);
     EXPECT_EQ(contents_of(third.part(0)), part_until(3));
-    EXPECT_THAT(adopted.dropped, ElementsAre("chunk 1 of attempt 2 is damaged: computed again"));
+    EXPECT_THAT(adopted.dropped, ElementsAre("chunk 1 of attempt 2 is damaged and will be recomputed"));
 }
 
 TEST_F(AdoptTest, FindsASealedPartThatWasCutWhateverItVerifies) {
@@ -179,8 +179,8 @@ TEST_F(AdoptTest, FindsASealedPartThatWasCutWhateverItVerifies) {
 
     EXPECT_EQ(adopted.chunks, 3U) << "its whole chunks are kept";
     EXPECT_EQ(contents_of(second.part(0)), part_until(3));
-    EXPECT_THAT(adopted.damaged_parts, ElementsAre("part 0 of attempt 1 is damaged: computed again"));
-    EXPECT_THAT(adopted.dropped, ElementsAre("chunk 3 of attempt 1 is damaged: computed again"));
+    EXPECT_THAT(adopted.damaged_parts, ElementsAre("part 0 of attempt 1 is damaged and will be recomputed"));
+    EXPECT_THAT(adopted.dropped, ElementsAre("chunk 3 of attempt 1 is damaged and will be recomputed"));
 }
 
 TEST_F(AdoptTest, BlamesNobodyForDataThatIsGone) {
@@ -194,7 +194,7 @@ TEST_F(AdoptTest, BlamesNobodyForDataThatIsGone) {
 
     EXPECT_EQ(adopted.chunks, 0U);
     EXPECT_THAT(adopted.damaged_parts, IsEmpty());
-    EXPECT_THAT(adopted.dropped, ElementsAre("part 0 of attempt 1 is not there any more: computed again"));
+    EXPECT_THAT(adopted.dropped, ElementsAre("part 0 of attempt 1 is missing and will be recomputed"));
 }
 
 TEST_F(AdoptTest, ReadsSealedPartsWhenItIsToldTo) {
@@ -230,7 +230,7 @@ TEST_F(AdoptTest, ComputesAgainFromABlockThatCannotBeRead) {
 
     EXPECT_EQ(adopted.chunks, 1U);
     EXPECT_EQ(contents_of(second.part(0)), part_until(1));
-    EXPECT_THAT(adopted.dropped, ElementsAre("chunk 1 of attempt 1 is damaged: computed again"));
+    EXPECT_THAT(adopted.dropped, ElementsAre("chunk 1 of attempt 1 is damaged and will be recomputed"));
 }
 
 TEST_F(AdoptTest, GoesOnFromAJournalThatCannotBeRead) {
@@ -253,7 +253,7 @@ TEST_F(AdoptTest, ComputesASealedPartAgainThatCannotBeRead) {
     const Adopted adopted = take_over_with_a_bad_block(second, 3, ResumeVerify::all);
 
     EXPECT_EQ(adopted.chunks, 4U) << "chunk by chunk it can be read";
-    EXPECT_THAT(adopted.damaged_parts, ElementsAre("part 0 of attempt 1 is damaged: computed again"));
+    EXPECT_THAT(adopted.damaged_parts, ElementsAre("part 0 of attempt 1 is damaged and will be recomputed"));
 }
 
 TEST_F(AdoptTest, ComputesAPartAgainThatCannotBeCopied) {
@@ -266,7 +266,7 @@ TEST_F(AdoptTest, ComputesAPartAgainThatCannotBeCopied) {
     disarm_faults();
 
     EXPECT_EQ(adopted.chunks, 4U) << "chunk by chunk it can be read";
-    EXPECT_THAT(adopted.damaged_parts, ElementsAre("part 0 of attempt 1 cannot be read: computed again"));
+    EXPECT_THAT(adopted.damaged_parts, ElementsAre("part 0 of attempt 1 cannot be read and will be recomputed"));
 }
 
 TEST_F(AdoptTest, TellsOfAJournalThatEndsInTheMiddle) {

@@ -99,10 +99,10 @@ TEST_F(CsvSource, GivesItemAndLineOfARecordThatBreaksTheFormat) {
     EXPECT_EQ(failure(good + "c\"d,3\n"),
               "65 E-INP-035 items.csv:4: item 2: a quote inside column 1, which does not begin with one");
     EXPECT_EQ(failure(good + "c,\"3\"4\n"),
-              "65 E-INP-035 items.csv:4: item 2: column 2 goes on after its closing quote (got '4', expected a comma "
+              "65 E-INP-035 items.csv:4: item 2: column 2 continues after its closing quote (got '4', expected a comma "
               "or the end of the line)");
     EXPECT_EQ(failure(good + "c,\"3\" \n"),
-              "65 E-INP-035 items.csv:4: item 2: column 2 goes on after its closing quote (got ' ', expected a comma "
+              "65 E-INP-035 items.csv:4: item 2: column 2 continues after its closing quote (got ' ', expected a comma "
               "or the end of the line)");
     EXPECT_EQ(failure(good + "c,\"3\nd,4\n"), "65 E-INP-035 items.csv:4: item 2: the file ends inside a quoted field");
     EXPECT_EQ(failure(good + "c,3\rd,4\n"),

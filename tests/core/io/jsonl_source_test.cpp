@@ -55,7 +55,7 @@ TEST_F(JsonlSource, RefusesValuesThatAreNoText) {
 
 TEST_F(JsonlSource, RefusesLinesThatAreNoObject) {
     for (const std::string line : {"[1]", "\"a\"", "3", "null", "true", "[]"}) {
-        EXPECT_EQ(failure(line), "65 E-INP-032 items.jsonl:1: item 0: the line is no JSON object") << line;
+        EXPECT_EQ(failure(line), "65 E-INP-032 items.jsonl:1: item 0: the line is not a JSON object") << line;
     }
 }
 

@@ -138,7 +138,7 @@ TEST_F(WatchedFileTest, ComparesTheContentOfAFileThatTakesItsPlace) {
 
     std::filesystem::remove(path);
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    EXPECT_EQ(opened.watched.change_of_content(), "replaced while running by something that is no file");
+    EXPECT_EQ(opened.watched.change_of_content(), "replaced while running by something that is not a file");
 }
 
 }  // namespace

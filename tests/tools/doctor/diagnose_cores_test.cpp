@@ -136,7 +136,7 @@ TEST(DoctorCores, FindsThatNoThreadCanBeTied) {
     facts.ranks[1].why_unbindable = "hwloc was told to describe another machine";
 
     EXPECT_EQ(only(facts, "W-HWL-077").what,
-              "rank 1 on n01: no thread is tied to its CPUs: hwloc was told to describe another machine");
+              "rank 1 on n01: threads are not bound to their CPUs: hwloc was told to describe another machine");
 }
 
 }  // namespace
