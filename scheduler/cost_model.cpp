@@ -39,7 +39,7 @@ std::uint32_t choose_depth(const CostModel& costs, double items) {
 }
 
 std::string text(const StageCost& cost) {
-    return fmt::format("{:.0f} µs + {:.3g} µs an item", cost.fixed * 1e6, cost.an_item * 1e6);
+    return fmt::format("{:.0f} µs + {:.3g} µs per item", cost.fixed * 1e6, cost.an_item * 1e6);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ ChunkChoice choose_chunk(const CostModel& costs, std::uint64_t items, std::uint3
     const std::uint64_t chosen = std::clamp<std::uint64_t>(items, 1, wave_wise);
     const auto n = static_cast<double>(chosen);
     const std::string_view bound_by = chosen >= items                          ? "the whole job"
-                                      : n >= wanted                            ? "its fixed cost hardly counts any more"
+                                      : n >= wanted                            ? "its fixed cost no longer matters"
                                       : chosen + whole > items / fewest_chunks ? "a sixteenth of the job"
                                                                                : "what memory allows";
     return {

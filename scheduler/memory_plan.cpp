@@ -11,15 +11,15 @@ namespace sluice {
 namespace {
 
 [[noreturn]] void reject(const MemoryNeeds& needs) {
-    throw Error(
-        ExitCode::out_of_memory,
-        {.id = "E-MEM-068",
-         .where = "memory plan",
-         .what = fmt::format("chunks of {} items ({} + {} bytes each), {} a device on {} devices, {} read ahead and {} "
-                             "to be written take more than 2^64 bytes",
-                             needs.chunk_items, needs.shape.input_bytes, needs.shape.output_bytes, needs.depth,
-                             needs.devices, needs.staged_chunks, needs.window_chunks),
-         .hint = "lower pipeline.chunk_items or pipeline.depth"});
+    throw Error(ExitCode::out_of_memory,
+                {.id = "E-MEM-068",
+                 .where = "memory plan",
+                 .what = fmt::format(
+                     "chunks of {} items ({} + {} bytes each), {} per device on {} devices, {} read ahead and {} "
+                     "to be written take more than 2^64 bytes",
+                     needs.chunk_items, needs.shape.input_bytes, needs.shape.output_bytes, needs.depth, needs.devices,
+                     needs.staged_chunks, needs.window_chunks),
+                 .hint = "lower pipeline.chunk_items or pipeline.depth"});
 }
 
 /// "41.2 GiB", "17.0 MiB".

@@ -92,13 +92,13 @@ struct WallRow {
 
 /// The row of the wall view that took the most besides `binding`.
 WallRow longest_other(const WallView& wall, Stage binding) {
-    WallRow longest{"start-up", wall.startup, "a larger input makes it count less"};
+    WallRow longest{"start-up", wall.startup, "a larger input makes it matter less"};
     const auto consider = [&longest](std::string_view name, nanoseconds time, std::string_view remedy) {
         if (time > longest.time) {
             longest = {name, time, remedy};
         }
     };
-    consider("waiting", wall.waiting, "nothing was at work there; more chunks in flight (pipeline.depth) may fill it");
+    consider("waiting", wall.waiting, "nothing was busy then; more chunks in flight (pipeline.depth) may fill it");
     for (const Stage stage : all_stages) {
         if (stage != binding) {
             consider(to_string(stage), wall.stages[index_of(stage)],
@@ -148,7 +148,7 @@ void add_notes(Verdict& verdict, const Resource& resource, std::span<const RankR
                                                 100 * part, verdict.rank, row.remedy));
         } else {
             verdict.notes.push_back(fmt::format(
-                "NOTE: {} was under way nearly always, but each device or thread had work for {:.1f} % of the "
+                "NOTE: {} was in progress almost all the time, but each device or thread was busy for {:.1f} % of the "
                 "run on average; smaller chunks (pipeline.chunk_items) or a larger pipeline.depth may fill it",
                 to_string(binding), 100 * mean / seconds(wall_time(ranks))));
         }

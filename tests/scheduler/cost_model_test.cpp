@@ -72,7 +72,7 @@ TEST(ChooseChunk, TakesTheSmallestMultipleWhoseFixedCostHardlyCounts) {
     EXPECT_LE(share(choice.items), 1.0 / 40);
     EXPECT_GT(share(choice.items - 224), 1.0 / 40);
     EXPECT_EQ(choice.depth, 3U);
-    EXPECT_THAT(choice.reason, HasSubstr("chunks of 3136 items, its fixed cost hardly counts any more: compute takes "
+    EXPECT_THAT(choice.reason, HasSubstr("chunks of 3136 items, its fixed cost no longer matters: compute takes "
                                          "60 µs + 0.75 µs an item, 2.5 % of that fixed; copies 78 µs"));
 }
 

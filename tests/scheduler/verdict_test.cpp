@@ -85,7 +85,7 @@ TEST(Verdict, SaysWhatElseTookTheTimeWhenTheShareIsPoor) {
     ranks[0].breakdown.wall.waiting = 1s;
 
     EXPECT_THAT(judge(ranks, 1000).notes,
-                Contains("NOTE: start-up took 50.0 % of the run on rank 0: a larger input makes it count less"));
+                Contains("NOTE: start-up took 50.0 % of the run on rank 0: a larger input makes it matter less"));
 
     ranks[0].breakdown.wall.startup = 1s;
     ranks[0].breakdown.wall.waiting = 5s;
