@@ -204,7 +204,7 @@ std::optional<Hang> HangWatch::find_own_hang() const {
     if (!stuck_ || stuck_since_ < head_start_of_root()) {
         return std::nullopt;
     }
-    return hang_of(board_.mine().rank.load(), describe_stuck() + ", and does not get on");
+    return hang_of(board_.mine().rank.load(), describe_stuck() + ", and makes no progress");
 }
 
 std::optional<Hang> HangWatch::find_hang_of_node() const {
@@ -215,11 +215,11 @@ std::optional<Hang> HangWatch::find_hang_of_node() const {
             continue;
         }
         if (beats_[i].still() > limit) {
-            return hang_of(record.rank.load(), fmt::format("its process has not run for {}: {}",
+            return hang_of(record.rank.load(), fmt::format("its process has not been scheduled for {}: {}",
                                                            seconds_text(beats_[i].still()), activity(record)));
         }
         if (record.stuck.load() != 0 && board_.mine().rank.load() == 0) {
-            return hang_of(record.rank.load(), stuck_line(record.said()) + ", and does not get on");
+            return hang_of(record.rank.load(), stuck_line(record.said()) + ", and makes no progress");
         }
     }
     return std::nullopt;
@@ -269,7 +269,7 @@ std::optional<Hang> HangWatch::find_standstill() const {
     if (!all_have_begun || std::ranges::none_of(still_, waits_for_results) || !stands_still(still_, options_.timeout)) {
         return std::nullopt;
     }
-    return hang_of(0, fmt::format("nothing has moved for {}, and all threads wait", seconds_text(options_.timeout)));
+    return hang_of(0, fmt::format("no progress for {}, and all threads are waiting", seconds_text(options_.timeout)));
 }
 
 Hang HangWatch::hang_of(int rank, std::string what) const {
@@ -311,7 +311,7 @@ std::string HangWatch::describe_stuck() const {
         return still.lane.group == stuck.lane.group && still.lane.kind == LaneKind::stream && works(still);
     });
     if (stream != still_.end()) {
-        text += fmt::format(", the {} at work", stream->lane.name);
+        text += fmt::format(", its {} busy", stream->lane.name);
     }
     return fmt::format("{} for {}", text, seconds_text(stuck.still));
 }
@@ -333,7 +333,7 @@ std::string HangWatch::describe_place(std::size_t place) const {
     const nanoseconds still = is_me ? nanoseconds(0) : beats_[place].still();
     return fmt::format("rank {} on {}, process {}: {}{}\n{}", record.rank.load(), host_, record.pid.load(),
                        activity(record),
-                       still > longest_step ? fmt::format("; has not run for {}; before", seconds_text(still)) : "",
+                       still > longest_step ? fmt::format("; not scheduled for {}; before", seconds_text(still)) : "",
                        is_me ? describe_lanes() : record.said());
 }
 

@@ -79,7 +79,7 @@ void check_mpi(int status, const char* call) {
                     {.id = "E-MPI-106",
                      .where = call,
                      .what = escaped(std::string_view(text.data(), static_cast<std::size_t>(length))),
-                     .hint = "look at the launcher's own messages above"});
+                     .hint = "see the launcher's own messages above"});
     }
 }
 

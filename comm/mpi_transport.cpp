@@ -71,7 +71,7 @@ std::set<std::string> interfaces_of(const std::set<std::string>& sockets) {
         constexpr std::size_t inode = 9;
         if (words.size() > inode && words[state] == "01" && sockets.contains(words[inode])) {
             const auto name = names.find(words[local].substr(0, words[local].find(':')));
-            found.insert(name == names.end() ? "an interface of no name" : escaped(name->second));
+            found.insert(name == names.end() ? "an unnamed interface" : escaped(name->second));
         }
     }
     return found;

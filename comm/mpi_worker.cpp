@@ -164,7 +164,7 @@ void MpiWorker::look_for_root() {
                             .what = fmt::format("died, or cannot be reached: no sign of life for {:.1f} s after a stop "
                                                 "was asked for",
                                                 Seconds(silence_).count()),
-                            .hint = "look at its node; the same command goes on from what is committed"});
+                            .hint = "check its node; the same command resumes from what is committed"});
     }
 }
 

@@ -31,7 +31,7 @@ void ParentWatch::watch() {
         if (::getppid() != parent_) {
             const ErrorText text{.id = "E-MPI-145",
                                  .where = "MPI_Init_thread",
-                                 .what = "the launcher has ended before its ranks knew of each other",
+                                 .what = "the launcher ended before its ranks had found each other",
                                  .hint = "run the same command again"};
             say(text);
             ::_exit(static_cast<int>(ExitCode::communication));

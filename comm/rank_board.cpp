@@ -172,7 +172,7 @@ std::size_t RankBoard::describe_committed(char* to, std::size_t room) const noex
     if (now.all == 0) {
         return 0;
     }
-    const auto end = fmt::format_to_n(to, room, "{} of {} chunks are committed: the same command goes on from there",
+    const auto end = fmt::format_to_n(to, room, "{} of {} chunks are committed: the same command resumes from there",
                                       now.chunks, now.all);
     return std::min(end.size, room);
 }

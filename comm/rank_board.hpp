@@ -99,7 +99,7 @@ public:
     void set_committed(const Committed& committed) noexcept;
     [[nodiscard]] Committed committed() const noexcept;
 
-    /// "12 of 88 chunks are committed: the same command goes on from there", or nothing when it is not known. No more
+    /// "12 of 88 chunks are committed: the same command resumes from there", or nothing when it is not known. No more
     /// than `room` characters, by what signal-safety(7) allows; returns how many.
     std::size_t describe_committed(char* to, std::size_t room) const noexcept;
     [[nodiscard]] std::string describe_committed() const;

@@ -10,13 +10,14 @@ namespace sluice {
 
 void check_tags(std::uint64_t devices, std::uint64_t depth, std::uint64_t limit) {
     if (devices * depth != 0 && tags::largest(devices, depth) > limit) {
-        throw Error(ExitCode::configuration,
-                    {.id = "E-MPI-109",
-                     .where = "pipeline.depth",
-                     .what = fmt::format("{} devices a rank with {} chunks in flight each need message tags up to {}, "
-                                         "this MPI has tags up to {}",
-                                         devices, depth, tags::largest(devices, depth), limit),
-                     .hint = "lower pipeline.depth or run.devices"});
+        throw Error(
+            ExitCode::configuration,
+            {.id = "E-MPI-109",
+             .where = "pipeline.depth",
+             .what = fmt::format("{} devices per rank with {} chunks in flight each need message tags up to {}, "
+                                 "this MPI has tags up to {}",
+                                 devices, depth, tags::largest(devices, depth), limit),
+             .hint = "lower pipeline.depth or run.devices"});
     }
 }
 

@@ -132,7 +132,7 @@ std::string what_follows(const RunStatus& status) {
         return "the next attempt goes on from there";
     }
     if (!status.most_attempts) {
-        return "the same command goes on from there";
+        return "the same command resumes from there";
     }
     const bool used_up = *status.most_attempts > 1;
     return fmt::format("{}`sluice submit` goes on from there",

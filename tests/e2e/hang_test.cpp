@@ -130,7 +130,7 @@ TEST(MpiHang, OfAStreamOnAnotherRankIsSaidByRank0) {
     EXPECT_EQ(result.exit_code, 76) << result.err;
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(),
-                ContainsRegex("rank 1 on .*device 0: computes chunk 1, the device 0 compute stream at work"));
+                ContainsRegex("rank 1 on .*device 0: computes chunk 1, its device 0 compute stream busy"));
     expect_partial(job, "rank 1 on ");
 }
 
@@ -141,7 +141,7 @@ TEST(Hang, OfAStreamEndsTheRun) {
 
     EXPECT_EQ(result.exit_code, 76) << result.err;
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
-    EXPECT_THAT(result.errors().front(), HasSubstr("device 0: computes chunk 2, the device 0 compute stream at work"));
+    EXPECT_THAT(result.errors().front(), HasSubstr("device 0: computes chunk 2, its device 0 compute stream busy"));
     EXPECT_THAT(result.err, HasSubstr("device 0: computes chunk 2"));
     EXPECT_THAT(result.err, HasSubstr("writer: waits for the results of chunk 2"));
     EXPECT_THAT(contents(job.epoch(1) / "dump.txt"), HasSubstr("device 0 compute stream"));

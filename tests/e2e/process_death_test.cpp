@@ -57,7 +57,7 @@ TEST_P(Crash, OfAProcessNamesHostStageAndChunkAndPublishesNothing) {
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(),
                 testing::ContainsRegex("E-RUN-001.: rank 0 on .*: died: SIG.* in compute of chunk [0-9]+"));
-    EXPECT_THAT(result.err, HasSubstr(" of 3750 chunks are committed: the same command goes on from there"));
+    EXPECT_THAT(result.err, HasSubstr(" of 3750 chunks are committed: the same command resumes from there"));
     job.expect_unfinished();
 }
 

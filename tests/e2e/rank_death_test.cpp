@@ -76,8 +76,9 @@ TEST_P(RankDeath, EndsTheJobWithOneMessageAndPublishesNothing) {
     EXPECT_THAT(message, HasSubstr("rank " + std::to_string(rank) + " on " + host_name()));
     EXPECT_THAT(message, HasSubstr(cause));
     EXPECT_THAT(message, testing::ContainsRegex("compute of chunk [0-9]+"));
-    EXPECT_THAT(result.err, HasSubstr(" of 3750 chunks are committed: the same command goes on from there"));
-    EXPECT_EQ(std::filesystem::remove(job.path() / "labels.csv.report.json"), rank != 0);  // rank 0 says how far it came
+    EXPECT_THAT(result.err, HasSubstr(" of 3750 chunks are committed: the same command resumes from there"));
+    EXPECT_EQ(std::filesystem::remove(job.path() / "labels.csv.report.json"),
+              rank != 0);  // rank 0 says how far it came
     job.expect_unfinished();
 }
 

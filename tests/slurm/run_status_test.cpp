@@ -211,7 +211,7 @@ TEST(StatusText, PromisesAnotherAttemptOnlyWhereOneFollows) {
     EXPECT_THAT(text_of(3, 4), HasSubstr("code 75; the next attempt goes on from there\n"));
     EXPECT_THAT(text_of(4, 4), HasSubstr("code 75; no attempt follows, slurm.resume.max is used up: `sluice submit` "));
     EXPECT_THAT(text_of(1, 1), HasSubstr("code 75; `sluice submit` goes on from there\n"));
-    EXPECT_THAT(text_of(1, std::nullopt), HasSubstr("code 75; the same command goes on from there\n"));
+    EXPECT_THAT(text_of(1, std::nullopt), HasSubstr("code 75; the same command resumes from there\n"));
 }
 
 TEST(RunSight, IsOverWhenNoAttemptFollows) {
