@@ -18,7 +18,7 @@ std::vector<std::byte> encode_half(std::span<const float> values, const char* wh
             throw Error(ExitCode::numeric,
                         {.id = "E-NUM-110",
                          .where = what,
-                         .what = fmt::format("got {}, precisions of 16 bits have room for 65504", values[i]),
+                         .what = fmt::format("got {}, 16-bit precisions hold at most 65504", values[i]),
                          .hint = "use precision fp32"});
         }
         std::memcpy(&result[i * sizeof narrow], &narrow, sizeof narrow);
