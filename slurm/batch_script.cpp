@@ -29,7 +29,7 @@ void check_path(const std::filesystem::path& path, std::string_view what) {
         throw Error(ExitCode::configuration,
                     {.id = "E-SLM-112",
                      .where = escaped(text),
-                     .what = fmt::format("{} has {} in its path, expected A-Z a-z 0-9 . _ / - alone", what,
+                     .what = fmt::format("{} has {} in its path, expected only A-Z a-z 0-9 . _ / -", what,
                                          quoted(std::string_view(&*bad, 1))),
                      .hint = "Slurm's options cannot hold more: choose another folder"});
     }
@@ -43,7 +43,7 @@ void check_gpus(const JobConfig& job) {
                                               .where = "layout.gpus_per_node",
                                               .what = "got 0, but run.device is \"cuda\"",
                                               .hint = "set layout.gpus_per_node to a node's GPUs, or "
-                                                      "slurm.gpu_request = \"none\" where they need not be asked for"});
+                                                      "slurm.gpu_request = \"none\" where they need not be requested"});
     }
 }
 

@@ -28,7 +28,7 @@ Error no_answer_of(const char* program, const std::optional<ChildResult>& result
              .where = program,
              .what = result ? fmt::format("failed with {}: {}", result->exit_code, complaint_of(*result))
                             : fmt::format("did not answer within {} s", patience.count()),
-             .hint = "is Slurm's controller up? `sinfo` tells"}};
+             .hint = "check with `sinfo` that Slurm's controller is up"}};
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ std::string state_line(const RunSight& sight) {
                                   status.end->again ? "; " + what_follows(status) : std::string());
     }
     if (is_stale(sight)) {
-        text += fmt::format(" when last heard of, {} ago: it has ended, or is stuck", time_text(sight.age));
+        text += fmt::format(" when last seen, {} ago: it has ended or is stuck", time_text(sight.age));
     } else {
         text += fmt::format(", {:.1f} s ago", sight.age);
     }
@@ -104,7 +104,7 @@ std::string slurm_line(const RunSight& sight) {
 
 std::string chain_line(const RunSight& sight) {
     return sight.earlier.empty() ? std::string()
-                                 : fmt::format("          which goes on after {}\n", fmt::join(sight.earlier, ", "));
+                                 : fmt::format("          which continues after {}\n", fmt::join(sight.earlier, ", "));
 }
 
 }  // namespace
@@ -129,20 +129,20 @@ bool is_stale(const RunSight& sight) {
 
 std::string what_follows(const RunStatus& status) {
     if (is_followed(status)) {
-        return "the next attempt goes on from there";
+        return "the next attempt resumes from there";
     }
     if (!status.most_attempts) {
         return "the same command resumes from there";
     }
     const bool used_up = *status.most_attempts > 1;
-    return fmt::format("{}`sluice submit` goes on from there",
+    return fmt::format("{}`sluice submit` resumes from there",
                        used_up ? "no attempt follows, slurm.resume.max is used up: " : "");
 }
 
 std::string status_text(const RunSight& sight) {
     const std::string owner = sight.owner.empty() ? std::string() : fmt::format("owner     {}\n", sight.owner);
     if (!sight.status) {
-        return owner + "state     no attempt has begun\n" + slurm_line(sight);
+        return owner + "state     no attempt has started\n" + slurm_line(sight);
     }
     const RunStatus& status = *sight.status;
     std::string text = owner + state_line(sight) + attempt_line(status);

@@ -52,16 +52,16 @@ ChildResult call_sbatch(const std::vector<std::string>& words) {
         throw Error(ExitCode::unavailable, {.id = "E-SLM-075",
                                             .where = "sbatch",
                                             .what = fmt::format("did not answer within {} s", patience.count()),
-                                            .hint = "`squeue --me` tells whether it took the job all the same"});
+                                            .hint = "`squeue --me` shows whether it accepted the job anyway"});
     }
     if (result->exit_code != 0) {
         throw Error(
             ExitCode::unavailable,
             {.id = "E-SLM-075",
              .where = "sbatch",
-             .what = fmt::format("refuses the job with {}: {}", result->exit_code, complaint_of(*result)),
+             .what = fmt::format("rejected the job with exit code {}: {}", result->exit_code, complaint_of(*result)),
              .hint = "correct [slurm] in the job file (slurm.skip and slurm.extra are for sites' rules), or wait for "
-                     "Slurm: `sinfo` tells whether its controller is up"});
+                     "Slurm: `sinfo` shows whether its controller is up"});
     }
     return *result;
 }
@@ -127,7 +127,7 @@ Submission submit(const ScriptPaths& paths, const std::vector<std::string>& more
         throw Error(ExitCode::unavailable, {.id = "E-SLM-075",
                                             .where = "sbatch",
                                             .what = fmt::format("got {}, expected a job's number", quoted(result.out)),
-                                            .hint = "`squeue --me` tells whether it took the job all the same"});
+                                            .hint = "`squeue --me` shows whether it accepted the job anyway"});
     }
     write_submission(paths.submission(), *submission);
     return *submission;

@@ -62,7 +62,10 @@ std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& 
     const auto answer = run_child({"squeue", "--noheader", "--jobs=" + job, "--format=%L"}, squeue_patience, stop);
     const auto refuse = [](std::string what) -> Error {
         return {ExitCode::unavailable,
-                {.id = "E-SLM-113", .where = "squeue", .what = std::move(what), .hint = "is Slurm's controller up?"}};
+                {.id = "E-SLM-113",
+                 .where = "squeue",
+                 .what = std::move(what),
+                 .hint = "check with `sinfo` that Slurm's controller is up"}};
     };
     if (!answer) {
         throw refuse(fmt::format("did not answer within {} s", squeue_patience.count()));

@@ -61,7 +61,7 @@ void warn_of_long_notice(const JobConfig& job) {
         const ErrorText text{.id = "W-SLM-160",
                              .where = "slurm.resume.notice",
                              .what = std::move(problem),
-                             .hint = "leave slurm.resume.notice out: a run stops by itself before its time is over"};
+                             .hint = "leave slurm.resume.notice out: a run stops by itself before its time limit"};
         say(text);
     }
 }

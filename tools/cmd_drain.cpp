@@ -34,7 +34,7 @@ bool may_be_queued(const Submission& submission) {
         const std::optional<QueuedJob> job = find_in_queue(submission);
         return job && job->is_active();
     } catch (const Error& error) {
-        say(fmt::format("sluice: cannot learn whether job {} waits or runs ({}: {})\n", submission.job,
+        say(fmt::format("sluice: cannot find out whether job {} is pending or running ({}: {})\n", submission.job,
                         error.text().where, error.text().what));
         return true;
     }
@@ -54,7 +54,7 @@ void refuse_where_nothing_runs(const RunPaths& paths) {
     if (submission && may_be_queued(*submission)) {
         return;
     }
-    refuse_idle(folder, !status ? "nothing to drain: no attempt has begun"
+    refuse_idle(folder, !status ? "nothing to drain: no attempt has started"
                                 : fmt::format("nothing to drain: the last attempt has ended with exit code {}",
                                               status->end->code));
 }
@@ -85,7 +85,7 @@ bool cancel_job(const Submission& submission) {
         throw Error(ExitCode::unavailable, {.id = "E-SLM-113",
                                             .where = "scancel",
                                             .what = result ? complaint_of(*result) : std::string("did not answer"),
-                                            .hint = "is Slurm's controller up? `sinfo` tells"});
+                                            .hint = "check with `sinfo` that Slurm's controller is up"});
     }
     print(fmt::format("cancelled job {}\n", submission.job));
     return true;

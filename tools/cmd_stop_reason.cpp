@@ -30,7 +30,7 @@ void say_that_none_follows(const AttemptId& attempt) {
                          .what = fmt::format("the output is not complete, and no attempt follows attempt {}: "
                                              "slurm.resume.max = {} is used up",
                                              attempt.number, *attempt.most - 1),
-                         .hint = "`sluice submit` goes on from there"};
+                         .hint = "`sluice submit` resumes from there"};
     say(text);
 }
 

@@ -106,7 +106,7 @@ TEST(StatusText, TellsWhatSacctKnows) {
     const RunSight sight{.job = "7", .asked = true, .record = JobRecord{"OUT_OF_MEMORY", 0, 125}};
 
     EXPECT_EQ(status_text(sight),
-              "state     no attempt has begun\nSlurm     job 7 OUT_OF_MEMORY, exit code 0 (sacct)\n");
+              "state     no attempt has started\nSlurm     job 7 OUT_OF_MEMORY, exit code 0 (sacct)\n");
     EXPECT_NE(status_json(sight).find("\"state\": \"OUT_OF_MEMORY\""), std::string::npos);
 }
 

@@ -193,7 +193,7 @@ TEST(StatusText, TellsHowItEnded) {
 
     const std::string text = status_text({.status = status, .age = 1e6});
 
-    EXPECT_THAT(text, HasSubstr("stopped, exit code 75; the next attempt goes on from there\n"));
+    EXPECT_THAT(text, HasSubstr("stopped, exit code 75; the next attempt resumes from there\n"));
     EXPECT_THAT(text, HasSubstr("notice[E-RUN-075]: stopped"));
     EXPECT_THAT(text, Not(HasSubstr("stuck")));
 }
@@ -208,9 +208,9 @@ TEST(StatusText, PromisesAnotherAttemptOnlyWhereOneFollows) {
         return status_text({.status = status, .age = 1e6});
     };
 
-    EXPECT_THAT(text_of(3, 4), HasSubstr("code 75; the next attempt goes on from there\n"));
+    EXPECT_THAT(text_of(3, 4), HasSubstr("code 75; the next attempt resumes from there\n"));
     EXPECT_THAT(text_of(4, 4), HasSubstr("code 75; no attempt follows, slurm.resume.max is used up: `sluice submit` "));
-    EXPECT_THAT(text_of(1, 1), HasSubstr("code 75; `sluice submit` goes on from there\n"));
+    EXPECT_THAT(text_of(1, 1), HasSubstr("code 75; `sluice submit` resumes from there\n"));
     EXPECT_THAT(text_of(1, std::nullopt), HasSubstr("code 75; the same command resumes from there\n"));
 }
 
@@ -227,7 +227,7 @@ TEST(RunSight, IsOverWhenNoAttemptFollows) {
 TEST(StatusText, KnowsAJobThatHasNotBegun) {
     const RunSight sight{.job = "7", .queued = QueuedJob{.state = "PENDING", .reason = "Priority"}, .asked = true};
 
-    EXPECT_EQ(status_text(sight), "state     no attempt has begun\nSlurm     job 7 PENDING (Priority)\n");
+    EXPECT_EQ(status_text(sight), "state     no attempt has started\nSlurm     job 7 PENDING (Priority)\n");
     EXPECT_THAT(status_json(sight), HasSubstr("\"state\": \"PENDING\""));
 }
 
