@@ -207,7 +207,7 @@ std::string why_no_cuda() {
     if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
         return "no NVIDIA driver";
     }
-    return status != cudaSuccess ? cudaGetErrorString(status) : count == 0 ? "none in sight" : "";
+    return status != cudaSuccess ? cudaGetErrorString(status) : count == 0 ? "none visible" : "";
 }
 
 std::unique_ptr<Device> make_cuda_device(std::uint32_t index, const CudaDeviceOptions& options) {

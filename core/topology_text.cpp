@@ -196,7 +196,7 @@ private:
                 ranks.push_back(rank);
             }
         }
-        return !ranks.empty() ? "rank " + list_text(ranks) : seen ? "nobody's" : "not in sight";
+        return !ranks.empty() ? "rank " + list_text(ranks) : seen ? "nobody's" : "not visible";
     }
 
     [[nodiscard]] std::string users_of(std::size_t nic) const {

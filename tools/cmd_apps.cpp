@@ -30,7 +30,7 @@ int list_apps(const Command& command, Arguments arguments) {
                         {"input_bytes", shape.input_bytes},
                         {"output_bytes", shape.output_bytes},
                         {"flop_per_item", app->flop_per_item()}});
-        table += fmt::format("{:<12} {}\n{:<12} an item: {} bytes in, {} out, {:.1f} MFLOP\n", app->name(),
+        table += fmt::format("{:<12} {}\n{:<12} per item: {} bytes in, {} out, {:.1f} MFLOP\n", app->name(),
                              app->summary(), "", shape.input_bytes, shape.output_bytes, app->flop_per_item() / mega);
     }
     print(as_json ? list.dump(2) + "\n" : table);

@@ -138,12 +138,12 @@ int run_doctor(const Command& command, Arguments arguments) {
 const Command doctor_command{
     .name = "doctor",
     .synopsis = "sluice doctor [JOB.toml] [OPTION]...",
-    .summary = "look at an allocation, and say what to change before a run",
+    .summary = "check an allocation, and say what to change before a run",
     .details =
         "Start it as the run will be started: under the same srun or mpirun, in the same job. Looks\n"
         "at the launch, cores, GPUs, memory, network, clocks and, with a job, at the output's folder;\n"
-        "measures links and copies, some tenths of a second. A line for each finding, with what mends\n"
-        "it. `sluice run` says the same warnings by itself. docs/doctor.md explains them.",
+        "measures links and copies, which takes some tenths of a second. One line for each finding, with\n"
+        "its fix. `sluice run` gives the same warnings by itself. docs/doctor.md explains them.",
     .exit_codes =
         "  0   no error, perhaps warnings    71  too little memory\n"
         "  64  wrong command line            73  nothing can be written to the output's folder\n"

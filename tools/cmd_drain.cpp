@@ -25,7 +25,7 @@ constexpr std::chrono::seconds patience{60};
     throw Error(ExitCode::no_input, {.id = "E-SLM-117",
                                      .where = escaped(folder.native()),
                                      .what = std::move(what),
-                                     .hint = "`sluice status` tells what is known of it"});
+                                     .hint = "`sluice status` shows what is known about it"});
 }
 
 /// Whether a job for the run waits or runs, as far as Slurm tells: one that cannot be asked about may.
@@ -67,7 +67,7 @@ int drain_run(const Command& command, Arguments arguments) {
     if (request) {
         request->close();
     }
-    print("asked to drain; `sluice status` tells when it has\n");
+    print("drain requested; `sluice status` shows when it is done\n");
     return 0;
 }
 
@@ -101,13 +101,13 @@ int cancel_run(const Command& command, Arguments arguments) {
     }
     const std::optional<RunStatus> status = read_run_status(folder / "status.json");
     if (!status || status->end) {
-        refuse_idle(folder, "no attempt is under way");
+        refuse_idle(folder, "no attempt is running");
     }
     if (!status->job.empty()) {
         refuse_idle(folder, fmt::format("its last attempt belonged to job {}, which has ended", escaped(status->job)));
     }
     if (status->host != host_name()) {
-        refuse_idle(folder, fmt::format("process {} works on it on {}, not on this host", status->process,
+        refuse_idle(folder, fmt::format("process {} on {} works on it, not one on this host", status->process,
                                         escaped(status->host)));
     }
     // Its number may belong to somebody else by now.
@@ -129,10 +129,10 @@ int cancel_run(const Command& command, Arguments arguments) {
 const Command drain_command{
     .name = "drain",
     .synopsis = "sluice drain RUN",
-    .summary = "ask a run to finish what it has begun, and then to stop",
+    .summary = "ask a run to finish its chunks in flight, and to stop",
     .details =
-        "RUN as for `sluice status`. The run looks once a second for the request. It ends with exit\n"
-        "code 75, its job is not queued again, and `sluice submit` or `sluice run` goes on later.",
+        "RUN is as for `sluice status`. The run looks for the request once a second. It ends with exit\n"
+        "code 75, its job is not requeued, and `sluice submit` or `sluice run` resumes it later.",
     .exit_codes =
         "  0   asked                     66  there is no such run, or nothing to drain\n"
         "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
@@ -148,7 +148,7 @@ const Command cancel_command{
     .name = "cancel",
     .synopsis = "sluice cancel RUN",
     .summary = "end a run: its Slurm job, or its process on this host",
-    .details = "RUN as for `sluice status`. What the run has committed stays; `sluice drain` loses nothing.",
+    .details = "RUN is as for `sluice status`. What the run has committed stays; `sluice drain` loses nothing.",
     .exit_codes =
         "  0   cancelled                 66  there is no such run, or nothing to cancel\n"
         "  64  wrong command line        69  Slurm does not answer\n"

@@ -33,8 +33,8 @@ const Command exec_command{
     .synopsis = "sluice exec --plan FILE",
     .summary = "run a submitted job's plan, as a rank under srun or mpirun",
     .details =
-        "Called by the script of `sluice submit`. Like `sluice run`, but 0 also says that the run\n"
-        "has stopped early in good order: `sluice stop-reason` knows.",
+        "Called by the script of `sluice submit`. Like `sluice run`, but 0 may also mean that the\n"
+        "run stopped early in good order: `sluice stop-reason` knows.",
     .exit_codes = "  0   done, or stopped early; else as `sluice run`",
     .example = "  srun --mpi=pmix sluice exec --plan labels.csv.sluice/plan.toml",
     .options = exec_options,

@@ -14,7 +14,7 @@ namespace {
 
 Options follow_options() {
     Options options;
-    add_plan_option(options, "the plan of the run that goes on");
+    add_plan_option(options, "the plan of the run that continues");
     options.add_options()("job", po::value<std::string>()->value_name("ID"), "what sbatch --parsable has printed");
     return options;
 }
@@ -30,7 +30,7 @@ int note_follower(const Command& command, Arguments arguments) {
     const std::string job = this_attempt().job;
     if (!next || job.empty()) {
         refuse_usage(command, !next ? "got --job " + quoted(text) + ", expected a job's number"
-                                    : std::string("SLURM_JOB_ID is not set: this is no job of Slurm's"));
+                                    : std::string("SLURM_JOB_ID is not set: this is not a Slurm job"));
     }
     const HeldFolder held(folder, FolderTrust::only_mine);
     write_follower(folder / "submitted.json", job, *next);
@@ -42,11 +42,11 @@ int note_follower(const Command& command, Arguments arguments) {
 const Command follow_command{
     .name = "follow",
     .synopsis = "sluice follow --plan FILE --job ID",
-    .summary = "note that another job goes on with a run when this one has ended",
+    .summary = "record that another job continues a run when this one ends",
     .details =
         "Called by the script of `sluice submit` when slurm.resume.mode is \"dependency\", so that status,\n"
         "drain, cancel and --wait turn to the new job.",
-    .exit_codes = "  0   noted        64  wrong command line",
+    .exit_codes = "  0   recorded     64  wrong command line",
     .example = "  sluice follow --plan labels.csv.sluice/plan.toml --job 4712",
     .options = follow_options,
     .most_operands = 0,

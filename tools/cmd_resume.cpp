@@ -27,17 +27,17 @@ int resume(const Command& command, Arguments arguments) {
 const Command resume_command{
     .name = "resume",
     .synopsis = "sluice resume RUN [OPTION]...",
-    .summary = "go on with a run that ended early, without its job file",
+    .summary = "resume a run that ended early, without its job file",
     .details =
         "RUN is an output, its folder of parts, its run folder (labels.csv.sluice), its job file,\n"
         "or its Slurm job's number.\n"
-        "Runs the job that the first attempt has kept there, with all its --set, from wherever it is\n"
-        "started, and writes the output that RUN is: a copy, or a run that was moved, too. Files beside\n"
-        "the output are looked for beside it. mpirun and srun start ranks of it.",
+        "Runs the job that the first attempt saved there, with all its --set, from any working folder,\n"
+        "and writes the output that RUN names, also where it was copied or moved to. Files beside the\n"
+        "output are looked for beside it. Start ranks of it with mpirun or srun.",
     .exit_codes =
         "  0   all items done            75  stopped early\n"
         "  64  wrong command line        78  wrong --set, or another job than the one begun\n"
-        "  66  no run lies there         79  another attempt is alive\n"
+        "  66  no run found there        79  another attempt is alive\n"
         "  and those of `sluice run`",
     .example = "  mpirun -n 4 sluice resume labels.csv",
     .options = resume_options,

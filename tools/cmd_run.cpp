@@ -29,9 +29,10 @@ const Command run_command{
     .details =
         "Reads the input, computes and writes the output in the order of the items; the output\n"
         "appears under its name only when it is complete. The bytes do not depend on the number\n"
-        "of ranks. A run that ended early goes on when the same command is given again; one that is\n"
-        "complete is left as it is. The first SIGTERM, SIGINT or SIGUSR1 lets chunks in flight finish;\n"
-        "so does the nearing end of the job's time, which Slurm or --time-left tells.\n"
+        "of ranks. A run that ended early is resumed when the same command is given again; a complete\n"
+        "one is left as it is. The first SIGTERM, SIGINT or SIGUSR1 lets chunks in flight finish; so does\n"
+        "a time limit that is near, which Slurm or --time-left tells.\n"
+        "Progress goes to stderr: a bar on a terminal, else a line after 2, 5, 10, 30 s and so on.\n"
         "At the end comes the latency table, also written as JSON (output.report).\n"
         "Relative paths in the job and in --set start from the job file's folder.\n"
         "`sluice help keys` lists the keys of a job.",

@@ -26,8 +26,8 @@ const Command script_command{
     .summary = "print the batch script that `sluice submit` would hand to Slurm",
     .details =
         "Only the #SBATCH lines differ from job to job: [slurm], [slurm.resume] and [layout] make\n"
-        "them. What is to be computed stands in a plan, which submit writes beside the script:\n"
-        "the script alone does not run. docs/slurm.md explains it.",
+        "them. What to compute stands in a plan, which submit writes beside the script: the script\n"
+        "does not run without it. docs/slurm.md explains it.",
     .exit_codes =
         "  0   printed                   66  cannot open the job file\n"
         "  64  wrong command line        78  wrong job file or --set",

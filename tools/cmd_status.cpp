@@ -43,11 +43,11 @@ int print_status(const Command& command, Arguments arguments) {
 const Command status_command{
     .name = "status",
     .synopsis = "sluice status RUN [OPTION]...",
-    .summary = "say how far a run is, how fast, and which rank is slowest",
+    .summary = "show how far a run is, how fast, and which rank is slowest",
     .details =
         "RUN is the run's output or its folder, the job file, or the number of a Slurm job. The run\n"
         "itself writes its status once a second; squeue is asked when it does not, and sacct for what\n"
-        "squeue has forgotten. Neither need be there.",
+        "squeue has forgotten. Neither is required.",
     .exit_codes =
         "  0   printed                   66  there is no such run\n"
         "  64  wrong command line        69  a job's number, but no Slurm to ask\n"

@@ -24,12 +24,12 @@ namespace {
 Options submit_options() {
     Options options;
     add_set_option(options, "slurm.nodes=4");
-    options.add_options()                                                                         //
-        ("dry-run", "print the script and how sbatch would be called; write nothing")             //
-        ("wait", "wait for the end of the job, through requeues; Ctrl-C ends the waiting alone")  //
-        ("retry", "forget that earlier attempts died (exit code 82)")                             //
-        ("test-only", "ask Slurm whether the job could run, and when; submit nothing")            //
-        ("no-files", "do not look for input and weights here: the nodes alone see them");
+    options.add_options()                                                                    //
+        ("dry-run", "print the script and how sbatch would be called; write nothing")        //
+        ("wait", "wait until the job ends, through requeues; Ctrl-C ends only the waiting")  //
+        ("retry", "forget that earlier attempts died (exit code 82)")                        //
+        ("test-only", "ask Slurm whether the job could run, and when; submit nothing")       //
+        ("no-files", "do not look for input and weights here: only the nodes see them");
     add_json_option(options);
     return options;
 }
@@ -134,12 +134,12 @@ int submit_job(const Command& command, Arguments arguments) {
 const Command submit_command{
     .name = "submit",
     .synopsis = "sluice submit JOB.toml [OPTION]... [-- SBATCH-OPTION...]",
-    .summary = "hand a job to Slurm, and print its number",
+    .summary = "submit a job to Slurm, and print its number",
     .details =
         "Writes plan, script and a folder for logs to the run's folder beside the output, then calls\n"
-        "sbatch. The job continues where an earlier attempt has stopped; where its output is complete,\n"
+        "sbatch. The job resumes where an earlier attempt stopped; where its output is complete,\n"
         "nothing is submitted. What follows -- goes to sbatch, as --name=value, and wins over [slurm].\n"
-        "With --wait it shows how the job gets on, and ends with its exit code. docs/slurm.md explains it.",
+        "With --wait it shows the job's progress, and ends with its exit code. docs/slurm.md explains it.",
     .exit_codes =
         "  0   submitted, or complete    73  cannot create the run's folder\n"
         "  64  wrong command line        77  the output would replace a file of the job\n"

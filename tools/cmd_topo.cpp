@@ -22,11 +22,11 @@ constexpr std::uint32_t most_ranks = 1024;
 
 Options topo_options() {
     Options options;
-    options.add_options()                                               //
-        ("xml", po::value<std::string>()->value_name("FILE"),           //
-         "another machine, as `lstopo FILE.xml` has written it there")  //
-        ("ranks-per-node", po::value<std::string>()->value_name("N"),   //
-         "how many ranks share the node; without it as the job says, else one a GPU, at least one");
+    options.add_options()                                              //
+        ("xml", po::value<std::string>()->value_name("FILE"),          //
+         "another machine, as `lstopo FILE.xml` wrote it there")       //
+        ("ranks-per-node", po::value<std::string>()->value_name("N"),  //
+         "how many ranks share the node; default: as the job says, else one per GPU, at least one");
     add_set_option(options, "layout.cpus_per_rank=8");
     add_json_option(options);
     return options;
@@ -68,7 +68,7 @@ void look_at_gpus(Sight& sight) {
 Sight this_machine() {
     Sight sight{.topology = read_machine(TopologyDetail::devices).topology, .quota_cpus = read_quota_cpus()};
     if (!sight.topology.why_unbindable.empty()) {
-        sight.notes.push_back(fmt::format("a run ties no thread to a core: {}", sight.topology.why_unbindable));
+        sight.notes.push_back(fmt::format("a run binds no thread to a core: {}", sight.topology.why_unbindable));
     }
     const std::vector<CudaGpu> gpus = cuda_gpus();
     if (!gpus.empty()) {
@@ -107,7 +107,7 @@ RankLayout layout_of(Sight& sight, const Demand& demand, std::optional<std::uint
     }
     if (wanted.gpus_per_node > sight.gpus.size() && demand.device != DeviceKind::host) {
         sight.notes.push_back(
-            fmt::format("layout.gpus_per_node = {}, but {} in sight; lower it, or look at another node",
+            fmt::format("layout.gpus_per_node = {}, but {} visible; lower it, or look at another node",
                         wanted.gpus_per_node, count_of(sight.gpus.size(), "GPU")));
     }
     if (demand.layout.bind == BindMode::none) {
@@ -125,7 +125,7 @@ RankLayout layout_of(Sight& sight, const Demand& demand, std::optional<std::uint
             layout.ranks[rank].mask = masks[rank];
         }
         if (masks.empty()) {
-            sight.notes.push_back(fmt::format("{} with layout.cpus_per_rank = {} need more than the {} that there are",
+            sight.notes.push_back(fmt::format("{} with layout.cpus_per_rank = {} need more than the {} available",
                                               count_of(layout.ranks.size(), "rank"), *wanted.cpus_per_rank,
                                               count_of(sight.topology.mask.size(), "CPU")));
         }

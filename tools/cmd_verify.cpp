@@ -64,7 +64,7 @@ const Command verify_command{
     .exit_codes =
         "  0   every byte is as it was published\n"
         "  64  wrong command line\n"
-        "  66  no run lies there, or it is not complete\n"
+        "  66  no run found there, or it is not complete\n"
         "  69  a job's number, but no Slurm to ask\n"
         "  74  a read failed\n"
         "  77  a file of it is not its owner's, or no file\n"

@@ -184,7 +184,7 @@ std::string general_help() {
            "  66  cannot open a file          79  another attempt is alive\n"
            "  69  a device is missing         80  a GPU's hardware failed\n"
            "  70  internal error              81  a number that is not finite\n"
-           "  71  out of memory               82  attempt after attempt died\n"
+           "  71  out of memory               82  repeated attempts died\n"
            "  73  cannot create the output    83  a newer attempt has taken over\n"
            "  74  a read or a write failed    84  a run or an output is damaged\n"
            "  75  stopped early, in good order\n\n"

@@ -37,7 +37,7 @@ Options no_options() {
 }
 
 void add_set_option(Options& options, std::string_view example) {
-    const std::string text = fmt::format("set a key of the job, as in --set {}; may be given again and again", example);
+    const std::string text = fmt::format("set a key of the job, as in --set {}; may be repeated", example);
     options.add_options()("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"), text.c_str());
 }
 
@@ -57,11 +57,11 @@ void add_json_option(Options& options) {
 
 void add_run_options(Options& options) {
     options.add_options()                                                //
-        ("quiet,q", "print no latency table and no list of files")       //
+        ("quiet,q", "print nothing on stdout: no latency table")         //
         ("no-progress", "show no progress on stderr")                    //
         ("time-left", po::value<std::string>()->value_name("DURATION"),  //
-         "the job's time is over then (\"04:00:00\", \"90m\"): stop in time, in good order; in place of "
-         "what Slurm says")  //
+         "time until the job's limit (\"04:00:00\", \"90m\"), in place of what Slurm says: stop before it, in good "
+         "order")  //
         ("retry", "forget that earlier attempts died (exit code 82)");
 }
 

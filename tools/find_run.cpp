@@ -57,8 +57,8 @@ RunPaths find(const std::string& name) {
         paths = run_of_part(place);
     }
     if (!paths) {
-        refuse(name, place == name ? "no run lies there"
-                                   : fmt::format("has no run: there is none at {}", quoted(place.native())));
+        refuse(name, place == name ? "no run found there"
+                                   : fmt::format("has no run: none found at {}", quoted(place.native())));
     }
     return *std::move(paths);
 }

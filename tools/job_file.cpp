@@ -52,7 +52,7 @@ JobFile kept_job(const RunPaths& run, std::vector<Override> overrides) {
         throw Error(ExitCode::no_input, {.id = "E-RUN-116",
                                          .where = escaped(run.run_folder().native()),
                                          .what = "holds no job: run.toml is missing",
-                                         .hint = "sluice run JOB.toml goes on with it"});
+                                         .hint = "sluice run JOB.toml resumes it"});
     }
     const JobConfig kept = read_job(file);
     const std::filesystem::path output = output_of(run);

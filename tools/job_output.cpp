@@ -189,7 +189,7 @@ std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
                 {.id = "E-RUN-082",
                  .where = escaped(job.job.output.path.native()),
                  .what = fmt::format("{} attempts in a row died without a new chunk{}", deaths, ends),
-                 .hint = "look for what they died of; with --retry it is tried again"});
+                 .hint = "find out what they died of; --retry tries again"});
 }
 
 std::vector<AttemptSummary> attempts_at(const PreparedJob& job) {
@@ -236,7 +236,7 @@ void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, b
     }
     const ChunkGrid grid(job.plan.items, job.plan.chunk_items);
     if (!quiet && output.first_chunk() != 0) {
-        say(fmt::format("sluice: {}: going on after {} of {} chunks ({} of {} items)\n", path, output.first_chunk(),
+        say(fmt::format("sluice: {}: resuming after {} of {} chunks ({} of {} items)\n", path, output.first_chunk(),
                         grid.chunks(), grid.items() - grid.rest(output.first_chunk()).items(), grid.items()));
     }
 }

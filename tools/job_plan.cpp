@@ -33,7 +33,7 @@ void check_precision(const JobConfig::Run& run, DeviceKind device) {
                      .where = "run.precision",
                      .what = fmt::format("got \"{}\", but the host computes in fp32 alone", name_of(run.precision)),
                      .hint = run.device == DeviceKind::automatic
-                                 ? "no GPU is in sight: ask the job for one, or leave run.precision out"
+                                 ? "no GPU is visible: request one for the job, or leave run.precision out"
                                  : "leave run.precision out, or set run.device = \"cuda\""});
     }
 }

@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     } catch (const std::exception&) {  // of this process alone
         return fail(sluice::describe(std::current_exception(), ""));
     } catch (...) {
-        return fail(
-            {sluice::ExitCode::internal, {"E-RUN-001", {}, "internal error: an unknown exception; please report", {}}});
+        return fail({sluice::ExitCode::internal,
+                     {"E-RUN-001", {}, "internal error: an unknown exception; please report it", {}}});
     }
 }

@@ -46,7 +46,7 @@ enter_clone
 start_log "$out" setup.log
 
 if [ "$skip_packages" = yes ]; then
-    step "packages: not looked at"
+    step "packages: not checked"
 else
     install_packages build tests
 fi

@@ -117,7 +117,7 @@ void refuse_other_files(const Path& report) {
         return !text || is_report(*text);  // null: gone meanwhile
     };
     if (!begins_as_report(report_start_bytes) && !begins_as_report(most_report_bytes)) {
-        refuse(report, "exists already, and is no report of sluice, which alone may be replaced");
+        refuse(report, "already exists and is not a sluice report: only those may be replaced");
     }
 }
 

@@ -62,7 +62,7 @@ enter_clone
 start_log "$root/out/tests" "$preset.log"
 
 if [ "$skip_packages" = yes ]; then
-    step "packages: not looked at"
+    step "packages: not checked"
 else
     install_packages build tests
 fi

@@ -121,7 +121,7 @@ Failure stopped_early(const Served& served, const RankBoard::Committed& committe
                      .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
                      .what = fmt::format("{} after {} of {} chunks{}", stopped_text(served.stop), committed.chunks,
                                          committed.all, end),
-                     .hint = "run the same command again: it goes on from there"}};
+                     .hint = "run the same command again: it resumes from there"}};
 }
 
 Failure lost_while_draining(const Served& served, const std::string& host, const std::vector<std::uint64_t>& chunks) {
@@ -139,8 +139,8 @@ Failure given_up_by_others(const RankContext& context, const std::string& cause)
     return {.code = ExitCode::communication,
             .text = {.id = "E-RUN-076",
                      .where = context.who(),
-                     .what = "did not run for a while; other ranks have ended the job meanwhile: " + cause,
-                     .hint = "look at its node"}};
+                     .what = "was suspended for a while; other ranks have ended the job meanwhile: " + cause,
+                     .hint = "check its node"}};
 }
 
 void say_that_it_drains(const StopCause& cause) {

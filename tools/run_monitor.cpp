@@ -174,11 +174,10 @@ void RunMonitor::ask_slurm(const std::stop_token& stop) {
         if (!why_not.empty() && !over_) {
             say(ErrorText{
                 .id = "W-SLM-114",
-                .what = again ? fmt::format("cannot learn whether the job has more time by now ({})", why_not)
-                              : fmt::format(
-                                    "cannot learn when the job's time is over ({}); only Slurm's signal tells, if the "
-                                    "job has one",
-                                    why_not),
+                .what = again ? fmt::format("cannot find out whether the job's time limit was raised ({})", why_not)
+                              : fmt::format("cannot find out the job's time limit ({}); only Slurm's signal will tell, "
+                                            "if there is one",
+                                            why_not),
                 .hint = "set slurm.resume.notice, or --time-left"});
         } else if (left) {
             limit_ = SteadyClock::now() + *left;

@@ -32,7 +32,7 @@ public:
           shape_(job.codec->shape()),
           device_(*options.app, job.plan.device, options.device, job.plan.chunk_items, options.sample),
           ranges_(epoch_folder(job)),
-          lane_(context.lanes.add(LaneKind::device, "device for chunks that attempts have died over")) {}
+          lane_(context.lanes.add(LaneKind::device, "device for suspected chunks")) {}
 
     ~Suspects() {
         lane_.end();
@@ -80,15 +80,15 @@ private:
 };
 
 [[noreturn]] void refuse(const PreparedJob& job, const std::vector<std::uint64_t>& failed, std::size_t before) {
-    throw Error(ExitCode::no_progress,
-                {.id = "E-RUN-093",
-                 .where = numbers(failed),
-                 .what = fmt::format("ended every attempt that computed it, the last one alone with it (got {} such "
-                                     "items, expected {} at most)",
-                                     failed.size() + before, job.job.fault.max_failed_items),
-                 .hint = fmt::format("look at it; fault.max_failed_items = {} leaves it out; --retry forgets what "
-                                     "happened",
-                                     failed.size() + before)});
+    throw Error(
+        ExitCode::no_progress,
+        {.id = "E-RUN-093",
+         .where = numbers(failed),
+         .what = fmt::format("crashed every attempt that computed it, the last one alone with it (got {} such "
+                             "items, expected {} at most)",
+                             failed.size() + before, job.job.fault.max_failed_items),
+         .hint = fmt::format("check it; fault.max_failed_items = {} leaves it out; --retry forgets what happened",
+                             failed.size() + before)});
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ void compute_suspects(RankContext& context, PreparedJob& job, ChunkServer& serve
     }
     const ErrorText warning{.id = "W-RUN-093",
                             .where = numbers(suspects->failed),
-                            .what = "left out of the output, because every attempt that computed it ended with it"};
+                            .what = "left out of the output, because every attempt that computed it crashed"};
     say(warning);
     job.output->leave_out(std::move(suspects->failed));
 }

@@ -64,7 +64,7 @@ Found find_or_measure(const PreparedJob& job) {
         fmt::format("{} | {} | {} | {}", job.plan.app, gpu, name_of(job.plan.options.precision), build_id());
     const auto file = cost_cache_file();
     if (const auto kept = file ? find_costs(*file, key) : std::nullopt) {
-        return {*kept, fmt::format("measured before on {}", gpu)};
+        return {*kept, fmt::format("measured earlier on {}", gpu)};
     }
     const Instant begin = Clock::now();
     Found found{measure(job), {}};
@@ -72,8 +72,8 @@ Found find_or_measure(const PreparedJob& job) {
     const std::string why_not =
         file ? keep_costs(*file, key, found.costs) : "neither XDG_CACHE_HOME nor HOME is an absolute path";
     found.origin = why_not.empty()
-                       ? fmt::format("measured on {} in {:.1f} s, kept in {}", gpu, took, file->native())
-                       : fmt::format("measured on {} in {:.1f} s, not kept for the next run: {}", gpu, took, why_not);
+                       ? fmt::format("measured on {} in {:.1f} s, cached in {}", gpu, took, file->native())
+                       : fmt::format("measured on {} in {:.1f} s, not cached for the next run: {}", gpu, took, why_not);
     return found;
 }
 
@@ -91,7 +91,7 @@ void tune(PreparedJob& job) {
     if (!wanted.depth && wanted.mode == PipelineMode::overlap) {
         plan.depth = choice.depth;
     }
-    plan.chunk_note = job.kept_chunk_items ? std::string("as the run began that goes on")
+    plan.chunk_note = job.kept_chunk_items ? std::string("as when the run began")
                                            : fmt::format("{} ({})", choice.reason, found.origin);
 }
 

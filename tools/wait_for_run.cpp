@@ -87,7 +87,7 @@ std::string line_of(const RunSight& sight, const ProgressView& view) {
 }
 
 std::string end_text(const RunSight& sight, int code) {
-    std::string text = fmt::format("job {} is over, exit code {}", sight.job, code);
+    std::string text = fmt::format("job {} has ended, exit code {}", sight.job, code);
     if (sight.queued) {
         text += fmt::format(" ({})", escaped(sight.queued->state));
     }
@@ -140,7 +140,7 @@ int wait_for_run(const std::filesystem::path& run_folder) {
             signal = signals.wait(look_every);
             if (signal != 0) {
                 view.say(
-                    fmt::format("no longer waiting; job {} goes on: `sluice status {}` tells how, "
+                    fmt::format("no longer waiting; job {} continues: `sluice status {}` shows how, "
                                 "`sluice cancel {}` ends it",
                                 sight.job, sight.job, sight.job));
             }

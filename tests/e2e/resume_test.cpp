@@ -73,7 +73,7 @@ TEST(Resume, GoesOnAfterAStopWithTheChunkSizeItBeganWith) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_TRUE(contents(job.path() / "labels.csv") == expected);
     EXPECT_EQ(run_in_report(job).at("items_before"), first.at("items_done"));
-    EXPECT_THAT(result.err, HasSubstr("labels.csv: going on after "));
+    EXPECT_THAT(result.err, HasSubstr("labels.csv: resuming after "));
 }
 
 TEST(Resume, RefusesAnotherJobAndNamesWhatDiffers) {

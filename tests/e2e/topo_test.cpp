@@ -129,7 +129,7 @@ TEST(Topo, DrawsTheRanksThatAJobAsksFor) {
     const auto crowded = with({"--set", "layout.cpus_per_rank=5", "--set", "layout.gpus_per_node=8"});
     EXPECT_THAT(crowded.at("notes").dump(),
                 HasSubstr("2 ranks with layout.cpus_per_rank = 5 need more than the 8 CPUs"));
-    EXPECT_THAT(crowded.at("notes").dump(), HasSubstr("layout.gpus_per_node = 8, but 4 GPUs in sight"));
+    EXPECT_THAT(crowded.at("notes").dump(), HasSubstr("layout.gpus_per_node = 8, but 4 GPUs visible"));
     EXPECT_EQ(topo({"none.toml"}).exit_code, 66);
 }
 

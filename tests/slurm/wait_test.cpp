@@ -41,7 +41,7 @@ esac)");
     EXPECT_EQ(result.out, "7\n");
     EXPECT_THAT(result.err, HasSubstr("job 7: Slurm does not answer (squeue: failed with 1: Unable to contact"));
     EXPECT_THAT(result.err, HasSubstr("job 7 PENDING (Priority)\n"));
-    EXPECT_THAT(result.err, HasSubstr("job 7 is over, exit code 82 (FAILED)\n"));
+    EXPECT_THAT(result.err, HasSubstr("job 7 has ended, exit code 82 (FAILED)\n"));
 }
 
 TEST(SubmitWait, EndsAtASignalAndLeavesTheJobAlone) {
@@ -57,7 +57,7 @@ TEST(SubmitWait, EndsAtASignalAndLeavesTheJobAlone) {
     const ProcessResult result = waiting->wait();
 
     EXPECT_EQ(result.exit_code, 128 + SIGINT);
-    EXPECT_THAT(result.err, HasSubstr("no longer waiting; job 7 goes on: `sluice status 7` tells how"));
+    EXPECT_THAT(result.err, HasSubstr("no longer waiting; job 7 continues: `sluice status 7` tells how"));
     EXPECT_FALSE(std::filesystem::exists(job.path() / "cancelled"));
 }
 

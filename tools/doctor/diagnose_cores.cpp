@@ -58,7 +58,7 @@ private:
                 fmt::format("{} each, but the job asked for {} ({}={})", count_of(rank.mask_cpus, "CPU"), asked,
                             by_job > by_slurm ? "layout.cpus_per_rank" : "SLURM_CPUS_PER_TASK", asked),
                 is_oversold(rank)
-                    ? fmt::format("the node has {}, but Slurm counts on {}: mend CPUs= in slurm.conf (tools/slurm-box "
+                    ? fmt::format("the node has {}, but Slurm assumes {}: correct CPUs= in slurm.conf (tools/slurm-box "
                                   "does so on purpose)",
                                   rank.machine_cpus, rank.job_cpus)
                     : remedies_.cpus_a_rank(std::max(asked, needed), ranks));
@@ -74,7 +74,7 @@ private:
                          : remedies_.cpus_a_rank(needed, ranks));
         } else if (rank.own_cores < rank.threads) {
             say(rank, "W-HWL-132",
-                fmt::format("{} for {} that want one each", count_of(rank.own_cores, "core"),
+                fmt::format("{} for {} that need one each", count_of(rank.own_cores, "core"),
                             count_of(rank.threads, "busy thread")),
                 remedies_.cpus_a_rank(needed, ranks));
         }

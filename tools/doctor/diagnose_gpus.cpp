@@ -103,7 +103,7 @@ private:
         for (const RankFacts* rank : ranks) {
             if (gpus < facts_.wish.gpus_per_node) {
                 sayings_.say(*rank, "W-SLM-144",
-                             fmt::format("{} in sight on a node, but layout.gpus_per_node = {}", count_of(gpus, "GPU"),
+                             fmt::format("{} visible on a node, but layout.gpus_per_node = {}", count_of(gpus, "GPU"),
                                          facts_.wish.gpus_per_node),
                              remedies_.gpus_a_node(facts_.wish.gpus_per_node));
             }

@@ -136,7 +136,7 @@ std::vector<Finding> diagnose_clocks(const DoctorFacts& facts) {
     if (!apart.empty()) {
         findings.push_back(warning(
             "W-TRC-143", fmt::format("{}: the wall clock is {:.0f} s apart from rank 0's", who(apart), difference),
-            "let the administrator start chrony there: times in logs and of files are wrong"));
+            "ask the administrator to start chrony there: times in logs and of files are wrong"));
     }
     return findings;
 }
@@ -175,7 +175,7 @@ std::vector<Finding> diagnose_output(const DoctorFacts& facts) {
     if (!blind.empty()) {
         findings.push_back(
             warning("W-OUT-027",
-                    fmt::format("{}: does not see {} of rank 0; a job that is continued there would start anew",
+                    fmt::format("{}: does not see {} of rank 0; a job that is resumed there would start over",
                                 who(blind), output.folder),
                     "output.path on a file system that all nodes share"));
     }

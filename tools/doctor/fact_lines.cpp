@@ -54,7 +54,7 @@ std::string launch_line(const DoctorFacts& facts) {
 }
 
 std::string cores_line(const DoctorFacts& facts) {
-    return fmt::format("{} a rank{}, of {} allowed on a node", range_of(facts, &RankFacts::own_cores),
+    return fmt::format("{} per rank{}, of {} allowed on a node", range_of(facts, &RankFacts::own_cores),
                        facts.device == DeviceKind::cuda
                            ? fmt::format(" for {} busy threads", range_of(facts, &RankFacts::threads))
                            : "",
@@ -103,7 +103,7 @@ std::string network_line(const DoctorFacts& facts) {
         return {};
     }
     std::string line = fmt::format("{}, {}{}{}", transport.library.empty() ? "MPI" : transport.library,
-                                   transport.layer.empty() ? "by a way that is not to be seen" : transport.layer,
+                                   transport.layer.empty() ? "by an unknown transport" : transport.layer,
                                    transport.ways.empty() ? "" : "/", fmt::join(transport.ways, "+"));
     if (by_node(facts.ranks).size() > 1 && !transport.interfaces.empty()) {
         line += fmt::format(" by {}", fmt::join(transport.interfaces, ", "));

@@ -41,7 +41,7 @@ std::string Remedies::cpus_a_rank(std::uint32_t cpus, std::uint32_t ranks) const
 std::string Remedies::ranks_a_node(std::uint32_t ranks) const {
     return by_slurm()    ? fmt::format("#SBATCH --ntasks-per-node={}", ranks)
            : by_mpirun() ? fmt::format("mpirun --map-by ppr:{}:node sluice …", ranks)
-                         : fmt::format("start {} ranks a node", ranks);
+                         : fmt::format("start {} ranks per node", ranks);
 }
 
 std::string Remedies::no_mask() const {
@@ -81,7 +81,7 @@ std::string Remedies::unlock_memory() const {
 
 std::string Remedies::exclude(std::span<const std::string> hosts) const {
     return in_slurm_ ? fmt::format("#SBATCH --exclude={}", fmt::join(hosts, ","))
-                     : fmt::format("leave out {}", fmt::join(hosts, ", "));
+                     : fmt::format("exclude {}", fmt::join(hosts, ", "));
 }
 
 std::string Remedies::variable(const std::string& name, const std::string& value) const {

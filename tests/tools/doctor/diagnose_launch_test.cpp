@@ -86,8 +86,7 @@ TEST(DoctorLaunch, ComparesWithTheJobsLayout) {
     gpus.ranks[2].seen = gpus.ranks[3].seen = {"GPU-10", "GPU-11", "GPU-12", "GPU-13"};
     gpus.ranks[2].gpus.push_back({.id = "GPU-12", .name = "NVIDIA H200"});
     gpus.ranks[3].gpus.push_back({.id = "GPU-13", .name = "NVIDIA H200"});
-    EXPECT_EQ(only(gpus, "W-SLM-144").what,
-              "ranks 0-1 on n01: 2 GPUs in sight on a node, but layout.gpus_per_node = 4");
+    EXPECT_EQ(only(gpus, "W-SLM-144").what, "ranks 0-1 on n01: 2 GPUs visible on a node, but layout.gpus_per_node = 4");
     EXPECT_EQ(only(gpus, "W-SLM-144").remedy, "#SBATCH --gpus-per-node=4");
 }
 
