@@ -179,7 +179,7 @@ TEST_F(Watch, NoticesThatAllWaitForEachOther) {
     const auto hang = look_after(20s);
 
     ASSERT_TRUE(hang);
-    EXPECT_THAT(hang->what, HasSubstr("all threads wait"));
+    EXPECT_THAT(hang->what, HasSubstr("all threads are waiting"));
 }
 
 TEST_F(Watch, LetsADeviceTakeItsTimeToLoad) {

@@ -76,7 +76,7 @@ TEST(GpuCode, NamesTheArchitectureOfAGpuThatTheBuildHasNoCodeFor) {
 
     EXPECT_EQ(text.id, "E-GPU-063");
     EXPECT_EQ(text.where, "GPU 0");
-    EXPECT_EQ(text.what, "is a GPU of architecture sm_80, and this build has code for 90a alone");
+    EXPECT_EQ(text.what, "is a GPU of architecture sm_80, and this build has code for 90a only");
     EXPECT_EQ(text.hint, "build with 80 in CMAKE_CUDA_ARCHITECTURES, or set run.device = \"host\"");
     EXPECT_EQ(refusal(h100, "86-real").hint,
               "build with 90a in CMAKE_CUDA_ARCHITECTURES, or set run.device = \"host\"");

@@ -49,7 +49,7 @@ TEST(GpuVisibility, EndsAtTheFirstEntryThatNamesNothing) {
     EXPECT_THAT(seen("0,2,-1,1"), ElementsAre(first, third)) << "the guide's own example";
     EXPECT_EQ(note("0,2,-1,1"), "");
     EXPECT_THAT(seen("0,3,1"), ElementsAre(first));
-    EXPECT_THAT(note("0,3,1"), HasSubstr("'3' is no index of this machine's 3 GPUs"));
+    EXPECT_THAT(note("0,3,1"), HasSubstr("'3' is not an index of this machine's 3 GPUs"));
     EXPECT_THAT(seen("x,0"), IsEmpty());
     EXPECT_THAT(note("\x1b,0"), HasSubstr("'\\x1b' is neither an index nor a UUID"));
     EXPECT_THAT(seen("0,,1"), ElementsAre(first));
@@ -75,7 +75,7 @@ TEST(GpuVisibility, SaysWhenTheTopologyHoldsNoUuids) {
 
     EXPECT_THAT(seen("0", topology), ElementsAre("0000:31:00.0"));
     EXPECT_THAT(seen(first, topology), IsEmpty());
-    EXPECT_THAT(note(first, topology), HasSubstr("this topology does not hold those of its GPUs"));
+    EXPECT_THAT(note(first, topology), HasSubstr("this topology does not record its GPUs' UUIDs"));
 }
 
 TEST(GpuVisibility, KnowsWhereAnInstanceIsWhenItsNameHoldsItsGpu) {

@@ -74,8 +74,8 @@ constexpr std::array bad_reports{BadReport{"complete/part-00000.csv", "folder of
                                  BadReport{"link/new.json", "folder of an output"},
                                  BadReport{"bare/new.json", "folder of an output"},
                                  BadReport{"here/labels.csv", "also the output"},
-                                 BadReport{"second.json", "no report of sluice"},
-                                 BadReport{"notes.json", "no report of sluice"}};
+                                 BadReport{"second.json", "not a sluice report"},
+                                 BadReport{"notes.json", "not a sluice report"}};
 
 TEST_F(ReportTarget, ThatWouldDoHarmIsRefusedBeforeAnythingIsDone) {
     const std::map<std::string, std::string> before = everything_in(job_.path());

@@ -157,7 +157,7 @@ TEST(CompleteOutput, IsNotThatOfAnotherInputOfTheSameSizeAndTime) {
     const ProcessResult other = job.run_alone({});
     EXPECT_EQ(other.exit_code, 73);
     EXPECT_THAT(other.err, HasSubstr("E-OUT-024"));
-    EXPECT_THAT(other.err, HasSubstr("what differs: input (was '"));
+    EXPECT_THAT(other.err, HasSubstr("differences: input (was '"));
 }
 
 TEST(Input, ThatIsReplacedWhileItIsReadEndsTheRunBeforeItsOutputAppears) {

@@ -65,7 +65,7 @@ TEST(Topo, LooksAtCudaVisibleDevices) {
     EXPECT_THAT(topo(machine, {"CUDA_VISIBLE_DEVICES="}).out, HasSubstr("host x 12"));
     EXPECT_THAT(topo(machine, {"CUDA_VISIBLE_DEVICES=GPU-c0ff"}).out, HasSubstr("1 rank on this node"));
     EXPECT_THAT(topo(machine, {"CUDA_VISIBLE_DEVICES=0,9"}).out,
-                HasSubstr("note: CUDA_VISIBLE_DEVICES: '9' is no index of this machine's 3 GPUs"));
+                HasSubstr("note: CUDA_VISIBLE_DEVICES: '9' is not an index of this machine's 3 GPUs"));
     EXPECT_THAT(topo(machine, {"CUDA_VISIBLE_DEVICES=\x1b]0;x\x07"}).out, Not(HasSubstr("\x1b")));
 }
 
@@ -73,7 +73,7 @@ TEST(Topo, SaysWhenHwlocDescribesAnotherMachine) {
     const ProcessResult result = topo({}, {"HWLOC_XMLFILE=" + fixtures + "two_socket_four_gpu.xml"});
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(result.out, HasSubstr("a run ties no thread to a core: hwloc was told to describe another machine"));
+    EXPECT_THAT(result.out, HasSubstr("a run binds no thread to a core: hwloc was told to describe another machine"));
     EXPECT_THAT(result.out, Not(HasSubstr("H200"))) << "the machine drawn is the one that a run would use";
 }
 

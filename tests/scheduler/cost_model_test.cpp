@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// 60 µs and 0.75 µs an item of compute, 10 µs and 20 ns of copies.
+/// 60 µs and 0.75 µs per item of compute, 10 µs and 20 ns of copies.
 CostModel gpu_costs() {
     return {.upload = {10e-6, 20e-9}, .compute = {60e-6, 0.75e-6}, .download = {5e-6, 0}, .whole_items = 224};
 }
@@ -73,7 +73,7 @@ TEST(ChooseChunk, TakesTheSmallestMultipleWhoseFixedCostHardlyCounts) {
     EXPECT_GT(share(choice.items - 224), 1.0 / 40);
     EXPECT_EQ(choice.depth, 3U);
     EXPECT_THAT(choice.reason, HasSubstr("chunks of 3136 items, its fixed cost no longer matters: compute takes "
-                                         "60 µs + 0.75 µs an item, 2.5 % of that fixed; copies 78 µs"));
+                                         "60 µs + 0.75 µs per item, 2.5 % of that fixed; copies 78 µs"));
 }
 
 TEST(ChooseChunk, MakesSixteenChunksOfASmallJobButWastesNoWave) {

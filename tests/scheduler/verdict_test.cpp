@@ -101,7 +101,7 @@ TEST(Verdict, SaysThatDevicesTookTurnsWhenTheWallViewHidesTheirWaiting) {
         rank_of(0, 0s, 10s, {device(Stage::compute, 5s, 500), device(Stage::compute, 5s, 500)})};
     ranks[0].breakdown.wall.stages[index_of(Stage::compute)] = 10s;
 
-    EXPECT_THAT(judge(ranks, 1000).notes, ElementsAre(HasSubstr("had work for 50.0 % of the run on average")));
+    EXPECT_THAT(judge(ranks, 1000).notes, ElementsAre(HasSubstr("was busy for 50.0 % of the run on average")));
 }
 
 TEST(Verdict, PointsOutDevicesWithoutAChunk) {

@@ -302,7 +302,7 @@ TEST(SlurmBox, GoesOnInAJobOfItsOwnWhereRequeueIsForbidden) {
 
     EXPECT_EQ(waiting->wait().exit_code, 0);
     EXPECT_NE(job.id(), first);
-    EXPECT_THAT(pending.out, HasSubstr("which goes on after " + first + "\n"));
+    EXPECT_THAT(pending.out, HasSubstr("which continues after " + first + "\n"));
     EXPECT_EQ(job.status().job, job.id());
     EXPECT_EQ(job.status().attempt, 2U);
     EXPECT_EQ(job.status().most_attempts, 4U);

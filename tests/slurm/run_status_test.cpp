@@ -183,7 +183,7 @@ TEST(SlowestRank, IsOneThatIsClearlySlowerThanTheOthers) {
 
 TEST(StatusText, SaysWhenTheRunHasFallenSilent) {
     EXPECT_THAT(status_text({.status = some_status(), .age = 100}),
-                HasSubstr("running when last heard of, 00:01:40 ago: it has ended, or is stuck"));
+                HasSubstr("running when last seen, 00:01:40 ago: it has ended or is stuck"));
 }
 
 TEST(StatusText, TellsHowItEnded) {
@@ -234,7 +234,7 @@ TEST(StatusText, KnowsAJobThatHasNotBegun) {
 TEST(StatusText, NamesTheJobsThatOneFollows) {
     const RunSight sight{.status = some_status(), .job = "7", .earlier = {"5", "6"}};
 
-    EXPECT_THAT(status_text(sight), HasSubstr("Slurm     job 7; not asked\n          which goes on after 5, 6\n"));
+    EXPECT_THAT(status_text(sight), HasSubstr("Slurm     job 7; not asked\n          which continues after 5, 6\n"));
     EXPECT_THAT(status_json(sight), HasSubstr("\"earlier_jobs\": [\n    \"5\",\n    \"6\"\n  ]"));
 }
 

@@ -57,7 +57,7 @@ TEST(SubmitWait, EndsAtASignalAndLeavesTheJobAlone) {
     const ProcessResult result = waiting->wait();
 
     EXPECT_EQ(result.exit_code, 128 + SIGINT);
-    EXPECT_THAT(result.err, HasSubstr("no longer waiting; job 7 continues: `sluice status 7` tells how"));
+    EXPECT_THAT(result.err, HasSubstr("no longer waiting; job 7 continues: `sluice status 7` shows how"));
     EXPECT_FALSE(std::filesystem::exists(job.path() / "cancelled"));
 }
 

@@ -107,10 +107,12 @@ std::vector<std::string> ProcessResult::errors() const {
 std::string ProcessResult::besides_warnings() const {
     std::string rest;
     std::istringstream lines(err);
+    bool of_warning = false;  // its hint comes next
     for (std::string line; std::getline(lines, line);) {
         const bool is_progress =
             line.find(" sluice: ") != std::string::npos && line.find(" items (") != std::string::npos;
-        rest += is_progress || line.starts_with("sluice: warning[") ? "" : line + "\n";
+        of_warning = line.starts_with("sluice: warning[") || (of_warning && line.starts_with("  hint: "));
+        rest += is_progress || of_warning ? "" : line + "\n";
     }
     return rest;
 }

@@ -78,9 +78,9 @@ std::vector<BadInput> bad_texts() {
         jsonl("JsonCutShort", "{\"t\": \"a", "E-INP-035", "a.jsonl:1", "not valid JSON"),
         jsonl("JsonNotUtf8", "{\"t\": \"\xff\"}\n", "E-INP-035", "a.jsonl:1", "item 0"),
         jsonl("JsonDeep", "{\"t\": " + repeated("[", 100'000) + "\n", "E-INP-032", "a.jsonl:1", "is an array"),
-        jsonl("JsonNoObject", "[\"t\"]\n", "E-INP-032", "a.jsonl:1", "no JSON object"),
+        jsonl("JsonNoObject", "[\"t\"]\n", "E-INP-032", "a.jsonl:1", "not a JSON object"),
         jsonl("JsonFieldMissing", "{\"t\": \"a\"}\n{\"u\": 1}\n", "E-INP-032", "a.jsonl:2", "column 't' is missing"),
-        jsonl("JsonFieldTwice", "{\"t\": \"a\", \"t\": \"b\"}\n", "E-INP-032", "a.jsonl:1", "there twice"),
+        jsonl("JsonFieldTwice", "{\"t\": \"a\", \"t\": \"b\"}\n", "E-INP-032", "a.jsonl:1", "appears twice"),
         jsonl("JsonFieldIsAList", "{\"t\": []}\n", "E-INP-032", "a.jsonl:1", "expected a string or a number"),
     };
 }

@@ -98,7 +98,7 @@ std::vector<BadInput> bad_weights() {
         safetensors("HeaderIsNoJson", "{\"a\":}", 0, "E-MOD-039", "JSON"),
         safetensors("HeaderNotUtf8", "{\"\xff\":1}", 0, "E-MOD-039", "JSON"),
         safetensors("DeepHeader", "{\"a\":" + repeated("[", 1'000'000), 0, "E-MOD-039", "unexpected"),
-        safetensors("TensorTwice", twice, 8, "E-MOD-040", "'a' stands twice"),
+        safetensors("TensorTwice", twice, 8, "E-MOD-040", "'a' appears twice"),
         safetensors("UnknownType", tensor("F99", "[1]", "[0,4]"), 4, "E-MOD-041", "unknown dtype 'F99'"),
         safetensors("NegativeSize", tensor("F32", "[-1]", "[0,4]"), 4, "E-MOD-042", "got -1"),
         safetensors("FractionalSize", tensor("F32", "[1.5]", "[0,4]"), 4, "E-MOD-042", "1.5"),

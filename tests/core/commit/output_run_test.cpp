@@ -239,7 +239,7 @@ TEST_P(OutputRunTest, TakesNothingOverFromAnotherJobAndWritesDownItsOwn) {
     OutputRun run(run_.options());
 
     EXPECT_EQ(run.first_chunk(), 0U);
-    EXPECT_THAT(run.dropped(), ElementsAre("attempt 1 is not used: its owner.json is another run's"));
+    EXPECT_THAT(run.dropped(), ElementsAre("attempt 1 is ignored: its owner.json is another run's"));
     std::filesystem::remove(run_.paths().identity());
     append_until(run, run_.job(), run_.job().grid().chunks());
     run.publish();

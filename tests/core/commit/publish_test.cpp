@@ -117,7 +117,7 @@ TEST_P(Publish, ChecksTheSizesOfWhatIsThere) {
     } catch (const Error& error) {
         EXPECT_EQ(error.text().id, "E-CKP-088");
         EXPECT_EQ(error.text().hint,
-                  "bring it back, or remove " + quoted(run_.paths().manifest().native()) + " to compute it again");
+                  "restore it, or remove " + quoted(run_.paths().manifest().native()) + " to recompute it");
     }
 }
 

@@ -71,7 +71,7 @@ TEST_F(JsonlSource, RefusesBrokenJson) {
 }
 
 TEST_F(JsonlSource, RefusesAColumnThatIsThereTwice) {
-    EXPECT_EQ(failure(R"({"a":"x","a":"y"})"), "65 E-INP-032 items.jsonl:1: item 0: column 'a' is there twice");
+    EXPECT_EQ(failure(R"({"a":"x","a":"y"})"), "65 E-INP-032 items.jsonl:1: item 0: column 'a' appears twice");
 }
 
 TEST_F(JsonlSource, SurvivesDeepNesting) {

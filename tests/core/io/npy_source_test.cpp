@@ -54,11 +54,11 @@ TEST_F(NpySource, PacksFatItems) {
 
 TEST_F(NpySource, RefusesOtherShapesAndOrders) {
     EXPECT_EQ(failure(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 7), }", std::string(14, '\1'))),
-              "65 E-INP-032 items.npy: got shape [2,7] of |u1, the model wants [N,6]");
+              "65 E-INP-032 items.npy: got shape [2,7] of |u1, the model expects [N,6]");
     EXPECT_EQ(failure(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }", std::string(24, '\0'))),
-              "65 E-INP-032 items.npy: got shape [6] of <f4, the model wants [N,2,3]");
+              "65 E-INP-032 items.npy: got shape [6] of <f4, the model expects [N,2,3]");
     EXPECT_EQ(failure(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), }", std::string(4, '\0'))),
-              "65 E-INP-032 items.npy: got shape [] of <f4, the model wants [N,2,3]");
+              "65 E-INP-032 items.npy: got shape [] of <f4, the model expects [N,2,3]");
     EXPECT_EQ(failure(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (1, 6), }", std::string(6, '\1'))),
               "65 E-INP-031 items.npy: the array is in Fortran order (expected C order)");
 }

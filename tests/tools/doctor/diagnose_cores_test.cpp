@@ -37,7 +37,7 @@ TEST(DoctorCores, BlamesSlurmsConfigurationForCpusThatAreNotThere) {
         rank.mask_cpus = 4;
     }
 
-    EXPECT_THAT(only(facts, "W-HWL-131").remedy, HasSubstr("the node has 4, but Slurm counts on 32: mend CPUs= in"));
+    EXPECT_THAT(only(facts, "W-HWL-131").remedy, HasSubstr("the node has 4, but Slurm assumes 32: correct CPUs= in"));
 }
 
 TEST(DoctorCores, KnowsSlurmsThatInherit) {
@@ -55,7 +55,7 @@ TEST(DoctorCores, FindsFewerCoresThanThreads) {
 
     const Finding finding = only(facts, "W-HWL-132");
 
-    EXPECT_EQ(finding.what, "rank 0 on n01: 2 cores for 3 busy threads that want one each");
+    EXPECT_EQ(finding.what, "rank 0 on n01: 2 cores for 3 busy threads that need one each");
     EXPECT_THAT(finding.remedy, HasSubstr("srun --cpus-per-task=6"));
 }
 
