@@ -7,15 +7,13 @@
 namespace sluice {
 namespace {
 
-using std::chrono::seconds;
-
-constexpr int share_of_time = 20;       // as long as the notice is no shorter than Slurm's precision, both are a tenth
-constexpr seconds most_by_itself{240};  // longer than most chunks take
-constexpr int most_lost_without_word = 4;  // a quarter
+constexpr int share_of_time = 20;  // as long as the notice is no shorter than Slurm's precision, both are a tenth
+constexpr std::chrono::seconds most_by_itself{240};  // longer than most chunks take
+constexpr int most_lost_without_word = 4;            // a quarter
 
 }  // namespace
 
-std::optional<seconds> notice_of(const SlurmConfig& slurm) {
+std::optional<std::chrono::seconds> notice_of(const SlurmConfig& slurm) {
     if (slurm.resume.notice) {
         return slurm.resume.notice;
     }
@@ -26,7 +24,7 @@ std::optional<seconds> notice_of(const SlurmConfig& slurm) {
 }
 
 std::string problem_with_notice(const SlurmConfig& slurm) {
-    const std::optional<seconds> notice = notice_of(slurm);
+    const std::optional<std::chrono::seconds> notice = notice_of(slurm);
     const bool is_skipped = std::find(slurm.skip.begin(), slurm.skip.end(), "signal") != slurm.skip.end();
     if (!notice || !slurm.time || is_skipped || most_lost_without_word * (*notice + signal_precision) <= *slurm.time) {
         return {};

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view clear = "\r\x1b[K";
 
-std::mutex turn;
+std::mutex writing;
 std::atomic<bool> line_is_shown{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler reads it");
 
@@ -29,7 +29,7 @@ void write_all(std::string_view text) noexcept {
 }  // namespace
 
 void say(std::string_view lines) noexcept {
-    const std::lock_guard lock(turn);
+    const std::lock_guard lock(writing);
     say_in_handler(lines);
 }
 
@@ -45,7 +45,7 @@ void say_in_handler(std::string_view lines) noexcept {
 }
 
 void show_line(std::string_view text) {
-    const std::lock_guard lock(turn);
+    const std::lock_guard lock(writing);
     line_is_shown = true;
     write_all(std::string(clear).append(text));
 }

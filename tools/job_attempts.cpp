@@ -13,7 +13,6 @@
 #include "core/commit/attempt_traces.hpp"
 #include "core/commit/epoch.hpp"
 #include "core/commit/file.hpp"
-#include "core/io/output_file.hpp"
 
 namespace sluice {
 namespace {
@@ -102,9 +101,7 @@ std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_
 void keep_report(const RunPaths& paths, std::uint32_t epoch, std::string_view text) {
     try {
         make_folder(reports_of(paths), private_mode);
-        OutputFile file(report_file(paths, epoch));
-        file.write(text);
-        file.publish();
+        write_text_durably(report_file(paths, epoch), text);
         const std::vector<std::uint32_t> kept = kept_reports(paths);
         for (std::size_t i = 0; i + most_kept_reports < kept.size(); ++i) {
             remove_file(report_file(paths, kept[i]));

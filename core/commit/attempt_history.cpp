@@ -21,7 +21,7 @@ constexpr const char* fresh_start_name = "fresh-start";
 constexpr const char* lone_ranges_name = "alone";
 constexpr std::string_view lost_prefix = "lost.";
 constexpr std::string_view crash_prefix = "crash.";
-constexpr std::size_t most_bytes = std::size_t{1} << 24;
+constexpr std::size_t most_history_bytes = std::size_t{1} << 24;
 
 /// Word by word; what is no such line is nobody's.
 class Words {
@@ -49,7 +49,7 @@ private:
 /// The whole lines of a file; a line without its end was cut by a death.
 template <class Visit>
 void for_each_line(const std::filesystem::path& path, Visit visit) {
-    const std::optional<std::string> text = read_text(path, most_bytes);
+    const std::optional<std::string> text = read_text(path, most_history_bytes);
     std::string_view rest = text ? std::string_view(*text) : std::string_view();
     for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
         Words words(rest.substr(0, end));

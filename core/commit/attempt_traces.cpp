@@ -17,7 +17,7 @@ namespace {
 using Time = AttemptTraces::Time;
 
 constexpr const char* begin_name = "begin";
-constexpr std::size_t most_bytes = 4096;
+constexpr std::size_t most_note_bytes = 4096;
 
 std::optional<Time> time_of(const std::filesystem::path& file) {
     const auto status = status_of(file);
@@ -30,7 +30,7 @@ std::optional<Time> time_of(const std::filesystem::path& file) {
 
 /// "ranks 4 devices 8".
 void read_begin(const std::filesystem::path& epoch, AttemptTraces& traces) {
-    std::istringstream words(read_text(epoch / begin_name, most_bytes).value_or(""));
+    std::istringstream words(read_text(epoch / begin_name, most_note_bytes).value_or(""));
     std::string ranks_word;
     std::string devices_word;
     std::uint32_t ranks = 0;

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::size_t most_manifest_bytes = std::size_t{1} << 30;
 
 std::uint64_t parse_checksum(const std::string& text) {
     std::uint64_t checksum = 0;
@@ -98,7 +98,7 @@ std::string encode(const Manifest& manifest) {
 }
 
 std::optional<Manifest> read_manifest(const RunPaths& paths) {
-    const std::optional<std::string> text = read_text(paths.manifest(), most_bytes);
+    const std::optional<std::string> text = read_text(paths.manifest(), most_manifest_bytes);
     if (!text) {
         return std::nullopt;
     }

@@ -19,7 +19,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t most_bytes = 64 << 10;
+constexpr std::size_t most_owner_bytes = 64 << 10;
 constexpr std::size_t stat_bytes = 4096;  // a line of numbers and a name of 16 bytes
 
 std::string host_name() {
@@ -146,7 +146,7 @@ std::string encode(const Owner& owner) {
 }
 
 std::optional<Owner> read_owner(const std::filesystem::path& epoch) {
-    const std::optional<std::string> text = read_text(owner_file(epoch), most_bytes);
+    const std::optional<std::string> text = read_text(owner_file(epoch), most_owner_bytes);
     const std::optional<Json> json = text ? open_sealed_text(*text) : std::nullopt;
     if (!json) {
         return std::nullopt;

@@ -15,7 +15,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t format_version = 1;
-constexpr std::size_t most_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_identity_bytes = std::size_t{1} << 20;
 
 const char* name_of(OutputLayout layout) {
     return layout == OutputLayout::file ? "file" : "folder";
@@ -122,7 +122,7 @@ RunIdentity decode_run_identity(const std::string& text, const std::filesystem::
 }
 
 std::optional<RunIdentity> read_run_identity(const RunPaths& paths) {
-    const std::optional<std::string> text = read_text(paths.identity(), most_bytes);
+    const std::optional<std::string> text = read_text(paths.identity(), most_identity_bytes);
     return text ? std::optional(decode_run_identity(*text, paths.identity())) : std::nullopt;
 }
 
