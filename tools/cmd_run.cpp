@@ -16,8 +16,10 @@ Options run_options() {
 int run_job_file(const Command& command, Arguments arguments) {
     const ParsedArguments parsed = parse_arguments(command, arguments);
     take_fault_variable(static_cast<int>(read_launch().number));
-    const JobFile file{.path = job_file_of(command, parsed), .overrides = overrides_of(parsed)};
-    return run([&] { return file; }, run_options_of(command, parsed));
+    const std::string path = job_file_of(command, parsed);  // a wrong command line is told before ranks meet
+    const std::vector<Override> overrides = overrides_of(parsed);
+    const auto file = [&] { return JobFile{.path = path, .overrides = overrides}; };
+    return run(file, run_options_of(command, parsed));
 }
 
 }  // namespace

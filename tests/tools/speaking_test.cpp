@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-ProcessResult sluice(const std::vector<std::string>& variables, const std::vector<std::string>& arguments) {
+ProcessResult sluice_with(const std::vector<std::string>& variables, const std::vector<std::string>& arguments) {
     std::vector<std::string> words{"/usr/bin/env"};
     words.insert(words.end(), variables.begin(), variables.end());
     words.emplace_back(SLUICE_PROGRAM);
@@ -28,7 +28,7 @@ const std::vector<std::string> second_of_four{"SLURM_STEP_NUM_TASKS=4", "SLURM_P
 TEST(Speaking, IsUpToASingleProcessWhateverItsNumber) {
     for (const std::vector<std::string>& variables : numbers_alone) {
         for (const char* command : {"run", "resume", "exec", "doctor", "check", "status", "verify", "apps"}) {
-            const ProcessResult result = sluice(variables, {command, "--no-such-option"});
+            const ProcessResult result = sluice_with(variables, {command, "--no-such-option"});
 
             EXPECT_EQ(result.exit_code, 64) << variables.front() << " " << command;
             EXPECT_THAT(result.errors(), SizeIs(1)) << variables.front() << " " << command;
@@ -37,14 +37,14 @@ TEST(Speaking, IsUpToASingleProcessWhateverItsNumber) {
 }
 
 TEST(Speaking, OfASingleProcessThatResumesIsOfItsRun) {
-    const ProcessResult result = sluice({"SLURM_PROCID=1"}, {"resume", "/no/such/output.csv"});
+    const ProcessResult result = sluice_with({"SLURM_PROCID=1"}, {"resume", "/no/such/output.csv"});
 
     EXPECT_EQ(result.exit_code, 66);
     EXPECT_THAT(result.err, HasSubstr("error[E-RUN-116]: /no/such/output.csv: "));
 }
 
 TEST(Speaking, IsUpToEachProcessOfACommandThatKnowsNoRanks) {
-    const ProcessResult result = sluice(second_of_four, {"check", "/no/such/job.toml"});
+    const ProcessResult result = sluice_with(second_of_four, {"check", "/no/such/job.toml"});
 
     EXPECT_EQ(result.exit_code, 66);
     EXPECT_THAT(result.errors(), SizeIs(1));
@@ -52,9 +52,9 @@ TEST(Speaking, IsUpToEachProcessOfACommandThatKnowsNoRanks) {
 
 TEST(Speaking, IsLeftToTheFirstOfSeveralRanks) {
     for (const char* command : {"run", "resume", "exec", "doctor"}) {
-        const ProcessResult second = sluice(second_of_four, {command, "--no-such-option"});
+        const ProcessResult second = sluice_with(second_of_four, {command, "--no-such-option"});
         const ProcessResult first =
-            sluice({"SLURM_STEP_NUM_TASKS=4", "SLURM_PROCID=0", "PMIX_RANK=0"}, {command, "--no-such-option"});
+            sluice_with({"SLURM_STEP_NUM_TASKS=4", "SLURM_PROCID=0", "PMIX_RANK=0"}, {command, "--no-such-option"});
 
         EXPECT_EQ(second.exit_code, 64) << command;
         EXPECT_EQ(second.err, "") << command;
