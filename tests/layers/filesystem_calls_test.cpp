@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const std::filesystem::path root = SLUICE_SOURCE_DIR;
+const std::filesystem::path source_root = SLUICE_SOURCE_DIR;
 
 /// Users do not meet tests, benchmarks and the torture.
 bool is_for_users(const std::string& source) {
@@ -22,9 +22,9 @@ bool is_for_users(const std::string& source) {
 
 TEST(FilesystemCalls, ThrowNoExceptionOfTheirOwnButInTheirWrapper) {
     std::vector<std::string> violations;
-    for (const std::string& source : sources_under(root)) {
+    for (const std::string& source : sources_under(source_root)) {
         if (is_for_users(source) && source != "core/paths.cpp") {
-            for (const std::string& call : throwing_filesystem_calls(source, text_of(root / source))) {
+            for (const std::string& call : throwing_filesystem_calls(source, text_of(source_root / source))) {
                 violations.push_back(call);
             }
         }
