@@ -75,7 +75,7 @@ TEST(Kill, OfAProcessPublishesNothing) {
 
 /// A job that is finishing chunks of seconds.
 std::unique_ptr<Process> draining(const JobFolder& job, const std::string& setting) {
-    auto process = job.start_alone(set({"pipeline.chunk_items=1000", setting}));
+    auto process = job.start_alone(set({"pipeline.chunk_items=400", setting}));
     EXPECT_TRUE(eventually([&] { return job.has_written(); }));
     process->send(SIGTERM);
     return process;
@@ -100,7 +100,7 @@ TEST(SlowDrain, EndsAtOnceAtASecondSignal) {
 
 TEST(SlowDrain, GoesOnWhenSlurmAnnouncesTheEndOfTheTimeMeanwhile) {
     const JobFolder job(endless_items);
-    const auto process = job.start_alone(set({"pipeline.chunk_items=500"}));
+    const auto process = job.start_alone(set({"pipeline.chunk_items=250"}));
     EXPECT_TRUE(eventually([&] { return job.has_written(); }));
     write_file(job.path() / "labels.csv.sluice/drain", "");
     EXPECT_TRUE(eventually([&] {
@@ -125,7 +125,7 @@ TEST(SlowDrain, TakesNoLongerThanTheJobAllows) {
     EXPECT_EQ(result.exit_code, 75);
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(),
-                testing::ContainsRegex("after [1-9] of 30 chunks; chunks in flight took longer"));
+                testing::ContainsRegex("after [1-9] of 75 chunks; chunks in flight took longer"));
     job.expect_unfinished();
 }
 
