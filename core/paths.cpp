@@ -45,6 +45,12 @@ std::filesystem::path own_program() {
     constexpr const char* link = "/proc/self/exe";
     std::error_code error;
     std::filesystem::path program = std::filesystem::read_symlink(link, error);
+    if (error == std::errc::too_many_files_open) {
+        throw Error(ExitCode::out_of_memory, {.id = "E-IO-005",
+                                              .where = link,
+                                              .what = fmt::format("cannot be read: {}", error.message()),
+                                              .hint = "raise the limit of open files (ulimit -n)"});
+    }
     if (error) {
         throw Error(ExitCode::io_error, {.id = "E-IO-003",
                                          .where = link,

@@ -177,13 +177,12 @@ std::optional<RunStatus> read_run_status(const std::filesystem::path& file) {
 }
 
 int write_run_status(const std::filesystem::path& file, const RunStatus& status) {
-    constexpr mode_t private_mode = 0600;
+    constexpr mode_t file_mode = 0666;  // less the umask: who may enter the run's folder decides
     const std::string text = encode(status);
     const FilePlace place = FilePlace::entry(file);
     // Of its own name: an attempt that was taken for dead may write there, too, and would rename this one's file.
     const FilePlace next = FilePlace::entry(file.native() + "." + make_unique_id() + ".new");
-    const int fd =
-        ::openat(next.base(), next.name(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, private_mode);
+    const int fd = ::openat(next.base(), next.name(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode);
     if (fd < 0) {
         return errno;
     }

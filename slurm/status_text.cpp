@@ -56,8 +56,8 @@ std::string state_line(const RunSight& sight) {
     const RunStatus& status = *sight.status;
     std::string text = fmt::format("state     {}", name_of(status.state));
     if (status.end) {
-        return text + fmt::format(", exit code {}{}\n", status.end->code,
-                                  status.end->again ? "; " + what_follows(status) : std::string());
+        const std::string follows = what_follows(sight);
+        return text + fmt::format(", exit code {}{}{}\n", status.end->code, follows.empty() ? "" : "; ", follows);
     }
     if (is_stale(sight)) {
         text += fmt::format(" when last seen, {} ago: it has ended or is stuck", time_text(sight.age));
@@ -127,9 +127,18 @@ bool is_stale(const RunSight& sight) {
     return sight.status && !sight.status->end && sight.age > stale_after;
 }
 
-std::string what_follows(const RunStatus& status) {
+std::string what_follows(const RunSight& sight) {
+    const RunStatus& status = *sight.status;
+    const bool is_queued = sight.queued && sight.queued->is_active();
+    if (is_queued && sight.job != status.job && status.state != RunState::complete) {
+        return fmt::format("job {} resumes from there", sight.job);
+    }
+    if (!status.end->again) {
+        return {};
+    }
     if (is_followed(status)) {
-        return "the next attempt resumes from there";
+        return sight.asked && !is_queued ? "no attempt follows: `sluice submit` resumes from there"
+                                         : "the next attempt resumes from there";
     }
     if (!status.most_attempts) {
         return "the same command resumes from there";

@@ -29,8 +29,8 @@ struct RunSight {
 /// Its rank 0 has not written for so long that it must have ended or be stuck.
 [[nodiscard]] bool is_stale(const RunSight& sight);
 
-/// What goes on where an attempt has ended after which another one is worth it. Pure.
-[[nodiscard]] std::string what_follows(const RunStatus& status);
+/// What follows the attempt that has ended, where another one is worth it or is queued; empty: nothing. Pure.
+[[nodiscard]] std::string what_follows(const RunSight& sight);
 
 /// A few lines for people. Pure.
 [[nodiscard]] std::string status_text(const RunSight& sight);

@@ -37,7 +37,7 @@ std::filesystem::path folder_of_number(const std::string& number) {
 std::optional<RunPaths> run_of_part(const std::filesystem::path& part) {
     std::error_code unknown;
     const std::filesystem::path folder = std::filesystem::absolute(part, unknown).parent_path();
-    if (unknown || !part.filename().native().starts_with("part-")) {
+    if (unknown || !std::filesystem::exists(part, unknown) || !part.filename().native().starts_with("part-")) {
         return std::nullopt;
     }
     std::optional<RunPaths> paths = find_run(folder);

@@ -98,10 +98,11 @@ std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_
     return attempts;
 }
 
-void keep_report(const RunPaths& paths, std::uint32_t epoch, std::string_view text) {
+std::filesystem::path keep_report(const RunPaths& paths, std::uint32_t epoch, std::string_view text) {
+    std::filesystem::path file = report_file(paths, epoch);
     try {
         make_folder(reports_of(paths), private_mode);
-        write_text_durably(report_file(paths, epoch), text);
+        write_text_durably(file, text);
         const std::vector<std::uint32_t> kept = kept_reports(paths);
         for (std::size_t i = 0; i + most_kept_reports < kept.size(); ++i) {
             remove_file(report_file(paths, kept[i]));
@@ -109,6 +110,7 @@ void keep_report(const RunPaths& paths, std::uint32_t epoch, std::string_view te
     } catch (const Error& error) {
         throw while_running(error);
     }
+    return file;
 }
 
 }  // namespace sluice

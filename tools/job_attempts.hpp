@@ -16,7 +16,8 @@ inline constexpr std::size_t most_kept_reports = 100;
 /// whose end it does not tell, as their own folders do. To be asked before the run is complete, which removes those.
 [[nodiscard]] std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_t epoch);
 
-/// Keeps the report of attempt `epoch` in the run's folder, in place of its own earlier one. Throws Error (io_error).
-void keep_report(const RunPaths& paths, std::uint32_t epoch, std::string_view text);
+/// Keeps the report of attempt `epoch` in the run's folder, in place of its own earlier one. Returns where. Throws
+/// Error (io_error).
+std::filesystem::path keep_report(const RunPaths& paths, std::uint32_t epoch, std::string_view text);
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -57,8 +58,10 @@ bool has_manifest(const Path& folder) {
     if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(manifest, unknown))) {
         return false;
     }
-    const std::optional<std::string> start = read_text(manifest, manifest_start_bytes);
-    return start && start->find("\"sluice manifest\"") != std::string::npos;
+    std::ifstream stream(manifest, std::ios::binary);  // one that cannot be read protects no output of this user's
+    std::string start(manifest_start_bytes, '\0');
+    stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+    return start.find("\"sluice manifest\"") != std::string::npos;
 }
 
 void refuse_run_folders(const Path& report, const Path& whole) {
@@ -80,14 +83,12 @@ void refuse_output_folders(const Path& report, const Path& whole, const Path& ou
     if (whole == own) {
         refuse(report, "is also the output");
     }
-    for (Path folder = whole.parent_path();; folder = folder.parent_path()) {
-        const bool is_own = is_folder_of_parts && is_same_folder(folder, own);
-        if (is_own || is_folder(folder / run_folder_suffix) || has_manifest(folder)) {
-            refuse(report, fmt::format("lies in the folder of an output, {}", quoted(folder.native())));
-        }
-        if (folder == folder.parent_path()) {
-            return;
-        }
+    const Path folder = whole.parent_path();
+    const bool is_own = is_folder_of_parts && is_same_folder(folder, own);
+    const bool is_beside_output = folder == own.parent_path();  // where the job writes anyway
+    const bool is_of_another = is_folder(folder / run_folder_suffix) || has_manifest(folder);
+    if (is_own || (is_of_another && !is_beside_output)) {
+        refuse(report, fmt::format("lies in the folder of an output, {}", quoted(folder.native())));
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/chunk_grid.hpp"
 #include "core/commit/run_paths.hpp"
+#include "core/standard_error.hpp"
 #include "scheduler/rank_report.hpp"
 #include "tools/command_line.hpp"
 #include "tools/job_attempts.hpp"
@@ -28,6 +29,18 @@ void describe_this(AttemptSummary& attempt, const RunReport& report, std::option
     attempt.exit_code = code ? std::optional(static_cast<int>(*code)) : std::nullopt;
     attempt.ended_by = report.ended_by;
     attempt.items_done = report.items_done;
+}
+
+void warn_unless_placed(const std::string& text, const JobConfig::Output& output, const std::filesystem::path& kept) {
+    try {
+        place_report(text, output.report, output.path);
+    } catch (const Error& error) {
+        const std::string hint = kept.empty() ? error.text().hint : "it is also in " + escaped(kept.native());
+        say({.id = "W-OUT-120",
+             .where = error.text().where,
+             .what = "the report is not there: " + error.text().what,
+             .hint = hint});
+    }
 }
 
 }  // namespace
@@ -84,10 +97,11 @@ void publish_report(RunReport report, const PreparedJob& prepared, const RunOpti
     report.attempts = prepared.summaries;
     describe_this(report.attempts.back(), report, end.code);
     const std::string text = report_file_text(report, nlohmann::json(to_toml(job)));
+    std::filesystem::path kept;
     if (end.is_kept) {
-        keep_report(run_paths(job.output.path, {}), report.attempts.back().attempt, text);
+        kept = keep_report(run_paths(job.output.path, {}), report.attempts.back().attempt, text);
     }
-    place_report(text, job.output.report, job.output.path);
+    warn_unless_placed(text, job.output, kept);
     if (!options.quiet) {
         print(fmt::format("{}\n\n{}", count_text(report.count()), latency_table(report)));
     }

@@ -29,7 +29,8 @@ struct ReportedEnd {
 };
 
 /// Writes job.output.report, with what all attempts have cost, and unless `options.quiet` prints the latency table.
-/// Throws Error as place_report and keep_report.
+/// A report that cannot be placed is a warning, W-OUT-120: what the run is worth lies elsewhere. Throws Error as
+/// keep_report.
 void publish_report(RunReport report, const PreparedJob& prepared, const RunOptions& options, const ReportedEnd& end);
 
 }  // namespace sluice

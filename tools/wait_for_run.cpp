@@ -93,7 +93,7 @@ std::string end_text(const RunSight& sight, int code) {
     }
     const bool of_job = sight.status && sight.status->end && sight.status->job == sight.job;
     if (of_job && sight.status->end->again && !is_followed(*sight.status)) {
-        text += "; " + what_follows(*sight.status);
+        text += "; " + what_follows(sight);
     }
     if (of_job && !sight.status->end->text.id.empty()) {
         text += '\n';

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -90,21 +91,35 @@ Held find_exactly(const std::filesystem::path& path) {
                 {.id = "E-SEC-020", .where = escaped(path.native()), .what = std::move(what), .hint = std::move(hint)});
 }
 
+/// Some file systems show one mode for everything, which nobody can change: FAT, Windows' own, and 9p.
+bool keeps_modes(int folder) {
+    constexpr std::array<unsigned, 7> without{0x4D44U,     0x2011BAB0U, 0x5346544EU, 0x7366746EU,
+                                              0x65735546U, 0x01021997U, 0xFF534D42U};
+    constexpr unsigned smb2 = 0xFE534D42U;
+    struct ::statfs status = {};
+    if (::fstatfs(folder, &status) != 0) {
+        return true;
+    }
+    const auto type = static_cast<unsigned>(status.f_type);
+    return type != smb2 && std::ranges::find(without, type) == without.end();
+}
+
 void check(const HeldFolder::State& folder, FolderTrust trust) {
     const uid_t me = ::geteuid();
     const struct ::stat& status = folder.status;
-    const char* const choose = "remove it, or choose another [output].path";
     if (!S_ISDIR(status.st_mode)) {
-        refuse(folder.path, "is not a folder, or is a link to one", choose);
+        refuse(folder.path, "is not a folder, or is a link to one", "remove it, or choose another [output].path");
     }
     const bool is_trusted =
         trust == FolderTrust::any || status.st_uid == me || (trust == FolderTrust::mine && status.st_uid == 0);
     if (!is_trusted) {
-        refuse(folder.path, fmt::format("belongs to another user ({})", user_name(status.st_uid)), choose);
+        refuse(folder.path, fmt::format("belongs to another user ({})", user_name(status.st_uid)),
+               "choose another [output].path; `sluice status` and `sluice verify` read other users' runs");
     }
-    if (trust == FolderTrust::only_mine && (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    const bool is_shared = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    if (trust == FolderTrust::only_mine && is_shared && keeps_modes(folder.fd)) {
         refuse(folder.path, fmt::format("others may write to it (mode {:04o})", status.st_mode & 07777),
-               "chmod go-w it, if its contents are yours");
+               "chmod go-w it, if what is in it is yours");
     }
 }
 

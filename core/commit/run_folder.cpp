@@ -45,6 +45,16 @@ void refuse_foreign_files(const RunPaths& paths) {
     }
 }
 
+/// Access lists that a folder inherits may let more people in than its mode says. Where that cannot be changed, whoever
+/// opens the folder tells.
+void keep_others_out(const std::filesystem::path& folder) {
+    const auto status = status_of(folder);
+    if (status && (status->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        const FilePlace place = FilePlace::entry(folder);
+        [[maybe_unused]] const int result = ::fchmodat(place.base(), place.name(), private_mode, 0);
+    }
+}
+
 RunFolders hold(const RunPaths& paths, FolderTrust of_parts, FolderTrust of_run) {
     const FolderTrust published = paths.layout == OutputLayout::folder ? of_parts : FolderTrust::any;
     return {.published = HeldFolder(paths.published_folder(), published),
@@ -64,7 +74,9 @@ RunFolders make_run_folder(const RunPaths& paths) {
         make_folder(paths.output, shared_mode);
         sync_folder(paths.output.parent_path());
     }
-    make_folder(paths.run_folder(), private_mode);
+    if (make_folder(paths.run_folder(), private_mode)) {
+        keep_others_out(paths.run_folder());
+    }
     sync_folder(paths.run_folder().parent_path());
     return open_run_folder(paths);
 }

@@ -134,7 +134,7 @@ std::unique_ptr<ItemSource> make_headerless(std::unique_ptr<const InputFile> fil
                      fmt::format("{} bytes are {} items of {} bytes and {} left over", file->size(),
                                  file->size() / item_bytes, item_bytes, file->size() % item_bytes),
                      compression.empty() ? "check [input].format, and that the file is complete"
-                                         : fmt::format("this is a {} file: unpack it first", compression));
+                                         : fmt::format("unpack it first: it is in {} format", compression));
     }
     const FixedLayout layout{form, 0, file->size() / item_bytes, item_bytes};
     return std::make_unique<FixedSource>(std::move(file), layout, codec);

@@ -151,7 +151,7 @@ std::string compression_of(const InputFile& file) {
 
 void refuse_compressed(const InputFile& file) {
     if (const Magic* magic = compression(file); magic != nullptr) {
-        file.reject("E-INP-031", fmt::format("this is a {} file (expected it unpacked)", magic->name),
+        file.reject("E-INP-031", fmt::format("is compressed in {} format, expected it unpacked", magic->name),
                     fmt::format("unpack it first with {}", magic->unpack));
     }
 }

@@ -179,10 +179,10 @@ std::string WatchedFile::change_at_path() const {
     // By opening it: a network file system then asks its server, while it answers stat from what it remembers.
     const Descriptor other(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (other.number() < 0) {
-        if (errno != ENOENT && errno != ENOTDIR) {
+        if (errno == EMFILE || errno == ENFILE || errno == EIO) {
             fail(path_, "open");
         }
-        return {};
+        return {};  // nothing there that anybody could take for what was read, which is still the open file
     }
     const struct stat now = status_of_open(other.number(), path_);
     if (is_same_file(now, opened_)) {

@@ -71,11 +71,26 @@ TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
     write_file(job.path() / "labels.csv.report.json", "precious");
     const ProcessResult result = process->wait();
 
-    EXPECT_EQ(result.exit_code, 77) << result.err;
-    EXPECT_THAT(result.err, HasSubstr("E-SEC-024"));
+    EXPECT_EQ(result.exit_code, 0) << "the output is complete" << result.err;
+    EXPECT_THAT(result.err, HasSubstr("warning[W-OUT-120]"));
+    EXPECT_THAT(result.err, HasSubstr("it is also in "));
     EXPECT_EQ(contents(job.path() / "labels.csv.report.json"), "precious");
     EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv"));
     EXPECT_THAT(names_in(job.path() / "labels.csv.sluice/reports"), ElementsAre("0001.json"));
+}
+
+TEST(ReportOfAJob, ThatCannotBePlacedLeavesAStopAStop) {
+    const FaultyJob job(slow_items);
+    const auto process = job.start(0, small_chunks);
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.epoch(1) / "part-00000.bin"); }));
+
+    std::filesystem::create_directory(job.path() / "labels.csv.report.json");
+    process->send(SIGTERM);
+    const ProcessResult result = process->wait();
+
+    EXPECT_EQ(result.exit_code, 75) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("notice[E-RUN-075]"));
+    EXPECT_THAT(result.err, HasSubstr("warning[W-OUT-120]"));
 }
 
 }  // namespace

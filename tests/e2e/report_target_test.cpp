@@ -103,6 +103,17 @@ TEST_F(ReportTarget, MayBeAnEarlierReport) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
+/// Whoever may write above a job's folder must not be able to end it.
+TEST_F(ReportTarget, IsItsOwnFoldersMatterAlone) {
+    for (const char* folder : {".sluice", "inner"}) {
+        std::filesystem::create_directory(job_.path() / folder);
+    }
+    write_file(job_.path() / "MANIFEST.json", "{\n  \"format\": \"sluice manifest\"\n}\n");
+
+    EXPECT_EQ(job_.run_alone({}).exit_code, 0) << "the default, beside the output";
+    EXPECT_EQ(sluice("check", "inner/r.json").exit_code, 0);
+}
+
 TEST_F(ReportTarget, InTheJobsOwnFolderOfPartsIsRefused) {
     const ProcessResult result =
         job_.run_alone(set({"output.path=own/", "output.format=csv", "output.report=own/r.json"}));

@@ -214,6 +214,32 @@ TEST(StatusText, PromisesAnotherAttemptOnlyWhereOneFollows) {
     EXPECT_THAT(text_of(1, std::nullopt), HasSubstr("code 75; the same command resumes from there\n"));
 }
 
+TEST(StatusText, BelievesSlurmAboutWhatFollows) {
+    RunStatus status = some_status();
+    status.state = RunState::stopped;
+    status.attempt = 1;
+    status.most_attempts = 4;
+    status.end = RunEnd{.code = 75, .again = true, .signal = 10, .text = {}};
+    const auto text_of = [&](const std::string& job, const std::string& state) {
+        RunSight sight{.status = status, .age = 1e6, .job = job, .asked = true};
+        if (!state.empty()) {
+            sight.queued = QueuedJob{.state = state};
+        }
+        return status_text(sight);
+    };
+
+    EXPECT_THAT(text_of(status.job, "PENDING"), HasSubstr("code 75; the next attempt resumes from there\n"));
+    EXPECT_THAT(text_of(status.job, ""),
+                HasSubstr("code 75; no attempt follows: `sluice submit` resumes from there\n"));
+    EXPECT_THAT(text_of(status.job, "COMPLETED"), HasSubstr("no attempt follows"));
+    EXPECT_THAT(text_of("99", "PENDING"), HasSubstr("code 75; job 99 resumes from there\n"));
+    status.attempt = 4;  // the first submission's are used up
+    EXPECT_THAT(text_of("99", "PENDING"), HasSubstr("code 75; job 99 resumes from there\n"));
+    status.end->again = false;  // drained
+    EXPECT_THAT(text_of("99", "PENDING"), HasSubstr("code 75; job 99 resumes from there\n"));
+    EXPECT_THAT(text_of(status.job, ""), HasSubstr("exit code 75\n"));
+}
+
 TEST(RunSight, IsOverWhenNoAttemptFollows) {
     RunStatus status = some_status();
     status.end = RunEnd{.code = 75, .again = true, .signal = 10, .text = {}};

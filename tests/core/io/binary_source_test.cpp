@@ -123,7 +123,7 @@ TEST_F(BinarySource, RefusesFp32InputForAnAppWithoutIt) {
 TEST_F(BinarySource, RecognisesPackedFilesAndPointers) {
     const JobConfig::Input packed_file = input("\x1f\x8b\x08", InputFormat::u8);
     EXPECT_EQ(error_of([&] { static_cast<void>(open_input(packed_file, codec_)); }).text().hint,
-              "this is a gzip file: unpack it first");
+              "unpack it first: it is in gzip format");
 
     const std::string pointer = "version https://git-lfs.github.com/spec/v1\n";
     EXPECT_EQ(failure_of(input(pointer, InputFormat::onehot_f32), codec_),

@@ -73,7 +73,7 @@ TEST_F(TxtSource, RefusesWhatIsNotUtf8Text) {
 
 TEST_F(TxtSource, RecognisesPackedFilesAndPointers) {
     EXPECT_EQ(failure_of(input("\x1f\x8b\x08..."), codec_),
-              "65 E-INP-031 items.txt: this is a gzip file (expected it unpacked)");
+              "65 E-INP-031 items.txt: is compressed in gzip format, expected it unpacked");
     EXPECT_EQ(failure_of(input("version https://git-lfs.github.com/spec/v1\noid sha256:00\n"), codec_),
               "65 E-INP-031 items.txt: this is a Git LFS pointer, not the data");
 }

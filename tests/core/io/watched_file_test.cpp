@@ -123,6 +123,16 @@ TEST_F(WatchedFileTest, LetsAFileBeLinkedAndMoved) {
     EXPECT_EQ(opened.watched.change_of_content(), "");
 }
 
+TEST_F(WatchedFileTest, TakesNothingThatCannotBeOpenedForAnotherFile) {
+    const std::filesystem::path path = write("a", "abc");
+    const Opened opened(path);
+
+    std::filesystem::remove(path);
+    EXPECT_EQ(opened.watched.change_of_content(), "");
+    std::filesystem::create_symlink(path, path);  // ELOOP, as EACCES for a path that was closed to this user
+    EXPECT_EQ(opened.watched.change_of_content(), "");
+}
+
 TEST_F(WatchedFileTest, ComparesTheContentOfAFileThatTakesItsPlace) {
     const std::filesystem::path path = write("a", "one\n");
     const Opened opened(path);
