@@ -52,6 +52,10 @@ while :; do # a signal ends wait early
     kill -0 "$step" 2>/dev/null || break
 done
 
+say_that_none_follows() {
+    echo 'sluice: Slurm has not queued another attempt; "sluice submit" resumes the run' >&2
+}
+
 code=
 again=
 # Why the ranks ended is in status.json: the launcher's code may be that of a rank which it has ended itself. Whether
@@ -60,13 +64,19 @@ read -r code again < <("$SLUICE_BIN" stop-reason --plan "$SLUICE_PLAN" --srun-rc
 code=${code:-70}
 if [ "$again" = yes ]; then
     if [ "$SLUICE_RESUME" = requeue ]; then
-        scontrol requeue "$SLURM_JOB_ID" && sleep 120 # Slurm ends the script here
+        if scontrol requeue "$SLURM_JOB_ID"; then
+            sleep 120 # Slurm ends the script here
+        else
+            say_that_none_follows
+        fi
     elif [ "$SLUICE_RESUME" = dependency ]; then
         # 70 s later, so that an attempt on other nodes does not take this one for alive.
         export SLUICE_ATTEMPT=$((SLUICE_ATTEMPT + 1))
         next=$(sbatch --parsable --dependency="afterany:$SLURM_JOB_ID" --begin=now+70 \
-            --export="${SLUICE_EXPORT//:/,}" "$SLUICE_SCRIPT") &&
+            --export="${SLUICE_EXPORT//:/,}" "$SLUICE_SCRIPT") || say_that_none_follows
+        if [ -n "$next" ]; then
             "$SLUICE_BIN" follow --plan "$SLUICE_PLAN" --job "$next"
+        fi
     fi
 fi
 exit "$code"

@@ -70,16 +70,18 @@ private:
     FakePrograms slurm_;
 };
 
-TEST(BatchRun, AsksForAnotherAttemptWhileTheJobAllowsIt) {
+constexpr const char* refused = "sluice: Slurm has not queued another attempt; \"sluice submit\" resumes the run\n";
+
+TEST(BatchRun, AsksForAnotherAttemptWhileTheJobAllowsItAndTellsWhenSlurmRefuses) {
     const StoppedAttempt requeued;
     EXPECT_EQ(
         requeued.run(
             {{"SLUICE_RESUME", "requeue"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "0"}, {"SLURM_RESTART_COUNT", "1"}}),
-        "");
+        refused);
     EXPECT_THAT(requeued.requests(), HasSubstr("scontrol requeue 7"));
 
     const StoppedAttempt followed;
-    EXPECT_EQ(followed.run({{"SLUICE_RESUME", "dependency"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "1"}}), "");
+    EXPECT_EQ(followed.run({{"SLUICE_RESUME", "dependency"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "1"}}), refused);
     EXPECT_THAT(followed.requests(), HasSubstr("--dependency=afterany:7"));
 }
 

@@ -113,7 +113,7 @@ TEST(RunStatus, HasNoNumbersThatJsonCannotHold) {
     EXPECT_EQ(read->ranks[0].items_per_second, 0);
 }
 
-TEST(RunStatusFile, IsReplacedAsAWholeAndPrivate) {
+TEST(RunStatusFile, IsReplacedAsAWholeAndReadByWhoMayEnterItsFolder) {
     const TemporaryFolder folder;
     const auto file = folder.path() / "status.json";
     EXPECT_EQ(read_run_status(file), std::nullopt);
@@ -125,7 +125,9 @@ TEST(RunStatusFile, IsReplacedAsAWholeAndPrivate) {
     EXPECT_EQ(test::names_in(folder.path()), (std::vector<std::string>{"status.json"}));
     struct stat status {};
     ASSERT_EQ(::stat(file.c_str(), &status), 0);
-    EXPECT_EQ(status.st_mode & 0777U, 0600U);
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    EXPECT_EQ(status.st_mode & 0777U, 0666U & ~mask);
     EXPECT_EQ(write_run_status(folder.path() / "none" / "status.json", some_status()), ENOENT);
 }
 
