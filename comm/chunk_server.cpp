@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/commit/checksum.hpp"
+#include "core/checksum.hpp"
 #include "core/error.hpp"
 
 namespace sluice {

@@ -11,9 +11,9 @@
 #include "comm/grant_book.hpp"
 #include "comm/rank_tally.hpp"
 #include "core/chunk_grid.hpp"
-#include "core/config.hpp"
-#include "core/io/ordered_results.hpp"
-#include "core/io/read_ahead.hpp"
+#include "core/input/read_ahead.hpp"
+#include "core/modes.hpp"
+#include "core/output/ordered_results.hpp"
 
 namespace sluice {
 

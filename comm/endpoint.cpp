@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/commit/checksum.hpp"
+#include "core/checksum.hpp"
 #include "core/error.hpp"
 
 namespace sluice {

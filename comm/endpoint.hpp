@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "core/completion_counter.hpp"
-#include "core/spsc_ring.hpp"
+#include "core/sync/completion_counter.hpp"
+#include "core/sync/spsc_ring.hpp"
 #include "core/transport.hpp"
 
 namespace sluice {

@@ -13,7 +13,7 @@
 #include "comm/wire.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
-#include "core/trace.hpp"
+#include "core/trace/trace.hpp"
 
 namespace sluice {
 

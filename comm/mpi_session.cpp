@@ -14,7 +14,7 @@
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
 #include "comm/parent_watch.hpp"
-#include "core/launch.hpp"
+#include "core/machine/launch.hpp"
 
 namespace sluice {
 namespace {

@@ -16,8 +16,8 @@
 #include <sstream>
 
 #include "comm/mpi_session.hpp"
-#include "core/cgroup.hpp"
 #include "core/error.hpp"
+#include "core/machine/cgroup.hpp"
 #include "core/paths.hpp"
 
 namespace sluice {

@@ -13,8 +13,8 @@
 #include "comm/wire.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
-#include "core/lanes.hpp"
-#include "core/stop_request.hpp"
+#include "core/sync/stop_request.hpp"
+#include "core/trace/lanes.hpp"
 
 namespace sluice {
 

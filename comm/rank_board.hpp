@@ -12,7 +12,7 @@
 
 #include "comm/endpoint.hpp"
 #include "core/error.hpp"
-#include "core/trace.hpp"
+#include "core/trace/trace.hpp"
 
 namespace sluice {
 

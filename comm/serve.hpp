@@ -8,8 +8,8 @@
 #include "comm/chunk_server.hpp"
 #include "comm/local_hub.hpp"
 #include "core/doorbell.hpp"
-#include "core/lanes.hpp"
-#include "core/stop_request.hpp"
+#include "core/sync/stop_request.hpp"
+#include "core/trace/lanes.hpp"
 
 namespace sluice {
 

@@ -9,7 +9,7 @@
 #include "comm/last_words.hpp"
 #include "comm/rank_board.hpp"
 #include "core/clock.hpp"
-#include "core/stop_request.hpp"
+#include "core/sync/stop_request.hpp"
 
 namespace sluice {
 

@@ -2,61 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "core/config.hpp"
+#include "core/codec.hpp"
 #include "core/model.hpp"
+#include "core/modes.hpp"
 #include "core/node_memory.hpp"
 #include "core/packed_weights.hpp"
 
 namespace sluice {
-
-enum class FieldType { int32, float32 };
-
-/// The int32 of an item that has no result: an empty cell, null in JSON. Its floats are NaN.
-inline constexpr std::int32_t no_value = std::numeric_limits<std::int32_t>::min();
-
-/// One column (or several equal ones) of the output. The bytes of an output item are its fields, one after the other.
-struct OutputField {
-    std::string name;
-    FieldType type = FieldType::int32;
-    std::uint32_t count = 1;
-    bool is_chosen = false;  ///< An int32 alone that may have nonfinite_mark.
-};
-
-/// Set in an index that was chosen among scores of which some are NaN or infinite, so that this is noticed where the
-/// scores themselves stay on the device. It is gone in what is written.
-inline constexpr std::int32_t nonfinite_mark = 1 << 30;
-
-/// How an app's items look in files and on the wire. Pure and thread-safe.
-class ItemCodec {
-public:
-    ItemCodec() = default;
-    ItemCodec(const ItemCodec&) = delete;
-    ItemCodec& operator=(const ItemCodec&) = delete;
-    virtual ~ItemCodec() = default;
-
-    [[nodiscard]] virtual IoShape shape() const noexcept = 0;
-
-    /// Text (UTF-8 or any bytes) to one item on the wire; to.size() == shape().input_bytes, every byte is written.
-    virtual void encode_text(std::string_view text, std::span<std::byte> to) const = 0;
-
-    /// Bytes of one item in the app's fat fp32 format (`.bin`, `.npy` fp32), row-major `fat_shape()`; empty: has none.
-    [[nodiscard]] virtual std::vector<std::uint64_t> fat_shape() const = 0;
-
-    /// Packs one fat item. Returns an empty string, or what is wrong ("column 17: …").
-    [[nodiscard]] virtual std::string pack_fat(std::span<const float> fat, std::span<std::byte> to) const = 0;
-
-    /// Checks one item that came in wire form (`.u8`, `.npy` uint8). Empty string, or what is wrong ("byte 17: …").
-    [[nodiscard]] virtual std::string check_wire(std::span<const std::byte> item) const = 0;
-
-    [[nodiscard]] virtual std::vector<OutputField> output_fields() const = 0;
-};
 
 /// Weights, validated and in the app's own layout: the bytes that rank 0 broadcasts, once a node.
 struct WeightBlob {
@@ -103,7 +62,7 @@ public:
     }
 };
 
-/// A model's entry in the table of apps (apps/registry.hpp).
+/// One model family: what a job names as `app`. Stateless; one object serves the whole program.
 class App {
 public:
     App() = default;
@@ -129,6 +88,24 @@ public:
 
     /// Work of one item in floating-point operations that matter; for chunk sizes and reports.
     [[nodiscard]] virtual double flop_per_item() const noexcept = 0;
+};
+
+/// The apps that a program knows, in the order in which it lists them. An explicit table: apps that register themselves
+/// vanish from static libraries.
+class Apps {
+public:
+    /// All of `apps` outlive it; their names differ.
+    explicit Apps(std::vector<const App*> apps) : apps_(std::move(apps)) {}
+
+    [[nodiscard]] std::span<const App* const> all() const noexcept { return apps_; }
+
+    /// Null when there is none of that name.
+    [[nodiscard]] const App* find(std::string_view name) const noexcept;
+
+    [[nodiscard]] std::vector<std::string_view> names() const;
+
+private:
+    std::vector<const App*> apps_;
 };
 
 /// load(), with the weights packed in this process alone, on up to `threads` threads.

@@ -1,14 +1,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
-#include "core/certification.hpp"
 #include "core/chunk.hpp"
 #include "core/device.hpp"
 
 namespace sluice {
+
+/// What a model did that computes uncertain items a second time, and a third (Precision::certified).
+struct Certification {
+    std::uint64_t recomputed = 0;        ///< Items.
+    std::uint64_t recomputed_twice = 0;  ///< Of those, left uncertain by the second time too.
+    double bound = 0;  ///< Of the best two scores' gap, as a share of the scores' size, below which it did.
+    friend bool operator==(const Certification&, const Certification&) = default;
+};
 
 /// A model on one device, with its own work space: made once, used by one driver.
 class Model {

@@ -7,7 +7,6 @@
 
 #include "core/chunk.hpp"
 #include "core/error.hpp"
-#include "core/trace.hpp"
 
 namespace sluice {
 

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "core/chunk.hpp"
-#include "core/config.hpp"
 #include "core/device.hpp"
+#include "core/modes.hpp"
 #include "core/packed_weights.hpp"
 #include "kernels/certifier.hpp"
 

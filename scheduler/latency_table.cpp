@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/config_names.hpp"
 #include "core/error.hpp"
+#include "core/modes.hpp"
 #include "scheduler/report.hpp"
 #include "scheduler/text_table.hpp"
 #include "scheduler/verdict.hpp"

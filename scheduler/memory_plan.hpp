@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/chunk.hpp"
-#include "core/config.hpp"
+#include "core/modes.hpp"
 
 namespace sluice {
 

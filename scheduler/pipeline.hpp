@@ -6,9 +6,9 @@
 
 #include "core/buffer.hpp"
 #include "core/device.hpp"
-#include "core/lanes.hpp"
 #include "core/model.hpp"
-#include "core/trace.hpp"
+#include "core/trace/lanes.hpp"
+#include "core/trace/trace.hpp"
 #include "core/transport.hpp"
 #include "scheduler/slot.hpp"
 

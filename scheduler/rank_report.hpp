@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/trace.hpp"
+#include "core/trace/trace.hpp"
 #include "scheduler/breakdown.hpp"
 
 namespace sluice {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/config.hpp"
+#include "core/modes.hpp"
 
 namespace sluice {
 

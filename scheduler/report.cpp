@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/config_names.hpp"
 #include "core/error.hpp"
+#include "core/modes.hpp"
 #include "scheduler/verdict.hpp"
 
 namespace sluice {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/config.hpp"
-#include "core/item_count.hpp"
+#include "core/modes.hpp"
+#include "core/text/item_count.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"

@@ -6,7 +6,7 @@
 
 #include "core/device.hpp"
 #include "core/event.hpp"
-#include "core/trace.hpp"
+#include "core/trace/trace.hpp"
 #include "core/transport.hpp"
 
 namespace sluice {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/trace.hpp"
+#include "core/trace/trace.hpp"
 #include "scheduler/rank_report.hpp"
 
 namespace sluice {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "core/commit/run_paths.hpp"
-#include "core/config_names.hpp"
+#include "core/config/config_names.hpp"
+#include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
-#include "core/slurm_option.hpp"
 
 namespace sluice {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/item_count.hpp"
-#include "core/slurm_option.hpp"
+#include "core/config/slurm_option.hpp"
+#include "core/text/item_count.hpp"
 
 namespace sluice {
 namespace {

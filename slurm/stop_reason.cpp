@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/config_names.hpp"
+#include "core/config/config_names.hpp"
 
 namespace sluice {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "core/commit/file.hpp"
 #include "core/commit/run_folder.hpp"
+#include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
-#include "core/slurm_option.hpp"
 #include "slurm/child.hpp"
 #include "slurm/queue.hpp"
 

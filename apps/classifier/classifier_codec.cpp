@@ -16,7 +16,7 @@ IoShape ClassifierCodec::shape() const noexcept {
     return {classifier_length, label_bytes + (options_.scores ? score_bytes : 0)};
 }
 
-void ClassifierCodec::encode_text(std::string_view text, std::span<std::byte> to) const {
+void ClassifierCodec::encode(std::uint64_t /*item*/, std::string_view text, std::span<std::byte> to) const {
     static constexpr auto symbols = classifier_symbol_table();
     expects(to.size() == classifier_length, "classifier: an item's room has the wrong size");
     const std::string_view kept = text.substr(0, classifier_length);

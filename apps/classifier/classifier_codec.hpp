@@ -12,7 +12,7 @@ public:
     explicit ClassifierCodec(const AppOptions& options) : options_(options) {}
 
     [[nodiscard]] IoShape shape() const noexcept override;
-    void encode_text(std::string_view text, std::span<std::byte> to) const override;
+    void encode(std::uint64_t, std::string_view text, std::span<std::byte> to) const override;
     [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override;
     [[nodiscard]] std::string pack_fat(std::span<const float> fat, std::span<std::byte> to) const override;
     [[nodiscard]] std::string check_wire(std::span<const std::byte> item) const override;

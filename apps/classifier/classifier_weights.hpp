@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/io/tensor_file.hpp"
+#include "core/input/tensor_file.hpp"
 
 namespace sluice {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "core/simd.hpp"
+#include "core/machine/simd.hpp"
 
 namespace sluice {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
-#include "core/io/checked.hpp"
-#include "core/io/nonfinite.hpp"
+#include "core/input/checked.hpp"
+#include "core/output/nonfinite.hpp"
 
 namespace sluice {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/commit/output_run.hpp"
-#include "core/io/output_writer.hpp"
-#include "core/io/row_encoder.hpp"
+#include "core/output/output_writer.hpp"
+#include "core/output/row_encoder.hpp"
 
 namespace sluice {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <span>
 
-#include "core/commit/checksum.hpp"
+#include "core/checksum.hpp"
 #include "core/commit/owner.hpp"
 #include "core/fault_point.hpp"
 

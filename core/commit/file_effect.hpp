@@ -1,10 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <string>
-
-#include "core/fault_point.hpp"
 
 namespace sluice {
 
@@ -29,18 +28,14 @@ struct FileEffect {
     std::string bytes{};
 };
 
-#ifdef SLUICE_FAULTS
-void keep_effect(FileEffect effect);
-#else
-inline void keep_effect(const FileEffect&) noexcept {}
-#endif
+/// Where tests keep what has happened; null elsewhere. Called from any thread.
+inline constinit std::atomic<void (*)(FileEffect)> effect_keeper{nullptr};
 
-/// Tells a test build what has happened, so that a test can work out what a loss of power would leave at each moment.
-/// Every other build does not even ask `effect`.
+/// Lets a test work out what a loss of power would leave at each moment. Without one `effect` is not even asked.
 template <class Effect>
 void note_effect(Effect&& effect) {
-    if constexpr (has_fault_points) {
-        keep_effect(effect());
+    if (const auto keep = effect_keeper.load(std::memory_order_acquire); keep != nullptr) {
+        keep(effect());
     }
 }
 

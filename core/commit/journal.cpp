@@ -43,11 +43,11 @@ void Journal::write(std::span<JournalRecord> records) {
         const auto encoded = encode(record);
         bytes.insert(bytes.end(), encoded.begin(), encoded.end());
     }
-    // A test build can stop inside of a record; every other one writes all at once.
-    const std::size_t first = has_fault_points ? bytes.size() / 2 + 7 : bytes.size();
+    // A test can stop inside of a record.
+    const std::size_t first = has_fault_hooks() ? bytes.size() / 2 + 7 : bytes.size();
     const std::span<const std::byte> all(bytes);
     file_.write_at(offset, all.first(std::min(first, all.size())));
-    if (has_fault_points && first < all.size()) {
+    if (has_fault_hooks() && first < all.size()) {
         fault_point("jrn.half");
         file_.write_at(offset + first, all.subspan(first));
     }

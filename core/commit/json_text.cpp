@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/commit/checksum.hpp"
+#include "core/checksum.hpp"
 #include "core/utf8.hpp"
 
 namespace sluice {

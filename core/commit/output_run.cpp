@@ -16,7 +16,7 @@
 #include "core/commit/run_folder.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
-#include "core/io/checked.hpp"
+#include "core/input/checked.hpp"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/commit/checksum.hpp"
+#include "core/checksum.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/journal_record.hpp"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "core/commit/checksum.hpp"
+#include "core/checksum.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/json_text.hpp"
 #include "core/commit/place_file.hpp"

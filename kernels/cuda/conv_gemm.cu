@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/cuda_error.hpp"
+#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/conv_gemm_kernel.cuh"
 #include "kernels/cuda/launch.hpp"

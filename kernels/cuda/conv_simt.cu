@@ -1,6 +1,6 @@
 #include "kernels/cuda/conv_simt.hpp"
 
-#include "core/cuda_error.hpp"
+#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/ptx.cuh"
 

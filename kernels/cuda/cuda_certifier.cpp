@@ -3,8 +3,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/cuda_error.hpp"
-#include "core/cuda_stream.hpp"
+#include "core/device/cuda_error.hpp"
+#include "core/device/cuda_stream.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/certify.hpp"
 #include "kernels/cuda/cuda_layers.hpp"

@@ -1,4 +1,4 @@
-#include "core/app.hpp"
+#include "core/codec.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"

@@ -1,4 +1,4 @@
-#include "core/cuda_device.hpp"
+#include "core/device/cuda_device.hpp"
 #include "kernels/cuda/conv_gemm.hpp"
 #include "kernels/cuda/conv_mma.hpp"
 #include "kernels/cuda/conv_simt.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/cuda_error.hpp"
-#include "core/cuda_stream.hpp"
+#include "core/device/cuda_error.hpp"
+#include "core/device/cuda_stream.hpp"
 #include "core/error.hpp"
 
 namespace sluice {

@@ -1,7 +1,7 @@
 #include <array>
 #include <memory>
 
-#include "core/cuda_device.hpp"
+#include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"

@@ -1,6 +1,6 @@
 #include "kernels/cuda/device_loop.hpp"
 
-#include "core/cuda_error.hpp"
+#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 
 namespace sluice {

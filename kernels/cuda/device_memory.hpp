@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/cuda_error.hpp"
+#include "core/device/cuda_error.hpp"
 
 namespace sluice {
 

@@ -1,4 +1,4 @@
-#include "core/cuda_error.hpp"
+#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/label.hpp"
 #include "kernels/cuda/values.cuh"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/cuda_error.hpp"
+#include "core/device/cuda_error.hpp"
 
 namespace sluice {
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <mutex>
 
-#include "core/cuda_error.hpp"
+#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 
 namespace sluice {

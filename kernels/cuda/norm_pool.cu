@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "core/cuda_error.hpp"
+#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/half_values.hpp"
 #include "kernels/cuda/ptx.cuh"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/config.hpp"
+#include "core/modes.hpp"
 
 namespace sluice {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/cuda_error.hpp"
+#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/symbol_conv_gpu.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "core/cuda_error.hpp"
+#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 
 namespace sluice {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/config.hpp"
+#include "core/config/config.hpp"
 #include "kernels/cuda/ptx.cuh"
 
 /// Values in memory, which are fp32 in registers.

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/app.hpp"
+#include "core/codec.hpp"
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
 

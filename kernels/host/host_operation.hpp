@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <span>
 
+#include "core/device/host_stream.hpp"
 #include "core/error.hpp"
-#include "core/host_stream.hpp"
 #include "kernels/kernels.hpp"
 
 namespace sluice {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "core/simd.hpp"
+#include "core/machine/simd.hpp"
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
 #include "kernels/host/norm.hpp"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/simd.hpp"
+#include "core/machine/simd.hpp"
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
 #include "kernels/host/pack.hpp"

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "apps/registry.hpp"
-#include "core/host_device.hpp"
+#include "apps/classifier/classifier_app.hpp"
+#include "core/device/host_device.hpp"
 
 namespace {
 
@@ -44,7 +44,7 @@ namespace sluice {
 namespace {
 
 TEST(ClassifierForward, AllocatesNothingOnTheDriversThread) {
-    const App& app = *find_app("classifier");
+    const App& app = classifier_app();
     const auto loaded = load_alone(app, app.random_weights(1), {}, DeviceKind::host, 2);
     HostDevice device;
     const auto model = loaded->make_model(device, 9);

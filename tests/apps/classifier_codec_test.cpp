@@ -9,8 +9,8 @@
 #include <string>
 
 #include "apps/classifier/alphabet.hpp"
+#include "apps/classifier/classifier_app.hpp"
 #include "apps/classifier/one_hot.hpp"
-#include "apps/registry.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
@@ -26,7 +26,7 @@ class ClassifierCodecTest : public testing::Test {
 protected:
     std::vector<std::uint8_t> encode(std::string_view text) const {
         std::vector<std::uint8_t> item(length, 0xee);
-        codec_->encode_text(text, std::as_writable_bytes(std::span(item)));
+        codec_->encode(0, text, std::as_writable_bytes(std::span(item)));
         return item;
     }
     std::vector<std::uint8_t> front(std::string_view text, std::size_t count) const {
@@ -54,7 +54,7 @@ protected:
         return codec_->check_wire(std::as_bytes(std::span(item)));
     }
 
-    std::unique_ptr<ItemCodec> codec_ = find_app("classifier")->make_codec({});
+    std::unique_ptr<ItemCodec> codec_ = classifier_app().make_codec({});
 };
 
 using Symbols = std::vector<std::uint8_t>;
@@ -176,13 +176,13 @@ TEST_F(ClassifierCodecTest, RefusesAColumnOfOnesAndTakesNegativeZeroForZero) {
 TEST_F(ClassifierCodecTest, RefusesRoomOfAnotherSize) {
     std::vector<std::byte> item(length + 1);
 
-    EXPECT_THROW(codec_->encode_text("a", item), ContractViolation);
+    EXPECT_THROW(codec_->encode(0, "a", item), ContractViolation);
     EXPECT_THROW((void)codec_->check_wire(item), ContractViolation);
     EXPECT_THROW((void)codec_->pack_fat(std::vector<float>(70 * length), item), ContractViolation);
 }
 
 TEST_F(ClassifierCodecTest, DescribesItsItems) {
-    const auto with_scores = find_app("classifier")->make_codec({.scores = true});
+    const auto with_scores = classifier_app().make_codec({.scores = true});
 
     EXPECT_EQ(codec_->shape(), (IoShape{1014, 4}));
     EXPECT_EQ(with_scores->shape(), (IoShape{1014, 20}));

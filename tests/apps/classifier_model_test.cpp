@@ -7,9 +7,9 @@
 #include <set>
 #include <thread>
 
-#include "apps/registry.hpp"
+#include "apps/classifier/classifier_app.hpp"
+#include "core/device/host_device.hpp"
 #include "core/error.hpp"
-#include "core/host_device.hpp"
 #include "tests/apps/classifier_reference.hpp"
 
 namespace sluice {
@@ -49,7 +49,7 @@ public:
 class ClassifierModel : public testing::Test {
 protected:
     static void SetUpTestSuite() {
-        const App& app = *find_app("classifier");
+        const App& app = classifier_app();
         const auto codec = app.make_codec({.scores = true});
         blob_ = new WeightBlob(app.random_weights(seed));
         loaded_ = load_alone(app, *blob_, {.scores = true}, DeviceKind::host, 2).release();
@@ -60,7 +60,7 @@ protected:
         }
         items_ = new std::vector<std::byte>(texts.size() * item_bytes);
         for (std::size_t i = 0; i < texts.size(); ++i) {
-            codec->encode_text(texts[i], std::span(*items_).subspan(i * item_bytes, item_bytes));
+            codec->encode(i, texts[i], std::span(*items_).subspan(i * item_bytes, item_bytes));
         }
     }
     static void TearDownTestSuite() {
@@ -215,7 +215,7 @@ TEST_F(ClassifierModel, RefusesMoreItemsThanItWasMadeForAndWrongSizes) {
 
 TEST_F(ClassifierModel, WithoutScoresGivesTheSameLabels) {
     HostDevice device;
-    const auto plain = load_alone(*find_app("classifier"), *blob_, {}, DeviceKind::host, 1);
+    const auto plain = load_alone(classifier_app(), *blob_, {}, DeviceKind::host, 1);
     const auto model = plain->make_model(device, 5);
     const auto stream = device.make_stream({});
     const Buffer in = device.allocate(MemorySpace::device, 5 * item_bytes);
@@ -243,7 +243,7 @@ TEST_F(ClassifierModel, AllocatesAsMuchForItselfAsItSays) {
 
 // Without scores nothing else could tell.
 TEST(ClassifierLabels, SayThatAScoreIsNotFinite) {
-    const App& app = *find_app("classifier");
+    const App& app = classifier_app();
     WeightBlob blob = app.random_weights(seed);
     blob.floats().back() = std::numeric_limits<float>::quiet_NaN();  // a bias of the last layer
     const auto loaded = load_alone(app, blob, {}, DeviceKind::host, 1);

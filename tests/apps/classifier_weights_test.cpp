@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "apps/registry.hpp"
+#include "apps/classifier/classifier_app.hpp"
 #include "core/error.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -66,7 +66,7 @@ TEST(ClassifierWeights, AreSpreadAsMeant) {
 
 TEST(ClassifierWeights, ComeBackFromBothFileFormats) {
     const TemporaryFolder folder;
-    const App& app = *find_app("classifier");
+    const App& app = classifier_app();
     const WeightBlob drawn = app.random_weights(5);
     const auto safetensors = folder.path() / "model.safetensors";
     const auto raw = folder.path() / "params.bin";
@@ -82,7 +82,7 @@ TEST(ClassifierWeights, ComeBackFromBothFileFormats) {
 TEST(ClassifierWeights, OfTheWrongSizeAreRefusedAtLoad) {
     const WeightBlob blob = WeightBlob::of_floats(3);
 
-    EXPECT_THROW((void)find_app("classifier")->load(blob, {}, DeviceKind::host), ContractViolation);
+    EXPECT_THROW((void)classifier_app().load(blob, {}, DeviceKind::host), ContractViolation);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/completion_counter.hpp"
-#include "core/host_device.hpp"
+#include "core/device/host_device.hpp"
+#include "core/sync/completion_counter.hpp"
 #include "core/transport.hpp"
 #include "scheduler/pipeline.hpp"
 
@@ -99,7 +99,7 @@ TEST(MinimalApp, GivesTheLabelsOfAPlainLoopThroughAPipeline) {
     for (int i = 0; i < 23; ++i) {
         const std::string text = std::to_string(i * 7'654'321);
         std::vector<std::byte> item(shape.input_bytes);
-        codec->encode_text(text, item);
+        codec->encode(0, text, item);
         items.insert(items.end(), item.begin(), item.end());
         expected.push_back(plain_label(weights, text));
     }

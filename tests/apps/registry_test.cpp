@@ -9,20 +9,21 @@ namespace {
 
 TEST(Registry, FindsEveryAppByItsName) {
     std::set<std::string_view> names;
-    for (const App* app : all_apps()) {
-        EXPECT_EQ(find_app(app->name()), app);
+    const Apps& apps = standard_apps();
+    for (const App* app : apps.all()) {
+        EXPECT_EQ(apps.find(app->name()), app);
         EXPECT_FALSE(app->summary().empty());
         EXPECT_GT(app->flop_per_item(), 0);
         names.insert(app->name());
     }
 
-    EXPECT_EQ(names.size(), all_apps().size());
+    EXPECT_EQ(names.size(), apps.all().size());
     EXPECT_TRUE(names.contains("classifier"));
 }
 
 TEST(Registry, HasNoAppOfAnotherName) {
-    EXPECT_EQ(find_app("Classifier"), nullptr);
-    EXPECT_EQ(find_app(""), nullptr);
+    EXPECT_EQ(standard_apps().find("Classifier"), nullptr);
+    EXPECT_EQ(standard_apps().find(""), nullptr);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/commit/checksum.hpp"
+#include "core/checksum.hpp"
 #include "core/error.hpp"
 #include "tests/support/fake_job.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cuda.hpp"
+#include "core/device/cuda.hpp"
 #include "tests/e2e/job_folder.hpp"
 #include "tests/support/files.hpp"
 

@@ -12,8 +12,9 @@
 #include <ctime>
 #include <stdexcept>
 
-#include "apps/registry.hpp"
-#include "core/host_stream.hpp"
+#include "core/app.hpp"
+#include "core/device/host_stream.hpp"
+#include "tools/cli/main.hpp"
 
 namespace sluice {
 namespace {
@@ -56,7 +57,7 @@ std::int32_t obey(const Item& item) {
 class FaultyCodec final : public ItemCodec {
 public:
     [[nodiscard]] IoShape shape() const noexcept override { return {sizeof(Item), sizeof(std::int32_t)}; }
-    void encode_text(std::string_view text, std::span<std::byte> to) const override {
+    void encode(std::uint64_t, std::string_view text, std::span<std::byte> to) const override {
         if (text.starts_with("unreadable")) {
             stay();
         }
@@ -118,15 +119,9 @@ public:
 
 }  // namespace
 
-std::span<const App* const> all_apps() {
-    static const FaultyApp app;
-    static const std::array<const App*, 1> apps{&app};
-    return apps;
-}
-
-const App* find_app(std::string_view name) {
-    const App* const app = all_apps()[0];
-    return app->name() == name ? app : nullptr;
-}
-
 }  // namespace sluice
+
+int main(int argc, char** argv) {
+    const sluice::FaultyApp app;
+    return sluice::main(argc, argv, sluice::Apps({&app}));
+}

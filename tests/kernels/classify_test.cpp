@@ -1,4 +1,4 @@
-#include "core/app.hpp"
+#include "core/codec.hpp"
 #include "tests/kernels/layer_runner.hpp"
 
 namespace sluice {

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "core/host_device.hpp"
+#include "core/device/host_device.hpp"
 #include "kernels/kernels.hpp"
 
 namespace sluice {

@@ -30,20 +30,31 @@ const std::array layers{
     Layer{"tests", {"core", "scheduler", "comm", "kernels", "slurm", "apps", "tools", "tests", "examples"}},
 };
 
+/// Rooms of a layer, each of which may include itself and those before it. The layer's own folder is the room "".
+struct Rooms {
+    std::string_view layer;
+    std::vector<std::string_view> order;
+};
+
+const std::array rooms{
+    Rooms{"core", {"", "text", "sync", "trace", "device", "machine", "config", "input", "output", "commit"}},
+    Rooms{"tools", {"doctor", "runtime", "cli", "torture", "bench", ""}},
+};
+
 /// An outside package, by how its headers begin, and the files that may include it, by how their paths begin.
 struct Package {
     std::string_view header;
     std::vector<std::string_view> users;
 };
 
-const std::vector<std::string_view> cuda_users{"core/cuda_", "kernels/cuda/", "tests/kernels/cuda/", "tests/e2e/cuda_",
-                                               "tools/bench/"};
+const std::vector<std::string_view> cuda_users{"core/device/cuda_", "kernels/cuda/", "tests/kernels/cuda/",
+                                               "tests/e2e/cuda_", "tools/bench/"};
 
 const std::array packages{
     Package{"mpi.h", {"comm/", "tests/comm/"}},
     Package{"mpi-ext.h", {"comm/"}},
-    Package{"hwloc", {"core/topology_hwloc.cpp"}},
-    Package{"toml++/", {"core/config"}},
+    Package{"hwloc", {"core/machine/topology_hwloc.cpp"}},
+    Package{"toml++/", {"core/config/config"}},
     Package{"boost/program_options", {"tools/"}},
     Package{"boost/", {}},
     Package{"cuda", cuda_users},
@@ -69,6 +80,30 @@ const std::array backends{
 
 std::string_view folder_of(std::string_view path) {
     return path.substr(0, path.find('/'));
+}
+
+/// "input" of "core/input/sample.hpp", "" of "core/event.hpp".
+std::string_view room_of(std::string_view path) {
+    path.remove_prefix(folder_of(path).size() + 1);
+    const std::size_t slash = path.find('/');
+    return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+/// What is wrong with an include from one room of a layer into another one.
+std::string problem_between_rooms(const Include& include) {
+    const auto layer = std::ranges::find(rooms, folder_of(include.file), &Rooms::layer);
+    if (layer == rooms.end() || folder_of(include.target) != layer->layer) {
+        return {};
+    }
+    const auto place = [&](std::string_view path) { return std::ranges::find(layer->order, room_of(path)); };
+    if (place(include.file) == layer->order.end()) {
+        return fmt::format("lies in a room that {} does not have", layer->layer);
+    }
+    if (place(include.target) <= place(include.file)) {
+        return {};
+    }
+    return fmt::format("includes \"{}\", but {}/{} comes before it: a room includes only rooms before it",
+                       include.target, layer->layer, room_of(include.file));
 }
 
 template <class Range>
@@ -99,7 +134,7 @@ std::string problem_inside(const Include& include, const std::function<bool(cons
         return fmt::format("includes \"{}\", but {} may include {} only", include.target, layer->folder,
                            fmt::join(layer->below, ", "));
     }
-    return {};
+    return problem_between_rooms(include);
 }
 
 std::string problem_outside(const Include& include) {

@@ -46,7 +46,7 @@ TEST(Layers, RefuseAnIncludeUpwards) {
     EXPECT_EQ(violation_in("core/event.cpp", "#include \"comm/wire.hpp\"\n"),
               "core/event.cpp:1: includes \"comm/wire.hpp\", but core may include core only");
     EXPECT_THAT(violation_in("kernels/host/linear.cpp", "#include \"apps/registry.hpp\""), HasSubstr("kernels may"));
-    EXPECT_THAT(violation_in("apps/registry.cpp", "#include \"tools/run_job.hpp\""), HasSubstr("apps may"));
+    EXPECT_THAT(violation_in("apps/registry.cpp", "#include \"tools/runtime/run_job.hpp\""), HasSubstr("apps may"));
     EXPECT_THAT(violation_in("comm/serve.cpp", "#include \"tests/support/fake_job.hpp\""), HasSubstr("comm may"));
 }
 
@@ -57,17 +57,28 @@ TEST(Layers, RefuseAnIncludeSideways) {
     EXPECT_THAT(violation_in("apps/registry.cpp", "#include \"scheduler/slot.hpp\""), HasSubstr("apps may"));
 }
 
+TEST(Layers, RefuseAnIncludeOfALaterRoom) {
+    EXPECT_EQ(violation_in("core/input/sample.cpp", "#include \"core/output/output_rows.hpp\""),
+              "core/input/sample.cpp:1: includes \"core/output/output_rows.hpp\", but core/input comes before it: a room "
+              "includes only rooms before it");
+    EXPECT_THAT(violation_in("core/event.hpp", "#include \"core/sync/spin.hpp\""), HasSubstr("comes before it"));
+    EXPECT_THAT(violation_in("tools/runtime/run_job.cpp", "#include \"tools/cli/main.hpp\""),
+                HasSubstr("comes before it"));
+    EXPECT_THAT(violation_in("core/attic/x.cpp", "#include \"core/clock.hpp\""), HasSubstr("does not have"));
+    EXPECT_EQ(violation_in("core/commit/file.cpp", "#include \"core/input/sample.hpp\""), "");
+}
+
 TEST(Layers, RefuseAnIncludeOfOneBackendByWhoServesAll) {
     EXPECT_EQ(violation_in("apps/classifier/one_hot.cpp", "#include \"kernels/host/aligned.hpp\""),
               "apps/classifier/one_hot.cpp:1: includes \"kernels/host/aligned.hpp\", which belongs to kernels/host/, "
               "kernels/kernels.cpp, tests/kernels/");
-    EXPECT_THAT(violation_in("tools/run_root.cpp", "#include \"kernels/cuda/x.hpp\""), HasSubstr("belongs to"));
+    EXPECT_THAT(violation_in("tools/runtime/run_root.cpp", "#include \"kernels/cuda/x.hpp\""), HasSubstr("belongs to"));
     EXPECT_THAT(violation_in("kernels/cuda/x.cu", "#include \"kernels/host/x.hpp\""), HasSubstr("belongs to"));
     EXPECT_EQ(violation_in("kernels/kernels.cpp", "#include \"kernels/host/host_kernels.hpp\""), "");
 }
 
 TEST(Layers, AllowAnIncludeDownwards) {
-    EXPECT_EQ(violation_in("tools/run_root.cpp", "#include \"comm/serve.hpp\""), "");
+    EXPECT_EQ(violation_in("tools/runtime/run_root.cpp", "#include \"comm/serve.hpp\""), "");
     EXPECT_EQ(violation_in("apps/registry.cpp", "#include \"kernels/kernels.hpp\""), "");
     EXPECT_EQ(violation_in("comm/serve.cpp", "#include \"comm/serve.hpp\""), "");
 }
@@ -80,12 +91,12 @@ TEST(Layers, RefuseAnOutsidePackageOutsideItsFiles) {
                              "#include <oneapi/dnnl/dnnl.hpp>", "#include <dnnl.hpp>", "#include <gtest/gtest.h>"}) {
         EXPECT_THAT(violation_in("scheduler/pipeline.cpp", line), HasSubstr("belongs to")) << line;
     }
-    EXPECT_THAT(violation_in("tools/main.cpp", "#include <boost/asio.hpp>"), HasSubstr("no file"));
+    EXPECT_THAT(violation_in("tools/cli/main.cpp", "#include <boost/asio.hpp>"), HasSubstr("no file"));
 }
 
 TEST(Layers, AllowAnOutsidePackageInItsFiles) {
     EXPECT_EQ(violation_in("comm/mpi_session.hpp", "#include <mpi.h>"), "");
-    EXPECT_EQ(violation_in("core/config.cpp", "#include <toml++/toml.h>"), "");
+    EXPECT_EQ(violation_in("core/config/config.cpp", "#include <toml++/toml.h>"), "");
     EXPECT_EQ(violation_in("kernels/cuda/linear.cu", "#include <cublasLt.h>"), "");
     EXPECT_EQ(violation_in("core/event.cpp", "#include <vector>"), "");
 }

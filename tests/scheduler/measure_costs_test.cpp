@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/host_device.hpp"
+#include "core/device/host_device.hpp"
 
 namespace sluice {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/slurm_option.hpp"
+#include "core/config/slurm_option.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "comm/endpoint.hpp"
-#include "core/host_device.hpp"
+#include "core/device/host_device.hpp"
 #include "scheduler/pipeline.hpp"
 #include "tests/support/fake_job.hpp"
 

@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "core/host_stream.hpp"
-#include "core/io/item_source.hpp"
-#include "core/io/output_writer.hpp"
+#include "core/device/host_stream.hpp"
+#include "core/input/item_source.hpp"
 #include "core/model.hpp"
+#include "core/output/output_writer.hpp"
 
 namespace sluice::test {
 

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "core/host_device.hpp"
-#include "core/host_stream.hpp"
+#include "core/device/host_device.hpp"
+#include "core/device/host_stream.hpp"
 #include "tests/support/thread_audit.hpp"
 
 namespace sluice::test {

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/completion_counter.hpp"
 #include "core/device.hpp"
+#include "core/sync/completion_counter.hpp"
 
 namespace sluice::test {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/chunk_grid.hpp"
-#include "core/completion_counter.hpp"
+#include "core/sync/completion_counter.hpp"
 #include "core/transport.hpp"
 #include "tests/support/fake_job.hpp"
 #include "tests/support/recording_device.hpp"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <span>
 
-#include "core/io/tensor_file.hpp"
+#include "core/input/tensor_file.hpp"
 
 namespace sluice::test {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/cuda.hpp"
 #include "core/device.hpp"
+#include "core/device/cuda.hpp"
 #include "core/error.hpp"
 
 namespace sluice::bench {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/config_names.hpp"
 #include "core/error.hpp"
+#include "core/modes.hpp"
 #include "tools/bench/cuda_bench.hpp"
 
 namespace {

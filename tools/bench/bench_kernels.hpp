@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/cuda_device.hpp"
+#include "core/device/cuda_device.hpp"
 #include "kernels/cuda/precision.hpp"
 
 namespace sluice::bench {

@@ -16,13 +16,13 @@
 #include <string>
 #include <vector>
 
-#include "apps/registry.hpp"
-#include "core/cgroup.hpp"
+#include "apps/classifier/classifier_app.hpp"
 #include "core/error.hpp"
-#include "core/io/item_source.hpp"
-#include "core/io/read_ahead.hpp"
-#include "core/memory_limit.hpp"
-#include "core/topology_hwloc.hpp"
+#include "core/input/item_source.hpp"
+#include "core/input/read_ahead.hpp"
+#include "core/machine/cgroup.hpp"
+#include "core/machine/memory_limit.hpp"
+#include "core/machine/topology_hwloc.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "scheduler/queue_sizes.hpp"
 #include "tools/bench/fat_ways.hpp"
@@ -173,7 +173,7 @@ void measure(const Subject& subject, const Options& options) {
 }
 
 void run(const Options& options) {
-    const App& app = *find_app("classifier");
+    const App& app = classifier_app();
     const auto codec = app.make_codec({});
     const ScratchFolder folder(options.folder);
     fmt::print("format readers      items/s      GB/s  memory, GB/s     of memory (least to most of {})\n",
@@ -199,7 +199,7 @@ void run(const Options& options) {
 }
 
 void compare_ways(const Options& options) {
-    const auto codec = find_app("classifier")->make_codec({});
+    const auto codec = classifier_app().make_codec({});
     const std::uint32_t most = std::ranges::max(options.readers);
     const ScratchFolder folder(options.folder);
     const ReaderFile file = write_reader_file(folder.path(), "bin", options.items, *codec, most);
@@ -230,7 +230,7 @@ auto parse_list(const std::string& text, Parse parse) {
 
 Options parse(int count, char** words) {
     namespace po = boost::program_options;
-    const auto codec = find_app("classifier")->make_codec({});
+    const auto codec = classifier_app().make_codec({});
     const std::uint64_t fat_bytes = codec->fat_shape().at(0) * codec->fat_shape().at(1) * sizeof(float);
     Options options;
     std::string readers;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/completion_counter.hpp"
+#include "core/sync/completion_counter.hpp"
 #include "core/transport.hpp"
 
 namespace sluice::bench {

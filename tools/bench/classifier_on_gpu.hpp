@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cuda_device.hpp"
+#include "core/device/cuda_device.hpp"
 #include "kernels/cuda/conv_gemm.hpp"
 #include "kernels/cuda/label.hpp"
 #include "kernels/cuda/linear_gemm.hpp"

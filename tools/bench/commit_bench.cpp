@@ -12,11 +12,11 @@
 #include <string>
 #include <thread>
 
-#include "core/commit/checksum.hpp"
+#include "core/checksum.hpp"
 #include "core/commit/committed_output.hpp"
-#include "core/io/npy_header.hpp"
-#include "core/io/ordered_results.hpp"
-#include "core/io/output_file.hpp"
+#include "core/input/npy_header.hpp"
+#include "core/output/ordered_results.hpp"
+#include "core/output/output_file.hpp"
 
 namespace {
 

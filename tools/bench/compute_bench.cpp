@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/registry.hpp"
-#include "core/host_device.hpp"
+#include "apps/classifier/classifier_app.hpp"
+#include "core/device/host_device.hpp"
 
 namespace sluice {
 namespace {
@@ -94,13 +94,13 @@ void fill(const ItemCodec& codec, std::span<std::byte> items) {
             state = state * 1664525U + 1013904223U;
             c = static_cast<char>(' ' + (state >> 16U) % 95);
         }
-        codec.encode_text(text, items.subspan(at, size));
+        codec.encode(0, text, items.subspan(at, size));
     }
 }
 
 /// `devices` models at once, each on a core of its own; range(0): items in a chunk.
 void classifier(benchmark::State& state, std::size_t devices) {
-    const App& app = *find_app("classifier");
+    const App& app = classifier_app();
     static const auto loaded = load_alone(app, app.random_weights(17), {}, DeviceKind::host, 2);
     const auto items = static_cast<std::uint32_t>(state.range(0));
     const auto codec = app.make_codec({});

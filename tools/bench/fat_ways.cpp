@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/io/input_file.hpp"
+#include "core/input/input_file.hpp"
 
 namespace sluice::bench {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/app.hpp"
+#include "core/codec.hpp"
 #include "tools/bench/memory_read.hpp"
 #include "tools/bench/reader_files.hpp"
 

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/io/input_file.hpp"
-#include "core/simd.hpp"
+#include "core/input/input_file.hpp"
+#include "core/machine/simd.hpp"
 
 namespace sluice::bench {
 namespace {

@@ -50,7 +50,7 @@ std::vector<std::byte> encoded(std::span<const std::string> texts, const ItemCod
     const std::size_t item_bytes = codec.shape().input_bytes;
     std::vector<std::byte> items(texts.size() * item_bytes);
     for (std::size_t i = 0; i < texts.size(); ++i) {
-        codec.encode_text(texts[i], std::span(items).subspan(i * item_bytes, item_bytes));
+        codec.encode(i, texts[i], std::span(items).subspan(i * item_bytes, item_bytes));
     }
     return items;
 }

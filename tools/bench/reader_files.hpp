@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/app.hpp"
-#include "core/config.hpp"
+#include "core/config/config.hpp"
 
 namespace sluice::bench {
 

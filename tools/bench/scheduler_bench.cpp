@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/host_device.hpp"
+#include "core/device/host_device.hpp"
 #include "core/model.hpp"
 #include "scheduler/pipeline.hpp"
 #include "tools/bench/bench_transport.hpp"

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <thread>
 
-#include "core/host_device.hpp"
-#include "core/host_stream.hpp"
+#include "core/device/host_device.hpp"
+#include "core/device/host_stream.hpp"
 #include "core/model.hpp"
 
 namespace sluice::bench {

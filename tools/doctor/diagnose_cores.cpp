@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/cpu_set.hpp"
-#include "core/text_columns.hpp"
+#include "core/machine/cpu_set.hpp"
+#include "core/text/text_columns.hpp"
 #include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
 

@@ -5,10 +5,10 @@
 #include <iterator>
 #include <set>
 
-#include "core/cpu_set.hpp"
 #include "core/error.hpp"
-#include "core/text_columns.hpp"
-#include "core/topology.hpp"
+#include "core/machine/cpu_set.hpp"
+#include "core/machine/topology.hpp"
+#include "core/text/text_columns.hpp"
 #include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/cpu_set.hpp"
+#include "core/machine/cpu_set.hpp"
 
 namespace sluice {
 

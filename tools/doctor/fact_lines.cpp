@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/text_columns.hpp"
+#include "core/text/text_columns.hpp"
 #include "tools/doctor/fact_groups.hpp"
 
 namespace sluice {

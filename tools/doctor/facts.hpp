@@ -7,9 +7,9 @@
 
 #include "comm/link_probe.hpp"
 #include "comm/mpi_transport.hpp"
-#include "core/config.hpp"
-#include "core/copy_speed.hpp"
-#include "core/launch.hpp"
+#include "core/config/config.hpp"
+#include "core/device/copy_speed.hpp"
+#include "core/machine/launch.hpp"
 #include "tools/doctor/slurm_version.hpp"
 
 namespace sluice {

@@ -9,12 +9,12 @@
 #include <system_error>
 
 #include "comm/clock_alignment.hpp"
-#include "core/cgroup.hpp"
 #include "core/clock.hpp"
-#include "core/copy_speed.hpp"
-#include "core/cuda.hpp"
-#include "core/host_name.hpp"
-#include "core/memory_limit.hpp"
+#include "core/device/copy_speed.hpp"
+#include "core/device/cuda.hpp"
+#include "core/machine/cgroup.hpp"
+#include "core/machine/host_name.hpp"
+#include "core/machine/memory_limit.hpp"
 #include "core/paths.hpp"
 #include "core/stage_error.hpp"
 #include "tools/doctor/output_facts.hpp"

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "comm/node_view.hpp"
 #include "tools/doctor/facts.hpp"
-#include "tools/node_view.hpp"
 
 namespace sluice {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "core/launch.hpp"
+#include "core/machine/launch.hpp"
 #include "tools/doctor/slurm_version.hpp"
 
 namespace sluice {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/config_names.hpp"
-#include "core/text_columns.hpp"
+#include "core/modes.hpp"
+#include "core/text/text_columns.hpp"
 
 namespace sluice {
 namespace {

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds look_for_epoch_every{1};
 constexpr std::uint64_t beyond_all = 1'000'000;  // points: nothing happens
-constexpr const char* no_points = "the program has no fault points: build it with -D SLUICE_FAULTS=ON";
+constexpr const char* no_points = "the program obeys no faults: give --sluice the program sluice_with_faults";
 
 std::uint32_t newest_epoch(const std::filesystem::path& output) {
     const std::vector<std::uint32_t> epochs = epochs_of(run_paths(output, ".csv"));

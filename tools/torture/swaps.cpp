@@ -19,7 +19,7 @@ constexpr int another_job = 78;
 constexpr int in_use = 79;
 constexpr int most_refusals = 100;
 constexpr std::array kinds{Swap::rename, Swap::copy_over, Swap::truncate};
-constexpr const char* no_points = "the program has no fault points: build it with -D SLUICE_FAULTS=ON";
+constexpr const char* no_points = "the program obeys no faults: give --sluice the program sluice_with_faults";
 
 struct Plan {
     const SwappedInput& input;

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "apps/sequential_model.hpp"
-#include "core/io/tensor_file.hpp"
+#include "core/input/tensor_file.hpp"
 #include "kernels/kernels.hpp"
 
 namespace sluice {
@@ -20,7 +20,7 @@ constexpr std::size_t weight_count = classes * inputs + classes;  // (classes, i
 class MinimalCodec final : public ItemCodec {
 public:
     IoShape shape() const noexcept override { return {inputs * sizeof(float), sizeof(std::int32_t)}; }
-    void encode_text(std::string_view text, std::span<std::byte> to) const override {
+    void encode(std::uint64_t, std::string_view text, std::span<std::byte> to) const override {
         std::array<float, inputs> values{};
         const std::string_view kept = text.substr(0, inputs);
         std::transform(kept.begin(), kept.end(), values.begin(), [](char c) { return static_cast<float>(c & 15); });

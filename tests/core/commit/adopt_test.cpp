@@ -5,8 +5,8 @@
 
 #include "core/commit/committer.hpp"
 #include "core/commit/json_text.hpp"
-#include "core/fault_injection.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
+#include "tests/support/fault_injection.hpp"
 
 namespace sluice::test {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "core/commit/verify.hpp"
-#include "core/fault_injection.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
+#include "tests/support/fault_injection.hpp"
 
 namespace sluice::test {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/io/npy_header.hpp"
-#include "core/io/row_encoder.hpp"
+#include "core/input/npy_header.hpp"
+#include "core/output/row_encoder.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "core/fault_injection.hpp"
+#include "tests/support/fault_injection.hpp"
 
 #include <gtest/gtest.h>
 

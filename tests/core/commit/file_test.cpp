@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <csignal>
 
-#include "core/fault_injection.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
+#include "tests/support/fault_injection.hpp"
 
 namespace sluice::test {
 namespace {

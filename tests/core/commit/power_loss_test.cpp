@@ -2,9 +2,9 @@
 
 #include <set>
 
-#include "core/commit/kept_effects.hpp"
 #include "tests/core/commit/attempts.hpp"
 #include "tests/core/commit/lossy_disk.hpp"
+#include "tests/support/kept_effects.hpp"
 
 namespace sluice::test {
 namespace {

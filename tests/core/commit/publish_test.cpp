@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/commit/verify.hpp"
-#include "core/fault_injection.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
+#include "tests/support/fault_injection.hpp"
 
 namespace sluice::test {
 namespace {

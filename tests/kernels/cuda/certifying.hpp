@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "core/cuda.hpp"
+#include "core/device/cuda.hpp"
 #include "kernels/cuda_kernels.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "core/cuda_device.hpp"
+#include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/precision.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/cpu_set.hpp"
+#include "core/machine/cpu_set.hpp"
 #include "tests/tools/doctor/sound_job.hpp"
 
 namespace sluice {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/cpu_set.hpp"
+#include "core/machine/cpu_set.hpp"
 #include "tools/doctor/diagnose.hpp"
 #include "tools/doctor/report.hpp"
 

@@ -1,0 +1,241 @@
+#include "core/config/config.hpp"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/config/config_build.hpp"
+#include "core/config/config_schema.hpp"
+#include "core/config/config_settings.hpp"
+#include "core/config/config_text.hpp"
+#include "core/config/config_value.hpp"
+#include "core/error.hpp"
+#include "core/text/closest_name.hpp"
+#include "core/utf8.hpp"
+
+namespace sluice {
+namespace {
+
+/// A key or a section as it stands in the text.
+struct Entry {
+    std::string section;
+    const toml::key* key = nullptr;
+    const toml::node* node = nullptr;
+};
+
+/// What `table`, which is `section`, sets, and the sections in it. Sections are two deep at most.
+void add_entries(const toml::table& table, const std::string& section, std::vector<Entry>& entries) {
+    for (const auto& [key, node] : table) {
+        const bool dotted = key.str().find('.') != std::string_view::npos;  // a quoted key is no section
+        const std::string name = section.empty() ? std::string(key.str()) : fmt::format("{}.{}", section, key.str());
+        if (node.is_table() && !dotted && is_section(name)) {
+            add_entries(*node.as_table(), name, entries);
+        } else {
+            entries.push_back({section, &key, &node});
+        }
+    }
+}
+
+/// Everything that the document sets, in the order of its lines, so that the first mistake is the one reported.
+std::vector<Entry> entries_of(const toml::table& document) {
+    std::vector<Entry> entries;
+    add_entries(document, {}, entries);
+    const auto place = [](const Entry& entry) {
+        const toml::source_position begin = entry.key->source().begin;
+        return std::pair(begin.line, begin.column);
+    };
+    std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return place(a) < place(b); });
+    return entries;
+}
+
+[[noreturn]] void refuse_unknown(const Entry& entry, const std::string& name) {
+    const std::string_view wrong = entry.key->str();
+    const std::string where = place_of(name, entry.key->source());
+    const std::vector<std::string_view> sections = job_sections();
+    if (entry.section.empty() && is_section(wrong)) {
+        refuse_job("E-CFG-010", where,
+                   fmt::format("{}: got {}, expected a section [{}]", wrong, describe(*entry.node), wrong));
+    }
+    if (entry.section.empty() && (entry.node->is_table() || entry.node->is_array_of_tables())) {
+        refuse_job("E-CFG-009", where,
+                   fmt::format("unknown section {}{}", quoted(wrong), did_you_mean(wrong, sections)));
+    }
+    refuse_job("E-CFG-009", where,
+               entry.section.empty() ? fmt::format("unknown key {}{}", quoted(wrong), suggest_key("", wrong))
+                                     : fmt::format("unknown key {} in [{}]{}", quoted(wrong), entry.section,
+                                                   suggest_key(entry.section, wrong)));
+}
+
+/// toml++ says "Error while parsing key-value pair: expected '=', saw '1'".
+std::string short_description(const toml::parse_error& error) {
+    const std::string_view text = error.description();
+    const std::size_t colon = text.find(": ");
+    return escaped(colon == std::string_view::npos ? text : text.substr(colon + 2));
+}
+
+/// The line where `name`, set again at `line`, was set before: in the section that `line` belongs to or as a section. 0
+/// when that cannot be told.
+toml::source_index first_line_of(std::string_view name, std::string_view text, toml::source_index line) {
+    std::size_t end = 0;
+    for (toml::source_index i = 1; i < line && end != std::string_view::npos; ++i) {
+        end = text.find('\n', end) + 1;
+    }
+    const auto parsed = [&]() -> std::optional<toml::table> {
+        try {
+            return toml::parse(text.substr(0, end), std::string_view());
+        } catch (const toml::parse_error&) {  // the line stands inside a list: what comes before it is no document
+            return std::nullopt;
+        }
+    }();
+    if (!parsed) {
+        return 0;
+    }
+    const toml::table& before = *parsed;
+    const toml::table* section = &before;
+    for (const auto& [key, node] : before) {
+        const toml::table* table = node.as_table();
+        if (table != nullptr && table->source().begin.line > section->source().begin.line) {
+            section = table;
+        }
+    }
+    const toml::node* earlier = section->get(name);
+    earlier = earlier == nullptr ? before.get(name) : earlier;
+    return earlier == nullptr ? 0 : earlier->source().begin.line;
+}
+
+/// toml++ says "cannot redefine existing integer 'depth'".
+[[noreturn]] void refuse_twice(const std::string& description, std::string_view text, const std::string& name,
+                               const toml::source_region& region) {
+    const std::size_t open = description.find('\'');
+    const std::size_t close = description.rfind('\'');
+    if (open < close && close != std::string::npos) {
+        const std::string key = description.substr(open + 1, close - open - 1);
+        if (const auto first = first_line_of(key, text, region.begin.line); first != 0) {
+            refuse_job("E-CFG-008", place_of(name, region),
+                       fmt::format("{} is set twice (lines {}, {})", quoted(key), first, region.begin.line));
+        }
+    }
+    refuse_job("E-CFG-008", place_of(name, region), description, "set it once");
+}
+
+toml::table parse_toml(std::string_view text, const std::string& name) {
+    try {
+        return toml::parse(text, std::string_view());
+    } catch (const toml::parse_error& error) {
+        const std::string what = short_description(error);
+        if (what.starts_with("cannot redefine")) {
+            refuse_twice(what, text, name, error.source());
+        }
+        refuse_job("E-CFG-006", place_of(name, error.source()), what);
+    }
+}
+
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+bool is_utf8(std::string_view text) {
+    std::size_t i = 0;
+    while (i < text.size() && utf8_length(text, i) != 0) {
+        i += utf8_length(text, i);
+    }
+    return i == text.size();
+}
+
+Settings read_settings(std::string_view raw, const std::string& name) {
+    const std::string_view text = check_job_text(raw, name);
+    if (is_blank(text)) {
+        refuse_job("E-CFG-003", name, "is empty, expected a job", "docs/job-file.md starts with an example");
+    }
+    const toml::table document = parse_toml(text, name);
+    Settings settings;
+    for (const Entry& entry : entries_of(document)) {
+        const KeySpec* key = find_key(entry.section, entry.key->str());
+        if (key == nullptr) {
+            refuse_unknown(entry, name);
+        }
+        const std::string where = place_of(name, entry.node->source());
+        settings[key] = {read_value(*key, *entry.node, name, where), where, false};
+    }
+    return settings;
+}
+
+/// The value of an override: TOML, except that where a string is expected everything that does not start with a quote
+/// stands for itself, and that the bare word auto needs no quotes either.
+SettingValue read_override_value(const KeySpec& key, const std::string& value, const std::string& where) {
+    const bool quoted_value = value.starts_with('"') || value.starts_with('\'');
+    const bool takes_string = key.type == KeyType::text || key.type == KeyType::path || key.type == KeyType::name ||
+                              key.type == KeyType::duration;
+    const std::string_view checked = check_job_text(value, where);
+    if ((takes_string && !quoted_value) || (!key.word.empty() && value == key.word)) {
+        return read_value(key, toml::value<std::string>(checked), {}, where);
+    }
+    const std::string line = fmt::format("v = {}", checked);
+    const toml::parse_result document = [&] {
+        try {
+            return toml::parse(line, std::string_view());
+        } catch (const toml::parse_error&) {
+            refuse_job("E-CFG-010", where,
+                       fmt::format("{}: got {}, expected {}", key.full_name(), quoted(value), key.expected()));
+        }
+    }();
+    if (document.size() != 1) {
+        refuse_job("E-CFG-010", where,
+                   fmt::format("{}: got more than a value, expected {}", key.full_name(), key.expected()));
+    }
+    return read_value(key, *document.get("v"), {}, where);
+}
+
+void apply(const Override& change, Settings& settings) {
+    const std::string where = escaped(fmt::format("--set {}={}", change.key, change.value));
+    const KeySpec* key = find_key(change.key);
+    if (key == nullptr) {
+        refuse_job("E-CFG-009", where, fmt::format("unknown key {}{}", quoted(change.key), suggest_key(change.key)));
+    }
+    settings[key] = {read_override_value(*key, change.value, where), where, true};
+}
+
+JobConfig parse(std::string_view text, const JobOrigin& origin, std::span<const Override> overrides,
+                std::span<const std::string_view> apps) {
+    if (!is_utf8(origin.base.native())) {
+        refuse_job("E-CFG-005", origin.name, "the folder of the job file has a name that is not UTF-8",
+                   "rename the folder: a job's paths start there, and TOML cannot hold them");
+    }
+    Settings settings = read_settings(text, origin.name);
+    for (const Override& change : overrides) {
+        apply(change, settings);
+    }
+    return build_job(settings, origin, apps);
+}
+
+}  // namespace
+
+Override parse_override(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    const auto trim = [](std::string_view part) {
+        const std::size_t first = part.find_first_not_of(' ');
+        return first == std::string_view::npos
+                   ? std::string()
+                   : std::string(part.substr(first, part.find_last_not_of(' ') + 1 - first));
+    };
+    if (equals == std::string_view::npos || trim(text.substr(0, equals)).empty()) {
+        throw Error(ExitCode::usage, {"E-USE-098", "--set " + escaped(text), "expected KEY=VALUE",
+                                      "write it as in --set pipeline.depth=4"});
+    }
+    return {trim(text.substr(0, equals)), trim(text.substr(equals + 1))};
+}
+
+JobConfig read_job(const std::filesystem::path& file, std::span<const Override> overrides,
+                   std::span<const std::string_view> apps) {
+    return parse(read_job_text(file), {escaped(file.native()), file.parent_path(), file}, overrides, apps);
+}
+
+JobConfig parse_job(std::string_view text, const std::string& name, const std::filesystem::path& base,
+                    std::span<const Override> overrides, std::span<const std::string_view> apps) {
+    return parse(text, {escaped(name), base, {}}, overrides, apps);
+}
+
+}  // namespace sluice

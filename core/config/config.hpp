@@ -1,0 +1,122 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/config/slurm_config.hpp"
+#include "core/modes.hpp"
+
+namespace sluice {
+
+enum class InputFormat { csv, jsonl, txt, npy, onehot_f32, u8 };
+enum class OutputFormat { csv, jsonl, npy };
+/// What becomes of results that are NaN or infinite.
+enum class NonfinitePolicy : std::uint8_t {
+    error,  ///< Their chunk is not committed: the run ends.
+    flag,   ///< They are written and counted, and the run says so.
+    allow,  ///< They are written and counted.
+};
+
+/// A column by number, counted from 1, or by name.
+using ColumnRef = std::variant<std::uint32_t, std::string>;
+
+/// What a job file says, validated, paths resolved against the job file's folder. docs/job-file.md is its reference.
+struct JobConfig {
+    struct Input {
+        std::filesystem::path path;
+        InputFormat format = InputFormat::txt;
+        std::vector<ColumnRef> columns;  ///< csv: empty = all; jsonl: at least one, names only.
+        bool header = false;
+        bool allow_empty = false;
+        friend bool operator==(const Input&, const Input&) = default;
+    };
+    struct Model {
+        std::optional<std::filesystem::path> weights;  ///< Exactly one of the two is set.
+        std::optional<std::uint64_t> random;           ///< Seed of random weights.
+        friend bool operator==(const Model&, const Model&) = default;
+    };
+    struct Output {
+        std::filesystem::path path;  ///< With a slash at its end: a folder of parts.
+        OutputFormat format = OutputFormat::csv;
+        bool scores = false;
+        NonfinitePolicy nonfinite = NonfinitePolicy::error;
+        std::filesystem::path report;  ///< Default: `path`.report.json.
+        friend bool operator==(const Output&, const Output&) = default;
+    };
+    struct Run {
+        DeviceKind device = DeviceKind::automatic;
+        Precision precision = Precision::fp32;
+        std::optional<std::uint32_t> devices;  ///< Devices a rank drives; nullopt = "auto".
+        friend bool operator==(const Run&, const Run&) = default;
+    };
+    struct Pipeline {
+        PipelineMode mode = PipelineMode::overlap;
+        Distribution distribution = Distribution::pull;
+        std::optional<std::uint32_t> chunk_items;  ///< nullopt = "auto".
+        std::optional<std::uint32_t> depth;        ///< nullopt = "auto".
+        friend bool operator==(const Pipeline&, const Pipeline&) = default;
+    };
+
+    struct Layout {
+        BindMode bind = BindMode::gpu_local;
+        std::uint32_t gpus_per_node = 0;              ///< That are asked of the scheduler.
+        std::optional<std::uint32_t> ranks_per_node;  ///< nullopt = "per-gpu": one a GPU, at least one.
+        std::optional<std::uint32_t> cpus_per_rank;   ///< nullopt = "auto": an even share of the node's.
+        friend bool operator==(const Layout&, const Layout&) = default;
+    };
+
+    struct Fault {
+        std::chrono::seconds hang_timeout{300};  ///< Without any progress of a rank that has work; 0: for ever.
+        std::chrono::seconds drain_timeout{20};  ///< For chunks in flight when the run is stopped.
+        std::uint32_t max_failed_items = 0;      ///< That may be left out because they end every attempt.
+        friend bool operator==(const Fault&, const Fault&) = default;
+    };
+
+    std::string app;
+    Input input;
+    Model model;
+    Output output;
+    Run run;
+    Pipeline pipeline;
+    Layout layout;
+    SlurmConfig slurm;
+    Fault fault;
+    friend bool operator==(const JobConfig&, const JobConfig&) = default;
+};
+
+/// "--set section.key=value": `value` is TOML, or a bare word taken as a string where a string is expected.
+struct Override {
+    std::string key;
+    std::string value;
+};
+
+/// Splits "pipeline.depth=4". Throws Error (usage) when there is no '='.
+[[nodiscard]] Override parse_override(std::string_view text);
+
+/// Reads and validates a job file of at most 64 KiB. `apps` are the known app names, for the check and the
+/// 'did you mean'. Throws Error (no_input or configuration) with file:line:column; for an override, with "--set KEY".
+[[nodiscard]] JobConfig read_job(const std::filesystem::path& file, std::span<const Override> overrides,
+                                 std::span<const std::string_view> apps);
+
+/// The same from text; `name` stands for the file in messages, `base` is the folder that relative paths start from.
+[[nodiscard]] JobConfig parse_job(std::string_view text, const std::string& name, const std::filesystem::path& base,
+                                  std::span<const Override> overrides, std::span<const std::string_view> apps);
+
+/// Where the report of a job with that output goes when the job does not say: labels.csv.report.json of labels.csv,
+/// labels.report.json of the folder labels/.
+[[nodiscard]] std::filesystem::path default_report(const std::filesystem::path& output);
+
+/// `text` as a TOML string, quotes included.
+[[nodiscard]] std::string toml_string(std::string_view text);
+
+/// The whole configuration, defaults included, as a job file that reads back to the same value.
+[[nodiscard]] std::string to_toml(const JobConfig& job);
+
+}  // namespace sluice

@@ -1,0 +1,43 @@
+#include "core/device/cuda.hpp"
+#include "core/error.hpp"
+
+namespace sluice {
+
+std::uint32_t cuda_device_count() {
+    return 0;
+}
+
+CudaStart::CudaStart() = default;
+
+std::vector<CudaGpu> cuda_gpus() {
+    return {};
+}
+
+std::string why_no_cuda() {
+    return "built without CUDA";
+}
+
+namespace {
+
+[[noreturn]] void refuse() {
+    throw Error(ExitCode::unavailable, {.id = "E-GPU-063",
+                                        .where = "run.device",
+                                        .what = "got \"cuda\", but this sluice was built without CUDA",
+                                        .hint = "set run.device = \"host\", or build with the preset 'cuda'"});
+}
+
+}  // namespace
+
+std::string cuda_device_model(std::uint32_t) {
+    refuse();
+}
+
+std::uint64_t cuda_memory_bytes(std::uint32_t) {
+    refuse();
+}
+
+std::unique_ptr<Device> make_cuda_device(std::uint32_t, const CudaDeviceOptions&) {
+    refuse();
+}
+
+}  // namespace sluice

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/device.hpp"
+#include "core/device/cuda_clock.hpp"
+
+namespace sluice {
+
+/// The events of one CUDA stream. Each ticket is a cudaEvent_t of a ring, used again when its ticket is `records` old.
+class CudaEvents final : public EventSource {
+public:
+    /// `clock` outlives this.
+    CudaEvents(CudaClock& clock, std::size_t records);
+    ~CudaEvents() override;
+
+    /// Records the next ticket behind what `stream` holds now.
+    [[nodiscard]] std::uint64_t record(cudaStream_t stream);
+
+    [[nodiscard]] cudaEvent_t event_of(std::uint64_t ticket) const;
+
+    [[nodiscard]] bool reached(std::uint64_t ticket) const override;
+    void wait_until_reached(std::uint64_t ticket) const override;
+    [[nodiscard]] Instant reached_at(std::uint64_t ticket) const override;
+
+private:
+    CudaClock& clock_;
+    std::vector<cudaEvent_t> ring_;
+    std::uint64_t recorded_ = 0;
+    mutable std::uint64_t reached_ = 0;  // the last one that is known to be over
+};
+
+/// A stream of the calling thread's GPU. Work is repeated as a CUDA graph.
+class CudaStream final : public Stream {
+public:
+    /// `clock` outlives the stream.
+    CudaStream(CudaClock& clock, const StreamOptions& options);
+    ~CudaStream() override;
+
+    void copy(std::span<std::byte> to, std::span<const std::byte> from) override;
+    void wait(const Event& event) override;
+    void repeat(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) override;
+    void prepare(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) override;
+    [[nodiscard]] Event record() override;
+    [[nodiscard]] Event mark() override;
+
+    [[nodiscard]] cudaStream_t handle() const noexcept { return stream_; }
+
+private:
+    cudaStream_t stream_ = nullptr;
+    CudaEvents events_;
+};
+
+/// The CUDA stream behind `stream`. A CUDA kernel on another device's stream is a broken assumption.
+[[nodiscard]] CudaStream& as_cuda(Stream& stream);
+
+}  // namespace sluice

@@ -1,0 +1,150 @@
+#include "core/device/host_stream.hpp"
+
+#include <bit>
+#include <cstring>
+#include <exception>
+#include <typeinfo>
+
+#include "core/error.hpp"
+#include "core/sync/spin.hpp"
+
+namespace sluice {
+
+void HostMarks::wait_until_reached(std::uint64_t) const {
+    throw ContractViolation("a mark only tells the time: wait for a recorded event");
+}
+
+HostStream::HostStream(const StreamOptions& options)
+    : ring_(std::bit_ceil(options.operations)),
+      completions_(std::make_shared<HostCompletions>(options.records, options.bell)),
+      marks_(*completions_),
+      lane_(options.lane == nullptr ? own_lane_ : *options.lane) {
+    worker_ = std::thread([this] { work(); });
+}
+
+HostStream::~HostStream() {
+    reserve(Operation::Kind::stop);
+    commit();
+    worker_.join();
+}
+
+void HostStream::copy(std::span<std::byte> to, std::span<const std::byte> from) {
+    expects(to.size() == from.size(), "HostStream::copy: sizes differ");
+    if (!to.empty()) {
+        run([to, from] { std::memcpy(to.data(), from.data(), to.size()); });
+    }
+}
+
+void HostStream::wait(const Event& event) {
+    if (event.source() == nullptr) {
+        return;
+    }
+    expects(typeid(*event.source()) == typeid(HostCompletions),
+            "HostStream::wait: not an event that a host stream recorded");
+    if (event.source() == completions_.get()) {
+        return;
+    }
+    // The stream that is waited for belongs to this device, so it is not constant: it may keep our bell.
+    auto& counter = const_cast<HostCompletions&>(static_cast<const HostCompletions&>(*event.source()));
+    if (counter.subscribe(arrivals_)) {
+        gate_ = counter.shared_from_this();
+        gate_ticket_ = event.ticket();
+    }
+    run([event] { event.wait(); });
+}
+
+Event HostStream::record() {
+    reserve(Operation::Kind::record);
+    commit();
+    return {*completions_, ++recorded_};
+}
+
+Event HostStream::mark() {
+    reserve(Operation::Kind::mark);
+    commit();
+    return {marks_, ++recorded_};
+}
+
+HostStream::Operation& HostStream::reserve(Operation::Kind kind) {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    while (tail - seen_head_ == ring_.size()) {
+        const std::uint32_t seen = room_.listen();
+        seen_head_ = head_.load(std::memory_order_acquire);
+        if (tail - seen_head_ == ring_.size()) {
+            room_.wait(seen);
+        }
+    }
+    Operation& operation = ring_[tail & (ring_.size() - 1)];
+    operation.kind = kind;
+    return operation;
+}
+
+void HostStream::commit() {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed) + 1;
+    if (gate_ != nullptr) {
+        // In one total order with the gate's opening: either we see here that it has opened, or the worker, whom it
+        // wakes, sees the new operation.
+        tail_.store(tail, std::memory_order_seq_cst);
+        if (!gate_->passed(gate_ticket_)) {
+            return;
+        }
+        gate_.reset();
+    } else {
+        tail_.store(tail, std::memory_order_release);
+    }
+    arrivals_->ring();
+}
+
+void HostStream::work() {
+    std::uint64_t head = 0;
+    lane_.work(Stage::compute, Lane::no_chunk);  // the first operations may be there already
+    for (;;) {
+        const std::uint32_t seen = arrivals_->listen();
+        if (tail_.load(std::memory_order_seq_cst) == head) {
+            lane_.wait(Stage::scatter);
+            if (!spin_until([&] { return tail_.load(std::memory_order_acquire) != head; })) {
+                arrivals_->wait(seen);
+            }
+            lane_.work(Stage::compute, Lane::no_chunk);
+            continue;
+        }
+        Operation& operation = ring_[head & (ring_.size() - 1)];
+        if (operation.kind == Operation::Kind::stop) {
+            lane_.end();
+            return;
+        }
+        perform(operation);
+        lane_.move();
+        head_.store(++head, std::memory_order_release);
+        room_.ring();
+    }
+}
+
+void HostStream::perform(Operation& operation) {
+    switch (operation.kind) {
+        case Operation::Kind::record:
+            completions_->complete();
+            break;
+        case Operation::Kind::mark:
+            completions_->complete_quietly();
+            break;
+        case Operation::Kind::call:
+            if (!completions_->poisoned()) {
+                try {
+                    operation.call(operation.closure);
+                } catch (...) {  // stored, not swallowed: every later event of this stream rethrows it
+                    completions_->poison(std::current_exception());
+                }
+            }
+            break;
+        case Operation::Kind::stop:
+            break;
+    }
+}
+
+HostStream& as_host(Stream& stream) {
+    expects(typeid(stream) == typeid(HostStream), "a host kernel was given another device's stream");
+    return static_cast<HostStream&>(stream);
+}
+
+}  // namespace sluice

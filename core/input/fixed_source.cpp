@@ -1,0 +1,182 @@
+#include "core/input/fixed_source.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/input/checked.hpp"
+#include "core/input/npy_header.hpp"
+
+namespace sluice {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the files are little-endian and read as they lie");
+
+/// Bytes of fp32 items that one pread asks for, at least one item: few enough that they are still in the second-level
+/// cache when they are packed, so that memory is read once and not written (docs/performance.md).
+constexpr std::uint64_t fat_read_bytes = std::uint64_t{256} << 10;
+
+/// A read of fewer bytes costs more in system calls than in copying.
+constexpr std::uint64_t shortest_read_bytes = std::uint64_t{64} << 10;
+
+enum class ItemForm { fat, wire };
+
+struct FixedLayout {
+    ItemForm form = ItemForm::wire;
+    std::uint64_t data_offset = 0;
+    std::uint64_t count = 0;
+    std::uint64_t item_bytes = 0;  ///< In the file.
+};
+
+class FixedSource final : public ItemSource {
+public:
+    FixedSource(std::unique_ptr<const InputFile> file, const FixedLayout& layout, const ItemCodec& codec)
+        : file_(std::move(file)), layout_(layout), codec_(codec) {}
+
+    [[nodiscard]] std::uint64_t count() const noexcept override { return layout_.count; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return layout_.count * layout_.item_bytes; }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override {
+        return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, shortest_read_bytes / layout_.item_bytes));
+    }
+
+    [[nodiscard]] std::string stamp() const override { return file_->stamp(); }
+    void check_content() const override { file_->check_content(); }
+
+    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
+        expects(first <= layout_.count && count <= layout_.count - first, "ItemSource::read stays inside the items");
+        expects(to.size() == count * codec_.shape().input_bytes, "ItemSource::read has room for exactly its items");
+        if (layout_.form == ItemForm::wire) {
+            read_wire(first, count, to);
+        } else {
+            read_fat(first, count, to);
+        }
+        file_->check_unchanged();
+    }
+
+private:
+    [[nodiscard]] std::uint64_t offset_of(std::uint64_t item) const {
+        return layout_.data_offset + item * layout_.item_bytes;
+    }
+
+    void read_wire(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const {
+        const std::size_t item_bytes = codec_.shape().input_bytes;
+        file_->read(offset_of(first), to);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            accept(first + i, codec_.check_wire(to.subspan(i * item_bytes, item_bytes)));
+        }
+    }
+
+    void read_fat(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const {
+        const std::size_t wire_bytes = codec_.shape().input_bytes;
+        const std::size_t floats = layout_.item_bytes / sizeof(float);
+        const std::uint64_t group =
+            std::min<std::uint64_t>(count, std::max<std::uint64_t>(1, fat_read_bytes / layout_.item_bytes));
+        const auto buffer = std::make_unique_for_overwrite<float[]>(group * floats);
+        for (std::uint64_t done = 0; done < count; done += group) {
+            const std::uint64_t items = std::min<std::uint64_t>(group, count - done);
+            const std::span<float> fat(buffer.get(), items * floats);
+            file_->read(offset_of(first + done), std::as_writable_bytes(fat));
+            for (std::uint64_t i = 0; i < items; ++i) {
+                accept(first + done + i, codec_.pack_fat(fat.subspan(i * floats, floats),
+                                                         to.subspan((done + i) * wire_bytes, wire_bytes)));
+            }
+        }
+    }
+
+    void accept(std::uint64_t item, const std::string& problem) const {
+        if (!problem.empty()) {
+            file_->check_unchanged();  // the better explanation, if it holds
+            file_->reject("E-INP-032", fmt::format("item {} (at byte {}): {}", item, offset_of(item), problem),
+                          "correct the item or leave it out");
+        }
+    }
+
+    std::unique_ptr<const InputFile> file_;
+    FixedLayout layout_;
+    const ItemCodec& codec_;
+};
+
+/// "[N,70,1014]", N being any number of items.
+std::string shape_text(std::span<const std::uint64_t> item_shape) {
+    return item_shape.empty() ? "[N]" : fmt::format("[N,{}]", fmt::join(item_shape, ","));
+}
+
+std::vector<std::uint64_t> fat_shape_of(const InputFile& file, const ItemCodec& codec) {
+    std::vector<std::uint64_t> shape = codec.fat_shape();
+    if (shape.empty()) {
+        file.reject("E-INP-032", "this app has no fp32 input format", "use a text format or .u8");
+    }
+    return shape;
+}
+
+std::uint64_t fat_bytes(std::span<const std::uint64_t> shape) {
+    const auto elements = checked_product(shape);
+    const auto bytes = elements ? checked_multiply(*elements, sizeof(float)) : std::nullopt;
+    expects(bytes && *bytes > 0, "an app's fp32 item has a size");
+    return *bytes;
+}
+
+std::unique_ptr<ItemSource> make_headerless(std::unique_ptr<const InputFile> file, ItemForm form,
+                                            std::uint64_t item_bytes, const ItemCodec& codec) {
+    expects(item_bytes > 0, "an app's item has a size");
+    refuse_lfs_pointer(*file);
+    if (file->size() % item_bytes != 0) {
+        const std::string compression = compression_of(*file);
+        file->reject("E-INP-030",
+                     fmt::format("{} bytes are {} items of {} bytes and {} left over", file->size(),
+                                 file->size() / item_bytes, item_bytes, file->size() % item_bytes),
+                     compression.empty() ? "check [input].format, and that the file is complete"
+                                         : fmt::format("unpack it first: it is in {} format", compression));
+    }
+    const FixedLayout layout{form, 0, file->size() / item_bytes, item_bytes};
+    return std::make_unique<FixedSource>(std::move(file), layout, codec);
+}
+
+}  // namespace
+
+std::unique_ptr<ItemSource> make_fat_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+    const std::uint64_t item_bytes = fat_bytes(fat_shape_of(*file, codec));
+    return make_headerless(std::move(file), ItemForm::fat, item_bytes, codec);
+}
+
+std::unique_ptr<ItemSource> make_wire_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+    return make_headerless(std::move(file), ItemForm::wire, codec.shape().input_bytes, codec);
+}
+
+std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+    refuse_lfs_pointer(*file);
+    refuse_compressed(*file);
+    const NpyHeader header = read_npy_header(*file);
+    const ItemForm form = header.descr == "<f4" ? ItemForm::fat : ItemForm::wire;
+    const std::vector<std::uint64_t> wanted =
+        form == ItemForm::fat ? fat_shape_of(*file, codec) : std::vector<std::uint64_t>{codec.shape().input_bytes};
+    if (header.shape.empty() ||
+        !std::equal(header.shape.begin() + 1, header.shape.end(), wanted.begin(), wanted.end())) {
+        file->reject("E-INP-032",
+                     fmt::format("got shape [{}] of {}, the model expects {}", fmt::join(header.shape, ","),
+                                 header.descr, shape_text(wanted)),
+                     "save one row per item in the model's shape");
+    }
+    const std::uint64_t item_bytes = form == ItemForm::fat ? fat_bytes(wanted) : wanted.front();
+    const std::uint64_t count = header.shape.front();
+    const std::uint64_t data_bytes = file->size() - header.data_offset;
+    const auto claimed = checked_multiply(count, item_bytes);
+    if (!claimed || *claimed != data_bytes) {
+        file->reject("E-INP-030",
+                     fmt::format("the header claims {} items of {} bytes, {} bytes follow ({} items and {} left over)",
+                                 count, item_bytes, data_bytes, data_bytes / item_bytes, data_bytes % item_bytes),
+                     "the file is incomplete: save or copy it again");
+    }
+    const FixedLayout layout{form, header.data_offset, count, item_bytes};
+    return std::make_unique<FixedSource>(std::move(file), layout, codec);
+}
+
+}  // namespace sluice

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+
+#include "core/codec.hpp"
+#include "core/input/input_file.hpp"
+#include "core/input/item_source.hpp"
+
+namespace sluice {
+
+/// Sources of the formats whose items all have the same size. They take the file over and keep `codec`. Throw Error
+/// (bad_data) as open_input does; an item with bad content is refused by read().
+[[nodiscard]] std::unique_ptr<ItemSource> make_fat_source(std::unique_ptr<const InputFile> file,
+                                                          const ItemCodec& codec);
+[[nodiscard]] std::unique_ptr<ItemSource> make_wire_source(std::unique_ptr<const InputFile> file,
+                                                           const ItemCodec& codec);
+[[nodiscard]] std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> file,
+                                                          const ItemCodec& codec);
+
+}  // namespace sluice

@@ -1,0 +1,159 @@
+#include "core/input/input_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view lfs_start = "version https://git-lfs.github.com/spec/";
+
+struct Magic {
+    std::string_view bytes;
+    std::string_view name;
+    std::string_view unpack;
+};
+constexpr std::array<Magic, 4> compressed_starts = {{
+    {"\x1f\x8b", "gzip", "gunzip"},
+    {"\x28\xb5\x2f\xfd", "Zstandard", "zstd -d"},
+    {"\xfd\x37\x7a\x58\x5a", "xz", "unxz"},
+    {"PK\x03\x04", "zip", "unzip"},
+}};
+
+std::string_view kind_of(const struct stat& status) {
+    switch (status.st_mode & S_IFMT) {
+        case S_IFDIR:
+            return "a folder";
+        case S_IFIFO:
+            return "a pipe";
+        case S_IFCHR:
+        case S_IFBLK:
+            return "a device";
+        default:
+            return "a socket";
+    }
+}
+
+std::string text_of(int error) {
+    return std::generic_category().message(error);
+}
+
+[[noreturn]] void cannot_open(const std::string& where, int error) {
+    if (error == EMFILE || error == ENFILE) {
+        throw Error(ExitCode::out_of_memory,
+                    {"E-IO-005", where, "cannot open: " + text_of(error), "raise the limit of open files (ulimit -n)"});
+    }
+    const std::string hint = error == ENOENT   ? "check [input].path; it is relative to the job file's folder"
+                             : error == EACCES ? "allow reading the file and entering its folders"
+                                               : "";
+    throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: " + text_of(error), hint});
+}
+
+int open_to_read(const std::filesystem::path& path, const std::string& where) {
+    if (path.native().find('\0') != std::string::npos) {
+        throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: the path has a NUL byte", ""});
+    }
+    // O_NONBLOCK: to open a pipe without a writer would wait for ever; on regular files it changes nothing.
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) {
+        cannot_open(where, errno);
+    }
+    return file;
+}
+
+std::string start_of(const InputFile& file, std::size_t bytes) {
+    std::string start(std::min<std::uint64_t>(bytes, file.size()), '\0');
+    file.read(0, std::as_writable_bytes(std::span(start)));
+    return start;
+}
+
+const Magic* compression(const InputFile& file) {
+    for (const Magic& magic : compressed_starts) {
+        if (start_of(file, magic.bytes.size()) == magic.bytes) {
+            return &magic;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::filesystem::path& path)
+    : where_(escaped(path.native())), file_(open_to_read(path, where_)) {
+    struct stat status = {};
+    if (::fstat(file_.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        throw Error(ExitCode::no_input,
+                    {"E-INP-028", where_, fmt::format("not a regular file (got {}, expected a file)", kind_of(status)),
+                     "name a file in [input].path"});
+    }
+    watched_.emplace(file_, path);
+}
+
+void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
+    expects(offset <= size() && to.size() <= size() - offset, "InputFile::read stays inside the file");
+    while (!to.empty()) {
+        const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset));
+        if (got > 0) {
+            to = to.subspan(static_cast<std::size_t>(got));
+            offset += static_cast<std::uint64_t>(got);
+        } else if (got == 0) {
+            reject("E-INP-034",
+                   fmt::format("truncated while running (got {} bytes, expected {} as when it was opened)", offset,
+                               size()),
+                   "do not change the input while a job reads it");
+        } else if (errno != EINTR) {
+            throw Error(ExitCode::io_error,
+                        {"E-IO-003", where_, fmt::format("cannot read at byte {}: {}", offset, text_of(errno)),
+                         "check the file system, then run the same command again"});
+        }
+    }
+}
+
+void InputFile::check_unchanged() const {
+    refuse_change(watched_->change());
+}
+
+void InputFile::check_content() const {
+    refuse_change(watched_->change_of_content());
+}
+
+void InputFile::refuse_change(const std::string& what) const {
+    if (!what.empty()) {
+        reject("E-INP-034", what, "do not change the input while a job reads it");
+    }
+}
+
+void InputFile::reject(const char* id, std::string what, std::string hint) const {
+    throw Error(ExitCode::bad_data, {id, where_, std::move(what), std::move(hint)});
+}
+
+void refuse_lfs_pointer(const InputFile& file) {
+    if (start_of(file, lfs_start.size()) == lfs_start) {
+        file.reject("E-INP-031", "this is a Git LFS pointer, not the data", "git lfs pull");
+    }
+}
+
+std::string compression_of(const InputFile& file) {
+    const Magic* magic = compression(file);
+    return magic == nullptr ? std::string() : std::string(magic->name);
+}
+
+void refuse_compressed(const InputFile& file) {
+    if (const Magic* magic = compression(file); magic != nullptr) {
+        file.reject("E-INP-031", fmt::format("is compressed in {} format, expected it unpacked", magic->name),
+                    fmt::format("unpack it first with {}", magic->unpack));
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/input/watched_file.hpp"
+
+namespace sluice {
+
+/// A regular file, open for reading at any offset, that must stay as it is while it is open. Thread-safe. Reads with
+/// pread: a file cut short under a memory map would end the process with SIGBUS.
+class InputFile {
+public:
+    /// Throws Error (no_input) when there is no such regular file or it may not be read.
+    explicit InputFile(const std::filesystem::path& path);
+    InputFile(const InputFile&) = delete;
+    InputFile& operator=(const InputFile&) = delete;
+
+    [[nodiscard]] std::uint64_t size() const noexcept { return watched_->size(); }
+
+    /// The path for messages, escaped.
+    [[nodiscard]] const std::string& where() const noexcept { return where_; }
+
+    /// Fills `to` from `offset`. Throws Error: bad_data when the file has become shorter, io_error.
+    void read(std::uint64_t offset, std::span<std::byte> to) const;
+
+    /// What it held when it was opened, as WatchedFile::stamp.
+    [[nodiscard]] const std::string& stamp() const noexcept { return watched_->stamp(); }
+
+    /// Throws Error (bad_data, E-INP-034) when size or times are not what they were when the file was opened. What was
+    /// read before is what the file held then.
+    void check_unchanged() const;
+
+    /// The same by a sample of the content, and when the file's path leads to other content now.
+    void check_content() const;
+
+    /// Throws Error (bad_data) about the file as a whole.
+    [[noreturn]] void reject(const char* id, std::string what, std::string hint = {}) const;
+
+private:
+    void refuse_change(const std::string& what) const;
+
+    std::string where_;
+    Descriptor file_;
+    std::optional<WatchedFile> watched_;  // always, once constructed
+};
+
+/// Throws Error (bad_data) when the file is a Git LFS pointer instead of the data.
+void refuse_lfs_pointer(const InputFile& file);
+
+/// The name of the compression or archive format that the file's first bytes announce; empty: none that is known.
+[[nodiscard]] std::string compression_of(const InputFile& file);
+
+/// Throws Error (bad_data) when the file is compressed. Not for headerless binary formats, where any bytes are legal.
+void refuse_compressed(const InputFile& file);
+
+}  // namespace sluice

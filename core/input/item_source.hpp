@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/codec.hpp"
+#include "core/config/config.hpp"
+
+namespace sluice {
+
+/// An input file as numbered items in wire form.
+class ItemSource {
+public:
+    ItemSource() = default;
+    ItemSource(const ItemSource&) = delete;
+    ItemSource& operator=(const ItemSource&) = delete;
+    virtual ~ItemSource() = default;
+
+    [[nodiscard]] virtual std::uint64_t count() const noexcept = 0;
+
+    /// Bytes of the file that hold them.
+    [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+
+    /// read() costs least an item for as many items or more, beginning at a multiple of it; at least 1.
+    [[nodiscard]] virtual std::uint32_t granularity() const noexcept = 0;
+
+    /// What the file held when it was opened: "1234 bytes, XXH3 …", as WatchedFile::stamp.
+    [[nodiscard]] virtual std::string stamp() const = 0;
+
+    /// Throws Error (bad_data, E-INP-034) unless the file still holds that, and its path leads nowhere else than to the
+    /// same content. Thread-safe.
+    virtual void check_content() const = 0;
+
+    /// Writes items [first, first + count) to `to`, count * input_bytes long. Thread-safe: several readers call it at
+    /// once. Throws Error with the item's number and the line or byte where it stands (bad_data), or with the
+    /// operation and errno (io_error).
+    virtual void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const = 0;
+};
+
+/// Opens and indexes the input: one pass over text formats that finds the items, so that the count is exact and chunks
+/// can be read in any order. Throws Error (no_input, bad_data). Keeps `codec`, which must outlive the source.
+[[nodiscard]] std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const ItemCodec& codec);
+
+}  // namespace sluice

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/input/record.hpp"
+
+namespace sluice {
+
+/// Records that end with LF or CRLF; the last one may do without.
+class LineFraming {
+public:
+    std::optional<Frame> find(std::string_view window, bool last);
+
+    /// Passes over up to `records` whole lines.
+    [[nodiscard]] Skip skip(std::string_view window, std::uint64_t records) const;
+
+    [[nodiscard]] bool at_start() const noexcept { return scanned_ == 0; }
+    [[nodiscard]] std::string hint_when_long() const { return "one line is one item: check [input].format"; }
+
+private:
+    std::size_t scanned_ = 0;  // bytes of the window without a line end
+};
+
+}  // namespace sluice

@@ -1,0 +1,180 @@
+#include "core/input/read_ahead.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/stage_error.hpp"
+
+namespace sluice {
+
+/// What one reader did for one chunk, of which it may read several parts in a row: one span of its trace.
+class ReadAhead::ChunkSpan {
+public:
+    explicit ChunkSpan(LaneTrace& trace) : trace_(trace) {}
+
+    void add(std::uint64_t id, const LaneSpan& part) {
+        if (id != id_ || span_.items == 0) {
+            finish();
+            id_ = id;
+            span_.busy.begin = part.busy.begin;
+        }
+        span_.busy.end = part.busy.end;
+        span_.items += part.items;
+        span_.bytes += part.bytes;
+    }
+
+    void finish() {
+        if (span_.items != 0) {
+            trace_.add(std::exchange(span_, {}));
+        }
+    }
+
+private:
+    LaneTrace& trace_;
+    std::uint64_t id_ = 0;
+    LaneSpan span_{};
+};
+
+ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const ReadAheadOptions& options, Doorbell& bell)
+    : source_(source),
+      parts_(grid, choose_part_items(grid.chunk_items(), options.readers, source.granularity())),
+      part_count_(parts_.parts()),
+      input_bytes_(options.input_bytes),
+      bell_(bell),
+      bins_(options.staged),
+      reading_(options.readers),
+      first_bad_(part_count_) {
+    expects(options.staged >= 1 && options.readers >= 1, "ReadAhead: one chunk and one reader at least");
+    for (std::uint64_t i = 0; i < bins_.size(); ++i) {
+        bins_[i].items.resize(std::size_t{grid.chunk_items()} * input_bytes_);
+        bins_[i].missing = i < grid.chunks() ? parts_.parts_of(i) : 0;
+    }
+    traces_.reserve(options.readers);
+    for (std::uint32_t i = 0; i < options.readers; ++i) {
+        traces_.emplace_back(Stage::read, grid.chunks());
+    }
+    Lanes& lanes = options.lanes == nullptr ? own_lanes_ : *options.lanes;
+    try {
+        for (LaneTrace& trace : traces_) {
+            Lane& lane = lanes.add(LaneKind::reader, fmt::format("reader {}", readers_.size()));
+            readers_.emplace_back([this, &trace, &lane] { read_chunks(trace, lane); });
+        }
+    } catch (...) {  // no thread for it: those that run already end first
+        join();
+        throw;
+    }
+}
+
+ReadAhead::~ReadAhead() {
+    join();
+}
+
+std::optional<std::span<const std::byte>> ReadAhead::take(std::uint64_t id) const {
+    if (failed_.load(std::memory_order_acquire)) {
+        std::rethrow_exception(failure_);
+    }
+    const Bin& bin = bin_of(id);
+    if (bin.turn.load(std::memory_order_acquire) != 2 * (id / bins_.size()) + 1) {
+        return std::nullopt;
+    }
+    return std::span(bin.items).first(std::size_t{parts_.grid().at(id).count} * input_bytes_);
+}
+
+void ReadAhead::release(std::uint64_t id) {
+    bin_of(id).turn.fetch_add(1, std::memory_order_release);
+    released_.ring();
+}
+
+std::vector<LaneTrace> ReadAhead::take_traces() {
+    join();
+    return std::move(traces_);
+}
+
+void ReadAhead::read_chunks(LaneTrace& trace, Lane& lane) {
+    ChunkSpan span(trace);
+    read_until_end(span, lane);
+    span.finish();
+    lane.end();
+    if (reading_.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
+        first_bad_.load(std::memory_order_relaxed) != part_count_) {
+        failed_.store(true, std::memory_order_release);
+        bell_.ring();
+    }
+}
+
+void ReadAhead::read_until_end(ChunkSpan& span, Lane& lane) {
+    for (;;) {
+        const std::uint64_t number = next_.fetch_add(1, std::memory_order_relaxed);
+        if (number >= part_count_) {
+            return;
+        }
+        const ChunkPart part = parts_.at(number);
+        Bin& bin = bin_of(part.chunk.id);
+        lane.wait(Stage::read, part.chunk.id);
+        if (!wait_until_free(number, bin, 2 * (part.chunk.id / bins_.size()))) {
+            return;
+        }
+        const auto items = std::span(bin.items).subspan(std::size_t{part.begin} * input_bytes_,
+                                                        std::size_t{part.count} * input_bytes_);
+        const Instant begin = Clock::now();
+        lane.work(Stage::read, part.chunk.id);
+        try {
+            source_.read(part.first(), part.count, items);
+        } catch (...) {  // handed to the thread that takes chunks
+            fail(number, std::current_exception());
+            return;
+        }
+        span.add(part.chunk.id, {.busy = {begin, Clock::now()}, .items = part.count, .bytes = items.size()});
+        complete_part(part.chunk.id);
+    }
+}
+
+bool ReadAhead::wait_until_free(std::uint64_t part, const Bin& bin, std::uint64_t free_turn) {
+    for (;;) {
+        const std::uint32_t seen = released_.listen();
+        if (stopping_.load(std::memory_order_acquire) || part > first_bad_.load(std::memory_order_relaxed)) {
+            return false;
+        }
+        if (bin.turn.load(std::memory_order_acquire) == free_turn) {
+            return true;
+        }
+        released_.wait(seen);
+    }
+}
+
+/// Of the readers of a chunk, the last one to be done hands it out.
+void ReadAhead::complete_part(std::uint64_t id) {
+    Bin& bin = bin_of(id);
+    if (bin.missing.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+        return;
+    }
+    const std::uint64_t chunks = parts_.grid().chunks();
+    if (chunks - id > bins_.size()) {
+        bin.missing.store(parts_.parts_of(id + bins_.size()),
+                          std::memory_order_relaxed);  // nobody is at it before it is free
+    }
+    bin.turn.store(2 * (id / bins_.size()) + 1, std::memory_order_release);
+    bell_.ring();
+}
+
+void ReadAhead::fail(std::uint64_t part, std::exception_ptr cause) {
+    const std::lock_guard lock(failure_mutex_);
+    if (part < first_bad_.load(std::memory_order_relaxed)) {
+        failure_ = std::make_exception_ptr(StageError(Stage::read, parts_.at(part).chunk, std::move(cause)));
+        first_bad_.store(part, std::memory_order_relaxed);
+    }
+    released_.ring();
+}
+
+void ReadAhead::join() {
+    stopping_.store(true, std::memory_order_release);
+    released_.ring();
+    for (std::thread& reader : readers_) {
+        if (reader.joinable()) {
+            reader.join();
+        }
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,170 @@
+#include "core/input/tensor_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <unordered_map>
+
+#include "core/error.hpp"
+#include "core/input/safetensors_header.hpp"
+#include "core/input/weights_file.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t length_bytes = 8;  // a safetensors file starts with its header's length, u64 little endian
+
+std::uint64_t total_elements(std::span<const TensorSpec> wanted) {
+    std::uint64_t total = 0;
+    for (const TensorSpec& spec : wanted) {
+        total += spec.elements();
+    }
+    return total;
+}
+
+void expect_room(std::span<const TensorSpec> wanted, std::span<const float> to) {
+    expects(total_elements(wanted) == to.size(), "tensor file: the values' room differs from the tensors' sizes");
+}
+
+std::uint64_t header_length(const WeightsFile& file) {
+    std::array<std::byte, length_bytes> bytes{};
+    file.read(0, bytes);
+    return std::bit_cast<std::uint64_t>(bytes);
+}
+
+[[noreturn]] void refuse(const char* id, const std::string& where, std::string what, std::string hint) {
+    throw Error(ExitCode::bad_data, {id, where, std::move(what), std::move(hint)});
+}
+
+std::string shape_text(std::span<const std::uint64_t> shape) {
+    return fmt::format("[{}]", fmt::join(shape, ","));
+}
+
+std::vector<SafetensorsEntry> read_header(const WeightsFile& file) {
+    if (file.size() < length_bytes) {
+        refuse("E-MOD-037", file.where(), fmt::format("{} bytes are too short for safetensors", file.size()),
+               "fetch the weights again");
+    }
+    const std::uint64_t length = header_length(file);
+    if (length > safetensors_header_limit || length > file.size() - length_bytes) {
+        refuse("E-MOD-038", file.where(),
+               fmt::format("the header claims {} bytes, the file has {} (limit {})", length, file.size(),
+                           safetensors_header_limit),
+               "fetch the weights again");
+    }
+    std::string json(static_cast<std::size_t>(length), '\0');
+    file.read(length_bytes, std::as_writable_bytes(std::span(json)));
+    return parse_safetensors_header(json, file.size() - length_bytes - length, file.where());
+}
+
+void check_wanted(const SafetensorsEntry& entry, const TensorSpec& spec, const std::string& where) {
+    if (entry.dtype != "F32") {
+        refuse("E-MOD-047", where, fmt::format("tensor {} is {}, expected F32", sluice::quoted(spec.name), entry.dtype),
+               "export the weights as fp32");
+    }
+    if (entry.shape != spec.shape) {
+        refuse("E-MOD-047", where,
+               fmt::format("tensor {}: got shape {}, expected {}", sluice::quoted(spec.name), shape_text(entry.shape),
+                           shape_text(spec.shape)),
+               "check that the weights belong to this app");
+    }
+}
+
+void check_no_extra(std::span<const SafetensorsEntry> entries, std::span<const TensorSpec> wanted,
+                    const std::string& where) {
+    for (const SafetensorsEntry& entry : entries) {
+        const bool known =
+            std::any_of(wanted.begin(), wanted.end(), [&](const TensorSpec& spec) { return spec.name == entry.name; });
+        if (!known) {
+            refuse("E-MOD-047", where, fmt::format("tensor {} is not one of this model's", sluice::quoted(entry.name)),
+                   "check that the weights belong to this app");
+        }
+    }
+}
+
+/// By its header.
+bool looks_like_safetensors(const WeightsFile& file) {
+    if (file.size() <= length_bytes) {
+        return false;
+    }
+    std::byte first{};
+    file.read(length_bytes, {&first, 1});
+    return header_length(file) <= file.size() - length_bytes && first == std::byte{'{'};
+}
+
+void read_safetensors(const WeightsFile& file, std::span<const TensorSpec> wanted, std::span<float> to) {
+    expect_room(wanted, to);
+    file.refuse_known_others();
+    const std::vector<SafetensorsEntry> entries = read_header(file);
+    const std::uint64_t data_start = length_bytes + header_length(file);
+
+    std::unordered_map<std::string_view, const SafetensorsEntry*> by_name;
+    for (const SafetensorsEntry& entry : entries) {
+        by_name.emplace(entry.name, &entry);
+    }
+    for (const TensorSpec& spec : wanted) {
+        const auto found = by_name.find(spec.name);
+        if (found == by_name.end()) {
+            refuse("E-MOD-047", file.where(), fmt::format("tensor {} is missing", sluice::quoted(spec.name)),
+                   "check that the weights belong to this app");
+        }
+        check_wanted(*found->second, spec, file.where());
+    }
+    check_no_extra(entries, wanted, file.where());
+
+    for (const TensorSpec& spec : wanted) {
+        const auto part = to.first(static_cast<std::size_t>(spec.elements()));
+        file.read_finite(data_start + by_name.at(spec.name)->begin, part, spec.name);
+        to = to.subspan(part.size());
+    }
+    file.check_unchanged();
+}
+
+void read_raw_f32(const WeightsFile& file, std::span<const TensorSpec> wanted, std::span<float> to) {
+    expect_room(wanted, to);
+    if (file.size() != to.size_bytes()) {
+        file.refuse_known_others();
+        refuse("E-MOD-048", file.where(), fmt::format("got {} bytes, expected {}", file.size(), to.size_bytes()),
+               "check that the weights belong to this app");
+    }
+    std::uint64_t at = 0;
+    for (const TensorSpec& spec : wanted) {
+        const auto part = to.first(static_cast<std::size_t>(spec.elements()));
+        file.read_finite(at, part, spec.name);
+        at += part.size_bytes();
+        to = to.subspan(part.size());
+    }
+    file.check_unchanged();
+}
+
+}  // namespace
+
+std::uint64_t TensorSpec::elements() const noexcept {
+    std::uint64_t count = 1;
+    for (const std::uint64_t size : shape) {
+        count *= size;  // a spec is the program's own, never a file's
+    }
+    return count;
+}
+
+void read_safetensors(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
+    read_safetensors(WeightsFile(path), wanted, to);
+}
+
+void read_raw_f32(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
+    read_raw_f32(WeightsFile(path), wanted, to);
+}
+
+void read_tensors(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
+    const WeightsFile file(path);
+    if (path.extension() == ".safetensors" || looks_like_safetensors(file)) {
+        read_safetensors(file, wanted, to);
+    } else {
+        read_raw_f32(file, wanted, to);
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,217 @@
+#include "core/input/text_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/input/csv_columns.hpp"
+#include "core/input/csv_framing.hpp"
+#include "core/input/json_record.hpp"
+#include "core/input/line_framing.hpp"
+#include "core/input/record_reader.hpp"
+
+namespace sluice {
+namespace {
+
+/// Records from one checkpoint to the next: an index of 1/4 byte an item, and at most 63 records are skipped by a read.
+constexpr std::uint32_t checkpoint_records = 64;
+
+struct Checkpoint {
+    std::uint64_t offset;
+    std::uint64_t line;
+};
+
+/// Work space of one read.
+struct Scratch {
+    std::vector<CsvField> fields;
+    std::string joined;
+};
+
+/// Where the text begins: behind a UTF-8 byte order mark.
+std::uint64_t start_of_text(const InputFile& file) {
+    constexpr std::array<unsigned char, 4> utf32_little{0xFF, 0xFE, 0, 0};
+    constexpr std::array<unsigned char, 4> utf32_big{0, 0, 0xFE, 0xFF};
+    constexpr std::uint64_t utf8_mark = 3;
+    std::array<unsigned char, 4> start = {};
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(start.size(), file.size()));
+    file.read(0, std::as_writable_bytes(std::span(start).first(bytes)));
+    if (bytes == start.size() && (start == utf32_little || start == utf32_big)) {  // begins as UTF-16 does
+        file.reject("E-INP-031", "this is UTF-32 text (expected UTF-8)", "convert it: iconv -f UTF-32 -t UTF-8");
+    }
+    if ((start[0] == 0xFF && start[1] == 0xFE) || (start[0] == 0xFE && start[1] == 0xFF)) {
+        file.reject("E-INP-031", "this is UTF-16 text (expected UTF-8)", "convert it: iconv -f UTF-16 -t UTF-8");
+    }
+    return start[0] == 0xEF && start[1] == 0xBB && start[2] == 0xBF ? utf8_mark : 0;
+}
+
+struct TxtFormat {
+    using Framing = LineFraming;
+    [[nodiscard]] LineFraming framing() const { return {}; }
+    [[nodiscard]] std::string_view text(std::string_view record, Scratch&) const { return record; }
+};
+
+struct JsonlFormat {
+    using Framing = LineFraming;
+    std::vector<std::string> columns;
+
+    [[nodiscard]] LineFraming framing() const { return {}; }
+    [[nodiscard]] std::string_view text(std::string_view record, Scratch& scratch) const {
+        join_json(record, columns, scratch.joined);
+        return scratch.joined;
+    }
+};
+
+struct CsvFormat {
+    using Framing = CsvFraming;
+    CsvColumns columns;
+    std::size_t width = 0;  // columns of every record
+
+    [[nodiscard]] CsvFraming framing() const { return CsvFraming(width); }
+    [[nodiscard]] std::string_view text(std::string_view record, Scratch& scratch) const {
+        return columns.text(record, scratch.fields, scratch.joined);
+    }
+};
+
+template <class Format>
+class TextSource final : public ItemSource {
+public:
+    TextSource(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format, const ItemCodec& codec)
+        : file_(std::move(file)), format_(std::move(format)), codec_(codec) {
+        Reader reader(*file_, range, format_.framing());
+        std::uint64_t found = checkpoint_records;
+        while (found == checkpoint_records) {
+            const Checkpoint here{reader.offset(), reader.line()};
+            found = reader.skip(checkpoint_records);
+            if (found > 0) {
+                checkpoints_.push_back(here);
+            }
+            count_ += found;
+        }
+        checkpoints_.push_back({reader.offset(), reader.line()});
+        file_->check_unchanged();
+    }
+
+    [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override {
+        return checkpoints_.back().offset - checkpoints_.front().offset;
+    }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override { return checkpoint_records; }
+
+    [[nodiscard]] std::string stamp() const override { return file_->stamp(); }
+    void check_content() const override { file_->check_content(); }
+
+    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
+        const std::size_t item_bytes = codec_.shape().input_bytes;
+        expects(first <= count_ && count <= count_ - first, "ItemSource::read stays inside the items");
+        expects(to.size() == count * item_bytes, "ItemSource::read has room for exactly its items");
+        if (count == 0) {
+            return;
+        }
+        Reader reader(*file_, range_of(first, count), format_.framing());
+        reader.skip(first % checkpoint_records);
+        Scratch scratch;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const Record record = take(reader);
+            codec_.encode(first + i, text_of(reader, record, scratch), to.subspan(i * item_bytes, item_bytes));
+        }
+        file_->check_unchanged();
+    }
+
+private:
+    using Reader = RecordReader<typename Format::Framing>;
+
+    [[nodiscard]] RecordRange range_of(std::uint64_t first, std::uint32_t count) const {
+        const std::uint64_t from = first / checkpoint_records;
+        const std::uint64_t behind = (first + count - 1) / checkpoint_records + 1;
+        const Checkpoint& begin = checkpoints_[from];
+        return {begin.offset, checkpoints_[behind].offset, begin.line, from * checkpoint_records};
+    }
+
+    [[nodiscard]] Record take(Reader& reader) const {
+        const std::optional<Record> record = reader.next();
+        if (!record) {
+            file_->check_unchanged();
+            file_->reject("E-INP-034", "changed while running (fewer items than when it was opened)",
+                          "do not change the input while a job reads it");
+        }
+        return *record;
+    }
+
+    [[nodiscard]] std::string_view text_of(const Reader& reader, const Record& record, Scratch& scratch) const {
+        try {
+            return format_.text(record.text, scratch);
+        } catch (const RecordProblem& problem) {
+            reader.reject_last(problem);
+        }
+    }
+
+    std::unique_ptr<const InputFile> file_;
+    Format format_;
+    const ItemCodec& codec_;
+    std::uint64_t count_ = 0;
+    std::vector<Checkpoint> checkpoints_;  // and behind them the end
+};
+
+template <class Format>
+std::unique_ptr<ItemSource> make_source(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format,
+                                        const ItemCodec& codec) {
+    return std::make_unique<TextSource<Format>>(std::move(file), range, std::move(format), codec);
+}
+
+RecordRange all_of(const InputFile& file) {
+    return {.begin = start_of_text(file), .end = file.size()};
+}
+
+}  // namespace
+
+std::unique_ptr<ItemSource> make_txt_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+    const RecordRange range = all_of(*file);
+    return make_source(std::move(file), range, TxtFormat(), codec);
+}
+
+std::unique_ptr<ItemSource> make_jsonl_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+                                              const ItemCodec& codec) {
+    const RecordRange range = all_of(*file);
+    JsonlFormat format;
+    for (const ColumnRef& column : input.columns) {
+        const auto* name = std::get_if<std::string>(&column);
+        expects(name != nullptr, "the columns of a .jsonl are names");
+        format.columns.push_back(*name);
+    }
+    expects(!format.columns.empty(), "a .jsonl needs columns");
+    return make_source(std::move(file), range, std::move(format), codec);
+}
+
+std::unique_ptr<ItemSource> make_csv_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+                                            const ItemCodec& codec) {
+    RecordRange range = all_of(*file);
+    range.item = input.header ? header_item : 0;
+    RecordReader reader(*file, range, CsvFraming(0));
+    CsvFormat format;
+    if (const std::optional<Record> first = reader.next()) {
+        std::vector<CsvField> fields;
+        split_csv(first->text, fields);
+        std::vector<std::string> header(input.header ? fields.size() : 0);
+        for (std::size_t i = 0; i < header.size(); ++i) {
+            append_csv(fields[i], header[i]);
+        }
+        try {
+            format = {CsvColumns(input.columns, fields.size(), header), fields.size()};
+        } catch (const RecordProblem& problem) {
+            reader.reject_last(problem);
+        }
+        if (input.header) {
+            range = {reader.offset(), range.end, reader.line(), 0};
+        }
+    }
+    range.item = 0;
+    return make_source(std::move(file), range, std::move(format), codec);
+}
+
+}  // namespace sluice

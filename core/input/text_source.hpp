@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+
+#include "core/codec.hpp"
+#include "core/config/config.hpp"
+#include "core/input/input_file.hpp"
+#include "core/input/item_source.hpp"
+
+namespace sluice {
+
+/// Sources of the text formats: a pass over the file counts the records and notes where every 64th begins; read()
+/// starts at the nearest. They take the file over. Throw Error (bad_data) as open_input does.
+[[nodiscard]] std::unique_ptr<ItemSource> make_txt_source(std::unique_ptr<const InputFile> file,
+                                                          const ItemCodec& codec);
+[[nodiscard]] std::unique_ptr<ItemSource> make_csv_source(std::unique_ptr<const InputFile> file,
+                                                          const JobConfig::Input& input, const ItemCodec& codec);
+[[nodiscard]] std::unique_ptr<ItemSource> make_jsonl_source(std::unique_ptr<const InputFile> file,
+                                                            const JobConfig::Input& input, const ItemCodec& codec);
+
+}  // namespace sluice

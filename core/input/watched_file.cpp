@@ -1,0 +1,199 @@
+#include "core/input/watched_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/checksum.hpp"
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t block_bytes = 4096;
+constexpr std::uint64_t most_blocks = 64;
+
+/// Of a kernel's clock for files, at most: HZ is 100 or more. A file whose time lies further ahead has another clock.
+constexpr std::int64_t longest_tick = 10'000'000;
+
+std::int64_t nanoseconds_of(const timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+/// By which file systems stamp changes.
+std::int64_t file_clock() {
+    timespec now = {};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return nanoseconds_of(now);
+}
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* operation) {
+    const std::string text = std::generic_category().message(errno);
+    throw Error(ExitCode::io_error, {.id = "E-IO-003",
+                                     .where = escaped(path.native()),
+                                     .what = fmt::format("cannot {}: {}", operation, text),
+                                     .hint = "check the file system, then run the same command again"});
+}
+
+struct stat status_of_open(int descriptor, const std::filesystem::path& path) {
+    struct stat status = {};
+    if (::fstat(descriptor, &status) != 0) {
+        fail(path, "query the file");
+    }
+    return status;
+}
+
+bool is_sampled_whole(std::uint64_t size) {
+    return size <= most_blocks * block_bytes;
+}
+
+/// Whether a change from `before` on leaves another time than the last one: within the same tick it does not.
+bool is_settled(const struct stat& status, std::int64_t before) {
+    const std::int64_t ahead = nanoseconds_of(status.st_ctim) - before;
+    return ahead < 0 || ahead > longest_tick;
+}
+
+struct Block {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+};
+
+std::vector<Block> sampled_blocks(std::uint64_t size) {
+    if (is_sampled_whole(size)) {
+        return {{0, size}};
+    }
+    std::vector<Block> blocks;
+    for (std::uint64_t i = 0; i + 1 < most_blocks; ++i) {
+        const std::uint64_t even = (size - block_bytes) / (most_blocks - 1) * i;
+        blocks.push_back({even / block_bytes * block_bytes, block_bytes});
+    }
+    blocks.push_back({size - block_bytes, block_bytes});
+    return blocks;
+}
+
+/// Returns how much there is; less only at the end of the file.
+std::size_t read_block(int descriptor, const Block& block, std::span<std::byte> to, const std::filesystem::path& path) {
+    std::size_t done = 0;
+    while (done < to.size()) {
+        const ssize_t got =
+            ::pread(descriptor, to.data() + done, to.size() - done, static_cast<off_t>(block.offset + done));
+        if (got < 0 && errno != EINTR) {
+            fail(path, "read");
+        }
+        if (got == 0) {
+            break;
+        }
+        done += got > 0 ? static_cast<std::size_t>(got) : 0;
+    }
+    return done;
+}
+
+/// Of a file that has become shorter, another one.
+std::string stamp_of(int descriptor, std::uint64_t size, const std::filesystem::path& path) {
+    const std::vector<Block> blocks = sampled_blocks(size);
+    for (const Block& block : blocks) {  // all at once: a network's or disk's latency is met a few times, not 64
+        static_cast<void>(::posix_fadvise(descriptor, static_cast<off_t>(block.offset), static_cast<off_t>(block.bytes),
+                                          POSIX_FADV_WILLNEED));
+    }
+    std::string sample;
+    for (const Block& block : blocks) {
+        const std::size_t at = sample.size();
+        sample.resize(at + block.bytes);
+        const auto room = std::as_writable_bytes(std::span(sample)).subspan(at);
+        sample.resize(at + read_block(descriptor, block, room, path));
+    }
+    const std::string which = blocks.size() == 1 ? "" : fmt::format(" of {} blocks", blocks.size());
+    return fmt::format("{} bytes, XXH3{} {}", size, which, fingerprint_of(sample));
+}
+
+bool is_same_file(const struct stat& a, const struct stat& b) {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+    if (number_ >= 0) {
+        ::close(number_);
+    }
+}
+
+WatchedFile::WatchedFile(const Descriptor& file, std::filesystem::path path) : file_(file), path_(std::move(path)) {
+    for (;;) {
+        const std::int64_t before = file_clock();
+        opened_ = status_of_open(file.number(), path_);
+        times_tell_ = is_settled(opened_, before);
+        if (times_tell_ || is_sampled_whole(size())) {
+            break;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    status_changed_.store(nanoseconds_of(opened_.st_ctim));
+    stamp_ = stamp_of(file.number(), size(), path_);
+}
+
+std::string WatchedFile::change() const {
+    const struct stat now = status_of_open(file_.number(), path_);
+    const auto bytes = static_cast<std::uint64_t>(now.st_size);
+    if (bytes != size()) {
+        return fmt::format("{} while running (got {} bytes, expected {} as when it was opened)",
+                           bytes < size() ? "truncated" : "changed", bytes, size());
+    }
+    if (nanoseconds_of(now.st_mtim) != nanoseconds_of(opened_.st_mtim)) {
+        return "changed while running (same size, another time of last change)";
+    }
+    const std::int64_t status_changed = nanoseconds_of(now.st_ctim);
+    if (times_tell_ && status_changed == status_changed_.load()) {
+        return {};
+    }
+    if (stamp_of(file_.number(), size(), path_) != stamp_) {
+        return "changed while running (same size and time, other content)";
+    }
+    status_changed_.store(status_changed);
+    return {};
+}
+
+std::string WatchedFile::change_of_content() const {
+    if (std::string what = change(); !what.empty()) {
+        return what;
+    }
+    if (stamp_of(file_.number(), size(), path_) != stamp_) {
+        return "changed while running (same size and time, other content)";
+    }
+    return change_at_path();
+}
+
+std::string WatchedFile::change_at_path() const {
+    // By opening it: a network file system then asks its server, while it answers stat from what it remembers.
+    const Descriptor other(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (other.number() < 0) {
+        if (errno == EMFILE || errno == ENFILE || errno == EIO) {
+            fail(path_, "open");
+        }
+        return {};  // nothing there that anybody could take for what was read, which is still the open file
+    }
+    const struct stat now = status_of_open(other.number(), path_);
+    if (is_same_file(now, opened_)) {
+        return {};
+    }
+    if (!S_ISREG(now.st_mode)) {
+        return "replaced while running by something that is not a file";
+    }
+    const std::string is = stamp_of(other.number(), static_cast<std::uint64_t>(now.st_size), path_);
+    return is == stamp_ ? std::string()
+                        : fmt::format("replaced while running by another file (was {}, is {})", stamp_, is);
+}
+
+}  // namespace sluice

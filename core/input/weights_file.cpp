@@ -1,0 +1,143 @@
+#include "core/input/weights_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "weights files are little endian");
+
+constexpr std::size_t finite_check_floats = std::size_t{1} << 20;  // 4 MiB: checked while still in the cache
+
+struct Magic {
+    std::string_view bytes;
+    const char* id;
+    const char* what;
+    const char* hint;
+};
+
+constexpr const char* convert = "convert it to safetensors";
+constexpr std::array<Magic, 10> magics{{
+    {"version https://git-lfs", "E-MOD-049", "looks like a Git LFS pointer, not like weights", "run git lfs pull"},
+    {"PK\x03\x04", "E-MOD-050", "this is a PyTorch zip archive (PK…), not safetensors", convert},
+    {"\x80\x02", "E-MOD-050", "this is a Python pickle, not safetensors", convert},
+    {"\x80\x03", "E-MOD-050", "this is a Python pickle, not safetensors", convert},
+    {"\x80\x04", "E-MOD-050", "this is a Python pickle, not safetensors", convert},
+    {"\x80\x05", "E-MOD-050", "this is a Python pickle, not safetensors", convert},
+    {"GGUF", "E-MOD-050", "this is a GGUF file, not safetensors", convert},
+    {"<!doctype", "E-MOD-050", "this is an HTML page, not safetensors", "download the file itself"},
+    {"<html", "E-MOD-050", "this is an HTML page, not safetensors", "download the file itself"},
+    {"<?xml", "E-MOD-050", "this is an XML page, not safetensors", "download the file itself"},
+}};
+
+char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool begins_with(std::string_view text, const Magic& magic) {
+    const bool page = magic.bytes.starts_with('<');
+    return text.size() >= magic.bytes.size() &&
+           std::equal(magic.bytes.begin(), magic.bytes.end(), text.begin(),
+                      [&](char want, char got) { return want == (page ? lower(got) : got); });
+}
+
+int open_to_read(const std::filesystem::path& path, const std::string& where) {
+    // O_NONBLOCK: opening a FIFO must not wait for a writer.
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) {
+        throw Error(ExitCode::no_input, {"E-MOD-036", where, fmt::format("cannot open: {}", std::strerror(errno)),
+                                         "check [model] weights"});
+    }
+    return file;
+}
+
+[[noreturn]] void refuse_changed(const std::string& where) {
+    throw Error(ExitCode::bad_data, {"E-MOD-053", where, "the file changed or shrank while it was read",
+                                     "run again once nothing writes to it"});
+}
+
+}  // namespace
+
+WeightsFile::WeightsFile(const std::filesystem::path& path)
+    : where_(escaped(path.native())), file_(open_to_read(path, where_)) {
+    struct stat status = {};
+    if (::fstat(file_.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        throw Error(ExitCode::no_input, {"E-MOD-036", where_, "not a regular file", "check [model] weights"});
+    }
+    watched_.emplace(file_, path);
+}
+
+void WeightsFile::read(std::uint64_t at, std::span<std::byte> to) const {
+    while (!to.empty()) {
+        const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(at));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            throw Error(ExitCode::io_error, {"E-IO-003", where_, fmt::format("cannot read: {}", std::strerror(errno)),
+                                             "check the file system"});
+        }
+        if (got == 0) {
+            refuse_changed(where_);
+        }
+        at += static_cast<std::uint64_t>(got);
+        to = to.subspan(static_cast<std::size_t>(got));
+    }
+}
+
+void WeightsFile::read_finite(std::uint64_t at, std::span<float> to, const std::string& tensor) const {
+    constexpr std::uint32_t exponent = 0x7f800000U;
+    for (std::size_t done = 0; done < to.size();) {
+        const auto part = to.subspan(done, std::min(finite_check_floats, to.size() - done));
+        read(at + done * sizeof(float), std::as_writable_bytes(part));
+        const auto bad = std::find_if(part.begin(), part.end(), [](float value) {
+            return (std::bit_cast<std::uint32_t>(value) & exponent) == exponent;
+        });
+        if (bad != part.end()) {
+            const auto index = done + static_cast<std::size_t>(bad - part.begin());
+            throw Error(
+                ExitCode::numeric,
+                {"E-NUM-051", where_, fmt::format("tensor {}: element {} is {}", sluice::quoted(tensor), index, *bad),
+                 "train or export the weights again"});
+        }
+        done += part.size();
+    }
+}
+
+void WeightsFile::check_unchanged() const {
+    if (!watched_->change().empty()) {
+        refuse_changed(where_);
+    }
+}
+
+void WeightsFile::check_content() const {
+    if (const std::string what = watched_->change_of_content(); !what.empty()) {
+        throw Error(ExitCode::bad_data,
+                    {"E-MOD-054", where_, what, "do not change the weights while a job runs; then run it again"});
+    }
+}
+
+void WeightsFile::refuse_known_others() const {
+    std::array<char, 32> first{};
+    const std::size_t count = std::min<std::size_t>(first.size(), size());
+    read(0, std::as_writable_bytes(std::span(first.data(), count)));
+    for (const Magic& magic : magics) {
+        if (begins_with({first.data(), count}, magic)) {
+            throw Error(ExitCode::bad_data, {magic.id, where_, magic.what, magic.hint});
+        }
+    }
+}
+
+}  // namespace sluice

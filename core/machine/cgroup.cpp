@@ -1,0 +1,98 @@
+#include "core/machine/cgroup.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+
+namespace sluice {
+namespace {
+
+/// Takes the text before the next `end` away from `text`, and `end`.
+std::string_view take_until(std::string_view& text, char end) {
+    const std::string_view part = text.substr(0, text.find(end));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    return part;
+}
+
+bool lists(std::string_view controllers, std::string_view controller) {
+    while (!controllers.empty()) {
+        if (take_until(controllers, ',') == controller) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Of a cgroup's folder: containers see one group under different names.
+std::uint64_t inode_of(const std::filesystem::path& folder) {
+    struct stat status {};
+    return ::stat(folder.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> cgroup_folders(std::string_view membership, std::string_view controller) {
+    const std::filesystem::path version2 = "/sys/fs/cgroup";
+    const std::filesystem::path version1 = version2 / controller;
+    std::vector<std::filesystem::path> folders{version2, version1};  // what a container sees as its own group
+    while (!membership.empty()) {
+        std::string_view line = take_until(membership, '\n');  // "0::/job/step", or "4:cpu,cpuacct:/job/step"
+        const bool is_version2 = take_until(line, ':') == "0";
+        const bool is_version1 = lists(take_until(line, ':'), controller);
+        if (is_version1 || is_version2) {
+            const std::filesystem::path& root = is_version1 ? version1 : version2;
+            line.remove_prefix(std::min(line.find_first_not_of('/'), line.size()));
+            for (auto path = std::filesystem::path(line); !path.empty(); path = path.parent_path()) {
+                folders.push_back(root / path);
+            }
+        }
+    }
+    return folders;
+}
+
+std::vector<std::filesystem::path> own_cgroup_folders(std::string_view controller) {
+    std::ifstream file("/proc/self/cgroup");
+    const std::string membership{std::istreambuf_iterator<char>(file), {}};
+    return cgroup_folders(membership, controller);
+}
+
+std::string first_line(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    std::string line;
+    std::getline(stream, line);
+    return line;
+}
+
+std::uint32_t cpus_of_quota(std::string_view text) {
+    std::array<std::int64_t, 2> numbers{};  // quota and period in microseconds
+    for (std::int64_t& number : numbers) {
+        text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error != std::errc() || number <= 0) {
+            return 0;  // "max", -1 or no such file: no limit
+        }
+        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    }
+    return static_cast<std::uint32_t>(std::min<std::int64_t>((numbers[0] - 1) / numbers[1] + 1, 1 << 20));
+}
+
+CpuQuota read_cpu_quota() {
+    CpuQuota least;
+    for (const std::filesystem::path& folder : own_cgroup_folders("cpu")) {
+        const std::string version1 =
+            first_line(folder / "cpu.cfs_quota_us") + " " + first_line(folder / "cpu.cfs_period_us");
+        for (const std::string& text : {first_line(folder / "cpu.max"), version1}) {
+            const std::uint32_t cpus = cpus_of_quota(text);
+            if (cpus != 0 && (least.cpus == 0 || cpus < least.cpus)) {
+                least = {.cpus = cpus, .group = inode_of(folder)};
+            }
+        }
+    }
+    return least;
+}
+
+}  // namespace sluice

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/machine/cpu_set.hpp"
+#include "core/machine/topology.hpp"
+
+namespace sluice {
+
+/// What a rank brings to the sharing of a node's cores.
+struct CoreClaim {
+    CpuSet mask{};                ///< It may use these CPUs and no other.
+    std::vector<CpuSet> homes{};  ///< It wants cores of each of these: the ones near a device. None: anywhere.
+    std::uint32_t threads = 1;    ///< That should have a core each.
+    bool is_limited = false;      ///< By a quota smaller than its mask: no core of it is the rank's own.
+};
+
+struct CoreShare {
+    std::vector<std::uint32_t> cores{};  ///< Indexes of Topology::cores, ascending.
+    CpuSet cpus{};                       ///< Those cores' CPUs within the mask.
+    bool is_own = true;                  ///< No other rank of the job has them.
+};
+
+/// Divides the cores among a node's ranks: neighbours, first those of a rank's homes, evenly where homes overlap; then,
+/// for ranks with more threads than that, free cores elsewhere in its mask. Where there are fewer cores than ranks,
+/// they share all of them, and none is anybody's own. Nothing outside of a rank's mask is ever given to it.
+[[nodiscard]] std::vector<CoreShare> share_cores(const Topology& topology, std::span<const CoreClaim> ranks);
+
+}  // namespace sluice

@@ -1,0 +1,121 @@
+#include "core/machine/gpu_visibility.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view gpu_prefix = "GPU-";
+constexpr std::string_view mig_prefix = "MIG-";
+
+VisibleGpu seen(const Gpu& gpu) {
+    return {.id = gpu.uuid.empty() ? gpu.pci : gpu.uuid, .pci = gpu.pci};
+}
+
+/// An entry of the list: the GPU that it names, or why it names none.
+struct Named {
+    std::optional<VisibleGpu> gpu{};
+    std::string why{};
+};
+
+Named by_index(const Topology& topology, std::string_view entry) {
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
+    if (error != std::errc() || end != entry.data() + entry.size()) {
+        return {.why = "is neither an index nor a UUID"};
+    }
+    if (index >= topology.gpus.size()) {
+        return {.why = fmt::format("is not an index of this machine's {} GPUs", topology.gpus.size())};
+    }
+    return {.gpu = seen(topology.gpus[index])};
+}
+
+Named by_uuid(const Topology& topology, std::string_view beginning) {
+    const auto fits = [&](const Gpu& gpu) { return gpu.uuid.starts_with(beginning); };
+    const auto count = std::ranges::count_if(topology.gpus, fits);
+    if (count == 1) {
+        return {.gpu = seen(*std::ranges::find_if(topology.gpus, fits))};
+    }
+    const bool unknown = std::ranges::any_of(topology.gpus, [](const Gpu& gpu) { return gpu.uuid.empty(); });
+    return {.why = count > 1 ? "begins the UUIDs of several GPUs"
+                   : unknown ? "is a UUID, but this topology does not record its GPUs' UUIDs"
+                             : "is not the UUID of any GPU here"};
+}
+
+/// "MIG-GPU-…/3/0" names its GPU; "MIG-…" does not, so that its place is known only where there is but one GPU.
+Named by_instance(const Topology& topology, std::string_view entry) {
+    const std::string_view rest = entry.substr(mig_prefix.size());
+    if (rest.starts_with(gpu_prefix)) {
+        Named parent = by_uuid(topology, rest.substr(0, rest.find('/')));
+        if (parent.gpu) {
+            parent.gpu->id = entry;
+        }
+        return parent;
+    }
+    if (topology.gpus.empty()) {
+        return {.why = "is an instance of a GPU, and there is none"};
+    }
+    return {.gpu = VisibleGpu{.id = std::string(entry),
+                              .pci = topology.gpus.size() == 1 ? topology.gpus.front().pci : std::string()}};
+}
+
+Named named_by(const Topology& topology, std::string_view entry) {
+    return entry.starts_with(mig_prefix)   ? by_instance(topology, entry)
+           : entry.starts_with(gpu_prefix) ? by_uuid(topology, entry)
+                                           : by_index(topology, entry);
+}
+
+std::string_view trimmed(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
+std::vector<VisibleGpu> visible_gpus(std::span<const CudaGpu> gpus) {
+    std::vector<VisibleGpu> visible;
+    for (const CudaGpu& gpu : gpus) {
+        visible.push_back({.id = gpu.uuid, .pci = normal_pci(gpu.pci)});
+    }
+    return visible;
+}
+
+VisibleGpus visible_gpus(const Topology& topology, const std::optional<std::string>& cuda_visible_devices) {
+    VisibleGpus visible;
+    if (!cuda_visible_devices) {
+        std::ranges::transform(topology.gpus, std::back_inserter(visible.gpus), seen);
+        return visible;
+    }
+    const auto note = [&](std::string_view entry, std::string_view why) {
+        visible.notes.push_back(fmt::format("CUDA_VISIBLE_DEVICES: {} {}; CUDA stops there", quoted(entry), why));
+    };
+    std::string_view list = *cuda_visible_devices;
+    while (!trimmed(list).empty()) {
+        const std::string_view entry = trimmed(list.substr(0, list.find(',')));
+        list.remove_prefix(std::min(list.find(','), list.size() - 1) + 1);
+        const Named named = named_by(topology, entry);
+        if (!named.gpu) {
+            if (entry != "-1") {  // the usual way to end the list on purpose
+                note(entry, named.why);
+            }
+            break;
+        }
+        if (std::ranges::find(visible.gpus, *named.gpu) != visible.gpus.end()) {
+            note(entry, "was already named");
+            break;
+        }
+        visible.gpus.push_back(*named.gpu);
+        if (entry.starts_with(mig_prefix) && !trimmed(list).empty()) {
+            note(trimmed(list), "comes after an instance, and a process sees one instance at most");
+            break;
+        }
+    }
+    return visible;
+}
+
+}  // namespace sluice

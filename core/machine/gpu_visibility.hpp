@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/machine/topology.hpp"
+
+namespace sluice {
+
+/// A GPU, or an instance of one (MIG), as a process sees it.
+struct VisibleGpu {
+    std::string id{};   ///< The same in every process of the node: the UUID where it is known, else the address.
+    std::string pci{};  ///< Empty: it is not known where it is.
+    friend bool operator==(const VisibleGpu&, const VisibleGpu&) = default;
+};
+
+/// "MIG-…" is an instance's id.
+[[nodiscard]] inline bool is_instance(const VisibleGpu& gpu) {
+    return gpu.id.starts_with("MIG-");
+}
+
+/// Those that CUDA itself shows to this process.
+[[nodiscard]] std::vector<VisibleGpu> visible_gpus(std::span<const CudaGpu> gpus);
+
+struct VisibleGpus {
+    std::vector<VisibleGpu> gpus{};    ///< In CUDA's order.
+    std::vector<std::string> notes{};  ///< What is odd about the variable's value; escaped.
+};
+
+/// What CUDA would show to a process with this CUDA_VISIBLE_DEVICES; nullopt: not set, which is not the same as empty.
+/// CUDA Programming Guide, "CUDA Environment Variables": not set is all, empty is none; indexes, UUIDs or their unique
+/// beginnings, and MIG names; the first entry that names nothing ends the list.
+[[nodiscard]] VisibleGpus visible_gpus(const Topology& topology,
+                                       const std::optional<std::string>& cuda_visible_devices);
+
+}  // namespace sluice

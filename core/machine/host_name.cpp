@@ -1,0 +1,17 @@
+#include "core/machine/host_name.hpp"
+
+#include <unistd.h>
+
+#include <array>
+
+namespace sluice {
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0) {
+        return "localhost";
+    }
+    return name.data();
+}
+
+}  // namespace sluice

@@ -1,0 +1,100 @@
+#include "core/machine/launch.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+
+namespace sluice {
+namespace {
+
+class Reader {
+public:
+    explicit Reader(const Environment& environment) : environment_(environment) {}
+
+    [[nodiscard]] bool has(const char* name) const { return environment_(name).has_value(); }
+
+    [[nodiscard]] std::optional<std::uint32_t> number(const char* name) const {
+        const std::string text = environment_(name).value_or("");
+        std::uint32_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool whole = error == std::errc() && end == text.data() + text.size();
+        return whole ? std::optional(value) : std::nullopt;
+    }
+
+    void set_tasks(Launch& launch, const char* name) const {
+        launch.tasks = number(name).value_or(1);
+        launch.evidence = fmt::format("{}={}", name, escaped(environment_(name).value_or("")));
+    }
+
+private:
+    const Environment& environment_;
+};
+
+/// Processes that mpirun starts have the variables of the step around mpirun, if there is one: its own count.
+void read_launcher(Launch& launch, const Reader& reader) {
+    if (reader.number("OMPI_COMM_WORLD_SIZE")) {
+        launch.launcher = Launcher::mpirun;
+        reader.set_tasks(launch, "OMPI_COMM_WORLD_SIZE");
+        launch.number = reader.number("OMPI_COMM_WORLD_RANK").value_or(0);
+        launch.on_one_node = reader.number("OMPI_COMM_WORLD_LOCAL_SIZE") == launch.tasks;
+    } else if (reader.number("SLURM_STEP_NUM_TASKS")) {
+        launch.launcher = Launcher::srun;
+        reader.set_tasks(launch, "SLURM_STEP_NUM_TASKS");
+        launch.number = reader.number("SLURM_PROCID").value_or(0);
+        launch.on_one_node = reader.number("SLURM_STEP_NUM_NODES") == 1;
+    } else if (reader.number("SLURM_PROCID").value_or(0) > 0) {  // a batch script is number 0
+        launch.launcher = Launcher::srun;
+        reader.set_tasks(launch, "SLURM_NTASKS");
+        launch.number = reader.number("SLURM_PROCID").value_or(0);
+        launch.on_one_node = reader.number("SLURM_NNODES") == 1;
+    } else if (launch.has_manager) {
+        launch.launcher = Launcher::manager;
+        reader.set_tasks(launch, "PMI_SIZE");
+        launch.number = reader.number("PMIX_RANK").value_or(reader.number("PMI_RANK").value_or(0));
+        launch.on_one_node = false;
+    }
+}
+
+}  // namespace
+
+Launch read_launch(const Environment& environment) {
+    const Reader reader(environment);
+    Launch launch{.has_manager = reader.has("PMIX_RANK") || reader.has("PMI_RANK") || reader.has("PMI_SIZE"),
+                  .slurm_job = environment("SLURM_JOB_ID")};
+    read_launcher(launch, reader);
+    if (launch.slurm_job) {
+        launch.slurm_job = escaped(*launch.slurm_job);
+        launch.nodes = reader.number("SLURM_JOB_NUM_NODES").value_or(0);
+        launch.cpus_on_node = reader.number("SLURM_CPUS_ON_NODE").value_or(0);
+        launch.cpus_per_task = reader.number("SLURM_CPUS_PER_TASK");
+        if (launch.launcher != Launcher::srun) {
+            launch.batch_tasks = reader.number("SLURM_NTASKS");
+        }
+    }
+    return launch;
+}
+
+Launch read_launch() {
+    return read_launch([](const char* name) {
+        const char* const value = std::getenv(name);
+        return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+    });
+}
+
+std::optional<ErrorText> find_singletons(const Launch& launch, std::optional<std::uint32_t> world) {
+    const bool alone = world ? *world == 1 : launch.launcher == Launcher::srun && !launch.has_manager;
+    if (!alone || launch.tasks <= 1) {
+        return std::nullopt;
+    }
+    return ErrorText{
+        .id = "E-SLM-073",
+        .where = "launch",
+        .what = fmt::format("{} tasks were started ({}), but {}", launch.tasks, launch.evidence,
+                            world ? "MPI reports size 1 in each" : "without PMIx, so that each would be rank 0 of 1"),
+        .hint = launch.launcher == Launcher::mpirun
+                    ? "start it with the mpirun of the MPI that it was built with"
+                    : "srun --mpi=pmix …; `srun --mpi=list` tells whether this Slurm has it"};
+}
+
+}  // namespace sluice

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/machine/placement.hpp"
+
+namespace sluice {
+
+/// What of `placement` is not as it should be, each with what to do about it: cores or GPUs that are shared, a GPU far
+/// from its driver or without one, a place that is not known.
+[[nodiscard]] std::vector<std::string> notes_on(const Topology& topology, const RankLayout& layout,
+                                                const Placement& placement);
+
+}  // namespace sluice

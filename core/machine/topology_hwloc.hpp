@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "core/machine/affinity.hpp"
+#include "core/machine/topology.hpp"
+
+namespace sluice {
+
+enum class TopologyDetail {
+    cpus,     ///< Packages, NUMA nodes and cores.
+    devices,  ///< GPUs and NICs too, which takes longer.
+};
+
+/// The machine that this process runs on.
+struct Machine {
+    Topology topology{};
+    std::unique_ptr<Affinity> affinity{};  ///< Null when no thread can be tied to these CPUs: see why_unbindable.
+};
+
+/// Reads it. The same in all processes of a node, but for `allowed` and `mask`. When hwloc cannot, or describes another
+/// machine (HWLOC_XMLFILE), it is the plain list of CPUs that this process may use, with `why_unbindable`.
+[[nodiscard]] Machine read_machine(TopologyDetail detail);
+
+/// A machine as `lstopo FILE.xml` has written it; its mask is what was allowed there. Throws Error (no_input,
+/// bad_data).
+[[nodiscard]] Topology read_topology(const std::filesystem::path& xml);
+
+}  // namespace sluice

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace sluice {
+
+// What a job chooses of how it runs, as far as other layers than the configuration know of it. The arrays are the words
+// of the job file, in the order of the enumerators.
+
+enum class DeviceKind { automatic, host, cuda };
+inline constexpr std::array<std::string_view, 3> device_kind_names{"auto", "host", "cuda"};
+
+/// How a device multiplies and keeps what lies between layers. Sums are fp32 in all of them, the host has fp32 alone.
+enum class Precision : std::uint8_t {
+    fp32,    ///< IEEE single throughout.
+    tf32x3,  ///< Convolutions by three tf32 products each, nearly as exact as fp32; the rest as in fp32.
+    tf32,    ///< fp32 rounded to 10 bits of mantissa, multiplied by the tensor cores.
+    bf16,
+    fp16,       ///< Values of at most 65,504; eight times as exact as bf16.
+    certified,  ///< fp16; the items whose label that leaves uncertain again in tf32x3, and if it does so too, in fp32.
+};
+inline constexpr std::array<std::string_view, 6> precision_names{"fp32", "tf32x3", "tf32", "bf16", "fp16", "certified"};
+
+enum class PipelineMode { overlap, serial };
+inline constexpr std::array<std::string_view, 2> pipeline_mode_names{"overlap", "serial"};
+
+enum class Distribution { pull, fixed };  ///< `fixed` is "static" in the job file.
+inline constexpr std::array<std::string_view, 2> distribution_names{"pull", "static"};
+
+/// Where a rank's threads run.
+enum class BindMode : std::uint8_t {
+    gpu_local,  ///< On the CPUs that place() gives them, within the launcher's mask.
+    inherit,    ///< On all CPUs of the launcher's mask.
+    none,       ///< On all CPUs that the cgroup allows, whatever the launcher's mask.
+};
+inline constexpr std::array<std::string_view, 3> bind_mode_names{"gpu-local", "inherit", "none"};
+
+[[nodiscard]] constexpr std::string_view name_of(DeviceKind k) {
+    return device_kind_names[std::size_t(k)];
+}
+[[nodiscard]] constexpr std::string_view name_of(Precision p) {
+    return precision_names[std::size_t(p)];
+}
+[[nodiscard]] constexpr std::string_view name_of(PipelineMode m) {
+    return pipeline_mode_names[std::size_t(m)];
+}
+[[nodiscard]] constexpr std::string_view name_of(Distribution d) {
+    return distribution_names[std::size_t(d)];
+}
+[[nodiscard]] constexpr std::string_view name_of(BindMode m) {
+    return bind_mode_names[std::size_t(m)];
+}
+
+/// The enumerator of `name`, which is one of `names`, the array above that belongs to Enum.
+template <class Enum, std::size_t count>
+[[nodiscard]] constexpr std::optional<Enum> enum_of(std::string_view name,
+                                                    const std::array<std::string_view, count>& names) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    return found == names.end() ? std::nullopt : std::optional(static_cast<Enum>(found - names.begin()));
+}
+
+}  // namespace sluice

@@ -1,0 +1,157 @@
+#include "core/output/ordered_results.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/checksum.hpp"
+#include "core/error.hpp"
+#include "core/stage_error.hpp"
+
+namespace sluice {
+namespace {
+
+/// Memory and networks fail without a word.
+void check_unchanged(std::span<const std::byte> outputs, const OutputsOrigin& origin) {
+    if (const std::uint64_t checksum = checksum_of(outputs); checksum != origin.checksum) {
+        throw Error(ExitCode::internal,
+                    {.id = "E-MEM-113",
+                     .where = fmt::format("outputs of rank {}", origin.rank),
+                     .what = fmt::format("have changed since they left the device (checksum {}, expected {})",
+                                         hexadecimal(checksum), hexadecimal(origin.checksum)),
+                     .hint = "memory or the network is at fault, on that rank's node or on rank 0's"});
+    }
+}
+
+}  // namespace
+
+OrderedResults::OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std::uint32_t output_bytes,
+                               std::uint32_t window, Doorbell& bell, Lane* lane)
+    : writer_(writer),
+      grid_(grid),
+      output_bytes_(output_bytes),
+      bell_(bell),
+      places_(window),
+      lane_(lane == nullptr ? own_lane_ : *lane),
+      trace_(Stage::write, grid.chunks()) {
+    expects(window >= 1, "OrderedResults: a window of one chunk at least");
+    for (Place& place : places_) {
+        place.outputs.resize(std::size_t{grid.chunk_items()} * output_bytes);
+    }
+    thread_ = std::thread([this] { write_chunks(); });
+}
+
+OrderedResults::~OrderedResults() {
+    join();
+}
+
+bool OrderedResults::has_room(std::uint64_t id) const {
+    return id - written_.load(std::memory_order_acquire) < places_.size();
+}
+
+std::span<std::byte> OrderedResults::place(std::uint64_t id) {
+    expects(has_room(id), "OrderedResults: outputs of a chunk that there was no room for");
+    return std::span(place_of(id).outputs).first(bytes_of(id));
+}
+
+void OrderedResults::arrived(std::uint64_t id, const OutputsOrigin& origin) {
+    Place& place = place_of(id);
+    const std::uint64_t open_turn = 2 * (id / places_.size());
+    expects(place.turn.load(std::memory_order_acquire) == open_turn, "OrderedResults: a chunk's outputs came twice");
+    place.origin = origin;
+    place.turn.store(open_turn + 1, std::memory_order_release);
+    arrivals_.ring();
+}
+
+void OrderedResults::hurry() {
+    hurrying_.store(true, std::memory_order_release);
+    arrivals_.ring();
+}
+
+std::uint64_t OrderedResults::chunks_written() const {
+    if (failed_.load(std::memory_order_acquire)) {
+        std::rethrow_exception(failure_);
+    }
+    return written_.load(std::memory_order_acquire);
+}
+
+LaneTrace OrderedResults::take_trace() {
+    join();
+    return std::move(trace_);
+}
+
+std::size_t OrderedResults::bytes_of(std::uint64_t id) const {
+    return std::size_t{grid_.at(id).count} * output_bytes_;
+}
+
+void OrderedResults::write_chunks() {
+    for (std::uint64_t id = 0; id < grid_.chunks(); ++id) {
+        try {
+            if (!write_next(id)) {
+                break;
+            }
+        } catch (...) {  // handed to the thread that places results
+            failure_ = std::make_exception_ptr(StageError(Stage::write, grid_.at(id), std::current_exception()));
+            failed_.store(true, std::memory_order_release);
+            bell_.ring();
+            break;
+        }
+    }
+    lane_.end();
+}
+
+/// False: the thread is to end.
+bool OrderedResults::write_next(std::uint64_t id) {
+    Place& place = place_of(id);
+    const std::uint64_t full_turn = 2 * (id / places_.size()) + 1;
+    lane_.wait(Stage::gather, id);
+    if (!wait_until_arrived(place, full_turn)) {
+        return false;
+    }
+    lane_.work(Stage::write, id);
+    const std::uint32_t items = grid_.at(id).count;
+    const auto outputs = std::span<const std::byte>(place.outputs).first(bytes_of(id));
+    const Instant begin = Clock::now();
+    check_unchanged(outputs, place.origin);
+    writer_.append(items, outputs);
+    trace_.add({.busy = {begin, Clock::now()}, .items = items, .bytes = outputs.size()});
+    place.turn.store(full_turn + 1, std::memory_order_release);
+    items_.fetch_add(items, std::memory_order_relaxed);
+    written_.store(id + 1, std::memory_order_release);
+    bell_.ring();
+    return true;
+}
+
+/// Meanwhile it commits what was written, when that is due.
+bool OrderedResults::wait_until_arrived(const Place& place, std::uint64_t full_turn) {
+    for (;;) {
+        const std::uint32_t seen = arrivals_.listen();
+        if (place.turn.load(std::memory_order_acquire) == full_turn) {
+            return true;
+        }
+        if (stopping_.load(std::memory_order_acquire)) {
+            return false;
+        }
+        const auto due = writer_.time_to_commit();
+        if (!due) {
+            arrivals_.wait(seen);
+        } else if (hurrying_.load(std::memory_order_acquire) || due->count() <= 0) {
+            const std::uint64_t id = lane_.state().chunk;
+            lane_.work(Stage::write, id);
+            writer_.commit();
+            lane_.wait(Stage::gather, id);
+        } else {
+            arrivals_.wait_for(seen, *due);
+        }
+    }
+}
+
+void OrderedResults::join() {
+    stopping_.store(true, std::memory_order_release);
+    arrivals_.ring();
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,178 @@
+#include "core/output/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t buffer_bytes = std::size_t{1} << 20;  // one write call a MiB: its cost disappears
+constexpr mode_t file_mode = 0666;                          // less the umask, as every tool that makes results
+constexpr int most_name_attempts = 16;                      // of 64 random bits each
+constexpr std::size_t suffix_length = 22;                   // ".", ".tmp-" and 16 hexadecimal digits
+
+std::string text_of(int error) {
+    return std::generic_category().message(error);
+}
+
+std::uint64_t random_bits() {
+    std::uint64_t bits = 0;
+    // Up to 256 bytes come whole and uninterrupted once the kernel's pool is ready: getrandom(2).
+    expects(::getrandom(&bits, sizeof bits, 0) == sizeof bits, "the kernel gives random bytes");
+    return bits;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::filesystem::path& path)
+    : where_(escaped(path.native())), name_(path.filename().native()) {
+    if (name_.empty() || path.native().find('\0') != std::string::npos) {
+        refuse("E-OUT-021", "not the path of a file", "name a file in [output].path");
+    }
+    try {
+        open_folder(path.parent_path());
+        check_target();
+        buffer_.reserve(buffer_bytes);
+        create_temporary();
+    } catch (...) {
+        if (folder_ >= 0) {
+            ::close(folder_);
+        }
+        throw;
+    }
+}
+
+OutputFile::~OutputFile() {
+    if (file_ >= 0) {
+        ::close(file_);
+    }
+    if (!temporary_.empty()) {
+        ::unlinkat(folder_, temporary_.c_str(), 0);
+    }
+    ::close(folder_);
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+    expects(!failed_ && file_ >= 0, "OutputFile::write comes before publish and not after a failure");
+    if (bytes.size() > buffer_bytes - buffer_.size()) {
+        flush();
+    }
+    if (bytes.size() >= buffer_bytes) {
+        write_through(bytes);
+    } else {
+        buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+    }
+}
+
+void OutputFile::publish(const std::function<void()>& last_look) {
+    expects(!failed_ && file_ >= 0, "OutputFile::publish comes once and not after a failure");
+    flush();
+    if (::fsync(file_) != 0) {
+        fail("sync", errno);
+    }
+    if (::close(std::exchange(file_, -1)) != 0) {
+        fail("close", errno);
+    }
+    if (last_look) {
+        last_look();
+    }
+    if (::renameat(folder_, temporary_.c_str(), folder_, name_.c_str()) != 0) {
+        fail("rename the finished file to", errno);
+    }
+    temporary_.clear();
+    // EINVAL: a file system whose folders cannot be synced, which is the best it offers.
+    if (::fsync(folder_) != 0 && errno != EINVAL) {
+        fail("sync the folder of", errno);
+    }
+}
+
+void OutputFile::open_folder(const std::filesystem::path& folder) {
+    const std::filesystem::path opened = folder.empty() ? std::filesystem::path(".") : folder;
+    folder_ = ::open(opened.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder_ < 0) {
+        const int error = errno;
+        refuse("E-OUT-021",
+               fmt::format("cannot open the folder {}: {}", sluice::quoted(opened.native()), text_of(error)),
+               error == ENOENT ? "create the folder first" : "choose a folder that you may write to");
+    }
+}
+
+/// rename() would replace a link or a device itself, which nobody means.
+void OutputFile::check_target() const {
+    struct stat status = {};
+    if (::fstatat(folder_, name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno != ENOENT) {
+            refuse("E-OUT-021", "cannot create: " + text_of(errno), "choose another [output].path");
+        }
+        return;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        const char* kind = S_ISDIR(status.st_mode)   ? "a folder"
+                           : S_ISLNK(status.st_mode) ? "a symbolic link"
+                                                     : "a device or pipe";
+        refuse("E-OUT-021", fmt::format("is {} (expected a file or nothing)", kind), "choose another [output].path");
+    }
+}
+
+void OutputFile::create_temporary() {
+    const std::string stem = name_.substr(0, NAME_MAX - suffix_length);
+    for (int attempt = 0; attempt < most_name_attempts; ++attempt) {
+        std::string candidate = fmt::format(".{}.tmp-{:016x}", stem, random_bits());
+        file_ = ::openat(folder_, candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode);
+        if (file_ >= 0) {
+            temporary_ = std::move(candidate);
+            return;
+        }
+        if (errno != EEXIST) {
+            break;
+        }
+    }
+    const int error = errno;
+    const bool full = error == ENOSPC || error == EDQUOT;
+    refuse("E-OUT-021", "cannot create a file in its folder: " + text_of(error),
+           full ? "free space or inodes" : "choose a folder that you may write to");
+}
+
+void OutputFile::flush() {
+    write_through(buffer_);
+    buffer_.clear();
+}
+
+void OutputFile::write_through(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+        if (written > 0) {
+            bytes = bytes.subspan(static_cast<std::size_t>(written));
+        } else if (written == 0 || errno != EINTR) {
+            fail("write", written == 0 ? EIO : errno);
+        }
+    }
+}
+
+void OutputFile::refuse(const char* id, const std::string& what, const std::string& hint) const {
+    throw Error(ExitCode::cannot_create, {id, where_, what, hint});
+}
+
+void OutputFile::fail(const char* operation, int error) {
+    failed_ = true;
+    const bool full = error == ENOSPC || error == EDQUOT;
+    const char* id = full ? "E-IO-002" : error == EFBIG ? "E-IO-004" : "E-IO-003";
+    const char* hint = full             ? "free space or raise the quota, then run the same command again"
+                       : error == EFBIG ? "raise the limit of file sizes (ulimit -f)"
+                                        : "check the file system, then run the same command again";
+    throw Error(ExitCode::io_error,
+                {id, where_, fmt::format("cannot {} the output: {}", operation, text_of(error)), hint});
+}
+
+}  // namespace sluice

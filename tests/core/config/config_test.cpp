@@ -1,0 +1,186 @@
+#include "core/config/config.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/config/config_schema.hpp"
+#include "core/config/config_text.hpp"
+#include "tests/core/config/config_jobs.hpp"
+
+namespace sluice {
+namespace {
+
+TEST(Config, FillsInEveryDefault) {
+    const JobConfig job = parse(smallest_job);
+
+    EXPECT_EQ(job.app, "classifier");
+    EXPECT_EQ(job.input.path, "articles.txt");
+    EXPECT_EQ(job.input.format, InputFormat::txt);
+    EXPECT_TRUE(job.input.columns.empty());
+    EXPECT_FALSE(job.input.header);
+    EXPECT_FALSE(job.input.allow_empty);
+    EXPECT_EQ(job.model.weights, "model.safetensors");
+    EXPECT_EQ(job.model.random, std::nullopt);
+    EXPECT_EQ(job.output.format, OutputFormat::csv);
+    EXPECT_FALSE(job.output.scores);
+    EXPECT_EQ(job.output.report, "labels.csv.report.json");
+    EXPECT_EQ(job.run.device, DeviceKind::automatic);
+    EXPECT_EQ(job.run.devices, std::nullopt);
+    EXPECT_EQ(job.pipeline.mode, PipelineMode::overlap);
+    EXPECT_EQ(job.pipeline.distribution, Distribution::pull);
+    EXPECT_EQ(job.pipeline.chunk_items, std::nullopt);
+    EXPECT_EQ(job.pipeline.depth, std::nullopt);
+}
+
+TEST(Config, ReadsEveryKey) {
+    const JobConfig job = parse(R"(
+app = "gpt2"
+[input]
+path = "a.data"
+format = "csv"
+columns = [2, "body"]
+header = true
+allow_empty = true
+[model]
+random = 9223372036854775807
+[output]
+path = "out/b.npy"
+scores = true
+report = "r.json"
+[run]
+device = "cuda"
+devices = 4
+[pipeline]
+mode = "serial"
+distribution = "static"
+chunk_items = 1048576
+depth = 1
+)");
+
+    EXPECT_EQ(job.app, "gpt2");
+    EXPECT_EQ(job.input.format, InputFormat::csv);
+    EXPECT_EQ(job.input.columns, (std::vector<ColumnRef>{2U, "body"}));
+    EXPECT_TRUE(job.input.header);
+    EXPECT_TRUE(job.input.allow_empty);
+    EXPECT_EQ(job.model.random, 9223372036854775807U);
+    EXPECT_EQ(job.output.format, OutputFormat::npy);
+    EXPECT_TRUE(job.output.scores);
+    EXPECT_EQ(job.output.report, "r.json");
+    EXPECT_EQ(job.run.device, DeviceKind::cuda);
+    EXPECT_EQ(job.run.devices, 4U);
+    EXPECT_EQ(job.pipeline.mode, PipelineMode::serial);
+    EXPECT_EQ(job.pipeline.distribution, Distribution::fixed);
+    EXPECT_EQ(job.pipeline.chunk_items, 1048576U);
+    EXPECT_EQ(job.pipeline.depth, 1U);
+}
+
+TEST(Config, TakesRelativePathsFromTheJobFilesFolder) {
+    const JobConfig job =
+        parse(smallest_job, {set("model.weights=/models/m.bin"), set("output.path=sub/x.csv")}, "jobs");
+
+    EXPECT_EQ(job.input.path, "jobs/articles.txt");
+    EXPECT_EQ(*job.model.weights, "/models/m.bin");
+    EXPECT_EQ(job.output.path, "jobs/sub/x.csv");
+    EXPECT_EQ(job.output.report, "jobs/sub/x.csv.report.json");
+}
+
+TEST(Config, NamesTheReportAfterTheOutput) {
+    const auto report = [](const char* path) {
+        return parse(smallest_job, {{"output.path", path}, {"output.format", "csv"}}, "/jobs/here").output.report;
+    };
+
+    EXPECT_EQ(report("x.csv"), "/jobs/here/x.csv.report.json");
+    EXPECT_EQ(report("parts/"), "/jobs/here/parts.report.json");
+    EXPECT_EQ(report("./"), "/jobs/here.report.json");
+    EXPECT_EQ(report("a/../"), "/jobs/here.report.json");
+}
+
+TEST(Config, ChoosesTheFormatByExtensionUnlessItIsGiven) {
+    const auto format = [](const char* path) { return parse(smallest_job, {{"input.path", path}}).input.format; };
+
+    EXPECT_EQ(format("a.csv"), InputFormat::csv);
+    EXPECT_EQ(format("a.b/c.TXT"), InputFormat::txt);
+    EXPECT_EQ(format("a.npy"), InputFormat::npy);
+    EXPECT_EQ(format("a.bin"), InputFormat::onehot_f32);
+    EXPECT_EQ(format("a.u8"), InputFormat::u8);
+    EXPECT_EQ(parse(smallest_job, {set("input.path=a.jsonl"), set("input.columns=[\"t\"]")}).input.format,
+              InputFormat::jsonl);
+    EXPECT_EQ(parse(smallest_job, {set("input.path=a.dat"), set("input.format=u8")}).input.format, InputFormat::u8);
+    EXPECT_EQ(parse(smallest_job, {set("output.path=a.jsonl")}).output.format, OutputFormat::jsonl);
+}
+
+TEST(Config, AcceptsAByteOrderMarkAndWindowsLineEnds) {
+    std::string text = "\xef\xbb\xbf";
+    for (const char c : smallest_job) {
+        text += c == '\n' ? "\r\n" : std::string(1, c);
+    }
+
+    EXPECT_EQ(parse(text), parse(smallest_job));
+    EXPECT_EQ(refusal("\xef\xbb\xbf"
+                      "apps = 1\n")
+                  .text.where,
+              "job.toml:1:1");
+}
+
+TEST(JobFile, IsReadFromDisk) {
+    const Folder folder;
+
+    const JobConfig job = read_job(folder.write("job.toml", smallest_job), {}, apps);
+
+    EXPECT_EQ(job.input.path, folder.path() / "articles.txt");
+}
+
+TEST(JobFile, ThatCannotBeReadIsNamed) {
+    const Folder folder;
+    const auto fifo = folder.path() / "fifo";
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    const auto refused = [](const std::filesystem::path& file) {
+        return refusal_of([&] { return read_job(file, {}, apps); });
+    };
+
+    EXPECT_EQ(refused(folder.path() / "none.toml").text.id, "E-CFG-001");
+    EXPECT_EQ(refused(folder.path() / "none.toml").code, ExitCode::no_input);
+    EXPECT_NE(refused(folder.path() / "none.toml").text.where.find("none.toml"), std::string::npos);
+    EXPECT_EQ(refused(folder.path()).text.id, "E-CFG-002");
+    EXPECT_EQ(refused(fifo).text.id, "E-CFG-002");
+    EXPECT_EQ(refused("/dev/null").text.id, "E-CFG-002");
+    EXPECT_EQ(refused(folder.write("big.toml", std::string(largest_job_file + 1, '#'))).text.id, "E-CFG-004");
+    EXPECT_EQ(refused(folder.write("most.toml", std::string(largest_job_file, '#'))).text.id, "E-CFG-013");
+}
+
+TEST(JobFileReference, NamesEveryKeyWithWhatItTakesAndItsDefault) {
+    std::ifstream file(SLUICE_SOURCE_DIR "/docs/job-file.md");
+    std::stringstream reference;
+    reference << file.rdbuf();
+    const std::string text = reference.str();
+
+    for (const KeySpec& key : job_keys()) {
+        const std::string heading = "### `" + key.full_name() + "`";
+        const std::size_t begin = text.find(heading);
+        ASSERT_NE(begin, std::string::npos) << heading;
+        const std::string entry = text.substr(begin, text.find("\n#", begin + 1) - begin);
+        EXPECT_NE(entry.find("- takes: " + key.expected() + "\n"), std::string::npos) << entry;
+        const std::string fallback = key.required           ? "required"
+                                     : key.fallback.empty() ? "none"
+                                                            : std::string(key.fallback);
+        EXPECT_NE(entry.find("- default: " + fallback + "\n"), std::string::npos) << entry;
+    }
+}
+
+TEST(DescribeKeys, ListsEveryKey) {
+    const std::string text = describe_keys();
+
+    for (const KeySpec& key : job_keys()) {
+        EXPECT_NE(text.find("  " + std::string(key.name) + " "), std::string::npos) << key.name;
+        EXPECT_NE(text.find(key.help), std::string::npos) << key.name;
+    }
+}
+
+}  // namespace
+}  // namespace sluice

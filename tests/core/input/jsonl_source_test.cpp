@@ -1,0 +1,98 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/core/input/io_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Names = std::vector<ColumnRef>;
+
+class JsonlSource : public IoTest {
+protected:
+    [[nodiscard]] JobConfig::Input input(std::string_view bytes, Names names) const {
+        return {write("items.jsonl", bytes), InputFormat::jsonl, std::move(names), false, false};
+    }
+    [[nodiscard]] std::vector<std::string> items(std::string_view bytes, Names names) const {
+        return texts_of(*open_input(input(bytes, std::move(names)), codec_), codec_);
+    }
+    [[nodiscard]] std::string failure(std::string_view bytes) const {
+        return failure_of(input(bytes, {std::string("a")}), codec_);
+    }
+    FakeCodec codec_;
+};
+
+TEST_F(JsonlSource, JoinsTheNamedColumnsByASpace) {
+    EXPECT_THAT(items("{\"a\":\"x\",\"b\":\"y\"}\r\n{\"b\":\"2\",\"c\":[1,{\"a\":0}],\"a\":\"1\"}",
+                      {std::string("b"), std::string("a")}),
+                ElementsAre("y x", "2 1"));
+}
+
+TEST_F(JsonlSource, DecodesEscapes) {
+    EXPECT_THAT(items(R"({"a":"t\u00e9\n\"\ud83d\ude00"})", {std::string("a")}), ElementsAre("té\n\"😀"));
+}
+
+TEST_F(JsonlSource, TakesNumbersAsTheyAreWritten) {
+    EXPECT_THAT(items("{\"a\":42}\n{\"a\":-7}\n{\"a\":1.50}\n{\"a\":1e3}\n{\"a\":123456789012345678901234567890}\n",
+                      {std::string("a")}),
+                ElementsAre("42", "-7", "1.50", "1e3", "123456789012345678901234567890"));
+}
+
+TEST_F(JsonlSource, LooksForColumnsInTheOuterObjectOnly) {
+    EXPECT_THAT(items(R"({"b":{"a":"inner"},"a":"outer"})", {std::string("a")}), ElementsAre("outer"));
+    EXPECT_EQ(failure(R"({"b":{"a":"inner"}})"), "65 E-INP-032 items.jsonl:1: item 0: column 'a' is missing");
+}
+
+TEST_F(JsonlSource, RefusesValuesThatAreNoText) {
+    for (const auto& [value, kind] : std::vector<std::pair<std::string, std::string>>{
+             {"null", "null"}, {"true", "a boolean"}, {"[\"x\"]", "an array"}, {"{\"x\":1}", "an object"}}) {
+        EXPECT_EQ(failure("{\"a\":\"x\"}\n{\"a\":" + value + "}\n"),
+                  "65 E-INP-032 items.jsonl:2: item 1: column 'a' is " + kind + " (expected a string or a number)");
+    }
+}
+
+TEST_F(JsonlSource, RefusesLinesThatAreNoObject) {
+    for (const std::string line : {"[1]", "\"a\"", "3", "null", "true", "[]"}) {
+        EXPECT_EQ(failure(line), "65 E-INP-032 items.jsonl:1: item 0: the line is not a JSON object") << line;
+    }
+}
+
+TEST_F(JsonlSource, RefusesBrokenJson) {
+    for (const std::string line : {"{\"a\":\"x\"", "{\"a\":\"x\"} {}", "{\"a\":\"x\",}", "{a:1}", "{\"a\":\"\\q\"}",
+                                   "{\"a\":\"\xff\"}", "{\"a\":01}", "{\"a\":NaN}", "{\"a\":\"x\ty\"}", "x"}) {
+        EXPECT_THAT(failure("{\"a\":\"x\"}\n" + line + "\n"),
+                    HasSubstr("65 E-INP-035 items.jsonl:2: item 1: not valid JSON at byte "))
+            << line;
+    }
+    EXPECT_THAT(failure("{\"a\":\"x\"}\n\n"), HasSubstr("65 E-INP-035 items.jsonl:2: item 1: not valid JSON"));
+    EXPECT_THAT(failure("{\"a\":1e999}"), HasSubstr("65 E-INP-035 items.jsonl:1: item 0: a number too large"));
+}
+
+TEST_F(JsonlSource, RefusesAColumnThatIsThereTwice) {
+    EXPECT_EQ(failure(R"({"a":"x","a":"y"})"), "65 E-INP-032 items.jsonl:1: item 0: column 'a' appears twice");
+}
+
+TEST_F(JsonlSource, SurvivesDeepNesting) {
+    EXPECT_EQ(failure("{\"b\":" + std::string(1'000'000, '[')),
+              "65 E-INP-035 items.jsonl:1: item 0: nested deeper than 64 levels");
+}
+
+TEST_F(JsonlSource, GivesTheSameBytesForAnyChunkSize) {
+    std::string text;
+    for (int i = 0; i < 200; ++i) {
+        text +=
+            "{\"a\":\"" + std::string(static_cast<std::size_t>(i % 50), 'x') + "\",\"n\":" + std::to_string(i) + "}\n";
+    }
+    const auto source = open_input(input(text, {std::string("n"), std::string("a")}), codec_);
+
+    const std::vector<std::byte> at_once = read_all(*source, codec_, 200);
+
+    for (const std::uint32_t step : {1U, 7U, 64U}) {
+        EXPECT_EQ(read_all(*source, codec_, step), at_once);
+    }
+}
+
+}  // namespace
+}  // namespace sluice::test

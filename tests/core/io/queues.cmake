@@ -1,1 +1,0 @@
-sluice_test(queues_test SOURCES read_ahead_test.cpp ordered_results_test.cpp LIBRARIES sluice_core)

@@ -1,0 +1,186 @@
+#include "core/output/row_encoder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "core/error.hpp"
+#include "core/input/npy_header.hpp"
+
+namespace sluice {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<OutputField> fields{{"label", FieldType::int32, 1}, {"score", FieldType::float32, 2}};
+
+struct Row {
+    std::int32_t label;
+    float first;
+    float second;
+};
+
+static_assert(sizeof(Row) == 12);
+
+const std::array<Row, 2> two_rows{{{2, 0.5F, -1.25F}, {-1, 3.0F, 4.0F}}};
+
+std::string text_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A file of these rows, encoded `step` at a time.
+std::string written(OutputFormat format, const std::vector<Row>& rows, std::size_t step = 1000) {
+    RowEncoder encoder(format, fields);
+    std::string file = encoder.header(rows.size());
+    for (std::size_t first = 0; first < rows.size(); first += step) {
+        const auto part = std::span(rows).subspan(first, std::min(step, rows.size() - first));
+        file += text_of(encoder.encode(first, static_cast<std::uint32_t>(part.size()), std::as_bytes(part)));
+    }
+    return file;
+}
+
+TEST(RowEncoder, NumbersTheRowsFromTheFirstOneOn) {
+    RowEncoder csv(OutputFormat::csv, fields);
+    EXPECT_EQ(csv.header(2), "item,label,score_0,score_1\n");
+    EXPECT_EQ(text_of(csv.encode(7, 2, std::as_bytes(std::span(two_rows)))), "7,2,0.5,-1.25\n8,-1,3,4\n");
+
+    RowEncoder jsonl(OutputFormat::jsonl, fields);
+    EXPECT_EQ(jsonl.header(2), "");
+    EXPECT_EQ(text_of(jsonl.encode(7, 1, std::as_bytes(std::span(two_rows)).first(12))),
+              "{\"item\":7,\"label\":2,\"scores\":[0.5,-1.25]}\n");
+}
+
+TEST(RowEncoder, LeavesBinaryResultsWhereTheyAre) {
+    RowEncoder npy(OutputFormat::npy, fields);
+    const auto bytes = std::as_bytes(std::span(two_rows));
+
+    EXPECT_EQ(npy.encode(7, 2, bytes).data(), bytes.data());
+    EXPECT_EQ(npy.encode(7, 2, bytes).size(), bytes.size());
+    EXPECT_EQ(npy.header(2), make_npy_header(fields, 2));
+}
+
+TEST(RowEncoder, GetsExactlyItsItems) {
+    RowEncoder csv(OutputFormat::csv, fields);
+
+    EXPECT_THROW(static_cast<void>(csv.encode(0, 3, std::as_bytes(std::span(two_rows)))), ContractViolation);
+}
+
+TEST(RowEncoder, EstimatesARowWithinAFactorOfTwo) {
+    const std::array<Row, 1> typical{{{3, 12.345678F, -0.98765432F}}};
+    for (const OutputFormat format : {OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy}) {
+        RowEncoder encoder(format, fields);
+        const auto size = encoder.encode(999'999, 1, std::as_bytes(std::span(typical))).size();
+        const std::uint64_t estimate = encoder.estimate_row_bytes(1'000'000);
+        EXPECT_LE(estimate, 2 * size) << extension_of(format);
+        EXPECT_GE(2 * estimate, size) << extension_of(format);
+    }
+}
+
+TEST(RowEncoder, WritesCsvWithAColumnForEveryValue) {
+    EXPECT_EQ(written(OutputFormat::csv, {{2, 0.5F, -1.25F}, {-1, 1e-20F, 16777216.0F}}),
+              "item,label,score_0,score_1\n0,2,0.5,-1.25\n1,-1,1e-20,16777216\n");
+}
+
+TEST(RowEncoder, WritesJsonlWithAnArrayForSeveralValues) {
+    EXPECT_EQ(written(OutputFormat::jsonl, {{2, 0.5F, -1.25F}, {3, 0.1F, 0.0F}}),
+              "{\"item\":0,\"label\":2,\"scores\":[0.5,-1.25]}\n{\"item\":1,\"label\":3,\"scores\":[0.1,0]}\n");
+}
+
+TEST(RowEncoder, WritesNumbersThatAreNoneAsEachFormatAllows) {
+    const float inf = std::numeric_limits<float>::infinity();
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+
+    EXPECT_EQ(written(OutputFormat::csv, {{0, inf, -inf}, {1, nan, -nan}}),
+              "item,label,score_0,score_1\n0,0,inf,-inf\n1,1,nan,nan\n");
+    EXPECT_EQ(written(OutputFormat::jsonl, {{0, inf, -inf}, {1, nan, -nan}}),
+              "{\"item\":0,\"label\":0,\"scores\":[null,null]}\n{\"item\":1,\"label\":1,\"scores\":[null,null]}\n");
+}
+
+TEST(RowEncoder, WritesFloatsThatReadBackToTheSameBits) {
+    std::mt19937 random(99);
+    std::vector<Row> rows;
+    while (rows.size() < 2000) {
+        const float value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+        if (std::isfinite(value)) {
+            rows.push_back({static_cast<std::int32_t>(random()), value, -value});
+        }
+    }
+
+    const std::string text = written(OutputFormat::csv, rows);
+
+    std::size_t at = text.find('\n') + 1;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::uint64_t item = 0;
+        Row row = {};
+        const char* const end = text.data() + text.size();
+        const char* next = std::from_chars(text.data() + at, end, item).ptr;
+        next = std::from_chars(next + 1, end, row.label).ptr;
+        next = std::from_chars(next + 1, end, row.first).ptr;
+        next = std::from_chars(next + 1, end, row.second).ptr;
+        at = static_cast<std::size_t>(next - text.data()) + 1;
+        ASSERT_EQ(item, i);
+        ASSERT_EQ(row.label, rows[i].label);
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(row.first), std::bit_cast<std::uint32_t>(rows[i].first));
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(row.second), std::bit_cast<std::uint32_t>(rows[i].second));
+    }
+    EXPECT_EQ(at, text.size());
+}
+
+TEST(RowEncoder, WritesSeveralFieldsAsAStructuredArray) {
+    const std::vector<Row> rows = {{2, 0.5F, -1.25F}, {3, 0.1F, 0.0F}};
+
+    const std::string file = written(OutputFormat::npy, rows);
+
+    const std::string data(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Row));
+    ASSERT_EQ((file.size() - data.size()) % 64, 0U);
+    EXPECT_EQ(file.substr(file.size() - data.size()), data);
+    EXPECT_THAT(file, HasSubstr("{'descr': [('label', '<i4'), ('score', '<f4', (2,))], 'fortran_order': False, "
+                                "'shape': (2,), }"));
+}
+
+TEST(RowEncoder, WritesOneFieldAsAPlainArray) {
+    const std::vector<std::int32_t> labels = {3, 1, 2};
+    RowEncoder npy(OutputFormat::npy, {{"label", FieldType::int32, 1}});
+
+    EXPECT_THAT(npy.header(3), HasSubstr("{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }"));
+    EXPECT_EQ(text_of(npy.encode(0, 3, std::as_bytes(std::span(labels)))), std::string("\3\0\0\0\1\0\0\0\2\0\0\0", 12));
+}
+
+TEST(RowEncoder, WritesTheSameBytesForAnyChunkSize) {
+    std::vector<Row> rows;
+    for (std::int32_t i = 0; i < 5000; ++i) {
+        rows.push_back({i % 4, static_cast<float>(i) / 7, -static_cast<float>(i)});
+    }
+    for (const OutputFormat format : {OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy}) {
+        const std::string at_once = written(format, rows, 5000);
+
+        EXPECT_EQ(written(format, rows, 1), at_once);
+        EXPECT_EQ(written(format, rows, 7), at_once);
+        EXPECT_EQ(written(format, rows, 64), at_once);
+    }
+}
+
+TEST(RowEncoder, MakesAnEmptyOutputOfNoItems) {
+    EXPECT_EQ(written(OutputFormat::csv, {}), "item,label,score_0,score_1\n");
+    EXPECT_EQ(written(OutputFormat::jsonl, {}), "");
+    EXPECT_THAT(written(OutputFormat::npy, {}), HasSubstr("'shape': (0,)"));
+}
+
+TEST(RowEncoder, RefusesFieldsThatCannotStandInAFile) {
+    const auto make = [](std::vector<OutputField> wrong) { RowEncoder(OutputFormat::csv, std::move(wrong)); };
+
+    EXPECT_THROW(make({}), ContractViolation);
+    EXPECT_THROW(make({{"a,b", FieldType::int32, 1}}), ContractViolation);
+    EXPECT_THROW(make({{"", FieldType::int32, 1}}), ContractViolation);
+    EXPECT_THROW(make({{"a", FieldType::int32, 0}}), ContractViolation);
+}
+
+}  // namespace
+}  // namespace sluice

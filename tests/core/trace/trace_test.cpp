@@ -1,0 +1,64 @@
+#include "core/trace/trace.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <set>
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Trace, NamesEveryStageOnce) {
+    std::set<std::string_view> names;
+
+    for (const Stage stage : all_stages) {
+        names.insert(to_string(stage));
+    }
+
+    EXPECT_EQ(names.size(), stage_count);
+    EXPECT_EQ(to_string(Stage::read), "read");
+    EXPECT_EQ(to_string(Stage::write), "write");
+}
+
+TEST(Trace, KeepsWhatWasAddedInOrder) {
+    DeviceTrace trace("host", 2);
+
+    trace.add({.chunk = {4, 40, 10}, .upload = {Instant(1ns), Instant(2ns)}});
+    trace.add({.chunk = {5, 50, 3}});
+
+    ASSERT_EQ(trace.chunks().size(), 2U);
+    EXPECT_EQ(trace.chunks()[0].chunk.id, 4U);
+    EXPECT_EQ(trace.chunks()[0].upload.end, Instant(2ns));
+    EXPECT_EQ(trace.chunks()[1].chunk.count, 3U);
+}
+
+TEST(Trace, NeverMovesItsRecords) {
+    LaneTrace lane(Stage::read, 1000);
+    lane.add({});
+    const LaneSpan* first = lane.spans().data();
+
+    for (int i = 1; i < 1000; ++i) {
+        lane.add({.items = 1});
+    }
+
+    EXPECT_EQ(lane.spans().data(), first);
+}
+
+TEST(Trace, RefusesMoreRecordsThanTheRunHasChunks) {
+    DeviceTrace trace("host", 1);
+    trace.add({});
+
+    EXPECT_THROW(trace.add({}), ContractViolation);
+    EXPECT_EQ(trace.chunks().size(), 1U);
+}
+
+TEST(Trace, RefusesARecordWhenNoneWasExpected) {
+    LaneTrace lane(Stage::write, 0);
+
+    EXPECT_THROW(lane.add({}), ContractViolation);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,262 @@
+#include "tests/support/fault_injection.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/fault_point.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::string_view any_point = "any";
+constexpr std::string_view any_call = "call";
+
+constexpr std::array<std::string_view, 33> point_names{"abandon",      "abandoned",
+                                                       "epoch.made",   "adopt.listed",
+                                                       "adopt.copied", "data.written",
+                                                       "data.synced",  "jrn.half",
+                                                       "jrn.written",  "jrn.synced",
+                                                       "seal",         "publish.assembled",
+                                                       "publish.link", "publish.manifest",
+                                                       "finalize",     "result",
+                                                       "due",          "close",
+                                                       "copy",         "fdatasync",
+                                                       "fsync",        "link",
+                                                       "list",         "mkdir",
+                                                       "open",         "read",
+                                                       "rename",       "renameat2",
+                                                       "rmdir",        "stat",
+                                                       "unlink",       "write",
+                                                       "writeback"};
+
+constexpr std::array<std::string_view, 3> wrong_orders{"no-epoch", "journal-first", "rename-over"};
+
+constexpr std::array<std::pair<std::string_view, int>, 9> errors{{{"EDQUOT", EDQUOT},
+                                                                  {"EFBIG", EFBIG},
+                                                                  {"EINVAL", EINVAL},
+                                                                  {"EIO", EIO},
+                                                                  {"EMFILE", EMFILE},
+                                                                  {"ENOSPC", ENOSPC},
+                                                                  {"EPERM", EPERM},
+                                                                  {"EROFS", EROFS},
+                                                                  {"ESTALE", ESTALE}}};
+
+enum class Action { none, kill, stop, exit, fail, break_order };
+
+struct Fault {
+    std::string point{};
+    std::uint64_t nth = 1;  // 0: every time
+    Action action = Action::none;
+    int value = 0;  // exit code or errno
+};
+
+constexpr std::size_t most_faults = 4;
+
+struct ArmedFault {
+    Fault fault{};
+    std::atomic<std::uint64_t> matches{0};
+};
+
+std::array<ArmedFault, most_faults> faults;
+std::array<std::atomic<std::uint64_t>, point_names.size()> meetings{};
+
+[[noreturn]] void refuse(std::string_view text, const std::string& what) {
+    throw Error(ExitCode::usage,
+                {.id = "E-USE-098",
+                 .where = "SLUICE_FAULT",
+                 .what = fmt::format("got {}: {}", quoted(text), what),
+                 .hint = "POINT[:RANK][:NTH]=kill, stop, exit:CODE, errno:NAME or salt:N; several with commas"});
+}
+
+std::optional<std::uint64_t> number_in(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return whole ? std::optional(number) : std::nullopt;
+}
+
+/// Takes what stands before the next `separator`, and the separator.
+std::string_view take_until(std::string_view& text, char separator) {
+    const std::string_view taken = text.substr(0, text.find(separator));
+    text.remove_prefix(std::min(text.size(), taken.size() + 1));
+    return taken;
+}
+
+void set_action(Fault& parsed, std::string_view text, std::string_view all) {
+    const std::string_view name = take_until(text, ':');
+    if ((name == "kill" || name == "stop") && text.empty()) {
+        parsed.action = name == "kill" ? Action::kill : Action::stop;
+    } else if (const auto code = number_in(text); (name == "exit" || name == "salt") && code && *code < 256) {
+        parsed.action = name == "exit" ? Action::exit : Action::fail;
+        parsed.value = static_cast<int>(*code);
+    } else {
+        const auto* const error = std::find_if(errors.begin(), errors.end(), [&](auto& e) { return e.first == text; });
+        if (name != "errno" || error == errors.end()) {
+            refuse(all, "unknown action");
+        }
+        parsed.action = Action::fail;
+        parsed.value = error->second;
+    }
+}
+
+template <std::size_t count>
+bool is_one_of(const std::array<std::string_view, count>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Nothing when it is another rank's.
+std::optional<Fault> parse_fault(std::string_view all, int rank) {
+    std::string_view text = all;
+    std::string_view place = take_until(text, '=');
+    Fault parsed{.point = std::string(take_until(place, ':'))};
+    if (is_one_of(wrong_orders, parsed.point)) {
+        if (!place.empty() || text != "break") {
+            refuse(all, "expected NAME=break");
+        }
+        parsed.action = Action::break_order;
+        return parsed;
+    }
+    const bool known = is_one_of(point_names, parsed.point);
+    if (!known && parsed.point != any_point && parsed.point != any_call) {
+        refuse(all, "unknown point");
+    }
+    const std::string_view wanted_rank = take_until(place, ':');
+    const bool always = place == "*";
+    if ((!wanted_rank.empty() && !number_in(wanted_rank)) ||
+        (!place.empty() && !always && number_in(place).value_or(0) == 0)) {
+        refuse(all, "RANK is a number from 0, NTH one from 1 or *");
+    }
+    parsed.nth = always ? 0 : number_in(place).value_or(1);
+    set_action(parsed, text, all);
+    const bool mine = wanted_rank.empty() || number_in(wanted_rank) == static_cast<std::uint64_t>(rank);
+    return mine ? std::optional(parsed) : std::nullopt;
+}
+
+std::size_t index_of(std::string_view name) {
+    const auto* const at = std::find(point_names.begin(), point_names.end(), name);
+    expects(at != point_names.end(), "every fault point stands in the table");
+    return static_cast<std::size_t>(at - point_names.begin());
+}
+
+/// The errno to report; 0: none. Ends or stops the process when that is the fault.
+int happen(const Fault& fault) {
+    switch (fault.action) {
+        case Action::kill:
+            ::kill(::getpid(), SIGKILL);
+            break;
+        case Action::stop:
+            ::kill(::getpid(), SIGSTOP);
+            break;
+        case Action::exit:
+            ::_exit(fault.value);
+        default:
+            return fault.value;
+    }
+    return 0;
+}
+
+int meet(std::string_view name, bool is_call) {
+    meetings[index_of(name)].fetch_add(1, std::memory_order_relaxed);
+    int error = 0;
+    for (ArmedFault& armed : faults) {
+        const Fault& fault = armed.fault;
+        const bool meant = fault.point == name || fault.point == any_point || (is_call && fault.point == any_call);
+        if (fault.action == Action::none || !meant) {
+            continue;
+        }
+        if (armed.matches.fetch_add(1) + 1 == fault.nth || fault.nth == 0) {
+            error = std::max(error, happen(fault));
+        }
+    }
+    return error;
+}
+
+void at_point(std::string_view name) {
+    expects(meet(name, false) == 0, "SLUICE_FAULT: a moment that is no system call cannot fail");
+}
+
+int value_at(std::string_view name) {
+    return meet(name, false);
+}
+
+int at_call(std::string_view name) {
+    return meet(name, true);
+}
+
+bool is_order_broken(std::string_view name) {
+    expects(is_one_of(wrong_orders, name), "every wrong order stands in the table");
+    return std::any_of(faults.begin(), faults.end(), [name](const ArmedFault& armed) {
+        return armed.fault.action == Action::break_order && armed.fault.point == name;
+    });
+}
+
+void take_variable(const char* text, int rank) {
+    arm_fault(text, rank);
+}
+
+constexpr FaultHooks hooks{.at_point = at_point,
+                           .at_call = at_call,
+                           .value_at = value_at,
+                           .is_broken = is_order_broken,
+                           .take_variable = take_variable};
+
+}  // namespace
+
+void install_faults() {
+    fault_hooks = &hooks;
+}
+
+void arm_fault(std::string_view text, int rank) {
+    install_faults();
+    const std::string_view all = text;
+    std::size_t count = 0;
+    std::array<Fault, most_faults> parsed;
+    do {
+        if (count == most_faults) {
+            refuse(all, "too many faults");
+        }
+        parsed[count++] = parse_fault(take_until(text, ','), rank).value_or(Fault{});
+    } while (!text.empty());
+    for (std::size_t i = 0; i < most_faults; ++i) {
+        faults[i].fault = parsed[i];
+        faults[i].matches = 0;
+    }
+    for (std::atomic<std::uint64_t>& met : meetings) {
+        met = 0;
+    }
+}
+
+void disarm_faults() {
+    install_faults();
+    for (ArmedFault& armed : faults) {
+        armed.fault = {};
+    }
+    for (std::atomic<std::uint64_t>& met : meetings) {
+        met = 0;
+    }
+}
+
+std::uint64_t times_met(std::string_view name) {
+    return meetings[index_of(name)].load(std::memory_order_relaxed);
+}
+
+std::uint64_t points_met() {
+    std::uint64_t sum = 0;
+    for (const std::atomic<std::uint64_t>& met : meetings) {
+        sum += met.load(std::memory_order_relaxed);
+    }
+    return sum;
+}
+
+}  // namespace sluice

@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/process.hpp"
+#include "tests/tools/cli/bad_input.hpp"
+
+namespace sluice::test {
+namespace {
+
+ProcessResult sluice(std::vector<std::string> arguments, const std::filesystem::path& folder = "/",
+                     Stdout out = Stdout::caught) {
+    arguments.insert(arguments.begin(), SLUICE_PROGRAM);
+    return Process(arguments, {.folder = folder, .out = out}).wait();
+}
+
+TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
+    const std::string general = sluice({"--help"}).out;
+    for (const char* command : {"run", "resume", "verify", "check", "apps", "topo", "doctor", "script", "submit",
+                                "status", "drain", "cancel", "help", "version"}) {
+        const ProcessResult result = sluice({command, "--help"});
+
+        EXPECT_EQ(result.exit_code, 0) << command;
+        for (const char* part : {"Usage: sluice ", "Options:", "Exit codes:", "Example:"}) {
+            EXPECT_NE(result.out.find(part), std::string::npos) << command << " lacks " << part;
+        }
+        EXPECT_EQ(sluice({"help", command}).out, result.out);
+        EXPECT_NE(general.find(command), std::string::npos);
+    }
+}
+
+TEST(CommandLine, KnowsEveryExitCodeOfTheDocumentation) {
+    const std::string general = sluice({"--help"}).out;
+    const std::string run = sluice({"run", "--help"}).out;
+    std::ifstream page(SLUICE_SOURCE_DIR "/docs/exit-codes.md");
+    int codes = 0;
+    for (std::string line; std::getline(page, line);) {
+        int code = 0;
+        if (std::sscanf(line.c_str(), "| %d |", &code) == 1) {
+            const std::string entry = "  " + std::to_string(code) + "  ";
+            EXPECT_NE(general.find(entry), std::string::npos) << code;
+            EXPECT_NE(run.find(entry), std::string::npos) << code;
+            ++codes;
+        }
+    }
+    EXPECT_GT(codes, 10);
+}
+
+TEST(CommandLine, RefusesWhatItDoesNotKnow) {
+    const struct {
+        std::vector<std::string> arguments;
+        const char* message;
+    } rows[] = {
+        {{}, "got no command"},
+        {{""}, "unknown command ''"},
+        {{"rnu"}, "unknown command 'rnu'; did you mean 'run'?"},
+        {{"--verison"}, "unknown option '--verison'; did you mean '--version'?"},
+        {{"\x1b[2J"}, "unknown command '\\x1b[2J'"},
+        {{"run"}, "sluice run: got no job file"},
+        {{"run", ""}, "sluice run: got no job file"},
+        {{"run", "a", "b"}, "sluice run: unexpected argument 'b'"},
+        {{"run", "a", "--no-progres"}, "did you mean '--no-progress'?"},
+        {{"run", "a", "--quie"}, "did you mean '--quiet'?"},
+        {{"run", "a", "--set"}, "'--set' is missing"},
+        {{"submit", "a", "--wait", "--dry-run"}, "sluice submit: got --wait, but --dry-run and"},
+        {{"submit", "a", "--", "--qos", "high"}, "sluice submit: got '--qos' 'high', expected '--qos=high'"},
+        {{"submit", "a", "--", "high"}, "got 'high', expected one long option of sbatch"},
+        {{"run", "a", "--time-left", "1 day"}, "got --time-left '1 day', expected 1 s to 365 days, as in \"04:00:00\""},
+        {{"run", "a", "--time-left", "366d"}, "got --time-left '366d', expected 1 s to 365 days"},
+        {{"run", "a", "--time-left", "0s"}, "got --time-left '0s', expected 1 s to 365 days"},
+        {{"resume", "a", "--time-left=-1s"}, "got --time-left '-1s'"},
+        {{"run", "a", "--json"}, "unknown option '--json'"},
+        {{"check", "a", "--quiet"}, "unknown option '--quiet'"},
+        {{"check"}, "sluice check: got no job file"},
+        {{"topo", "--set", "run.device=host"}, "sluice topo: got no job file"},
+        {{"doctor", "--set", "run.device=host"}, "sluice doctor: got no job file"},
+        {{"apps", "all"}, "sluice apps: unexpected argument 'all'"},
+        {{"version", "-x"}, "unknown option '-x'"},
+        {{"help", "rum"}, "unknown topic 'rum'; did you mean 'run'?"},
+    };
+    for (const auto& row : rows) {
+        const ProcessResult result = sluice(row.arguments);
+
+        EXPECT_EQ(result.exit_code, 64) << row.message;
+        EXPECT_TRUE(result.err.starts_with("sluice: error[E-USE-098]: ")) << result.err;
+        EXPECT_NE(result.err.find(row.message), std::string::npos) << result.err;
+        EXPECT_EQ(result.out, "");
+    }
+}
+
+TEST(CommandLine, RefusesAJobFileThatCannotBeOpened) {
+    for (const char* command : {"run", "check"}) {
+        EXPECT_EQ(sluice({command, "none.toml"}).exit_code, 66);
+        EXPECT_NE(sluice({command, "none.toml"}).err.find("error[E-CFG-001]: none.toml: "), std::string::npos);
+        EXPECT_NE(sluice({command, "/tmp"}).err.find("error[E-CFG-002]: /tmp: is a folder"), std::string::npos);
+    }
+}
+
+TEST(CommandLine, ListsTheAppsAsTextAndAsJson) {
+    const ProcessResult text = sluice({"apps"});
+    const auto json = nlohmann::json::parse(sluice({"apps", "--json"}).out);
+
+    ASSERT_FALSE(json.empty());
+    for (const auto& app : json) {
+        EXPECT_NE(text.out.find(app.at("name").get<std::string>()), std::string::npos);
+        EXPECT_GT(app.at("input_bytes"), 0);
+    }
+}
+
+TEST(CommandLine, ListsTheKeysOfAJob) {
+    const ProcessResult result = sluice({"help", "keys"});
+
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_NE(result.out.find("[pipeline]"), std::string::npos);
+    EXPECT_NE(result.out.find("chunk_items"), std::string::npos);
+}
+
+TEST(Check, FindsNothingWrongWithAGoodJobAndLeavesNoFile) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "articles.txt") << "one\ntwo\nthree\n";
+    std::ofstream(folder.path() / "job.toml") << good_job;
+
+    const ProcessResult text = sluice({"check", "job.toml", "--set", "pipeline.chunk_items=2"}, folder.path());
+    const ProcessResult json = sluice({"check", "job.toml", "--json", "--set=pipeline.chunk_items=2"}, folder.path());
+
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_NE(text.out.find("path articles.txt, format txt, items 3, file_bytes 14"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("chunks 2, chunk_items 2"), std::string::npos) << text.out;
+    const auto object = nlohmann::json::parse(json.out);
+    EXPECT_EQ(object.at("input").at("items"), 3);
+    EXPECT_EQ(object.at("pipeline").at("chunks"), 2);
+    EXPECT_EQ(object.at("output").at("path"), "labels.csv");
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "labels.csv"));
+}
+
+TEST(Run, KeepsItsExitCodeWhenNobodyReadsStdout) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "articles.txt") << "one\ntwo\nthree\n";
+    std::ofstream(folder.path() / "job.toml") << good_job;
+
+    const ProcessResult full = sluice({"run", "job.toml"}, folder.path(), Stdout::full);
+    const ProcessResult closed = sluice({"run", "job.toml"}, folder.path(), Stdout::closed);
+
+    EXPECT_EQ(full.exit_code, 0) << full.err;
+    EXPECT_EQ(closed.exit_code, 0) << closed.err;
+    EXPECT_EQ(std::filesystem::file_size(folder.path() / "labels.csv"),
+              std::string("item,label\n0,0\n1,0\n2,0\n").size());
+}
+
+TEST(Check, AcceptsAnInputWithoutItemsWhenTheJobAllowsIt) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "articles.txt").close();
+    std::ofstream(folder.path() / "job.toml") << good_job << "input.allow_empty = true\n";
+
+    const ProcessResult result = sluice({"check", "job.toml"}, folder.path());
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.out.find("items 0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sluice::test

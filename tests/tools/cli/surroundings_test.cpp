@@ -1,0 +1,105 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/process.hpp"
+#include "tests/tools/cli/bad_input.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+
+/// What a user's machine may do to any command: the program, a job and a place of its own.
+class Surroundings : public testing::Test {
+protected:
+    Surroundings() {
+        std::filesystem::copy_file(SLUICE_PROGRAM, program());  // where any user may start it
+        std::ofstream(folder_.path() / "articles.txt") << "one\ntwo\nthree\n";
+        std::ofstream(folder_.path() / "job.toml") << good_job;
+        std::filesystem::permissions(folder_.path(), std::filesystem::perms::all);
+    }
+
+    [[nodiscard]] std::filesystem::path program() const { return folder_.path() / "sluice"; }
+
+    [[nodiscard]] ProcessResult run(std::vector<std::string> words, const std::vector<std::string>& arguments) const {
+        words.push_back(program());
+        words.insert(words.end(), arguments.begin(), arguments.end());
+        return Process(words, {.folder = folder_.path()}).wait();
+    }
+
+    TemporaryFolder folder_;
+};
+
+/// Root may do everything: a user who may not.
+std::vector<std::string> as_nobody() {
+    return ::geteuid() == 0
+               ? std::vector<std::string>{"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"}
+               : std::vector<std::string>{"/usr/bin/env"};
+}
+
+const std::vector<std::string> in_a_folder_that_is_gone{"/bin/sh", "-c",
+                                                        "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\""};
+
+TEST_F(Surroundings, WithoutAWorkingFolderRefuseRelativePaths) {
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"resume", "labels.csv"},
+                                               {"verify", "labels.csv"},
+                                               {"status", "labels.csv"},
+                                               {"drain", "labels.csv"},
+                                               {"cancel", "labels.csv"},
+                                               {"script", "job.toml"},
+                                               {"submit", "job.toml"},
+                                               {"exec", "--plan", "plan.toml"},
+                                               {"stop-reason", "--plan", "plan.toml", "--srun-rc", "0"}}) {
+        const ProcessResult result = run(in_a_folder_that_is_gone, command);
+
+        EXPECT_EQ(result.exit_code, 66) << command.front();
+        EXPECT_THAT(result.errors(), SizeIs(1));
+        EXPECT_THAT(result.err, StartsWith("sluice: error[E-IO-007]: ")) << command.front();
+    }
+}
+
+TEST_F(Surroundings, WithoutAWorkingFolderLeaveAbsolutePathsAlone) {
+    const ProcessResult result = run(in_a_folder_that_is_gone, {"run", folder_.path() / "job.toml", "--quiet"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(std::filesystem::exists(folder_.path() / "labels.csv"));
+}
+
+TEST_F(Surroundings, WithARunFolderThatMayNotBeReadSayWhatIsToBeOpened) {
+    const std::filesystem::path run_folder = folder_.path() / "labels.csv.sluice";
+    std::filesystem::create_directory(run_folder);
+    ASSERT_TRUE(::geteuid() != 0 || ::chown(run_folder.c_str(), 65534, 65534) == 0);
+    ASSERT_EQ(::chmod(run_folder.c_str(), 0), 0);
+
+    for (const char* command : {"resume", "status", "verify", "cancel"}) {
+        const ProcessResult result = run(as_nobody(), {command, "labels.csv"});
+
+        EXPECT_EQ(result.exit_code, 66) << command;
+        EXPECT_THAT(result.err, HasSubstr("error[E-IO-008]: ")) << command;
+        EXPECT_THAT(result.err, HasSubstr(": Permission denied\n")) << command;
+    }
+}
+
+TEST_F(Surroundings, WithoutThreadsSayWhatToRaise) {
+    std::vector<std::string> words = as_nobody();
+    words.insert(words.end(), {"/usr/bin/prlimit", "--nproc=1"});
+
+    const ProcessResult result = run(words, {"run", "job.toml"});
+
+    EXPECT_EQ(result.exit_code, 71);
+    EXPECT_THAT(result.err,
+                HasSubstr("error[E-MEM-108]: the system starts no more threads\n  hint: raise `ulimit -u`"));
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,110 @@
+#include "tools/runtime/driver_team.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "comm/serve.hpp"
+#include "core/stage_error.hpp"
+#include "tests/support/fake_job.hpp"
+
+namespace sluice {
+namespace {
+
+using test::FakeModel;
+using test::FakeSource;
+using test::MemoryWriter;
+
+class FakeApp final : public LoadedApp {
+public:
+    explicit FakeApp(FakeModel::OnChunk on_chunk = nullptr) : on_chunk_(on_chunk) {}
+
+    [[nodiscard]] std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const override {
+        if (max_items == 13) {
+            throw Error(ExitCode::out_of_memory, {.id = "E-MEM-068", .where = std::string(device.name())});
+        }
+        return std::make_unique<FakeModel>(on_chunk_);
+    }
+
+private:
+    FakeModel::OnChunk on_chunk_;
+};
+
+struct Outcome {
+    std::vector<std::uint64_t> results;
+    RankTrace trace;
+};
+
+/// A job of 100 items on three host devices.
+Outcome run_team(const FakeApp& app, std::uint32_t chunk_items) {
+    Doorbell bell;
+    const StopRequest stop(bell);
+    const FakeSource source(100);
+    const ChunkGrid grid(100, chunk_items);
+    Outcome outcome;
+    MemoryWriter writer;
+    ReadAhead input(source, grid, {.input_bytes = test::fake_input_bytes, .staged = 4}, bell);
+    OrderedResults results(writer, grid, test::fake_output_bytes, 8, bell);
+    ChunkServer server(grid, input, results, {.devices_of_rank = {3}, .depth = 2});
+    std::deque<Endpoint> endpoints;
+    for (int i = 0; i < 3; ++i) {
+        endpoints.emplace_back(2, bell);
+    }
+    RankRecord record;
+    LocalHub hub(endpoints, server, record, 0);
+    DriverTeam team(app, endpoints, {.pipeline = {.depth = 2, .chunk_items = chunk_items}, .chunks = grid.chunks()});
+    try {
+        static_cast<void>(serve(server, hub, nullptr, bell, stop));
+    } catch (...) {
+        for (Endpoint& endpoint : endpoints) {
+            endpoint.abandon(std::current_exception());
+        }
+        throw;
+    }
+    outcome.trace = team.take_trace();
+    outcome.results = writer.results;
+    return outcome;
+}
+
+TEST(DriverTeam, DrivesEveryDeviceToTheEndAndRecordsIt) {
+    const FakeApp app;
+
+    const auto [results, trace] = run_team(app, 5);
+
+    EXPECT_EQ(results, test::expected_results(100));
+    ASSERT_EQ(trace.devices.size(), 3U);
+    std::uint64_t items = 0;
+    for (std::size_t i = 0; i < trace.devices.size(); ++i) {
+        for (const ChunkSpans& spans : trace.devices[i].chunks()) {
+            items += spans.chunk.count;
+        }
+        EXPECT_EQ(trace.milestones.first_compute[i].has_value(), !trace.devices[i].chunks().empty());
+    }
+    EXPECT_EQ(items, 100U);
+    const Milestones& at = trace.milestones;
+    EXPECT_LE(at.devices_ready, at.buffers_ready);
+    EXPECT_LE(at.scatter_begin, at.scatter_end);
+    EXPECT_LE(at.scatter_begin, at.compute_end);
+    EXPECT_LE(at.compute_end, at.delivered);
+}
+
+TEST(DriverTeam, HandsOverWhatAModelFailsWith) {
+    const FakeApp app([](std::span<const std::byte>) { throw std::runtime_error("sick"); });
+
+    EXPECT_THROW(static_cast<void>(run_team(app, 5)), StageError);
+}
+
+TEST(DriverTeam, HandsOverWhatMakingAModelFailsWith) {
+    const FakeApp app;
+
+    try {
+        static_cast<void>(run_team(app, 13));
+        ADD_FAILURE() << "did not fail";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::out_of_memory);
+    }
+}
+
+}  // namespace
+}  // namespace sluice

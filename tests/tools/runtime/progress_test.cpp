@@ -1,0 +1,91 @@
+#include "tools/runtime/progress.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+struct Line {
+    std::uint64_t done;
+    std::uint64_t total;
+    double seconds;
+    const char* text;
+};
+
+class ProgressText : public testing::TestWithParam<Line> {};
+
+TEST_P(ProgressText, SaysHowFarAndHowLong) {
+    const auto& [done, total, seconds, text] = GetParam();
+
+    EXPECT_EQ(progress_text({.done = done, .total = total}, Seconds(seconds)), text);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lines, ProgressText,
+    testing::Values(Line{0, 2000, 1.0, "0 of 2000 items (0.0 %)"}, Line{0, 0, 0.0, "0 of 0 items (100.0 %)"},
+                    Line{500, 2000, 0.0, "500 of 2000 items (25.0 %)"},
+                    Line{500, 2000, 1.0, "500 of 2000 items (25.0 %), 500 items/s, 0:03 left"},
+                    Line{100, 7300, 1.0, "100 of 7300 items (1.4 %), 100 items/s, 1:12 left"},
+                    Line{1, 7201, 1.0, "1 of 7201 items (0.0 %), 1.00 items/s, 2:00:00 left"},
+                    Line{2000, 2000, 4.0, "2000 of 2000 items (100.0 %), 500 items/s, 0:00 left"}));
+
+TEST(ProgressText, TellsWhatThisRunHasDoneFromWhatWasDoneBefore) {
+    EXPECT_EQ(progress_text({.done = 812, .total = 2000, .before = 312}, Seconds(1)),
+              "812 of 2000 items (40.6 %): 500 in this run, 312 before, 500 items/s, 0:02 left");
+    EXPECT_EQ(progress_text({.done = 312, .total = 2000, .before = 312}, Seconds(1)),
+              "312 of 2000 items (15.6 %): 0 in this run, 312 before");
+}
+
+TEST(ProgressLine, ComesSoonAtFirstAndThenEveryHalfMinute) {
+    std::vector<double> lines;
+    for (Seconds passed(0); lines.size() < 7; passed = next_line(passed)) {
+        lines.push_back(next_line(passed).count());
+    }
+
+    EXPECT_EQ(lines, (std::vector<double>{2, 5, 10, 30, 60, 90, 120}));
+    EXPECT_EQ(next_line(Seconds(1.9)).count(), 2);
+    EXPECT_EQ(next_line(Seconds(29.999)).count(), 30);
+    EXPECT_EQ(next_line(Seconds(3601)).count(), 3630);
+}
+
+std::string bar(std::size_t full) {
+    return std::string(1, '[').append(full, '#').append(40 - full, '.').append("] ");
+}
+
+TEST(ProgressBar, FillsInProportion) {
+    for (const std::uint64_t done : {0U, 500U, 1999U, 2000U}) {
+        const std::string expected = bar(done * 40 / 2000) + progress_text({.done = done, .total = 2000}, Seconds(1));
+
+        EXPECT_EQ(progress_bar({.done = done, .total = 2000}, Seconds(1), 200), expected);
+    }
+    EXPECT_EQ(progress_bar({}, Seconds(1), 200), bar(40) + progress_text({}, Seconds(1)));
+}
+
+TEST(ProgressBar, IsNeverWiderThanTheTerminal) {
+    for (std::uint32_t columns = 0; columns < 150; ++columns) {
+        for (const std::uint64_t done : {0U, 1U, 999U, 1000U}) {
+            EXPECT_LE(progress_bar({.done = done, .total = 1000}, Seconds(2), columns).size(), columns);
+        }
+    }
+}
+
+TEST(ProgressBar, LeavesTheBarOutWhenThereIsNoRoom) {
+    EXPECT_EQ(progress_bar({.done = 500, .total = 2000}, Seconds(0), 20),
+              progress_text({.done = 500, .total = 2000}, Seconds(0)).substr(0, 20));
+}
+
+TEST(Progress, EndsAtOnceWhenItsJobEnds) {
+    std::atomic<std::uint64_t> done{0};
+    {
+        const Progress progress(10, 0, [&done] { return done.load(); });
+    }
+
+    SUCCEED() << "the destructor does not wait for the next line";
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,125 @@
+#include "tools/runtime/run_monitor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#include "tests/slurm/fake_programs.hpp"
+#include "tests/support/proc.hpp"
+
+namespace sluice::test {
+namespace {
+
+/// Job 7 of Slurm's, whose squeue says `at_first`, and later what the shell's command `later` does.
+class JobInSlurm {
+public:
+    JobInSlurm(const std::string& at_first, const std::string& later) : slurm_(FakePrograms::Others::seen) {
+        ::setenv("SLURM_JOB_ID", "7", 1);
+        ::unsetenv("SLURM_JOB_END_TIME");
+        const std::string asked = (folder_.path() / "asked").native();
+        slurm_.add("squeue", "echo >>" + asked + "\nif [ $(wc -l <" + asked + ") = 1 ]; then echo " + at_first +
+                                 "; else " + later + "; fi");
+    }
+    JobInSlurm(const JobInSlurm&) = delete;
+    JobInSlurm& operator=(const JobInSlurm&) = delete;
+    ~JobInSlurm() {
+        ::unsetenv("SLURM_JOB_ID");
+        ::unsetenv("SLURM_JOB_END_TIME");
+    }
+
+    [[nodiscard]] std::size_t times_asked() const { return contents(folder_.path() / "asked").size(); }
+    [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+
+private:
+    TemporaryFolder folder_;
+    FakePrograms slurm_;
+};
+
+/// A run in it that never gets on.
+class ServingRun {
+public:
+    explicit ServingRun(const JobInSlurm& job, std::optional<std::chrono::seconds> time_left = {})
+        : file_(job.folder() / "status.json"), monitor_(stop_, "n0", time_left) {
+        monitor_.open(job.folder(), "labels.csv");
+        stop_.enter(RunPhase::serving);
+        monitor_.serve({.tally = &tally_, .items = 100, .chunk_items = 4, .items_written = [] { return 0U; }});
+    }
+
+    [[nodiscard]] const StopRequest& stop() const { return stop_; }
+    [[nodiscard]] std::optional<double> limit() const { return read_run_status(file_).value_or(RunStatus{}).limit; }
+
+private:
+    std::filesystem::path file_;
+    Doorbell bell_;
+    StopRequest stop_{bell_};
+    RankTally tally_{1};
+    RunMonitor monitor_;
+};
+
+double in_half_an_hour() {
+    return static_cast<double>(std::time(nullptr)) + 1'800;
+}
+
+void expect_a_stop_in_time(const StopRequest& stop) {
+    EXPECT_TRUE(eventually([&] { return stop.signal() != 0; }));
+    EXPECT_EQ(stop.reason(), StopReason::time_limit);
+}
+
+TEST(RunMonitor, LetsARunGoOnWhoseJobHasGotMoreTime) {
+    const JobInSlurm job("0:24", "echo 1:00:00");
+    const ServingRun run(job);
+
+    EXPECT_TRUE(eventually([&] { return run.limit().value_or(0) > in_half_an_hour(); }));
+
+    EXPECT_EQ(run.stop().signal(), 0);
+}
+
+TEST(RunMonitor, LetsARunGoOnWhoseJobHasNoLimitAnyMore) {
+    const JobInSlurm job("0:24", "echo UNLIMITED");
+    const ServingRun run(job);
+
+    EXPECT_TRUE(eventually([&] { return job.times_asked() == 2 && !run.limit(); }));
+
+    EXPECT_EQ(run.stop().signal(), 0);
+}
+
+TEST(RunMonitor, DoesNotBelieveTheLimitAtTheJobsStartForEver) {
+    const JobInSlurm job("1:00:00", "exit 1");
+    ::setenv("SLURM_JOB_END_TIME", std::to_string(std::time(nullptr) + 24).c_str(), 1);
+    const ServingRun run(job);
+
+    EXPECT_TRUE(eventually([&] { return run.limit().value_or(0) > in_half_an_hour(); }));
+
+    EXPECT_EQ(run.stop().signal(), 0);
+}
+
+TEST(RunMonitor, StopsARunInTimeWhenItsJobHasGotNoMore) {
+    const JobInSlurm job("0:11", "echo 0:11");
+    const ServingRun run(job);
+
+    expect_a_stop_in_time(run.stop());
+
+    EXPECT_TRUE(eventually([&] { return job.times_asked() == 2; }));
+}
+
+TEST(RunMonitor, StopsARunInTimeWhenSlurmDoesNotAnswerAgain) {
+    const JobInSlurm job("0:11", "exit 1");
+    const ServingRun run(job);
+
+    expect_a_stop_in_time(run.stop());
+
+    EXPECT_TRUE(eventually([&] { return job.times_asked() == 2; }));
+}
+
+TEST(RunMonitor, AsksNobodyAboutALimitThatItWasGiven) {
+    const JobInSlurm job("1:00:00", "echo 1:00:00");
+    const ServingRun run(job, std::chrono::seconds(11));
+
+    expect_a_stop_in_time(run.stop());
+
+    EXPECT_EQ(job.times_asked(), 0U);
+}
+
+}  // namespace
+}  // namespace sluice::test

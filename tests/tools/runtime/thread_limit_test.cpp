@@ -1,0 +1,79 @@
+#include "tests/support/thread_limit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <exception>
+#include <system_error>
+
+#include "core/input/read_ahead.hpp"
+#include "core/output/ordered_results.hpp"
+#include "core/stage_error.hpp"
+#include "tests/support/fake_job.hpp"
+#include "tools/runtime/driver_team.hpp"
+
+namespace sluice {
+namespace {
+
+using test::FakeModel;
+using test::FakeSource;
+using test::MemoryWriter;
+using test::ThreadLimit;
+
+class FakeApp final : public LoadedApp {
+public:
+    [[nodiscard]] std::unique_ptr<Model> make_model(Device&, std::uint32_t) const override {
+        return std::make_unique<FakeModel>();
+    }
+};
+
+TEST(ThreadLimit, EndsTheReadersThatRunWhenThereIsNoThreadForAnother) {
+    const FakeSource source(1000);
+    const ChunkGrid grid(source.count(), 10);
+    Doorbell bell;
+    const ThreadLimit limit(2);
+
+    EXPECT_THROW(ReadAhead(source, grid, {.input_bytes = test::fake_input_bytes, .staged = 2, .readers = 4}, bell),
+                 std::system_error);
+}
+
+TEST(ThreadLimit, EndsTheDriversThatRunWhenThereIsNoThreadForAnother) {
+    const FakeApp app;
+    Doorbell bell;
+    std::deque<Endpoint> endpoints;
+    for (int i = 0; i < 4; ++i) {
+        endpoints.emplace_back(2, bell);
+    }
+    const ThreadLimit limit(2);
+
+    EXPECT_THROW(DriverTeam(app, endpoints, {.pipeline = {.depth = 2, .chunk_items = 5}, .chunks = 100}),
+                 std::system_error);
+}
+
+TEST(ThreadLimit, LeavesNothingBehindOfAWriterWithoutAThread) {
+    MemoryWriter writer;
+    Doorbell bell;
+    const ThreadLimit limit(0);
+
+    EXPECT_THROW(OrderedResults(writer, ChunkGrid(10, 1), test::fake_output_bytes, 2, bell), std::system_error);
+}
+
+TEST(ThreadLimit, IsDescribedAsALackOfResourcesAndNotAsADefect) {
+    MemoryWriter writer;
+    Doorbell bell;
+    const ThreadLimit limit(0);
+
+    Failure failure;
+    try {
+        const OrderedResults results(writer, ChunkGrid(10, 1), test::fake_output_bytes, 2, bell);
+    } catch (...) {
+        failure = describe(std::current_exception(), "rank 1 on n01");
+    }
+
+    EXPECT_EQ(failure.code, ExitCode::out_of_memory);
+    EXPECT_EQ(failure.text.id, "E-MEM-108");
+    EXPECT_EQ(failure.text.where, "rank 1 on n01");
+}
+
+}  // namespace
+}  // namespace sluice

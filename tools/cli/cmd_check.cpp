@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/chunk_grid.hpp"
+#include "core/config/config_names.hpp"
+#include "core/error.hpp"
+#include "core/paths.hpp"
+#include "tools/cli/common_options.hpp"
+#include "tools/runtime/check_job.hpp"
+#include "tools/runtime/job_output.hpp"
+#include "tools/runtime/standard_output.hpp"
+
+namespace sluice {
+namespace {
+
+Options check_options() {
+    Options options;
+    add_set_option(options, "pipeline.depth=4");
+    add_json_option(options);
+    return options;
+}
+
+const char* word_for(OutputState state) {
+    switch (state) {
+        case OutputState::absent:
+            return "new";
+        case OutputState::unfinished:
+            return "unfinished";
+        case OutputState::complete:
+            return "complete";
+    }
+    return "";
+}
+
+/// What was found, in the order of the job file.
+nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
+    const JobPlan& plan = prepared.plan;
+    const JobConfig& job = prepared.job;
+    nlohmann::ordered_json facts;
+    facts["app"] = job.app;
+    facts["input"] = {{"path", job.input.path.native()},
+                      {"format", name_of(job.input.format)},
+                      {"items", plan.items},
+                      {"file_bytes", size_of_file(job.input.path)},
+                      {"item_bytes", prepared.codec->shape().input_bytes}};
+    facts["model"] = job.model.weights ? nlohmann::ordered_json{{"weights", job.model.weights->native()}}
+                                       : nlohmann::ordered_json{{"random", *job.model.random}};
+    facts["model"]["bytes"] = prepared.weights.memory.bytes().size();
+    facts["output"] = {{"path", job.output.path.native()},
+                       {"format", name_of(job.output.format)},
+                       {"report", job.output.report.native()}};
+    facts["output"]["state"] = word_for(check_output(prepared));
+    facts["run"] = {{"device", name_of(plan.device)}};
+    facts["pipeline"] = {{"chunks", ChunkGrid(plan.items, plan.chunk_items).chunks()},
+                         {"chunk_items", plan.chunk_items},
+                         {"depth", plan.depth}};
+    return facts;
+}
+
+std::string as_text(const nlohmann::ordered_json& facts) {
+    std::string text;
+    for (const auto& [section, values] : facts.items()) {
+        std::string line;
+        if (values.is_object()) {
+            for (const auto& [key, value] : values.items()) {
+                const std::string shown = value.is_string() ? escaped(value.get<std::string>()) : value.dump();
+                line += fmt::format("{}{} {}", line.empty() ? "" : ", ", key, shown);
+            }
+        } else {
+            line = escaped(values.get<std::string>());
+        }
+        text += fmt::format("ok  {:<9} {}\n", section, line);
+    }
+    return text;
+}
+
+std::string as_json(const nlohmann::ordered_json& facts) {
+    return facts.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int check(const Command& command, const Invocation& invocation) {
+    const ParsedArguments parsed = parse_arguments(command, invocation);
+    const PreparedJob prepared =
+        prepare_job({.path = job_file_of(command, parsed), .overrides = overrides_of(parsed)}, parsed.apps);
+    check_prepared_job(prepared);
+    warn_of_long_notice(prepared.job);
+    const nlohmann::ordered_json facts = facts_of(prepared);
+    print(parsed.has("json") ? as_json(facts) : as_text(facts));
+    return 0;
+}
+
+}  // namespace
+
+const Command check_command{
+    .name = "check",
+    .synopsis = "sluice check JOB.toml [OPTION]...",
+    .summary = "find a job's mistakes without running it",
+    .details =
+        "Validates the job file, reads the whole input and the weights, and tries the output's\n"
+        "folder. Ends with the message and the exit code that a run would end with. Leaves no\n"
+        "file. With --json, stdout stays empty when something is wrong.",
+    .exit_codes =
+        "  0   nothing wrong             71  out of memory\n"
+        "  64  wrong command line        73  the output cannot be created\n"
+        "  65  wrong input or weights    77  the output would replace a file of the job\n"
+        "  66  cannot open a file        78  wrong job file or --set\n"
+        "  69  the device is missing     81  weights are not finite\n"
+        "  74  a read failed             84  the output is damaged",
+    .example = "  sluice check job.toml --set input.path=other.csv",
+    .options = check_options,
+    .most_operands = 1,
+    .run = check,
+};
+
+}  // namespace sluice

@@ -1,0 +1,159 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "comm/mpi_session.hpp"
+#include "core/device/cuda.hpp"
+#include "core/machine/host_name.hpp"
+#include "core/stage_error.hpp"
+#include "core/standard_error.hpp"
+#include "tools/cli/common_options.hpp"
+#include "tools/doctor/diagnose.hpp"
+#include "tools/doctor/gather.hpp"
+#include "tools/doctor/report.hpp"
+#include "tools/runtime/standard_output.hpp"
+
+namespace sluice {
+namespace {
+
+Options doctor_options() {
+    Options options;
+    add_set_option(options, "run.devices=2");
+    add_json_option(options);
+    return options;
+}
+
+/// Of the job file, if there is one.
+Examination read_examination(const Command& command, const ParsedArguments& parsed) {
+    Examination job;
+    if (!parsed.operands.empty() || parsed.has("set")) {
+        const JobConfig config = read_job(job_file_of(command, parsed), overrides_of(parsed), parsed.apps.names());
+        job.wish = {.device = config.run.device,
+                    .devices = config.run.devices,
+                    .bind = config.layout.bind,
+                    .ranks_per_node = config.layout.ranks_per_node,
+                    .cpus_per_rank = config.layout.cpus_per_rank,
+                    .gpus_per_node = config.layout.gpus_per_node};
+        job.output = config.output.path;
+    }
+    job.device = job.wish.device != DeviceKind::automatic ? job.wish.device
+                 : cuda_device_count() > 0                ? DeviceKind::cuda
+                                                          : DeviceKind::host;
+    return job;
+}
+
+std::string encode(const Examination& job) {
+    return nlohmann::json{{"wish", job.wish.device},
+                          {"devices", job.wish.devices.value_or(0)},
+                          {"bind", job.wish.bind},
+                          {"device", job.device}}
+        .dump();
+}
+
+Examination decode_examination(const std::string& text) {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    const std::uint32_t devices = json.at("devices");
+    return {.wish = {.device = json.at("wish"),
+                     .devices = devices == 0 ? std::nullopt : std::optional(devices),
+                     .bind = json.at("bind")},
+            .device = json.at("device")};
+}
+
+/// What rank 0 reads and all ranks need; nullopt, where rank 0 could not, after the message and with its code.
+std::optional<Examination> agree(MpiSession* session, const Command& command, const ParsedArguments& parsed,
+                                 std::int64_t& code) {
+    if (session == nullptr) {
+        return read_examination(command, parsed);
+    }
+    std::optional<Examination> job;
+    if (session->rank() == 0) {
+        try {
+            job = read_examination(command, parsed);
+        } catch (const Error& error) {
+            say(error.text());
+            code = static_cast<std::int64_t>(error.code());
+        }
+    }
+    session->broadcast_number(code);
+    if (code != 0) {
+        return std::nullopt;
+    }
+    std::string text = job ? encode(*job) : std::string();
+    session->broadcast(text);
+    return job ? job : decode_examination(text);
+}
+
+int print_report(const DoctorFacts& facts, bool json) {
+    const std::vector<Finding> findings = diagnose(facts);
+    print(json ? doctor_json(facts, findings) : doctor_text(facts, findings));
+    return static_cast<int>(code_of(findings));
+}
+
+int examine(MpiSession* session, const Command& command, const ParsedArguments& parsed) {
+    std::int64_t code = 0;
+    const std::optional<Examination> job = agree(session, command, parsed, code);
+    if (!job) {
+        return static_cast<int>(code);
+    }
+    DoctorFacts facts = gather_facts(session, *job);
+    if (session == nullptr || session->rank() == 0) {
+        facts.slurm = facts.launch.slurm_job ? read_slurm_version() : std::nullopt;
+        code = print_report(facts, parsed.has("json"));
+    }
+    if (session != nullptr) {
+        session->broadcast_number(code);
+    }
+    return static_cast<int>(code);
+}
+
+/// Each process is alone, and MPI would end it: one of them says so.
+int report_singletons(const Launch& launch, bool json) {
+    DoctorFacts facts{.launch = launch, .slurm = launch.slurm_job ? read_slurm_version() : std::nullopt, .world = 0};
+    return launch.number == 0 ? print_report(facts, json) : static_cast<int>(code_of(diagnose(facts)));
+}
+
+int run_doctor(const Command& command, const Invocation& invocation) {
+    const ParsedArguments parsed = parse_arguments(command, invocation);
+    const Launch launch = read_launch();
+    if (find_singletons(launch, std::nullopt)) {
+        return report_singletons(launch, parsed.has("json"));
+    }
+    if (!launch.may_have_others()) {
+        return examine(nullptr, command, parsed);
+    }
+    MpiSession session;
+    try {
+        return examine(&session, command, parsed);
+    } catch (...) {  // never let out: the other ranks would wait for this one in MPI_Finalize for ever
+        const std::string who = fmt::format("rank {} on {}", session.rank(), host_name());
+        const Failure failure = describe(std::current_exception(), who);
+        say(failure.text);
+        session.abort(failure.code);
+    }
+}
+
+}  // namespace
+
+const Command doctor_command{
+    .name = "doctor",
+    .synopsis = "sluice doctor [JOB.toml] [OPTION]...",
+    .summary = "check an allocation, and say what to change before a run",
+    .details =
+        "Start it as the run will be started: under the same srun or mpirun, in the same job. Looks\n"
+        "at the launch, cores, GPUs, memory, network, clocks and, with a job, at the output's folder;\n"
+        "measures links and copies, which takes some tenths of a second. One line for each finding, with\n"
+        "its fix. `sluice run` gives the same warnings by itself. docs/doctor.md explains them.",
+    .exit_codes =
+        "  0   no error, perhaps warnings    71  too little memory\n"
+        "  64  wrong command line            73  nothing can be written to the output's folder\n"
+        "  66  cannot open the job file      78  wrong job file, --set or launch\n"
+        "  69  the device is missing",
+    .example = "  srun --mpi=pmix sluice doctor job.toml",
+    .options = doctor_options,
+    .most_operands = 1,
+    .run = run_doctor,
+    .for_ranks = true,
+};
+
+}  // namespace sluice

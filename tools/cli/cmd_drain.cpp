@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "core/commit/file.hpp"
+#include "core/error.hpp"
+#include "core/machine/host_name.hpp"
+#include "core/paths.hpp"
+#include "core/standard_error.hpp"
+#include "slurm/child.hpp"
+#include "slurm/queue.hpp"
+#include "slurm/run_status.hpp"
+#include "tools/cli/common_options.hpp"
+#include "tools/runtime/find_run.hpp"
+#include "tools/runtime/standard_output.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::seconds patience{60};
+
+[[noreturn]] void refuse_idle(const std::filesystem::path& folder, std::string what) {
+    throw Error(ExitCode::no_input, {.id = "E-SLM-117",
+                                     .where = escaped(folder.native()),
+                                     .what = std::move(what),
+                                     .hint = "`sluice status` shows what is known about it"});
+}
+
+/// Whether a job for the run waits or runs, as far as Slurm tells: one that cannot be asked about may.
+bool may_be_queued(const Submission& submission) {
+    try {
+        const std::optional<QueuedJob> job = find_in_queue(submission);
+        return job && job->is_active();
+    } catch (const Error& error) {
+        say(fmt::format("sluice: cannot find out whether job {} is pending or running ({}: {})\n", submission.job,
+                        error.text().where, error.text().what));
+        return true;
+    }
+}
+
+/// A request that nobody would read is none.
+void refuse_where_nothing_runs(const RunPaths& paths) {
+    const std::filesystem::path folder = paths.run_folder();
+    if (status_of(paths.manifest())) {
+        refuse_idle(folder, "nothing to drain: the run is complete");
+    }
+    const std::optional<RunStatus> status = read_run_status(folder / "status.json");
+    if (status && !status->end) {
+        return;
+    }
+    const std::optional<Submission> submission = read_submission(folder / "submitted.json");
+    if (submission && may_be_queued(*submission)) {
+        return;
+    }
+    refuse_idle(folder, !status ? "nothing to drain: no attempt has started"
+                                : fmt::format("nothing to drain: the last attempt has ended with exit code {}",
+                                              status->end->code));
+}
+
+int drain_run(const Command& command, const Invocation& invocation) {
+    const ParsedArguments parsed = parse_arguments(command, invocation);
+    const NamedRun run = named_run(run_operand(command, parsed), parsed.apps);
+    refuse_where_nothing_runs(run.paths);
+    std::optional<File> request = File::create_if_absent(run.paths.run_folder() / "drain");
+    if (request) {
+        request->close();
+    }
+    print("drain requested; `sluice status` shows when it is done\n");
+    return 0;
+}
+
+bool cancel_job(const Submission& submission) {
+    const std::optional<QueuedJob> job = find_in_queue(submission);
+    if (!job || !job->is_active()) {
+        return false;
+    }
+    std::vector<std::string> words{"scancel", submission.job};
+    if (!submission.cluster.empty()) {
+        words.push_back("--clusters=" + submission.cluster);
+    }
+    const std::optional<ChildResult> result = run_child(words, patience);
+    if (!result || result->exit_code != 0) {
+        throw Error(ExitCode::unavailable, {.id = "E-SLM-113",
+                                            .where = "scancel",
+                                            .what = result ? complaint_of(*result) : std::string("did not answer"),
+                                            .hint = "check with `sinfo` that Slurm's controller is up"});
+    }
+    print(fmt::format("cancelled job {}\n", submission.job));
+    return true;
+}
+
+int cancel_run(const Command& command, const Invocation& invocation) {
+    const ParsedArguments parsed = parse_arguments(command, invocation);
+    const NamedRun run = named_run(run_operand(command, parsed), parsed.apps);
+    const std::filesystem::path folder = run.paths.run_folder();
+    const std::optional<Submission> submission = read_submission(folder / "submitted.json");
+    if (submission && cancel_job(*submission)) {
+        return 0;
+    }
+    const std::optional<RunStatus> status = read_run_status(folder / "status.json");
+    if (!status || status->end) {
+        refuse_idle(folder, "no attempt is running");
+    }
+    if (!status->job.empty()) {
+        refuse_idle(folder, fmt::format("its last attempt belonged to job {}, which has ended", escaped(status->job)));
+    }
+    if (status->host != host_name()) {
+        refuse_idle(folder, fmt::format("process {} on {} works on it, not one on this host", status->process,
+                                        escaped(status->host)));
+    }
+    // Its number may belong to somebody else by now.
+    std::error_code gone;
+    const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", status->process), gone);
+    if (gone || program.filename() != own_program().filename()) {
+        refuse_idle(folder, fmt::format("its process {} is gone", status->process));
+    }
+    if (::kill(static_cast<pid_t>(status->process), SIGTERM) != 0) {
+        refuse_idle(folder, fmt::format("cannot signal process {}: {}", status->process,
+                                        std::generic_category().message(errno)));
+    }
+    print(fmt::format("sent SIGTERM to process {}\n", status->process));
+    return 0;
+}
+
+}  // namespace
+
+const Command drain_command{
+    .name = "drain",
+    .synopsis = "sluice drain RUN",
+    .summary = "ask a run to finish its chunks in flight, and to stop",
+    .details =
+        "RUN is as for `sluice status`. The run looks for the request once a second. It ends with exit\n"
+        "code 75, its job is not requeued, and `sluice submit` or `sluice run` resumes it later.",
+    .exit_codes =
+        "  0   asked                     66  there is no such run, or nothing to drain\n"
+        "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
+        "  73  cannot write to the run's folder\n"
+        "  77  another user's run        78  wrong job file",
+    .example = "  sluice drain labels.csv",
+    .options = no_options,
+    .most_operands = 1,
+    .run = drain_run,
+};
+
+const Command cancel_command{
+    .name = "cancel",
+    .synopsis = "sluice cancel RUN",
+    .summary = "end a run: its Slurm job, or its process on this host",
+    .details = "RUN is as for `sluice status`. What the run has committed stays; `sluice drain` loses nothing.",
+    .exit_codes =
+        "  0   cancelled                 66  there is no such run, or nothing to cancel\n"
+        "  64  wrong command line        69  Slurm does not answer\n"
+        "  77  another user's run        78  wrong job file",
+    .example = "  sluice cancel labels.csv",
+    .options = no_options,
+    .most_operands = 1,
+    .run = cancel_run,
+};
+
+}  // namespace sluice

@@ -1,0 +1,48 @@
+#include <filesystem>
+
+#include "core/error.hpp"
+#include "core/fault_point.hpp"
+#include "core/machine/launch.hpp"
+#include "core/paths.hpp"
+#include "tools/cli/common_options.hpp"
+#include "tools/runtime/run_job.hpp"
+
+namespace sluice {
+namespace {
+
+Options exec_options() {
+    Options options;
+    add_plan_option(options, "the plan that `sluice submit` wrote");
+    return options;
+}
+
+int run_plan(const Command& command, const Invocation& invocation) {
+    const ParsedArguments parsed = parse_arguments(command, invocation);
+    take_fault_variable(static_cast<int>(read_launch().number));
+    const std::filesystem::path plan = absolute_path(plan_of(command, parsed));
+    const int code = run([&] { return planned_job(plan); }, parsed.apps, {.run_folder = plan.parent_path()});
+    // Under srun --kill-on-bad-exit a rank that ends with another code ends the others before they have committed. The
+    // status file says that the run stopped early.
+    return code == static_cast<int>(ExitCode::stopped_early) ? 0 : code;
+}
+
+}  // namespace
+
+const Command exec_command{
+    .name = "exec",
+    .synopsis = "sluice exec --plan FILE",
+    .summary = "run a submitted job's plan, as a rank under srun or mpirun",
+    .details =
+        "Called by the script of `sluice submit`. Like `sluice run`, but 0 may also mean that the\n"
+        "run stopped early in good order: `sluice stop-reason` knows.",
+    .exit_codes = "  0   done, or stopped early; else as `sluice run`",
+    .example = "  srun --mpi=pmix sluice exec --plan labels.csv.sluice/plan.toml",
+    .options = exec_options,
+    .most_operands = 0,
+    .run = run_plan,
+    .internal = true,
+    .for_ranks = true,
+    .writes_output = true,
+};
+
+}  // namespace sluice

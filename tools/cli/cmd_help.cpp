@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/config/config_schema.hpp"
+#include "core/error.hpp"
+#include "core/text/closest_name.hpp"
+#include "tools/cli/common_options.hpp"
+#include "tools/runtime/standard_output.hpp"
+
+namespace sluice {
+namespace {
+
+int print_help(const Command& command, const Invocation& invocation) {
+    const ParsedArguments parsed = parse_arguments(command, invocation);
+    if (parsed.operands.empty()) {
+        print(general_help());
+        return 0;
+    }
+    const std::string& topic = parsed.operands.front();
+    if (topic == "keys") {
+        print("Keys of a job file, and of --set as SECTION.KEY=VALUE (docs/job-file.md):\n\n" + describe_keys());
+        return 0;
+    }
+    std::vector<std::string_view> topics{"keys"};
+    for (const Command& other : commands()) {
+        if (other.name == topic) {
+            print(help_of(other));
+            return 0;
+        }
+        topics.push_back(other.name);
+    }
+    throw Error(ExitCode::usage,
+                {"E-USE-098", "sluice help",
+                 fmt::format("unknown topic {}{}", quoted(topic), did_you_mean(topic, topics)), "sluice --help"});
+}
+
+int print_version(const Command& command, const Invocation& invocation) {
+    (void)parse_arguments(command, invocation);
+    print("sluice " SLUICE_VERSION "\n");
+    return 0;
+}
+
+}  // namespace
+
+const Command help_command{
+    .name = "help",
+    .synopsis = "sluice help [COMMAND | keys]",
+    .summary = "print the help of a command, or the keys of a job file",
+    .details = {},
+    .exit_codes = "  0   printed        64  wrong command line",
+    .example = "  sluice help keys",
+    .options = no_options,
+    .most_operands = 1,
+    .run = print_help,
+};
+
+const Command version_command{
+    .name = "version",
+    .synopsis = "sluice version",
+    .summary = "print the version",
+    .details = {},
+    .exit_codes = "  0   printed        64  wrong command line",
+    .example = "  sluice version",
+    .options = no_options,
+    .most_operands = 0,
+    .run = print_version,
+};
+
+}  // namespace sluice

@@ -1,0 +1,62 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "slurm/status_text.hpp"
+#include "tools/cli/common_options.hpp"
+#include "tools/runtime/find_run.hpp"
+#include "tools/runtime/run_observer.hpp"
+#include "tools/runtime/standard_output.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::seconds look_every{1};
+
+Options status_options() {
+    Options options;
+    options.add_options()("watch,w", "print it again every second, until the attempt has ended and none follows");
+    add_json_option(options);
+    return options;
+}
+
+int print_status(const Command& command, const Invocation& invocation) {
+    const ParsedArguments parsed = parse_arguments(command, invocation);
+    const NamedRun run = named_run_to_read(run_operand(command, parsed), parsed.apps);
+    RunObserver observer(run.paths.run_folder(), run.folders.foreign_owner());
+    const bool json = parsed.has("json");
+    const bool clears = ::isatty(STDOUT_FILENO) == 1 && !json;
+    for (;;) {
+        const RunSight sight = observer.look();
+        print((parsed.has("watch") && clears ? "\x1b[H\x1b[2J" : "") +
+              (json ? status_json(sight) : status_text(sight)));
+        if (!parsed.has("watch") || is_over(sight) || !is_stdout_of_use()) {
+            return 0;
+        }
+        std::this_thread::sleep_for(look_every);
+    }
+}
+
+}  // namespace
+
+const Command status_command{
+    .name = "status",
+    .synopsis = "sluice status RUN [OPTION]...",
+    .summary = "show how far a run is, how fast, and which rank is slowest",
+    .details =
+        "RUN is the run's output or its folder, the job file, or the number of a Slurm job. The run\n"
+        "itself writes its status once a second; squeue is asked when it does not, and sacct for what\n"
+        "squeue has forgotten. Neither is required.",
+    .exit_codes =
+        "  0   printed                   66  there is no such run\n"
+        "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
+        "  77  a file of it is not its owner's\n"
+        "  78  wrong job file",
+    .example = "  sluice status labels.csv --watch",
+    .options = status_options,
+    .most_operands = 1,
+    .run = print_status,
+};
+
+}  // namespace sluice

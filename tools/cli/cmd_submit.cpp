@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+
+#include "core/commit/file.hpp"
+#include "core/input/input_file.hpp"
+#include "core/input/weights_file.hpp"
+#include "slurm/submit.hpp"
+#include "tools/cli/common_options.hpp"
+#include "tools/runtime/check_job.hpp"
+#include "tools/runtime/job_output.hpp"
+#include "tools/runtime/report_target.hpp"
+#include "tools/runtime/standard_output.hpp"
+#include "tools/runtime/wait_for_run.hpp"
+
+namespace sluice {
+namespace {
+
+Options submit_options() {
+    Options options;
+    add_set_option(options, "slurm.nodes=4");
+    options.add_options()                                                                    //
+        ("dry-run", "print the script and how sbatch would be called; write nothing")        //
+        ("wait", "wait until the job ends, through requeues; Ctrl-C ends only the waiting")  //
+        ("retry", "forget that earlier attempts died (exit code 82)")                        //
+        ("test-only", "ask Slurm whether the job could run, and when; submit nothing")       //
+        ("no-files", "do not look for input and weights here: only the nodes see them");
+    add_json_option(options);
+    return options;
+}
+
+void print_dry_run(const JobConfig& job, const ScriptPaths& paths, const std::vector<std::string>& more) {
+    std::string words = "# sbatch --parsable";
+    for (const std::string& option : more) {
+        words += " " + option;
+    }
+    print(batch_script(job, paths) + words + " " + paths.script().native() + "\n");
+}
+
+void print_submission(const ScriptPaths& paths, const Submission& submission, bool json) {
+    if (json) {
+        print(nlohmann::ordered_json{{"job", submission.job},
+                                     {"cluster", submission.cluster},
+                                     {"run_folder", paths.run_folder.native()},
+                                     {"complete", false}}
+                  .dump(2) +
+              "\n");
+    } else {
+        print(submission.job + "\n");
+    }
+}
+
+/// Finds in a moment what the job would find after its time in the queue. Throws Error, as `sluice run` would.
+void check_files(const JobConfig& job) {
+    (void)InputFile(job.input.path);
+    if (job.model.weights) {
+        (void)WeightsFile(*job.model.weights);
+    }
+    check_report_path(job.output.report, job.output.path);
+}
+
+/// What `sluice run` would say where the job's output is complete: its items. nullopt: it is not. Only then the input
+/// is looked at as a whole. Throws Error, as `sluice run` would.
+std::optional<std::uint64_t> items_if_complete(const std::string& job_file, std::vector<Override> overrides,
+                                               const JobConfig& job, const Apps& apps) {
+    const RunPaths paths = run_paths(job.output.path, extension_of(job.output.format));
+    if (!status_of(paths.manifest())) {
+        return std::nullopt;
+    }
+    if (const auto device = device_of_run(job.output); device && job.run.device == DeviceKind::automatic) {
+        overrides.push_back(
+            {.key = "run.device", .value = *device});  // this machine may have other ones than the nodes
+    }
+    const PreparedJob prepared = prepare_job({.path = job_file, .overrides = std::move(overrides)}, apps);
+    return check_output(prepared) == OutputState::complete ? std::optional(prepared.plan.items) : std::nullopt;
+}
+
+void print_complete(const JobConfig& job, const ScriptPaths& paths, std::uint64_t items, bool json) {
+    if (json) {
+        print(nlohmann::ordered_json{{"job", nullptr},
+                                     {"cluster", nullptr},
+                                     {"run_folder", paths.run_folder.native()},
+                                     {"complete", true},
+                                     {"items", items}}
+                  .dump(2) +
+              "\n");
+    } else {
+        print(already_complete(job.output.path, items));
+    }
+}
+
+int submit_job(const Command& command, const Invocation& invocation) {
+    const Arguments arguments = invocation.arguments;
+    const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+    const ParsedArguments parsed = parse_arguments(
+        command,
+        {.arguments = arguments.first(static_cast<std::size_t>(dashes - arguments.begin())), .apps = invocation.apps});
+    const std::vector<std::string> more(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+    check_user_options(more);
+    if (parsed.has("wait") && (parsed.has("dry-run") || parsed.has("test-only"))) {
+        refuse_usage(command, "got --wait, but --dry-run and --test-only submit nothing to wait for");
+    }
+    if (parsed.has("retry") && (parsed.has("dry-run") || parsed.has("test-only"))) {
+        refuse_usage(command, "got --retry, but --dry-run and --test-only submit nothing that would try again");
+    }
+    const JobConfig job = read_job_absolute(job_file_of(command, parsed), overrides_of(parsed), parsed.apps);
+    const ScriptPaths paths = script_paths(job);
+    warn_of_long_notice(job);
+    if (parsed.has("dry-run")) {
+        print_dry_run(job, paths, more);
+        return 0;
+    }
+    if (parsed.has("test-only")) {
+        print(test_submission(job, paths, more));
+        return 0;
+    }
+    if (!parsed.has("no-files")) {
+        check_files(job);
+        if (const auto items =
+                items_if_complete(job_file_of(command, parsed), overrides_of(parsed), job, parsed.apps)) {
+            print_complete(job, paths, *items, parsed.has("json"));
+            return 0;
+        }
+    }
+    write_run_files(job, paths, parsed.has("retry") ? EarlierDeaths::forget : EarlierDeaths::count);
+    print_submission(paths, submit(paths, more), parsed.has("json"));
+    return parsed.has("wait") ? wait_for_run(paths.run_folder) : 0;
+}
+
+}  // namespace
+
+const Command submit_command{
+    .name = "submit",
+    .synopsis = "sluice submit JOB.toml [OPTION]... [-- SBATCH-OPTION...]",
+    .summary = "submit a job to Slurm, and print its number",
+    .details =
+        "Writes plan, script and a folder for logs to the run's folder beside the output, then calls\n"
+        "sbatch. The job resumes where an earlier attempt stopped; where its output is complete,\n"
+        "nothing is submitted. What follows -- goes to sbatch, as --name=value, and wins over [slurm].\n"
+        "With --wait it shows the job's progress, and ends with its exit code. docs/slurm.md explains it.",
+    .exit_codes =
+        "  0   submitted, or complete    73  cannot create the run's folder\n"
+        "  64  wrong command line        77  the output would replace a file of the job\n"
+        "  66  cannot open job or input  78  wrong job file or --set\n"
+        "  69  no Slurm, or it refuses   79  a job works on this output\n"
+        "  and with --wait those of `sluice run`",
+    .example = "  sluice submit job.toml --set slurm.nodes=4 -- --qos=high",
+    .options = submit_options,
+    .most_operands = 1,
+    .run = submit_job,
+};
+
+}  // namespace sluice

@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "core/device/cuda.hpp"
+#include "core/error.hpp"
+#include "core/machine/cgroup.hpp"
+#include "core/machine/topology_hwloc.hpp"
+#include "core/machine/topology_text.hpp"
+#include "core/text/text_columns.hpp"
+#include "tools/cli/common_options.hpp"
+#include "tools/cli/topology_json.hpp"
+#include "tools/runtime/standard_output.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+constexpr std::uint32_t most_ranks = 1024;
+
+Options topo_options() {
+    Options options;
+    options.add_options()                                              //
+        ("xml", po::value<std::string>()->value_name("FILE"),          //
+         "another machine, as `lstopo FILE.xml` wrote it there")       //
+        ("ranks-per-node", po::value<std::string>()->value_name("N"),  //
+         "how many ranks share the node; default: as the job says, else one per GPU, at least one");
+    add_set_option(options, "layout.cpus_per_rank=8");
+    add_json_option(options);
+    return options;
+}
+
+std::optional<std::uint32_t> ranks_in(const Command& command, const ParsedArguments& parsed) {
+    if (!parsed.has("ranks-per-node")) {
+        return std::nullopt;
+    }
+    const std::string& text = parsed.options["ranks-per-node"].as<std::string>();
+    std::uint32_t ranks = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
+    if (error != std::errc() || end != text.data() + text.size() || ranks < 1 || ranks > most_ranks) {
+        refuse_usage(command,
+                     fmt::format("--ranks-per-node: got {}, expected an integer 1..{}", quoted(text), most_ranks));
+    }
+    return ranks;
+}
+
+/// A machine and the GPUs that a process sees there.
+struct Sight {
+    Topology topology;
+    std::vector<VisibleGpu> gpus{};
+    std::vector<std::string> notes{};
+    std::uint32_t quota_cpus = 0;
+};
+
+std::optional<std::string> cuda_visible_devices() {
+    const char* const value = std::getenv("CUDA_VISIBLE_DEVICES");
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+void look_at_gpus(Sight& sight) {
+    VisibleGpus visible = visible_gpus(sight.topology, cuda_visible_devices());
+    sight.gpus = std::move(visible.gpus);
+    sight.notes.insert(sight.notes.end(), visible.notes.begin(), visible.notes.end());
+}
+
+Sight this_machine() {
+    Sight sight{.topology = read_machine(TopologyDetail::devices).topology, .quota_cpus = read_quota_cpus()};
+    if (!sight.topology.why_unbindable.empty()) {
+        sight.notes.push_back(fmt::format("a run binds no thread to a core: {}", sight.topology.why_unbindable));
+    }
+    const std::vector<CudaGpu> gpus = cuda_gpus();
+    if (!gpus.empty()) {
+        add_cuda_gpus(sight.topology, gpus);
+        sight.gpus = visible_gpus(gpus);
+        return sight;
+    }
+    look_at_gpus(sight);
+    if (!sight.gpus.empty()) {
+        sight.notes.push_back(
+            fmt::format("a run of this program computes on the host, without GPUs: {}", why_no_cuda()));
+    }
+    return sight;
+}
+
+/// What the job asks of a node; without a job, nothing.
+struct Demand {
+    DeviceKind device = DeviceKind::automatic;
+    std::optional<std::uint32_t> devices{};
+    JobConfig::Layout layout{};
+};
+
+Demand demand_of(const Command& command, const ParsedArguments& parsed) {
+    if (parsed.operands.empty() && !parsed.has("set")) {
+        return {};
+    }
+    const JobConfig job = read_job(job_file_of(command, parsed), overrides_of(parsed), parsed.apps.names());
+    return {.device = job.run.device, .devices = job.run.devices, .layout = job.layout};
+}
+
+/// The ranks that `demand` starts, each with the CPUs that it asks for.
+RankLayout layout_of(Sight& sight, const Demand& demand, std::optional<std::uint32_t> ranks) {
+    const JobConfig::Layout& wanted = demand.layout;
+    if (!ranks && (wanted.ranks_per_node || wanted.gpus_per_node > 0)) {
+        ranks = wanted.ranks_per_node.value_or(wanted.gpus_per_node);
+    }
+    if (wanted.gpus_per_node > sight.gpus.size() && demand.device != DeviceKind::host) {
+        sight.notes.push_back(
+            fmt::format("layout.gpus_per_node = {}, but {} visible; lower it, or look at another node",
+                        wanted.gpus_per_node, count_of(sight.gpus.size(), "GPU")));
+    }
+    if (demand.layout.bind == BindMode::none) {
+        sight.topology.mask = sight.topology.allowed;
+    }
+    RankLayout layout =
+        equal_ranks(sight.topology, demand.device == DeviceKind::host ? std::vector<VisibleGpu>() : sight.gpus, ranks);
+    layout.devices = demand.devices;
+    for (NodeRank& rank : layout.ranks) {
+        rank.quota_cpus = sight.quota_cpus;
+    }
+    if (wanted.cpus_per_rank && wanted.bind != BindMode::none) {
+        const std::vector<CpuSet> masks = block_masks(sight.topology, layout.ranks.size(), *wanted.cpus_per_rank);
+        for (std::size_t rank = 0; rank < masks.size(); ++rank) {
+            layout.ranks[rank].mask = masks[rank];
+        }
+        if (masks.empty()) {
+            sight.notes.push_back(fmt::format("{} with layout.cpus_per_rank = {} need more than the {} available",
+                                              count_of(layout.ranks.size(), "rank"), *wanted.cpus_per_rank,
+                                              count_of(sight.topology.mask.size(), "CPU")));
+        }
+    }
+    return layout;
+}
+
+int draw_topology(const Command& command, const Invocation& invocation) {
+    const ParsedArguments parsed = parse_arguments(command, invocation);
+    const std::optional<std::uint32_t> ranks = ranks_in(command, parsed);
+    const Demand demand = demand_of(command, parsed);
+    Sight sight;
+    if (parsed.has("xml")) {
+        sight.topology = read_topology(parsed.options["xml"].as<std::string>());
+        look_at_gpus(sight);
+    } else {
+        sight = this_machine();
+    }
+    const RankLayout layout = layout_of(sight, demand, ranks);
+    Placement placement = place(sight.topology, layout);
+    placement.notes.insert(placement.notes.begin(), sight.notes.begin(), sight.notes.end());
+    print(parsed.has("json") ? topology_json(sight.topology, layout, placement).dump(2) + "\n"
+                             : topology_text(sight.topology, layout, placement));
+    return 0;
+}
+
+}  // namespace
+
+const Command topo_command{
+    .name = "topo",
+    .synopsis = "sluice topo [JOB.toml] [OPTION]...",
+    .summary = "draw the machine, and where ranks and their threads sit",
+    .details =
+        "Shows NUMA nodes, cores, GPUs and network adapters, and the GPUs, cores and adapter that\n"
+        "each rank of this node would get. Respects the cgroup, the launcher's CPU mask and\n"
+        "CUDA_VISIBLE_DEVICES; with a job, its [layout], run.device and run.devices: then ranks have\n"
+        "the CPUs that Slurm gives them. docs/topology.md explains the drawing.",
+    .exit_codes =
+        "  0   drawn                     65  --xml: not the XML of a machine\n"
+        "  64  wrong command line        66  cannot open the job file, or that of --xml\n"
+        "                                78  wrong job file or --set; or more devices than a rank sees",
+    .example = "  sluice topo --xml node.xml --ranks-per-node 4",
+    .options = topo_options,
+    .most_operands = 1,
+    .run = draw_topology,
+};
+
+}  // namespace sluice

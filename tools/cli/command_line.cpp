@@ -1,0 +1,181 @@
+#include "tools/cli/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <sstream>
+
+#include "core/error.hpp"
+#include "core/standard_error.hpp"
+#include "core/text/closest_name.hpp"
+#include "tools/runtime/standard_output.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+constexpr int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+
+[[noreturn]] void refuse(std::string where, std::string what, std::string hint) {
+    throw Error(ExitCode::usage, {"E-USE-098", std::move(where), std::move(what), std::move(hint)});
+}
+
+bool asks_for_help(std::string_view word) {
+    return word == "--help" || word == "-h";
+}
+
+std::string unknown_option(const po::options_description& known, const std::string& wrong) {
+    std::vector<std::string> names{"--help"};
+    for (const auto& option : known.options()) {
+        names.push_back("--" + option->long_name());
+    }
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const std::string_view name = std::string_view(wrong).substr(0, wrong.find('='));
+    return fmt::format("unknown option {}{}", quoted(name), did_you_mean(name, views));
+}
+
+const Command& command_of(std::string_view name) {
+    std::vector<std::string_view> names{"--help", "--version"};
+    for (const Command& command : commands()) {
+        if (command.name == name) {
+            return command;
+        }
+        names.push_back(command.name);
+    }
+    refuse("sluice",
+           fmt::format("unknown {} {}{}", name.starts_with('-') ? "option" : "command", quoted(name),
+                       did_you_mean(name, names)),
+           "sluice --help");
+}
+
+/// `code`, which the command has ended with; the code of a stdout that could not be written where that is 0.
+int code_with_stdout(const Command& command, int code) {
+    const std::optional<Error> failure = failure_of_stdout();
+    if (!failure) {
+        return code;
+    }
+    ErrorText text = failure->text();
+    if (command.writes_output) {
+        text = {.id = "W-IO-006", .where = text.where, .what = text.what + "; the files are not affected"};
+    }
+    say(text);
+    return code != 0 || command.writes_output ? code : static_cast<int>(failure->code());
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+    static const std::array all{run_command,   resume_command, verify_command, check_command,  apps_command,
+                                topo_command,  doctor_command, script_command, submit_command, status_command,
+                                drain_command, cancel_command, exec_command,   follow_command, stop_reason_command,
+                                help_command,  version_command};
+    return all;
+}
+
+int run_command_line(Arguments arguments, const Apps& apps) {
+    if (arguments.empty()) {
+        refuse("sluice", "got no command", "sluice --help");
+    }
+    if (asks_for_help(arguments.front())) {
+        print(general_help());
+        return code_with_stdout(help_command, 0);
+    }
+    const Command& command = arguments.front() == "--version" ? version_command : command_of(arguments.front());
+    const Arguments rest = arguments.subspan(1);
+    const auto options_end = std::find(rest.begin(), rest.end(), "--");
+    if (std::any_of(rest.begin(), options_end, asks_for_help)) {
+        print(help_of(command));
+        return code_with_stdout(help_command, 0);
+    }
+    return code_with_stdout(command, command.run(command, {.arguments = rest, .apps = apps}));
+}
+
+bool is_for_ranks(Arguments arguments) {
+    const std::span<const Command> all = commands();
+    return !arguments.empty() && std::any_of(all.begin(), all.end(), [&](const Command& command) {
+        return command.for_ranks && command.name == arguments.front();
+    });
+}
+
+void refuse_usage(const Command& command, std::string what) {
+    refuse(fmt::format("sluice {}", command.name), std::move(what), fmt::format("sluice {} --help", command.name));
+}
+
+ParsedArguments parse_arguments(const Command& command, const Invocation& invocation) {
+    const po::options_description options = command.options();
+    po::options_description known;
+    known.add(options).add_options()("operand", po::value<std::vector<std::string>>());
+    po::positional_options_description operands;
+    operands.add("operand", -1);
+    ParsedArguments parsed{.apps = invocation.apps};
+    try {
+        const std::vector<std::string> words(invocation.arguments.begin(), invocation.arguments.end());
+        po::store(po::command_line_parser(words).options(known).positional(operands).style(style).run(),
+                  parsed.options);
+    } catch (const po::unknown_option& error) {
+        refuse_usage(command, unknown_option(options, error.get_option_name()));
+    } catch (const po::error& error) {
+        refuse_usage(command, escaped(error.what()));
+    }
+    if (parsed.has("operand")) {
+        parsed.operands = parsed.options["operand"].as<std::vector<std::string>>();
+    }
+    if (parsed.operands.size() > command.most_operands) {
+        refuse_usage(command, fmt::format("unexpected argument {}", quoted(parsed.operands[command.most_operands])));
+    }
+    return parsed;
+}
+
+std::string job_file_of(const Command& command, const ParsedArguments& parsed) {
+    if (parsed.operands.empty() || parsed.operands.front().empty()) {
+        refuse_usage(command, "got no job file");
+    }
+    return parsed.operands.front();
+}
+
+std::string help_of(const Command& command) {
+    std::string text = fmt::format("Usage: {}\n\n{}\n", command.synopsis, command.summary);
+    if (!command.details.empty()) {
+        text += fmt::format("\n{}\n", command.details);
+    }
+    std::ostringstream options;
+    options << command.options();
+    text += fmt::format("\nOptions:\n{}  -h [ --help ]         print this help\n", options.str());
+    text += fmt::format("\nExit codes:\n{}\n", command.exit_codes);
+    text += fmt::format("\nExample:\n{}\n", command.example);
+    return text;
+}
+
+std::string general_help() {
+    std::string text =
+        "Usage: sluice COMMAND [ARGUMENT]...\n\n"
+        "Runs one model over many independent items, on every device that it gets.\n\n"
+        "Commands:\n";
+    for (const Command& command : commands()) {
+        if (!command.internal) {
+            text += fmt::format("  {:<9} {}\n", command.name, command.summary);
+        }
+    }
+    return text +
+           "\nOptions:\n"
+           "  -h, --help   print this help; after a command, that command's\n"
+           "  --version    print the version\n\n"
+           "Exit codes:\n"
+           "  0   done                        76  a rank hangs, or the ranks lost each other\n"
+           "  64  wrong command line          77  refused, to keep files safe\n"
+           "  65  wrong data in a file        78  wrong job file\n"
+           "  66  cannot open a file          79  another attempt is alive\n"
+           "  69  a device is missing         80  a GPU's hardware failed\n"
+           "  70  internal error              81  a number that is not finite\n"
+           "  71  out of memory               82  repeated attempts died\n"
+           "  73  cannot create the output    83  a newer attempt has taken over\n"
+           "  74  a read or a write failed    84  a run or an output is damaged\n"
+           "  75  stopped early, in good order\n\n"
+           "Example:\n"
+           "  sluice check job.toml && mpirun -n 4 sluice run job.toml\n";
+}
+
+}  // namespace sluice

@@ -1,0 +1,59 @@
+#include "tools/cli/main.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/machine/launch.hpp"
+#include "core/stage_error.hpp"
+#include "core/standard_error.hpp"
+#include "tools/cli/command_line.hpp"
+
+namespace {
+
+/// Opens /dev/null in place of a standard stream that is closed, so that no file of ours takes its number and gets what
+/// was meant for a terminal.
+void keep_standard_streams() {
+    for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
+        if (fd > STDERR_FILENO) {
+            ::close(fd);
+            return;
+        }
+    }
+}
+
+/// Ranks fail alike before they know each other: one of them says it.
+bool leaves_it_to_the_first_rank(sluice::Arguments arguments) {
+    return sluice::is_for_ranks(arguments) && sluice::read_launch().is_other_rank();
+}
+
+int fail(const sluice::Failure& failure) {
+    sluice::say(failure.text);
+    return static_cast<int>(failure.code);
+}
+
+}  // namespace
+
+int sluice::main(int argc, char** argv, const Apps& apps) {
+    keep_standard_streams();
+    ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away does not change what the job is worth
+    ::signal(SIGXFSZ, SIG_IGN);  // a file over its size limit is an error of that write, with a message
+    std::vector<std::string> arguments;
+    try {
+        arguments.assign(argv + (argc > 0 ? 1 : 0), argv + argc);
+        return sluice::run_command_line(arguments, apps);
+    } catch (const sluice::Error& error) {
+        return leaves_it_to_the_first_rank(arguments) ? static_cast<int>(error.code())
+                                                      : fail({error.code(), error.text()});
+    } catch (const std::exception&) {  // of this process alone
+        return fail(sluice::describe(std::current_exception(), ""));
+    } catch (...) {
+        return fail({sluice::ExitCode::internal,
+                     {"E-RUN-001", {}, "internal error: an unknown exception; please report it", {}}});
+    }
+}

@@ -1,0 +1,123 @@
+#include "tools/runtime/cost_cache.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/output/output_file.hpp"
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int schema = 1;
+constexpr std::size_t most_entries = 64;  // builds come and go
+
+Json to_json(const StageCost& cost) {
+    return Json::array({cost.fixed, cost.an_item});
+}
+
+StageCost to_stage_cost(const Json& json) {
+    return {.fixed = json.at(0).get<double>(), .an_item = json.at(1).get<double>()};
+}
+
+bool plausible(const StageCost& cost) {
+    return std::isfinite(cost.fixed) && std::isfinite(cost.an_item) && cost.fixed >= 0 && cost.an_item >= 0;
+}
+
+/// Null where there is no such file, or another one.
+Json read_cache(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    Json json = Json::parse(stream, nullptr, false);
+    return json.is_object() && json.value("schema", Json()) == schema && json.contains("costs") &&
+                   json.at("costs").is_object()
+               ? json
+               : Json();
+}
+
+/// When an entry was kept: a number that rises with each.
+std::uint64_t turn_of(const Json& entry) {
+    if (!entry.is_object() || !entry.contains("turn") || !entry.at("turn").is_number_unsigned()) {
+        return 0;
+    }
+    return entry.at("turn").get<std::uint64_t>();
+}
+
+bool kept_before(const Json& a, const Json& b) {
+    return turn_of(a) < turn_of(b);
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> cost_cache_file() {
+    const auto folder = [](const char* variable) {
+        const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets variables
+        return std::filesystem::path(value == nullptr ? "" : value);
+    };
+    const std::filesystem::path cache = folder("XDG_CACHE_HOME");
+    if (cache.is_absolute()) {
+        return cache / "sluice" / "costs.json";
+    }
+    const std::filesystem::path home = folder("HOME");
+    return home.is_absolute() ? std::optional(home / ".cache" / "sluice" / "costs.json") : std::nullopt;
+}
+
+std::optional<MeasuredCosts> find_costs(const std::filesystem::path& file, const std::string& key) {
+    const Json cache = read_cache(file);
+    if (cache.is_null() || !cache.at("costs").contains(key)) {
+        return std::nullopt;
+    }
+    try {
+        const Json& entry = cache.at("costs").at(key);
+        const MeasuredCosts found{.costs = {.upload = to_stage_cost(entry.at("upload")),
+                                            .compute = to_stage_cost(entry.at("compute")),
+                                            .download = to_stage_cost(entry.at("download")),
+                                            .whole_items = entry.at("whole_items").get<std::uint32_t>()},
+                                  .most_items = entry.at("most_items").get<std::uint32_t>()};
+        const CostModel& costs = found.costs;
+        const bool usable = plausible(costs.upload) && plausible(costs.compute) && plausible(costs.download) &&
+                            costs.whole_items > 0 && found.most_items > 0;
+        return usable ? std::optional(found) : std::nullopt;
+    } catch (const Json::exception&) {  // not ours: as good as none
+        return std::nullopt;
+    }
+}
+
+std::string keep_costs(const std::filesystem::path& file, const std::string& key, const MeasuredCosts& costs) {
+    try {
+        Json cache = read_cache(file);
+        if (cache.is_null()) {
+            cache = {{"schema", schema}, {"costs", Json::object()}};
+        }
+        Json& all = cache["costs"];
+        const auto last = std::max_element(all.begin(), all.end(), kept_before);
+        const std::uint64_t turn = last == all.end() ? 0 : turn_of(*last) + 1;
+        all[key] = {{"upload", to_json(costs.costs.upload)},
+                    {"compute", to_json(costs.costs.compute)},
+                    {"download", to_json(costs.costs.download)},
+                    {"whole_items", costs.costs.whole_items},
+                    {"most_items", costs.most_items},
+                    {"turn", turn}};
+        while (all.size() > most_entries) {
+            all.erase(std::min_element(all.begin(), all.end(), kept_before));
+        }
+        std::error_code error;
+        std::filesystem::create_directories(file.parent_path(), error);
+        if (error) {
+            return error.message();
+        }
+        OutputFile out(file);
+        out.write(cache.dump(1) + "\n");
+        out.publish();
+        return {};
+    } catch (const Error& error) {
+        return error.text().what;
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,135 @@
+#include "tools/runtime/driver_team.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/device/cuda.hpp"
+#include "core/device/host_device.hpp"
+
+namespace sluice {
+namespace {
+
+template <class Moment>
+void keep_earliest(std::optional<Instant>& earliest, const Moment& moment) {
+    earliest = earliest ? std::min<Instant>(*earliest, moment) : moment;
+}
+
+template <class Moment>
+void keep_latest(std::optional<Instant>& latest, const Moment& moment) {
+    latest = latest ? std::max<Instant>(*latest, moment) : moment;
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_device(DeviceKind kind, std::uint32_t number) {
+    return kind == DeviceKind::cuda ? make_cuda_device(number) : std::make_unique<HostDevice>(number);
+}
+
+DriverTeam::DriverTeam(const LoadedApp& app, std::deque<Endpoint>& endpoints, const DriverTeamOptions& options)
+    : app_(app), options_(options) {
+    for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
+        const char* const name = options.device == DeviceKind::cuda ? "cuda" : "host";
+        drivers_.emplace_back(DeviceTrace(name, options.chunks));
+    }
+    try {
+        for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
+            drivers_[i].thread = start(i, endpoints[i]);
+        }
+    } catch (...) {  // no thread for it: nobody will serve those that run already
+        for (Endpoint& endpoint : endpoints) {
+            endpoint.abandon(std::current_exception());
+        }
+        join();
+        throw;
+    }
+}
+
+DriverTeam::~DriverTeam() {
+    join();
+}
+
+/// Born where it belongs: so are its device's threads, and the memory that it touches first.
+std::thread DriverTeam::start(std::uint32_t index, Endpoint& endpoint) {
+    std::optional<BoundWhile> bound;
+    if (!options_.cpus.empty()) {
+        bound.emplace(*options_.machine, options_.cpus.at(index));
+        finding_ = finding_ ? finding_ : bound->finding();
+    }
+    return std::thread([this, index, &endpoint] { drive(drivers_[index], endpoint, index); });
+}
+
+void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) {
+    // Declared here: after a failure they live until the comm thread has let go of the buffers (Endpoint::close).
+    std::unique_ptr<Device> device;
+    std::unique_ptr<Model> model;
+    std::optional<Pipeline> pipeline;
+    std::exception_ptr failure;
+    try {
+        device =
+            make_device(options_.device, options_.device_numbers.empty() ? index : options_.device_numbers.at(index));
+        model = app_.make_model(*device, options_.pipeline.chunk_items);
+        if (!options_.sample.empty()) {
+            model->calibrate(*device->make_stream({}), options_.sample);
+        }
+        driver.device_ready = Clock::now();
+        PipelineOptions options = options_.pipeline;
+        options.device = index;
+        pipeline.emplace(*device, endpoint, *model, options, driver.trace);
+        driver.buffers_ready = Clock::now();
+        pipeline->run();
+        if (const auto certification = model->certification()) {
+            driver.trace.set_certification(*certification);
+        }
+    } catch (...) {  // handed to the comm thread with the close
+        failure = std::current_exception();
+    }
+    endpoint.close(failure);
+}
+
+RankTrace DriverTeam::take_trace() {
+    join();
+    RankTrace trace;
+    for (Driver& driver : drivers_) {
+        note(trace.milestones, driver);
+        trace.devices.push_back(std::move(driver.trace));
+    }
+    return trace;
+}
+
+RankTrace DriverTeam::trace_so_far() const {
+    RankTrace trace;
+    for (const Driver& driver : drivers_) {
+        note(trace.milestones, driver);
+        trace.devices.push_back(driver.trace.so_far());
+    }
+    return trace;
+}
+
+void DriverTeam::note(Milestones& at, const Driver& driver) {
+    if (driver.buffers_ready.load() != Instant()) {
+        keep_latest(at.buffers_ready, driver.buffers_ready.load());
+        keep_latest(at.devices_ready, driver.device_ready.load());
+    }
+    std::optional<Instant> first_compute;
+    for (const ChunkSpans& spans : driver.trace.chunks()) {
+        keep_earliest(at.scatter_begin, spans.scatter.begin);
+        keep_latest(at.scatter_end, spans.scatter.end);
+        keep_earliest(first_compute, spans.compute.begin);
+        keep_latest(at.compute_end, spans.compute.end);
+        keep_latest(at.delivered, spans.gather.end);
+    }
+    at.first_compute.push_back(first_compute);
+}
+
+void DriverTeam::join() {
+    for (Driver& driver : drivers_) {
+        if (driver.thread.joinable()) {
+            driver.thread.join();
+        }
+    }
+}
+
+}  // namespace sluice

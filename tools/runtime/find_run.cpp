@@ -1,0 +1,81 @@
+#include "tools/runtime/find_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "core/error.hpp"
+#include "slurm/queue.hpp"
+#include "tools/runtime/job_file.hpp"
+
+namespace sluice {
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, std::string what) {
+    throw Error(ExitCode::no_input, {.id = "E-RUN-116",
+                                     .where = escaped(name),
+                                     .what = std::move(what),
+                                     .hint = "name its output, its folder, its job file, or its job's number"});
+}
+
+bool is_number(const std::string& name) {
+    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::filesystem::path folder_of_number(const std::string& number) {
+    std::filesystem::path folder = folder_of_job(number);
+    if (folder.empty()) {
+        refuse(number, "no job of sluice that Slurm remembers");
+    }
+    return folder;
+}
+
+/// The run of a folder of parts, one of which is named.
+std::optional<RunPaths> run_of_part(const std::filesystem::path& part) {
+    std::error_code unknown;
+    const std::filesystem::path folder = std::filesystem::absolute(part, unknown).parent_path();
+    if (unknown || !std::filesystem::exists(part, unknown) || !part.filename().native().starts_with("part-")) {
+        return std::nullopt;
+    }
+    std::optional<RunPaths> paths = find_run(folder);
+    return paths && paths->layout == OutputLayout::folder ? paths : std::nullopt;
+}
+
+RunPaths find(const std::string& name, const Apps& apps) {
+    std::error_code unknown;  // what cannot be looked at is not there
+    std::filesystem::path place = name;
+    if (is_number(name) && !std::filesystem::exists(name, unknown)) {
+        place = folder_of_number(name);
+    } else if (name.ends_with(".toml") && std::filesystem::is_regular_file(name, unknown)) {
+        place = read_job_absolute(name, {}, apps).output.path;
+    }
+    std::optional<RunPaths> paths = find_run(place);
+    if (!paths) {
+        paths = run_of_part(place);
+    }
+    if (!paths) {
+        refuse(name, place == name ? "no run found there"
+                                   : fmt::format("has no run: none found at {}", quoted(place.native())));
+    }
+    return *std::move(paths);
+}
+
+}  // namespace
+
+NamedRun named_run(const std::string& name, const Apps& apps) {
+    RunPaths paths = find(name, apps);
+    RunFolders folders = open_run_folder(paths);
+    return {.paths = std::move(paths), .folders = std::move(folders)};
+}
+
+NamedRun named_run_to_read(const std::string& name, const Apps& apps) {
+    RunPaths paths = find(name, apps);
+    RunFolders folders = open_run_folder_to_read(paths);
+    return {.paths = std::move(paths), .folders = std::move(folders)};
+}
+
+}  // namespace sluice

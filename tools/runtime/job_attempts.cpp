@@ -1,0 +1,116 @@
+#include "tools/runtime/job_attempts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/commit/attempt_history.hpp"
+#include "core/commit/attempt_traces.hpp"
+#include "core/commit/epoch.hpp"
+#include "core/commit/file.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr unsigned private_mode = 0700;
+constexpr std::size_t most_report_bytes = std::size_t{256} << 20;
+
+std::filesystem::path reports_of(const RunPaths& paths) {
+    return paths.run_folder() / "reports";
+}
+
+std::filesystem::path report_file(const RunPaths& paths, std::uint32_t epoch) {
+    return reports_of(paths) / fmt::format("{:04}.json", epoch);
+}
+
+/// The attempts of which there is a report, in order.
+std::vector<std::uint32_t> kept_reports(const RunPaths& paths) {
+    std::vector<std::uint32_t> kept;
+    for (const std::string& name : names_in_folder(reports_of(paths))) {
+        std::uint32_t number = 0;
+        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+        if (error == std::errc() && std::string_view(end, name.data() + name.size()) == ".json") {
+            kept.push_back(number);
+        }
+    }
+    std::ranges::sort(kept);
+    return kept;
+}
+
+AttemptSummary by_its_traces(const RunPaths& paths, std::uint32_t epoch) {
+    const AttemptTraces traces = read_traces(paths, epoch);
+    const Attempt attempt = read_attempt(paths, epoch);
+    AttemptSummary summary{.attempt = epoch,
+                           .exit_code = attempt.code,
+                           .ended_by = attempt.end,
+                           .ranks = traces.ranks,
+                           .devices = traces.devices,
+                           .items_done = traces.items};
+    if (traces.begin && traces.last_sign) {
+        summary.start = utc_text(*traces.begin);
+        summary.end = utc_text(*traces.last_sign);
+        summary.seconds = *traces.last_sign - *traces.begin;
+    }
+    return summary;
+}
+
+/// Of an attempt that has reported before it ended, and was not to report again.
+void complete(AttemptSummary& reported, const AttemptSummary& traced) {
+    reported.exit_code = traced.exit_code;
+    reported.items_done = std::max(reported.items_done, traced.items_done);
+    if (reported.ended_by.empty()) {
+        reported.ended_by = traced.ended_by;
+    }
+}
+
+}  // namespace
+
+std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_t epoch) {
+    std::map<std::uint32_t, AttemptSummary> all;
+    std::vector<std::uint32_t> kept = kept_reports(paths);
+    std::erase_if(kept, [&](std::uint32_t number) { return number >= epoch; });
+    if (!kept.empty()) {
+        const std::optional<std::string> text = read_text(report_file(paths, kept.back()), most_report_bytes);
+        for (const AttemptSummary& attempt :
+             attempts_in_report(text.value_or("")).value_or(std::vector<AttemptSummary>())) {
+            all.emplace(attempt.attempt, attempt);
+        }
+    }
+    for (const std::uint32_t number : epochs_of(paths)) {
+        const auto known = all.find(number);
+        if (number < epoch && known == all.end()) {
+            all.emplace(number, by_its_traces(paths, number));
+        } else if (number < epoch && !known->second.exit_code) {
+            complete(known->second, by_its_traces(paths, number));
+        }
+    }
+    std::vector<AttemptSummary> attempts;
+    for (auto& [number, attempt] : all) {
+        if (number < epoch) {
+            attempts.push_back(std::move(attempt));
+        }
+    }
+    return attempts;
+}
+
+std::filesystem::path keep_report(const RunPaths& paths, std::uint32_t epoch, std::string_view text) {
+    std::filesystem::path file = report_file(paths, epoch);
+    try {
+        make_folder(reports_of(paths), private_mode);
+        write_text_durably(file, text);
+        const std::vector<std::uint32_t> kept = kept_reports(paths);
+        for (std::size_t i = 0; i + most_kept_reports < kept.size(); ++i) {
+            remove_file(report_file(paths, kept[i]));
+        }
+    } catch (const Error& error) {
+        throw while_running(error);
+    }
+    return file;
+}
+
+}  // namespace sluice

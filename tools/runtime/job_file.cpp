@@ -1,0 +1,94 @@
+#include "tools/runtime/job_file.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/commit/file.hpp"
+#include "core/error.hpp"
+#include "core/paths.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t most_bytes = std::size_t{64} << 10;  // as of any job file
+
+/// As a run's folder names it: "../articles.csv".
+std::filesystem::path as_seen_from(const RunPaths& run, const std::filesystem::path& path) {
+    const std::filesystem::path whole = absolute_path(path).lexically_normal();
+    const std::filesystem::path from_parent = whole.lexically_relative(run.output.parent_path());
+    const bool is_below = !from_parent.empty() && *from_parent.begin() != "..";
+    return is_below ? whole.lexically_relative(run.run_folder()) : whole;
+}
+
+std::filesystem::path output_of(const RunPaths& run) {
+    return run.layout == OutputLayout::folder ? run.output / "" : run.output;
+}
+
+std::optional<std::string> read_control_file(const std::filesystem::path& path) {
+    return read_text(path, most_bytes);
+}
+
+}  // namespace
+
+JobConfig read_job(const JobFile& file, const Apps& apps) {
+    if (!file.text) {
+        return read_job(file.path, file.overrides, apps.names());
+    }
+    JobConfig job = parse_job(*file.text, file.path.native(), file.path.parent_path(), file.overrides, apps.names());
+    job.input.path = job.input.path.lexically_normal();
+    job.output.path = job.output.path.lexically_normal();
+    job.output.report = job.output.report.lexically_normal();
+    if (job.model.weights) {
+        job.model.weights = job.model.weights->lexically_normal();
+    }
+    return job;
+}
+
+JobConfig read_job_absolute(const std::filesystem::path& file, std::span<const Override> overrides, const Apps& apps) {
+    return read_job(absolute_path(file), overrides, apps.names());
+}
+
+JobFile kept_job(const RunPaths& run, std::vector<Override> overrides, const Apps& apps) {
+    JobFile file{.path = run.job_file(), .text = read_control_file(run.job_file())};
+    if (!file.text) {
+        throw Error(ExitCode::no_input, {.id = "E-RUN-116",
+                                         .where = escaped(run.run_folder().native()),
+                                         .what = "holds no job: run.toml is missing",
+                                         .hint = "sluice run JOB.toml resumes it"});
+    }
+    const JobConfig kept = read_job(file, apps);
+    const std::filesystem::path output = output_of(run);
+    file.overrides.push_back({.key = "output.path", .value = toml_string(output.native())});
+    if (kept.output.report == default_report(kept.output.path)) {
+        file.overrides.push_back({.key = "output.report", .value = toml_string(default_report(output).native())});
+    }
+    file.overrides.insert(file.overrides.end(), std::make_move_iterator(overrides.begin()),
+                          std::make_move_iterator(overrides.end()));
+    return file;
+}
+
+JobFile planned_job(const std::filesystem::path& plan) {
+    JobFile file{.path = plan, .text = read_control_file(plan)};
+    if (!file.text) {
+        throw Error(ExitCode::no_input, {.id = "E-CFG-001",
+                                         .where = escaped(plan.native()),
+                                         .what = "cannot open the job file: there is none",
+                                         .hint = "submit the job again"});
+    }
+    return file;
+}
+
+std::string kept_text(const JobConfig& job, const RunPaths& run) {
+    JobConfig kept = job;
+    kept.input.path = as_seen_from(run, kept.input.path);
+    kept.output.path = run.layout == OutputLayout::folder ? std::filesystem::path("..") / ""
+                                                          : std::filesystem::path("..") / run.output.filename();
+    kept.output.report = as_seen_from(run, kept.output.report);
+    if (kept.model.weights) {
+        kept.model.weights = as_seen_from(run, *kept.model.weights);
+    }
+    return to_toml(kept);
+}
+
+}  // namespace sluice

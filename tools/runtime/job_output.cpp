@@ -1,0 +1,264 @@
+#include "tools/runtime/job_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/checksum.hpp"
+#include "core/commit/file.hpp"
+#include "core/commit/manifest.hpp"
+#include "core/commit/place_file.hpp"
+#include "core/config/config_names.hpp"
+#include "core/error.hpp"
+#include "core/machine/build_id.hpp"
+#include "core/machine/host_name.hpp"
+#include "core/machine/launch.hpp"
+#include "core/standard_error.hpp"
+#include "tools/runtime/check_job.hpp"
+#include "tools/runtime/job_attempts.hpp"
+
+namespace sluice {
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+constexpr const char* instructions_setting = "run.instructions";
+
+std::string text_of(const std::vector<ColumnRef>& columns) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const ColumnRef& column : columns) {
+        std::visit([&](const auto& number_or_name) { all.push_back(number_or_name); }, column);
+    }
+    return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// By what it holds, so that a copy at another place is the same model.
+std::string stamp_of(const WeightBlob& weights) {
+    const auto bytes = weights.memory.bytes();
+    return fmt::format("{} bytes, XXH3 {}", bytes.size(),
+                       fingerprint_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+}
+
+/// All that decides the output's bytes, beside its form. Where files lie, ranks, nodes, devices and what else only
+/// decides how fast they come are no part of it.
+Settings settings_of(const PreparedJob& prepared) {
+    const JobConfig& job = prepared.job;
+    Settings settings{{"app", job.app},
+                      {"input", prepared.source->stamp()},
+                      {"input.format", std::string(name_of(job.input.format))},
+                      {"input.columns", text_of(job.input.columns)},
+                      {"input.header", job.input.header ? "true" : "false"},
+                      {"output.scores", job.output.scores ? "true" : "false"},
+                      {"run.device", std::string(name_of(prepared.plan.device))},
+                      {"run.precision", std::string(name_of(job.run.precision))}};
+    if (prepared.plan.device == DeviceKind::host) {
+        settings.emplace_back(instructions_setting, name_of(prepared.plan.instructions));
+    } else {
+        settings.emplace_back("run.gpu", prepared.plan.gpu);
+    }
+    if (job.model.random) {
+        settings.emplace_back("model.random", fmt::format("{}", *job.model.random));
+    } else {
+        settings.emplace_back("model.weights", stamp_of(prepared.weights));
+    }
+    return settings;
+}
+
+/// That the files still are what the run's identity says. They outlive the output.
+std::function<void()> check_of_files(const PreparedJob& prepared) {
+    return [input = prepared.source.get(), weights = prepared.weights_file.get()] {
+        input->check_content();
+        if (weights != nullptr) {
+            weights->check_content();
+        }
+    };
+}
+
+Owner this_attempt() {
+    const char* const restarts = std::getenv("SLURM_RESTART_COUNT");
+    const std::string_view text = restarts == nullptr ? "" : restarts;
+    std::uint64_t number = 0;  // also when Slurm has not restarted the job
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return this_process(read_launch().slurm_job.value_or(std::string()), number);
+}
+
+CommittedOutputOptions options_of(const PreparedJob& prepared) {
+    const JobConfig::Output& output = prepared.job.output;
+    return {.path = output.path,
+            .format = output.format,
+            .fields = prepared.codec->output_fields(),
+            .items = prepared.plan.items,
+            .chunk_items = prepared.plan.chunk_items,
+            .settings = settings_of(prepared),
+            .me = this_attempt(),
+            .nonfinite = output.nonfinite,
+            .policy = {.check_sources = check_of_files(prepared)},
+            .provenance = {{"build", build_id()}, {"host", host_name()}}};
+}
+
+RunPaths paths_of(const JobConfig::Output& output) {
+    return run_paths(output.path, extension_of(output.format));
+}
+
+/// So that several fit into a message.
+std::string shortened(const std::string& text) {
+    constexpr std::size_t most = 90;
+    return text.size() <= most ? text : text.substr(0, most) + "…";
+}
+
+/// What the run that lies at the output was started as; nullopt: there is none.
+std::optional<RunIdentity> identity_of_run(const JobConfig::Output& output) {
+    const RunPaths paths = paths_of(output);
+    if (!status_of(paths.run_folder())) {
+        return std::nullopt;
+    }
+    const RunFolders folders = open_run_folder(paths);
+    return read_run_identity(paths);
+}
+
+std::optional<std::string> setting_of_run(const JobConfig::Output& output, std::string_view name) {
+    const std::optional<RunIdentity> identity = identity_of_run(output);
+    if (!identity) {
+        return std::nullopt;
+    }
+    const auto setting = std::ranges::find(identity->settings, name, &Settings::value_type::first);
+    return setting == identity->settings.end() ? std::nullopt : std::optional(setting->second);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> chunk_items_of_run(const JobConfig::Output& output) {
+    const std::optional<RunIdentity> identity = identity_of_run(output);
+    return identity ? std::optional(identity->chunk_items) : std::nullopt;
+}
+
+std::optional<std::string> device_of_run(const JobConfig::Output& output) {
+    return setting_of_run(output, "run.device");
+}
+
+std::optional<HostInstructions> instructions_of_run(const JobConfig::Output& output) {
+    const std::optional<std::string> setting = setting_of_run(output, instructions_setting);
+    return setting ? find_host_instructions(*setting) : std::nullopt;
+}
+
+bool is_published(const JobConfig::Output& output) {
+    const RunPaths paths = paths_of(output);
+    if (!status_of(paths.run_folder())) {
+        return false;
+    }
+    const RunFolders folders = open_run_folder(paths);
+    return read_manifest(paths).has_value();
+}
+
+std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job) {
+    return std::make_unique<CommittedOutput>(options_of(job));
+}
+
+std::filesystem::path epoch_folder(const PreparedJob& job) {
+    return paths_of(job.job.output).epoch(job.output->run().epoch());
+}
+
+std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
+    const std::uint32_t epoch = job.output->run().epoch();
+    if (retry) {
+        note_fresh_start(epoch_folder(job));
+        return {};
+    }
+    std::vector<Attempt> attempts = read_attempts(paths_of(job.job.output), epoch);
+    std::vector<std::uint64_t> suspects = suspected_chunks(attempts);
+    std::erase_if(suspects, [&](std::uint64_t chunk) { return chunk < job.output->first_chunk(); });
+    if (!is_hopeless(attempts, suspects)) {
+        return attempts;
+    }
+    const std::size_t deaths = deaths_without_progress(attempts);
+    std::erase_if(attempts, [](const Attempt& attempt) { return !attempt.died; });
+    std::string ends;
+    for (const Attempt& attempt : std::span(attempts).last(std::min(most_deaths, attempts.size()))) {
+        ends += fmt::format("; attempt {}: {}", attempt.epoch, shortened(attempt.end));
+    }
+    throw Error(ExitCode::no_progress,
+                {.id = "E-RUN-082",
+                 .where = escaped(job.job.output.path.native()),
+                 .what = fmt::format("{} attempts in a row died without a new chunk{}", deaths, ends),
+                 .hint = "find out what they died of; --retry tries again"});
+}
+
+std::vector<AttemptSummary> attempts_at(const PreparedJob& job) {
+    const std::uint32_t epoch = job.output->run().epoch();
+    std::vector<AttemptSummary> attempts = earlier_attempts(paths_of(job.job.output), epoch);
+    attempts.push_back({.attempt = epoch});
+    return attempts;
+}
+
+std::string already_complete(const std::filesystem::path& output, std::uint64_t items) {
+    return fmt::format("{} is already complete: {} items\n", escaped(output.native()), items);
+}
+
+OutputState check_output(const PreparedJob& job) {
+    return look_at_output(options_of(job));
+}
+
+void keep_job(const PreparedJob& job) {
+    const RunPaths paths = paths_of(job.job.output);
+    static_cast<void>(place_text(kept_text(job.job, paths), paths.job_file(), paths.run_folder()));
+}
+
+void warn_at_the_end(const PreparedJob& job) {
+    for (const ErrorText& warning : job.output->warnings()) {
+        say(warning);
+    }
+    const std::uint64_t values = job.output->complete()->nonfinite();
+    if (job.job.output.nonfinite == NonfinitePolicy::flag && values != 0) {
+        say(ErrorText{.id = "W-NUM-082",
+                      .where = escaped(job.job.output.path.native()),
+                      .what = job.job.output.scores
+                                  ? fmt::format("{} scores are NaN or infinite", values)
+                                  : fmt::format("{} items have scores that are NaN or infinite", values)});
+    }
+}
+
+void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, bool quiet) {
+    const std::string path = escaped(job.job.output.path.native());
+    for (const std::string& line : output.dropped()) {
+        say(ErrorText{.id = "W-CKP-086", .where = path, .what = line});
+    }
+    for (const std::string& line : output.damaged_parts()) {
+        say(ErrorText{.id = "W-CKP-087", .where = path, .what = line, .hint = "check the file system"});
+    }
+    const ChunkGrid grid(job.plan.items, job.plan.chunk_items);
+    if (!quiet && output.first_chunk() != 0) {
+        say(fmt::format("sluice: {}: resuming after {} of {} chunks ({} of {} items)\n", path, output.first_chunk(),
+                        grid.chunks(), grid.items() - grid.rest(output.first_chunk()).items(), grid.items()));
+    }
+}
+
+void AnnouncedOutput::append(std::uint32_t count, std::span<const std::byte> outputs) {
+    output_.append(count, outputs);
+    announce();
+}
+
+void AnnouncedOutput::commit() {
+    output_.commit();
+    announce();
+}
+
+void AnnouncedOutput::publish() {
+    output_.publish();
+    board_.set_committed({});
+}
+
+void AnnouncedOutput::announce() {
+    OutputRun& run = output_.run();
+    board_.set_committed({.chunks = run.writer().chunks_committed(), .all = run.plan().grid().chunks()});
+}
+
+}  // namespace sluice

@@ -1,0 +1,169 @@
+#include "tools/runtime/job_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/config/config_names.hpp"
+#include "core/device/cuda.hpp"
+#include "core/error.hpp"
+#include "scheduler/chunk_size.hpp"
+#include "tools/runtime/check_job.hpp"
+#include "tools/runtime/job_output.hpp"
+#include "tools/runtime/report_target.hpp"
+
+namespace sluice {
+namespace {
+
+using Bytes = std::vector<unsigned char>;  // a path may be no text that JSON can hold
+
+DeviceKind choose_device(DeviceKind wanted) {
+    if (wanted != DeviceKind::automatic) {
+        return wanted;
+    }
+    return cuda_device_count() > 0 ? DeviceKind::cuda : DeviceKind::host;
+}
+
+void check_precision(const JobConfig::Run& run, DeviceKind device) {
+    if (device == DeviceKind::host && run.precision != Precision::fp32) {
+        throw Error(ExitCode::configuration,
+                    {.id = "E-CFG-105",
+                     .where = "run.precision",
+                     .what = fmt::format("got \"{}\", but the host computes in fp32 alone", name_of(run.precision)),
+                     .hint = run.device == DeviceKind::automatic
+                                 ? "no GPU is visible: request one for the job, or leave run.precision out"
+                                 : "leave run.precision out, or set run.device = \"cuda\""});
+    }
+}
+
+}  // namespace
+
+PreparedJob prepare_job(const JobFile& file, const Apps& apps, bool start_gpus) {
+    PreparedJob prepared;
+    prepared.job = read_job(file, apps);
+    const JobConfig& job = prepared.job;
+    check_output_path(job.output.path);
+    check_report_path(job.output.report, job.output.path);
+    if (start_gpus && job.run.device != DeviceKind::host && !job.run.devices) {
+        prepared.cuda_start.emplace();
+    }
+    JobPlan& plan = prepared.plan;
+    plan.app = job.app;
+    plan.options = {.scores = job.output.scores, .precision = job.run.precision};
+    prepared.app = apps.find(plan.app);
+    expects(prepared.app != nullptr, "read_job accepts known apps only");
+    prepared.codec = prepared.app->make_codec(plan.options);
+    prepared.source = open_input(job.input, *prepared.codec);
+    if (job.model.weights) {
+        prepared.weights_file = std::make_unique<WeightsFile>(*job.model.weights);
+        prepared.weights = prepared.app->read_weights(job.model.weights->native());
+    } else {
+        prepared.weights = prepared.app->random_weights(job.model.random.value());
+    }
+    plan.items = prepared.source->count();
+    plan.device = choose_device(job.run.device);
+    if (job.run.device == DeviceKind::automatic && plan.device == DeviceKind::host) {
+        plan.device_note = fmt::format("no GPU: {}", why_no_cuda());
+    }
+    if (plan.device == DeviceKind::cuda && cuda_device_count() > 0) {
+        plan.gpu = cuda_device_model(0);
+    }
+    check_precision(job.run, plan.device);
+    plan.devices = job.run.devices;
+    plan.bind = job.layout.bind;
+    plan.layout = job.layout;
+    plan.instructions = instructions_of_run(job.output).value_or(host_instructions());
+    plan.hang_timeout = job.fault.hang_timeout;
+    plan.drain_timeout = job.fault.drain_timeout;
+    if (!job.pipeline.chunk_items) {
+        prepared.kept_chunk_items = chunk_items_of_run(job.output);
+    }
+    plan.chunk_items = job.pipeline.chunk_items.value_or(
+        prepared.kept_chunk_items.value_or(choose_chunk_items(plan.items, prepared.app->flop_per_item(), plan.device)));
+    // Buffers are made for a chunk: no item needs room for more items than there are.
+    plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));
+    plan.depth =
+        job.pipeline.mode == PipelineMode::serial ? 1 : job.pipeline.depth.value_or(choose_depth(job.pipeline.mode));
+    return prepared;
+}
+
+std::string encode(const JobPlan& plan) {
+    nlohmann::json json{{"app", plan.app},
+                        {"scores", plan.options.scores},
+                        {"precision", plan.options.precision},
+                        {"items", plan.items},
+                        {"chunk_items", plan.chunk_items},
+                        {"depth", plan.depth},
+                        {"device", plan.device},
+                        {"instructions", plan.instructions},
+                        {"bind", plan.bind},
+                        {"hang_timeout", plan.hang_timeout.count()},
+                        {"drain_timeout", plan.drain_timeout.count()},
+                        {"root_host", Bytes(plan.root_host.begin(), plan.root_host.end())},
+                        {"dump_folder", Bytes(plan.dump_folder.begin(), plan.dump_folder.end())},
+                        {"first_chunk", plan.first_chunk}};
+    if (plan.devices) {
+        json["devices"] = *plan.devices;
+    }
+    return json.dump();
+}
+
+JobPlan decode_job_plan(const std::string& text) {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    JobPlan plan{.app = json.at("app"),
+                 .options = {.scores = json.at("scores"), .precision = json.at("precision")},
+                 .items = json.at("items"),
+                 .chunk_items = json.at("chunk_items"),
+                 .depth = json.at("depth"),
+                 .device = json.at("device"),
+                 .instructions = json.at("instructions"),
+                 .bind = json.at("bind"),
+                 .hang_timeout = std::chrono::seconds(json.at("hang_timeout").get<std::int64_t>()),
+                 .drain_timeout = std::chrono::seconds(json.at("drain_timeout").get<std::int64_t>()),
+                 .first_chunk = json.at("first_chunk")};
+    const Bytes host = json.at("root_host");
+    plan.root_host.assign(host.begin(), host.end());
+    const Bytes folder = json.at("dump_folder");
+    plan.dump_folder.assign(folder.begin(), folder.end());
+    if (json.contains("devices")) {
+        plan.devices = json.at("devices").get<std::uint32_t>();
+    }
+    return plan;
+}
+
+std::string encode(const RootAnnouncement& announcement) {
+    return nlohmann::json{{"code", announcement.code}, {"complete", announcement.complete}, {"plan", announcement.plan}}
+        .dump();
+}
+
+RootAnnouncement decode_announcement(const std::string& text) {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    return {.code = json.at("code"), .complete = json.at("complete"), .plan = json.at("plan")};
+}
+
+std::string encode_failure(const Failure& failure) {
+    const ErrorText& text = failure.text;
+    nlohmann::json json{{"code", static_cast<int>(failure.code)},
+                        {"id", text.id},
+                        {"where", text.where},
+                        {"what", text.what},
+                        {"hint", text.hint}};
+    if (failure.chunk) {
+        json["chunk"] = *failure.chunk;
+    }
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Failure decode_failure(const std::string& text) {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    Failure failure{
+        .code = static_cast<ExitCode>(json.at("code").get<int>()),
+        .text = {.id = json.at("id"), .where = json.at("where"), .what = json.at("what"), .hint = json.at("hint")}};
+    if (const auto chunk = json.find("chunk"); chunk != json.end()) {
+        failure.chunk = chunk->get<std::uint64_t>();
+    }
+    return failure;
+}
+
+}  // namespace sluice

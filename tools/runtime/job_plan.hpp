@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/app.hpp"
+#include "core/commit/attempt_history.hpp"
+#include "core/commit/committed_output.hpp"
+#include "core/config/config.hpp"
+#include "core/device/cuda.hpp"
+#include "core/input/item_source.hpp"
+#include "core/input/weights_file.hpp"
+#include "core/stage_error.hpp"
+#include "kernels/host_instructions.hpp"
+#include "scheduler/attempt_summary.hpp"
+#include "tools/runtime/job_file.hpp"
+
+namespace sluice {
+
+/// What every rank has to know of the job.
+struct JobPlan {
+    std::string app{};
+    AppOptions options{};
+    std::uint64_t items = 0;
+    std::uint32_t chunk_items = 1;
+    std::uint32_t depth = 1;
+    DeviceKind device = DeviceKind::host;  ///< Not automatic.
+    HostInstructions instructions{};       ///< By which host devices compute, on every rank.
+    std::string gpu{};                     ///< Model of rank 0's first GPU; rank 0 alone has it. Empty: none in sight.
+    std::string device_note{};             ///< Why "auto" did not take a GPU; rank 0 alone has it.
+    std::string chunk_note{};              ///< Why chunks are as large as they are; likewise. May be empty.
+    std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
+    BindMode bind = BindMode::gpu_local;
+    JobConfig::Layout layout{};            ///< As the job says it; rank 0 alone has it.
+    std::chrono::seconds hang_timeout{0};  ///< 0: nothing is ever called a hang.
+    std::chrono::seconds drain_timeout{20};
+    std::string root_host{};        ///< Rank 0's.
+    std::string dump_folder{};      ///< Where a rank that finds a hang writes down who waits for what.
+    std::uint64_t first_chunk = 0;  ///< Those before are committed: the run goes on from here.
+};
+
+/// What rank 0 alone has open.
+struct PreparedJob {
+    JobConfig job;
+    JobPlan plan;
+    const App* app = nullptr;
+    std::unique_ptr<ItemCodec> codec;  // outlives the source
+    std::unique_ptr<ItemSource> source;
+    std::unique_ptr<WeightsFile> weights_file;  // null: random
+    WeightBlob weights;
+    std::optional<std::uint32_t> kept_chunk_items;  // of the run that lies there, where the job leaves it open
+    std::vector<Attempt> attempts;                  // those before this one, once output is open
+    std::vector<AttemptSummary> summaries;          // the same, and this one as the last
+    std::unique_ptr<CommittedOutput> output;        // null until open_output()
+    std::optional<CudaStart> cuda_start;
+};
+
+/// Reads the job file, opens and indexes the input, reads the weights. Throws Error.
+/// `start_gpus`: this process will drive all GPUs that it sees, unless the job asks for fewer: CUDA starts on them
+/// while files are read.
+[[nodiscard]] PreparedJob prepare_job(const JobFile& file, const Apps& apps, bool start_gpus = false);
+
+/// For the way to the other ranks.
+[[nodiscard]] std::string encode(const JobPlan& plan);
+[[nodiscard]] JobPlan decode_job_plan(const std::string& text);
+
+/// Rank 0's word before the run: the plan, or the code that all ranks end with because it could not prepare the job, or
+/// that there is nothing to do.
+struct RootAnnouncement {
+    int code = 0;
+    bool complete = false;  ///< The output is there: nothing is to be done, and there is no plan.
+    std::string plan{};
+};
+[[nodiscard]] std::string encode(const RootAnnouncement& announcement);
+[[nodiscard]] RootAnnouncement decode_announcement(const std::string& text);
+
+/// A rank's last words to rank 0.
+[[nodiscard]] std::string encode_failure(const Failure& failure);
+[[nodiscard]] Failure decode_failure(const std::string& text);
+
+}  // namespace sluice

@@ -1,0 +1,79 @@
+#include "tools/runtime/lone_compute.hpp"
+
+#include <algorithm>
+
+#include "tools/runtime/driver_team.hpp"
+
+namespace sluice {
+namespace {
+
+class Halves {
+public:
+    Halves(FunctionRef<bool(const ItemRange&)> is_deadly, FunctionRef<void(const ItemRange&)> compute)
+        : is_deadly_(is_deadly), compute_(compute) {}
+
+    void take(const ItemRange& range) {
+        if (!is_deadly_(range)) {
+            compute_(range);
+        } else if (range.count == 1) {
+            failed.push_back(range.first);
+        } else {
+            split(range);
+        }
+    }
+
+    void split(const ItemRange& range) {
+        const std::uint32_t half = range.count / 2;
+        take({.first = range.first, .count = half});
+        take({.first = range.first + half, .count = range.count - half});
+    }
+
+    std::vector<std::uint64_t> failed{};
+
+private:
+    FunctionRef<bool(const ItemRange&)> is_deadly_;
+    FunctionRef<void(const ItemRange&)> compute_;
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> compute_in_halves(const Chunk& chunk, FunctionRef<bool(const ItemRange&)> is_deadly,
+                                             FunctionRef<void(const ItemRange&)> compute) {
+    Halves halves(is_deadly, compute);
+    const ItemRange all{.first = chunk.first, .count = chunk.count};
+    if (chunk.count > 1) {
+        halves.split(all);
+    } else {
+        halves.take(all);
+    }
+    return std::move(halves.failed);
+}
+
+LoneDevice::LoneDevice(const LoadedApp& app, DeviceKind kind, std::uint32_t number, std::uint32_t most_items,
+                       std::span<const std::byte> sample)
+    : device_(make_device(kind, number)),
+      model_(app.make_model(*device_, most_items)),
+      stream_(device_->make_stream({.operations = 2048})) {
+    if (!sample.empty()) {
+        model_->calibrate(*stream_, sample);
+    }
+    const IoShape shape = model_->shape();
+    pinned_in_ = device_->allocate(MemorySpace::pinned, std::size_t{most_items} * shape.input_bytes);
+    pinned_out_ = device_->allocate(MemorySpace::pinned, std::size_t{most_items} * shape.output_bytes);
+    in_ = device_->allocate(MemorySpace::device, std::size_t{most_items} * shape.input_bytes);
+    out_ = device_->allocate(MemorySpace::device, std::size_t{most_items} * shape.output_bytes);
+}
+
+void LoneDevice::compute(std::span<const std::byte> items, std::span<std::byte> to) {
+    const std::size_t count = items.size() / model_->shape().input_bytes;
+    const auto in = in_.bytes().first(items.size());
+    const auto out = out_.bytes().first(to.size());
+    std::ranges::copy(items, pinned_in_.bytes().begin());
+    stream_->copy(in, pinned_in_.bytes().first(items.size()));
+    model_->forward(*stream_, count, in, out);
+    stream_->copy(pinned_out_.bytes().first(to.size()), out);
+    stream_->record().wait();
+    std::ranges::copy(pinned_out_.bytes().first(to.size()), to.begin());
+}
+
+}  // namespace sluice

@@ -1,0 +1,105 @@
+#include "tools/runtime/preflight.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "comm/mpi_transport.hpp"
+#include "core/device/cuda.hpp"
+#include "core/error.hpp"
+#include "core/standard_error.hpp"
+#include "tools/doctor/gather.hpp"
+#include "tools/doctor/output_facts.hpp"
+#include "tools/doctor/remedies.hpp"
+#include "tools/doctor/topics.hpp"
+
+namespace sluice {
+namespace {
+
+Remedies remedies_for(const DoctorFacts& facts) {
+    return {facts.launch.launcher, facts.launch.slurm_job.has_value(), facts.slurm};
+}
+
+void print_line(const Finding& finding) {
+    const std::string fix = finding.remedy.empty() ? "" : "; fix: " + finding.remedy;
+    say(ErrorText{.id = finding.id, .what = finding.what + fix});
+}
+
+DoctorFacts empty_facts(const RankContext& context) {
+    return {.launch = read_launch(),
+            .world = context.session == nullptr ? 1U : static_cast<std::uint32_t>(context.session->size())};
+}
+
+std::vector<Finding> findings_on(const DoctorFacts& facts) {
+    const Remedies remedies = remedies_for(facts);
+    std::vector<Finding> all;
+    for (std::vector<Finding>& findings :
+         std::array{diagnose_launch(facts, remedies), diagnose_cores(facts, remedies), diagnose_gpus(facts, remedies),
+                    diagnose_memory(facts, remedies), diagnose_network(facts, remedies)}) {
+        std::ranges::move(findings, std::back_inserter(all));
+    }
+    std::erase_if(all, [](const Finding& one) { return one.id == "W-HWL-077"; });  // bind() says it
+    return all;
+}
+
+}  // namespace
+
+void check_before_reading(const RankContext& context, const JobConfig& job) {
+    DoctorFacts facts = empty_facts(context);
+    for (const Finding& finding : diagnose_launch(facts, remedies_for(facts))) {
+        if (finding.severity == Severity::error) {
+            throw Error(finding.code,
+                        {.id = finding.id, .where = "launch", .what = finding.what, .hint = finding.remedy});
+        }
+    }
+    // A single process starts CUDA while it reads, and would wait for it here.
+    if (job.run.device == DeviceKind::cuda && context.session != nullptr && cuda_device_count() == 0) {
+        static_cast<void>(make_cuda_device(0));  // says what is missing
+    }
+    facts.output = look_at_output(job.output.path);
+    if (!facts.output->why_not.empty()) {
+        throw Error(ExitCode::cannot_create, {.id = "E-OUT-021",
+                                              .where = escaped(job.output.path.native()),
+                                              .what = facts.output->why_not,
+                                              .hint = "create the folder first, or choose another output.path"});
+    }
+    for (const Finding& finding : diagnose_output(facts)) {
+        if (finding.severity == Severity::warning) {  // how much room it needs is known only later
+            print_line(finding);
+        }
+    }
+}
+
+void warn_of_places(const RankContext& context, const NodeView& node, const JobPlan& plan) {
+    DoctorFacts facts = empty_facts(context);
+    facts.device = plan.device;
+    facts.wish = {.device = plan.device,
+                  .devices = node.layout.devices,
+                  .bind = plan.bind,
+                  .ranks_per_node = plan.layout.ranks_per_node,
+                  .cpus_per_rank = plan.layout.cpus_per_rank,
+                  .gpus_per_node = plan.layout.gpus_per_node};
+    RankFacts mine = facts_of(node, {.wish = facts.wish, .device = plan.device}, facts.launch);
+    if (context.session == nullptr) {
+        facts.ranks.push_back(std::move(mine));
+    } else {
+        mine.rank = static_cast<std::uint32_t>(context.session->rank());
+        mine.transport = read_mpi_transport();
+        for (const std::string& text : context.session->gather(encode(mine))) {
+            facts.ranks.push_back(decode_rank_facts(text));
+        }
+    }
+    if (context.rank() != 0) {
+        return;
+    }
+    if (facts.launch.slurm_job && !findings_on(facts).empty()) {  // only now is it worth starting srun for it
+        facts.slurm = read_slurm_version();
+    }
+    for (const Finding& finding : findings_on(facts)) {
+        print_line(finding);
+    }
+}
+
+}  // namespace sluice

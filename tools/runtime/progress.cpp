@@ -1,0 +1,94 @@
+#include "tools/runtime/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "scheduler/verdict.hpp"
+#include "tools/runtime/progress_view.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::chrono::milliseconds bar_period{100};
+constexpr std::array first_lines{2.0, 5.0, 10.0};  // seconds: soon enough to see that it runs
+constexpr double line_period = 30;
+
+std::string clock_text(double seconds) {
+    const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e9)));
+    const std::uint64_t hours = whole / 3600;
+    return hours == 0 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02}:{:02}", hours, whole / 60 % 60, whole % 60);
+}
+
+}  // namespace
+
+std::string progress_text(const ItemCount& items, Seconds since_start) {
+    const auto [done, total, before] = items;
+    std::string text = count_text(items, Percentage::shown);
+    if (done > before && since_start.count() > 0) {
+        const double rate = static_cast<double>(done - before) / since_start.count();
+        text +=
+            fmt::format(", {} items/s, {} left", rate_text(rate), clock_text(static_cast<double>(total - done) / rate));
+    }
+    return text;
+}
+
+std::string progress_bar(const ItemCount& items, Seconds since_start, std::uint32_t columns) {
+    constexpr std::uint32_t longest_bar = 40;
+    constexpr std::uint32_t frame = 3;  // "[", "]" and a space
+    std::string text = progress_text(items, since_start);
+    if (text.size() + frame + 1 > columns) {
+        return text.substr(0, columns);
+    }
+    const std::uint32_t cells = std::min(longest_bar, columns - frame - static_cast<std::uint32_t>(text.size()));
+    const auto full = static_cast<std::uint32_t>(items.percent() / 100 * cells);
+    return fmt::format("[{}{}] {}", std::string(full, '#'), std::string(cells - full, '.'), text);
+}
+
+Seconds next_line(Seconds passed) {
+    for (const double line : first_lines) {
+        if (passed.count() < line) {
+            return Seconds(line);
+        }
+    }
+    return Seconds(line_period * (std::floor(passed.count() / line_period) + 1));
+}
+
+Progress::Progress(std::uint64_t total, std::uint64_t before, std::function<std::uint64_t()> items_done)
+    : total_(total), before_(before), items_done_(std::move(items_done)), thread_([this] { show_until_over(); }) {}
+
+Progress::~Progress() {
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+}
+
+void Progress::show_until_over() {
+    const Instant start = Clock::now();
+    ProgressView view;
+    const auto show = [&] {
+        const ItemCount items{.done = before_ + items_done_(), .total = total_, .before = before_};
+        const Seconds passed = Clock::now() - start;
+        view.show(view.is_terminal() ? progress_bar(items, passed, ProgressView::columns())
+                                     : progress_text(items, passed));
+    };
+    const auto next_look = [&] {
+        const Instant now = Clock::now();
+        return view.is_terminal() ? now + bar_period
+                                  : start + std::chrono::duration_cast<Instant::duration>(next_line(now - start));
+    };
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_until(lock, next_look(), [this] { return over_; })) {
+        show();
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,142 @@
+#include "tools/runtime/report_target.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "core/commit/file.hpp"
+#include "core/error.hpp"
+#include "core/output/output_file.hpp"
+#include "scheduler/report.hpp"
+#include "tools/runtime/check_job.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t most_report_bytes = std::size_t{256} << 20;  // some KiB a rank
+constexpr std::size_t report_start_bytes = 4096;
+constexpr std::size_t manifest_start_bytes = 4096;
+constexpr std::string_view run_folder_suffix = ".sluice";
+
+using Path = std::filesystem::path;
+
+[[noreturn]] void refuse(const Path& report, const std::string& what) {
+    throw Error(
+        ExitCode::refused,
+        {.id = "E-SEC-024", .where = escaped(report.native()), .what = what, .hint = "choose another output.report"});
+}
+
+/// Without links, dots and a slash at its end, as far as it is there.
+Path plain(const Path& path) {
+    std::error_code unknown;  // what cannot be looked at is taken as it is written
+    const Path absolute = std::filesystem::absolute(path, unknown);
+    Path whole = std::filesystem::weakly_canonical(absolute, unknown);
+    if (unknown) {
+        whole = absolute.lexically_normal();
+    }
+    return whole.has_filename() ? whole : whole.parent_path();
+}
+
+bool is_folder(const Path& path) {
+    std::error_code missing;
+    return std::filesystem::is_directory(path, missing);
+}
+
+/// Also under another name: folders can be mounted twice.
+bool is_same_folder(const Path& one, const Path& other) {
+    std::error_code missing;
+    return one == other || (std::filesystem::equivalent(one, other, missing) && !missing);
+}
+
+bool has_manifest(const Path& folder) {
+    const Path manifest = folder / "MANIFEST.json";
+    std::error_code unknown;
+    if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(manifest, unknown))) {
+        return false;
+    }
+    std::ifstream stream(manifest, std::ios::binary);  // one that cannot be read protects no output of this user's
+    std::string start(manifest_start_bytes, '\0');
+    stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+    return start.find("\"sluice manifest\"") != std::string::npos;
+}
+
+void refuse_run_folders(const Path& report, const Path& whole) {
+    const auto is_of_run = [](const Path& name) { return name.native().ends_with(run_folder_suffix); };
+    std::error_code unknown;
+    for (const Path& path : {std::filesystem::absolute(report, unknown), whole}) {
+        if (std::ranges::any_of(path, is_of_run)) {
+            refuse(report, "lies in a run's folder, or has the name of one");
+        }
+    }
+    if (is_folder(whole.native() + std::string(run_folder_suffix))) {
+        refuse(report, "is the name of a run's output");
+    }
+}
+
+void refuse_output_folders(const Path& report, const Path& whole, const Path& output) {
+    const Path own = plain(output);
+    const bool is_folder_of_parts = !output.has_filename();
+    if (whole == own) {
+        refuse(report, "is also the output");
+    }
+    const Path folder = whole.parent_path();
+    const bool is_own = is_folder_of_parts && is_same_folder(folder, own);
+    const bool is_beside_output = folder == own.parent_path();  // where the job writes anyway
+    const bool is_of_another = is_folder(folder / run_folder_suffix) || has_manifest(folder);
+    if (is_own || (is_of_another && !is_beside_output)) {
+        refuse(report, fmt::format("lies in the folder of an output, {}", quoted(folder.native())));
+    }
+}
+
+void refuse_other_files(const Path& report) {
+    std::error_code unknown;
+    const std::filesystem::file_status status = std::filesystem::symlink_status(report, unknown);
+    if (status.type() == std::filesystem::file_type::none) {  // not even that nothing is there: too long a name
+        throw Error(ExitCode::cannot_create, {.id = "E-OUT-021",
+                                              .where = escaped(report.native()),
+                                              .what = "cannot be a file: " + unknown.message(),
+                                              .hint = "choose another output.report"});
+    }
+    if (!std::filesystem::exists(status)) {
+        return;
+    }
+    if (!std::filesystem::is_regular_file(status)) {
+        const char* const kind = std::filesystem::is_directory(status) ? "a folder"
+                                 : std::filesystem::is_symlink(status) ? "a symbolic link"
+                                                                       : "a device or pipe";
+        throw Error(ExitCode::cannot_create, {.id = "E-OUT-021",
+                                              .where = escaped(report.native()),
+                                              .what = fmt::format("is {}, expected a file or nothing", kind),
+                                              .hint = "choose another output.report"});
+    }
+    const auto begins_as_report = [&](std::size_t bytes) {
+        const std::optional<std::string> text = read_text(report, bytes);
+        return !text || is_report(*text);  // null: gone meanwhile
+    };
+    if (!begins_as_report(report_start_bytes) && !begins_as_report(most_report_bytes)) {
+        refuse(report, "already exists and is not a sluice report: only those may be replaced");
+    }
+}
+
+}  // namespace
+
+void check_report_path(const Path& report, const Path& output) {
+    const Path whole = plain(report.has_parent_path() ? report.parent_path() : Path(".")) / report.filename();
+    refuse_run_folders(report, whole);
+    refuse_output_folders(report, whole, output);
+    refuse_other_files(report);
+    check_folder_of(report, "output.report");
+}
+
+void place_report(std::string_view text, const Path& report, const Path& output) {
+    check_report_path(report, output);
+    OutputFile file(report);
+    file.write(text);
+    file.publish([&] { check_report_path(report, output); });
+}
+
+}  // namespace sluice

@@ -1,0 +1,167 @@
+#include "tools/runtime/run_end.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "comm/mpi_remote_hub.hpp"
+#include "comm/watcher.hpp"
+#include "core/standard_error.hpp"
+
+namespace sluice {
+namespace {
+
+/// Whether what went wrong leaves the job as it is, so that the same command goes on.
+bool can_go_on(ExitCode code) {
+    return code == ExitCode::internal || code == ExitCode::out_of_memory || code == ExitCode::communication ||
+           code == ExitCode::gpu_fault;
+}
+
+/// What the next attempts have to know of, should they end alike.
+bool is_death(ExitCode code) {
+    return code == ExitCode::internal || code == ExitCode::communication;
+}
+
+/// An attempt that has taken over, or whoever moves the run's folder, takes away what this one works on, whatever error
+/// that gives here.
+Failure or_fenced_off(const RankContext& context, Failure failure) {
+    const bool is_of_files = failure.code == ExitCode::cannot_create || failure.code == ExitCode::io_error;
+    if (context.output != nullptr && is_of_files) {
+        try {
+            context.output->run().check_fence();
+        } catch (const Error& error) {
+            return Failure{error.code(), error.text()};
+        }
+    }
+    return failure;
+}
+
+/// What can still be said in files; some of them may be what ends the run.
+void leave_end_behind(RankContext& context, Failure& failure) {
+    failure = or_fenced_off(context, std::move(failure));
+    if (const std::string committed = context.board.describe_committed();
+        can_go_on(failure.code) && !committed.empty()) {
+        failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
+    }
+    context.last_words.note_end(failure.code, failure.text);
+    if (context.output != nullptr && context.output->run().epoch() == 1 && !is_death(failure.code)) {
+        if (context.board.committed().chunks == 0) {
+            context.monitor->withdraw();
+        }
+        context.output->run().abandon_if_empty();
+    }
+}
+
+/// Where it was heard.
+std::string name_of(const StopCause& cause) {
+    switch (cause.reason) {
+        case StopReason::drain_request:
+            return "a drain request";
+        case StopReason::time_limit:
+            return "the time limit is near";
+        case StopReason::signal:
+            break;
+    }
+    return fmt::format("SIG{}", sigabbrev_np(cause.signal));
+}
+
+/// "stopped by SIGTERM".
+std::string stopped_text(const StopCause& cause) {
+    return cause.reason == StopReason::time_limit ? "stopped near its job's time limit"
+                                                  : "stopped by " + name_of(cause);
+}
+
+}  // namespace
+
+Failure describe_at_root(const std::exception_ptr& failure, const RankContext& context) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const RemoteFailure& remote) {
+        return decode_failure(remote.what());
+    } catch (...) {
+        return describe(failure, context.who(), context.first_chunk);
+    }
+}
+
+int rank_of(const std::exception_ptr& failure) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const RemoteFailure& remote) {
+        return remote.rank();
+    } catch (...) {
+        return 0;
+    }
+}
+
+void note_device_failure(RankContext& context, const Failure& failure, int rank) {
+    if (!failure.chunk || !is_death(failure.code)) {
+        return;
+    }
+    std::vector<std::uint64_t> chunks = context.hangs.chunks_of(rank);  // an error on a GPU may be of one beside it
+    if (std::ranges::find(chunks, *failure.chunk) == chunks.end()) {
+        chunks.push_back(*failure.chunk);
+    }
+    context.last_words.note_lost_rank(rank, failure.text.where + ": " + failure.text.what, chunks);
+}
+
+void end_all(RankContext& context, Failure failure) {
+    give_signs_while(context, [&] { leave_end_behind(context, failure); });
+    print_once(context, failure.text);
+    end_now(context, failure.code);
+}
+
+Failure stopped_early(const Served& served, const RankBoard::Committed& committed) {
+    const std::string end = served.gave_up ? "; chunks in flight took longer than fault.drain_timeout" : "";
+    return {.code = ExitCode::stopped_early,
+            .text = {.id = "E-RUN-075",
+                     .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
+                     .what = fmt::format("{} after {} of {} chunks{}", stopped_text(served.stop), committed.chunks,
+                                         committed.all, end),
+                     .hint = "run the same command again: it resumes from there"}};
+}
+
+Failure lost_while_draining(const Served& served, const std::string& host, const std::vector<std::uint64_t>& chunks) {
+    return {
+        .code = ExitCode::internal,
+        .text = {.id = "E-RUN-001",
+                 .where = fmt::format("rank {} on {}", served.lost_rank, escaped(host)),
+                 .what = fmt::format(
+                     "died, or cannot be reached: no sign of life since it was {}; chunks that it held: {}",
+                     stopped_text(served.stop), chunks.empty() ? "none" : fmt::format("{}", fmt::join(chunks, ", "))),
+                 .hint = "look for SIGKILL or oom_kill in its node's log"}};
+}
+
+Failure given_up_by_others(const RankContext& context, const std::string& cause) {
+    return {.code = ExitCode::communication,
+            .text = {.id = "E-RUN-076",
+                     .where = context.who(),
+                     .what = "was suspended for a while; other ranks have ended the job meanwhile: " + cause,
+                     .hint = "check its node"}};
+}
+
+void say_that_it_drains(const StopCause& cause) {
+    say(fmt::format("sluice: {}: finishing the chunks in flight; a second signal stops at once\n", name_of(cause)));
+}
+
+ErrorText why_it_drains(const StopCause& cause) {
+    return {.id = "E-RUN-075",
+            .what = fmt::format("SIG{}, before the chunks in flight were finished", sigabbrev_np(cause.signal))};
+}
+
+Watched::Watched(RankContext& context, HangWatchOptions options, LastWords::Action last_words) : context_(context) {
+    context_.last_words.set(std::move(last_words));
+    CrashReports::set_book(options.book);
+    context_.hangs.begin(std::move(options));
+}
+
+Watched::~Watched() {
+    context_.hangs.end();
+    CrashReports::set_book(nullptr);
+    context_.last_words.clear();
+}
+
+}  // namespace sluice

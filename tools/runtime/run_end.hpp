@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "comm/hang_watch.hpp"
+#include "comm/last_words.hpp"
+#include "comm/rank_board.hpp"
+#include "comm/serve.hpp"
+#include "core/stage_error.hpp"
+#include "core/sync/stop_request.hpp"
+#include "tools/runtime/rank_context.hpp"
+
+namespace sluice {
+
+// How rank 0 ends a run that does not come to its end.
+
+/// What to print and return for `failure`, this rank's own or one that another rank has reported.
+[[nodiscard]] Failure describe_at_root(const std::exception_ptr& failure, const RankContext& context);
+
+/// A device of rank `rank` has failed on a chunk, as it might again: the next attempts hear of it as of a death.
+void note_device_failure(RankContext& context, const Failure& failure, int rank);
+
+/// The rank that has failed with `failure`.
+[[nodiscard]] int rank_of(const std::exception_ptr& failure);
+
+/// One message, and the end of this process and of all ranks, at once. What is committed stays; nothing else does.
+[[noreturn]] void end_all(RankContext& context, Failure failure);
+
+/// Of a run that was asked to stop and has drained, or given up to: exit code 75.
+[[nodiscard]] Failure stopped_early(const Served& served, const RankBoard::Committed& committed);
+
+/// Of a run that another rank, on `host`, was lost to while it drained; it held `chunks`. srun, for one, asks the
+/// living to stop and says nothing of the dead.
+[[nodiscard]] Failure lost_while_draining(const Served& served, const std::string& host,
+                                          const std::vector<std::uint64_t>& chunks);
+
+/// Of rank 0 that was stopped for a while, alone on its node: the others took it for dead, and left `cause`.
+[[nodiscard]] Failure given_up_by_others(const RankContext& context, const std::string& cause);
+
+/// Tells the user, on stderr, that a stop was heard.
+void say_that_it_drains(const StopCause& cause);
+
+/// What a report says that is written before the run has drained.
+[[nodiscard]] ErrorText why_it_drains(const StopCause& cause);
+
+/// While it lives, a hang is looked for, and `last_words` are said when the job has to end at once.
+class Watched {
+public:
+    /// `context` and `options.book` outlive it.
+    Watched(RankContext& context, HangWatchOptions options, LastWords::Action last_words);
+    ~Watched();
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+
+private:
+    RankContext& context_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,99 @@
+#include "tools/runtime/run_job.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "comm/watcher.hpp"
+#include "core/machine/host_name.hpp"
+#include "core/machine/launch.hpp"
+#include "core/stage_error.hpp"
+#include "core/standard_error.hpp"
+#include "tools/runtime/rank_context.hpp"
+
+namespace sluice {
+
+namespace {
+
+/// Of rank 0.
+std::shared_ptr<RunMonitor> make_monitor(const RankContext& context, const RunOptions& options) {
+    std::optional<std::chrono::seconds> left = options.time_left;
+    if (left) {  // since this process began
+        *left -= std::chrono::ceil<std::chrono::seconds>(Clock::now() - context.start);
+    }
+    return std::make_shared<RunMonitor>(context.stop, context.host, left);
+}
+
+/// Rank 0 with its monitor, which tells the end whatever it is.
+int run_monitored(RankContext& context, const std::function<JobFile()>& job, const RunOptions& options) {
+    RunMonitor& monitor = *context.monitor;
+    try {
+        const int code = run_root(context, job, options);
+        monitor.end(static_cast<ExitCode>(code));
+        return code;
+    } catch (const Error& error) {
+        monitor.explain(error.text());
+        monitor.end(error.code());
+        throw;
+    }
+}
+
+}  // namespace
+
+int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions& options) {
+    const Instant start = Clock::now();
+    block_signals();
+    const std::string host = host_name();
+    Doorbell bell;
+    StopRequest stop(bell);
+
+    std::optional<MpiSession> session;
+    std::optional<RankBoard> board;
+    if (read_launch().may_have_others()) {
+        session.emplace();
+        try {
+            board.emplace(*session);
+        } catch (...) {  // there is no board yet to say it once with; and MPI_Finalize would wait for the others
+            const std::string who = fmt::format("rank {} on {}", session->rank(), host);
+            const Failure failure = describe(std::current_exception(), who);
+            say(failure.text);
+            session->abort(failure.code);
+        }
+    } else {
+        board.emplace();
+    }
+    const CrashReports crash_reports(*board, host);
+    Lanes lanes;
+    HangWatch hangs(*board, lanes, host);
+    LastWords last_words;
+    RankContext context{.apps = apps,
+                        .session = session ? &*session : nullptr,
+                        .board = *board,
+                        .bell = bell,
+                        .stop = stop,
+                        .lanes = lanes,
+                        .hangs = hangs,
+                        .last_words = last_words,
+                        .host = host,
+                        .start = start};
+    if (context.rank() == 0) {
+        context.monitor = make_monitor(context, options);
+        last_words.set_stop_note([monitor = context.monitor](const ErrorText& text) {
+            monitor->explain(text);
+            monitor->end(ExitCode::stopped_early);
+        });
+    }
+    int code = static_cast<int>(ExitCode::ok);
+    {
+        const Watcher watcher(*board, stop, hangs, last_words, host);
+        if (context.rank() == 0) {
+            code = run_monitored(context, job, options);
+        } else {
+            code = run_worker(context);
+        }
+    }
+    return code;
+}
+
+}  // namespace sluice

@@ -1,0 +1,296 @@
+#include "tools/runtime/run_monitor.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "core/commit/file.hpp"
+#include "core/standard_error.hpp"
+#include "slurm/stop_reason.hpp"
+#include "slurm/time_limit.hpp"
+
+namespace sluice {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds look_every{1};
+constexpr std::chrono::seconds recent{10};
+
+double unix_seconds() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+double seconds_between(SteadyClock::time_point from, SteadyClock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+}
+
+double per_second(std::uint64_t count, double seconds) {
+    return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+/// A folder that cannot be looked into now is looked into again.
+bool is_asked_to_drain(const std::filesystem::path& run_folder) {
+    const FilePlace request = FilePlace::entry(run_folder / "drain");
+    return ::faccessat(request.base(), request.name(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+}  // namespace
+
+RunMonitor::RunMonitor(StopRequest& stop, std::string host, std::optional<std::chrono::seconds> time_left)
+    : stop_(stop) {
+    const AttemptId attempt = this_attempt();
+    status_.job = attempt.job;
+    status_.restarts = attempt.restarts;
+    status_.attempt = attempt.number;
+    status_.most_attempts = attempt.most;
+    status_.host = std::move(host);
+    status_.process = ::getpid();
+    status_.started = unix_seconds();
+    if (time_left) {
+        limit_ = SteadyClock::now() + *time_left;
+    } else if (!attempt.job.empty()) {
+        slurm_tells_ = true;
+        asking_ = std::jthread([this](const std::stop_token& token) { ask_slurm(token); });
+    }
+}
+
+RunMonitor::~RunMonitor() {
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+    }
+    wake_.notify_all();
+    asking_.request_stop();
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+    if (asking_.joinable()) {
+        asking_.join();
+    }
+}
+
+void RunMonitor::open(const std::filesystem::path& run_folder, const std::filesystem::path& output) {
+    const std::lock_guard lock(mutex_);
+    status_.output = output.empty() ? status_.output : output.native();
+    if (!folder_.empty() || over_) {
+        return;
+    }
+    held_.emplace(run_folder, FolderTrust::only_mine);
+    folder_ = run_folder;
+    if (status_.job.empty()) {  // outside of Slurm the same command goes on: an old request is no longer meant
+        static_cast<void>(try_to_remove_file(folder_ / "drain"));
+    }
+    look();
+    thread_ = std::thread([this] { watch(); });
+}
+
+void RunMonitor::found_complete(std::uint64_t items, std::uint32_t chunk_items) {
+    const std::lock_guard lock(mutex_);
+    status_.items = status_.items_before = status_.items_done = items;
+    status_.chunks = status_.chunks_before = status_.chunks_done = (items + chunk_items - 1) / chunk_items;
+}
+
+void RunMonitor::serve(ServedRun run) {
+    const std::lock_guard lock(mutex_);
+    run_ = std::move(run);
+    serving_since_ = SteadyClock::now();
+    status_.state = RunState::running;
+    look();
+}
+
+void RunMonitor::serve_no_more() {
+    const std::lock_guard lock(mutex_);
+    if (run_) {
+        take_counts();
+        run_.reset();
+    }
+}
+
+void RunMonitor::explain(const ErrorText& text) {
+    const std::lock_guard lock(mutex_);
+    if (explanation_.id.empty()) {
+        explanation_ = text;
+    }
+}
+
+void RunMonitor::withdraw() {
+    const std::lock_guard lock(mutex_);
+    if (!folder_.empty() && status_.job.empty()) {
+        static_cast<void>(try_to_remove_file(folder_ / "status.json"));
+        folder_.clear();
+    }
+}
+
+void RunMonitor::end(ExitCode code) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (over_) {
+        return;
+    }
+    over_ = true;
+    if (run_) {
+        take_counts();
+        run_.reset();
+    }
+    const bool further = status_.chunks_done > status_.chunks_before;
+    status_.state = code == ExitCode::ok              ? RunState::complete
+                    : code == ExitCode::stopped_early ? RunState::stopped
+                                                      : RunState::failed;
+    status_.end = RunEnd{.code = static_cast<int>(code),
+                         .again = code == ExitCode::stopped_early && further && !drain_requested_,
+                         .signal = stop_.signal(),
+                         .text = explanation_};
+    status_.seconds_left.reset();
+    write();
+    wake_.notify_all();
+}
+
+void RunMonitor::watch() {
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, look_every, [this] { return over_; })) {
+        look();
+    }
+}
+
+void RunMonitor::ask_slurm(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    const std::string job = status_.job;
+    for (bool again = false; !over_; again = true) {
+        std::optional<std::chrono::seconds> left;
+        std::string why_not;
+        lock.unlock();
+        try {
+            left = again ? ask_squeue_for_time_left(job, stop) : ask_time_left(job, stop);
+        } catch (const Error& error) {
+            why_not = fmt::format("{}: {}", error.text().where, error.text().what);
+        }
+        lock.lock();
+        is_to_ask_ = false;
+        if (!why_not.empty() && !over_) {
+            say(ErrorText{
+                .id = "W-SLM-114",
+                .what = again ? fmt::format("cannot find out whether the job's time limit was raised ({})", why_not)
+                              : fmt::format("cannot find out the job's time limit ({}); only Slurm's signal will tell, "
+                                            "if there is one",
+                                            why_not),
+                .hint = "set slurm.resume.notice, or --time-left"});
+        } else if (left) {
+            limit_ = SteadyClock::now() + *left;
+        } else {
+            limit_.reset();
+        }
+        wake_.wait(lock, [this] { return over_ || is_to_ask_; });
+    }
+}
+
+// The rest with the mutex held.
+
+void RunMonitor::look() {
+    if (run_) {
+        take_counts();
+        take_rates();
+    }
+    stop_if_asked();
+    if (run_ && stop_.signal() != 0) {
+        status_.state = RunState::draining;
+    }
+    write();
+}
+
+void RunMonitor::take_counts() {
+    const ServedRun& run = *run_;
+    status_.items = run.items;
+    status_.items_before = run.items_before;
+    status_.items_done = run.items_before + run.items_written();
+    const auto chunks_in = [&](std::uint64_t items) { return (items + run.chunk_items - 1) / run.chunk_items; };
+    status_.chunks = chunks_in(run.items);
+    status_.chunks_before = chunks_in(run.items_before);
+    status_.chunks_done = chunks_in(status_.items_done);
+    status_.ranks.resize(run.tally->ranks());
+    const SteadyClock::time_point now = SteadyClock::now();
+    for (std::size_t rank = 0; rank < status_.ranks.size(); ++rank) {
+        const RankTally::Count count = run.tally->of(rank);
+        RankStatus& row = status_.ranks[rank];
+        row.host = rank < run.hosts.size() ? run.hosts[rank] : status_.host;
+        row.chunks = count.chunks;
+        row.items = count.items;
+        row.seconds_since_chunk = std::max(0.0, seconds_between(count.last, now));
+    }
+}
+
+void RunMonitor::take_rates() {
+    const SteadyClock::time_point now = SteadyClock::now();
+    Sample sample{.at = now, .items = status_.items_done - status_.items_before};
+    for (const RankStatus& rank : status_.ranks) {
+        sample.of_rank.push_back(rank.items);
+    }
+    while (samples_.size() > 1 && now - samples_[1].at >= recent) {
+        samples_.pop_front();
+    }
+    if (!samples_.empty()) {
+        const Sample& before = samples_.front();
+        const double seconds = seconds_between(before.at, now);
+        status_.items_per_second = per_second(sample.items - before.items, seconds);
+        for (std::size_t rank = 0; rank < status_.ranks.size(); ++rank) {
+            status_.ranks[rank].items_per_second = per_second(sample.of_rank[rank] - before.of_rank[rank], seconds);
+        }
+        status_.slowest = find_slowest(status_.ranks);
+    }
+    status_.mean_items_per_second = per_second(sample.items, seconds_between(*serving_since_, now));
+    status_.seconds_left.reset();
+    if (status_.mean_items_per_second > 0) {
+        status_.seconds_left = static_cast<double>(status_.items - status_.items_done) / status_.mean_items_per_second;
+    }
+    samples_.push_back(std::move(sample));
+}
+
+void RunMonitor::stop_if_asked() {
+    status_.limit.reset();
+    if (limit_) {
+        status_.limit = unix_seconds() + seconds_between(SteadyClock::now(), *limit_);
+    }
+    drain_requested_ = drain_requested_ || (!folder_.empty() && is_asked_to_drain(folder_));
+    if (!run_ || stop_.signal() != 0 || stop_.phase() != RunPhase::serving) {
+        return;
+    }
+    const bool late =
+        limit_ && !asks_again() && is_too_late(*limit_ - SteadyClock::now(), run_->tally->slowest_chunk());
+    if (drain_requested_ || late) {
+        stop_.ask(SIGUSR1, late ? StopReason::time_limit : StopReason::drain_request);
+    }
+}
+
+/// Asks Slurm when the limit comes near, once; true when it does so now, and the answer may be there at the next look.
+bool RunMonitor::asks_again() {
+    if (!is_nearly_too_late(*limit_ - SteadyClock::now(), run_->tally->slowest_chunk())) {
+        has_asked_again_ = false;
+        return false;
+    }
+    if (!slurm_tells_ || std::exchange(has_asked_again_, true)) {
+        return false;
+    }
+    is_to_ask_ = true;
+    wake_.notify_all();
+    return true;
+}
+
+void RunMonitor::write() {
+    if (folder_.empty()) {
+        return;
+    }
+    status_.updated = unix_seconds();
+    const int error = write_run_status(folder_ / "status.json", status_);
+    if (error != 0 && !std::exchange(warned_, true)) {
+        say(ErrorText{
+            .id = "W-RUN-115",
+            .where = escaped((folder_ / "status.json").native()),
+            .what = fmt::format("cannot write the run's status: {}", std::generic_category().message(error))});
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,109 @@
+#include "tools/runtime/run_report.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "core/chunk_grid.hpp"
+#include "core/commit/run_paths.hpp"
+#include "core/standard_error.hpp"
+#include "scheduler/rank_report.hpp"
+#include "tools/runtime/job_attempts.hpp"
+#include "tools/runtime/report_target.hpp"
+#include "tools/runtime/standard_output.hpp"
+
+namespace sluice {
+namespace {
+
+/// Fills in what is known only at its end.
+void describe_this(AttemptSummary& attempt, const RunReport& report, std::optional<ExitCode> code) {
+    const std::chrono::nanoseconds wall = wall_time(report.ranks);
+    const auto now = std::chrono::system_clock::now();
+    attempt.start = utc_text(now - wall);
+    attempt.end = utc_text(now);
+    attempt.seconds = wall;
+    attempt.exit_code = code ? std::optional(static_cast<int>(*code)) : std::nullopt;
+    attempt.ended_by = report.ended_by;
+    attempt.items_done = report.items_done;
+}
+
+void warn_unless_placed(const std::string& text, const JobConfig::Output& output, const std::filesystem::path& kept) {
+    try {
+        place_report(text, output.report, output.path);
+    } catch (const Error& error) {
+        const std::string hint = kept.empty() ? error.text().hint : "it is also in " + escaped(kept.native());
+        say({.id = "W-OUT-120",
+             .where = error.text().where,
+             .what = "the report is not there: " + error.text().what,
+             .hint = hint});
+    }
+}
+
+}  // namespace
+
+RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
+    const JobPlan& plan = prepared.plan;
+    const JobConfig& job = prepared.job;
+    const ChunkGrid grid(plan.items, plan.chunk_items);
+    return {.items = plan.items,
+            .items_done = items_done,
+            .items_before = plan.items - grid.rest(plan.first_chunk).items(),
+            .chunks = grid.chunks(),
+            .chunk_items = plan.chunk_items,
+            .depth = plan.depth,
+            .mode = job.pipeline.mode,
+            .distribution = job.pipeline.distribution,
+            .device = plan.device,
+            .precision = plan.options.precision,
+            .device_note = plan.device_note,
+            .chunk_note = plan.chunk_note,
+            .output_path = job.output.path.string(),
+            .report_path = job.output.report.string(),
+            .failed_items = prepared.output->failed_items()};
+}
+
+RankReport report_of_root(const RankContext& context, RankTrace&& trace) {
+    trace.rank = 0;
+    trace.host = context.host;
+    trace.milestones.start = context.start;
+    trace.milestones.finish = Clock::now();
+    return make_rank_report(trace, context.start, {});
+}
+
+RunReport gather_report(RankContext& context, const PreparedJob& prepared, std::uint64_t items_done, RankTrace trace,
+                        ExitCode code) {
+    const RankReport mine = report_of_root(context, std::move(trace));
+    RunReport report = report_of_run(prepared, items_done);
+    if (context.session == nullptr) {
+        report.ranks.push_back(mine);
+        return report;
+    }
+    std::int64_t common_start = context.start.time_since_epoch().count();
+    context.session->broadcast_number(common_start);
+    auto common_code = static_cast<std::int64_t>(code);
+    context.session->broadcast_number(common_code);
+    for (const std::string& text : context.session->gather(encode(mine))) {
+        report.ranks.push_back(decode_rank_report(text));
+    }
+    return report;
+}
+
+void publish_report(RunReport report, const PreparedJob& prepared, const RunOptions& options, const ReportedEnd& end) {
+    const JobConfig& job = prepared.job;
+    report.attempts = prepared.summaries;
+    describe_this(report.attempts.back(), report, end.code);
+    const std::string text = report_file_text(report, nlohmann::json(to_toml(job)));
+    std::filesystem::path kept;
+    if (end.is_kept) {
+        kept = keep_report(run_paths(job.output.path, {}), report.attempts.back().attempt, text);
+    }
+    warn_unless_placed(text, job.output, kept);
+    if (!options.quiet) {
+        print(fmt::format("{}\n\n{}", count_text(report.count()), latency_table(report)));
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,121 @@
+#include "tools/runtime/suspects.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "core/commit/attempt_history.hpp"
+#include "core/output/output_rows.hpp"
+#include "core/standard_error.hpp"
+#include "tools/runtime/job_output.hpp"
+#include "tools/runtime/lone_compute.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t most_named = 10;
+
+std::string numbers(const std::vector<std::uint64_t>& items) {
+    const auto named = std::span(items).first(std::min(items.size(), most_named));
+    return fmt::format("item{} {}{}", items.size() == 1 ? "" : "s", fmt::join(named, ", "),
+                       named.size() < items.size() ? ", …" : "");
+}
+
+class Suspects {
+public:
+    Suspects(RankContext& context, PreparedJob& job, const SuspectsOptions& options)
+        : context_(context),
+          job_(job),
+          options_(options),
+          shape_(job.codec->shape()),
+          device_(*options.app, job.plan.device, options.device, job.plan.chunk_items, options.sample),
+          ranges_(epoch_folder(job)),
+          lane_(context.lanes.add(LaneKind::device, "device for suspected chunks")) {}
+
+    ~Suspects() {
+        lane_.end();
+        context_.board.mine().chunk.store(RankRecord::no_chunk);
+    }
+    Suspects(const Suspects&) = delete;
+    Suspects& operator=(const Suspects&) = delete;
+
+    /// The outputs of the run's chunk `id`.
+    std::vector<std::byte> compute(std::uint64_t id) {
+        const Chunk chunk = options_.grid.at(id);
+        std::vector<std::byte> items(std::size_t{chunk.count} * shape_.input_bytes);
+        std::vector<std::byte> outputs(std::size_t{chunk.count} * shape_.output_bytes);
+        job_.source->read(chunk.first, chunk.count, items);
+        context_.board.mine().stage.store(Stage::compute);
+        context_.board.mine().chunk.store(id + job_.plan.first_chunk);
+        const auto deadly = [&](const ItemRange& range) { return is_deadly(range, job_.attempts); };
+        const auto compute = [&](const ItemRange& range) {
+            const std::size_t at = range.first - chunk.first;
+            lane_.work(Stage::compute, id);
+            ranges_.begin(range);
+            device_.compute(std::span(items).subspan(at * shape_.input_bytes, range.count * shape_.input_bytes),
+                            std::span(outputs).subspan(at * shape_.output_bytes, range.count * shape_.output_bytes));
+            ranges_.end(range);
+        };
+        const std::vector<OutputField> fields = job_.codec->output_fields();
+        for (const std::uint64_t item : compute_in_halves(chunk, deadly, compute)) {
+            fill_with_no_result(
+                fields, std::span(outputs).subspan((item - chunk.first) * shape_.output_bytes, shape_.output_bytes));
+            failed.push_back(item);
+        }
+        return outputs;
+    }
+
+    std::vector<std::uint64_t> failed{};
+
+private:
+    RankContext& context_;
+    PreparedJob& job_;
+    const SuspectsOptions& options_;
+    IoShape shape_;
+    LoneDevice device_;
+    LoneRanges ranges_;
+    Lane& lane_;
+};
+
+[[noreturn]] void refuse(const PreparedJob& job, const std::vector<std::uint64_t>& failed, std::size_t before) {
+    throw Error(
+        ExitCode::no_progress,
+        {.id = "E-RUN-093",
+         .where = numbers(failed),
+         .what = fmt::format("crashed every attempt that computed it, the last one alone with it (got {} such "
+                             "items, expected {} at most)",
+                             failed.size() + before, job.job.fault.max_failed_items),
+         .hint = fmt::format("check it; fault.max_failed_items = {} leaves it out; --retry forgets what happened",
+                             failed.size() + before)});
+}
+
+}  // namespace
+
+void compute_suspects(RankContext& context, PreparedJob& job, ChunkServer& server, const SuspectsOptions& options) {
+    std::optional<Suspects> suspects;
+    for (const std::uint64_t chunk : suspected_chunks(job.attempts)) {
+        if (chunk < job.plan.first_chunk) {
+            continue;  // committed since
+        }
+        if (!suspects) {
+            suspects.emplace(context, job, options);
+        }
+        server.know(chunk - job.plan.first_chunk, suspects->compute(chunk - job.plan.first_chunk));
+    }
+    if (!suspects || suspects->failed.empty()) {
+        return;
+    }
+    const std::size_t before = job.output->failed_items().size();
+    if (suspects->failed.size() + before > job.job.fault.max_failed_items) {
+        refuse(job, suspects->failed, before);
+    }
+    const ErrorText warning{.id = "W-RUN-093",
+                            .where = numbers(suspects->failed),
+                            .what = "left out of the output, because every attempt that computed it crashed"};
+    say(warning);
+    job.output->leave_out(std::move(suspects->failed));
+}
+
+}  // namespace sluice

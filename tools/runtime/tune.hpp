@@ -1,0 +1,13 @@
+#pragma once
+
+#include "tools/runtime/job_plan.hpp"
+
+namespace sluice {
+
+/// Chooses a chunk size that the job leaves to "auto" on GPUs, and a depth likewise, by what the app was measured to
+/// take on this GPU model in this precision: the first run of a build measures it, some tenths of a second, and keeps
+/// it for later ones (tools/runtime/cost_cache.hpp). A run that goes on keeps its chunk size. Leaves jobs for the host
+/// as they are. Sets plan.chunk_note. Throws Error when CUDA fails.
+void tune(PreparedJob& job);
+
+}  // namespace sluice
