@@ -54,8 +54,9 @@ public:
             const std::size_t at = range.first - chunk.first;
             lane_.work(Stage::compute, id);
             ranges_.begin(range);
-            device_.compute(std::span(items).subspan(at * shape_.input_bytes, range.count * shape_.input_bytes),
-                            std::span(outputs).subspan(at * shape_.output_bytes, range.count * shape_.output_bytes));
+            const auto of_range =
+                device_.compute(std::span(items).subspan(at * shape_.input_bytes, range.count * shape_.input_bytes));
+            std::ranges::copy(of_range, std::span(outputs).subspan(at * shape_.output_bytes).begin());
             ranges_.end(range);
         };
         const std::vector<OutputField> fields = job_.codec->output_fields();
