@@ -73,8 +73,7 @@ JobServer::JobServer(RankContext& context, PreparedJob& job, const RunOptions& o
       output_(*job.output, context.board),
       shape_(job.codec->shape()),
       share_(choose_share(context, job.plan)),
-      devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.place.devices.size()))),
-      tally_(devices_.size()) {
+      devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.place.devices.size()))) {
     tell_size();
     const std::uint64_t slots = std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
     queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
@@ -101,11 +100,14 @@ JobServer::JobServer(RankContext& context, PreparedJob& job, const RunOptions& o
         context.bell);
     results_.emplace(output_, grid_, shape_.output_bytes, queues_.window, context.bell,
                      &context.lanes.add(LaneKind::writer, "writer"));
-    book_.emplace(queues_.window, devices_.size());
+    server_.emplace(
+        grid_, *input_, *results_,
+        ChunkServerOptions{
+            .distribution = job.job.pipeline.distribution, .devices_of_rank = devices_, .depth = job.plan.depth});
     if (options.progress) {
         progress_.emplace(job.plan.items, job.plan.items - grid_.items(), [this] { return results_->items_written(); });
     }
-    context.monitor->serve({.tally = &tally_,
+    context.monitor->serve({.book = &server_->book(),
                             .hosts = context.hosts,
                             .items = job.plan.items,
                             .items_before = job.plan.items - grid_.items(),
@@ -119,12 +121,7 @@ JobServer::~JobServer() {
 
 RankTrace JobServer::run() {
     const JobPlan& plan = job_.plan;
-    ChunkServer server(grid_, *input_, *results_,
-                       {.distribution = job_.job.pipeline.distribution,
-                        .devices_of_rank = devices_,
-                        .depth = plan.depth,
-                        .tally = &tally_,
-                        .book = &*book_});
+    ChunkServer& server = *server_;
     std::deque<Endpoint> endpoints;
     for (std::uint32_t i = 0; i < devices_[0]; ++i) {
         endpoints.emplace_back(plan.depth, context_.bell);
@@ -295,7 +292,7 @@ HangWatchOptions JobServer::hang_watch_options() const {
     return {.timeout = job_.plan.hang_timeout,
             .first_chunk = job_.plan.first_chunk,
             .devices = devices_[0],
-            .book = &*book_,
+            .book = &server_->book(),
             .hosts = context_.hosts,
             .dump_folder = job_.plan.dump_folder,
             .given_up = [folder = job_.plan.dump_folder] { return cause_of_loss(folder, 0); }};
@@ -306,7 +303,7 @@ RunReport JobServer::partial_report(RankTrace&& trace, const ErrorText& reason) 
     RunReport report = report_of_run(job_, results_->items_written());
     report.ended_by = fmt::format("{}{}{}: {}", reason.id, reason.where.empty() ? "" : ": ", reason.where, reason.what);
     report.ranks.push_back(report_of_root(context_, std::move(trace)));
-    const std::vector<GrantBook::Rank> returned = book_->ranks();
+    const std::vector<GrantBook::Rank> returned = server_->book().ranks();
     for (std::size_t rank = 1; rank < returned.size(); ++rank) {
         report.lost.push_back({.rank = static_cast<int>(rank),
                                .host = escaped(context_.hosts.at(rank)),

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/grant_book.hpp"
-#include "comm/rank_tally.hpp"
+#include "comm/chunk_server.hpp"
 #include "comm/serve.hpp"
 #include "core/chunk_grid.hpp"
 #include "core/input/read_ahead.hpp"
@@ -63,13 +62,12 @@ private:
     IoShape shape_;
     RankShare share_;
     std::vector<std::uint32_t> devices_;  // of every rank
-    RankTally tally_;
     QueueSizes queues_;
     std::unique_ptr<LoadedApp> loaded_;
     std::string sample_;
     std::optional<ReadAhead> input_;
     std::optional<OrderedResults> results_;
-    std::optional<GrantBook> book_;
+    std::optional<ChunkServer> server_;
     std::optional<Progress> progress_;
     std::optional<Failure> stopped_by_;
 };
