@@ -15,7 +15,9 @@ ChunkServer::ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults
       results_(results),
       distribution_(options.distribution),
       book_(results.window(), options.devices_of_rank.size()),  // granted only where there is room for the results
-      end_(grid.chunks()) {
+      end_(grid.chunks()),
+      highest_granted_(grid.begin()),
+      next_pulled_(grid.begin()) {
     for (const std::uint32_t devices : options.devices_of_rank) {
         first_device_of_rank_.push_back(devices_);
         devices_ += devices;

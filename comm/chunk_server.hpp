@@ -68,7 +68,7 @@ public:
     /// so that all results in flight can be written in order.
     void drain() noexcept { end_ = highest_granted_; }
 
-    /// Chunks that will be written: all of them, or after drain() fewer.
+    /// The chunks before this one will be written: all of them, or after drain() fewer.
     [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
 
     /// Every chunk before end() was written.
@@ -100,8 +100,8 @@ private:
     std::map<std::uint64_t, std::vector<std::byte>> known_;
     std::vector<Waiting> waiting_;  // oldest first; capacity for every slot there is
     std::uint64_t end_ = 0;
-    std::uint64_t highest_granted_ = 0;           // and one more
-    std::uint64_t next_pulled_ = 0;               // pull: the next chunk
+    std::uint64_t highest_granted_;               // and one more
+    std::uint64_t next_pulled_;                   // pull: the next chunk
     std::vector<std::uint64_t> granted_fixed_;    // fixed: chunks that each device got so far
     std::vector<std::uint64_t> blocked_in_pass_;  // fixed: the last pass in which each device had to wait
     std::uint64_t pass_ = 0;

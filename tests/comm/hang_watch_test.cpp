@@ -134,9 +134,7 @@ TEST(GrantBook, RefusesAChunkThatTheRankDoesNotHold) {
 /// The watch of a process alone, whose clock the test moves on.
 class Watch : public testing::Test {
 protected:
-    void begin() {
-        watch_.begin({.timeout = timeout, .first_chunk = 100, .devices = 1, .book = &book_, .hosts = {"n07"}});
-    }
+    void begin() { watch_.begin({.timeout = timeout, .devices = 1, .book = &book_, .hosts = {"n07"}}); }
 
     std::optional<Hang> look_after(std::chrono::seconds time) {
         for (; time > 0s; time -= 1s) {
@@ -159,8 +157,8 @@ protected:
 TEST_F(Watch, NamesTheLaneThatHangsAndWhoWaits) {
     Lane& writer = lanes_.add(LaneKind::writer, "writer");
     Lane& reader = lanes_.add(LaneKind::reader, "reader 0");
-    reader.work(Stage::read, 5);
-    writer.wait(Stage::gather, 4);
+    reader.work(Stage::read, 105);
+    writer.wait(Stage::gather, 104);
     begin();
 
     EXPECT_FALSE(look_after(9s));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/app.hpp"
+#include "core/chunk_grid.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/committed_output.hpp"
 #include "core/config/config.hpp"
@@ -42,6 +43,8 @@ struct JobPlan {
     std::string root_host{};        ///< Rank 0's.
     std::string dump_folder{};      ///< Where a rank that finds a hang writes down who waits for what.
     std::uint64_t first_chunk = 0;  ///< Those before are committed: the run goes on from here.
+
+    [[nodiscard]] ChunkGrid grid() const { return ChunkGrid(items, chunk_items).from(first_chunk); }
 };
 
 /// What rank 0 alone has open.

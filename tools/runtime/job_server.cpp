@@ -69,14 +69,14 @@ JobServer::JobServer(RankContext& context, PreparedJob& job, const RunOptions& o
     : context_(context),
       job_(job),
       options_(options),
-      grid_(ChunkGrid(job.plan.items, job.plan.chunk_items).rest(job.plan.first_chunk)),
+      grid_(job.plan.grid()),
       output_(*job.output, context.board),
       shape_(job.codec->shape()),
       share_(choose_share(context, job.plan)),
       devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.place.devices.size()))) {
     tell_size();
     const std::uint64_t slots = std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
-    queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
+    queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks_left());
     if (context.session != nullptr) {
         broadcast_once_a_node(*context.session, job.weights.memory);
     }
@@ -105,12 +105,12 @@ JobServer::JobServer(RankContext& context, PreparedJob& job, const RunOptions& o
         ChunkServerOptions{
             .distribution = job.job.pipeline.distribution, .devices_of_rank = devices_, .depth = job.plan.depth});
     if (options.progress) {
-        progress_.emplace(job.plan.items, job.plan.items - grid_.items(), [this] { return results_->items_written(); });
+        progress_.emplace(job.plan.items, grid_.items_done(), [this] { return results_->items_written(); });
     }
     context.monitor->serve({.book = &server_->book(),
                             .hosts = context.hosts,
                             .items = job.plan.items,
-                            .items_before = job.plan.items - grid_.items(),
+                            .items_before = grid_.items_done(),
                             .chunk_items = job.plan.chunk_items,
                             .items_written = [this] { return results_->items_written(); }});
 }
@@ -143,7 +143,7 @@ RankTrace JobServer::run() {
                                   .chunk_items = plan.chunk_items,
                                   .last_items = grid_.short_items(),
                                   .lanes = &context_.lanes},
-                     .chunks = grid_.chunks(),
+                     .chunks = grid_.chunks_left(),
                      .sample = std::as_bytes(std::span(sample_)),
                      .machine = &share_.machine,
                      .cpus = share_.driver_cpus()});
@@ -181,8 +181,7 @@ RankTrace JobServer::run() {
             compute_suspects(context_, job_, server,
                              {.app = loaded_.get(),
                               .device = share_.place.devices[0].number,
-                              .sample = std::as_bytes(std::span(sample_)),
-                              .grid = grid_});
+                              .sample = std::as_bytes(std::span(sample_))});
         });
         const Served served = serve(server, local, remote ? &*remote : nullptr, context_.bell, context_.stop,
                                     {.lane = &context_.lanes.add(LaneKind::comm, "comm thread"),
@@ -290,7 +289,6 @@ void JobServer::share_sample() {
 
 HangWatchOptions JobServer::hang_watch_options() const {
     return {.timeout = job_.plan.hang_timeout,
-            .first_chunk = job_.plan.first_chunk,
             .devices = devices_[0],
             .book = &server_->book(),
             .hosts = context_.hosts,
@@ -316,9 +314,7 @@ RunReport JobServer::partial_report(RankTrace&& trace, const ErrorText& reason) 
 /// For the writer, which has been told to hurry. Not for ever: it may be what is stuck.
 void JobServer::wait_until_committed() const {
     const Instant end = Clock::now() + longest_commit;
-    const auto all_committed = [this] {
-        return context_.board.committed().chunks >= job_.plan.first_chunk + results_->chunks_written();
-    };
+    const auto all_committed = [this] { return context_.board.committed().chunks >= results_->chunks_written(); };
     while (!all_committed() && Clock::now() < end) {
         std::this_thread::sleep_for(commit_look);
     }

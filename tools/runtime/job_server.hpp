@@ -57,7 +57,7 @@ private:
     RankContext& context_;
     PreparedJob& job_;
     RunOptions options_;
-    ChunkGrid grid_;  // of what is left to do
+    ChunkGrid grid_;
     AnnouncedOutput output_;
     IoShape shape_;
     RankShare share_;

@@ -9,7 +9,6 @@
 #include "comm/node_sharing.hpp"
 #include "comm/node_view.hpp"
 #include "comm/watcher.hpp"
-#include "core/chunk_grid.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/device/cuda.hpp"
 #include "core/machine/build_id.hpp"
@@ -20,17 +19,13 @@
 namespace sluice {
 namespace {
 
-std::uint64_t chunks_to_do(const JobPlan& plan) {
-    return ChunkGrid(plan.items, plan.chunk_items).rest(plan.first_chunk).chunks();
-}
-
 /// A host device that gets no chunk would still make its buffers and threads.
 std::optional<std::uint32_t> useful_devices(const JobPlan& plan) {
     if (!plan.devices || plan.device != DeviceKind::host) {
         return plan.devices;
     }
     return static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(chunks_to_do(plan), 1, std::max<std::uint32_t>(1, *plan.devices)));
+        std::clamp<std::uint64_t>(plan.grid().chunks_left(), 1, std::max<std::uint32_t>(1, *plan.devices)));
 }
 
 void warn_of_fewer_devices(const RankContext& context, const JobPlan& plan, const RankShare& share) {
@@ -41,7 +36,7 @@ void warn_of_fewer_devices(const RankContext& context, const JobPlan& plan, cons
             .where = context.who(),
             .what = fmt::format("drives {} host devices, not run.devices = {}: there are {} chunks to do, "
                                 "and {} cores on the node",
-                                devices, *plan.devices, chunks_to_do(plan), share.machine.topology.cores.size()),
+                                devices, *plan.devices, plan.grid().chunks_left(), share.machine.topology.cores.size()),
             .hint = "lower run.devices, or leave it out"});
     }
 }

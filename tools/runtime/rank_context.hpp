@@ -41,7 +41,6 @@ struct RankContext {
     LastWords& last_words;
     std::string host;
     Instant start{};
-    std::uint64_t first_chunk = 0;          ///< What the run calls chunk 0, once the plan is known.
     CommittedOutput* output = nullptr;      ///< Rank 0's, once it is open.
     std::shared_ptr<RunMonitor> monitor{};  ///< Rank 0's.
     std::vector<std::string> hosts{};       ///< Of all ranks; rank 0 alone has them.

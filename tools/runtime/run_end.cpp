@@ -83,7 +83,7 @@ Failure describe_at_root(const std::exception_ptr& failure, const RankContext& c
     } catch (const RemoteFailure& remote) {
         return decode_failure(remote.what());
     } catch (...) {
-        return describe(failure, context.who(), context.first_chunk);
+        return describe(failure, context.who());
     }
 }
 

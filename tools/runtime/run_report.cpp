@@ -47,10 +47,10 @@ void warn_unless_placed(const std::string& text, const JobConfig::Output& output
 RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
     const JobPlan& plan = prepared.plan;
     const JobConfig& job = prepared.job;
-    const ChunkGrid grid(plan.items, plan.chunk_items);
+    const ChunkGrid grid = plan.grid();
     return {.items = plan.items,
             .items_done = items_done,
-            .items_before = plan.items - grid.rest(plan.first_chunk).items(),
+            .items_before = grid.items_done(),
             .chunks = grid.chunks(),
             .chunk_items = plan.chunk_items,
             .depth = plan.depth,

@@ -182,12 +182,8 @@ int run_root(RankContext& context, const std::function<JobFile()>& job_file, con
         keep_job(job);
         say_what_was_found(*job.output, job, options.quiet);
         context.monitor->open(run_folder_of(job.job), job.job.output.path);
-        context.first_chunk = job.plan.first_chunk;
-        context.board.mine().first_chunk.store(context.first_chunk);
-        context.hangs.begin({.timeout = job.plan.hang_timeout,
-                             .first_chunk = job.plan.first_chunk,
-                             .hosts = context.hosts,
-                             .dump_folder = job.plan.dump_folder});
+        context.hangs.begin(
+            {.timeout = job.plan.hang_timeout, .hosts = context.hosts, .dump_folder = job.plan.dump_folder});
         job.plan.root_host = context.host;
         announce(context, {.plan = encode(job.plan)});
         JobServer server(context, job, options);

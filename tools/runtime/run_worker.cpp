@@ -48,13 +48,8 @@ WeightBlob receive_weights(MpiSession& session) {
 /// This rank's part, once it knows the job. Returns the code that all ranks end with.
 int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bool& root_serves) {
     MpiSession& session = *context.session;
-    context.first_chunk = plan.first_chunk;
-    context.board.mine().first_chunk.store(plan.first_chunk);
     leave_notes_in(context, plan.dump_folder);
-    context.hangs.begin({.timeout = plan.hang_timeout,
-                         .first_chunk = plan.first_chunk,
-                         .hosts = {plan.root_host},
-                         .dump_folder = plan.dump_folder});
+    context.hangs.begin({.timeout = plan.hang_timeout, .hosts = {plan.root_host}, .dump_folder = plan.dump_folder});
     const IoShape shape = context.apps.find(plan.app)->make_codec(plan.options)->shape();
     RankShare share = choose_share(context, plan);
     const std::vector<std::uint32_t> devices = share.devices();
@@ -82,7 +77,7 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
         {.lane = &context.lanes.add(LaneKind::comm, "comm thread"),
          .root_host = plan.root_host,
          .longest_silence = longest_silence(plan.drain_timeout)});
-    const ChunkGrid grid = ChunkGrid(plan.items, plan.chunk_items).rest(plan.first_chunk);
+    const ChunkGrid grid = plan.grid();
     DriverTeam team(*loaded, endpoints,
                     {.device = plan.device,
                      .device_numbers = devices,
@@ -90,7 +85,7 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
                                   .chunk_items = plan.chunk_items,
                                   .last_items = grid.short_items(),
                                   .lanes = &context.lanes},
-                     .chunks = grid.chunks(),
+                     .chunks = grid.chunks_left(),
                      .sample = std::as_bytes(std::span(sample)),
                      .machine = &share.machine,
                      .cpus = share.driver_cpus()});
@@ -103,7 +98,7 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
     } catch (const RootHasEnded& end) {
         end_with_root(context, end);
     } catch (...) {  // here, where the drivers' buffers still live: messages may be under way
-        fail(context, describe(std::current_exception(), context.who(), context.first_chunk), root_serves);
+        fail(context, describe(std::current_exception(), context.who()), root_serves);
     }
     root_serves = false;
     RankTrace trace = team.take_trace();
@@ -141,7 +136,7 @@ int run_worker(RankContext& context) {
         }
         return work(context, decode_job_plan(said.plan), clock, root_serves);
     } catch (...) {  // never let out: the other ranks would wait for this one in MPI_Finalize for ever
-        fail(context, describe(std::current_exception(), context.who(), context.first_chunk), root_serves);
+        fail(context, describe(std::current_exception(), context.who()), root_serves);
     }
 }
 

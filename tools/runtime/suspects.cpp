@@ -41,14 +41,14 @@ public:
     Suspects(const Suspects&) = delete;
     Suspects& operator=(const Suspects&) = delete;
 
-    /// The outputs of the run's chunk `id`.
+    /// The outputs of chunk `id`.
     std::vector<std::byte> compute(std::uint64_t id) {
-        const Chunk chunk = options_.grid.at(id);
+        const Chunk chunk = job_.plan.grid().at(id);
         std::vector<std::byte> items(std::size_t{chunk.count} * shape_.input_bytes);
         std::vector<std::byte> outputs(std::size_t{chunk.count} * shape_.output_bytes);
         job_.source->read(chunk.first, chunk.count, items);
         context_.board.mine().stage.store(Stage::compute);
-        context_.board.mine().chunk.store(id + job_.plan.first_chunk);
+        context_.board.mine().chunk.store(id);
         const auto deadly = [&](const ItemRange& range) { return is_deadly(range, job_.attempts); };
         const auto compute = [&](const ItemRange& range) {
             const std::size_t at = range.first - chunk.first;
@@ -103,7 +103,7 @@ void compute_suspects(RankContext& context, PreparedJob& job, ChunkServer& serve
         if (!suspects) {
             suspects.emplace(context, job, options);
         }
-        server.know(chunk - job.plan.first_chunk, suspects->compute(chunk - job.plan.first_chunk));
+        server.know(chunk, suspects->compute(chunk));
     }
     if (!suspects || suspects->failed.empty()) {
         return;

@@ -15,7 +15,6 @@ struct SuspectsOptions {
     const LoadedApp* app = nullptr;
     std::uint32_t device = 0;             ///< Its number.
     std::span<const std::byte> sample{};  ///< For Model::calibrate().
-    ChunkGrid grid;                       ///< Of what is left to do.
 };
 
 /// Computes the chunks that several attempts have died over here and now, on a device with nothing else to do, halved
