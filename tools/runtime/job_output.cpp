@@ -25,6 +25,7 @@
 #include "core/standard_error.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_attempts.hpp"
+#include "tools/runtime/job_file.hpp"
 
 namespace sluice {
 namespace {

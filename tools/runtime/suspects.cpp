@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/commit/attempt_history.hpp"
@@ -25,12 +26,12 @@ std::string numbers(const std::vector<std::uint64_t>& items) {
 
 class Suspects {
 public:
-    Suspects(RankContext& context, PreparedJob& job, const SuspectsOptions& options)
+    Suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank)
         : context_(context),
           job_(job),
-          options_(options),
-          shape_(job.codec->shape()),
-          device_(*options.app, job.plan.device, options.device, job.plan.chunk_items, options.sample),
+          shape_(rank.wire.item),
+          device_(*rank.app, job.plan.device, rank.share.place.devices.at(0).number, job.plan.chunk_items,
+                  std::as_bytes(std::span(rank.sample))),
           ranges_(epoch_folder(job)),
           lane_(context.lanes.add(LaneKind::device, "device for suspected chunks")) {}
 
@@ -71,9 +72,8 @@ public:
     std::vector<std::uint64_t> failed{};
 
 private:
-    RankContext& context_;
+    const RankContext& context_;
     PreparedJob& job_;
-    const SuspectsOptions& options_;
     IoShape shape_;
     LoneDevice device_;
     LoneRanges ranges_;
@@ -94,14 +94,14 @@ private:
 
 }  // namespace
 
-void compute_suspects(RankContext& context, PreparedJob& job, ChunkServer& server, const SuspectsOptions& options) {
+void compute_suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank, ChunkServer& server) {
     std::optional<Suspects> suspects;
     for (const std::uint64_t chunk : suspected_chunks(job.attempts)) {
         if (chunk < job.plan.first_chunk) {
             continue;  // committed since
         }
         if (!suspects) {
-            suspects.emplace(context, job, options);
+            suspects.emplace(context, job, rank);
         }
         server.know(chunk, suspects->compute(chunk));
     }
