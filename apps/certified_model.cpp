@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/model_runner.hpp"
 
 namespace sluice {
 namespace {
@@ -55,8 +56,8 @@ void CertifiedModel::forward(Stream& stream, std::size_t items, std::span<const 
 
 void CertifiedModel::calibrate(Stream& stream, std::span<const std::byte> sample) {
     exact_->calibrate(stream, sample);
-    const std::vector<float> fast = scores_of(stream, *fast_, sample, max_items_);
-    const std::vector<float> exact = scores_of(stream, *exact_, sample, shape_.batch);
+    const std::vector<float> fast = scores_of(*fast_, sample, max_items_);
+    const std::vector<float> exact = scores_of(*exact_, sample, shape_.batch);
     const Margin margin = calibrate_margin(fast, exact, shape_.classes);
     certifier_->set_margin(margin);
     bound_ = margin.bound;
@@ -71,27 +72,17 @@ std::optional<Certification> CertifiedModel::certification() const {
 }
 
 /// (items, classes), computed `group` items at a time.
-std::vector<float> CertifiedModel::scores_of(Stream& stream, Model& model, std::span<const std::byte> sample,
-                                             std::size_t group) {
+std::vector<float> CertifiedModel::scores_of(Model& model, std::span<const std::byte> sample, std::size_t group) {
     const IoShape io = model.shape();
     const std::size_t items = sample.size() / io.input_bytes;
-    const Buffer arrived = device_.allocate(MemorySpace::pinned, group * io.input_bytes);
-    const Buffer in = device_.allocate(MemorySpace::device, group * io.input_bytes);
-    const Buffer out = device_.allocate(MemorySpace::device, group * io.output_bytes);
-    const Buffer records = device_.allocate(MemorySpace::pinned, group * io.output_bytes);
+    ModelRunner runner(device_, model, group);
     std::vector<float> scores(items * shape_.classes);
     for (std::size_t first = 0; first < items; first += group) {
         const std::size_t count = std::min(group, items - first);
-        const auto some_in = in.bytes().first(count * io.input_bytes);
-        const auto some_out = out.bytes().first(count * io.output_bytes);
-        std::ranges::copy(sample.subspan(first * io.input_bytes, some_in.size()), arrived.bytes().begin());
-        stream.copy(some_in, arrived.bytes().first(some_in.size()));
-        model.forward(stream, count, some_in, some_out);
-        stream.copy(records.bytes().first(some_out.size()), some_out);
-        stream.record().wait();
+        const auto records = runner.run(sample.subspan(first * io.input_bytes, count * io.input_bytes));
         for (std::size_t i = 0; i < count; ++i) {
-            std::memcpy(&scores[(first + i) * shape_.classes],
-                        &records.bytes()[i * io.output_bytes + sizeof(std::int32_t)], shape_.classes * sizeof(float));
+            std::memcpy(&scores[(first + i) * shape_.classes], &records[i * io.output_bytes + sizeof(std::int32_t)],
+                        shape_.classes * sizeof(float));
         }
     }
     return scores;

@@ -39,8 +39,7 @@ public:
     [[nodiscard]] std::optional<Certification> certification() const override;
 
 private:
-    [[nodiscard]] std::vector<float> scores_of(Stream& stream, Model& model, std::span<const std::byte> sample,
-                                               std::size_t group);
+    [[nodiscard]] std::vector<float> scores_of(Model& model, std::span<const std::byte> sample, std::size_t group);
 
     Device& device_;
     CertifiedShape shape_;
