@@ -39,7 +39,7 @@ public:
     /// `guesses` are the fast model's records of the `items` items at `in`: int32 label, then the classes' fp32 scores.
     /// Writes `out`, records of the same form, without the scores unless CertifyShape::scores. A record of a certain
     /// item has the guessed scores, offsets added, and their first maximum; of an uncertain one what the exact model
-    /// says. At most CertifyShape::max_items items; allocates nothing once recorded (Stream::repeat).
+    /// says. At most CertifyShape::max_items items; allocates nothing once captured (Stream::launch).
     virtual void enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in,
                          std::span<const std::byte> guesses, std::span<std::byte> out) = 0;
 

@@ -49,10 +49,10 @@ public:
     /// The least of each stage's times: what disturbs makes them longer alone.
     Times time(std::uint32_t items) {
         Times times{{items, 1e9}, {items, 1e9}, {items, 1e9}};
-        std::unique_ptr<Recording> recording;
+        std::unique_ptr<CapturedWork> captured;
         for (int i = 0; i <= repeats; ++i) {
-            const std::array<double, 3> once = time_once(items, recording);
-            if (i == 0) {  // loads the kernels and records
+            const std::array<double, 3> once = time_once(items, captured);
+            if (i == 0) {  // loads the kernels and captures
                 continue;
             }
             CostSample* const to[] = {&times.upload, &times.compute, &times.download};
@@ -64,14 +64,14 @@ public:
     }
 
 private:
-    std::array<double, 3> time_once(std::uint32_t items, std::unique_ptr<Recording>& recording) {
+    std::array<double, 3> time_once(std::uint32_t items, std::unique_ptr<CapturedWork>& captured) {
         const auto in = input_.bytes().first(std::size_t{items} * shape_.input_bytes);
         const auto out = output_.bytes().first(std::size_t{items} * shape_.output_bytes);
         const Event begun = stream_->record();
         stream_->copy(in, arrived_.bytes().first(in.size()));
         const Event uploaded = stream_->record();
         const auto forward = [&] { model_.forward(*stream_, items, in, out); };
-        stream_->repeat(recording, forward);
+        stream_->launch(captured, forward);
         const Event computed = stream_->record();
         stream_->copy(downloaded_.bytes().first(out.size()), out);
         const Event done = stream_->record();

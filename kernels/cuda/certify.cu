@@ -1,5 +1,3 @@
-#include <cuda_device_runtime_api.h>
-
 #include "kernels/cuda/certify.hpp"
 #include "kernels/cuda/launch.hpp"
 
@@ -41,8 +39,7 @@ __device__ bool write_guess(const CertifySizes& sizes, const CertifyMemory& memo
 }
 
 /// One block, so that the numbers come in order, and with them the batches: the same in every run.
-__global__ void __launch_bounds__(block_threads)
-    choose(CertifySizes sizes, CertifyMemory memory, cudaGraphConditionalHandle more) {
+__global__ void __launch_bounds__(block_threads) choose(CertifySizes sizes, CertifyMemory memory) {
     __shared__ std::uint32_t warp_ends[block_warps];
     const std::uint32_t warp = threadIdx.x / 32;
     const std::uint32_t lane = threadIdx.x % 32;
@@ -75,7 +72,7 @@ __global__ void __launch_bounds__(block_threads)
     if (threadIdx.x == 0) {
         memory.state->chosen = before;
         memory.state->done = 0;
-        cudaGraphSetConditional(more, before != 0 ? 1 : 0);
+        memory.state->more = before != 0 ? 1 : 0;
     }
 }
 static_assert(block_warps == 32, "the warps' counts are added up by one warp");
@@ -95,8 +92,7 @@ __global__ void __launch_bounds__(gather_threads) gather(CertifySizes sizes, Cer
 }
 
 /// One block: it alone knows when all of the batch is merged.
-__global__ void __launch_bounds__(block_threads)
-    merge(CertifySizes sizes, CertifyMemory memory, cudaGraphConditionalHandle more) {
+__global__ void __launch_bounds__(block_threads) merge(CertifySizes sizes, CertifyMemory memory) {
     const std::uint32_t done = memory.state->done;
     const std::uint32_t count = min(memory.state->chosen - done, sizes.batch);
     const std::uint32_t from_words = 1 + sizes.classes;
@@ -112,24 +108,22 @@ __global__ void __launch_bounds__(block_threads)
     if (threadIdx.x == 0) {
         memory.state->done = done + count;
         memory.state->total += count;
-        cudaGraphSetConditional(more, done + count < memory.state->chosen ? 1 : 0);
+        memory.state->more = done + count < memory.state->chosen ? 1 : 0;
     }
 }
 
 }  // namespace
 
-void enqueue_choose(const CertifySizes& sizes, const CertifyMemory& memory, cudaGraphConditionalHandle more,
-                    cudaStream_t stream) {
-    launch(&choose, "certify", {.blocks = 1, .threads = block_threads}, stream, sizes, memory, more);
+void enqueue_choose(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream) {
+    launch(&choose, "certify", {.blocks = 1, .threads = block_threads}, stream, sizes, memory);
 }
 
 void enqueue_gather(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream) {
     launch(&gather, "certify: gather", {.blocks = sizes.batch, .threads = gather_threads}, stream, sizes, memory);
 }
 
-void enqueue_merge(const CertifySizes& sizes, const CertifyMemory& memory, cudaGraphConditionalHandle more,
-                   cudaStream_t stream) {
-    launch(&merge, "certify: merge", {.blocks = 1, .threads = block_threads}, stream, sizes, memory, more);
+void enqueue_merge(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream) {
+    launch(&merge, "certify: merge", {.blocks = 1, .threads = block_threads}, stream, sizes, memory);
 }
 
 }  // namespace sluice

@@ -11,6 +11,7 @@ namespace sluice {
 struct CertifyState {
     std::uint32_t chosen;      ///< Items of this chunk that are uncertain.
     std::uint32_t done;        ///< Of those, computed again.
+    std::uint32_t more;        ///< Whether some are not.
     unsigned long long total;  ///< Computed again in all chunks.
 };
 
@@ -36,17 +37,15 @@ struct CertifySizes {
     bool scores;
 };
 
-// The three steps, in a graph: the loop's body is gather, the exact model, merge. `more` says whether it runs (again).
+// The three steps: a loop's body is gather, the exact model, merge. CertifyState::more says whether it runs (again).
 
 /// Writes the record of every item, and which are uncertain.
-void enqueue_choose(const CertifySizes& sizes, const CertifyMemory& memory, cudaGraphConditionalHandle more,
-                    cudaStream_t stream);
+void enqueue_choose(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream);
 
 /// Copies the inputs of the next `batch` uncertain items together; zeros where there are fewer.
 void enqueue_gather(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream);
 
 /// Copies their records to where they belong.
-void enqueue_merge(const CertifySizes& sizes, const CertifyMemory& memory, cudaGraphConditionalHandle more,
-                   cudaStream_t stream);
+void enqueue_merge(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream);
 
 }  // namespace sluice

@@ -1,6 +1,5 @@
-#include <map>
+#include <cstddef>
 #include <memory>
-#include <tuple>
 #include <vector>
 
 #include "core/device/cuda_error.hpp"
@@ -9,7 +8,6 @@
 #include "kernels/cuda/certify.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
-#include "kernels/cuda/device_loop.hpp"
 
 namespace sluice {
 namespace {
@@ -28,8 +26,7 @@ public:
           chosen_(device.allocate(MemorySpace::device, shape.max_items * sizeof(std::uint32_t))),
           state_(device.allocate(MemorySpace::device, sizeof(CertifyState))),
           batch_in_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * shape.input_bytes)),
-          batch_out_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * record_bytes(true))),
-          inner_(device.make_stream({})) {
+          batch_out_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * record_bytes(true))) {
         expects(shape.classes > 0 && shape.batch > 0, "certifier: no classes or no batch");
         expects(exact.shape().input_bytes == shape.input_bytes && exact.shape().output_bytes == record_bytes(true),
                 "certifier: an exact model of another shape");
@@ -53,11 +50,8 @@ public:
         expects(in.size() == items * shape_.input_bytes && guesses.size() == items * record_bytes(true) &&
                     out.size() == items * record_bytes(shape_.scores),
                 "certifier: input, guesses or output have the wrong size");
-        const auto work = [&] { capture(as_cuda(stream).handle(), items, in, guesses, out); };
-        if (is_capturing(as_cuda(stream).handle())) {
-            work();
-        } else if (items != 0) {  // a loop of the device exists in graphs alone: the short last chunk gets one
-            stream.repeat(recordings_[{items, in.data(), guesses.data(), out.data()}], work);
+        if (items != 0) {
+            certify(as_cuda(stream), items, in, guesses, out);
         }
     }
 
@@ -72,7 +66,7 @@ private:
         return sizeof(std::int32_t) + (scores ? shape_.classes * sizeof(float) : 0);
     }
 
-    void capture(cudaStream_t stream, std::size_t items, std::span<const std::byte> in,
+    void certify(CudaStream& stream, std::size_t items, std::span<const std::byte> in,
                  std::span<const std::byte> guesses, std::span<std::byte> out) {
         const CertifySizes sizes{.items = static_cast<std::uint32_t>(items),
                                  .batch = shape_.batch,
@@ -89,15 +83,13 @@ private:
                                    .batch_out = as<std::int32_t>(batch_out_),
                                    .batch_items = shape_.batch_items,
                                    .chunk_items = shape_.chunk_items};
-        const cudaGraphConditionalHandle more = make_condition(stream);
-        enqueue_choose(sizes, memory, more, stream);
-        CudaStream& inner = as_cuda(*inner_);
+        enqueue_choose(sizes, memory, stream.handle());
         const auto compute_again = [&] {
-            enqueue_gather(sizes, memory, inner.handle());
-            exact_.forward(inner, shape_.batch, batch_in_.bytes(), batch_out_.bytes());
-            enqueue_merge(sizes, memory, more, inner.handle());
+            enqueue_gather(sizes, memory, stream.handle());
+            exact_.forward(stream, shape_.batch, batch_in_.bytes(), batch_out_.bytes());
+            enqueue_merge(sizes, memory, stream.handle());
         };
-        enqueue_while(stream, more, inner.handle(), compute_again);
+        stream.loop(&memory.state->more, (sizes.items + sizes.batch - 1) / sizes.batch, compute_again);
     }
 
     CertifyShape shape_;
@@ -107,9 +99,6 @@ private:
     Buffer state_;
     Buffer batch_in_;
     Buffer batch_out_;
-    std::unique_ptr<Stream> inner_;  // what the loop's body is captured with; nothing runs on it
-    std::map<std::tuple<std::size_t, const std::byte*, const std::byte*, std::byte*>, std::unique_ptr<Recording>>
-        recordings_;
 };
 
 }  // namespace

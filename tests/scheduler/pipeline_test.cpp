@@ -169,13 +169,13 @@ TEST(Pipeline, FinishesTheChunksUnderWayAfterTheInputHasEnded) {
     EXPECT_EQ(world.transport.results().size(), 2 * chunk_items);
 }
 
-TEST(Pipeline, RepeatsTheModelsWorkOnFullChunksOnceEachSlotHasARecording) {
+TEST(Pipeline, LaunchesWhatItCapturedForFullChunksOnceEachSlotHasIt) {
     Script script;
     World world(script, {.items = 10 * chunk_items + 1, .depth = 3});
 
     world.pipeline->run();
 
-    EXPECT_EQ(world.device.streams()[1]->repeats(), 10U - 3U) << "the last chunk is not full";
+    EXPECT_EQ(world.device.streams()[1]->launches(), 10U - 3U) << "the last chunk is not full";
     EXPECT_EQ(world.transport.results(), test::expected_results(10 * chunk_items + 1));
 }
 
