@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(block_threads) choose(CertifySizes sizes, Cert
     __shared__ std::uint32_t warp_ends[block_warps];
     const std::uint32_t warp = threadIdx.x / 32;
     const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint32_t present = memory.chunk_items == nullptr ? sizes.items : *memory.chunk_items;
+    const std::uint32_t present = memory.active == nullptr ? sizes.items : *memory.active;
     std::uint32_t before = 0;  // chosen in the rounds before
     for (std::uint32_t first = 0; first < sizes.items; first += block_threads) {
         const std::uint32_t item = first + threadIdx.x;
@@ -81,8 +81,8 @@ static_assert(block_warps == 32, "the warps' counts are added up by one warp");
 __global__ void __launch_bounds__(gather_threads) gather(CertifySizes sizes, CertifyMemory memory) {
     const std::uint32_t place = memory.state->done + blockIdx.x;
     const bool filled = place < memory.state->chosen;
-    if (blockIdx.x == 0 && threadIdx.x == 0 && memory.batch_items != nullptr) {
-        *memory.batch_items = min(memory.state->chosen - place, sizes.batch);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        memory.state->active = min(memory.state->chosen - place, sizes.batch);
     }
     const std::byte* from = memory.in + std::size_t{filled ? memory.chosen[place] : 0} * sizes.input_bytes;
     std::byte* to = memory.batch_in + std::size_t{blockIdx.x} * sizes.input_bytes;

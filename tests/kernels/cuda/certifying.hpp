@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -92,7 +93,11 @@ protected:
         const Buffer out = device_->allocate(MemorySpace::device, inputs.size() * sizeof(Out));
         check_cuda(cudaMemset(out.bytes().data(), 0xff, out.bytes().size()), "cudaMemset");
         check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");  // other streams do not wait for it
-        const auto work = [&] { certifier.enqueue(*stream_, inputs.size(), in.bytes(), guesses.bytes(), out.bytes()); };
+        const std::array<std::span<const std::byte>, 2> items_and_guesses{in.bytes(), guesses.bytes()};
+        const std::span<std::byte> records = out.bytes();
+        const auto work = [&] {
+            certifier.enqueue(*stream_, {inputs.size()}, items_and_guesses, Outputs(&records, 1));
+        };
         std::unique_ptr<CapturedWork> captured;
         if (captured_work) {
             stream_->launch(captured, work);
