@@ -193,6 +193,8 @@ void Pipeline::admit(Slot& slot) {
         const auto forward = [&] { model_.forward(*compute_, items, input, output); };
         if (input.size() == slot.input.size()) {
             compute_->launch(slot.full_chunk, forward);
+        } else if (auto* const captured = slot.short_chunks.meet(items)) {
+            compute_->launch(*captured, forward);
         } else {
             forward();
         }

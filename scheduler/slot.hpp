@@ -8,6 +8,7 @@
 #include "core/event.hpp"
 #include "core/trace/trace.hpp"
 #include "core/transport.hpp"
+#include "scheduler/short_chunks.hpp"
 
 namespace sluice {
 
@@ -20,6 +21,7 @@ struct Slot {
     std::span<std::byte> downloaded;  ///< The same, pinned.
 
     std::unique_ptr<CapturedWork> full_chunk;  ///< The model's work on `input` and `output`, for a chunk without gaps.
+    ShortChunks short_chunks;                  ///< The same for other chunks.
 
     Ticket ticket;   ///< requested: ready when the items are in `arrived`.
     Chunk chunk;     ///< From admit on; count == 0 for the end of the input.
