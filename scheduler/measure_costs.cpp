@@ -43,10 +43,10 @@ public:
     /// The least of each stage's times: what disturbs makes them longer alone.
     Times time(std::uint32_t items) {
         Times times{{items, 1e9}, {items, 1e9}, {items, 1e9}};
-        std::unique_ptr<Recording> recording;
+        std::unique_ptr<CapturedWork> captured;
         for (int i = 0; i <= repeats; ++i) {
-            const std::array<double, 3> once = time_once(items, recording);
-            if (i == 0) {  // loads the kernels and records
+            const std::array<double, 3> once = time_once(items, captured);
+            if (i == 0) {  // loads the kernels and captures
                 continue;
             }
             CostSample* const to[] = {&times.upload, &times.compute, &times.download};
@@ -58,8 +58,8 @@ public:
     }
 
 private:
-    std::array<double, 3> time_once(std::uint32_t items, std::unique_ptr<Recording>& recording) {
-        const ModelRunner::Events at = runner_.enqueue(items, &recording);
+    std::array<double, 3> time_once(std::uint32_t items, std::unique_ptr<CapturedWork>& captured) {
+        const ModelRunner::Events at = runner_.enqueue(items, &captured);
         at.downloaded.wait();
         return {seconds(at.begun, at.uploaded), seconds(at.uploaded, at.computed), seconds(at.computed, at.downloaded)};
     }
