@@ -19,7 +19,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds look_every{1};
 constexpr std::chrono::seconds recent{10};
 
 double unix_seconds() {
@@ -42,8 +41,9 @@ bool is_asked_to_drain(const std::filesystem::path& run_folder) {
 
 }  // namespace
 
-RunMonitor::RunMonitor(StopRequest& stop, std::string host, std::optional<std::chrono::seconds> time_left)
-    : stop_(stop) {
+RunMonitor::RunMonitor(StopRequest& stop, std::string host, std::optional<std::chrono::seconds> time_left,
+                       std::chrono::milliseconds look_every)
+    : stop_(stop), look_every_(look_every) {
     const AttemptId attempt = this_attempt();
     status_.job = attempt.job;
     status_.restarts = attempt.restarts;
@@ -152,7 +152,7 @@ void RunMonitor::end(ExitCode code) noexcept {
 
 void RunMonitor::watch() {
     std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, look_every, [this] { return over_; })) {
+    while (!wake_.wait_for(lock, look_every_, [this] { return over_; })) {
         look();
     }
 }
