@@ -17,6 +17,9 @@ struct LinearShape {
     /// Of the activations before, (positions, channels) in memory, when the weights number their inputs the other way
     /// round: input channel * positions + position. Divides inputs.
     std::uint32_t channels = 1;
+    /// An item's output has the same bits whatever is computed beside it: its sums are taken in one order, which is the
+    /// same for any number of items. Otherwise products are a library's, which may choose by that.
+    bool batch_invariant = false;
 };
 
 /// (items, inputs) -> items records of int32 label and, with scores, `classes` fp32.
@@ -25,6 +28,7 @@ struct ClassifyShape {
     std::uint32_t classes;
     bool scores = false;
     bool marks_nonfinite = false;  ///< The label gets nonfinite_mark where one of its scores is NaN or infinite.
+    bool batch_invariant = false;  ///< As LinearShape::batch_invariant.
 };
 
 /// Products of whole items with a matrix, in one backend and precision.
