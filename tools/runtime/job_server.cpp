@@ -22,6 +22,7 @@
 #include "scheduler/memory_plan.hpp"
 #include "scheduler/reader_count.hpp"
 #include "tools/runtime/driver_team.hpp"
+#include "tools/runtime/job_output.hpp"
 #include "tools/runtime/run_end.hpp"
 #include "tools/runtime/run_report.hpp"
 #include "tools/runtime/suspects.hpp"
@@ -32,7 +33,7 @@ namespace {
 constexpr std::chrono::seconds longest_commit{2};
 constexpr std::chrono::milliseconds commit_look{5};
 
-/// That rank 0's readers may run on.
+/// That rank 0's readers and encoders may run on.
 std::uint32_t cores_of_readers(const RankShare& share) {
     const Topology& topology = share.machine.topology;
     const std::uint32_t usable = usable_cores(topology, topology.mask, read_quota_cpus());
@@ -70,7 +71,6 @@ JobServer::JobServer(RankContext& context, PreparedJob& job, const RunOptions& o
       job_(job),
       options_(options),
       grid_(ChunkGrid(job.plan.items, job.plan.chunk_items).rest(job.plan.first_chunk)),
-      output_(*job.output, context.board),
       shape_(job.codec->shape()),
       share_(choose_share(context, job.plan)),
       devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.place.devices.size()))),
@@ -99,7 +99,11 @@ JobServer::JobServer(RankContext& context, PreparedJob& job, const RunOptions& o
         ReadAheadOptions{
             .input_bytes = shape_.input_bytes, .staged = queues_.staged, .readers = readers, .lanes = &context.lanes},
         context.bell);
-    results_.emplace(output_, grid_, shape_.output_bytes, queues_.window, context.bell,
+    job.output->use_encoders(choose_encoders({.cores = cores_of_readers(share_),
+                                              .items = grid_.items(),
+                                              .chunk_items = grid_.chunk_items(),
+                                              .row_bytes = job.output->estimate_row_bytes()}));
+    results_.emplace(*job.output, grid_, shape_.output_bytes, queues_.window, context.bell,
                      &context.lanes.add(LaneKind::writer, "writer"));
     book_.emplace(queues_.window, devices_.size());
     if (options.progress) {
@@ -234,7 +238,8 @@ void JobServer::report_drain(const RunReport& report) const {
 
 void JobServer::finish(const Served& served, bool whole) {
     if (!served.gave_up && whole) {
-        give_signs_while(context_, [this] { output_.publish(); });
+        give_signs_while(context_, [this] { job_.output->publish(); });
+        context_.board.set_committed({});
         warn_at_the_end(job_);
         return;
     }
@@ -244,7 +249,7 @@ void JobServer::finish(const Served& served, bool whole) {
         progress_.reset();
         end_all(context_, *stopped_by_);
     }
-    give_signs_while(context_, [this] { job_.output->run().abandon_if_empty(); });
+    give_signs_while(context_, [this] { job_.output->abandon_if_empty(); });
 }
 
 void JobServer::end_after_loss(const Served& served) {
@@ -264,7 +269,7 @@ void JobServer::end_after_loss(const Served& served) {
 void JobServer::commit_what_came() {
     give_signs_while(context_, [this] {
         results_->stop();
-        output_.commit();
+        job_.output->commit();
     });
 }
 

@@ -15,7 +15,6 @@
 #include "core/trace/trace.hpp"
 #include "scheduler/queue_sizes.hpp"
 #include "scheduler/report.hpp"
-#include "tools/runtime/job_output.hpp"
 #include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/progress.hpp"
 #include "tools/runtime/rank_context.hpp"
@@ -59,7 +58,6 @@ private:
     PreparedJob& job_;
     RunOptions options_;
     ChunkGrid grid_;  // of what is left to do
-    AnnouncedOutput output_;
     IoShape shape_;
     RankShare share_;
     std::vector<std::uint32_t> devices_;  // of every rank

@@ -32,7 +32,7 @@ Failure or_fenced_off(const RankContext& context, Failure failure) {
     const bool is_of_files = failure.code == ExitCode::cannot_create || failure.code == ExitCode::io_error;
     if (context.output != nullptr && is_of_files) {
         try {
-            context.output->run().check_fence();
+            context.output->check_fence();
         } catch (const Error& error) {
             return Failure{error.code(), error.text()};
         }
@@ -48,11 +48,11 @@ void leave_end_behind(RankContext& context, Failure& failure) {
         failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
     }
     context.last_words.note_end(failure.code, failure.text);
-    if (context.output != nullptr && context.output->run().epoch() == 1 && !is_death(failure.code)) {
+    if (context.output != nullptr && context.output->epoch() == 1 && !is_death(failure.code)) {
         if (context.board.committed().chunks == 0) {
             context.monitor->withdraw();
         }
-        context.output->run().abandon_if_empty();
+        context.output->abandon_if_empty();
     }
 }
 

@@ -109,7 +109,7 @@ PreparedJob prepare_for_all(RankContext& context, const std::function<JobFile()>
         if (!job.kept_chunk_items) {
             tune(job);
         }
-        job.output = open_output(job);
+        job.output = open_output(job, context.board);
         if (job.output->complete() == nullptr) {
             if (job.kept_chunk_items) {  // the depth is still open
                 tune(job);
