@@ -9,7 +9,7 @@
 #include "apps/classifier/alphabet.hpp"
 #include "apps/classifier/one_hot.hpp"
 #include "core/error.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/dense.hpp"
 
 namespace sluice {
 namespace {

@@ -13,7 +13,7 @@
 #include "apps/classifier/one_hot.hpp"
 #include "core/error.hpp"
 #include "core/output/row_encoder.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/dense.hpp"
 
 namespace sluice {
 namespace {

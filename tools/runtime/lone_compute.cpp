@@ -1,6 +1,6 @@
 #include "tools/runtime/lone_compute.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "tools/runtime/driver_team.hpp"
 
@@ -51,29 +51,11 @@ std::vector<std::uint64_t> compute_in_halves(const Chunk& chunk, FunctionRef<boo
 
 LoneDevice::LoneDevice(const LoadedApp& app, DeviceKind kind, std::uint32_t number, std::uint32_t most_items,
                        std::span<const std::byte> sample)
-    : device_(make_device(kind, number)),
-      model_(app.make_model(*device_, most_items)),
-      stream_(device_->make_stream({.operations = 2048})) {
+    : device_(make_device(kind, number)), model_(app.make_model(*device_, most_items)) {
     if (!sample.empty()) {
-        model_->calibrate(*stream_, sample);
+        model_->calibrate(*device_->make_stream({}), sample);
     }
-    const IoShape shape = model_->shape();
-    pinned_in_ = device_->allocate(MemorySpace::pinned, std::size_t{most_items} * shape.input_bytes);
-    pinned_out_ = device_->allocate(MemorySpace::pinned, std::size_t{most_items} * shape.output_bytes);
-    in_ = device_->allocate(MemorySpace::device, std::size_t{most_items} * shape.input_bytes);
-    out_ = device_->allocate(MemorySpace::device, std::size_t{most_items} * shape.output_bytes);
-}
-
-void LoneDevice::compute(std::span<const std::byte> items, std::span<std::byte> to) {
-    const std::size_t count = items.size() / model_->shape().input_bytes;
-    const auto in = in_.bytes().first(items.size());
-    const auto out = out_.bytes().first(to.size());
-    std::ranges::copy(items, pinned_in_.bytes().begin());
-    stream_->copy(in, pinned_in_.bytes().first(items.size()));
-    model_->forward(*stream_, count, in, out);
-    stream_->copy(pinned_out_.bytes().first(to.size()), out);
-    stream_->record().wait();
-    std::ranges::copy(pinned_out_.bytes().first(to.size()), to.begin());
+    runner_.emplace(*device_, *model_, most_items);
 }
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/chunk.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/function_ref.hpp"
+#include "core/model_runner.hpp"
 
 namespace sluice {
 
@@ -27,17 +29,13 @@ public:
     LoneDevice(const LoadedApp& app, DeviceKind kind, std::uint32_t number, std::uint32_t most_items,
                std::span<const std::byte> sample);
 
-    /// At most `most_items` items; `to` has room for their outputs. Throws what the device throws.
-    void compute(std::span<const std::byte> items, std::span<std::byte> to);
+    /// The outputs of at most `most_items` items; valid until the next call. Throws what the device throws.
+    [[nodiscard]] std::span<const std::byte> compute(std::span<const std::byte> items) { return runner_->run(items); }
 
 private:
     std::unique_ptr<Device> device_;
     std::unique_ptr<Model> model_;
-    std::unique_ptr<Stream> stream_;
-    Buffer pinned_in_;
-    Buffer pinned_out_;
-    Buffer in_;
-    Buffer out_;
+    std::optional<ModelRunner> runner_;
 };
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/commit/attempt_history.hpp"
@@ -24,12 +25,12 @@ std::string numbers(const std::vector<std::uint64_t>& items) {
 
 class Suspects {
 public:
-    Suspects(RankContext& context, PreparedJob& job, const SuspectsOptions& options)
+    Suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank)
         : context_(context),
           job_(job),
-          options_(options),
-          shape_(job.codec->shape()),
-          device_(*options.app, job.plan.device, options.device, job.plan.chunk_items, options.sample),
+          shape_(rank.wire.item),
+          device_(*rank.app, job.plan.device, rank.share.place.devices.at(0).number, job.plan.chunk_items,
+                  std::as_bytes(std::span(rank.sample))),
           ranges_(epoch_folder(job)),
           lane_(context.lanes.add(LaneKind::device, "device for suspected chunks")) {}
 
@@ -40,21 +41,22 @@ public:
     Suspects(const Suspects&) = delete;
     Suspects& operator=(const Suspects&) = delete;
 
-    /// The outputs of the run's chunk `id`.
+    /// The outputs of chunk `id`.
     std::vector<std::byte> compute(std::uint64_t id) {
-        const Chunk chunk = options_.grid.at(id);
+        const Chunk chunk = job_.plan.grid().at(id);
         std::vector<std::byte> items(std::size_t{chunk.count} * shape_.input_bytes);
         std::vector<std::byte> outputs(std::size_t{chunk.count} * shape_.output_bytes);
         job_.source->read(chunk.first, chunk.count, items);
         context_.board.mine().stage.store(Stage::compute);
-        context_.board.mine().chunk.store(id + job_.plan.first_chunk);
+        context_.board.mine().chunk.store(id);
         const auto deadly = [&](const ItemRange& range) { return is_deadly(range, job_.attempts); };
         const auto compute = [&](const ItemRange& range) {
             const std::size_t at = range.first - chunk.first;
             lane_.work(Stage::compute, id);
             ranges_.begin(range);
-            device_.compute(std::span(items).subspan(at * shape_.input_bytes, range.count * shape_.input_bytes),
-                            std::span(outputs).subspan(at * shape_.output_bytes, range.count * shape_.output_bytes));
+            const auto of_range =
+                device_.compute(std::span(items).subspan(at * shape_.input_bytes, range.count * shape_.input_bytes));
+            std::ranges::copy(of_range, std::span(outputs).subspan(at * shape_.output_bytes).begin());
             ranges_.end(range);
         };
         for (const std::uint64_t item : compute_in_halves(chunk, deadly, compute)) {
@@ -68,9 +70,8 @@ public:
     std::vector<std::uint64_t> failed{};
 
 private:
-    RankContext& context_;
+    const RankContext& context_;
     PreparedJob& job_;
-    const SuspectsOptions& options_;
     IoShape shape_;
     LoneDevice device_;
     LoneRanges ranges_;
@@ -91,16 +92,16 @@ private:
 
 }  // namespace
 
-void compute_suspects(RankContext& context, PreparedJob& job, ChunkServer& server, const SuspectsOptions& options) {
+void compute_suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank, ChunkServer& server) {
     std::optional<Suspects> suspects;
     for (const std::uint64_t chunk : suspected_chunks(job.attempts)) {
         if (chunk < job.plan.first_chunk) {
             continue;  // committed since
         }
         if (!suspects) {
-            suspects.emplace(context, job, options);
+            suspects.emplace(context, job, rank);
         }
-        server.know(chunk - job.plan.first_chunk, suspects->compute(chunk - job.plan.first_chunk));
+        server.know(chunk, suspects->compute(chunk));
     }
     if (!suspects || suspects->failed.empty()) {
         return;
