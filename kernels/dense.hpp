@@ -22,12 +22,16 @@ struct LinearShape {
     bool batch_invariant = false;
 };
 
+/// Set in a label where one of the scores that it was chosen among is NaN or infinite, so that this is noticed where
+/// the scores themselves stay on the device.
+inline constexpr std::int32_t nonfinite_mark = 1 << 30;
+
 /// (items, inputs) -> items records of int32 label and, with scores, `classes` fp32.
 struct ClassifyShape {
     std::uint32_t inputs;
     std::uint32_t classes;
     bool scores = false;
-    bool marks_nonfinite = false;  ///< The label gets nonfinite_mark where one of its scores is NaN or infinite.
+    bool marks_nonfinite = false;  ///< By nonfinite_mark.
     bool batch_invariant = false;  ///< As LinearShape::batch_invariant.
 };
 

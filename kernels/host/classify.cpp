@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/codec.hpp"
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "core/codec.hpp"
 #include "tests/kernels/layer_runner.hpp"
 
 namespace sluice {

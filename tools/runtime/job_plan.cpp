@@ -55,6 +55,7 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
     prepared.app = apps.find(plan.app);
     expects(prepared.app != nullptr, "read_job accepts known apps only");
     prepared.codec = prepared.app->make_codec(plan.options);
+    check_format(job.output.format, prepared.codec->output_fields());
     prepared.source = open_input(job.input, *prepared.codec);
     if (job.model.weights) {
         prepared.weights_file = std::make_unique<WeightsFile>(*job.model.weights);

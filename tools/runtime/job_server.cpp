@@ -15,6 +15,7 @@
 #include "core/machine/cgroup.hpp"
 #include "scheduler/reader_count.hpp"
 #include "tools/runtime/driver_team.hpp"
+#include "tools/runtime/job_output.hpp"
 #include "tools/runtime/run_report.hpp"
 #include "tools/runtime/suspects.hpp"
 
@@ -24,7 +25,7 @@ namespace {
 constexpr std::chrono::seconds longest_commit{2};
 constexpr std::chrono::milliseconds commit_look{5};
 
-/// That rank 0's readers may run on.
+/// That rank 0's readers and encoders may run on.
 std::uint32_t cores_of_readers(const RankShare& share) {
     const Topology& topology = share.machine.topology;
     const std::uint32_t usable = usable_cores(topology, topology.mask, read_quota_cpus());
@@ -44,12 +45,11 @@ std::uint32_t readers_for(const PreparedJob& job, const PreparedRank& rank) {
 
 }  // namespace
 
-JobServer::JobServer(const Root& root, PreparedJob& job, AnnouncedOutput& output, const Meeting& meeting,
-                     PreparedRank& rank, const RunOptions& options)
+JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting, PreparedRank& rank,
+                     const RunOptions& options)
     : context_(root.context),
       root_(root),
       job_(job),
-      output_(output),
       hosts_(meeting.hosts),
       rank_(rank),
       options_(options),
@@ -63,7 +63,11 @@ JobServer::JobServer(const Root& root, PreparedJob& job, AnnouncedOutput& output
                                     .readers = readers,
                                     .lanes = &context_.lanes},
                    context_.bell);
-    results_.emplace(output, grid_, rank.wire.item.output_bytes, rank.queues.window, context_.bell,
+    job.output->use_encoders(choose_encoders({.cores = cores_of_readers(rank.share),
+                                              .items = grid_.items() - grid_.items_done(),
+                                              .chunk_items = grid_.chunk_items(),
+                                              .row_bytes = job.output->estimate_row_bytes()}));
+    results_.emplace(*job.output, grid_, rank.wire.item.output_bytes, rank.queues.window, context_.bell,
                      &context_.lanes.add(LaneKind::writer, "writer"));
     server_.emplace(
         grid_, *input_, *results_,
@@ -168,7 +172,8 @@ void JobServer::report_drain(const RunReport& report) const {
 
 void JobServer::finish(const Served& served, bool whole) {
     if (!served.gave_up && whole) {
-        give_signs_while(root_, [this] { output_.publish(); });
+        give_signs_while(root_, [this] { job_.output->publish(); });
+        context_.board.set_committed({});
         warn_at_the_end(job_);
         return;
     }
@@ -178,7 +183,7 @@ void JobServer::finish(const Served& served, bool whole) {
         progress_.reset();
         end_all(root_, *stopped_by_);
     }
-    give_signs_while(root_, [this] { job_.output->run().abandon_if_empty(); });
+    give_signs_while(root_, [this] { job_.output->abandon_if_empty(); });
 }
 
 void JobServer::end_after_loss(const Served& served) {
@@ -197,7 +202,7 @@ void JobServer::end_after_loss(const Served& served) {
 void JobServer::commit_what_came() {
     give_signs_while(root_, [this] {
         results_->stop();
-        output_.commit();
+        job_.output->commit();
     });
 }
 

@@ -14,7 +14,6 @@
 #include "core/output/ordered_results.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/report.hpp"
-#include "tools/runtime/job_output.hpp"
 #include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/prepare_rank.hpp"
 #include "tools/runtime/progress.hpp"
@@ -28,7 +27,7 @@ namespace sluice {
 class JobServer {
 public:
     /// All but `options` outlive it. Throws Error.
-    JobServer(const Root& root, PreparedJob& job, AnnouncedOutput& output, const Meeting& meeting, PreparedRank& rank,
+    JobServer(const Root& root, PreparedJob& job, const Meeting& meeting, PreparedRank& rank,
               const RunOptions& options);
     ~JobServer();
     JobServer(const JobServer&) = delete;
@@ -59,7 +58,6 @@ private:
     const RankContext& context_;
     Root root_;
     PreparedJob& job_;
-    AnnouncedOutput& output_;
     const std::vector<std::string>& hosts_;
     PreparedRank& rank_;
     RunOptions options_;

@@ -32,7 +32,7 @@ Failure or_fenced_off(const Root& root, Failure failure) {
     const bool is_of_files = failure.code == ExitCode::cannot_create || failure.code == ExitCode::io_error;
     if (root.output != nullptr && is_of_files) {
         try {
-            root.output->run().check_fence();
+            root.output->check_fence();
         } catch (const Error& error) {
             return Failure{error.code(), error.text()};
         }
@@ -48,11 +48,11 @@ void leave_end_behind(const Root& root, Failure& failure) {
         failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
     }
     root.context.last_words.note_end(failure.code, failure.text);
-    if (root.output != nullptr && root.output->run().epoch() == 1 && !is_death(failure.code)) {
+    if (root.output != nullptr && root.output->epoch() == 1 && !is_death(failure.code)) {
         if (board.committed().chunks == 0) {
             root.monitor.withdraw();
         }
-        root.output->run().abandon_if_empty();
+        root.output->abandon_if_empty();
     }
 }
 

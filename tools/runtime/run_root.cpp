@@ -69,7 +69,7 @@ PreparedJob prepare_for_all(const Root& root, const Meeting& meeting, const std:
         job = prepare_job(std::move(config), context.apps, context.session == nullptr);
         choose_instructions(meeting, job);
         tune(job);
-        job.output = open_output(job);
+        job.output = open_output(job, context.board);
         if (job.output->complete() == nullptr) {
             job.plan.first_chunk = job.output->first_chunk();
             job.plan.dump_folder = epoch_folder(job).native();
@@ -109,11 +109,10 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, const 
     keep_job(job);
     say_what_was_found(*job.output, job, options.quiet);
     root.monitor.open(run_folder_of(job.job), job.job.output.path);
-    AnnouncedOutput output(*job.output, context.board);
     static_cast<void>(announce(context, {.plan = encode(job.plan)}));
     PreparedRank rank = prepare_rank(context, job.plan, meeting, std::move(job.weights), job.source.get());
     check_memory(context, job.plan, rank);
-    JobServer server(root, job, output, meeting, rank, options);
+    JobServer server(root, job, meeting, rank, options);
     const RankTrace trace = sign(context, server.run());
     const std::optional<Failure>& stopped = server.stopped_by();
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/model_runner.hpp"
-#include "core/output/output_rows.hpp"
 #include "core/standard_error.hpp"
 #include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/job_output.hpp"
@@ -110,10 +109,9 @@ public:
             std::ranges::copy(of_range, std::span(outputs).subspan(at * shape_.output_bytes).begin());
             ranges_.end(range);
         };
-        const std::vector<OutputField> fields = job_.codec->output_fields();
         for (const std::uint64_t item : compute_in_halves(chunk, deadly, compute)) {
-            fill_with_no_result(
-                fields, std::span(outputs).subspan((item - chunk.first) * shape_.output_bytes, shape_.output_bytes));
+            job_.codec->write_missing(
+                std::span(outputs).subspan((item - chunk.first) * shape_.output_bytes, shape_.output_bytes));
             failed.push_back(item);
         }
         return outputs;
