@@ -14,18 +14,11 @@
 #include "core/input/csv_framing.hpp"
 #include "core/input/json_record.hpp"
 #include "core/input/line_framing.hpp"
+#include "core/input/record_index.hpp"
 #include "core/input/record_reader.hpp"
 
 namespace sluice {
 namespace {
-
-/// Records from one checkpoint to the next: an index of 1/4 byte an item, and at most 63 records are skipped by a read.
-constexpr std::uint32_t checkpoint_records = 64;
-
-struct Checkpoint {
-    std::uint64_t offset;
-    std::uint64_t line;
-};
 
 /// Work space of one read.
 struct Scratch {
@@ -53,6 +46,7 @@ std::uint64_t start_of_text(const InputFile& file) {
 struct TxtFormat {
     using Framing = LineFraming;
     [[nodiscard]] LineFraming framing() const { return {}; }
+    [[nodiscard]] std::size_t width() const { return 0; }
     [[nodiscard]] std::string_view text(std::string_view record, Scratch&) const { return record; }
 };
 
@@ -61,6 +55,7 @@ struct JsonlFormat {
     std::vector<std::string> columns;
 
     [[nodiscard]] LineFraming framing() const { return {}; }
+    [[nodiscard]] std::size_t width() const { return 0; }
     [[nodiscard]] std::string_view text(std::string_view record, Scratch& scratch) const {
         join_json(record, columns, scratch.joined);
         return scratch.joined;
@@ -70,9 +65,10 @@ struct JsonlFormat {
 struct CsvFormat {
     using Framing = CsvFraming;
     CsvColumns columns;
-    std::size_t width = 0;  // columns of every record
+    std::size_t columns_of_record = 0;
 
-    [[nodiscard]] CsvFraming framing() const { return CsvFraming(width); }
+    [[nodiscard]] CsvFraming framing() const { return CsvFraming(columns_of_record); }
+    [[nodiscard]] std::size_t width() const { return columns_of_record; }
     [[nodiscard]] std::string_view text(std::string_view record, Scratch& scratch) const {
         return columns.text(record, scratch.fields, scratch.joined);
     }
@@ -82,39 +78,30 @@ template <class Format>
 class TextSource final : public ItemSource {
 public:
     TextSource(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format, const ItemCodec& codec)
-        : file_(std::move(file)), format_(std::move(format)), codec_(codec) {
-        Reader reader(*file_, range, format_.framing());
-        std::uint64_t found = checkpoint_records;
-        while (found == checkpoint_records) {
-            const Checkpoint here{reader.offset(), reader.line()};
-            found = reader.skip(checkpoint_records);
-            if (found > 0) {
-                checkpoints_.push_back(here);
-            }
-            count_ += found;
-        }
-        checkpoints_.push_back({reader.offset(), reader.line()});
-        file_->check_unchanged();
-    }
+        : file_(std::move(file)),
+          format_(std::move(format)),
+          codec_(codec),
+          index_(index_records(*file_, range, format_.width())) {}
 
-    [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
-    [[nodiscard]] std::uint64_t bytes() const noexcept override {
-        return checkpoints_.back().offset - checkpoints_.front().offset;
-    }
-    [[nodiscard]] std::uint32_t granularity() const noexcept override { return checkpoint_records; }
+    [[nodiscard]] std::uint64_t count() const noexcept override { return index_.count(); }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return index_.bytes(); }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override { return index_.granularity(); }
 
     [[nodiscard]] std::string stamp() const override { return file_->stamp(); }
     void check_content() const override { file_->check_content(); }
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         const std::size_t item_bytes = codec_.shape().input_bytes;
-        expects(first <= count_ && count <= count_ - first, "ItemSource::read stays inside the items");
+        expects(first <= index_.count() && count <= index_.count() - first, "ItemSource::read stays inside the items");
         expects(to.size() == count * item_bytes, "ItemSource::read has room for exactly its items");
         if (count == 0) {
             return;
         }
-        Reader reader(*file_, range_of(first, count), format_.framing());
-        reader.skip(first % checkpoint_records);
+        const RecordRange range = index_.range_of(first, count);
+        Reader reader(*file_, range, format_.framing());
+        for (std::uint64_t before = range.item; before < first; ++before) {
+            static_cast<void>(take(reader));
+        }
         Scratch scratch;
         for (std::uint32_t i = 0; i < count; ++i) {
             const Record record = take(reader);
@@ -125,13 +112,6 @@ public:
 
 private:
     using Reader = RecordReader<typename Format::Framing>;
-
-    [[nodiscard]] RecordRange range_of(std::uint64_t first, std::uint32_t count) const {
-        const std::uint64_t from = first / checkpoint_records;
-        const std::uint64_t behind = (first + count - 1) / checkpoint_records + 1;
-        const Checkpoint& begin = checkpoints_[from];
-        return {begin.offset, checkpoints_[behind].offset, begin.line, from * checkpoint_records};
-    }
 
     [[nodiscard]] Record take(Reader& reader) const {
         const std::optional<Record> record = reader.next();
@@ -154,8 +134,7 @@ private:
     std::unique_ptr<const InputFile> file_;
     Format format_;
     const ItemCodec& codec_;
-    std::uint64_t count_ = 0;
-    std::vector<Checkpoint> checkpoints_;  // and behind them the end
+    RecordIndex index_;
 };
 
 template <class Format>
