@@ -1,5 +1,7 @@
 #include "core/input/text_source.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/input/checked.hpp"
 #include "core/input/csv_columns.hpp"
 #include "core/input/csv_framing.hpp"
 #include "core/input/json_record.hpp"
@@ -19,6 +22,8 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::uint64_t most_items = std::uint64_t{1} << 48;  // so that sums of items and bytes never wrap
 
 /// Work space of one read.
 struct Scratch {
@@ -81,37 +86,60 @@ public:
         : file_(std::move(file)),
           format_(std::move(format)),
           codec_(codec),
-          index_(index_records(*file_, range, format_.width())) {}
+          items_each_(range.items_each),
+          index_(index_records(*file_, range, format_.width())),
+          count_(multiply(index_.count(), items_each_)) {}
 
-    [[nodiscard]] std::uint64_t count() const noexcept override { return index_.count(); }
+    [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return index_.bytes(); }
-    [[nodiscard]] std::uint32_t granularity() const noexcept override { return index_.granularity(); }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override {
+        constexpr std::uint64_t most = 1024;  // a chunk is to have several parts
+        return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(index_.granularity() * items_each_, 1, most));
+    }
 
     [[nodiscard]] std::string stamp() const override { return file_->stamp(); }
     void check_content() const override { file_->check_content(); }
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         const std::size_t item_bytes = codec_.shape().input_bytes;
-        expects(first <= index_.count() && count <= index_.count() - first, "ItemSource::read stays inside the items");
+        expects(first <= count_ && count <= count_ - first, "ItemSource::read stays inside the items");
         expects(to.size() == count * item_bytes, "ItemSource::read has room for exactly its items");
         if (count == 0) {
             return;
         }
-        const RecordRange range = index_.range_of(first, count);
+        const std::uint64_t first_record = first / items_each_;
+        const std::uint64_t last_record = (first + count - 1) / items_each_;
+        RecordRange range = index_.range_of(first_record, last_record - first_record + 1);
+        range.items_each = items_each_;
         Reader reader(*file_, range, format_.framing());
-        for (std::uint64_t before = range.item; before < first; ++before) {
+        for (std::uint64_t before = range.item; before < first_record; ++before) {
             static_cast<void>(take(reader));
         }
         Scratch scratch;
+        std::string_view text;
         for (std::uint32_t i = 0; i < count; ++i) {
-            const Record record = take(reader);
-            codec_.encode(first + i, text_of(reader, record, scratch), to.subspan(i * item_bytes, item_bytes));
+            if (i == 0 || (first + i) % items_each_ == 0) {
+                text = text_of(reader, take(reader), scratch);
+            }
+            codec_.encode(first + i, text, to.subspan(i * item_bytes, item_bytes));
         }
         file_->check_unchanged();
     }
 
 private:
     using Reader = RecordReader<typename Format::Framing>;
+
+    [[nodiscard]] static std::uint64_t multiply(std::uint64_t records, std::uint64_t items_each) {
+        const std::optional<std::uint64_t> items = checked_multiply(records, items_each);
+        if (!items || *items > most_items) {
+            throw Error(ExitCode::configuration, {"E-CFG-011", "input.count",
+                                                  fmt::format("got {} items of each of {} records, expected at most {} "
+                                                              "in all",
+                                                              items_each, records, most_items),
+                                                  "lower input.count, or cut the input into several jobs"});
+        }
+        return *items;
+    }
 
     [[nodiscard]] Record take(Reader& reader) const {
         const std::optional<Record> record = reader.next();
@@ -134,7 +162,9 @@ private:
     std::unique_ptr<const InputFile> file_;
     Format format_;
     const ItemCodec& codec_;
+    std::uint64_t items_each_;  // made of a record
     RecordIndex index_;
+    std::uint64_t count_;
 };
 
 template <class Format>
@@ -143,20 +173,21 @@ std::unique_ptr<ItemSource> make_source(std::unique_ptr<const InputFile> file, c
     return std::make_unique<TextSource<Format>>(std::move(file), range, std::move(format), codec);
 }
 
-RecordRange all_of(const InputFile& file) {
-    return {.begin = start_of_text(file), .end = file.size()};
+RecordRange all_of(const InputFile& file, const JobConfig::Input& input) {
+    return {.begin = start_of_text(file), .end = file.size(), .items_each = input.count.value_or(1)};
 }
 
 }  // namespace
 
-std::unique_ptr<ItemSource> make_txt_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
-    const RecordRange range = all_of(*file);
+std::unique_ptr<ItemSource> make_txt_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+                                            const ItemCodec& codec) {
+    const RecordRange range = all_of(*file, input);
     return make_source(std::move(file), range, TxtFormat(), codec);
 }
 
 std::unique_ptr<ItemSource> make_jsonl_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
                                               const ItemCodec& codec) {
-    const RecordRange range = all_of(*file);
+    const RecordRange range = all_of(*file, input);
     JsonlFormat format;
     for (const ColumnRef& column : input.columns) {
         const auto* name = std::get_if<std::string>(&column);
@@ -169,7 +200,7 @@ std::unique_ptr<ItemSource> make_jsonl_source(std::unique_ptr<const InputFile> f
 
 std::unique_ptr<ItemSource> make_csv_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
                                             const ItemCodec& codec) {
-    RecordRange range = all_of(*file);
+    RecordRange range = all_of(*file, input);
     range.item = input.header ? header_item : 0;
     RecordReader reader(*file, range, CsvFraming(0));
     CsvFormat format;
@@ -186,7 +217,8 @@ std::unique_ptr<ItemSource> make_csv_source(std::unique_ptr<const InputFile> fil
             reader.reject_last(problem);
         }
         if (input.header) {
-            range = {reader.offset(), range.end, reader.line(), 0};
+            range.begin = reader.offset();
+            range.line = reader.line();
         }
     }
     range.item = 0;

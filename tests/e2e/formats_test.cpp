@@ -51,6 +51,23 @@ TEST(InputFormats, GiveTheSameBytesForTheSameItems) {
     EXPECT_GE(std::set<std::string>(labels.begin(), labels.end()).size(), 2U);
 }
 
+TEST(InputCount, GivesEachTextAsManyRowsInARowAndBelongsToTheRun) {
+    const std::vector<std::string> texts = make_texts(5);
+    std::vector<std::string> three_times;
+    for (const std::string& text : texts) {
+        three_times.insert(three_times.end(), 3, text);
+    }
+    const JobFolder job(texts);
+    const std::string expected = JobFolder(three_times).output_of(0, {});
+
+    EXPECT_EQ(job.output_of(2, set({"input.count=3", "pipeline.chunk_items=2"})), expected);
+    ASSERT_EQ(job.run_alone(set({"input.count=3"})).exit_code, 0);
+    const ProcessResult other = job.run_alone(set({"input.count=4"}));
+
+    EXPECT_EQ(other.exit_code, 78);
+    EXPECT_NE(other.err.find("input.count (was 3, is 4)"), std::string::npos) << other.err;
+}
+
 /// A label and four scores an item.
 struct Row {
     std::int32_t label;
