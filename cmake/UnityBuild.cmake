@@ -23,5 +23,4 @@ sluice_compile_alone(tensor_file_test tests/core/input/hostile_tensor_file_test.
 sluice_compile_alone(comm_test tests/comm/hang_watch_test.cpp)
 sluice_compile_alone(apps_test tests/apps/classifier_weights_test.cpp)
 sluice_compile_alone(layers_test tests/layers/include_rules_test.cpp)
-sluice_compile_alone(sluice_hang_test tests/e2e/faulty_job.cpp)
-sluice_compile_alone(sluice_poison_test tests/e2e/faulty_job.cpp)
+sluice_compile_alone(sluice_echo_support tests/e2e/faulty_job.cpp)
