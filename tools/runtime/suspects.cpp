@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "core/commit/attempt_history.hpp"
+#include "core/model_runner.hpp"
 #include "core/standard_error.hpp"
+#include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/job_output.hpp"
-#include "tools/runtime/lone_compute.hpp"
 
 namespace sluice {
 namespace {
@@ -23,14 +25,62 @@ std::string numbers(const std::vector<std::uint64_t>& items) {
                        named.size() < items.size() ? ", …" : "");
 }
 
+class Halves {
+public:
+    Halves(FunctionRef<bool(const ItemRange&)> is_deadly, FunctionRef<void(const ItemRange&)> compute)
+        : is_deadly_(is_deadly), compute_(compute) {}
+
+    void take(const ItemRange& range) {
+        if (!is_deadly_(range)) {
+            compute_(range);
+        } else if (range.count == 1) {
+            failed.push_back(range.first);
+        } else {
+            split(range);
+        }
+    }
+
+    void split(const ItemRange& range) {
+        const std::uint32_t half = range.count / 2;
+        take({.first = range.first, .count = half});
+        take({.first = range.first + half, .count = range.count - half});
+    }
+
+    std::vector<std::uint64_t> failed{};
+
+private:
+    FunctionRef<bool(const ItemRange&)> is_deadly_;
+    FunctionRef<void(const ItemRange&)> compute_;
+};
+
+/// A device with nothing else to do.
+class LoneDevice {
+public:
+    LoneDevice(const PreparedRank& rank, const JobPlan& plan)
+        : device_(make_device(plan.device, rank.share.place.devices.at(0).number)),
+          model_(rank.app->make_model(*device_, plan.chunk_items)) {
+        if (!rank.sample.empty()) {
+            model_->calibrate(*device_->make_stream({}), std::as_bytes(std::span(rank.sample)));
+        }
+        runner_.emplace(*device_, *model_, plan.chunk_items);
+    }
+
+    /// Of at most a chunk; valid until the next call.
+    [[nodiscard]] std::span<const std::byte> compute(std::span<const std::byte> items) { return runner_->run(items); }
+
+private:
+    std::unique_ptr<Device> device_;
+    std::unique_ptr<Model> model_;
+    std::optional<ModelRunner> runner_;
+};
+
 class Suspects {
 public:
     Suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank)
         : context_(context),
           job_(job),
           shape_(rank.wire.item),
-          device_(*rank.app, job.plan.device, rank.share.place.devices.at(0).number, job.plan.chunk_items,
-                  std::as_bytes(std::span(rank.sample))),
+          device_(rank, job.plan),
           ranges_(epoch_folder(job)),
           lane_(context.lanes.add(LaneKind::device, "device for suspected chunks")) {}
 
@@ -91,6 +141,18 @@ private:
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> compute_in_halves(const Chunk& chunk, FunctionRef<bool(const ItemRange&)> is_deadly,
+                                             FunctionRef<void(const ItemRange&)> compute) {
+    Halves halves(is_deadly, compute);
+    const ItemRange all{.first = chunk.first, .count = chunk.count};
+    if (chunk.count > 1) {
+        halves.split(all);
+    } else {
+        halves.take(all);
+    }
+    return std::move(halves.failed);
+}
 
 void compute_suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank, ChunkServer& server) {
     std::optional<Suspects> suspects;
