@@ -196,6 +196,23 @@ TEST_F(Labels, AreTheClassesOfTheHighestScores) {
     }
 }
 
+TEST_F(Labels, AreTheSameBitsInAnyCompany) {
+    constexpr std::uint32_t inputs = 1000;
+    constexpr std::uint32_t items = 65;
+    for (const Precision precision : of_one_part) {
+        const auto in = random_values(std::size_t{items} * inputs, 1.0F, 1);
+        const auto weights = random_values(std::size_t{5} * inputs, 1.0F, 2);
+        const auto bias = random_values(5, 1.0F, 3);
+        const std::vector<Record> all = labels(in, weights, bias, items, precision);
+
+        for (std::size_t i = 0; i < items; ++i) {
+            const auto item = std::span(in).subspan(i * inputs, inputs);
+            const Record alone = labels(item, weights, bias, 1, precision)[0];
+            EXPECT_EQ(std::memcmp(&alone, &all[i], sizeof alone), 0) << "item " << i;
+        }
+    }
+}
+
 TEST_F(Labels, GoToTheFirstOfEqualScoresAndNeverToALaterNan) {
     const std::vector<float> in(8, 0.0F);
     const std::vector<float> weights(5 * 8, 0.0F);
