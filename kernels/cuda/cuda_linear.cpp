@@ -22,7 +22,7 @@ public:
           precision_(precision),
           weights_(std::move(weights)),
           bias_(std::move(bias)),
-          workspace_(device.allocate(MemorySpace::device, linear_workspace_bytes)) {}
+          workspace_(device.allocate(MemorySpace::device, shape.batch_invariant ? 0 : linear_workspace_bytes)) {}
 
 private:
     void launch(cudaStream_t stream, std::uint32_t items, const std::byte* in, std::byte* out) override {
@@ -33,7 +33,10 @@ private:
     const LinearGemm& plan(std::uint32_t items, const std::byte* in, std::byte* out) {
         auto found = plans_.find({items, in, out});
         if (found == plans_.end()) {
-            const LinearGemmShape shape{.inputs = shape_.inputs, .outputs = shape_.outputs, .relu = shape_.relu};
+            const LinearGemmShape shape{.inputs = shape_.inputs,
+                                        .outputs = shape_.outputs,
+                                        .relu = shape_.relu,
+                                        .batch_invariant = shape_.batch_invariant};
             const LinearGemmMemory memory{.in = in,
                                           .weights = weights_.bytes().data(),
                                           .bias = bias_.bytes().data(),

@@ -1,5 +1,6 @@
 #include "kernels/cuda/linear_gemm.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -50,6 +51,56 @@ cublasLtMatrixLayoutOpaque_t* make_layout(Precision precision, std::uint64_t row
     return layout;
 }
 
+using Preference =
+    std::unique_ptr<cublasLtMatmulPreferenceOpaque_t,
+                    decltype([](cublasLtMatmulPreference_t handle) { cublasLtMatmulPreferenceDestroy(handle); })>;
+
+template <class Value>
+void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, const Value& value) {
+    check(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value),
+          "cublasLtMatmulPreferenceSetAttribute");
+}
+
+Preference make_preference(const LinearGemmShape& shape, std::size_t workspace_bytes) {
+    cublasLtMatmulPreference_t handle = nullptr;
+    check(cublasLtMatmulPreferenceCreate(&handle), "cublasLtMatmulPreferenceCreate");
+    Preference preference(handle);
+    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
+    if (shape.batch_invariant) {
+        constexpr std::uint32_t whole_sums = CUBLASLT_REDUCTION_SCHEME_NONE;
+        constexpr std::uint32_t alignment = 16;  // whatever the memory of one call has beyond that
+        set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, whole_sums);
+        set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment);
+        set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment);
+        set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment);
+        set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment);
+    }
+    return preference;
+}
+
+bool splits_sums(const cublasLtMatmulAlgo_t& algorithm) {
+    std::int32_t parts = 0;
+    std::size_t written = 0;
+    check(cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts,
+                                               &written),
+          "cublasLtMatmulAlgoConfigGetAttribute");
+    return parts > 1;
+}
+
+/// Of cuBLASLt's heuristics, the best first.
+std::vector<cublasLtMatmulHeuristicResult_t> find_algorithms(cublasLtHandle_t handle, cublasLtMatmulDesc_t product,
+                                                             cublasLtMatrixLayout_t weights, cublasLtMatrixLayout_t in,
+                                                             cublasLtMatrixLayout_t out,
+                                                             cublasLtMatmulPreference_t preference, int most) {
+    std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<std::size_t>(most));
+    int count = 0;
+    check(
+        cublasLtMatmulAlgoGetHeuristic(handle, product, weights, in, out, out, preference, most, found.data(), &count),
+        "cublasLtMatmulAlgoGetHeuristic");
+    found.resize(static_cast<std::size_t>(count));
+    return found;
+}
+
 }  // namespace
 
 // cuBLAS has the first index contiguous: weights are (inputs, outputs) to it, in and out (inputs or outputs, items).
@@ -74,21 +125,40 @@ LinearGemm::LinearGemm(const LinearGemmShape& shape, Precision precision, std::u
     } else if (shape.relu) {
         set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_RELU);
     }
-    cublasLtMatmulPreference_t preference = nullptr;
-    check(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
-    const Owned<cublasLtMatmulPreferenceOpaque_t, &cublasLtMatmulPreferenceDestroy> owned(preference);
-    check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                               &memory.workspace_bytes, sizeof memory.workspace_bytes),
-          "cublasLtMatmulPreferenceSetAttribute");
-    cublasLtMatmulHeuristicResult_t found{};
-    int count = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(handle_, product_.get(), weights_.get(), in_.get(), out_.get(), out_.get(),
-                                         preference, 1, &found, &count),
-          "cublasLtMatmulAlgoGetHeuristic");
-    if (count == 0) {
+    expects(!shape.batch_invariant || memory.workspace_bytes == 0, "linear layer: work space that it must not use");
+    const Preference preference = make_preference(shape, memory.workspace_bytes);
+    if (shape.batch_invariant) {
+        choose_for_any_items(shape, precision, preference.get());
+        return;
+    }
+    const auto found =
+        find_algorithms(handle_, product_.get(), weights_.get(), in_.get(), out_.get(), preference.get(), 1);
+    if (found.empty()) {
         check(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic");
     }
-    algorithm_ = found.algo;
+    algorithm_ = found.front().algo;
+}
+
+/// The kernel, its tile and so the order of its sums are the algorithm's; another number of items is other tiles of it.
+void LinearGemm::choose_for_any_items(const LinearGemmShape& shape, Precision precision,
+                                      cublasLtMatmulPreference_t preference) {
+    constexpr int most_algorithms = 32;
+    const Layout in(make_layout(precision, shape.inputs, invariant_items));
+    const Layout out(make_layout(precision, shape.outputs, invariant_items));
+    const auto found =
+        find_algorithms(handle_, product_.get(), weights_.get(), in.get(), out.get(), preference, most_algorithms);
+    const auto whole = std::ranges::find_if(found, [](const auto& result) { return !splits_sums(result.algo); });
+    if (whole == found.end()) {
+        check(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic: none that does not split sums");
+    }
+    algorithm_ = whole->algo;
+    cublasLtMatmulHeuristicResult_t result{};
+    check(cublasLtMatmulAlgoCheck(handle_, product_.get(), weights_.get(), in_.get(), out_.get(), out_.get(),
+                                  &algorithm_, &result),
+          "cublasLtMatmulAlgoCheck");
+    if (result.workspaceSize != 0) {
+        check(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoCheck: wants work space");
+    }
 }
 
 void LinearGemm::enqueue(cudaStream_t stream) const {

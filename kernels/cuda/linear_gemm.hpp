@@ -18,6 +18,7 @@ struct LinearGemmShape {
     std::uint32_t inputs;   ///< A multiple of 8.
     std::uint32_t outputs;  ///< A multiple of 8.
     bool relu = false;
+    bool batch_invariant = false;  ///< LinearShape::batch_invariant. Uses no work space.
 };
 
 /// Device memory of one layer; not owned. All aligned to 16 bytes.
@@ -33,11 +34,15 @@ struct LinearGemmMemory {
 /// Work space that the fast algorithms on Hopper ask for.
 inline constexpr std::size_t linear_workspace_bytes = std::size_t{32} << 20U;
 
+/// For which the algorithm of a batch-invariant layer is chosen: a large batch.
+inline constexpr std::uint32_t invariant_items = 4096;
+
 /// A linear layer by cuBLASLt for one number of items.
 class LinearGemm {
 public:
     /// Chooses cuBLASLt's first algorithm for `items`. Throws Error (gpu_fault) when it has none. Its sums' order, and
-    /// so the last digit, may depend on `items`; for the same `items` it is the same in every run.
+    /// so the last digit, may depend on `items`; for the same `items` it is the same in every run. Batch-invariant: the
+    /// first algorithm for invariant_items that does not split a sum, for any number of items.
     LinearGemm(const LinearGemmShape& shape, Precision precision, std::uint32_t items, const LinearGemmMemory& memory);
 
     /// Enqueues the layer, on the device that was current when it was made; allocates nothing. Throws Error (gpu_fault)
@@ -55,6 +60,8 @@ private:
     template <class Handle, auto destroy>
     using Owned = std::unique_ptr<Handle, Destroy<destroy>>;
     using Layout = Owned<cublasLtMatrixLayoutOpaque_t, &cublasLtMatrixLayoutDestroy>;
+
+    void choose_for_any_items(const LinearGemmShape& shape, Precision precision, cublasLtMatmulPreference_t preference);
 
     LinearGemmMemory memory_;
     cublasLtHandle_t handle_;  // shared by all layers of the device

@@ -1,5 +1,5 @@
 // Every CUDA kernel: checked against a plain reference on random data, then timed. With mma as on GPUs without wgmma.
-//   bench_kernels [bf16|fp16|tf32|tf32x3|fp32] [mma] [check] [time] [forward] [ITEMS ...]
+//   bench_kernels [bf16|fp16|tf32|tf32x3|fp32] [mma] [check] [time] [invariant] [forward] [ITEMS ...]
 #include "tools/bench/bench_kernels.hpp"
 
 #include <fmt/format.h>
@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
     bool check = false;
     bool time = false;
     bool forward = false;
+    bool invariant = false;
     std::vector<std::uint32_t> sizes;
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
@@ -40,12 +41,14 @@ int run(int argc, char** argv) {
             time = true;
         } else if (word == "forward") {
             forward = true;
+        } else if (word == "invariant") {
+            invariant = true;
         } else if (word.find_first_not_of("0123456789") == word.npos) {
             sizes.push_back(static_cast<std::uint32_t>(std::stoul(argv[i])));
         } else {
-            fmt::print(
-                stderr,
-                "usage: bench_kernels [bf16|fp16|tf32|tf32x3|fp32] [mma] [check] [time] [forward] [ITEMS ...]\n");
+            fmt::print(stderr,
+                       "usage: bench_kernels [bf16|fp16|tf32|tf32x3|fp32] [mma] [check] [time] [invariant] [forward] "
+                       "[ITEMS ...]\n");
             return 64;
         }
     }
@@ -61,6 +64,9 @@ int run(int argc, char** argv) {
     if (time) {
         bench::time_convolutions(gpu, precision, stream);
         bench::time_linears(gpu, precision, stream);
+    }
+    if (invariant) {
+        bench::time_invariant_linears(precision, stream);
     }
     if (forward) {
         bench::time_forward(gpu, precision, sizes, stream);

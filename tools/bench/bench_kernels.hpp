@@ -20,6 +20,9 @@ void time_convolutions(const CudaDevice& gpu, Precision precision, cudaStream_t 
 /// Times the linear layers by cuBLASLt and by the convolutions' kernel, in turn, and compares what they compute.
 void time_linears(const CudaDevice& gpu, Precision precision, cudaStream_t stream);
 
+/// Times linear layers as cuBLASLt chooses for each number of items, and batch-invariant; prints a line each.
+void time_invariant_linears(Precision precision, cudaStream_t stream);
+
 /// The whole forward pass against one in double; prints a line.
 bool check_forward(const CudaDevice& gpu, Precision precision);
 

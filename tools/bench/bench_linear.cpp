@@ -68,4 +68,49 @@ void time_linears(const CudaDevice& gpu, Precision precision, cudaStream_t strea
     }
 }
 
+void time_invariant_linears(Precision precision, cudaStream_t stream) {
+    if (precision == Precision::tf32x3) {
+        fmt::print("linear layers: tf32x3 computes them in tf32\n");
+        return;
+    }
+    struct Case {
+        const char* name;
+        LinearGemmShape shape;
+    };
+    const Case cases[] = {{"fc1", fc1},
+                          {"fc2", fc2},
+                          {"1024 to 3072", {1024, 3072}},
+                          {"768 to 2304", {768, 2304}},
+                          {"3072 to 768", {3072, 768}}};
+    constexpr std::uint32_t numbers_of_items[] = {1, 8, 64, 512, 1024, 3584, 4096, 8448};
+    constexpr std::size_t most = 8448;
+    const DeviceMemory workspace(linear_workspace_bytes);
+    for (const Case& c : cases) {
+        const std::size_t weights = std::size_t{c.shape.outputs} * c.shape.inputs;
+        const float scale = 1.0F / std::sqrt(static_cast<float>(c.shape.inputs));
+        const DeviceMemory in(std::span<const std::byte>(encode(precision, normal(most * c.shape.inputs, 1.0F, 3))));
+        const DeviceMemory weight_memory(std::span<const std::byte>(encode(precision, normal(weights, scale, 4))));
+        const DeviceMemory bias(std::span<const std::byte>(encode(precision, normal(c.shape.outputs, 0.5F, 5))));
+        const DeviceMemory out(most * c.shape.outputs * element_bytes(precision));
+        LinearGemmShape invariant_shape = c.shape;
+        invariant_shape.batch_invariant = true;
+        fmt::print("{}: N {} K {}, by cuBLASLt's choice for the number of items, and batch-invariant\n", c.name,
+                   c.shape.outputs, c.shape.inputs);
+        for (const std::uint32_t items : numbers_of_items) {
+            const LinearGemm chosen(
+                c.shape, precision, items,
+                {in.as(), weight_memory.as(), bias.as(), out.as(), workspace.as(), linear_workspace_bytes});
+            const LinearGemm invariant(invariant_shape, precision, items,
+                                       {in.as(), weight_memory.as(), bias.as(), out.as(), nullptr, 0});
+            const Launch launches[] = {[&](cudaStream_t s) { chosen.enqueue(s); },
+                                       [&](cudaStream_t s) { invariant.enqueue(s); }};
+            const std::vector<Timing> times = time_in_turn(launches, stream);
+            const double flop = 2.0 * items * static_cast<double>(weights);
+            fmt::print("  {:5} items {:9.2f} us {:5.0f} TFLOP/s, {:9.2f} us {:5.0f} TFLOP/s, {:.2f} times\n", items,
+                       times[0].median_us, flop / times[0].median_us * 1e-6, times[1].median_us,
+                       flop / times[1].median_us * 1e-6, times[1].median_us / times[0].median_us);
+        }
+    }
+}
+
 }  // namespace sluice::bench

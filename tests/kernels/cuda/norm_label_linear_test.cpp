@@ -91,14 +91,60 @@ TEST_F(Linear, EqualsAPlainOneInEveryPrecision) {
             const DeviceMemory in_memory{std::span<const std::byte>(encode(precision, in))};
             const DeviceMemory weight_memory{std::span<const std::byte>(encode(precision, weights))};
             const DeviceMemory bias_memory{std::span<const std::byte>(encode(precision, bias))};
-            const DeviceMemory out(expected.size() * element_bytes(precision));
+            DeviceMemory out(expected.size() * element_bytes(precision));
 
-            const LinearGemm linear(shape, precision, items,
-                                    {in_memory.as(), weight_memory.as(), bias_memory.as(), out.as(), workspace.as(),
-                                     linear_workspace_bytes});
-            linear.enqueue(nullptr);
+            for (const bool invariant : {false, true}) {
+                LinearGemmShape as_asked = shape;
+                as_asked.batch_invariant = invariant;
+                const LinearGemm linear(as_asked, precision, items,
+                                        {in_memory.as(), weight_memory.as(), bias_memory.as(), out.as(), workspace.as(),
+                                         invariant ? 0 : linear_workspace_bytes});
+                linear.enqueue(nullptr);
 
-            EXPECT_LT(relative_error(decode(precision, out.content()), expected), tolerance(precision));
+                EXPECT_LT(relative_error(decode(precision, out.content()), expected), tolerance(precision));
+                out.poison();
+            }
+        }
+    }
+}
+
+/// The outputs, as they lie in memory, of `items` items from `first` on.
+std::vector<std::byte> run_invariant(const LinearGemmShape& shape, Precision precision, std::span<const float> in,
+                                     const DeviceMemory& weights, const DeviceMemory& bias, std::size_t first,
+                                     std::uint32_t items) {
+    const auto some = in.subspan(first * shape.inputs, std::size_t{items} * shape.inputs);
+    const DeviceMemory in_memory{std::span<const std::byte>(encode(precision, some))};
+    const DeviceMemory out(std::size_t{items} * shape.outputs * element_bytes(precision));
+    LinearGemm(shape, precision, items, {in_memory.as(), weights.as(), bias.as(), out.as(), nullptr, 0})
+        .enqueue(nullptr);
+    return out.content();
+}
+
+TEST_F(Linear, GivesAnItemTheSameBitsInAnyCompanyWhereThatIsAsked) {
+    constexpr std::uint32_t most = 1000;
+    for (const LinearGemmShape shape :
+         {LinearGemmShape{.inputs = 8704, .outputs = 1024, .relu = true, .batch_invariant = true},
+          LinearGemmShape{.inputs = 768, .outputs = 2304, .batch_invariant = true},
+          LinearGemmShape{.inputs = 3072, .outputs = 768, .batch_invariant = true},
+          LinearGemmShape{.inputs = 264, .outputs = 40, .batch_invariant = true}}) {
+        const auto in = random_values(std::size_t{most} * shape.inputs, 1.0F, 1);
+        const auto weights = random_values(std::size_t{shape.outputs} * shape.inputs, 0.1F, 2);
+        const auto bias = random_values(shape.outputs, 1.0F, 3);
+        for (const Precision precision : of_one_part) {
+            SCOPED_TRACE(testing::Message() << shape.inputs << " inputs, precision " << static_cast<int>(precision));
+            const DeviceMemory weight_memory{std::span<const std::byte>(encode(precision, weights))};
+            const DeviceMemory bias_memory{std::span<const std::byte>(encode(precision, bias))};
+            const std::size_t item_bytes = shape.outputs * element_bytes(precision);
+            const auto all = run_invariant(shape, precision, in, weight_memory, bias_memory, 0, most);
+            for (const std::uint32_t items : {1U, 2U, 7U, 63U, 64U, 65U, 128U, 257U, 999U}) {
+                for (const std::size_t first : {std::size_t{0}, std::size_t{1}, std::size_t{most - items}}) {
+                    const auto some = run_invariant(shape, precision, in, weight_memory, bias_memory, first, items);
+
+                    EXPECT_TRUE(std::equal(some.begin(), some.end(),
+                                           all.begin() + static_cast<std::ptrdiff_t>(first * item_bytes)))
+                        << items << " items from " << first << " on";
+                }
+            }
         }
     }
 }
@@ -146,6 +192,23 @@ TEST_F(Labels, AreTheClassesOfTheHighestScores) {
                 }
                 EXPECT_EQ(got[i].label, std::max_element(scores, scores + 5) - scores);
             }
+        }
+    }
+}
+
+TEST_F(Labels, AreTheSameBitsInAnyCompany) {
+    constexpr std::uint32_t inputs = 1000;
+    constexpr std::uint32_t items = 65;
+    for (const Precision precision : of_one_part) {
+        const auto in = random_values(std::size_t{items} * inputs, 1.0F, 1);
+        const auto weights = random_values(std::size_t{5} * inputs, 1.0F, 2);
+        const auto bias = random_values(5, 1.0F, 3);
+        const std::vector<Record> all = labels(in, weights, bias, items, precision);
+
+        for (std::size_t i = 0; i < items; ++i) {
+            const auto item = std::span(in).subspan(i * inputs, inputs);
+            const Record alone = labels(item, weights, bias, 1, precision)[0];
+            EXPECT_EQ(std::memcmp(&alone, &all[i], sizeof alone), 0) << "item " << i;
         }
     }
 }
