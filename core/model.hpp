@@ -30,8 +30,21 @@ public:
 
     /// Enqueues the work that turns `items` inputs at `in` into `items` outputs at `out`, both in device memory. The
     /// outputs depend on the inputs, the weights and `items` alone. `items` is at most what the model was made for.
+    /// Called again with the same arguments it enqueues the same work: what changes from chunk to chunk is kept on the
+    /// device, because a device may enqueue it again by itself (Stream::repeat).
     virtual void forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
                          std::span<std::byte> out) = 0;
+
+    /// Chunks that the model holds back, so that it can begin the next one before the last items of these are done: the
+    /// outputs of a forward() are complete once the work of `lag()` later ones is, or that of a finish(). Until then
+    /// its input and output stay alive, the input unchanged and the output untouched by others. The same all its life.
+    [[nodiscard]] virtual std::uint32_t lag() const noexcept { return 0; }
+
+    /// Enqueues the work that completes the outputs of every forward() so far; forward() may follow. Called when the
+    /// input has ended, but also when no further chunk is there yet, however often that is and whichever chunks it
+    /// finds held back: an output must not depend on it. Enqueues the same work each time, as forward(). Never called
+    /// for a model without lag().
+    virtual void finish(Stream& stream) { static_cast<void>(stream); }
 
     /// Learns what it has to from `sample`, some of the job's items, the same on every device. Before the first
     /// forward(); is over when this returns. Nothing, unless LoadedApp::sample_items().
