@@ -239,13 +239,13 @@ TEST(LateCompletion, KeepsOneChunkAtATimeInSerialMode) {
     }
 }
 
-struct Fault {
+struct LateFault {
     const char* step;
     Stage stage;
     std::uint64_t chunk;
 };
 
-class LateFailure : public testing::TestWithParam<Fault> {};
+class LateFailure : public testing::TestWithParam<LateFault> {};
 
 TEST_P(LateFailure, NamesTheChunkWhoseWorkHasFailedAndFreesNoBufferUnderWork) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -272,10 +272,10 @@ TEST_P(LateFailure, NamesTheChunkWhoseWorkHasFailedAndFreesNoBufferUnderWork) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stages, LateFailure,
-                         testing::Values(Fault{"upload copy 4", Stage::upload, 4},
-                                         Fault{"compute run 4", Stage::compute, 4},
-                                         Fault{"compute run 10", Stage::compute, 8},  // finish()
-                                         Fault{"download copy 4", Stage::download, 4}),
+                         testing::Values(LateFault{"upload copy 4", Stage::upload, 4},
+                                         LateFault{"compute run 4", Stage::compute, 4},
+                                         LateFault{"compute run 10", Stage::compute, 8},  // finish()
+                                         LateFault{"download copy 4", Stage::download, 4}),
                          [](const auto& fault) {
                              return fmt::format("{}{}", to_string(fault.param.stage), fault.index);
                          });
