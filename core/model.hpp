@@ -18,6 +18,19 @@ struct Certification {
     friend bool operator==(const Certification&, const Certification&) = default;
 };
 
+/// What a model may take on its device.
+struct ModelRoom {
+    std::uint32_t max_items = 1;              ///< Of a chunk.
+    std::uint64_t device_bytes = UINT64_MAX;  ///< Of the device's memory, beside the app's weights.
+};
+
+/// The chunks that suit a model. A chunk size that is chosen keeps to them; one that a job names need not.
+struct ChunkLimits {
+    std::uint32_t least = 1;  ///< Items; below, they leave the device idle.
+    std::uint32_t most = UINT32_MAX;
+    std::uint32_t multiple = 1;  ///< What fills the device's waves; 1: it is to be found by measuring.
+};
+
 /// A model on one device, with its own work space: made once, used by one driver.
 class Model {
 public:

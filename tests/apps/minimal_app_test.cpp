@@ -105,7 +105,7 @@ TEST(MinimalApp, GivesTheLabelsOfAPlainLoopThroughAPipeline) {
     }
     HostDevice device;
     const auto loaded = load_alone(app, weights, {}, DeviceKind::host, 1);
-    const auto model = loaded->make_model(device, 4);
+    const auto model = loaded->make_model(device, {.max_items = 4});
     MemoryTransport transport(items, shape.input_bytes, 4);
     DeviceTrace trace("host", 7);
 

@@ -19,6 +19,7 @@
 #include "core/commit/file.hpp"
 #include "core/input/sample.hpp"
 #include "core/machine/cgroup.hpp"
+#include "scheduler/chunk_size.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "scheduler/reader_count.hpp"
 #include "tools/runtime/driver_team.hpp"
@@ -76,22 +77,24 @@ JobServer::JobServer(RankContext& context, PreparedJob& job, const RunOptions& o
       devices_(devices_of_ranks(context, static_cast<std::uint32_t>(share_.place.devices.size()))),
       tally_(devices_.size()) {
     tell_size();
-    const std::uint64_t slots = std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
-    queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
     if (context.session != nullptr) {
         broadcast_once_a_node(*context.session, job.weights.memory);
     }
     loaded_ = load_app(context, job.plan, job.weights, share_.place.cores);
     job.weights = {};
     share_sample();
-    check_memory(plan_memory({.shape = shape_,
-                              .chunk_items = job.plan.chunk_items,
-                              .depth = job.plan.depth,
-                              .devices = devices_[0],
-                              .work_bytes = loaded_->work_bytes(job.plan.chunk_items),
-                              .staged_chunks = queues_.staged,
-                              .window_chunks = queues_.window}),
-                 job.plan.device, context.memory_share());
+    job.plan.depth = depth_with_lag(job.plan.depth, job.plan.depth_by, loaded_->lag());
+    const std::uint64_t slots = std::accumulate(devices_.begin(), devices_.end(), std::uint64_t{0}) * job.plan.depth;
+    queues_ = choose_queue_sizes(shape_, grid_.chunk_items(), slots, grid_.chunks());
+    memory_ = {.shape = shape_,
+               .chunk_items = job.plan.chunk_items,
+               .depth = job.plan.depth,
+               .devices = devices_[0],
+               .work_bytes = loaded_->least_room(job.plan.chunk_items),
+               .weight_bytes = loaded_->weights() == nullptr ? 0 : loaded_->weights()->bytes(),
+               .staged_chunks = queues_.staged,
+               .window_chunks = queues_.window};
+    check_memory(plan_memory(memory_), job.plan.device, context.memory_share());
     const std::uint32_t readers = choose_readers(reading_needs(job, share_, devices_));
     const StartingReaders starting(context, share_, readers);
     input_.emplace(
@@ -146,6 +149,9 @@ RankTrace JobServer::run() {
                                   .chunk_items = plan.chunk_items,
                                   .last_items = grid_.short_items(),
                                   .lanes = &context_.lanes},
+                     .memory = memory_,
+                     .host_bytes = context_.memory_share(),
+                     .ranks = share_.ranks_of_devices(),
                      .chunks = grid_.chunks(),
                      .sample = std::as_bytes(std::span(sample_)),
                      .machine = &share_.machine,

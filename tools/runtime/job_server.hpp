@@ -13,6 +13,7 @@
 #include "core/input/read_ahead.hpp"
 #include "core/output/ordered_results.hpp"
 #include "core/trace/trace.hpp"
+#include "scheduler/memory_plan.hpp"
 #include "scheduler/queue_sizes.hpp"
 #include "scheduler/report.hpp"
 #include "tools/runtime/job_output.hpp"
@@ -65,6 +66,7 @@ private:
     std::vector<std::uint32_t> devices_;  // of every rank
     RankTally tally_;
     QueueSizes queues_;
+    MemoryNeeds memory_;
     std::unique_ptr<LoadedApp> loaded_;
     std::string sample_;
     std::optional<ReadAhead> input_;

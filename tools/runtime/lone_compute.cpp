@@ -51,7 +51,8 @@ std::vector<std::uint64_t> compute_in_halves(const Chunk& chunk, FunctionRef<boo
 
 LoneDevice::LoneDevice(const LoadedApp& app, DeviceKind kind, std::uint32_t number, std::uint32_t most_items,
                        std::span<const std::byte> sample)
-    : device_(make_device(kind, number)), model_(app.make_model(*device_, most_items)) {
+    : device_(make_device(kind, number)),
+      model_(app.make_model(*device_, {.max_items = most_items, .device_bytes = app.least_room(most_items)})) {
     if (!sample.empty()) {
         model_->calibrate(*device_->make_stream({}), sample);
     }

@@ -69,6 +69,14 @@ std::vector<std::uint32_t> RankShare::devices() const {
     return numbers;
 }
 
+std::vector<std::uint32_t> RankShare::ranks_of_devices() const {
+    std::vector<std::uint32_t> ranks;
+    for (const DevicePlace& device : place.devices) {
+        ranks.push_back(device.ranks);
+    }
+    return ranks;
+}
+
 std::vector<CpuSet> RankShare::driver_cpus() const {
     std::vector<CpuSet> cpus;
     for (const DevicePlace& device : place.devices) {

@@ -80,6 +80,9 @@ struct RankShare {
     /// The devices that this rank drives, by number: what the job says, else its even share.
     [[nodiscard]] std::vector<std::uint32_t> devices() const;
 
+    /// How many ranks drive each of them.
+    [[nodiscard]] std::vector<std::uint32_t> ranks_of_devices() const;
+
     /// Where their drivers run; empty: wherever they are started.
     [[nodiscard]] std::vector<CpuSet> driver_cpus() const;
 };

@@ -9,6 +9,7 @@
 #include "comm/node_sharing.hpp"
 #include "comm/serve.hpp"
 #include "core/chunk_grid.hpp"
+#include "scheduler/chunk_size.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "scheduler/rank_report.hpp"
 #include "tools/runtime/driver_team.hpp"
@@ -66,19 +67,21 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
     }
     root_serves = true;
 
-    check_memory(plan_memory({.shape = shape,
-                              .chunk_items = plan.chunk_items,
-                              .depth = plan.depth,
-                              .devices = devices.size(),
-                              .work_bytes = loaded->work_bytes(plan.chunk_items)}),
-                 plan.device, context.memory_share());
+    const std::uint32_t depth = depth_with_lag(plan.depth, plan.depth_by, loaded->lag());
+    const MemoryNeeds memory{.shape = shape,
+                             .chunk_items = plan.chunk_items,
+                             .depth = depth,
+                             .devices = devices.size(),
+                             .work_bytes = loaded->least_room(plan.chunk_items),
+                             .weight_bytes = loaded->weights() == nullptr ? 0 : loaded->weights()->bytes()};
+    check_memory(plan_memory(memory), plan.device, context.memory_share());
     std::deque<Endpoint> endpoints;
     for (std::uint32_t i = 0; i < devices.size(); ++i) {
-        endpoints.emplace_back(plan.depth, context.bell);
+        endpoints.emplace_back(depth, context.bell);
     }
     MpiWorker worker(
         session, endpoints, context.board.mine(),
-        {.item = shape, .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message},
+        {.item = shape, .chunk_items = plan.chunk_items, .depth = depth, .largest_message = largest_message},
         {.lane = &context.lanes.add(LaneKind::comm, "comm thread"),
          .root_host = plan.root_host,
          .longest_silence = longest_silence(plan.drain_timeout)});
@@ -86,10 +89,13 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
     DriverTeam team(*loaded, endpoints,
                     {.device = plan.device,
                      .device_numbers = devices,
-                     .pipeline = {.depth = plan.depth,
+                     .pipeline = {.depth = depth,
                                   .chunk_items = plan.chunk_items,
                                   .last_items = grid.short_items(),
                                   .lanes = &context.lanes},
+                     .memory = memory,
+                     .host_bytes = context.memory_share(),
+                     .ranks = share.ranks_of_devices(),
                      .chunks = grid.chunks(),
                      .sample = std::as_bytes(std::span(sample)),
                      .machine = &share.machine,

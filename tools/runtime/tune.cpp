@@ -28,7 +28,7 @@ constexpr std::uint64_t slots = 4;  // for the chunks in flight beside the model
 std::uint32_t items_for_memory(const LoadedApp& app, const IoShape& shape, std::uint64_t gpu_bytes) {
     std::uint32_t items = most_chunk_items;
     while (items > 1 &&
-           app.work_bytes(items) + slots * items * (std::uint64_t{shape.input_bytes} + shape.output_bytes) >
+           app.least_room(items) + slots * items * (std::uint64_t{shape.input_bytes} + shape.output_bytes) >
                gpu_bytes / 2) {
         items /= 2;
     }
@@ -43,7 +43,7 @@ MeasuredCosts measure(const PreparedJob& job) {
                                                       usable_cores(topology, topology.mask, read_quota_cpus()));
     const std::uint32_t most = items_for_memory(*app, job.codec->shape(), cuda_memory_bytes(0));
     const std::uint32_t measured = std::min(most, most_measured_items);
-    const std::unique_ptr<Model> model = app->make_model(*device, measured);
+    const std::unique_ptr<Model> model = app->make_model(*device, {.max_items = measured});
     const std::string sample =
         read_sample(*job.source, std::max(app->sample_items(), least_sample_items), job.codec->shape().input_bytes);
     const auto bytes = std::as_bytes(std::span(sample));
