@@ -198,12 +198,6 @@ std::string cuda_device_model(std::uint32_t index) {
     return properties.name;
 }
 
-std::uint64_t cuda_memory_bytes(std::uint32_t index) {
-    cudaDeviceProp properties{};
-    check_cuda(cudaGetDeviceProperties(&properties, static_cast<int>(index)), "cudaGetDeviceProperties");
-    return properties.totalGlobalMem;
-}
-
 std::string why_no_cuda() {
     int count = 0;
     int driver = 0;
