@@ -71,6 +71,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
         device =
             make_device(options_.device, options_.device_numbers.empty() ? index : options_.device_numbers.at(index));
         model = app_.make_model(*device, room_on(*device, index));
+        expects(model->lag() == app_.lag(), "a model holds more or fewer chunks back than its app says");
         if (!options_.sample.empty()) {
             model->calibrate(*device->make_stream({}), options_.sample);
         }
