@@ -1,6 +1,7 @@
 #include "apps/certified_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -16,10 +17,6 @@ std::size_t record_bytes(const CertifiedShape& shape, bool scores) {
     return sizeof(std::int32_t) + (scores ? shape.classes * sizeof(float) : 0);
 }
 
-std::uint32_t* count_at(const std::shared_ptr<const Buffer>& memory) {
-    return memory == nullptr ? nullptr : reinterpret_cast<std::uint32_t*>(memory->bytes().data());
-}
-
 }  // namespace
 
 CertifiedModel::CertifiedModel(const Kernels& kernels, Device& device, std::unique_ptr<Model> fast,
@@ -30,15 +27,13 @@ CertifiedModel::CertifiedModel(const Kernels& kernels, Device& device, std::uniq
       fast_(std::move(fast)),
       exact_(std::move(exact)),
       guesses_(device.allocate(MemorySpace::device, max_items * record_bytes(shape, true))),
-      certifier_(kernels.make_certifier(device,
-                                        {.input_bytes = exact_->shape().input_bytes,
-                                         .classes = shape.classes,
-                                         .scores = shape.scores,
-                                         .max_items = max_items,
-                                         .batch = shape.batch,
-                                         .batch_items = count_at(shape.batch_items),
-                                         .chunk_items = count_at(shape.chunk_items)},
-                                        *exact_)),
+      certifier_(kernels.certifier.make_certifier(device,
+                                                  {.input_bytes = exact_->shape().input_bytes,
+                                                   .classes = shape.classes,
+                                                   .scores = shape.scores,
+                                                   .max_items = max_items,
+                                                   .batch = shape.batch},
+                                                  *exact_)),
       bound_(Margin().bound) {
     expects(fast_->shape() == exact_->shape(), "certified model: its two models differ in shape");
 }
@@ -49,9 +44,15 @@ IoShape CertifiedModel::shape() const noexcept {
 
 void CertifiedModel::forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
                              std::span<std::byte> out) {
+    forward_active(stream, items, nullptr, in, out);
+}
+
+void CertifiedModel::forward_active(Stream& stream, std::size_t items, const std::uint32_t* active,
+                                    std::span<const std::byte> in, std::span<std::byte> out) {
     const auto guesses = guesses_.bytes().first(items * record_bytes(shape_, true));
-    fast_->forward(stream, items, in, guesses);
-    certifier_->enqueue(stream, items, in, guesses, out);
+    fast_->forward_active(stream, items, active, in, guesses);
+    const std::array<std::span<const std::byte>, 2> items_and_guesses{in, guesses};
+    certifier_->enqueue(stream, {.items = items, .active = active}, items_and_guesses, Outputs(&out, 1));
 }
 
 void CertifiedModel::calibrate(Stream& stream, std::span<const std::byte> sample) {
@@ -101,16 +102,12 @@ std::unique_ptr<Model> LoadedCertified::make_model(Device& device, const ModelRo
         return std::make_unique<CertifiedModel>(
             kernels_, device, std::make_unique<SequentialModel>(device, fast, items), std::move(exact), shape, items);
     };
-    // Through this fp32 hears how many items of a batch of tf32x3 are there, and leaves the padding alone.
-    const auto present = std::make_shared<const Buffer>(device.allocate(MemorySpace::device, sizeof(std::uint32_t)));
     auto exact =
         certified(tf32x3_, std::make_unique<SequentialModel>(device, fp32_, shape_.fp32_batch),
-                  {.classes = shape_.classes, .scores = true, .batch = shape_.fp32_batch, .chunk_items = present},
-                  shape_.tf32x3_batch);
-    return certified(
-        fp16_, std::move(exact),
-        {.classes = shape_.classes, .scores = shape_.scores, .batch = shape_.tf32x3_batch, .batch_items = present},
-        room.max_items);
+                  {.classes = shape_.classes, .scores = true, .batch = shape_.fp32_batch}, shape_.tf32x3_batch);
+    return certified(fp16_, std::move(exact),
+                     {.classes = shape_.classes, .scores = shape_.scores, .batch = shape_.tf32x3_batch},
+                     room.max_items);
 }
 
 std::uint32_t LoadedCertified::sample_items() const {

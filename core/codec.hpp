@@ -12,22 +12,42 @@
 
 namespace sluice {
 
-enum class FieldType { int32, float32 };
+enum class FieldType { int32, float32, text };
 
-/// The int32 of an item that has no result: an empty cell, null in JSON. Its floats are NaN.
-inline constexpr std::int32_t no_value = std::numeric_limits<std::int32_t>::min();
-
-/// One column (or several equal ones) of the output. The bytes of an output item are its fields, one after the other.
+/// One column (or several equal ones) of the output.
 struct OutputField {
     std::string name;
     FieldType type = FieldType::int32;
     std::uint32_t count = 1;
-    bool is_chosen = false;  ///< An int32 alone that may have nonfinite_mark.
 };
 
-/// Set in an index that was chosen among scores of which some are NaN or infinite, so that this is noticed where the
-/// scores themselves stay on the device. It is gone in what is written.
-inline constexpr std::int32_t nonfinite_mark = 1 << 30;
+/// In a record that has its values as they are, and in .npy: an int32 that is not there.
+inline constexpr std::int32_t missing_int32 = std::numeric_limits<std::int32_t>::min();
+
+/// Takes the values of one item of the output: as many as the app's output fields have, in their order and of their
+/// types, or all of them at once by fixed(). Throws ContractViolation at any other value.
+class Row {
+public:
+    Row() = default;
+    Row(const Row&) = delete;
+    Row& operator=(const Row&) = delete;
+
+    virtual void int32(std::int32_t value) = 0;
+    virtual void float32(float value) = 0;
+
+    /// UTF-8; whatever is not well-formed is replaced.
+    virtual void text(std::string_view bytes) = 0;
+
+    /// The next value is not there.
+    virtual void missing() = 0;
+
+    /// All values of a record that has them as they are: four bytes each, one after the other. An int32 of
+    /// missing_int32 is missing.
+    virtual void fixed(std::span<const std::byte> record) = 0;
+
+protected:
+    ~Row() = default;
+};
 
 /// How an app's items look in files and on the wire. Pure and thread-safe.
 class ItemCodec {
@@ -52,7 +72,20 @@ public:
     /// Checks one item that came in wire form (`.u8`, `.npy` uint8). Empty string, or what is wrong ("byte 17: …").
     [[nodiscard]] virtual std::string check_wire(std::span<const std::byte> item) const = 0;
 
+    /// The columns of the output.
     [[nodiscard]] virtual std::vector<OutputField> output_fields() const = 0;
+
+    // How they lie in a record, which is shape().output_bytes of one item, only these know. By default the record is
+    // the values of output_fields(), one after the other, four bytes each; an app with text has its own decode() and
+    // write_missing().
+
+    virtual void decode(std::span<const std::byte> record, Row& row) const { row.fixed(record); }
+
+    /// How many values of `records`, whole ones, are NaN or infinite. By default the float32 that decode() gives.
+    [[nodiscard]] virtual std::uint64_t nonfinite(std::span<const std::byte> records) const;
+
+    /// Writes the record of an item that has no result. By default its int32 are missing and its float32 NaN.
+    virtual void write_missing(std::span<std::byte> record) const;
 };
 
 }  // namespace sluice

@@ -44,7 +44,7 @@ public:
     /// Enqueues the work that turns `items` inputs at `in` into `items` outputs at `out`, both in device memory. The
     /// outputs depend on the inputs, the weights and `items` alone. `items` is at most what the model was made for.
     /// Called again with the same arguments it enqueues the same work: what changes from chunk to chunk is kept on the
-    /// device, because a device may enqueue it again by itself (Stream::repeat).
+    /// device, because a device may enqueue it again by itself (Stream::launch).
     virtual void forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
                          std::span<std::byte> out) = 0;
 
@@ -58,6 +58,14 @@ public:
     /// finds held back: an output must not depend on it. Enqueues the same work each time, as forward(). Never called
     /// for a model without lag().
     virtual void finish(Stream& stream) { static_cast<void>(stream); }
+
+    /// The same where only the first `*active` of the items count: device memory, read when the work runs. What the
+    /// outputs of the others are is open; their work may be saved.
+    virtual void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active,
+                                std::span<const std::byte> in, std::span<std::byte> out) {
+        static_cast<void>(active);
+        forward(stream, items, in, out);
+    }
 
     /// Learns what it has to from `sample`, some of the job's items, the same on every device. Before the first
     /// forward(); is over when this returns. Nothing, unless LoadedApp::sample_items().

@@ -23,7 +23,7 @@ std::span<const std::byte> ModelRunner::run(std::span<const std::byte> items) {
     return pinned_out_.bytes().first(count * shape.output_bytes);
 }
 
-ModelRunner::Events ModelRunner::enqueue(std::size_t count, std::unique_ptr<Recording>* recording) {
+ModelRunner::Events ModelRunner::enqueue(std::size_t count, std::unique_ptr<CapturedWork>* captured) {
     const IoShape shape = model_.shape();
     const auto in = in_.bytes().first(count * shape.input_bytes);
     const auto out = out_.bytes().first(count * shape.output_bytes);
@@ -31,10 +31,10 @@ ModelRunner::Events ModelRunner::enqueue(std::size_t count, std::unique_ptr<Reco
     Events events{.begun = stream_->record(), .uploaded = {}, .computed = {}, .downloaded = {}};
     stream_->copy(in, pinned_in_.bytes().first(in.size()));
     events.uploaded = stream_->record();
-    if (recording == nullptr) {
+    if (captured == nullptr) {
         forward();
     } else {
-        stream_->repeat(*recording, forward);
+        stream_->launch(*captured, forward);
     }
     if (model_.lag() != 0) {
         model_.finish(*stream_);

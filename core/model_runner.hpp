@@ -32,9 +32,9 @@ public:
         Event downloaded;
     };
 
-    /// Enqueues upload, compute and download of the first `count` items(). With `recording`, which belongs to this
-    /// count, the model's work is repeated as Stream::repeat says.
-    Events enqueue(std::size_t count, std::unique_ptr<Recording>* recording = nullptr);
+    /// Enqueues upload, compute and download of the first `count` items(). With `captured`, which belongs to this
+    /// count, the model's work is captured the first time, and launched from then on.
+    Events enqueue(std::size_t count, std::unique_ptr<CapturedWork>* captured = nullptr);
 
 private:
     Model& model_;

@@ -206,14 +206,14 @@ CostModel measure_costs(Device& device, Model& model, std::span<const std::byte>
         const std::size_t count = std::min(sample.size(), to.size() - at);
         std::ranges::copy(sample.first(count), to.subspan(at).begin());
     }
-    std::unique_ptr<Recording> recording;
-    std::uint32_t recorded = 0;
+    std::unique_ptr<CapturedWork> captured;
+    std::uint32_t captured_items = 0;
     const auto time_chunk = [&](std::uint32_t items) -> StageTimes {
-        if (std::exchange(recorded, items) != items) {
-            recording.reset();
+        if (std::exchange(captured_items, items) != items) {
+            captured.reset();
         }
         const Instant begin = Clock::now();
-        const ModelRunner::Events at = runner.enqueue(items, &recording);
+        const ModelRunner::Events at = runner.enqueue(items, &captured);
         at.downloaded.wait();
         return {.upload = seconds(at.begun, at.uploaded),
                 .compute = seconds(at.uploaded, at.computed),

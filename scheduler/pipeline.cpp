@@ -116,16 +116,16 @@ void Pipeline::prepare(const PipelineOptions& options) {
     };
     for (Slot& slot : slots_) {
         const auto full = forward(slot, options.chunk_items);
-        compute_->prepare(slot.full_chunk, full);
+        compute_->capture(slot.full_chunk, full);
     }
     if (options.last_items != 0) {  // only one device meets it, in any slot: what stays is what the model has planned
         const auto last = forward(slots_[0], options.last_items);
-        std::unique_ptr<Recording> recording;
-        compute_->prepare(recording, last);
+        std::unique_ptr<CapturedWork> captured;
+        compute_->capture(captured, last);
     }
     if (lag_ != 0) {
         const auto finish = [this] { model_.finish(*compute_); };
-        compute_->prepare(finish_, finish);
+        compute_->capture(finish_, finish);
     }
 }
 
@@ -202,7 +202,9 @@ void Pipeline::admit(Slot& slot) {
         slot.compute_begun = compute_->mark();
         const auto forward = [&] { model_.forward(*compute_, items, input, output); };
         if (input.size() == slot.input.size()) {
-            compute_->repeat(slot.full_chunk, forward);
+            compute_->launch(slot.full_chunk, forward);
+        } else if (auto* const captured = slot.short_chunks.meet(items)) {
+            compute_->launch(*captured, forward);
         } else {
             forward();
         }
@@ -243,7 +245,7 @@ bool Pipeline::finish_held_back() {
     }
     const Event finished = in_stage(Stage::compute, slot(leaving_).chunk, [&] {
         const auto finish = [&] { model_.finish(*compute_); };
-        compute_->repeat(finish_, finish);
+        compute_->launch(finish_, finish);
         return compute_->record();
     });
     send_back(admitted_, finished);

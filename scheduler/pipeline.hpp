@@ -28,7 +28,7 @@ struct PipelineOptions {
 /// back (Model::lag) completes them with the chunks that follow. It is told to finish them when there are none: the
 /// input has ended, or the device has nothing left to do and the next chunk is not there. Somebody may wait for just
 /// these results before there can be another chunk, so a device never sits on them idle. One thread; no lock and no
-/// allocation once constructed. All arguments outlive the pipeline.
+/// allocation once constructed, but for what a device captures of short chunks. All arguments outlive the pipeline.
 class Pipeline {
 public:
     Pipeline(Device& device, Transport& transport, Model& model, const PipelineOptions& options, DeviceTrace& trace);
@@ -72,7 +72,7 @@ private:
     Buffer pinned_;     // of all slots, in one piece: pages are locked once
     Buffer on_device_;  // likewise
     std::vector<Slot> slots_;
-    std::unique_ptr<Recording> finish_;  // the model's
+    std::unique_ptr<CapturedWork> finish_;  // the model's
     std::unique_ptr<Stream> upload_;
     std::unique_ptr<Stream> compute_;
     std::unique_ptr<Stream> download_;

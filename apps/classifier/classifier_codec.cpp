@@ -3,17 +3,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "apps/classifier/alphabet.hpp"
 #include "apps/classifier/one_hot.hpp"
 #include "core/error.hpp"
+#include "kernels/dense.hpp"
 
 namespace sluice {
+namespace {
+
+constexpr std::uint32_t label_bytes = sizeof(std::int32_t);
+constexpr std::uint32_t longest_record = label_bytes + classifier_classes * sizeof(float);
+
+std::int32_t label_of(std::span<const std::byte> record) {
+    std::int32_t label = 0;
+    std::memcpy(&label, record.data(), sizeof label);
+    return label;
+}
+
+/// A missing one is negative.
+bool is_marked(std::int32_t label) {
+    return label >= 0 && (label & nonfinite_mark) != 0;
+}
+
+}  // namespace
 
 IoShape ClassifierCodec::shape() const noexcept {
-    constexpr auto label_bytes = static_cast<std::uint32_t>(sizeof(std::int32_t));
-    constexpr auto score_bytes = static_cast<std::uint32_t>(classifier_classes * sizeof(float));
-    return {classifier_length, label_bytes + (options_.scores ? score_bytes : 0)};
+    return {classifier_length, options_.scores ? longest_record : label_bytes};
 }
 
 void ClassifierCodec::encode(std::uint64_t /*item*/, std::string_view text, std::span<std::byte> to) const {
@@ -49,11 +67,35 @@ std::string ClassifierCodec::check_wire(std::span<const std::byte> item) const {
 }
 
 std::vector<OutputField> ClassifierCodec::output_fields() const {
-    std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1, .is_chosen = true}};
+    std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1}};
     if (options_.scores) {
         fields.push_back({.name = "score", .type = FieldType::float32, .count = classifier_classes});
     }
     return fields;
+}
+
+void ClassifierCodec::decode(std::span<const std::byte> record, Row& row) const {
+    const std::int32_t label = label_of(record);
+    if (!is_marked(label)) {
+        row.fixed(record);
+        return;
+    }
+    std::array<std::byte, longest_record> unmarked{};
+    std::ranges::copy(record, unmarked.begin());
+    const std::int32_t alone = label & ~nonfinite_mark;
+    std::memcpy(unmarked.data(), &alone, sizeof alone);
+    row.fixed(std::span(unmarked).first(record.size()));
+}
+
+std::uint64_t ClassifierCodec::nonfinite(std::span<const std::byte> records) const {
+    if (options_.scores) {
+        return ItemCodec::nonfinite(records);
+    }
+    std::uint64_t items = 0;
+    for (; !records.empty(); records = records.subspan(sizeof(std::int32_t))) {
+        items += is_marked(label_of(records)) ? 1 : 0;
+    }
+    return items;
 }
 
 }  // namespace sluice

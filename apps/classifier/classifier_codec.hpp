@@ -18,6 +18,12 @@ public:
     [[nodiscard]] std::string check_wire(std::span<const std::byte> item) const override;
     [[nodiscard]] std::vector<OutputField> output_fields() const override;
 
+    /// Takes the label's nonfinite_mark away.
+    void decode(std::span<const std::byte> record, Row& row) const override;
+
+    /// Without scores, the labels that are marked.
+    [[nodiscard]] std::uint64_t nonfinite(std::span<const std::byte> records) const override;
+
 private:
     AppOptions options_;
 };

@@ -3,120 +3,325 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <iterator>
 #include <limits>
 #include <utility>
 
+#include "core/commit/attempt_history.hpp"
+#include "core/commit/clean.hpp"
+#include "core/commit/file.hpp"
+#include "core/commit/publish.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/input/checked.hpp"
-#include "core/output/nonfinite.hpp"
 
 namespace sluice {
 namespace {
 
+constexpr std::size_t most_named = 3;
+
+const char* name_of(FieldType type) {
+    return type == FieldType::int32 ? "int32" : type == FieldType::float32 ? "float32" : "text";
+}
+
 std::string text_of(const std::vector<OutputField>& fields) {
     std::string text;
     for (const OutputField& field : fields) {
-        text += fmt::format("{}{} {}[{}]", text.empty() ? "" : ", ",
-                            field.type == FieldType::int32 ? "int32" : "float32", field.name, field.count);
+        text += fmt::format("{}{} {}[{}]", text.empty() ? "" : ", ", name_of(field.type), field.name, field.count);
     }
     return text;
 }
 
-RunIdentity identity_of(const CommittedOutputOptions& options, const RunPaths& paths, const RowEncoder& rows) {
+RunIdentity identity_of(const CommittedOutputOptions& options, const RowEncoder& rows, const RunPaths& paths) {
     const ChunkGrid grid(options.items, options.chunk_items);
     const std::uint64_t chunk_bytes = options.chunk_items * rows.estimate_row_bytes(options.items);
-    RunIdentity identity{.items = options.items,
-                         .chunk_items = options.chunk_items,
-                         .chunks_per_part = choose_chunks_per_part(grid.chunks(), chunk_bytes),
-                         .layout = paths.layout,
-                         .settings = options.settings};
+    RunIdentity identity{
+        .items = options.items,
+        .chunk_items = options.chunk_items,
+        .chunks_per_part = options.chunks_per_part.value_or(choose_chunks_per_part(grid.chunks(), chunk_bytes)),
+        .layout = paths.layout,
+        .settings = options.settings};
     identity.settings.emplace_back("output.format", extension_of(options.format));
-    identity.settings.emplace_back("output.fields", text_of(options.fields));
+    identity.settings.emplace_back("output.fields", text_of(options.codec->output_fields()));
     return identity;
 }
 
-/// Of .npy alone it is known before.
+/// 0: of .npy alone it is known before.
 std::uint64_t size_to_come(const CommittedOutputOptions& options, const RowEncoder& rows) {
     if (options.format != OutputFormat::npy) {
         return 0;
     }
-    return checked_multiply(options.items, rows.item_bytes()).value_or(std::numeric_limits<std::uint64_t>::max());
+    return checked_multiply(options.items, rows.estimate_row_bytes(options.items))
+        .value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
-OutputRunOptions run_options(CommittedOutputOptions options, RowEncoder& rows) {
-    const RunPaths paths = run_paths(options.path, extension_of(options.format));
-    return {.paths = paths,
-            .identity = identity_of(options, paths, rows),
-            .header = [&rows](std::uint64_t items) { return rows.header(items); },
-            .me = std::move(options.me),
-            .verify = options.verify,
-            .policy = std::move(options.policy),
-            .bytes_to_come = size_to_come(options, rows),
-            .provenance = std::move(options.provenance)};
+RunFolders make_folders(const CommittedOutputOptions& options, const RowEncoder& rows, const RunPaths& paths,
+                        const PartPlan& plan) {
+    if (!find_run_folder(paths)) {
+        check_space(paths, plan, size_to_come(options, rows));  // before there is a folder that would stay
+    }
+    return make_run_folder(paths);
 }
 
-[[noreturn]] void refuse(const Nonfinite& found, std::uint64_t chunk) {
+/// For what an attempt does on its way out: why it ends is said already, and what it cannot do is left undone.
+template <class Action>
+void try_to(Action&& action) {
+    try {
+        action();
+    } catch (const Error&) {
+        return;
+    }
+}
+
+/// Unless there is another one by now.
+void give_back(const std::filesystem::path& kept, const std::filesystem::path& file) {
+    const int error = link_to(kept, file);
+    if (error != 0 && error != EEXIST && !status_of(file)) {  // there are no links here
+        static_cast<void>(rename_to(kept, file));
+    }
+}
+
+[[noreturn]] void refuse_nonfinite(const Chunk& chunk, std::uint64_t values, std::span<const std::uint64_t> items) {
+    const auto named = items.first(std::min(items.size(), most_named));
     throw Error(ExitCode::numeric,
                 {.id = "E-NUM-081",
-                 .where = fmt::format("chunk {}", chunk),
-                 .what = fmt::format("{} not finite in items {}{}", found.values, fmt::join(found.first_items, ", "),
-                                     found.items > found.first_items.size() ? ", …" : ""),
+                 .where = fmt::format("chunk {}", chunk.id),
+                 .what = fmt::format("{} not finite in items {}{}", values, fmt::join(named, ", "),
+                                     named.size() < items.size() ? ", …" : ""),
                  .hint = "check those items and run.precision; output.nonfinite = \"flag\" writes them anyway"});
+}
+
+/// Test builds only: other results than these, the same for the same salt.
+std::vector<std::byte> salted(std::span<const std::byte> outputs, std::size_t record_bytes, int salt) {
+    std::vector<std::byte> salted(outputs.begin(), outputs.end());
+    for (std::size_t at = 0; at < salted.size(); at += record_bytes) {
+        salted[at] ^= static_cast<std::byte>(salt);  // the lowest byte of the first field, little-endian
+    }
+    return salted;
 }
 
 }  // namespace
 
-CommittedOutput::CommittedOutput(CommittedOutputOptions options)
-    : fields_(options.fields),
-      nonfinite_(options.nonfinite),
-      rows_(options.format, options.fields),
-      run_(run_options(std::move(options), rows_)) {}
-
 OutputState look_at_output(const CommittedOutputOptions& options) {
-    const RowEncoder rows(options.format, options.fields);
+    const RowEncoder rows(options.format, *options.codec);
     const RunPaths paths = run_paths(options.path, extension_of(options.format));
-    return look_at_output(paths, identity_of(options, paths, rows));
+    const RunIdentity identity = identity_of(options, rows, paths);
+    const std::optional<RunFolders> folders = find_run_folder(paths);
+    if (!folders) {
+        return OutputState::absent;
+    }
+    if (const std::optional<Manifest> manifest = read_manifest(paths)) {
+        check_same_job(paths, identity);
+        check_published_sizes(paths, *manifest);
+        return OutputState::complete;
+    }
+    refuse_foreign_file_beside(paths);
+    if (!status_of(paths.identity())) {
+        return OutputState::absent;
+    }
+    establish_run_identity(paths, identity);  // there is one: it is compared
+    return OutputState::unfinished;
+}
+
+CommittedOutput::CommittedOutput(CommittedOutputOptions options)
+    : options_(std::move(options)),
+      rows_(options_.format, *options_.codec),
+      paths_(run_paths(options_.path, extension_of(options_.format))),
+      identity_(identity_of(options_, rows_, paths_)),
+      plan_(identity_.plan()),
+      folders_(make_folders(options_, rows_, paths_, plan_)) {
+    if (!find_complete()) {
+        refuse_foreign_file_beside(paths_);
+        check_space(paths_, plan_, size_to_come(options_, rows_));
+        explained([this] { begin(); });
+    }
+}
+
+bool CommittedOutput::find_complete() {
+    const std::optional<Manifest> manifest = read_manifest(paths_);
+    if (manifest) {
+        check_same_job(paths_, identity_);
+        check_published_sizes(paths_, *manifest);
+        sync_folder(paths_.manifest().parent_path());  // whoever made it may have died before
+        complete_ = manifest;
+        leave_as_complete();
+    }
+    return complete_.has_value();
+}
+
+void CommittedOutput::begin() {
+    options_.me.run = fingerprint(identity_);
+    establish_run_identity(paths_, identity_);
+    epoch_ = Epoch::acquire(paths_, options_.me, options_.alive_within);
+    establish_run_identity(paths_, identity_);  // a run that was empty may have become another one
+    if (find_complete()) {                      // whoever was here before has finished a moment ago
+        return;
+    }
+    heartbeat_.emplace(heartbeat_file(epoch_->folder()), options_.heartbeat);
+    journal_.emplace(journal_file(epoch_->folder()), epoch_->number(), options_.policy.durability);
+    const FileHeader header = [this](std::uint64_t items) { return rows_.header(items); };
+    Adopted adopted = adopt(*epoch_, *journal_, plan_, header, options_.verify);
+    dropped_ = adopted.dropped;
+    damaged_parts_ = adopted.damaged_parts;
+    first_chunk_ = adopted.chunks;
+    committer_.emplace(*epoch_, *journal_, plan_, header, std::move(adopted), options_.policy);
+    told_ = first_chunk_;
+    options_.on_commit(told_);
+    if (dropped_.empty() && damaged_parts_.empty() &&
+        epoch_->standing() == Standing::current) {  // what could not be read may be readable again
+        warn(remove_earlier_data(*epoch_, options_.alive_within));
+    }
 }
 
 std::vector<std::uint64_t> CommittedOutput::failed_items() const {
-    return run_.complete() ? run_.complete()->failed_items : run_.writer().failed_items();
+    return complete_ ? complete_->failed_items : committer_.value().failed_items();
 }
 
 void CommittedOutput::append(std::uint32_t count, std::span<const std::byte> outputs) {
-    const ChunkGrid& grid = run_.plan().grid();
-    const Chunk chunk = grid.at(run_.writer().next_chunk());
+    const Chunk chunk = plan_.grid().at(next_chunk());
     expects(count == chunk.count, "CommittedOutput::append gets whole chunks in order");
     if (const int salt = fault_value("result"); salt != 0) {
-        outputs = salted(outputs, salt);
+        salted_ = salted(outputs, outputs.size() / count, salt);
+        outputs = salted_;
     }
-    const Nonfinite found = find_nonfinite(fields_, chunk.first, outputs);
-    if (found.values != 0 && nonfinite_ == NonfinitePolicy::error) {
-        run_.writer().commit();
-        refuse(found, chunk.id);
-    }
-    if (found.is_marked) {
-        unmarked_.assign(outputs.begin(), outputs.end());
-        remove_marks(fields_, unmarked_);
-        outputs = unmarked_;
-    }
-    expects(found.values <= std::numeric_limits<std::uint32_t>::max(), "a chunk has fewer than 2^32 values");
-    const auto first_left_out = std::ranges::lower_bound(left_out_, chunk.first);
-    run_.writer().append({.chunk = chunk.id,
-                          .items = count,
-                          .nonfinite = static_cast<std::uint32_t>(found.values),
-                          .bytes = rows_.encode(chunk.first, count, outputs),
-                          .failed = {first_left_out, std::ranges::lower_bound(left_out_, chunk.first + chunk.count)}});
+    const RowEncoder::Rows rows = rows_.encode(chunk.first, count, outputs);
+    std::vector<std::uint64_t> failed{std::ranges::lower_bound(left_out_, chunk.first),
+                                      std::ranges::lower_bound(left_out_, chunk.first + count)};
+    const std::uint64_t nonfinite = rows.nonfinite == 0 ? 0 : count_nonfinite(chunk, failed, rows.nonfinite, outputs);
+    expects(nonfinite <= std::numeric_limits<std::uint32_t>::max(), "a chunk has fewer than 2^32 values");
+    committer_->append({.chunk = chunk.id,
+                        .items = count,
+                        .nonfinite = static_cast<std::uint32_t>(nonfinite),
+                        .bytes = rows.bytes,
+                        .failed = std::move(failed)});
+    tell_commits();
 }
 
-/// Test builds only: other results than these, the same for the same salt.
-std::span<const std::byte> CommittedOutput::salted(std::span<const std::byte> outputs, int salt) {
-    salted_.assign(outputs.begin(), outputs.end());
-    const std::size_t item_bytes = rows_.item_bytes();
-    for (std::size_t at = 0; at < salted_.size(); at += item_bytes) {
-        salted_[at] ^= static_cast<std::byte>(salt);  // the lowest byte of the first field, little-endian
+/// Those of `all` that are no failed item's. Throws Error where there may be none.
+std::uint64_t CommittedOutput::count_nonfinite(const Chunk& chunk, std::span<const std::uint64_t> failed,
+                                               std::uint64_t all, std::span<const std::byte> outputs) {
+    const std::size_t record_bytes = outputs.size() / chunk.count;
+    const auto values_of = [&](std::uint64_t item) {
+        return options_.codec->nonfinite(outputs.subspan((item - chunk.first) * record_bytes, record_bytes));
+    };
+    for (const std::uint64_t item : failed) {
+        all -= values_of(item);
     }
-    return salted_;
+    if (all == 0 || options_.nonfinite != NonfinitePolicy::error) {
+        return all;
+    }
+    std::vector<std::uint64_t> items;
+    for (std::uint64_t item = chunk.first; item < chunk.first + chunk.count && items.size() <= most_named; ++item) {
+        if (!std::ranges::binary_search(failed, item) && values_of(item) != 0) {
+            items.push_back(item);
+        }
+    }
+    commit();
+    refuse_nonfinite(chunk, all, items);
+}
+
+void CommittedOutput::commit() {
+    committer_.value().commit();
+    tell_commits();
+}
+
+void CommittedOutput::tell_commits() {
+    if (const std::uint64_t committed = chunks_committed(); committed != told_) {
+        told_ = committed;
+        options_.on_commit(committed);
+    }
+}
+
+void CommittedOutput::publish() {
+    expects(!complete_, "an output is published once");
+    const std::vector<SealedPart> sealed = committer_.value().finish();
+    options_.policy.check_sources();
+    explained([&] {
+        complete_ = sluice::publish(*epoch_, plan_, identity_, sealed, committer_->failed_items(), options_.provenance);
+        leave_as_complete();
+    });
+    fault_point("finalize");
+}
+
+// Another attempt may begin at any moment, for which this one need only have been stopped for a minute. So nothing but
+// this epoch's own folder is removed, and the folder of all epochs only if it is empty then, which the file system
+// decides at once. What the run says of itself is put aside before, and given back where that folder stays. Who begins
+// in between makes another job.json, now or when it publishes, and until then its epoch says itself of which run it is.
+void CommittedOutput::abandon_if_empty() {
+    if (complete_ || !committer_ || committer_->chunks_committed() != 0 || !is_alone() || remembers_a_death()) {
+        return;
+    }
+    fault_point("abandon");
+    const std::array shared{paths_.identity(), paths_.job_file()};
+    const std::filesystem::path away = paths_.run_folder() / (".gone-" + epoch_->owner().id);
+    try_to([&] { static_cast<void>(rename_to(epoch_->folder(), away)); });
+    for (const std::filesystem::path& file : shared) {
+        try_to([&] { static_cast<void>(rename_to(file, away / file.filename())); });
+    }
+    const bool was_alone = remove_empty_folder(paths_.epochs()) == 0;
+    fault_point("abandoned");
+    for (const std::filesystem::path& file : shared) {
+        if (!was_alone) {
+            try_to([&] { give_back(away / file.filename(), file); });
+        }
+    }
+    try_to([&] { remove_folder(away); });
+    static_cast<void>(remove_empty_folder(paths_.run_folder()));  // unless something else is kept in it
+}
+
+/// False also where that cannot be looked at: the process ends for another reason, which is said.
+bool CommittedOutput::is_alone() const noexcept {
+    try {
+        return epochs_of(paths_) == std::vector{epoch_->number()} && epoch_->standing() == Standing::current;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+/// True also where that cannot be looked at.
+bool CommittedOutput::remembers_a_death() const noexcept {
+    try {
+        return has_lost_ranks(epoch_->folder());
+    } catch (const Error&) {
+        return true;
+    }
+}
+
+/// Another attempt that has finished removes what this one works on, whatever error that gives here.
+template <class Action>
+void CommittedOutput::explained(Action&& action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        if (is_finished_by_another()) {
+            return;
+        }
+        if (!epoch_) {
+            throw;
+        }
+        epoch_->check_fence();
+        throw while_running(error);
+    }
+}
+
+/// An attempt that could not sync its own manifest does not know whether it stays: that is no success.
+bool CommittedOutput::is_finished_by_another() {
+    const std::optional<Manifest> manifest = read_manifest(paths_);
+    return manifest && manifest->owner != options_.me.id && find_complete();
+}
+
+void CommittedOutput::leave_as_complete() {
+    committer_.reset();
+    journal_.reset();
+    heartbeat_.reset();
+    warn(clean_run(paths_, complete_->epoch, options_.me, options_.alive_within));
+}
+
+void CommittedOutput::warn(std::vector<ErrorText> warnings) {
+    warnings_.insert(warnings_.end(), std::make_move_iterator(warnings.begin()),
+                     std::make_move_iterator(warnings.end()));
 }
 
 }  // namespace sluice

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
+#include "core/input/checked.hpp"
 
 namespace sluice {
 namespace {
@@ -61,6 +64,16 @@ RunFolders hold(const RunPaths& paths, FolderTrust of_parts, FolderTrust of_run)
             .run = HeldFolder(paths.run_folder(), of_run)};
 }
 
+/// The folder nearest to the run's own that is there already.
+std::filesystem::path where_it_goes(const RunPaths& paths) {
+    for (const std::filesystem::path& folder : {paths.run_folder(), paths.published_folder()}) {
+        if (status_of(folder)) {
+            return folder;
+        }
+    }
+    return paths.output.parent_path();
+}
+
 }  // namespace
 
 std::string RunFolders::foreign_owner() const {
@@ -98,6 +111,41 @@ std::optional<RunFolders> find_run_folder(const RunPaths& paths) {
 void refuse_foreign_file_beside(const RunPaths& paths) {
     if (paths.layout == OutputLayout::file && status_of(paths.output) && !status_of(paths.identity())) {
         refuse_foreign(paths.output, "exists already");
+    }
+}
+
+void check_same_job(const RunPaths& paths, const RunIdentity& identity) {
+    const std::optional<RunIdentity> was = read_run_identity(paths);
+    const std::vector<std::string> differing = was ? differences(*was, identity) : std::vector<std::string>();
+    if (!was || !differing.empty()) {
+        throw Error(ExitCode::cannot_create,
+                    {.id = "E-OUT-024",
+                     .where = escaped(paths.output.native()),
+                     .what = was ? fmt::format("is the complete output of another job; differences: {}",
+                                               fmt::join(differing, ", "))
+                                 : "is complete, but its run's job.json is missing, so its job is unknown",
+                     .hint = fmt::format("choose another [output].path, or remove it and {}",
+                                         quoted(paths.run_folder().native()))});
+    }
+}
+
+void check_space(const RunPaths& paths, const PartPlan& plan, std::uint64_t output_bytes) {
+    const bool is_assembled = paths.layout == OutputLayout::file && plan.parts() > 1;
+    const std::uint64_t bytes =
+        checked_multiply(output_bytes, is_assembled ? 2 : 1).value_or(std::numeric_limits<std::uint64_t>::max());
+    struct statvfs status = {};
+    if (bytes == 0 || status_of(paths.epochs()) || ::statvfs(where_it_goes(paths).c_str(), &status) != 0 ||
+        status.f_blocks == 0) {
+        return;  // unknown need, or a file system that does not tell: writing finds out
+    }
+    const std::uint64_t available =
+        checked_multiply(status.f_bavail, status.f_frsize).value_or(std::numeric_limits<std::uint64_t>::max());
+    if (bytes > available) {
+        throw Error(ExitCode::cannot_create,
+                    {.id = "E-OUT-026",
+                     .where = escaped(paths.output.native()),
+                     .what = fmt::format("not enough space (need {} bytes, {} are free)", bytes, available),
+                     .hint = "free space, or choose another file system"});
     }
 }
 

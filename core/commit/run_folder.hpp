@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "core/commit/held_folder.hpp"
+#include "core/commit/part_plan.hpp"
+#include "core/commit/run_identity.hpp"
 #include "core/commit/run_paths.hpp"
 
 namespace sluice {
@@ -34,5 +37,12 @@ struct RunFolders {
 /// A run folder without an identity was made by an attempt that ended at once, or by a submission: it says nothing
 /// about what lies beside it. Throws Error (cannot_create, E-OUT-022) when that is a file.
 void refuse_foreign_file_beside(const RunPaths& paths);
+
+/// Throws Error (cannot_create, E-OUT-024) when the complete output that lies there is not of `identity`.
+void check_same_job(const RunPaths& paths, const RunIdentity& identity);
+
+/// Throws Error (cannot_create, E-OUT-026) when `output_bytes`, 0 for an unknown number, do not fit. Only before the
+/// first attempt: later ones have some of it. Several parts of one file are put together at the end.
+void check_space(const RunPaths& paths, const PartPlan& plan, std::uint64_t output_bytes);
 
 }  // namespace sluice

@@ -16,7 +16,7 @@
 namespace sluice {
 
 enum class InputFormat { csv, jsonl, txt, npy, onehot_f32, u8 };
-enum class OutputFormat { csv, jsonl, npy };
+enum class OutputFormat { csv, jsonl, npy, txt };
 /// What becomes of results that are NaN or infinite.
 enum class NonfinitePolicy : std::uint8_t {
     error,  ///< Their chunk is not committed: the run ends.

@@ -10,7 +10,7 @@ namespace sluice {
 
 /// The words of the job file, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 6> input_format_names{"csv", "jsonl", "txt", "npy", "bin", "u8"};
-inline constexpr std::array<std::string_view, 3> output_format_names{"csv", "jsonl", "npy"};
+inline constexpr std::array<std::string_view, 4> output_format_names{"csv", "jsonl", "npy", "txt"};
 inline constexpr std::array<std::string_view, 3> nonfinite_policy_names{"error", "flag", "allow"};
 inline constexpr std::array<std::string_view, 3> gpu_request_names{"gpus-per-node", "gres", "none"};
 inline constexpr std::array<std::string_view, 2> launcher_names{"srun", "mpirun"};

@@ -76,7 +76,7 @@ constexpr std::array keys{
             .name = "path",
             .type = KeyType::path,
             .required = true,
-            .help = "Where the results go; .csv, .jsonl or .npy, or, with a trailing slash, a folder of parts."},
+            .help = "Where the results go; .csv, .jsonl, .npy or .txt, or, with a trailing slash, a folder of parts."},
     KeySpec{.section = "output",
             .name = "format",
             .choices = output_format_names,

@@ -1,21 +1,102 @@
 #include "core/output/row_encoder.hpp"
 
-#include <utility>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "core/config/config_names.hpp"
 #include "core/error.hpp"
 #include "core/input/npy_header.hpp"
-#include "core/output/output_rows.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::uint64_t typical_label_digits = 1;
 constexpr std::uint64_t typical_score_digits = 10;  // of the shortest decimals that read back to the same float
+constexpr std::uint64_t value_bytes = 4;
+
+constexpr std::uint64_t least_piece_bytes = std::uint64_t{32} << 10;   // some ten times as long as to wake a thread
+constexpr std::uint64_t least_shared_bytes = std::uint64_t{16} << 20;  // of an output: 0.1 s or less for one thread
+constexpr std::uint32_t most_encoders = 8;                             // write() keeps up with no more
+constexpr std::uint32_t pieces_per_thread = 4;                         // so that none waits long for a late one
+
+void check_fields(std::span<const OutputField> fields) {
+    expects(!fields.empty(), "an app has output fields");
+    for (const OutputField& field : fields) {
+        expects(field.count > 0 && !field.name.empty(), "an output field has a name and a value");
+        for (const char byte : field.name) {
+            const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                               (byte >= '0' && byte <= '9') || byte == '_';
+            expects(plain, "an output field's name has letters, digits and _ only: it stands unquoted in files");
+        }
+    }
+}
+
+std::string csv_header(std::span<const OutputField> fields) {
+    std::string header = "item";
+    for (const OutputField& field : fields) {
+        for (std::uint32_t i = 0; i < field.count; ++i) {
+            header += field.count == 1 ? "," + field.name : fmt::format(",{}_{}", field.name, i);
+        }
+    }
+    return header + "\n";
+}
+
+std::uint64_t pieces_of(std::uint64_t rows, std::uint64_t row_bytes) noexcept {
+    return std::max<std::uint64_t>(1, rows * row_bytes / least_piece_bytes);
+}
 
 }  // namespace
 
-RowEncoder::RowEncoder(OutputFormat format, std::vector<OutputField> fields)
-    : format_(format), fields_(std::move(fields)), item_bytes_(output_bytes(fields_)) {}
+std::uint32_t choose_encoders(const EncodingNeeds& needs) {
+    const std::uint64_t row_bytes = std::max<std::uint64_t>(1, needs.row_bytes);
+    if (needs.items < least_shared_bytes / row_bytes) {
+        return 1;
+    }
+    const std::uint64_t pieces = pieces_of(needs.chunk_items, std::min(row_bytes, least_piece_bytes));
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(std::min<std::uint64_t>(pieces, needs.cores), 1, most_encoders));
+}
+
+void check_format(OutputFormat format, std::span<const OutputField> fields) {
+    const auto refuse = [&](const std::string& what, const char* hint) {
+        throw Error(ExitCode::configuration, {.id = "E-OUT-027",
+                                              .where = "output.format",
+                                              .what = fmt::format("got \"{}\", but {}", name_of(format), what),
+                                              .hint = hint});
+    };
+    const auto text = std::ranges::find(fields, FieldType::text, &OutputField::type);
+    const bool has_text = text != fields.end();
+    if (format == OutputFormat::npy && has_text) {
+        refuse(fmt::format("'{}' is text (expected numbers only)", text->name),
+               fields.size() == 1 && text->count == 1 ? "choose csv, jsonl or txt" : "choose csv or jsonl");
+    }
+    if (format == OutputFormat::txt && (!has_text || fields.size() != 1 || text->count != 1)) {
+        refuse("the results are not one text an item", has_text ? "choose csv or jsonl" : "choose csv, jsonl or npy");
+    }
+}
+
+RowEncoder::RowEncoder(OutputFormat format, const ItemCodec& codec)
+    : format_(format), codec_(codec), fields_(codec.output_fields()), record_bytes_(codec.shape().output_bytes) {
+    check_fields(fields_);
+    check_format(format, fields_);
+    expects(record_bytes_ > 0, "an app's records have bytes");
+    use_threads(1);
+}
+
+void RowEncoder::use_threads(std::uint32_t threads) {
+    expects(threads >= 1, "RowEncoder: the thread that calls it encodes");
+    pieces_.resize(threads == 1 ? 1 : std::size_t{threads} * pieces_per_thread);
+    for (Piece& piece : pieces_) {
+        piece.writer = make_row_writer(format_, fields_);
+    }
+    team_.reset();
+    if (threads > 1) {
+        team_.emplace(threads - 1);
+    }
+}
 
 std::string RowEncoder::header(std::uint64_t items) const {
     switch (format_) {
@@ -28,43 +109,66 @@ std::string RowEncoder::header(std::uint64_t items) const {
     }
 }
 
-std::span<const std::byte> RowEncoder::encode(std::uint64_t first, std::uint32_t count,
-                                              std::span<const std::byte> outputs) {
-    expects(outputs.size() == count * item_bytes_, "RowEncoder::encode gets exactly its items");
-    if (format_ == OutputFormat::npy) {
-        return outputs;
+RowEncoder::Rows RowEncoder::encode(std::uint64_t first, std::uint32_t count, std::span<const std::byte> records) {
+    expects(records.size() == count * record_bytes_, "RowEncoder::encode gets exactly its items");
+    const auto pieces = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(pieces_.size(), pieces_of(count, estimate_row_bytes(first + count))));
+    if (pieces == 1) {
+        encode_piece(0, 1, first, records);
+        return {.bytes = pieces_[0].writer->rows().bytes(), .nonfinite = pieces_[0].nonfinite};
     }
-    rows_.clear();
-    const auto append_row = format_ == OutputFormat::csv ? append_csv_row : append_jsonl_row;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        append_row(fields_, first + i, outputs.subspan(i * item_bytes_, item_bytes_), rows_);
+    const auto encode = [&](std::uint32_t piece) { encode_piece(piece, pieces, first, records); };
+    team_->run(pieces, encode);
+    Rows rows;
+    joined_.clear();
+    for (const Piece& piece : std::span(pieces_).first(pieces)) {
+        joined_.append(piece.writer->rows().bytes());
+        rows.nonfinite += piece.nonfinite;
     }
-    return std::as_bytes(std::span(rows_));
+    rows.bytes = joined_.bytes();
+    return rows;
+}
+
+void RowEncoder::encode_piece(std::uint32_t piece, std::uint32_t pieces, std::uint64_t first,
+                              std::span<const std::byte> records) {
+    const std::uint64_t items = records.size() / record_bytes_;
+    const std::uint64_t begin = items * piece / pieces;
+    const std::uint64_t end = items * (piece + 1) / pieces;
+    const auto part = records.subspan(begin * record_bytes_, (end - begin) * record_bytes_);
+    Piece& to = pieces_[piece];
+    to.nonfinite = codec_.nonfinite(part);
+    to.writer->rows().clear();
+    to.writer->write(codec_, first + begin, part);
 }
 
 std::uint64_t RowEncoder::estimate_row_bytes(std::uint64_t items) const {
+    std::uint64_t values = 0;  // numbers
+    bool has_text = false;
+    for (const OutputField& field : fields_) {
+        values += field.type == FieldType::text ? 0 : field.count;
+        has_text = has_text || field.type == FieldType::text;
+    }
     if (format_ == OutputFormat::npy) {
-        return item_bytes_;
+        return values * value_bytes;
+    }
+    const std::uint64_t text = has_text ? (record_bytes_ - std::min<std::uint64_t>(record_bytes_, values * 4)) / 2 : 0;
+    if (format_ == OutputFormat::txt) {
+        return text + 1;
     }
     const std::uint64_t number = std::to_string(items).size();
     const bool csv = format_ == OutputFormat::csv;
-    std::uint64_t row = number + (csv ? 1 : std::string_view("{\"item\":}\n").size());
+    std::uint64_t row = number + text + (csv ? 1 : std::string_view("{\"item\":}\n").size());
     for (const OutputField& field : fields_) {
-        const std::uint64_t digits = field.type == FieldType::int32 ? typical_label_digits : typical_score_digits;
+        const std::uint64_t digits = field.type == FieldType::text      ? 0
+                                     : field.type == FieldType::float32 ? typical_score_digits
+                                                                        : typical_label_digits;
         row += field.count * (digits + 1) + (csv ? 0 : field.name.size() + std::string_view(",\"s\":[]").size());
     }
     return row;
 }
 
 std::string extension_of(OutputFormat format) {
-    switch (format) {
-        case OutputFormat::npy:
-            return ".npy";
-        case OutputFormat::csv:
-            return ".csv";
-        default:
-            return ".jsonl";
-    }
+    return fmt::format(".{}", name_of(format));
 }
 
 }  // namespace sluice

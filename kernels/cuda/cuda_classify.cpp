@@ -1,4 +1,3 @@
-#include "core/codec.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"

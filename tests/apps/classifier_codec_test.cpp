@@ -12,6 +12,8 @@
 #include "apps/classifier/classifier_app.hpp"
 #include "apps/classifier/one_hot.hpp"
 #include "core/error.hpp"
+#include "core/output/row_encoder.hpp"
+#include "kernels/dense.hpp"
 
 namespace sluice {
 namespace {
@@ -191,6 +193,36 @@ TEST_F(ClassifierCodecTest, DescribesItsItems) {
     EXPECT_EQ(with_scores->output_fields()[1].name, "score");
     EXPECT_EQ(with_scores->output_fields()[1].count, 4U);
     EXPECT_EQ(codec_->output_fields().size(), 1U);
+}
+
+std::string rows_of(const ItemCodec& codec, std::span<const std::byte> records) {
+    RowEncoder rows(OutputFormat::csv, codec);
+    const auto count = static_cast<std::uint32_t>(records.size() / codec.shape().output_bytes);
+    const auto bytes = rows.encode(0, count, records).bytes;
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST_F(ClassifierCodecTest, HidesTheMarkOfALabelAndCountsIt) {
+    const std::array<std::int32_t, 4> labels{2, 3 | nonfinite_mark, nonfinite_mark, missing_int32};
+    const auto records = std::as_bytes(std::span(labels));
+
+    EXPECT_EQ(rows_of(*codec_, records), "0,2\n1,3\n2,0\n3,\n");
+    EXPECT_EQ(codec_->nonfinite(records), 2U);
+    EXPECT_EQ(codec_->nonfinite(records.first(4)), 0U);
+}
+
+TEST_F(ClassifierCodecTest, CountsScoresWhereTheyAreWritten) {
+    struct Record {
+        std::int32_t label;
+        std::array<float, 4> scores;
+    };
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const std::array<Record, 2> results{{{1 | nonfinite_mark, {nan, 0.5F, nan, 1}}, {3, {1, 2, 3, 4}}}};
+    const auto records = std::as_bytes(std::span(results));
+    const auto codec = classifier_app().make_codec({.scores = true});
+
+    EXPECT_EQ(rows_of(*codec, records), "0,1,nan,0.5,nan,1\n1,3,1,2,3,4\n");
+    EXPECT_EQ(codec->nonfinite(records), 2U);
 }
 
 TEST(OneHot, PacksAnyNumberOfColumns) {

@@ -65,7 +65,7 @@ TEST(ModelRunner, TimesTheStagesInTheirOrder) {
     DoublingModel model;
     ModelRunner runner(device, model, 2);
     std::ranges::copy(bytes({7, 8}), runner.items().begin());
-    std::unique_ptr<Recording> recording;
+    std::unique_ptr<CapturedWork> recording;
 
     const ModelRunner::Events at = runner.enqueue(2, &recording);
     at.downloaded.wait();

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <sstream>
 
-#include "core/commit/output_run.hpp"
+#include "core/commit/committed_output.hpp"
+#include "tests/support/output_codecs.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tools/torture/job.hpp"
 
@@ -33,11 +36,22 @@ Damage damage_of(const std::string& text, const std::vector<std::string>& refere
     const TemporaryFolder folder;
     const Job job(folder.path(), {.sluice = "none", .items = items, .chunk_items = chunk_items});
     const std::filesystem::path output = folder.path() / "output.csv";
-    OutputRun run({.paths = run_paths(output, ".csv"),
-                   .identity = {.items = 1, .chunk_items = 1},
-                   .header = [](std::uint64_t) { return std::string(); },
-                   .me = this_process("", 0)});
-    run.writer().append({.chunk = 0, .items = 1, .bytes = std::as_bytes(std::span(text))});
+    const test::TextCodec codec(100);
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    const auto count = static_cast<std::uint32_t>(lines.size());
+    CommittedOutput run({.path = output,
+                         .format = OutputFormat::txt,
+                         .codec = &codec,
+                         .items = count,
+                         .chunk_items = std::max(count, 1U),
+                         .me = this_process("", 0)});
+    if (count != 0) {
+        run.append(count, codec.records(lines));
+    }
     run.publish();
     return inspect(job, output, references);
 }

@@ -28,7 +28,20 @@ constexpr std::uint32_t chunk_items = 1024;
 constexpr std::uint32_t item_bytes = values * sizeof(float);
 constexpr std::uint64_t chunk_bytes = std::uint64_t{chunk_items} * item_bytes;  // 1 MiB
 
-const std::vector<OutputField> fields{{"score", FieldType::float32, values}};
+/// Scores, and no input.
+class ScoresCodec final : public ItemCodec {
+public:
+    [[nodiscard]] IoShape shape() const noexcept override { return {1, item_bytes}; }
+    void encode(std::uint64_t, std::string_view, std::span<std::byte>) const override {}
+    [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override { return {}; }
+    [[nodiscard]] std::string pack_fat(std::span<const float>, std::span<std::byte>) const override { return {}; }
+    [[nodiscard]] std::string check_wire(std::span<const std::byte>) const override { return {}; }
+    [[nodiscard]] std::vector<OutputField> output_fields() const override {
+        return {{.name = "score", .type = FieldType::float32, .count = values}};
+    }
+};
+
+const ScoresCodec codec;
 
 struct Load {
     std::filesystem::path folder;
@@ -75,7 +88,7 @@ Times run(OutputWriter& writer, const Load& load) {
 class PlainOutput final : public OutputWriter {
 public:
     PlainOutput(const std::filesystem::path& path, std::uint64_t items) : file_(path) {
-        file_.write(make_npy_header(fields, items));
+        file_.write(make_npy_header(codec.output_fields(), items));
     }
 
     void append(std::uint32_t, std::span<const std::byte> outputs) override { file_.write(outputs); }
@@ -106,7 +119,7 @@ std::unique_ptr<OutputWriter> make_writer(const Load& load, Way way) {
     }
     return std::make_unique<CommittedOutput>(CommittedOutputOptions{.path = path,
                                                                     .format = OutputFormat::npy,
-                                                                    .fields = fields,
+                                                                    .codec = &codec,
                                                                     .items = items,
                                                                     .chunk_items = chunk_items,
                                                                     .me = this_process("", 0)});

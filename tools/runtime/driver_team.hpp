@@ -30,7 +30,7 @@ struct DriverTeamOptions {
     MemoryNeeds memory{};                   ///< Of the rank.
     std::uint64_t host_bytes = UINT64_MAX;  ///< Of the node's memory that the rank may take.
     std::vector<std::uint32_t> ranks{};     ///< That drive each device; empty: this one.
-    std::uint64_t chunks = 0;               ///< Of the whole job.
+    std::uint64_t chunks = 0;               ///< That all devices of all ranks do.
     std::span<const std::byte> sample{};    ///< For Model::calibrate(); outlives the team. Empty: nobody wants one.
     Machine* machine = nullptr;             ///< With cpus: this one, for as long as the team is made.
     std::vector<CpuSet> cpus{};  ///< Where each driver runs, and what it starts; empty: where they are started.

@@ -25,6 +25,7 @@
 #include "core/standard_error.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_attempts.hpp"
+#include "tools/runtime/job_file.hpp"
 
 namespace sluice {
 namespace {
@@ -95,7 +96,7 @@ CommittedOutputOptions options_of(const PreparedJob& prepared) {
     const JobConfig::Output& output = prepared.job.output;
     return {.path = output.path,
             .format = output.format,
-            .fields = prepared.codec->output_fields(),
+            .codec = prepared.codec.get(),
             .items = prepared.plan.items,
             .chunk_items = prepared.plan.chunk_items,
             .settings = settings_of(prepared),
@@ -159,16 +160,19 @@ bool is_published(const JobConfig::Output& output) {
     return read_manifest(paths).has_value();
 }
 
-std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job) {
-    return std::make_unique<CommittedOutput>(options_of(job));
+std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job, RankBoard& board) {
+    CommittedOutputOptions options = options_of(job);
+    const std::uint64_t all = ChunkGrid(job.plan.items, job.plan.chunk_items).chunks();
+    options.on_commit = [&board, all](std::uint64_t chunks) { board.set_committed({.chunks = chunks, .all = all}); };
+    return std::make_unique<CommittedOutput>(std::move(options));
 }
 
 std::filesystem::path epoch_folder(const PreparedJob& job) {
-    return paths_of(job.job.output).epoch(job.output->run().epoch());
+    return paths_of(job.job.output).epoch(job.output->epoch());
 }
 
 std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
-    const std::uint32_t epoch = job.output->run().epoch();
+    const std::uint32_t epoch = job.output->epoch();
     if (retry) {
         note_fresh_start(epoch_folder(job));
         return {};
@@ -193,7 +197,7 @@ std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
 }
 
 std::vector<AttemptSummary> attempts_at(const PreparedJob& job) {
-    const std::uint32_t epoch = job.output->run().epoch();
+    const std::uint32_t epoch = job.output->epoch();
     std::vector<AttemptSummary> attempts = earlier_attempts(paths_of(job.job.output), epoch);
     attempts.push_back({.attempt = epoch});
     return attempts;
@@ -234,31 +238,11 @@ void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, b
     for (const std::string& line : output.damaged_parts()) {
         say(ErrorText{.id = "W-CKP-087", .where = path, .what = line, .hint = "check the file system"});
     }
-    const ChunkGrid grid(job.plan.items, job.plan.chunk_items);
-    if (!quiet && output.first_chunk() != 0) {
-        say(fmt::format("sluice: {}: resuming after {} of {} chunks ({} of {} items)\n", path, output.first_chunk(),
-                        grid.chunks(), grid.items() - grid.rest(output.first_chunk()).items(), grid.items()));
+    const ChunkGrid grid = job.plan.grid();
+    if (!quiet && grid.begin() != 0) {
+        say(fmt::format("sluice: {}: resuming after {} of {} chunks ({} of {} items)\n", path, grid.begin(),
+                        grid.chunks(), grid.items_done(), grid.items()));
     }
-}
-
-void AnnouncedOutput::append(std::uint32_t count, std::span<const std::byte> outputs) {
-    output_.append(count, outputs);
-    announce();
-}
-
-void AnnouncedOutput::commit() {
-    output_.commit();
-    announce();
-}
-
-void AnnouncedOutput::publish() {
-    output_.publish();
-    board_.set_committed({});
-}
-
-void AnnouncedOutput::announce() {
-    OutputRun& run = output_.run();
-    board_.set_committed({.chunks = run.writer().chunks_committed(), .all = run.plan().grid().chunks()});
 }
 
 }  // namespace sluice

@@ -9,7 +9,6 @@
 #include "comm/rank_board.hpp"
 #include "core/commit/committed_output.hpp"
 #include "core/config/config.hpp"
-#include "core/output/output_writer.hpp"
 #include "tools/runtime/job_plan.hpp"
 
 namespace sluice {
@@ -28,8 +27,9 @@ namespace sluice {
 /// Whether an output is complete there, of this job or another one. Throws Error as read_manifest.
 [[nodiscard]] bool is_published(const JobConfig::Output& output);
 
-/// Begins the job's output, or goes on with it, or finds it complete. Throws Error as OutputRun.
-[[nodiscard]] std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job);
+/// Begins the job's output, or goes on with it, or finds it complete. `board` tells the node's ranks how much is
+/// committed, for their last words, and outlives the output. Throws Error as CommittedOutput.
+[[nodiscard]] std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job, RankBoard& board);
 
 /// What belongs to this attempt alone; `job.output` is open and not complete.
 [[nodiscard]] std::filesystem::path epoch_folder(const PreparedJob& job);
@@ -57,25 +57,5 @@ void warn_at_the_end(const PreparedJob& job);
 
 /// Says what earlier attempts have left damaged, as warnings, and that the run goes on.
 void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, bool quiet);
-
-/// An output of which the node's ranks know how much is committed, for their last words.
-class AnnouncedOutput final : public OutputWriter {
-public:
-    /// Both outlive it.
-    AnnouncedOutput(CommittedOutput& output, RankBoard& board) : output_(output), board_(board) { announce(); }
-
-    void append(std::uint32_t count, std::span<const std::byte> outputs) override;
-    void commit() override;
-    [[nodiscard]] std::optional<std::chrono::nanoseconds> time_to_commit() const override {
-        return output_.time_to_commit();
-    }
-    void publish() override;
-
-private:
-    void announce();
-
-    CommittedOutput& output_;
-    RankBoard& board_;
-};
 
 }  // namespace sluice

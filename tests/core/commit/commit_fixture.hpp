@@ -15,8 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/commit/output_run.hpp"
+#include "core/commit/committed_output.hpp"
 #include "core/error.hpp"
+#include "tests/support/output_codecs.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice::test {
@@ -53,7 +54,9 @@ std::string code_of(Action&& action) {
     return "none";
 }
 
-/// A job whose results are lines of a length that varies, so that no chunk has the size of another one.
+inline const TextCodec fake_codec(32, "line");
+
+/// A job whose results are lines of a length that varies, so that no chunk has the size of another one; as csv.
 struct FakeJob {
     OutputLayout layout = OutputLayout::file;
     std::uint64_t items = 100;
@@ -62,17 +65,31 @@ struct FakeJob {
 
     [[nodiscard]] ChunkGrid grid() const { return {items, chunk_items}; }
 
-    [[nodiscard]] static std::string header(std::uint64_t of_items) { return fmt::format("# {} items\n", of_items); }
+    [[nodiscard]] static std::string header(std::uint64_t /*items*/) { return "item,line\n"; }
 
     /// `variant` stands for an attempt whose results are not those of another one.
+    [[nodiscard]] static std::string line(std::uint64_t item, std::uint64_t variant) {
+        std::mt19937_64 random(item * 1000 + variant);
+        return fmt::format("{} {:x}", variant, random() >> (random() % 60));
+    }
+
     [[nodiscard]] std::string chunk(std::uint64_t id, std::uint64_t variant = 0) const {
         const Chunk place = grid().at(id);
         std::string text;
         for (std::uint64_t item = place.first; item < place.first + place.count; ++item) {
-            std::mt19937_64 random(item * 1000 + variant);
-            text += fmt::format("{} {} {:x}\n", item, variant, random() >> (random() % 60));
+            text += fmt::format("{},{}\n", item, line(item, variant));
         }
         return text;
+    }
+
+    /// What that is made of.
+    [[nodiscard]] std::vector<std::byte> records(std::uint64_t id, std::uint64_t variant = 0) const {
+        const Chunk place = grid().at(id);
+        std::vector<std::string> lines;
+        for (std::uint64_t item = place.first; item < place.first + place.count; ++item) {
+            lines.push_back(line(item, variant));
+        }
+        return fake_codec.records(lines);
     }
 
     /// What undisturbed runs publish: one file, or as many as there are parts.
@@ -98,20 +115,20 @@ public:
 
     [[nodiscard]] const FakeJob& job() const noexcept { return job_; }
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_.path(); }
-    [[nodiscard]] RunPaths paths() const {
-        return run_paths(path() / (job_.layout == OutputLayout::file ? "out.txt" : "out/"), ".txt");
+    [[nodiscard]] std::filesystem::path output() const {
+        return path() / (job_.layout == OutputLayout::file ? "out.csv" : "out/");
     }
+    [[nodiscard]] RunPaths paths() const { return run_paths(output(), ".csv"); }
 
     /// Commits after every `group_bytes` bytes.
-    [[nodiscard]] OutputRunOptions options(std::uint64_t group_bytes = 400) const {
-        OutputRunOptions options{.paths = paths(),
-                                 .identity = {.items = job_.items,
-                                              .chunk_items = job_.chunk_items,
-                                              .chunks_per_part = job_.chunks_per_part,
-                                              .layout = job_.layout,
-                                              .settings = {{"app", "fake"}, {"input", "17 bytes"}}},
-                                 .header = FakeJob::header,
-                                 .me = this_process("", 0)};
+    [[nodiscard]] CommittedOutputOptions options(std::uint64_t group_bytes = 400) const {
+        CommittedOutputOptions options{.path = output(),
+                                       .codec = &fake_codec,
+                                       .items = job_.items,
+                                       .chunk_items = job_.chunk_items,
+                                       .chunks_per_part = job_.chunks_per_part,
+                                       .settings = {{"app", "fake"}, {"input", "17 bytes"}},
+                                       .me = this_process("", 0)};
         options.policy.interval = std::chrono::hours(1);
         options.policy.bytes = group_bytes;
         return options;
@@ -135,17 +152,16 @@ private:
 };
 
 /// Appends the chunks that are not there yet, up to chunk `end`.
-inline void append_until(OutputRun& run, const FakeJob& job, std::uint64_t end, std::uint64_t variant = 0) {
-    for (std::uint64_t id = run.writer().next_chunk(); id < end; ++id) {
-        const std::string text = job.chunk(id, variant);
-        run.writer().append({.chunk = id, .items = job.grid().at(id).count, .nonfinite = 0, .bytes = bytes_of(text)});
+inline void append_until(CommittedOutput& run, const FakeJob& job, std::uint64_t end, std::uint64_t variant = 0) {
+    for (std::uint64_t id = run.next_chunk(); id < end; ++id) {
+        run.append(job.grid().at(id).count, job.records(id, variant));
     }
 }
 
 /// A whole attempt.
-inline void run_to_the_end(const RunFolder& folder, OutputRunOptions options, std::uint64_t variant = 0) {
-    OutputRun run(std::move(options));
-    if (!run.complete()) {
+inline void run_to_the_end(const RunFolder& folder, CommittedOutputOptions options, std::uint64_t variant = 0) {
+    CommittedOutput run(std::move(options));
+    if (run.complete() == nullptr) {
         append_until(run, folder.job(), folder.job().grid().chunks(), variant);
         run.publish();
     }

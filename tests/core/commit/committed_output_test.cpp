@@ -1,161 +1,493 @@
 #include "core/commit/committed_output.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/statvfs.h>
 
-#include <cstring>
-#include <limits>
-
-#include "core/input/npy_header.hpp"
-#include "core/output/row_encoder.hpp"
+#include "core/commit/attempt_history.hpp"
+#include "core/commit/file.hpp"
+#include "core/commit/verify.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
+#include "tests/support/fault_injection.hpp"
 
 namespace sluice::test {
 namespace {
 
-const std::vector<OutputField> fields{{"label", FieldType::int32, 1}, {"score", FieldType::float32, 2}};
-constexpr std::uint64_t items = 1000;
-constexpr std::uint32_t chunk_items = 64;
-constexpr std::size_t item_bytes = 12;
+using testing::ElementsAre;
+using testing::IsEmpty;
 
-class CommittedOutputTest : public testing::TestWithParam<OutputFormat> {
+class CommittedOutputTest : public testing::TestWithParam<OutputLayout> {
 protected:
-    CommittedOutputTest() {
-        std::mt19937_64 random(fresh_seed());
-        for (std::size_t i = 0; i < 3 * items; ++i) {
-            const float score = static_cast<float>(random() % 1'000'000) / 1000;
-            const auto label = static_cast<std::int32_t>(random() % 100);
-            const auto bytes = i % 3 == 0 ? std::as_bytes(std::span(&label, 1)) : std::as_bytes(std::span(&score, 1));
-            outputs_.insert(outputs_.end(), bytes.begin(), bytes.end());
-        }
+    [[nodiscard]] std::string starting(const RunFolder& folder) const {
+        return code_of([&] { const CommittedOutput run(folder.options()); });
     }
-    [[nodiscard]] CommittedOutputOptions options(const std::string& name) const {
-        return {.path = folder_.path().native() + "/" + name,
-                .format = GetParam(),
-                .fields = fields,
-                .items = items,
-                .chunk_items = chunk_items,
-                .settings = {{"app", "fake"}},
-                .me = this_process("", 0)};
-    }
-    void append(CommittedOutput& output, std::uint64_t end) const {
-        const ChunkGrid grid(items, chunk_items);
-        for (std::uint64_t id = output.run().writer().next_chunk(); id < end; ++id) {
-            const Chunk chunk = grid.at(id);
-            output.append(chunk.count, std::span(outputs_).subspan(chunk.first * item_bytes, chunk.count * item_bytes));
-        }
-    }
-    /// The same results as one file has them.
-    [[nodiscard]] std::string expected() const {
-        RowEncoder rows(GetParam(), fields);
-        const std::span<const std::byte> bytes = rows.encode(0, items, outputs_);
-        return rows.header(items) + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    [[nodiscard]] std::string starting() const { return starting(run_); }
+
+    /// An attempt that commits chunks up to `end` and is killed.
+    void be_killed_after(std::uint64_t end) const { be_killed_after(end, run_); }
+
+    static void be_killed_after(std::uint64_t end, const RunFolder& folder) {
+        Child child([&] {
+            CommittedOutput run(folder.options());
+            append_until(run, folder.job(), end);
+            run.commit();
+            ::raise(SIGKILL);
+        });
+        ASSERT_EQ(child.wait().signal, SIGKILL);
     }
 
-    TemporaryFolder folder_;
-    std::vector<std::byte> outputs_;
+    RunFolder run_{FakeJob{.layout = GetParam()}};
 };
 
-TEST_P(CommittedOutputTest, HasTheBytesOfASingleFile) {
-    CommittedOutput output(options("out"));
-    append(output, 16);
-    output.publish();
+TEST_P(CommittedOutputTest, PublishesWhatWasAppended) {
+    run_to_the_end(run_, run_.options());
 
-    EXPECT_EQ(contents_of(folder_.path() / "out"), expected());
-    EXPECT_EQ(output.complete()->items(), items);
+    EXPECT_EQ(run_.published(), run_.job().files());
 }
 
-TEST_P(CommittedOutputTest, HasThemAfterAKillToo) {
+TEST_P(CommittedOutputTest, LeavesItsIdentityTheManifestAndTheJournal) {
+    run_to_the_end(run_, run_.options());
+
+    std::vector<std::string> names;
+    const std::filesystem::path base = run_.paths().run_folder();
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(base)) {
+        names.push_back(std::filesystem::relative(entry.path(), base).string());
+    }
+    std::sort(names.begin(), names.end());
+    std::vector<std::string> expected{
+        "epochs",          "epochs/1", "epochs/1/adopt.json", "epochs/1/alive", "epochs/1/owner.json",
+        "epochs/1/w0.jrn", "job.json"};
+    if (GetParam() == OutputLayout::file) {
+        expected.insert(expected.begin(), "MANIFEST.json");
+    }
+    EXPECT_EQ(names, expected);
+}
+
+[[noreturn]] void refuse_sources() {
+    throw Error(ExitCode::bad_data, {.id = "E-INP-034", .where = "input", .what = "replaced while running"});
+}
+
+TEST_P(CommittedOutputTest, CommitsNothingWhenItsSourcesHaveChanged) {
+    CommittedOutputOptions options = run_.options();
+    options.policy.check_sources = refuse_sources;
+    CommittedOutput run(options);
+
+    EXPECT_EQ(code_of([&] {
+                  append_until(run, run_.job(), 7);
+                  run.commit();
+              }),
+              "65 E-INP-034");
+
+    EXPECT_EQ(run.chunks_committed(), 0U);
+    EXPECT_THAT(run_.published(), IsEmpty());
+}
+
+TEST_P(CommittedOutputTest, ChecksItsSourcesAtTheFirstCommitAndBeforeItPublishesAlone) {
+    int checks = 0;
+    CommittedOutputOptions options = run_.options();
+    options.policy.check_sources = [&] { ++checks; };
+    CommittedOutput run(options);
+
+    append_until(run, run_.job(), run_.job().grid().chunks());
+    EXPECT_EQ(checks, 1);
+    run.publish();
+    EXPECT_EQ(checks, 2);
+}
+
+TEST_P(CommittedOutputTest, PublishesNothingWhenItsSourcesHaveChangedSince) {
+    int checks = 0;
+    CommittedOutputOptions options = run_.options();
+    options.policy.check_sources = [&] {
+        if (++checks == 2) {
+            refuse_sources();
+        }
+    };
+    CommittedOutput run(options);
+    append_until(run, run_.job(), run_.job().grid().chunks());
+
+    EXPECT_EQ(code_of([&] { run.publish(); }), "65 E-INP-034");
+
+    EXPECT_EQ(run.chunks_committed(), run_.job().grid().chunks());
+    EXPECT_THAT(run_.published(), IsEmpty());
+    EXPECT_FALSE(read_manifest(run_.paths()));
+}
+
+TEST_P(CommittedOutputTest, GoesOnAfterAKillAtOnceAndFromWhatWasCommitted) {
+    be_killed_after(7);
+
+    CommittedOutput run(run_.options());
+    EXPECT_EQ(run.first_chunk(), 7U);
+    EXPECT_EQ(run.epoch(), 2U);
+    EXPECT_THAT(run.dropped(), IsEmpty());
+    append_until(run, run_.job(), run_.job().grid().chunks());
+    run.publish();
+
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(CommittedOutputTest, IsCompleteTheSecondTime) {
+    run_to_the_end(run_, run_.options());
+    const std::string manifest = contents_of(run_.paths().manifest());
+
+    const CommittedOutput run(run_.options());
+
+    ASSERT_TRUE(run.complete());
+    EXPECT_EQ(run.complete()->items(), 100U);
+    EXPECT_EQ(contents_of(run_.paths().manifest()), manifest);
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(CommittedOutputTest, IsRefusedWhileAnotherOneLives) {
+    const CommittedOutput run(run_.options());
+
+    EXPECT_EQ(starting(), "79 E-OUT-079");
+}
+
+TEST_P(CommittedOutputTest, IsRefusedForAnotherJob) {
+    CommittedOutputOptions other = run_.options();
+    other.settings[0].second = "another";
+    be_killed_after(2);
+    EXPECT_EQ(code_of([&] { const CommittedOutput run(other); }), "78 E-CKP-090");
+
+    run_to_the_end(run_, run_.options());
+    EXPECT_EQ(code_of([&] { const CommittedOutput run(other); }), "73 E-OUT-024");
+}
+
+TEST_P(CommittedOutputTest, LeavesNothingWhenItIsGivenUpEmpty) {
+    {
+        CommittedOutput run(run_.options());
+        run.abandon_if_empty();
+    }
+
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().run_folder()));
+}
+
+TEST_P(CommittedOutputTest, StaysWhenItIsGivenUpEmptyAfterADeath) {
+    {
+        CommittedOutput run(run_.options());
+        note_lost_rank(run_.paths().epoch(1), 3, "rank 3 on n07 died: SIGSEGV", {});
+        run.abandon_if_empty();
+    }
+
+    EXPECT_TRUE(has_lost_ranks(run_.paths().epoch(1)));
+}
+
+// The first attempt was stopped for so long that it was thought dead, in the moment in which it gives up.
+TEST_P(CommittedOutputTest, LeavesAnotherAttemptAloneThatBeginsWhileItIsGivenUp) {
+    Child first([&] {
+        arm_fault("abandon=stop");
+        CommittedOutput run(run_.options());
+        run.abandon_if_empty();
+    });
+    ASSERT_TRUE(first.wait_for_end_or_stop().stopped);
+    CommittedOutputOptions options = run_.options();
+    options.alive_within = std::chrono::seconds(0);
+    {
+        CommittedOutput second(options);
+        append_until(second, run_.job(), 2);
+        second.commit();
+        first.send(SIGCONT);
+        EXPECT_EQ(first.wait().exit_code, 0);
+        EXPECT_TRUE(std::filesystem::exists(run_.paths().identity()));
+    }
+    CommittedOutput third(options);
+
+    EXPECT_EQ(third.first_chunk(), 2U);
+    append_until(third, run_.job(), run_.job().grid().chunks());
+    third.publish();
+    EXPECT_EQ(run_.published(), run_.job().files());
+    EXPECT_TRUE(std::filesystem::exists(run_.paths().identity()));
+}
+
+// The same, but the other attempt begins and finishes meanwhile.
+TEST_P(CommittedOutputTest, LeavesAnotherRunWholeThatFinishesWhileItIsGivenUp) {
+    for (const char* const where : {"abandon", "abandoned"}) {
+        const RunFolder fresh{FakeJob{.layout = GetParam()}};
+        Child first([&] {
+            arm_fault(std::string(where) + "=stop");
+            CommittedOutput run(fresh.options());
+            run.abandon_if_empty();
+        });
+        ASSERT_TRUE(first.wait_for_end_or_stop().stopped);
+        CommittedOutputOptions options = fresh.options();
+        options.alive_within = std::chrono::seconds(0);
+        run_to_the_end(fresh, options);
+
+        first.send(SIGCONT);
+        EXPECT_EQ(first.wait().exit_code, 0);
+
+        EXPECT_TRUE(CommittedOutput(options).complete()) << where;
+        EXPECT_EQ(fresh.published(), fresh.job().files());
+    }
+}
+
+// As if the first attempt had removed job.json in the very moment in which the second one began.
+TEST_P(CommittedOutputTest, TakesNothingOverFromAnotherJobAndWritesDownItsOwn) {
+    CommittedOutputOptions other = run_.options();
+    other.settings[0].second = "another";
     Child child([&] {
-        CommittedOutput output(options("out"));
-        append(output, 5);
-        output.run().writer().commit();
+        other.me = this_process("", 0);
+        CommittedOutput first(other);
+        append_until(first, run_.job(), 2, 1);
+        first.commit();
         ::raise(SIGKILL);
     });
     ASSERT_EQ(child.wait().signal, SIGKILL);
+    std::filesystem::remove(run_.paths().identity());
 
-    CommittedOutput output(options("out"));
-    EXPECT_EQ(output.first_chunk(), 5U);
-    append(output, 16);
-    output.publish();
+    CommittedOutput run(run_.options());
 
-    EXPECT_EQ(contents_of(folder_.path() / "out"), expected());
+    EXPECT_EQ(run.first_chunk(), 0U);
+    EXPECT_THAT(run.dropped(), ElementsAre("attempt 1 is ignored: its owner.json is another run's"));
+    std::filesystem::remove(run_.paths().identity());
+    append_until(run, run_.job(), run_.job().grid().chunks());
+    run.publish();
+    EXPECT_EQ(run_.published(), run_.job().files());
+    EXPECT_TRUE(std::filesystem::exists(run_.paths().identity()));
 }
 
-TEST_P(CommittedOutputTest, IsReadableByItselfInAFolder) {
-    CommittedOutput output(options("out/"));
-    append(output, 16);
-    output.publish();
-
-    EXPECT_EQ(contents_of(folder_.path() / "out" / ("part-00000" + extension_of(GetParam()))), expected())
-        << "one part holds all";
-}
-
-TEST_P(CommittedOutputTest, IsNotContinuedWithOtherColumns) {
-    { const CommittedOutput output(options("out")); }
-    CommittedOutputOptions other = options("out");
-    other.fields.pop_back();
-
-    EXPECT_EQ(code_of([&] { const CommittedOutput output(other); }), "78 E-CKP-090");
-}
-
-TEST_P(CommittedOutputTest, EndsAtAChunkThatIsNotFiniteWithAllBeforeItCommitted) {
-    const float nan = std::numeric_limits<float>::quiet_NaN();
-    std::memcpy(outputs_.data() + (5 * chunk_items + 3) * item_bytes + 4, &nan, sizeof nan);
-    CommittedOutputOptions next = options("out");
-    next.me.job = "1";
-    {
-        CommittedOutput output(next);
-        try {
-            append(output, 16);
-            FAIL() << "nothing was thrown";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ExitCode::numeric);
-            EXPECT_EQ(error.text().id, "E-NUM-081");
-            EXPECT_EQ(error.text().where, "chunk 5");
-            EXPECT_EQ(error.text().what, "1 not finite in items 323");
-        }
-        EXPECT_EQ(output.run().writer().chunks_committed(), 5U);
+TEST_P(CommittedOutputTest, IsRefusedWhereSomethingElseLies) {
+    const RunPaths paths = run_.paths();
+    if (GetParam() == OutputLayout::folder) {
+        std::filesystem::create_directory(paths.output);
+        write_contents(paths.output / "thesis.txt", "mine");
+    } else {
+        write_contents(paths.output, "mine");
     }
 
-    // Written all the same, they are counted, also by an attempt that takes some of them over.
-    for (const std::uint64_t end : {6U, 16U}) {
-        next.nonfinite = NonfinitePolicy::flag;
-        next.me.restarts = end;  // the one before has ended
-        next.me.id = make_unique_id();
-        CommittedOutput output(next);
-        append(output, end);
-        output.run().writer().commit();
-        if (end == 16) {
-            output.publish();
-            EXPECT_EQ(output.complete()->nonfinite(), 1U);
+    EXPECT_EQ(starting(), "73 E-OUT-022");
+
+    EXPECT_FALSE(std::filesystem::exists(paths.run_folder()));
+}
+
+TEST_P(CommittedOutputTest, IsRefusedWhereTheOutputIsOfTheOtherKind) {
+    if (GetParam() == OutputLayout::folder) {
+        write_contents(run_.paths().output, "mine");
+    } else {
+        std::filesystem::create_directory(run_.paths().output);
+    }
+
+    EXPECT_EQ(starting(), "73 E-OUT-022");
+}
+
+TEST_P(CommittedOutputTest, TakesAnEmptyFolderAsItsOwn) {
+    std::filesystem::create_directories(run_.paths().layout == OutputLayout::folder ? run_.paths().output
+                                                                                    : run_.paths().run_folder());
+    run_to_the_end(run_, run_.options());
+
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(CommittedOutputTest, FollowsNoLinkToItsFolder) {
+    std::filesystem::create_directories(run_.paths().run_folder().parent_path());
+    std::filesystem::create_directory(run_.path() / "elsewhere");
+    std::filesystem::create_directory_symlink(run_.path() / "elsewhere", run_.paths().run_folder());
+
+    EXPECT_EQ(starting(), "77 E-SEC-020");
+    EXPECT_TRUE(std::filesystem::is_empty(run_.path() / "elsewhere"));
+}
+
+TEST_P(CommittedOutputTest, NeedsTheFolderThatItIsIn) {
+    std::filesystem::create_directories(run_.path());
+    CommittedOutputOptions options = run_.options();
+    options.path = run_.path() / "none" / (GetParam() == OutputLayout::file ? "out" : "out/");
+
+    EXPECT_EQ(code_of([&] { const CommittedOutput run(options); }), "73 E-OUT-021");
+}
+
+/// An output whose size is known before, of at least two parts.
+void as_labels(CommittedOutputOptions& options, std::uint64_t items) {
+    static const FieldsCodec codec({{.name = "label", .type = FieldType::int32, .count = 1}});
+    options.codec = &codec;
+    options.format = OutputFormat::npy;
+    options.items = items;
+    options.chunk_items = static_cast<std::uint32_t>(std::min<std::uint64_t>(items / 2, std::uint64_t{1} << 31));
+    options.chunks_per_part = 1;
+}
+
+TEST_P(CommittedOutputTest, AsksForSpaceBeforeItStarts) {
+    CommittedOutputOptions options = run_.options();
+    as_labels(options, std::uint64_t{1} << 60);
+
+    EXPECT_EQ(code_of([&] { const CommittedOutput run(options); }), "73 E-OUT-026");
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().run_folder()));
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().output));
+}
+
+TEST_P(CommittedOutputTest, RefusesADamagedIdentityOrManifest) {
+    be_killed_after(2);
+    write_contents(run_.paths().identity(), "{}");
+    EXPECT_EQ(starting(), "84 E-CKP-085");
+
+    write_contents(run_.paths().manifest(), "{}");
+    EXPECT_EQ(starting(), "84 E-CKP-088");
+}
+
+TEST_P(CommittedOutputTest, MissesAPublishedFileThatWasRemoved) {
+    run_to_the_end(run_, run_.options());
+    std::filesystem::remove(run_.paths().published_folder() / run_.paths().published_name(0));
+
+    EXPECT_EQ(starting(), "84 E-CKP-088");
+}
+
+TEST_P(CommittedOutputTest, PublishesTheHeaderAloneOfNoItems) {
+    const RunFolder empty(FakeJob{.layout = GetParam(), .items = 0});
+    run_to_the_end(empty, empty.options());
+
+    EXPECT_THAT(empty.published(), ElementsAre("item,line\n"));
+    EXPECT_THAT(verify_output(empty.paths()).problems, IsEmpty());
+}
+
+TEST_P(CommittedOutputTest, PublishesAnyNumberOfChunksAndParts) {
+    for (const std::uint64_t items : {1ULL, 9ULL, 10ULL, 36ULL, 37ULL, 72ULL}) {
+        for (const std::uint64_t chunks_per_part : {1ULL, 4ULL, 100ULL}) {
+            const RunFolder folder(FakeJob{.layout = GetParam(), .items = items, .chunks_per_part = chunks_per_part});
+            run_to_the_end(folder, folder.options());
+            EXPECT_EQ(folder.published(), folder.job().files()) << items << " " << chunks_per_part;
         }
     }
-    EXPECT_EQ(contents_of(folder_.path() / "out"), expected());
 }
 
-TEST_P(CommittedOutputTest, CountsLabelsOfScoresThatAreNotFiniteAndWritesThemAsEver) {
-    CommittedOutputOptions marked = options("out");
-    marked.fields[0].is_chosen = true;
-    marked.nonfinite = NonfinitePolicy::flag;
-    const std::string as_ever = expected();
-    std::int32_t label = 0;
-    std::byte* const at = outputs_.data() + (5 * chunk_items + 3) * item_bytes;
-    std::memcpy(&label, at, sizeof label);
-    label |= nonfinite_mark;
-    std::memcpy(at, &label, sizeof label);
+TEST_P(CommittedOutputTest, KeepsItsFoldersPrivateAndItsFilesAsTheUmaskSays) {
+    const mode_t before = ::umask(027);
+    run_to_the_end(run_, run_.options());
+    ::umask(before);
 
-    CommittedOutput output(marked);
-    append(output, 16);
-    output.publish();
-
-    EXPECT_EQ(output.complete()->nonfinite(), 1U);
-    EXPECT_EQ(contents_of(folder_.path() / "out"), as_ever);
+    const auto mode = [](const std::filesystem::path& path) { return status_of(path).value().st_mode & 07777; };
+    EXPECT_EQ(mode(run_.paths().run_folder()), 0700U);
+    EXPECT_EQ(mode(run_.paths().published_folder() / run_.paths().published_name(0)), 0640U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, CommittedOutputTest,
-                         testing::Values(OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy),
-                         [](const auto& test) { return extension_of(test.param).substr(1); });
+/// Ends with the code of what `fault` makes publishing fail with.
+std::string publishing_with(const std::string& fault, const RunFolder& folder) {
+    CommittedOutput run(folder.options());
+    append_until(run, folder.job(), folder.job().grid().chunks());
+    arm_fault(fault);
+    const std::string code = code_of([&] { run.publish(); });
+    disarm_faults();
+    return code;
+}
+
+TEST_P(CommittedOutputTest, IsNoSuccessWhenItsManifestCannotBeSynced) {
+    int failures = 0;
+    for (int nth = 1;; ++nth) {
+        const RunFolder folder(run_.job());
+        const std::string code = publishing_with(fmt::format("fsync::{}=errno:EIO", nth), folder);
+        if (code == "none") {
+            break;
+        }
+        EXPECT_EQ(code, "74 E-IO-003") << nth;
+        failures += std::filesystem::exists(folder.paths().manifest()) ? 1 : 0;
+
+        CommittedOutputOptions options = folder.options();
+        options.alive_within = std::chrono::seconds(0);
+        const CommittedOutput next(options);
+        EXPECT_EQ(next.complete() != nullptr, std::filesystem::exists(folder.paths().manifest()));
+    }
+    EXPECT_EQ(failures, 1) << "the sync after the manifest's link";
+}
+
+TEST_P(CommittedOutputTest, IsASuccessWhenItCannotCleanUp) {
+    for (const char* call : {"unlink", "rmdir"}) {
+        const RunFolder folder(run_.job());
+        be_killed_after(3, folder);
+        CommittedOutput run(folder.options());
+        append_until(run, folder.job(), folder.job().grid().chunks());
+        arm_fault(fmt::format("{}::*=errno:EIO", call));
+
+        run.publish();
+
+        disarm_faults();
+        ASSERT_TRUE(run.complete()) << call;
+        EXPECT_EQ(folder.published(), folder.job().files());
+        ASSERT_FALSE(run.warnings().empty()) << call;
+        EXPECT_EQ(run.warnings().front().id, "W-OUT-112");
+    }
+}
+
+TEST_P(CommittedOutputTest, RemovesTheDataOfAttemptsThatItHasTakenOver) {
+    be_killed_after(6);
+    write_contents(run_.paths().epoch(1) / "whole.bin", "half of it");
+
+    CommittedOutput run(run_.options());
+
+    EXPECT_EQ(run.first_chunk(), 6U);
+    EXPECT_THAT(names_in_folder(run_.paths().epoch(1)), ElementsAre("adopt.json", "alive", "owner.json", "w0.jrn"));
+    EXPECT_THAT(run.warnings(), IsEmpty());
+}
+
+// It runs on another host, and gives signs of life again after a pause.
+TEST_P(CommittedOutputTest, LeavesTheFolderOfALivingAttemptAlone) {
+    CommittedOutputOptions options = run_.options();
+    options.me.host = "another";
+    CommittedOutput zombie(options);
+    append_until(zombie, run_.job(), 2);
+    const std::filesystem::path heartbeat = heartbeat_file(run_.paths().epoch(1));
+    std::filesystem::last_write_time(heartbeat, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    CommittedOutput run(run_.options());
+    append_until(run, run_.job(), run_.job().grid().chunks());
+    std::filesystem::last_write_time(heartbeat, std::filesystem::file_time_type::clock::now());
+    run.publish();
+
+    EXPECT_TRUE(std::filesystem::exists(owner_file(run_.paths().epoch(1))));
+    EXPECT_EQ(code_of([&] { zombie.commit(); }), "83 E-OUT-083");
+
+    std::filesystem::last_write_time(heartbeat, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    const CommittedOutput last(run_.options());
+    EXPECT_TRUE(last.complete());
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().epoch(1)));
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(CommittedOutputTest, AsksForTwiceTheSpaceToPutPartsTogether) {
+    struct statvfs status = {};
+    ASSERT_EQ(::statvfs(run_.path().c_str(), &status), 0);
+    CommittedOutputOptions options = run_.options();
+    as_labels(options, status.f_bavail * status.f_frsize / sizeof(std::int32_t) / 4 * 3);
+
+    EXPECT_EQ(code_of([&] { const CommittedOutput run(options); }),
+              GetParam() == OutputLayout::file ? "73 E-OUT-026" : "none");
+}
+
+TEST_P(CommittedOutputTest, ComputesAgainWhatTheDiskDoesNotGiveBack) {
+    int computed_again = 0;
+    for (int nth = 1; nth <= 12; ++nth) {
+        const RunFolder folder(run_.job());
+        const std::string code = publishing_with(fmt::format("copy::*=errno:EINVAL,read::{}=errno:EIO", nth), folder);
+        EXPECT_TRUE(code == "none" || code == "74 E-IO-003") << nth << " " << code;
+        CommittedOutputOptions options = folder.options();
+        options.alive_within = std::chrono::seconds(0);
+        CommittedOutput run(options);
+        if (!run.complete()) {
+            computed_again += run.first_chunk() < folder.job().grid().chunks() ? 1 : 0;
+            append_until(run, folder.job(), folder.job().grid().chunks());
+            run.publish();
+        }
+        EXPECT_EQ(folder.published(), folder.job().files()) << nth;
+    }
+    EXPECT_EQ(computed_again, GetParam() == OutputLayout::file ? 3 : 0) << "in a folder, no part is read";
+}
+
+TEST_P(CommittedOutputTest, TellsHowMuchIsCommittedWheneverItIsMore) {
+    be_killed_after(3);
+    std::vector<std::uint64_t> told;
+    CommittedOutputOptions options = run_.options(1U << 20U);
+    options.on_commit = [&](std::uint64_t chunks) { told.push_back(chunks); };
+
+    CommittedOutput run(options);
+    append_until(run, run_.job(), 6);
+    run.commit();
+    run.commit();
+    append_until(run, run_.job(), run_.job().grid().chunks());
+
+    EXPECT_THAT(told, ElementsAre(3, 4, 6, 8, 12)) << "parts of four chunks are committed when they are full";
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, CommittedOutputTest, testing::Values(OutputLayout::file, OutputLayout::folder),
+                         [](const auto& test) {
+                             return std::string(test.param == OutputLayout::file ? "File" : "Folder");
+                         });
 
 }  // namespace
 }  // namespace sluice::test

@@ -21,8 +21,8 @@ FakeJob tiny_job(OutputLayout layout) {
     return {.layout = layout, .items = 20, .chunk_items = 4, .chunks_per_part = 2};
 }
 
-OutputRunOptions options_of(const RunFolder& folder) {
-    OutputRunOptions options = folder.options(1);
+CommittedOutputOptions options_of(const RunFolder& folder) {
+    CommittedOutputOptions options = folder.options(1);
     options.alive_within = std::chrono::seconds(0);
     return options;
 }
@@ -36,11 +36,11 @@ bool attempt(const RunFolder& folder, const std::string& fault, Story& story) {
     }
     bool ended = false;
     try {
-        OutputRun run(options_of(folder));
+        CommittedOutput run(options_of(folder));
         for (std::uint64_t id = run.complete() ? folder.job().grid().chunks() : run.first_chunk();
              id < folder.job().grid().chunks(); ++id) {
             append_until(run, folder.job(), id + 1);
-            story.committed[count_kept_effects()] = run.writer().chunks_committed();
+            story.committed[count_kept_effects()] = run.chunks_committed();
         }
         if (!run.complete()) {
             run.publish();
@@ -61,7 +61,7 @@ std::string problem_after(const LossyDisk::Tree& tree, const FakeJob& job, std::
     const RunFolder folder(job);
     make_tree(tree, folder.path());
     try {
-        OutputRun run(options_of(folder));
+        CommittedOutput run(options_of(folder));
         if (complete && !run.complete()) {
             return "an output that was complete is not any more";
         }

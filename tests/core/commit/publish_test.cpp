@@ -14,10 +14,10 @@ protected:
     ~Publish() override { disarm_faults(); }
 
     /// A run whose chunks are all there, not published yet.
-    [[nodiscard]] std::unique_ptr<OutputRun> finished_run(std::uint64_t variant = 0) const {
-        OutputRunOptions options = run_.options();
+    [[nodiscard]] std::unique_ptr<CommittedOutput> finished_run(std::uint64_t variant = 0) const {
+        CommittedOutputOptions options = run_.options();
         options.alive_within = std::chrono::seconds(0);
-        auto run = std::make_unique<OutputRun>(std::move(options));
+        auto run = std::make_unique<CommittedOutput>(std::move(options));
         append_until(*run, run_.job(), run_.job().grid().chunks(), variant);
         return run;
     }
@@ -91,7 +91,7 @@ TEST_P(Publish, IsLeftToTheNewerAttempt) {
 TEST_P(Publish, WorksWithoutHardLinks) {
     for (int nth = 1; nth <= 5; ++nth) {
         const RunFolder folder(FakeJob{.layout = GetParam()});
-        OutputRun run(folder.options());
+        CommittedOutput run(folder.options());
         append_until(run, folder.job(), folder.job().grid().chunks());
         arm_fault(fmt::format("link::{}=errno:EPERM", nth));
 

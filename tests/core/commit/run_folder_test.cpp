@@ -24,9 +24,9 @@ protected:
 TEST_P(AttemptInARunFolder, EndsWhenTheFolderIsMovedAndGoesOnWhenItIsBack) {
     const fs::path moved = folder_.path() / "moved";
     {
-        OutputRun run(folder_.options());
+        CommittedOutput run(folder_.options());
         append_until(run, folder_.job(), 6);
-        run.writer().commit();
+        run.commit();
         fs::rename(paths_.run_folder(), moved);
 
         EXPECT_EQ(code_of([&] { append_until(run, folder_.job(), 12); }), "74 E-OUT-119");
@@ -36,7 +36,7 @@ TEST_P(AttemptInARunFolder, EndsWhenTheFolderIsMovedAndGoesOnWhenItIsBack) {
     auto options = folder_.options();
     options.alive_within = std::chrono::seconds(0);
 
-    OutputRun next(options);
+    CommittedOutput next(options);
     EXPECT_GE(next.first_chunk(), 6U);
     append_until(next, folder_.job(), folder_.job().grid().chunks());
     next.publish();
@@ -45,7 +45,7 @@ TEST_P(AttemptInARunFolder, EndsWhenTheFolderIsMovedAndGoesOnWhenItIsBack) {
 }
 
 TEST_P(AttemptInARunFolder, EndsWhenTheFolderIsRemoved) {
-    OutputRun run(folder_.options());
+    CommittedOutput run(folder_.options());
     append_until(run, folder_.job(), 6);
     fs::remove_all(paths_.run_folder());
 
@@ -61,7 +61,7 @@ TEST_P(AttemptInARunFolder, TouchesNothingOfAFolderThatALinkLeadsTo) {
         write_contents(precious / name, "precious");
     }
     {
-        OutputRun run(folder_.options());
+        CommittedOutput run(folder_.options());
         fs::rename(paths_.run_folder(), folder_.path() / "moved");
         fs::create_directory_symlink(precious, paths_.run_folder());
         EXPECT_EQ(code_of([&] { append_until(run, folder_.job(), 12); }), "74 E-OUT-119");
@@ -72,25 +72,25 @@ TEST_P(AttemptInARunFolder, TouchesNothingOfAFolderThatALinkLeadsTo) {
          {"job.json", "run.toml", "status.json", "drain", "epochs/1/w0.jrn", "epochs/1/part-00000.bin"}) {
         EXPECT_EQ(contents_of(precious / name), "precious") << name;
     }
-    EXPECT_EQ(code_of([&] { OutputRun run(folder_.options()); }), "77 E-SEC-020");
+    EXPECT_EQ(code_of([&] { CommittedOutput run(folder_.options()); }), "77 E-SEC-020");
 }
 
 TEST_P(AttemptInARunFolder, IsRefusedWhereOthersMayWrite) {
-    { const OutputRun run(folder_.options()); }
+    { const CommittedOutput run(folder_.options()); }
     ASSERT_EQ(::chmod(paths_.run_folder().c_str(), 0777), 0);
 
-    EXPECT_EQ(code_of([&] { OutputRun run(folder_.options()); }), "77 E-SEC-020");
-    EXPECT_EQ(code_of([&] { static_cast<void>(look_at_output(paths_, folder_.options().identity)); }), "77 E-SEC-020");
+    EXPECT_EQ(code_of([&] { CommittedOutput run(folder_.options()); }), "77 E-SEC-020");
+    EXPECT_EQ(code_of([&] { static_cast<void>(look_at_output(folder_.options())); }), "77 E-SEC-020");
 }
 
 TEST_P(AttemptInARunFolder, IsRefusedInAnotherUsers) {
     if (::geteuid() != 0) {
         GTEST_SKIP() << "only root can give a folder away";
     }
-    { const OutputRun run(folder_.options()); }
+    { const CommittedOutput run(folder_.options()); }
     ASSERT_EQ(::chown(paths_.run_folder().c_str(), somebody, somebody), 0);
 
-    EXPECT_EQ(code_of([&] { OutputRun run(folder_.options()); }), "77 E-SEC-020");
+    EXPECT_EQ(code_of([&] { CommittedOutput run(folder_.options()); }), "77 E-SEC-020");
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, AttemptInARunFolder, testing::Values(OutputLayout::file, OutputLayout::folder),
@@ -104,7 +104,7 @@ TEST(FolderOfParts, OfAnotherUserIsRefused) {
     fs::create_directory(folder.paths().output);
     ASSERT_EQ(::chown(folder.paths().output.c_str(), somebody, somebody), 0);
 
-    EXPECT_EQ(code_of([&] { OutputRun run(folder.options()); }), "77 E-SEC-020");
+    EXPECT_EQ(code_of([&] { CommittedOutput run(folder.options()); }), "77 E-SEC-020");
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST_P(Verify, FindsAManifestOfAnotherJob) {
 
 TEST_P(Verify, RefusesWhatIsNotFinished) {
     const RunFolder unfinished(FakeJob{.layout = GetParam()});
-    const OutputRun run(unfinished.options());
+    const CommittedOutput run(unfinished.options());
 
     EXPECT_EQ(code_of([&] { static_cast<void>(verify_output(unfinished.paths())); }), "66 E-OUT-111");
 }

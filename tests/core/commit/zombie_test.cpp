@@ -9,7 +9,7 @@ constexpr int overlaps = 100;  // of each layout and each kind of results
 
 /// A whole attempt that takes every other one for dead.
 void take_over(const RunFolder& folder, std::uint64_t variant) {
-    OutputRunOptions options = folder.options(150);
+    CommittedOutputOptions options = folder.options(150);
     options.alive_within = std::chrono::seconds(0);
     run_to_the_end(folder, options, variant);
 }

@@ -75,8 +75,8 @@ JobConfig random_job(std::mt19937_64& random) {
     } else {
         job.model.random = random() >> (1 + below(63));
     }
-    job.output.format = OutputFormat(below(3));
-    job.output.path = word(std::array{".csv", ".jsonl", ".npy"}[std::size_t(job.output.format)]);
+    job.output.format = OutputFormat(below(4));
+    job.output.path = word(std::array{".csv", ".jsonl", ".npy", ".txt"}[std::size_t(job.output.format)]);
     job.output.scores = below(2) == 1;
     job.output.nonfinite = NonfinitePolicy(below(3));
     job.fault.drain_timeout = std::chrono::seconds(1 + below(86'400));

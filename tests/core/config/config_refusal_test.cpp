@@ -189,7 +189,7 @@ TEST(Config, NamesTheExtensionsItKnows) {
     EXPECT_EQ(input.text.what,
               "input.path: got extension '.dat', expected an extension .csv .jsonl .txt .npy .bin .u8");
     EXPECT_EQ(input.text.hint, "set input.format");
-    EXPECT_EQ(output.text.what, "output.path: got no extension, expected an extension .csv .jsonl .npy");
+    EXPECT_EQ(output.text.what, "output.path: got no extension, expected an extension .csv .jsonl .npy .txt");
 }
 
 TEST(Config, NeverReplacesAFileThatTheJobReads) {

@@ -13,70 +13,72 @@
 
 #include "core/error.hpp"
 #include "core/input/npy_header.hpp"
+#include "tests/support/output_codecs.hpp"
 
 namespace sluice {
 namespace {
 
 using testing::HasSubstr;
 
-const std::vector<OutputField> fields{{"label", FieldType::int32, 1}, {"score", FieldType::float32, 2}};
+using test::FieldsCodec;
 
-struct Row {
+const FieldsCodec codec({{"label", FieldType::int32, 1}, {"score", FieldType::float32, 2}});
+
+struct Record {
     std::int32_t label;
     float first;
     float second;
 };
 
-static_assert(sizeof(Row) == 12);
+static_assert(sizeof(Record) == 12);
 
-const std::array<Row, 2> two_rows{{{2, 0.5F, -1.25F}, {-1, 3.0F, 4.0F}}};
+const std::array<Record, 2> two_rows{{{2, 0.5F, -1.25F}, {-1, 3.0F, 4.0F}}};
 
 std::string text_of(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 /// A file of these rows, encoded `step` at a time.
-std::string written(OutputFormat format, const std::vector<Row>& rows, std::size_t step = 1000) {
-    RowEncoder encoder(format, fields);
+std::string written(OutputFormat format, const std::vector<Record>& rows, std::size_t step = 1000) {
+    RowEncoder encoder(format, codec);
     std::string file = encoder.header(rows.size());
     for (std::size_t first = 0; first < rows.size(); first += step) {
         const auto part = std::span(rows).subspan(first, std::min(step, rows.size() - first));
-        file += text_of(encoder.encode(first, static_cast<std::uint32_t>(part.size()), std::as_bytes(part)));
+        file += text_of(encoder.encode(first, static_cast<std::uint32_t>(part.size()), std::as_bytes(part)).bytes);
     }
     return file;
 }
 
 TEST(RowEncoder, NumbersTheRowsFromTheFirstOneOn) {
-    RowEncoder csv(OutputFormat::csv, fields);
+    RowEncoder csv(OutputFormat::csv, codec);
     EXPECT_EQ(csv.header(2), "item,label,score_0,score_1\n");
-    EXPECT_EQ(text_of(csv.encode(7, 2, std::as_bytes(std::span(two_rows)))), "7,2,0.5,-1.25\n8,-1,3,4\n");
+    EXPECT_EQ(text_of(csv.encode(7, 2, std::as_bytes(std::span(two_rows))).bytes), "7,2,0.5,-1.25\n8,-1,3,4\n");
 
-    RowEncoder jsonl(OutputFormat::jsonl, fields);
+    RowEncoder jsonl(OutputFormat::jsonl, codec);
     EXPECT_EQ(jsonl.header(2), "");
-    EXPECT_EQ(text_of(jsonl.encode(7, 1, std::as_bytes(std::span(two_rows)).first(12))),
+    EXPECT_EQ(text_of(jsonl.encode(7, 1, std::as_bytes(std::span(two_rows)).first(12)).bytes),
               "{\"item\":7,\"label\":2,\"scores\":[0.5,-1.25]}\n");
 }
 
-TEST(RowEncoder, LeavesBinaryResultsWhereTheyAre) {
-    RowEncoder npy(OutputFormat::npy, fields);
+TEST(RowEncoder, LeavesBinaryResultsAsTheyAre) {
+    RowEncoder npy(OutputFormat::npy, codec);
     const auto bytes = std::as_bytes(std::span(two_rows));
 
-    EXPECT_EQ(npy.encode(7, 2, bytes).data(), bytes.data());
-    EXPECT_EQ(npy.encode(7, 2, bytes).size(), bytes.size());
-    EXPECT_EQ(npy.header(2), make_npy_header(fields, 2));
+    EXPECT_EQ(text_of(npy.encode(7, 2, bytes).bytes), text_of(bytes));
+    EXPECT_EQ(npy.header(2), make_npy_header(codec.output_fields(), 2));
 }
 
 TEST(RowEncoder, GetsExactlyItsItems) {
-    RowEncoder csv(OutputFormat::csv, fields);
+    RowEncoder csv(OutputFormat::csv, codec);
 
     EXPECT_THROW(static_cast<void>(csv.encode(0, 3, std::as_bytes(std::span(two_rows)))), ContractViolation);
 }
 
 TEST(RowEncoder, EstimatesARowWithinAFactorOfTwo) {
-    const std::array<Row, 1> typical{{{3, 12.345678F, -0.98765432F}}};
+    const std::array<Record, 1> typical{{{3, 12.345678F, -0.98765432F}}};
     for (const OutputFormat format : {OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy}) {
-        RowEncoder encoder(format, fields);
-        const auto size = encoder.encode(999'999, 1, std::as_bytes(std::span(typical))).size();
+        RowEncoder encoder(format, codec);
+        const auto size = encoder.encode(999'999, 1, std::as_bytes(std::span(typical))).bytes.size();
         const std::uint64_t estimate = encoder.estimate_row_bytes(1'000'000);
         EXPECT_LE(estimate, 2 * size) << extension_of(format);
         EXPECT_GE(2 * estimate, size) << extension_of(format);
@@ -105,7 +107,7 @@ TEST(RowEncoder, WritesNumbersThatAreNoneAsEachFormatAllows) {
 
 TEST(RowEncoder, WritesFloatsThatReadBackToTheSameBits) {
     std::mt19937 random(99);
-    std::vector<Row> rows;
+    std::vector<Record> rows;
     while (rows.size() < 2000) {
         const float value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
         if (std::isfinite(value)) {
@@ -118,7 +120,7 @@ TEST(RowEncoder, WritesFloatsThatReadBackToTheSameBits) {
     std::size_t at = text.find('\n') + 1;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         std::uint64_t item = 0;
-        Row row = {};
+        Record row = {};
         const char* const end = text.data() + text.size();
         const char* next = std::from_chars(text.data() + at, end, item).ptr;
         next = std::from_chars(next + 1, end, row.label).ptr;
@@ -134,11 +136,11 @@ TEST(RowEncoder, WritesFloatsThatReadBackToTheSameBits) {
 }
 
 TEST(RowEncoder, WritesSeveralFieldsAsAStructuredArray) {
-    const std::vector<Row> rows = {{2, 0.5F, -1.25F}, {3, 0.1F, 0.0F}};
+    const std::vector<Record> rows = {{2, 0.5F, -1.25F}, {3, 0.1F, 0.0F}};
 
     const std::string file = written(OutputFormat::npy, rows);
 
-    const std::string data(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Row));
+    const std::string data(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Record));
     ASSERT_EQ((file.size() - data.size()) % 64, 0U);
     EXPECT_EQ(file.substr(file.size() - data.size()), data);
     EXPECT_THAT(file, HasSubstr("{'descr': [('label', '<i4'), ('score', '<f4', (2,))], 'fortran_order': False, "
@@ -147,14 +149,16 @@ TEST(RowEncoder, WritesSeveralFieldsAsAStructuredArray) {
 
 TEST(RowEncoder, WritesOneFieldAsAPlainArray) {
     const std::vector<std::int32_t> labels = {3, 1, 2};
-    RowEncoder npy(OutputFormat::npy, {{"label", FieldType::int32, 1}});
+    const FieldsCodec label({{"label", FieldType::int32, 1}});
+    RowEncoder npy(OutputFormat::npy, label);
 
     EXPECT_THAT(npy.header(3), HasSubstr("{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }"));
-    EXPECT_EQ(text_of(npy.encode(0, 3, std::as_bytes(std::span(labels)))), std::string("\3\0\0\0\1\0\0\0\2\0\0\0", 12));
+    EXPECT_EQ(text_of(npy.encode(0, 3, std::as_bytes(std::span(labels))).bytes),
+              std::string("\3\0\0\0\1\0\0\0\2\0\0\0", 12));
 }
 
 TEST(RowEncoder, WritesTheSameBytesForAnyChunkSize) {
-    std::vector<Row> rows;
+    std::vector<Record> rows;
     for (std::int32_t i = 0; i < 5000; ++i) {
         rows.push_back({i % 4, static_cast<float>(i) / 7, -static_cast<float>(i)});
     }
@@ -167,6 +171,47 @@ TEST(RowEncoder, WritesTheSameBytesForAnyChunkSize) {
     }
 }
 
+TEST(RowEncoder, WritesTheSameBytesWithAnyNumberOfThreads) {
+    std::vector<Record> rows;
+    for (std::int32_t i = 0; i < 30'000; ++i) {
+        rows.push_back({i % 4, i % 1000 == 7 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(i) / 7,
+                        -static_cast<float>(i)});
+    }
+    const auto bytes = std::as_bytes(std::span(rows));
+    for (const OutputFormat format : {OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy}) {
+        RowEncoder alone(format, codec);
+        const std::string expected = text_of(alone.encode(5, 30'000, bytes).bytes);
+        RowEncoder encoder(format, codec);
+        for (const std::uint32_t threads : {2U, 5U, 1U}) {
+            encoder.use_threads(threads);
+            for (int chunk = 0; chunk < 3; ++chunk) {
+                const RowEncoder::Rows all = encoder.encode(5, 30'000, bytes);
+                EXPECT_EQ(all.nonfinite, 30U);
+                EXPECT_TRUE(text_of(all.bytes) == expected) << extension_of(format) << " " << threads;
+            }
+            EXPECT_EQ(text_of(encoder.encode(5, 1, bytes.first(12)).bytes),
+                      text_of(alone.encode(5, 1, bytes.first(12)).bytes));
+        }
+    }
+}
+
+TEST(RowEncoder, HasAsManyThreadsAsEveryChunkGivesWorkTo) {
+    const auto encoders = [](std::uint32_t cores, std::uint64_t items, std::uint32_t chunk_items, std::uint64_t bytes) {
+        return choose_encoders({.cores = cores, .items = items, .chunk_items = chunk_items, .row_bytes = bytes});
+    };
+
+    EXPECT_EQ(encoders(4, 100'000'000, 16'384, 10), 4U);
+    EXPECT_EQ(encoders(2, 100'000'000, 16'384, 10), 2U);
+    EXPECT_EQ(encoders(64, 100'000'000, 16'384, 10), 5U) << "a chunk has 160 KiB";
+    EXPECT_EQ(encoders(64, 100'000'000, 16'384, 100), 8U);
+    EXPECT_EQ(encoders(4, 100'000'000, 1000, 10), 1U) << "small chunks";
+    EXPECT_EQ(encoders(4, 1'000'000, 16'384, 10), 1U) << "a small output";
+    EXPECT_EQ(encoders(4, 1'000'000, 16, 65'536), 4U) << "long texts";
+    EXPECT_EQ(encoders(4, std::uint64_t{1} << 40, 1, std::uint64_t{1} << 40), 1U);
+    EXPECT_EQ(encoders(1, 100'000'000, 16'384, 10), 1U);
+    EXPECT_EQ(encoders(0, 0, 1, 0), 1U);
+}
+
 TEST(RowEncoder, MakesAnEmptyOutputOfNoItems) {
     EXPECT_EQ(written(OutputFormat::csv, {}), "item,label,score_0,score_1\n");
     EXPECT_EQ(written(OutputFormat::jsonl, {}), "");
@@ -174,7 +219,10 @@ TEST(RowEncoder, MakesAnEmptyOutputOfNoItems) {
 }
 
 TEST(RowEncoder, RefusesFieldsThatCannotStandInAFile) {
-    const auto make = [](std::vector<OutputField> wrong) { RowEncoder(OutputFormat::csv, std::move(wrong)); };
+    const auto make = [](std::vector<OutputField> wrong) {
+        const FieldsCodec of_wrong(std::move(wrong));
+        const RowEncoder encoder(OutputFormat::csv, of_wrong);
+    };
 
     EXPECT_THROW(make({}), ContractViolation);
     EXPECT_THROW(make({{"a,b", FieldType::int32, 1}}), ContractViolation);

@@ -83,7 +83,10 @@ std::vector<BadInput> bad_jobs() {
 
 std::vector<BadInput> bad_outputs() {
     return {
-        set("OutputIsInput", "output.path=./articles.txt", 78, "E-CFG-011", "--set", "got extension '.txt'"),
+        set("OutputIsTheText", "output.path=./articles.txt", 77, "E-SEC-019", "--set output.path=./articles.txt",
+            "also input.path"),
+        set("LabelsAsText", "output.path=labels.txt", 78, "E-OUT-027", "output.format",
+            "got \"txt\", but the results are not one text an item"),
         {"OutputIsTheInput",
          good_job,
          {{"a.csv", "x\n"}},

@@ -1,0 +1,211 @@
+#include "core/output/row_writer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/output/text_escape.hpp"
+
+namespace sluice {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "records are little-endian and formatted as they lie");
+
+constexpr std::size_t value_bytes = 4;
+constexpr std::size_t longest_number = 32;  // the longest float has 15 characters, the longest uint64 20
+constexpr std::string_view item_key = "{\"item\":";
+
+char* put(std::string_view text, char* to) noexcept {
+    std::memcpy(to, text.data(), text.size());
+    return to + text.size();
+}
+
+template <class Number>
+char* put_number(Number number, char* to) noexcept {
+    return std::to_chars(to, to + longest_number, number).ptr;
+}
+
+/// One value of a row.
+struct Column {
+    FieldType type = FieldType::int32;
+    std::string before{};
+    std::string after{};
+};
+
+std::vector<Column> columns_of(OutputFormat format, std::span<const OutputField> fields) {
+    std::vector<Column> columns;
+    for (const OutputField& field : fields) {
+        for (std::uint32_t i = 0; i < field.count; ++i) {
+            Column column{.type = field.type};
+            if (format == OutputFormat::csv) {
+                column.before = ",";
+            } else if (format == OutputFormat::jsonl && i == 0) {
+                column.before = ",\"" + field.name + (field.count == 1 ? "\":" : "s\":[");
+            } else if (format == OutputFormat::jsonl) {
+                column.before = ",";
+            }
+            column.after = format == OutputFormat::jsonl && field.count > 1 && i + 1 == field.count ? "]" : "";
+            columns.push_back(std::move(column));
+        }
+    }
+    return columns;
+}
+
+template <OutputFormat format>
+class FormattedRows final : public RowWriter {
+public:
+    explicit FormattedRows(std::span<const OutputField> fields) : columns_(columns_of(format, fields)) {
+        for (const Column& column : columns_) {
+            longest_around_ = std::max(longest_around_, column.before.size() + column.after.size());
+        }
+    }
+
+    void write(const ItemCodec& codec, std::uint64_t first, std::span<const std::byte> records) override {
+        const std::size_t record_bytes = codec.shape().output_bytes;
+        for (; !records.empty(); records = records.subspan(record_bytes)) {
+            begin_row(first++);
+            codec.decode(records.first(record_bytes), *this);
+            expects(next_ == columns_.size(), "a row has a value for every column");
+            end_row();
+        }
+    }
+
+    void int32(std::int32_t value) override {
+        put_value(FieldType::int32, longest_number, [&](char* to) {
+            if (format == OutputFormat::npy) {
+                std::memcpy(to, &value, sizeof value);
+                return to + sizeof value;
+            }
+            return put_number(value, to);
+        });
+    }
+
+    void float32(float value) override {
+        put_value(FieldType::float32, longest_number, [&](char* to) {
+            if (format == OutputFormat::npy) {
+                std::memcpy(to, &value, sizeof value);
+                return to + sizeof value;
+            }
+            if (format == OutputFormat::jsonl && !std::isfinite(value)) {
+                return put("null", to);
+            }
+            return std::isnan(value) ? put("nan", to) : put_number(value, to);
+        });
+    }
+
+    void text(std::string_view bytes) override {
+        put_value(FieldType::text, longest_escape(bytes.size()), [&](char* to) {
+            return format == OutputFormat::csv     ? put_csv_text(bytes, to)
+                   : format == OutputFormat::jsonl ? put_json_text(bytes, to)
+                                                   : put_line_text(bytes, to);
+        });
+    }
+
+    void missing() override {
+        expects(next_ < columns_.size(), "a row has no more values than columns");
+        if (format != OutputFormat::npy) {
+            put_value(columns_[next_].type, longest_number,
+                      [](char* to) { return format == OutputFormat::jsonl ? put("null", to) : to; });
+        } else if (columns_[next_].type == FieldType::int32) {
+            int32(missing_int32);
+        } else {
+            float32(std::numeric_limits<float>::quiet_NaN());
+        }
+    }
+
+    void fixed(std::span<const std::byte> record) override {
+        expects(next_ == 0 && record.size() == columns_.size() * value_bytes, "a fixed record has all values");
+        if (format == OutputFormat::npy) {
+            rows_.append(record);
+            next_ = columns_.size();
+            return;
+        }
+        for (; !record.empty(); record = record.subspan(value_bytes)) {
+            if (columns_[next_].type == FieldType::float32) {
+                float32(take<float>(record));
+            } else if (const auto value = take<std::int32_t>(record); value != missing_int32) {
+                int32(value);
+            } else {
+                missing();
+            }
+        }
+    }
+
+private:
+    template <class Number>
+    [[nodiscard]] static Number take(std::span<const std::byte> record) noexcept {
+        Number number;
+        static_assert(sizeof number == value_bytes);
+        std::memcpy(&number, record.data(), sizeof number);
+        return number;
+    }
+
+    /// `put` writes `longest` characters at most.
+    template <class Put>
+    void put_value(FieldType type, std::size_t longest, Put&& put_it) {
+        expects(next_ < columns_.size() && columns_[next_].type == type, "a row has the values of its columns");
+        const Column& column = columns_[next_++];
+        char* to = rows_.room(longest_around_ + longest);
+        to = put_it(put(column.before, to));
+        rows_.end_at(put(column.after, to));
+    }
+
+    void begin_row(std::uint64_t item) {
+        next_ = 0;
+        if (format == OutputFormat::csv) {
+            rows_.end_at(put_number(item, rows_.room(longest_number)));
+        } else if (format == OutputFormat::jsonl) {
+            rows_.end_at(put_number(item, put(item_key, rows_.room(item_key.size() + longest_number))));
+        }
+    }
+
+    void end_row() {
+        if (format != OutputFormat::npy) {
+            rows_.end_at(put(format == OutputFormat::jsonl ? "}\n" : "\n", rows_.room(2)));
+        }
+    }
+
+    std::vector<Column> columns_;
+    std::size_t longest_around_ = 0;
+    std::size_t next_ = 0;  // the column of the next value
+};
+
+}  // namespace
+
+void CharBuffer::append(std::span<const std::byte> bytes) {
+    char* const to = room(bytes.size());
+    std::memcpy(to, bytes.data(), bytes.size());
+    end_at(to + bytes.size());
+}
+
+void CharBuffer::grow(std::size_t count) {
+    constexpr std::size_t least = 4096;
+    const std::size_t capacity = std::max({least, 2 * capacity_, used_ + count});
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity);
+    if (used_ != 0) {
+        std::memcpy(larger.get(), chars_.get(), used_);
+    }
+    chars_ = std::move(larger);
+    capacity_ = capacity;
+}
+
+std::unique_ptr<RowWriter> make_row_writer(OutputFormat format, std::vector<OutputField> fields) {
+    switch (format) {
+        case OutputFormat::csv:
+            return std::make_unique<FormattedRows<OutputFormat::csv>>(fields);
+        case OutputFormat::jsonl:
+            return std::make_unique<FormattedRows<OutputFormat::jsonl>>(fields);
+        case OutputFormat::txt:
+            return std::make_unique<FormattedRows<OutputFormat::txt>>(fields);
+        default:
+            return std::make_unique<FormattedRows<OutputFormat::npy>>(fields);
+    }
+}
+
+}  // namespace sluice

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/function_ref.hpp"
+
+namespace sluice {
+
+/// Threads that sleep until the one who has them wants help with a work of several pieces.
+class WorkTeam {
+public:
+    /// They are born here, on the caller's CPUs.
+    explicit WorkTeam(std::uint32_t helpers);
+    ~WorkTeam();
+    WorkTeam(const WorkTeam&) = delete;
+    WorkTeam& operator=(const WorkTeam&) = delete;
+
+    /// Calls `work` once with every number below `pieces`, on this thread and on the helpers, in any order, and returns
+    /// when all have returned. What one of them throws, it throws then.
+    void run(std::uint32_t pieces, FunctionRef<void(std::uint32_t)> work);
+
+private:
+    void help();
+    void take_pieces(std::unique_lock<std::mutex>& lock);
+
+    std::mutex mutex_;
+    std::condition_variable begun_;
+    std::condition_variable over_;
+    const FunctionRef<void(std::uint32_t)>* work_ = nullptr;
+    std::uint32_t next_ = 0;
+    std::uint32_t pieces_ = 0;
+    std::uint32_t unfinished_ = 0;
+    std::exception_ptr failure_;
+    bool stopping_ = false;
+    std::vector<std::thread> helpers_;
+};
+
+}  // namespace sluice

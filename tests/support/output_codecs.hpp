@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/codec.hpp"
+#include "core/error.hpp"
+
+namespace sluice::test {
+
+/// An app whose results are numbers, as they are. Its items are nothing.
+class FieldsCodec : public ItemCodec {
+public:
+    explicit FieldsCodec(std::vector<OutputField> fields) : fields_(std::move(fields)) {}
+
+    [[nodiscard]] IoShape shape() const noexcept override {
+        std::uint32_t values = 0;
+        for (const OutputField& field : fields_) {
+            values += field.count;
+        }
+        return {1, values * 4};
+    }
+    void encode(std::uint64_t, std::string_view, std::span<std::byte>) const override {}
+    [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override { return {}; }
+    [[nodiscard]] std::string pack_fat(std::span<const float>, std::span<std::byte>) const override {
+        return "has no such form";
+    }
+    [[nodiscard]] std::string check_wire(std::span<const std::byte>) const override { return {}; }
+    [[nodiscard]] std::vector<OutputField> output_fields() const override { return fields_; }
+
+private:
+    std::vector<OutputField> fields_;
+};
+
+/// An app whose results are one text each, of at most `longest` bytes: two bytes of length and the text; a length of
+/// 65535 is a missing one.
+class TextCodec final : public FieldsCodec {
+public:
+    explicit TextCodec(std::uint32_t longest, std::string name = "text")
+        : FieldsCodec({{.name = std::move(name), .type = FieldType::text, .count = 1}}), longest_(longest) {
+        expects(longest < missing_length, "a text's length has two bytes");
+    }
+
+    [[nodiscard]] IoShape shape() const noexcept override { return {1, length_bytes + longest_}; }
+    void decode(std::span<const std::byte> record, Row& row) const override {
+        std::uint16_t length = 0;
+        std::memcpy(&length, record.data(), sizeof length);
+        if (length == missing_length) {
+            row.missing();
+        } else {
+            row.text({reinterpret_cast<const char*>(record.data()) + length_bytes, length});
+        }
+    }
+    void write_missing(std::span<std::byte> record) const override {
+        std::memcpy(record.data(), &missing_length, sizeof missing_length);
+    }
+
+    /// The records of some texts.
+    [[nodiscard]] std::vector<std::byte> records(std::span<const std::string> texts) const {
+        const std::size_t bytes = shape().output_bytes;
+        std::vector<std::byte> records(texts.size() * bytes);
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+            const std::string& text = texts[i];
+            expects(text.size() <= longest_, "a text fits into its record");
+            const auto length = static_cast<std::uint16_t>(text.size());
+            std::memcpy(records.data() + i * bytes, &length, sizeof length);
+            std::memcpy(records.data() + i * bytes + length_bytes, text.data(), text.size());
+        }
+        return records;
+    }
+
+private:
+    static constexpr std::uint32_t length_bytes = sizeof(std::uint16_t);
+    static constexpr std::uint16_t missing_length = 0xFFFF;
+
+    std::uint32_t longest_;
+};
+
+}  // namespace sluice::test
