@@ -52,20 +52,20 @@ class Tidy:
         path = os.path.join(self.out, sources[0].replace("/", "_") + f".{len(sources)}.cpp")
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(f'#include "{self.root}/{source}"  // NOLINT\n' for source in sources)
-        if len(sources) > 1 and not self.compiles(path, flags):
+        result = self.tidy(path, flags)
+        if len(sources) > 1 and "[clang-diagnostic-error]" in result.stdout:
             half = (len(sources) + 1) // 2
             parts = [self.run((part, flags)) for part in (sources[:half], sources[half:])]
             return "".join(text for text, _ in parts), set().union(*(bad for _, bad in parts))
-        result = subprocess.run(["clang-tidy", f"--config-file={self.root}/.clang-tidy", "--quiet", *self.options, path, "--", *flags], cwd=self.root,
-                                capture_output=True, text=True, check=False)
         bad = {os.path.relpath(m[1], self.root) for m in map(FINDING.match, result.stdout.splitlines()) if m}
         if result.returncode != 0 and not bad:
             return result.stdout + result.stderr, set(sources)
         return result.stdout, bad
 
-    def compiles(self, path, flags):
-        return subprocess.run(["clang++", "-w", "-fsyntax-only", "-ferror-limit=1", *flags, path], cwd=self.root,
-                              capture_output=True, check=False).returncode == 0
+    def tidy(self, path, flags):
+        config = f"--config-file={self.root}/.clang-tidy"
+        return subprocess.run(["clang-tidy", config, "--quiet", *self.options, path, "--", *flags], cwd=self.root,
+                              capture_output=True, text=True, check=False)
 
 
 def main():

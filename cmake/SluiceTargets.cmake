@@ -1,8 +1,9 @@
 # sluice_library(NAME sources…): a static library of one folder, with the project's warnings.
 # sluice_executable(NAME sources…): the same for a program.
+option(SLUICE_WERROR "Take the C++ compiler's warnings for errors, as every preset does" OFF)
 add_library(sluice_options INTERFACE)
 target_compile_options(sluice_options INTERFACE
-  "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror;-fno-omit-frame-pointer>"
+  "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;$<$<BOOL:${SLUICE_WERROR}>:-Werror>;-fno-omit-frame-pointer>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-fno-omit-frame-pointer;--expt-relaxed-constexpr>")
 target_include_directories(sluice_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(sluice_options INTERFACE Threads::Threads)
@@ -16,9 +17,10 @@ else()
   target_link_options(sluice_options INTERFACE -Wl,-z,relro,-z,now)
 endif()
 
+# These options are the project's own: whoever uses an installed library has others.
 function(sluice_library name)
   add_library(${name} STATIC ${ARGN})
-  target_link_libraries(${name} PUBLIC sluice_options)
+  target_link_libraries(${name} PUBLIC $<BUILD_INTERFACE:sluice_options>)
 endfunction()
 
 function(sluice_executable name)

@@ -170,6 +170,14 @@ bool wait_asleep(MPI_Request& request, std::chrono::nanoseconds at_most) {
     }
 }
 
+std::string mpi_library() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    check_mpi(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+    const std::string_view all(text.data());  // Open MPI counts the end into its length
+    return std::string(all.substr(0, all.find('\n')));
+}
+
 void wait_asleep(MPI_Request& request) {
     static_cast<void>(wait_asleep(request, std::chrono::nanoseconds::max()));
 }

@@ -16,6 +16,9 @@ namespace sluice {
 /// Throws Error (communication) that names `call` unless `status` is MPI_SUCCESS.
 void check_mpi(int status, const char* call);
 
+/// "Open MPI v4.1.4, package: …": what the MPI library calls itself, in a line. Needs no session.
+[[nodiscard]] std::string mpi_library();
+
 /// MPI from init to finalize, for the thread that made it (funneled). Collective calls sleep while they wait: a rank
 /// that is early costs no core.
 class MpiSession {

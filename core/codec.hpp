@@ -59,8 +59,12 @@ public:
 
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
+    /// False: an item's number says enough, so that a job may do without an input file.
+    [[nodiscard]] virtual bool needs_text() const noexcept { return true; }
+
     /// Text (UTF-8 or any bytes) of the input's item `item`, counted from 0, to one item on the wire; to.size() ==
-    /// shape().input_bytes, every byte is written.
+    /// shape().input_bytes, every byte is written. `text` is empty without an input file, and the same for all items
+    /// of a record (input.count).
     virtual void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const = 0;
 
     /// Bytes of one item in the app's fat fp32 format (`.bin`, `.npy` fp32), row-major `fat_shape()`; empty: has none.

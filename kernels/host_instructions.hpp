@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sluice {
@@ -19,6 +20,9 @@ enum class HostInstructions : std::uint8_t { sse41, avx, avx2, avx512 };
 
 /// Those of this CPU, and no more than DNNL_MAX_CPU_ISA or ONEDNN_MAX_CPU_ISA allows.
 [[nodiscard]] HostInstructions host_instructions();
+
+/// "2.6.3".
+[[nodiscard]] std::string onednn_version();
 
 /// From now on host devices compute with these, which are among host_instructions(). Called before the first layer is
 /// made; once in a process, or with the same again.

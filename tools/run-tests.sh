@@ -6,12 +6,13 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: tools/run-tests.sh [--preset NAME] [--skip-packages] [--help] [-- CTEST-OPTION...]
+Usage: tools/run-tests.sh [--preset NAME] [--nightly] [--skip-packages] [--help] [-- CTEST-OPTION...]
 
 Installs the Debian packages that are missing, builds the program and all tests, and runs the tests.
 Can be run again at any time, from any folder.
 
   --preset NAME     release (default), dev, asan-ubsan or tsan: what to build and run, in build/NAME
+  --nightly         release alone: the tests that take minutes, which are left out otherwise
   --skip-packages   do not look at packages; for systems other than Debian
   --help            this text
   -- OPTION...      for ctest, as in: tools/run-tests.sh -- -R Grid --verbose
@@ -22,6 +23,7 @@ TEXT
 }
 
 preset=release
+tests=
 skip_packages=no
 ctest_options=()
 while [ $# -gt 0 ]; do
@@ -31,6 +33,7 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --preset=*) preset=${1#*=} ;;
+    --nightly) tests=nightly ;;
     --skip-packages) skip_packages=yes ;;
     -h | --help)
         usage
@@ -57,6 +60,11 @@ release | dev | asan-ubsan | tsan) ;;
     ;;
 esac
 
+if [ -n "$tests" ] && [ "$preset" != release ]; then
+    printf 'error: --nightly goes with the preset release, got %q\n' "$preset" >&2
+    exit 64
+fi
+
 step_count=4
 enter_clone
 start_log "$root/out/tests" "$preset.log"
@@ -69,11 +77,11 @@ fi
 step "configuring build/$preset"
 configure "$preset"
 step "building the program and its tests with $jobs jobs (minutes the first time, seconds after that)"
-build "$preset"
+build "$preset" ${tests:+all torture}
 at_once=$((2 * jobs)) # many wait for other processes most of the time
 step "running the tests, $at_once at a time"
 prepare_mpi
-ctest_all=(ctest --preset "$preset" --parallel "$at_once" --output-log "$log.ctest" "${ctest_options[@]}")
+ctest_all=(ctest --preset "${tests:-$preset}" --parallel "$at_once" --output-log "$log.ctest" "${ctest_options[@]}")
 if [ -t 1 ]; then
     "${ctest_all[@]}" --progress || tests_failed=yes
 else

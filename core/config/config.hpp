@@ -30,11 +30,12 @@ using ColumnRef = std::variant<std::uint32_t, std::string>;
 /// What a job file says, validated, paths resolved against the job file's folder. docs/job-file.md is its reference.
 struct JobConfig {
     struct Input {
-        std::filesystem::path path;
+        std::filesystem::path path;  ///< Empty: none, `count` items without a text.
         InputFormat format = InputFormat::txt;
         std::vector<ColumnRef> columns;  ///< csv: empty = all; jsonl: at least one, names only.
         bool header = false;
         bool allow_empty = false;
+        std::optional<std::uint64_t> count = {};  ///< Items of each record, if not 1; without a file of the job.
         friend bool operator==(const Input&, const Input&) = default;
     };
     struct Model {

@@ -83,10 +83,15 @@ void check_app(const std::string& app, const SettingsReader& job, std::span<cons
     }
 }
 
+[[noreturn]] void refuse_pair(const SettingsReader& job, std::string_view key, std::string_view what,
+                              std::string hint = {}) {
+    refuse_job("E-CFG-105", job.where(key), fmt::format("{}: {}", key, what), std::move(hint));
+}
+
 void check_columns(const JobConfig::Input& input, const SettingsReader& job) {
     const std::string format(name_of(input.format));
-    const auto conflict = [&](std::string_view key, std::string what, std::string hint = {}) {
-        refuse_job("E-CFG-105", job.where(key), fmt::format("{}: {}", key, what), std::move(hint));
+    const auto conflict = [&](std::string_view key, const std::string& what, std::string hint = {}) {
+        refuse_pair(job, key, what, std::move(hint));
     };
     const bool named = std::any_of(input.columns.begin(), input.columns.end(),
                                    [](const ColumnRef& column) { return std::holds_alternative<std::string>(column); });
@@ -114,10 +119,43 @@ void check_columns(const JobConfig::Input& input, const SettingsReader& job) {
     }
 }
 
+void check_count(const JobConfig::Input& input, const SettingsReader& job) {
+    if (input.count == 0U && !input.allow_empty) {
+        refuse_pair(job, "input.count", "got 0 while input.allow_empty is false",
+                    "set input.allow_empty = true if that is right");
+    }
+    const bool is_text =
+        input.format == InputFormat::csv || input.format == InputFormat::jsonl || input.format == InputFormat::txt;
+    if (input.count && !is_text) {
+        refuse_pair(job, "input.count",
+                    fmt::format("got a count for {} input, only csv, jsonl and txt have one", name_of(input.format)));
+    }
+}
+
+/// As many items as the job says, without a file.
+JobConfig::Input build_bare_input(const SettingsReader& job) {
+    for (const std::string_view key : {"input.format", "input.columns", "input.header"}) {
+        if (job.find(key) != nullptr) {
+            refuse_pair(job, key, "is set without input.path", "name the file in input.path");
+        }
+    }
+    JobConfig::Input input;
+    input.allow_empty = job.flag("input.allow_empty");
+    input.count = *job.get<std::uint64_t>("input.count");
+    check_count(input, job);
+    return input;
+}
+
 JobConfig::Input build_input(const SettingsReader& job) {
+    if (job.find("input.path") == nullptr && job.find("input.count") != nullptr) {
+        return build_bare_input(job);
+    }
     const std::string& path = job.required("input.path");
     JobConfig::Input input;
     input.path = job.path(path);
+    if (const auto* count = job.get<std::uint64_t>("input.count"); count != nullptr && *count != 1) {
+        input.count = *count;
+    }
     input.header = job.flag("input.header");
     input.allow_empty = job.flag("input.allow_empty");
     if (job.find("input.format") != nullptr) {
@@ -130,6 +168,7 @@ JobConfig::Input build_input(const SettingsReader& job) {
         input.columns = *columns;
     }
     check_columns(input, job);
+    check_count(input, job);
     return input;
 }
 

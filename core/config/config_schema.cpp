@@ -23,6 +23,7 @@ constexpr std::uint64_t most_of_a_node = 4096;
 constexpr std::uint64_t most_attempts = 1000;
 constexpr std::uint64_t longest_name = 64;
 constexpr std::uint64_t longest_list = 1024;                                   // of names
+constexpr std::uint64_t most_items = std::uint64_t{1} << 40;                   // of a record
 constexpr std::uint64_t most_seed = std::numeric_limits<std::int64_t>::max();  // TOML's integers end here
 
 constexpr KeySpec slurm_name(std::string_view name, std::string_view also, std::string_view fallback,
@@ -38,7 +39,10 @@ constexpr KeySpec slurm_name(std::string_view name, std::string_view also, std::
 
 constexpr std::array keys{
     KeySpec{.name = "app", .required = true, .help = "The model to run; `sluice apps` lists them."},
-    KeySpec{.section = "input", .name = "path", .type = KeyType::path, .required = true, .help = "The items to read."},
+    KeySpec{.section = "input",
+            .name = "path",
+            .type = KeyType::path,
+            .help = "The items to read. Required, unless the app makes items of input.count alone."},
     KeySpec{.section = "input",
             .name = "format",
             .choices = input_format_names,
@@ -62,6 +66,13 @@ constexpr std::array keys{
             .type = KeyType::boolean,
             .fallback = "false",
             .help = "An input without items makes an empty output instead of an error."},
+    KeySpec{.section = "input",
+            .name = "count",
+            .type = KeyType::integer,
+            .least = 0,
+            .most = most_items,
+            .fallback = "1",
+            .help = "csv, jsonl, txt: items made of each record, in a row. Without input.path: of the job."},
     KeySpec{.section = "model",
             .name = "weights",
             .type = KeyType::path,

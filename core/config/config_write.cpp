@@ -62,11 +62,16 @@ std::string to_toml(const JobConfig& job) {
     const auto set_flag = [&](std::string_view name, bool value) { set(name, value ? "true" : "false"); };
 
     section("input");
-    set("path", literal(job.input.path.native()));
-    set("format", literal(name_of(job.input.format)));
-    set("columns", literal(job.input.columns));
-    set_flag("header", job.input.header);
+    if (!job.input.path.empty()) {
+        set("path", literal(job.input.path.native()));
+        set("format", literal(name_of(job.input.format)));
+        set("columns", literal(job.input.columns));
+        set_flag("header", job.input.header);
+    }
     set_flag("allow_empty", job.input.allow_empty);
+    if (job.input.count) {
+        set("count", fmt::format("{}", *job.input.count));
+    }
     section("model");
     if (job.model.weights) {
         set("weights", literal(job.model.weights->native()));

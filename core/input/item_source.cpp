@@ -10,6 +10,42 @@
 namespace sluice {
 namespace {
 
+/// Items that have nothing but a number.
+class NumberedSource final : public ItemSource {
+public:
+    NumberedSource(std::uint64_t count, const ItemCodec& codec) : count_(count), codec_(codec) {}
+
+    [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return 0; }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override { return items_worth_a_read; }
+    [[nodiscard]] std::string stamp() const override { return "no file"; }
+    void check_content() const override {}
+
+    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
+        const std::size_t item_bytes = codec_.shape().input_bytes;
+        expects(first <= count_ && count <= count_ - first, "ItemSource::read stays inside the items");
+        expects(to.size() == count * item_bytes, "ItemSource::read has room for exactly its items");
+        for (std::uint32_t i = 0; i < count; ++i) {
+            codec_.encode(first + i, {}, to.subspan(i * item_bytes, item_bytes));
+        }
+    }
+
+private:
+    static constexpr std::uint32_t items_worth_a_read = 64;
+
+    std::uint64_t count_;
+    const ItemCodec& codec_;
+};
+
+std::unique_ptr<ItemSource> make_numbered_source(const JobConfig::Input& input, const ItemCodec& codec) {
+    if (codec.needs_text()) {
+        throw Error(ExitCode::configuration,
+                    {"E-CFG-013", "input.path", "[input].path is required: this app reads a text for each item",
+                     "name the file; input.count alone is for apps that need no text"});
+    }
+    return std::make_unique<NumberedSource>(input.count.value(), codec);
+}
+
 std::unique_ptr<ItemSource> make_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
                                         const ItemCodec& codec) {
     switch (input.format) {
@@ -30,13 +66,16 @@ std::unique_ptr<ItemSource> make_source(std::unique_ptr<const InputFile> file, c
         case InputFormat::jsonl:
             return make_jsonl_source(std::move(file), input, codec);
         default:
-            return make_txt_source(std::move(file), codec);
+            return make_txt_source(std::move(file), input, codec);
     }
 }
 
 }  // namespace
 
 std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const ItemCodec& codec) {
+    if (input.path.empty()) {
+        return make_numbered_source(input, codec);
+    }
     auto file = std::make_unique<const InputFile>(input.path);
     const std::string where = file->where();
     std::unique_ptr<ItemSource> source = make_source(std::move(file), input, codec);

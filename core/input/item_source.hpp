@@ -40,8 +40,9 @@ public:
     virtual void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const = 0;
 };
 
-/// Opens and indexes the input: one pass over text formats that finds the items, so that the count is exact and chunks
-/// can be read in any order. Throws Error (no_input, bad_data). Keeps `codec`, which must outlive the source.
+/// Opens and indexes the input: several threads pass over a text once and find its items, so that the count is exact
+/// and chunks can be read in any order. Throws Error (no_input, bad_data). Keeps `codec`, which must outlive the
+/// source.
 [[nodiscard]] std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const ItemCodec& codec);
 
 }  // namespace sluice

@@ -15,10 +15,6 @@ class LineFraming {
 public:
     std::optional<Frame> find(std::string_view window, bool last);
 
-    /// Passes over up to `records` whole lines.
-    [[nodiscard]] Skip skip(std::string_view window, std::uint64_t records) const;
-
-    [[nodiscard]] bool at_start() const noexcept { return scanned_ == 0; }
     [[nodiscard]] std::string hint_when_long() const { return "one line is one item: check [input].format"; }
 
 private:

@@ -28,12 +28,6 @@ struct Frame {
     std::uint64_t lines;   ///< Line feeds in `consumed`.
 };
 
-/// Whole records at the start of a window, each one line, and their bytes.
-struct Skip {
-    std::uint64_t records;
-    std::size_t consumed;
-};
-
 struct Record {
     std::string_view text;  ///< Lives until the reader's next call.
     std::uint64_t line;     ///< Where the record begins, counted from 1.
@@ -43,8 +37,9 @@ struct Record {
 struct RecordRange {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::uint64_t line = 1;  ///< Of `begin`.
-    std::uint64_t item = 0;  ///< Number of the record at `begin`, for messages.
+    std::uint64_t line = 1;        ///< Of `begin`.
+    std::uint64_t item = 0;        ///< Number of the record at `begin`, for messages.
+    std::uint64_t items_each = 1;  ///< Items that are made of each record; likewise.
 };
 
 }  // namespace sluice

@@ -39,6 +39,7 @@ public:
           end_(range.end),
           line_(range.line),
           item_(range.item),
+          items_each_(range.items_each),
           capacity_(static_cast<std::size_t>(std::min<std::uint64_t>(reading_window, range.end - range.begin))),
           buffer_(std::make_unique_for_overwrite<char[]>(capacity_)) {}
 
@@ -63,21 +64,6 @@ public:
         }
     }
 
-    /// Passes over up to `records` records and returns how many there were. Throws Error.
-    std::uint64_t skip(std::uint64_t records) {
-        std::uint64_t skipped = 0;
-        while (skipped < records) {
-            skipped += skip_in_window(records - skipped);
-            if (skipped < records) {
-                if (!next()) {
-                    break;
-                }
-                ++skipped;
-            }
-        }
-        return skipped;
-    }
-
     /// Offset of the next record in the file.
     [[nodiscard]] std::uint64_t offset() const noexcept { return loaded_ - (filled_ - begin_); }
     [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
@@ -95,26 +81,12 @@ private:
         }
     }
 
-    /// What a framing can pass over faster than record by record, within what is loaded.
-    std::uint64_t skip_in_window(std::uint64_t records) {
-        if constexpr (requires(const Framing& framing, std::string_view text) { framing.skip(text, records); }) {
-            if (filled_ - begin_ > longest_record || !framing_.at_start()) {
-                return 0;
-            }
-            const Skip skip = framing_.skip({buffer_.get() + begin_, filled_ - begin_}, records);
-            begin_ += skip.consumed;
-            line_ += skip.records;
-            item_ += skip.records;
-            return skip.records;
-        }
-        return 0;
-    }
-
     [[noreturn]] void reject(std::uint64_t item, const RecordProblem& problem) const {
         file_.check_unchanged();  // the better explanation, if it holds
         throw Error(ExitCode::bad_data,
                     {problem.id, fmt::format("{}:{}", file_.where(), current_line_),
-                     item == header_item ? "header: " + problem.what : fmt::format("item {}: {}", item, problem.what),
+                     item == header_item ? "header: " + problem.what
+                                         : fmt::format("item {}: {}", item * items_each_, problem.what),
                      problem.hint});
     }
 
@@ -161,7 +133,8 @@ private:
     std::uint64_t loaded_;  // file offset behind the window
     std::uint64_t end_;
     std::uint64_t line_;
-    std::uint64_t item_;
+    std::uint64_t item_;  // counts records
+    std::uint64_t items_each_;
     std::uint64_t current_line_ = 1;
     std::size_t capacity_;
     std::unique_ptr<char[]> buffer_;

@@ -1,5 +1,7 @@
 #include "core/input/text_source.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,22 +12,18 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/input/checked.hpp"
 #include "core/input/csv_columns.hpp"
 #include "core/input/csv_framing.hpp"
 #include "core/input/json_record.hpp"
 #include "core/input/line_framing.hpp"
+#include "core/input/record_index.hpp"
 #include "core/input/record_reader.hpp"
 
 namespace sluice {
 namespace {
 
-/// Records from one checkpoint to the next: an index of 1/4 byte an item, and at most 63 records are skipped by a read.
-constexpr std::uint32_t checkpoint_records = 64;
-
-struct Checkpoint {
-    std::uint64_t offset;
-    std::uint64_t line;
-};
+constexpr std::uint64_t most_items = std::uint64_t{1} << 48;  // so that sums of items and bytes never wrap
 
 /// Work space of one read.
 struct Scratch {
@@ -53,6 +51,7 @@ std::uint64_t start_of_text(const InputFile& file) {
 struct TxtFormat {
     using Framing = LineFraming;
     [[nodiscard]] LineFraming framing() const { return {}; }
+    [[nodiscard]] std::size_t width() const { return 0; }
     [[nodiscard]] std::string_view text(std::string_view record, Scratch&) const { return record; }
 };
 
@@ -61,6 +60,7 @@ struct JsonlFormat {
     std::vector<std::string> columns;
 
     [[nodiscard]] LineFraming framing() const { return {}; }
+    [[nodiscard]] std::size_t width() const { return 0; }
     [[nodiscard]] std::string_view text(std::string_view record, Scratch& scratch) const {
         join_json(record, columns, scratch.joined);
         return scratch.joined;
@@ -70,9 +70,10 @@ struct JsonlFormat {
 struct CsvFormat {
     using Framing = CsvFraming;
     CsvColumns columns;
-    std::size_t width = 0;  // columns of every record
+    std::size_t columns_of_record = 0;
 
-    [[nodiscard]] CsvFraming framing() const { return CsvFraming(width); }
+    [[nodiscard]] CsvFraming framing() const { return CsvFraming(columns_of_record); }
+    [[nodiscard]] std::size_t width() const { return columns_of_record; }
     [[nodiscard]] std::string_view text(std::string_view record, Scratch& scratch) const {
         return columns.text(record, scratch.fields, scratch.joined);
     }
@@ -82,26 +83,19 @@ template <class Format>
 class TextSource final : public ItemSource {
 public:
     TextSource(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format, const ItemCodec& codec)
-        : file_(std::move(file)), format_(std::move(format)), codec_(codec) {
-        Reader reader(*file_, range, format_.framing());
-        std::uint64_t found = checkpoint_records;
-        while (found == checkpoint_records) {
-            const Checkpoint here{reader.offset(), reader.line()};
-            found = reader.skip(checkpoint_records);
-            if (found > 0) {
-                checkpoints_.push_back(here);
-            }
-            count_ += found;
-        }
-        checkpoints_.push_back({reader.offset(), reader.line()});
-        file_->check_unchanged();
-    }
+        : file_(std::move(file)),
+          format_(std::move(format)),
+          codec_(codec),
+          items_each_(range.items_each),
+          index_(index_records(*file_, range, format_.width())),
+          count_(multiply(index_.count(), items_each_)) {}
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
-    [[nodiscard]] std::uint64_t bytes() const noexcept override {
-        return checkpoints_.back().offset - checkpoints_.front().offset;
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return index_.bytes(); }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override {
+        constexpr std::uint64_t most = 1024;  // a chunk is to have several parts
+        return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(index_.granularity() * items_each_, 1, most));
     }
-    [[nodiscard]] std::uint32_t granularity() const noexcept override { return checkpoint_records; }
 
     [[nodiscard]] std::string stamp() const override { return file_->stamp(); }
     void check_content() const override { file_->check_content(); }
@@ -113,12 +107,21 @@ public:
         if (count == 0) {
             return;
         }
-        Reader reader(*file_, range_of(first, count), format_.framing());
-        reader.skip(first % checkpoint_records);
+        const std::uint64_t first_record = first / items_each_;
+        const std::uint64_t last_record = (first + count - 1) / items_each_;
+        RecordRange range = index_.range_of(first_record, last_record - first_record + 1);
+        range.items_each = items_each_;
+        Reader reader(*file_, range, format_.framing());
+        for (std::uint64_t before = range.item; before < first_record; ++before) {
+            static_cast<void>(take(reader));
+        }
         Scratch scratch;
+        std::string_view text;
         for (std::uint32_t i = 0; i < count; ++i) {
-            const Record record = take(reader);
-            codec_.encode(first + i, text_of(reader, record, scratch), to.subspan(i * item_bytes, item_bytes));
+            if (i == 0 || (first + i) % items_each_ == 0) {
+                text = text_of(reader, take(reader), scratch);
+            }
+            codec_.encode(first + i, text, to.subspan(i * item_bytes, item_bytes));
         }
         file_->check_unchanged();
     }
@@ -126,11 +129,16 @@ public:
 private:
     using Reader = RecordReader<typename Format::Framing>;
 
-    [[nodiscard]] RecordRange range_of(std::uint64_t first, std::uint32_t count) const {
-        const std::uint64_t from = first / checkpoint_records;
-        const std::uint64_t behind = (first + count - 1) / checkpoint_records + 1;
-        const Checkpoint& begin = checkpoints_[from];
-        return {begin.offset, checkpoints_[behind].offset, begin.line, from * checkpoint_records};
+    [[nodiscard]] static std::uint64_t multiply(std::uint64_t records, std::uint64_t items_each) {
+        const std::optional<std::uint64_t> items = checked_multiply(records, items_each);
+        if (!items || *items > most_items) {
+            throw Error(ExitCode::configuration, {"E-CFG-011", "input.count",
+                                                  fmt::format("got {} items of each of {} records, expected at most {} "
+                                                              "in all",
+                                                              items_each, records, most_items),
+                                                  "lower input.count, or cut the input into several jobs"});
+        }
+        return *items;
     }
 
     [[nodiscard]] Record take(Reader& reader) const {
@@ -154,8 +162,9 @@ private:
     std::unique_ptr<const InputFile> file_;
     Format format_;
     const ItemCodec& codec_;
-    std::uint64_t count_ = 0;
-    std::vector<Checkpoint> checkpoints_;  // and behind them the end
+    std::uint64_t items_each_;  // made of a record
+    RecordIndex index_;
+    std::uint64_t count_;
 };
 
 template <class Format>
@@ -164,20 +173,21 @@ std::unique_ptr<ItemSource> make_source(std::unique_ptr<const InputFile> file, c
     return std::make_unique<TextSource<Format>>(std::move(file), range, std::move(format), codec);
 }
 
-RecordRange all_of(const InputFile& file) {
-    return {.begin = start_of_text(file), .end = file.size()};
+RecordRange all_of(const InputFile& file, const JobConfig::Input& input) {
+    return {.begin = start_of_text(file), .end = file.size(), .items_each = input.count.value_or(1)};
 }
 
 }  // namespace
 
-std::unique_ptr<ItemSource> make_txt_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
-    const RecordRange range = all_of(*file);
+std::unique_ptr<ItemSource> make_txt_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+                                            const ItemCodec& codec) {
+    const RecordRange range = all_of(*file, input);
     return make_source(std::move(file), range, TxtFormat(), codec);
 }
 
 std::unique_ptr<ItemSource> make_jsonl_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
                                               const ItemCodec& codec) {
-    const RecordRange range = all_of(*file);
+    const RecordRange range = all_of(*file, input);
     JsonlFormat format;
     for (const ColumnRef& column : input.columns) {
         const auto* name = std::get_if<std::string>(&column);
@@ -190,7 +200,7 @@ std::unique_ptr<ItemSource> make_jsonl_source(std::unique_ptr<const InputFile> f
 
 std::unique_ptr<ItemSource> make_csv_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
                                             const ItemCodec& codec) {
-    RecordRange range = all_of(*file);
+    RecordRange range = all_of(*file, input);
     range.item = input.header ? header_item : 0;
     RecordReader reader(*file, range, CsvFraming(0));
     CsvFormat format;
@@ -207,7 +217,8 @@ std::unique_ptr<ItemSource> make_csv_source(std::unique_ptr<const InputFile> fil
             reader.reject_last(problem);
         }
         if (input.header) {
-            range = {reader.offset(), range.end, reader.line(), 0};
+            range.begin = reader.offset();
+            range.line = reader.line();
         }
     }
     range.item = 0;

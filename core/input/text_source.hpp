@@ -9,10 +9,10 @@
 
 namespace sluice {
 
-/// Sources of the text formats: a pass over the file counts the records and notes where every 64th begins; read()
-/// starts at the nearest. They take the file over. Throw Error (bad_data) as open_input does.
+/// Sources of the text formats, indexed when they are made (RecordIndex); read() starts at the nearest place that the
+/// index has. They take the file over. Throw Error (bad_data) as open_input does.
 [[nodiscard]] std::unique_ptr<ItemSource> make_txt_source(std::unique_ptr<const InputFile> file,
-                                                          const ItemCodec& codec);
+                                                          const JobConfig::Input& input, const ItemCodec& codec);
 [[nodiscard]] std::unique_ptr<ItemSource> make_csv_source(std::unique_ptr<const InputFile> file,
                                                           const JobConfig::Input& input, const ItemCodec& codec);
 [[nodiscard]] std::unique_ptr<ItemSource> make_jsonl_source(std::unique_ptr<const InputFile> file,

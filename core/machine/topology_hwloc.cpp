@@ -235,6 +235,10 @@ Machine read_machine(TopologyDetail detail) {
     return machine;
 }
 
+std::string hwloc_version() {
+    return HWLOC_VERSION;
+}
+
 Topology read_topology(const std::filesystem::path& xml) {
     const std::string text = read_topology_file(xml);
     setenv("HWLOC_HIDE_ERRORS", "2", 0);  // what is wrong with the file is told by us, once

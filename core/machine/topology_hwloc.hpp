@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "core/machine/affinity.hpp"
 #include "core/machine/topology.hpp"
@@ -18,6 +19,9 @@ struct Machine {
     Topology topology{};
     std::unique_ptr<Affinity> affinity{};  ///< Null when no thread can be tied to these CPUs: see why_unbindable.
 };
+
+/// "2.9.0": what this was built with; the library itself tells only its interface's version.
+[[nodiscard]] std::string hwloc_version();
 
 /// Reads it. The same in all processes of a node, but for `allowed` and `mask`. When hwloc cannot, or describes another
 /// machine (HWLOC_XMLFILE), it is the plain list of CPUs that this process may use, with `why_unbindable`.

@@ -16,11 +16,11 @@ constexpr std::size_t cores_a_group = 8;
 constexpr std::size_t cores_a_line = 64;
 constexpr double gibi = 1024.0 * 1024.0 * 1024.0;
 
-constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view base36_digits = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// One character, '#' beyond those that there are.
 char digit_of(std::size_t rank) {
-    return rank < digits.size() ? digits[rank] : '#';
+    return rank < base36_digits.size() ? base36_digits[rank] : '#';
 }
 
 class Drawing {
@@ -35,7 +35,7 @@ public:
         text_ +=
             "\n  D drives a device   c communicates   r reads and writes   + several of them or several ranks\n"
             "  . nothing   - not for us\n";
-        text_ += placement_.ranks.size() > digits.size() ? "  # a rank beyond z, which is 35\n" : "";
+        text_ += placement_.ranks.size() > base36_digits.size() ? "  # a rank beyond z, which is 35\n" : "";
         text_ += "\n";
         text_ += placement_table(topology_, layout_, placement_);
         text_ += placement_.notes.empty() ? "" : "\n";

@@ -21,24 +21,15 @@ IoShape io_shape(const Conv1dShape& shape) {
 /// oneDNN's plan for one item. One item fills a core's caches and vector units; more at once gain nothing and would
 /// need a plan for every number of items.
 dnnl::convolution_forward::primitive_desc plan(const Conv1dShape& shape) {
-    const OneThread one_thread;
     const dnnl::memory::dim in = shape.in_channels;
     const dnnl::memory::dim out = shape.out_channels;
     const dnnl::memory::desc source({1, in, shape.length}, f32, Tag::nwc);
     const dnnl::memory::desc weights({out, in, shape.taps}, f32, Tag::any);
     const dnnl::memory::desc bias({out}, f32, Tag::a);
     const dnnl::memory::desc destination({1, out, shape.positions()}, f32, Tag::nwc);
-    return {{dnnl::prop_kind::forward_inference,
-             dnnl::algorithm::convolution_direct,
-             source,
-             weights,
-             bias,
-             destination,
-             {1},
-             {0},
-             {0}},
-            dnnl_attributes(shape.relu),
-            dnnl_cpu()};
+    return dnnl_plan<dnnl::convolution_forward>(dnnl_attributes(shape.relu), dnnl::prop_kind::forward_inference,
+                                                dnnl::algorithm::convolution_direct, source, weights, bias, destination,
+                                                dnnl::memory::dims{1}, dnnl::memory::dims{0}, dnnl::memory::dims{0});
 }
 
 /// What all operations share. oneDNN's handles count references; executing a primitive is thread-safe with own scratch.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <dnnl.hpp>
+#include <optional>
 
 #include "core/packed_weights.hpp"
 
@@ -45,6 +46,23 @@ void dnnl_pack(const float* values, const dnnl::memory::desc& from, std::byte* r
 
 /// For a primitive that takes its scratch memory from its caller, and ends with max(0, x) if `relu`.
 [[nodiscard]] dnnl::primitive_attr dnnl_attributes(bool relu);
+
+/// How oneDNN does what `arguments` describe, on the calling thread alone. Version 2 takes them as a description of
+/// their own, which version 3 does not have.
+template <class Primitive, class... Arguments>
+typename Primitive::primitive_desc dnnl_plan(const dnnl::primitive_attr& attributes, const Arguments&... arguments) {
+    const OneThread one_thread;
+#if DNNL_VERSION_MAJOR >= 3
+    return {dnnl_cpu(), arguments..., attributes};
+#else
+    return {{arguments...}, attributes, dnnl_cpu()};
+#endif
+}
+
+/// The part of `whole` that begins at `offsets`; nullopt where its layout has no such part.
+[[nodiscard]] std::optional<dnnl::memory::desc> dnnl_part(const dnnl::memory::desc& whole,
+                                                          const dnnl::memory::dims& sizes,
+                                                          const dnnl::memory::dims& offsets);
 
 /// A primitive with its arguments bound; source and destination are set a call.
 class DnnlCall {

@@ -76,6 +76,11 @@ HostInstructions host_instructions() {
     return std::min(of_this_cpu(), allowed_by_variable());
 }
 
+std::string onednn_version() {
+    const dnnl_version_t& version = *dnnl_version();
+    return std::to_string(version.major) + '.' + std::to_string(version.minor) + '.' + std::to_string(version.patch);
+}
+
 void limit_host_instructions(HostInstructions most) {
     expects(most <= host_instructions(), "host devices are limited to what this CPU has");
     static_cast<void>(dnnl::set_max_cpu_isa(known(most).isa));  // refused when it is too late; the next line tells

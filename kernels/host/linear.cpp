@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "kernels/host/aligned.hpp"
@@ -23,12 +24,11 @@ constexpr std::size_t largest_block = 64;
 using Plan = dnnl::matmul::primitive_desc;
 
 Plan plan(const LinearShape& shape, std::size_t items, const dnnl::memory::desc& weights) {
-    const OneThread one_thread;
     const auto rows = static_cast<dnnl::memory::dim>(items);
     const dnnl::memory::desc source({rows, shape.inputs}, f32, Tag::ab);
     const dnnl::memory::desc bias({1, shape.outputs}, f32, Tag::ab);
     const dnnl::memory::desc destination({rows, shape.outputs}, f32, Tag::ab);
-    return {{source, weights, bias, destination}, dnnl_attributes(shape.relu), dnnl_cpu()};
+    return dnnl_plan<dnnl::matmul>(dnnl_attributes(shape.relu), source, weights, bias, destination);
 }
 
 /// Products of 1, 2, 4, … largest_block items, with one packing of the weights for all.
@@ -106,11 +106,11 @@ std::vector<PackedWeights::Part> pack_parts(const LinearShape& shape, std::span<
     const std::uint32_t step = part_outputs(shape);
     for (std::uint32_t first = 0; first < shape.outputs; first += step) {
         const std::uint32_t count = std::min(step, shape.outputs - first);
-        const dnnl::memory::desc to = wanted.submemory_desc({shape.inputs, count}, {0, first}, true);
-        if (to.is_zero()) {
+        const std::optional<dnnl::memory::desc> to = dnnl_part(wanted, {shape.inputs, count}, {0, first});
+        if (!to) {
             return {pack(0, shape.outputs, wanted)};
         }
-        parts.push_back(pack(first, count, to));
+        parts.push_back(pack(first, count, *to));
     }
     return parts;
 }

@@ -13,7 +13,6 @@
 namespace sluice::test {
 namespace {
 
-constexpr std::size_t items = 4000;          // for some seconds: long enough to look at, and ended by us
 constexpr std::size_t threads_of_a_run = 8;  // main, watcher, reader, writer, and four of one device
 
 /// What the kernel says of a thread: the CPUs that it may use, as a list.
@@ -55,7 +54,7 @@ std::vector<std::string> bound(const std::string& mode) {
 }
 
 TEST(Bind, PutsDriversWhereTopoShowsThem) {
-    const JobFolder folder(items);
+    const JobFolder folder(held_texts(40, 0));  // ended by us
     const std::set<std::string> expected = expected_drivers();
     ASSERT_FALSE(expected.empty());
 
@@ -68,7 +67,7 @@ TEST(Bind, PutsDriversWhereTopoShowsThem) {
 }
 
 TEST(Bind, LeavesTheLaunchersMaskAloneWhenToldSo) {
-    const JobFolder folder(items);
+    const JobFolder folder(held_texts(40, 0));  // ended by us
     const std::string mine = allowed_cpus("/proc/self");
 
     const auto process = folder.start_alone(bound("inherit"));

@@ -8,7 +8,7 @@
 namespace sluice::test {
 namespace {
 
-constexpr std::string_view job = R"(app = "faulty"
+constexpr std::string_view job = R"(app = "echo"
 [input]
 path = "items.txt"
 [model]
@@ -40,12 +40,11 @@ std::unique_ptr<Process> FaultyJob::start(int ranks, const std::vector<std::stri
     std::vector<std::string> words{"run", "job.toml", "--no-progress"};
     const std::vector<std::string> more = set(settings);
     words.insert(words.end(), more.begin(), more.end());
-    return std::make_unique<Process>(launch_words(ranks, words, SLUICE_FAULTY_PROGRAM),
-                                     ProcessOptions{.folder = path()});
+    return std::make_unique<Process>(launch_words(ranks, words, SLUICE_ECHO_PROGRAM), ProcessOptions{.folder = path()});
 }
 
 ProcessResult FaultyJob::retry() const {
-    return Process(launch_words(0, {"run", "job.toml", "--no-progress", "--retry"}, SLUICE_FAULTY_PROGRAM),
+    return Process(launch_words(0, {"run", "job.toml", "--no-progress", "--retry"}, SLUICE_ECHO_PROGRAM),
                    {.folder = path()})
         .wait();
 }

@@ -11,7 +11,7 @@
 
 namespace sluice::test {
 
-/// A folder with a job of the app that obeys its items (tests/e2e/faulty_app.cpp): items.txt to labels.csv, one host
+/// A folder with a job of the app that obeys its items (tests/e2e/echo_app.cpp): items.txt to labels.csv, one host
 /// device a rank, a hang after two seconds.
 class FaultyJob {
 public:

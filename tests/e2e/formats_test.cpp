@@ -51,6 +51,23 @@ TEST(InputFormats, GiveTheSameBytesForTheSameItems) {
     EXPECT_GE(std::set<std::string>(labels.begin(), labels.end()).size(), 2U);
 }
 
+TEST(InputCount, GivesEachTextAsManyRowsInARowAndBelongsToTheRun) {
+    const std::vector<std::string> texts = make_texts(3);
+    std::vector<std::string> twice;
+    for (const std::string& text : texts) {
+        twice.insert(twice.end(), 2, text);
+    }
+    const JobFolder job(texts);
+
+    ASSERT_EQ(job.run_alone(set({"input.count=2", "pipeline.chunk_items=3"})).exit_code, 0);
+    const std::string rows = contents(job.path() / "labels.csv");
+    const ProcessResult other = job.run_alone(set({"input.count=4", "pipeline.chunk_items=3"}));
+
+    EXPECT_EQ(rows, JobFolder(twice).output_of(0, set({"pipeline.chunk_items=3"})));
+    EXPECT_EQ(other.exit_code, 73);
+    EXPECT_NE(other.err.find("input.count (was '2', is '4')"), std::string::npos) << other.err;
+}
+
 /// A label and four scores an item.
 struct Row {
     std::int32_t label;

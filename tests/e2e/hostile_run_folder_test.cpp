@@ -199,7 +199,7 @@ TEST(HostileRunFolder, CannotHaveAnotherRunCancelled) {
     if (::geteuid() != 0) {
         GTEST_SKIP() << "only root can give a folder away";
     }
-    const JobFolder victim(30'000);
+    const JobFolder victim(held_texts(40, 0));
     const auto running = victim.start_alone(set({"pipeline.chunk_items=8"}));
     EXPECT_TRUE(eventually([&] { return fs::exists(victim.path() / "labels.csv.sluice/status.json"); }));
     const HostileRun hostile;

@@ -23,23 +23,21 @@ std::vector<double> cpu_of(const std::vector<pid_t>& pids) {
 /// as one that computes, so a tenth tells them apart on any machine.
 TEST(IdleRanks, LeaveTheCoresToThoseThatCompute) {
     constexpr std::size_t ranks = 5;
-    constexpr double start_up = 1;  // CPU seconds, more than it takes
-    constexpr double stretch = 1;
-    const JobFolder job(12'000);
-    const auto launcher = job.start_ranks(ranks, set({"pipeline.chunk_items=6000", "pipeline.depth=1"}));
+    constexpr double stretch = 0.5;  // CPU seconds
+    const JobFolder job(held_texts(4, 0, "busy"));
+    const auto launcher = job.start_ranks(ranks, set({"pipeline.chunk_items=2", "pipeline.depth=1"}));
     std::vector<pid_t> pids;
-    ASSERT_TRUE(eventually([&] { return job.has_begun(); }));
-    ASSERT_TRUE(eventually([&] { return (pids = ranks_of(launcher->pid())).size() == ranks; }));
-    const auto two_computed = [&](const std::vector<double>& since, double seconds) {
-        std::vector<double> now = cpu_of(pids);
-        return std::ranges::count_if(since,
-                                     [&, i = 0U](double before) mutable { return now[i++] - before > seconds; }) >= 2;
-    };
-    const std::vector<double> first = cpu_of(pids);
-    ASSERT_TRUE(eventually([&] { return two_computed(first, start_up); }));
+    ASSERT_TRUE(eventually([&] {
+        pids = ranks_of(launcher->pid());
+        return pids.size() == ranks && std::ranges::count_if(pids, [&](pid_t pid) { return job.is_held(pid); }) == 2;
+    }));
 
     const std::vector<double> begin = cpu_of(pids);
-    ASSERT_TRUE(eventually([&] { return two_computed(begin, stretch); }));
+    ASSERT_TRUE(eventually([&] {
+        const std::vector<double> now = cpu_of(pids);
+        return std::ranges::count_if(begin,
+                                     [&, i = 0U](double before) mutable { return now[i++] - before > stretch; }) == 2;
+    }));
     std::vector<double> used = cpu_of(pids);
     for (std::size_t i = 0; i < ranks; ++i) {
         used[i] -= begin[i];

@@ -12,8 +12,7 @@
 namespace sluice::test {
 namespace {
 
-constexpr std::string_view job = R"(app = "classifier"
-[input]
+constexpr std::string_view job = R"([input]
 path = "articles.txt"
 allow_empty = true
 [model]
@@ -57,11 +56,24 @@ std::vector<std::string> make_texts(std::size_t count) {
     return texts;
 }
 
+std::vector<std::string> held_texts(std::size_t count, std::size_t first, const std::string& order) {
+    std::vector<std::string> texts = make_texts(count);
+    for (std::size_t i = first; i < count; ++i) {
+        texts[i] = order + " " + texts[i];
+    }
+    return texts;
+}
+
 JobFolder::JobFolder(std::size_t items) : JobFolder(make_texts(items)) {}
 
-JobFolder::JobFolder(const std::vector<std::string>& texts) {
+JobFolder::JobFolder(std::vector<std::string> texts) {
+    for (std::string& text : texts) {
+        if (text.starts_with("held ") || text.starts_with("busy ")) {
+            text.insert(sizeof("held"), marks_.path().native() + " ");
+        }
+    }
     write_file(path() / "articles.txt", joined(texts));
-    write_file(path() / "job.toml", job);
+    write_file(path() / "job.toml", "app = \"" SLUICE_TEST_APP "\"\n" + std::string(job));
 }
 
 std::vector<std::string> launch_words(int ranks, const std::vector<std::string>& arguments,
@@ -108,6 +120,18 @@ bool JobFolder::has_begun() const {
 
 bool JobFolder::has_written() const {
     return std::filesystem::exists(path() / "labels.csv.sluice/epochs/1/part-00000.bin");
+}
+
+bool JobFolder::is_held(pid_t pid) const {
+    return std::filesystem::exists(marks_.path() / std::to_string(pid));
+}
+
+void JobFolder::release() const {
+    write_file(marks_.path() / "released", "");
+}
+
+void JobFolder::hold() const {
+    std::filesystem::remove(marks_.path() / "released");
 }
 
 void JobFolder::remove_output() const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -14,12 +16,18 @@ namespace sluice::test {
 /// Lines of English words, all different, of 1 to 1200 characters; the same for the same count.
 [[nodiscard]] std::vector<std::string> make_texts(std::size_t count);
 
-/// A folder with a classifier job in job.toml: articles.txt, a line an item, to labels.csv with scores, one host device
-/// a rank. Arguments are those after `sluice run job.toml`.
+/// The same, but those from `first` on are held: where the app is "echo", the process that computes one waits until the
+/// test releases it. `order` "busy": without sleeping.
+[[nodiscard]] std::vector<std::string> held_texts(std::size_t count, std::size_t first,
+                                                  const std::string& order = "held");
+
+/// A folder with a job in job.toml, of the app that the test was built for, SLUICE_TEST_APP: "classifier" or "echo"
+/// (tests/e2e/echo_app.cpp); articles.txt, a line an item, to labels.csv with scores, one host device a rank. Arguments
+/// are those after `sluice run job.toml`.
 class JobFolder {
 public:
     explicit JobFolder(std::size_t items);
-    explicit JobFolder(const std::vector<std::string>& texts);
+    explicit JobFolder(std::vector<std::string> texts);
 
     [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
 
@@ -38,6 +46,13 @@ public:
     /// It has written at least one chunk.
     [[nodiscard]] bool has_written() const;
 
+    /// The process `pid` has met an item that is held, and waits for release().
+    [[nodiscard]] bool is_held(pid_t pid) const;
+
+    /// From now on no item is held, or all are again.
+    void release() const;
+    void hold() const;
+
     /// So that the job begins anew.
     void remove_output() const;
 
@@ -49,6 +64,7 @@ public:
 
 private:
     TemporaryFolder folder_;
+    TemporaryFolder marks_;  ///< Of items that are held.
 };
 
 /// "--set", "KEY=VALUE", …

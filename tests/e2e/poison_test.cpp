@@ -128,7 +128,7 @@ TEST(Deaths, AreForgottenOnceByAJobThatIsSubmittedSo) {
     slurm.add("sbatch", "echo 7");
     slurm.add("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
     const auto code_of = [&](const std::vector<std::string>& words) {
-        return Process(launch_words(0, words, SLUICE_FAULTY_PROGRAM), {.folder = job.path()}).wait().exit_code;
+        return Process(launch_words(0, words, SLUICE_ECHO_PROGRAM), {.folder = job.path()}).wait().exit_code;
     };
     const auto attempt = [&] { return code_of({"exec", "--plan", "labels.csv.sluice/plan.toml"}); };
     ProcessResult refused;

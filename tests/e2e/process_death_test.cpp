@@ -16,29 +16,44 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::size_t endless_items = 30'000;  // a minute of work, which nobody waits for
-constexpr double computing_cpu_seconds = 1;    // more than a process needs for its start-up
+constexpr std::size_t items = 3000;
+
+/// Two chunks of 8 are computed, the rest is held.
+std::vector<std::string> texts() {
+    return held_texts(items, 16);
+}
+
+std::unique_ptr<Process> computing(const JobFolder& job, const std::vector<std::string>& settings) {
+    auto process = job.start_alone(set(settings));
+    EXPECT_TRUE(eventually([&] { return job.has_written() && job.is_held(process->pid()); }));
+    return process;
+}
 
 ProcessResult end_by(int signal, const JobFolder& job) {
-    const auto process = job.start_alone(set({"pipeline.chunk_items=8"}));
-    EXPECT_TRUE(eventually([&] { return job.has_begun(); }));
-    const double before = cpu_seconds(process->pid());
-    EXPECT_TRUE(eventually([&] { return cpu_seconds(process->pid()) - before > computing_cpu_seconds; }));
+    const auto process = computing(job, {"pipeline.chunk_items=8"});
     process->send(signal);
     return process->wait();
+}
+
+void wait_for_drain(const Process& process) {
+    EXPECT_TRUE(eventually([&] { return process.err().find("finishing the chunks in flight") != std::string::npos; }));
 }
 
 class Stop : public testing::TestWithParam<int> {};
 
 TEST_P(Stop, FinishesWhatIsInFlightAndReportsIt) {
-    const JobFolder job(endless_items);
+    const JobFolder job(texts());
+    const auto process = computing(job, {"pipeline.chunk_items=8"});
 
-    const ProcessResult result = end_by(GetParam(), job);
+    process->send(GetParam());
+    wait_for_drain(*process);
+    job.release();
 
+    const ProcessResult result = process->wait();
     EXPECT_EQ(result.exit_code, 75);
     EXPECT_THAT(result.out, HasSubstr("PARTIAL: "));
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
-    EXPECT_THAT(result.errors().front(), testing::ContainsRegex("E-RUN-075.*after [1-9][0-9]* of 3750 chunks"));
+    EXPECT_THAT(result.errors().front(), testing::ContainsRegex("E-RUN-075.*after [1-9][0-9]* of 375 chunks"));
     EXPECT_TRUE(std::filesystem::remove(job.path() / "labels.csv.report.json"));
     job.expect_unfinished();
 }
@@ -49,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Signals, Stop, testing::Values(SIGTERM, SIGINT, SIGUSR1
 class Crash : public testing::TestWithParam<int> {};
 
 TEST_P(Crash, OfAProcessNamesHostStageAndChunkAndPublishesNothing) {
-    const JobFolder job(endless_items);
+    const JobFolder job(texts());
 
     const ProcessResult result = end_by(GetParam(), job);
 
@@ -57,7 +72,7 @@ TEST_P(Crash, OfAProcessNamesHostStageAndChunkAndPublishesNothing) {
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(),
                 testing::ContainsRegex("E-RUN-001.: rank 0 on .*: died: SIG.* in compute of chunk [0-9]+"));
-    EXPECT_THAT(result.err, HasSubstr(" of 3750 chunks are committed: the same command resumes from there"));
+    EXPECT_THAT(result.err, HasSubstr(" of 375 chunks are committed: the same command resumes from there"));
     job.expect_unfinished();
 }
 
@@ -65,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Signals, Crash, testing::Values(SIGSEGV, SIGABRT, SIGBU
                          [](const auto& test) { return "Signal" + std::to_string(test.param); });
 
 TEST(Kill, OfAProcessPublishesNothing) {
-    const JobFolder job(endless_items);
+    const JobFolder job(texts());
 
     const ProcessResult result = end_by(SIGKILL, job);
 
@@ -73,16 +88,15 @@ TEST(Kill, OfAProcessPublishesNothing) {
     job.expect_unfinished();
 }
 
-/// A job that is finishing chunks of seconds.
+/// A job that is finishing chunks that are held.
 std::unique_ptr<Process> draining(const JobFolder& job, const std::string& setting) {
-    auto process = job.start_alone(set({"pipeline.chunk_items=400", setting}));
-    EXPECT_TRUE(eventually([&] { return job.has_written(); }));
+    auto process = computing(job, {"pipeline.chunk_items=16", setting});
     process->send(SIGTERM);
     return process;
 }
 
 TEST(SlowDrain, EndsAtOnceAtASecondSignal) {
-    const JobFolder job(endless_items);
+    const JobFolder job(texts());
     const auto process = draining(job, "pipeline.depth=8");
 
     const EndWatch watch({process->pid()});
@@ -99,15 +113,16 @@ TEST(SlowDrain, EndsAtOnceAtASecondSignal) {
 }
 
 TEST(SlowDrain, GoesOnWhenSlurmAnnouncesTheEndOfTheTimeMeanwhile) {
-    const JobFolder job(endless_items);
-    const auto process = job.start_alone(set({"pipeline.chunk_items=250"}));
-    EXPECT_TRUE(eventually([&] { return job.has_written(); }));
+    const JobFolder job(texts());
+    const auto process = computing(job, {"pipeline.chunk_items=8"});
     write_file(job.path() / "labels.csv.sluice/drain", "");
     EXPECT_TRUE(eventually([&] {
         return contents(job.path() / "labels.csv.sluice/status.json").find("\"draining\"") != std::string::npos;
     }));
 
     process->send(SIGUSR1);
+    EXPECT_TRUE(eventually([&] { return !is_pending(process->pid(), SIGUSR1); }));
+    job.release();
 
     const ProcessResult result = process->wait();
     EXPECT_EQ(result.exit_code, 75);
@@ -117,15 +132,14 @@ TEST(SlowDrain, GoesOnWhenSlurmAnnouncesTheEndOfTheTimeMeanwhile) {
 }
 
 TEST(SlowDrain, TakesNoLongerThanTheJobAllows) {
-    const JobFolder job(endless_items);
+    const JobFolder job(texts());
     const auto process = draining(job, "fault.drain_timeout=1s");
 
     const ProcessResult result = process->wait();
 
     EXPECT_EQ(result.exit_code, 75);
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
-    EXPECT_THAT(result.errors().front(),
-                testing::ContainsRegex("after [1-9] of 75 chunks; chunks in flight took longer"));
+    EXPECT_THAT(result.errors().front(), testing::ContainsRegex("after 1 of 188 chunks; chunks in flight took longer"));
     job.expect_unfinished();
 }
 

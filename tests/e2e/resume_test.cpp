@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -29,26 +30,46 @@ json run_in_report(const JobFolder& job) {
     return json::parse(contents(job.path() / "labels.csv.report.json")).at("run");
 }
 
-/// Starts the job alone and sends `signal` when the first chunk was written.
+/// Two chunks of 8 are computed, the rest is held.
+std::vector<std::string> texts(std::size_t items) {
+    return held_texts(items, 16);
+}
+
+std::unique_ptr<Process> computing(const JobFolder& job, const std::vector<std::string>& words) {
+    job.hold();
+    auto process = job.start_alone(words);
+    EXPECT_TRUE(eventually([&] { return job.has_written() && job.is_held(process->pid()); }));
+    return process;
+}
+
+/// What the job gives when nothing is held.
+std::string whole_output(const JobFolder& job, int ranks, const std::vector<std::string>& words) {
+    job.release();
+    return job.output_of(ranks, words);
+}
+
+/// Starts the job alone and stops it when chunks were written; what was held is released then.
 ProcessResult stop_early(const JobFolder& job, const std::vector<std::string>& words) {
-    const auto process = job.start_alone(words);
-    EXPECT_TRUE(eventually([&] { return job.has_written(); }));
+    const auto process = computing(job, words);
     process->send(SIGTERM);
+    EXPECT_TRUE(eventually([&] { return process->err().find("finishing the chunks in flight") != std::string::npos; }));
+    job.release();
     return process->wait();
 }
 
 /// The journal says what is committed, 64 bytes a chunk.
 TEST(Mpi, GoesOnAfterAKillOnAnotherNumberOfRanks) {
-    constexpr std::size_t items = 1500;  // longer than it takes until the first commit
-    const JobFolder job(items);
-    const std::string expected = job.output_of(3, small_chunks);
-    const auto process = job.start_alone(small_chunks);
+    constexpr std::size_t items = 300;
+    const JobFolder job(texts(items));
+    const std::string expected = whole_output(job, 3, small_chunks);
+    const auto process = computing(job, small_chunks);
     EXPECT_TRUE(eventually([&] {
         std::error_code missing;
         return std::filesystem::file_size(job.path() / "labels.csv.sluice/epochs/1/w0.jrn", missing) >= 64 && !missing;
     }));
     process->send(SIGKILL);
     EXPECT_EQ(process->wait().exit_code, 128 + SIGKILL);
+    job.release();
 
     const ProcessResult result = job.run_ranks(3, with(small_chunks, set({"run.devices=2", "pipeline.depth=1"})));
 
@@ -61,8 +82,8 @@ TEST(Mpi, GoesOnAfterAKillOnAnotherNumberOfRanks) {
 }
 
 TEST(Resume, GoesOnAfterAStopWithTheChunkSizeItBeganWith) {
-    const JobFolder job(300);
-    const std::string expected = job.output_of(0, small_chunks);
+    const JobFolder job(texts(300));
+    const std::string expected = whole_output(job, 0, small_chunks);
     EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
     const json first = run_in_report(job);
     EXPECT_TRUE(first.at("partial"));
@@ -77,7 +98,7 @@ TEST(Resume, GoesOnAfterAStopWithTheChunkSizeItBeganWith) {
 }
 
 TEST(Resume, RefusesAnotherJobAndNamesWhatDiffers) {
-    const JobFolder job(300);
+    const JobFolder job(texts(300));
     EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
 
     for (const auto& [setting, named] : {std::pair("output.scores=false", "output.scores (was 'true', is 'false')"),
@@ -96,9 +117,8 @@ TEST(Resume, RefusesAnotherJobAndNamesWhatDiffers) {
 }
 
 TEST(Resume, RefusesASecondRunBesideALivingOne) {
-    const JobFolder job(30'000);  // nobody waits for it
-    const auto process = job.start_alone(small_chunks);
-    EXPECT_TRUE(eventually([&] { return job.has_begun(); }));
+    const JobFolder job(texts(20));
+    const auto process = computing(job, small_chunks);
 
     const ProcessResult result = job.run_alone({});
 
@@ -161,9 +181,8 @@ TEST(CompleteOutput, IsNotThatOfAnotherInputOfTheSameSizeAndTime) {
 }
 
 TEST(Input, ThatIsReplacedWhileItIsReadEndsTheRunBeforeItsOutputAppears) {
-    const JobFolder job(120);
-    const auto process = job.start_alone(small_chunks);
-    EXPECT_TRUE(eventually([&] { return job.has_written(); }));
+    const JobFolder job(texts(120));
+    const auto process = computing(job, small_chunks);
     process->send(SIGSTOP);
     std::string text = contents(job.path() / "articles.txt");
     const std::string before = text;
@@ -171,6 +190,7 @@ TEST(Input, ThatIsReplacedWhileItIsReadEndsTheRunBeforeItsOutputAppears) {
 
     replace_input(job, text, std::filesystem::last_write_time(job.path() / "articles.txt"));
     process->send(SIGCONT);
+    job.release();
     const ProcessResult result = process->wait();
 
     EXPECT_EQ(result.exit_code, 65);
@@ -225,9 +245,9 @@ ProcessResult command(const JobFolder& job, std::vector<std::string> words, cons
 }
 
 TEST(ResumeCommand, GoesOnFromAnyFolderWithTheJobAsItBegan) {
-    const JobFolder job(300);
+    const JobFolder job(texts(300));
     const auto words = with(small_chunks, set({"output.scores=false"}));
-    const std::string expected = job.output_of(0, words);
+    const std::string expected = whole_output(job, 0, words);
     EXPECT_EQ(stop_early(job, words).exit_code, 75);
     std::filesystem::remove(job.path() / "job.toml");
     const TemporaryFolder elsewhere;
@@ -287,10 +307,9 @@ TEST(ResumeCommand, GoesOnInAFolderThatWasMovedWithItsInput) {
 }
 
 TEST(Resume, EndsWhenTheRunsFolderIsMovedAwayAndGoesOnWhenItIsBack) {
-    const JobFolder job(30'000);
+    const JobFolder job(texts(300));
     const std::filesystem::path run = job.path() / "labels.csv.sluice";
-    const auto process = job.start_alone(small_chunks);
-    EXPECT_TRUE(eventually([&] { return job.has_written(); }));
+    const auto process = computing(job, small_chunks);
 
     std::filesystem::rename(run, job.path() / "moved");
     const ProcessResult result = process->wait();
@@ -340,7 +359,7 @@ TEST(VerifyCommand, ReadsEveryByteOfAnOutput) {
 }
 
 TEST(VerifyCommand, TellsWhatIsNotComplete) {
-    const JobFolder job(300);
+    const JobFolder job(texts(300));
     EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
 
     const ProcessResult result = command(job, {"verify", "labels.csv"});

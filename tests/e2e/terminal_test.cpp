@@ -18,7 +18,7 @@ const std::string clear_line = "\r\x1b[K";
 const std::vector<std::string> slow_items(8, "slow");
 
 std::vector<std::string> words_of_run(const char* option) {
-    return launch_words(0, {"run", "job.toml", option, "--set", "pipeline.chunk_items=1"}, SLUICE_FAULTY_PROGRAM);
+    return launch_words(0, {"run", "job.toml", option, "--set", "pipeline.chunk_items=1"}, SLUICE_ECHO_PROGRAM);
 }
 
 TEST(OnATerminal, AStopIsToldOnALineOfItsOwn) {

@@ -27,7 +27,7 @@ const std::array layers{
     Layer{"slurm", {"core", "slurm"}},
     Layer{"apps", {"core", "kernels", "apps"}},
     Layer{"tools", {"core", "scheduler", "comm", "kernels", "slurm", "apps", "tools"}},
-    Layer{"tests", {"core", "scheduler", "comm", "kernels", "slurm", "apps", "tools", "tests", "examples"}},
+    Layer{"tests", {"core", "scheduler", "comm", "kernels", "slurm", "apps", "tools", "tests"}},
 };
 
 /// Rooms of a layer, each of which may include itself and those before it. The layer's own folder is the room "".

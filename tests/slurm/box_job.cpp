@@ -34,8 +34,8 @@ std::string slurm(const std::vector<std::string>& words) {
 
 BoxJob::BoxJob(std::size_t items, const std::vector<std::string>& keys) : folder_(items), overrides_(set(keys)) {}
 
-BoxJob::BoxJob(const std::vector<std::string>& texts, const std::vector<std::string>& keys, std::string program)
-    : folder_(texts), overrides_(set(keys)), program_(std::move(program)) {}
+BoxJob::BoxJob(const std::vector<std::string>& texts, const std::vector<std::string>& keys)
+    : folder_(texts), overrides_(set(keys)) {}
 
 BoxJob::~BoxJob() {
     if (!id_.empty()) {
@@ -44,7 +44,7 @@ BoxJob::~BoxJob() {
 }
 
 ProcessResult BoxJob::sluice(const std::vector<std::string>& words) const {
-    return Process(launch_words(0, words, program_), ProcessOptions{.folder = path()}).wait();
+    return Process(launch_words(0, words), ProcessOptions{.folder = path()}).wait();
 }
 
 void BoxJob::submit(const std::vector<std::string>& more) {
@@ -63,7 +63,7 @@ void BoxJob::submit(const std::vector<std::string>& more) {
 std::unique_ptr<Process> BoxJob::submit_waiting() {
     std::vector<std::string> words{"submit", "job.toml", "--wait"};
     words.insert(words.end(), overrides_.begin(), overrides_.end());
-    auto process = std::make_unique<Process>(launch_words(0, words, program_), ProcessOptions{.folder = path()});
+    auto process = std::make_unique<Process>(launch_words(0, words), ProcessOptions{.folder = path()});
     std::optional<Submission> submission;
     EXPECT_TRUE(eventually([&] {
         submission = read_submission(run_folder() / "submitted.json");

@@ -14,9 +14,7 @@ class BoxJob {
 public:
     /// `keys`: "slurm.nodes=4", …
     BoxJob(std::size_t items, const std::vector<std::string>& keys);
-
-    /// Of `program`, whose model they name.
-    BoxJob(const std::vector<std::string>& texts, const std::vector<std::string>& keys, std::string program);
+    BoxJob(const std::vector<std::string>& texts, const std::vector<std::string>& keys);
 
     BoxJob(const BoxJob&) = delete;
     BoxJob& operator=(const BoxJob&) = delete;
@@ -51,6 +49,9 @@ public:
     /// Slurm would wait for two minutes.
     void start_requeued() const;
 
+    /// Lets go of items that are held.
+    void release() const { folder_.release(); }
+
     /// The status file.
     [[nodiscard]] RunStatus status() const;
 
@@ -67,7 +68,6 @@ public:
 private:
     JobFolder folder_;
     std::vector<std::string> overrides_;
-    std::string program_ = SLUICE_PROGRAM;
     std::string id_;
 };
 

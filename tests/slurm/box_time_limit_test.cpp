@@ -15,16 +15,11 @@ using testing::HasSubstr;
 
 /// Of a minute, with more items than that is enough for.
 std::unique_ptr<BoxJob> minute_job(const std::vector<std::string>& more) {
-    std::vector<std::string> keys{"app=faulty",
-                                  "output.scores=false",
-                                  "pipeline.chunk_items=4",
-                                  "slurm.time=1m",
-                                  "slurm.exclusive=false",
-                                  "slurm.partition=aside",
-                                  "slurm.nodelist=\"n4\"",
+    std::vector<std::string> keys{"output.scores=false",    "pipeline.chunk_items=4", "slurm.time=1m",
+                                  "slurm.exclusive=false",  "slurm.partition=aside",  "slurm.nodelist=\"n4\"",
                                   "layout.ranks_per_node=1"};
     keys.insert(keys.end(), more.begin(), more.end());
-    return std::make_unique<BoxJob>(std::vector<std::string>(400, "slow"), keys, SLUICE_FAULTY_PROGRAM);
+    return std::make_unique<BoxJob>(std::vector<std::string>(400, "slow"), keys);
 }
 
 /// The job has stopped in time and waits for its next attempt: what the first one said last.

@@ -153,6 +153,10 @@ void Process::send(int signal) const {
     check(::kill(pid_, signal) == 0 ? 0 : errno, "kill");
 }
 
+std::string Process::err() const {
+    return contents(caught_.path() / "err");
+}
+
 ProcessResult Process::wait() {
     const bool ended = EndWatch({pid_}).wait(longest_run);
     EXPECT_TRUE(ended) << "process " << pid_ << " still runs after " << longest_run.count() << " s";

@@ -48,6 +48,9 @@ public:
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     void send(int signal) const;
 
+    /// What it has written to its caught stderr so far.
+    [[nodiscard]] std::string err() const;
+
     /// Waits for its end. Fails the test when it takes longer than longest_run.
     [[nodiscard]] ProcessResult wait();
 

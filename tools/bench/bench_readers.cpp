@@ -1,6 +1,6 @@
-// How fast reader threads bring items from the page cache to rank 0's bins, beside a plain read of as many bytes of
-// memory by as many threads, in the same run. All of it as a run does it: ReadAhead, ItemSource, the classifier's
-// codec.
+// How fast an input is opened, which indexes a text; and how fast reader threads bring items from the page cache to
+// rank 0's bins, beside a plain read of as many bytes of memory by as many threads, in the same run. All of it as a run
+// does it: ReadAhead, ItemSource, the classifier's codec.
 //   bench_readers --items 20000 --readers 1,2,4,8,16
 // It writes its input files into a folder of its own, syncs them, and removes them at the end.
 
@@ -172,6 +172,22 @@ void measure(const Subject& subject, const Options& options) {
     std::fflush(stdout);
 }
 
+/// The input; says how fast it was opened, which indexes a text.
+std::unique_ptr<ItemSource> open_measured(const ReaderFile& file, const ItemCodec& codec, std::uint32_t repeats) {
+    std::unique_ptr<ItemSource> source;
+    std::vector<double> seconds;
+    for (std::uint32_t repeat = 0; repeat < repeats; ++repeat) {
+        const Instant began = Clock::now();
+        source = open_input(file.input, codec);
+        seconds.push_back(Seconds(Clock::now() - began).count());
+    }
+    const auto [least, most] = std::ranges::minmax(seconds);
+    fmt::print("{:6} opened in {:.4f} s ({:.4f} to {:.4f}), {:.2f} GB/s\n",
+               file.input.path.extension().string().substr(1), median(seconds), least, most,
+               static_cast<double>(file.bytes) / median(seconds) / giga);
+    return source;
+}
+
 void run(const Options& options) {
     const App& app = classifier_app();
     const auto codec = app.make_codec({});
@@ -182,7 +198,7 @@ void run(const Options& options) {
         const bool fat = format == "bin" || format == "npy";
         const ReaderFile file = write_reader_file(folder.path(), format, fat ? options.items : options.text_items,
                                                   *codec, std::ranges::max(options.readers));
-        const auto source = open_input(file.input, *codec);
+        const auto source = open_measured(file, *codec, options.repeats);
         const std::uint32_t chunk_items = options.chunk_items != 0
                                               ? options.chunk_items
                                               : choose_chunk_items(file.items, app.flop_per_item(), DeviceKind::cuda);

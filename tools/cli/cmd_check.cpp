@@ -41,11 +41,14 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     const JobConfig& job = prepared.job;
     nlohmann::ordered_json facts;
     facts["app"] = job.app;
-    facts["input"] = {{"path", job.input.path.native()},
-                      {"format", name_of(job.input.format)},
-                      {"items", plan.items},
-                      {"file_bytes", size_of_file(job.input.path)},
-                      {"item_bytes", prepared.codec->shape().input_bytes}};
+    if (!job.input.path.empty()) {
+        facts["input"] = {{"path", job.input.path.native()}, {"format", name_of(job.input.format)}};
+    }
+    facts["input"]["items"] = plan.items;
+    if (!job.input.path.empty()) {
+        facts["input"]["file_bytes"] = size_of_file(job.input.path);
+    }
+    facts["input"]["item_bytes"] = prepared.codec->shape().input_bytes;
     facts["model"] = job.model.weights ? nlohmann::ordered_json{{"weights", job.model.weights->native()}}
                                        : nlohmann::ordered_json{{"random", *job.model.random}};
     facts["model"]["bytes"] = prepared.weights.memory.bytes().size();

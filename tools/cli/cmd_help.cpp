@@ -35,12 +35,6 @@ int print_help(const Command& command, const Invocation& invocation) {
                  fmt::format("unknown topic {}{}", quoted(topic), did_you_mean(topic, topics)), "sluice --help"});
 }
 
-int print_version(const Command& command, const Invocation& invocation) {
-    (void)parse_arguments(command, invocation);
-    print("sluice " SLUICE_VERSION "\n");
-    return 0;
-}
-
 }  // namespace
 
 const Command help_command{
@@ -53,18 +47,6 @@ const Command help_command{
     .options = no_options,
     .most_operands = 1,
     .run = print_help,
-};
-
-const Command version_command{
-    .name = "version",
-    .synopsis = "sluice version",
-    .summary = "print the version",
-    .details = {},
-    .exit_codes = "  0   printed        64  wrong command line",
-    .example = "  sluice version",
-    .options = no_options,
-    .most_operands = 0,
-    .run = print_version,
 };
 
 }  // namespace sluice

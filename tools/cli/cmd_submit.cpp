@@ -58,7 +58,9 @@ void print_submission(const ScriptPaths& paths, const Submission& submission, bo
 
 /// Finds in a moment what the job would find after its time in the queue. Throws Error, as `sluice run` would.
 void check_files(const JobConfig& job) {
-    (void)InputFile(job.input.path);
+    if (!job.input.path.empty()) {
+        (void)InputFile(job.input.path);
+    }
     if (job.model.weights) {
         (void)WeightsFile(*job.model.weights);
     }

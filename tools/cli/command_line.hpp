@@ -53,7 +53,7 @@ extern const Command exec_command;         // cmd_exec.cpp
 extern const Command follow_command;       // cmd_follow.cpp
 extern const Command stop_reason_command;  // cmd_stop_reason.cpp
 extern const Command help_command;         // cmd_help.cpp
-extern const Command version_command;      // cmd_help.cpp
+extern const Command version_command;      // cmd_version.cpp
 
 /// Runs the subcommand that `arguments` (without the program's name) start with. Returns the exit code, also that of a
 /// stdout that could not be written, which it says; throws Error.

@@ -70,7 +70,13 @@ void check_prepared_job(const PreparedJob& prepared) {
     if (prepared.plan.device == DeviceKind::cuda) {
         (void)make_cuda_device(0);
     }
-    read_all(*prepared.source, prepared.codec->shape().input_bytes);
+    JobConfig::Input input = prepared.job.input;
+    if (!input.count) {
+        read_all(*prepared.source, prepared.codec->shape().input_bytes);
+    } else if (!input.path.empty()) {  // each record once
+        input.count.reset();
+        read_all(*open_input(input, *prepared.codec), prepared.codec->shape().input_bytes);
+    }
 }
 
 }  // namespace sluice

@@ -81,7 +81,9 @@ JobFile planned_job(const std::filesystem::path& plan) {
 
 std::string kept_text(const JobConfig& job, const RunPaths& run) {
     JobConfig kept = job;
-    kept.input.path = as_seen_from(run, kept.input.path);
+    if (!kept.input.path.empty()) {
+        kept.input.path = as_seen_from(run, kept.input.path);
+    }
     kept.output.path = run.layout == OutputLayout::folder ? std::filesystem::path("..") / ""
                                                           : std::filesystem::path("..") / run.output.filename();
     kept.output.report = as_seen_from(run, kept.output.report);

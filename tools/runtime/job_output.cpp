@@ -61,6 +61,9 @@ Settings settings_of(const PreparedJob& prepared) {
                       {"output.scores", job.output.scores ? "true" : "false"},
                       {"run.device", std::string(name_of(prepared.plan.device))},
                       {"run.precision", std::string(name_of(job.run.precision))}};
+    if (job.input.count) {
+        settings.emplace_back("input.count", fmt::format("{}", *job.input.count));
+    }
     if (prepared.plan.device == DeviceKind::host) {
         settings.emplace_back(instructions_setting, name_of(prepared.plan.instructions));
     } else {

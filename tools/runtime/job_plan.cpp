@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "core/config/config_names.hpp"
@@ -38,6 +40,17 @@ void check_precision(const JobConfig::Run& run, DeviceKind device) {
     }
 }
 
+/// And the file they come from, or null.
+using Weights = std::pair<std::unique_ptr<WeightsFile>, WeightBlob>;
+
+Weights make_weights(const JobConfig::Model& model, const App& app) {
+    if (!model.weights) {
+        return {nullptr, app.random_weights(model.random.value())};
+    }
+    auto file = std::make_unique<WeightsFile>(*model.weights);
+    return {std::move(file), app.read_weights(model.weights->native())};
+}
+
 }  // namespace
 
 PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
@@ -56,13 +69,10 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
     expects(prepared.app != nullptr, "read_job accepts known apps only");
     prepared.codec = prepared.app->make_codec(plan.options);
     check_format(job.output.format, prepared.codec->output_fields());
-    prepared.source = open_input(job.input, *prepared.codec);
-    if (job.model.weights) {
-        prepared.weights_file = std::make_unique<WeightsFile>(*job.model.weights);
-        prepared.weights = prepared.app->read_weights(job.model.weights->native());
-    } else {
-        prepared.weights = prepared.app->random_weights(job.model.random.value());
-    }
+    std::future<Weights> weights =
+        std::async(std::launch::async, [&] { return make_weights(job.model, *prepared.app); });
+    prepared.source = open_input(job.input, *prepared.codec);  // if both fail, this is what is told
+    std::tie(prepared.weights_file, prepared.weights) = weights.get();
     plan.items = prepared.source->count();
     plan.device = choose_device(job.run.device);
     if (job.run.device == DeviceKind::automatic && plan.device == DeviceKind::host) {

@@ -66,7 +66,8 @@ struct PreparedJob {
     std::optional<CudaStart> cuda_start;
 };
 
-/// Opens and indexes the input, reads the weights. Throws Error.
+/// Opens and indexes the input and reads the weights meanwhile. Throws Error; what is wrong with the input comes before
+/// what is wrong with the weights.
 /// `start_gpus`: this process will drive all GPUs that it sees, unless the job asks for fewer: CUDA starts on them
 /// while files are read.
 [[nodiscard]] PreparedJob prepare_job(JobConfig job, const Apps& apps, bool start_gpus = false);

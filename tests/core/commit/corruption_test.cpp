@@ -9,11 +9,11 @@
 namespace sluice::test {
 namespace {
 
-constexpr std::size_t part_bytes = std::size_t{256} << 10;
+constexpr std::size_t part_bytes = std::size_t{64} << 10;
 constexpr std::size_t chunks = 61;
 constexpr std::size_t shares = 4;  // of the part's bytes: each is a test of its own
 
-/// A sealed part of 256 KiB, of random bytes in chunks of different lengths.
+/// A sealed part of 64 KiB, of random bytes in chunks of different lengths.
 class Corruption : public testing::TestWithParam<std::size_t> {
 protected:
     Corruption() {
@@ -23,7 +23,7 @@ protected:
         PartWriter writer(path(), 0, "");
         std::size_t at = 0;
         for (std::size_t id = 0; id < chunks; ++id) {
-            const std::size_t length = id + 1 == chunks ? part_bytes - at : 4000 + random() % 500;
+            const std::size_t length = id + 1 == chunks ? part_bytes - at : 1000 + random() % 90;
             records_.push_back(writer.append(
                 {.chunk = id, .items = 1, .bytes = std::span<const std::byte>(bytes_).subspan(at, length)},
                 RecordType::commit));

@@ -70,6 +70,12 @@ JobConfig random_job(std::mt19937_64& random) {
         job.input.columns.emplace_back(word(""));
     }
     job.input.allow_empty = below(2) == 1;
+    if (below(2) == 1 && job.input.format < InputFormat::npy) {
+        job.input.count = 2 + below(std::uint64_t{1} << 40);
+    } else if (below(4) == 0) {
+        job.input = {};
+        job.input.count = 1 + below(100);
+    }
     if (below(2) == 1) {
         job.model.weights = word("weights");
     } else {

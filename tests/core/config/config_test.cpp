@@ -25,6 +25,7 @@ TEST(Config, FillsInEveryDefault) {
     EXPECT_TRUE(job.input.columns.empty());
     EXPECT_FALSE(job.input.header);
     EXPECT_FALSE(job.input.allow_empty);
+    EXPECT_EQ(job.input.count, std::nullopt);
     EXPECT_EQ(job.model.weights, "model.safetensors");
     EXPECT_EQ(job.model.random, std::nullopt);
     EXPECT_EQ(job.output.format, OutputFormat::csv);
@@ -38,6 +39,17 @@ TEST(Config, FillsInEveryDefault) {
     EXPECT_EQ(job.pipeline.depth, std::nullopt);
 }
 
+TEST(Config, DoesWithoutAnInputFileWhereItHasACountOfItems) {
+    const JobConfig job = parse("app = \"namegen\"\ninput.count = 7\nmodel.random = 1\noutput.path = \"a.csv\"\n");
+
+    EXPECT_TRUE(job.input.path.empty());
+    EXPECT_EQ(job.input.count, 7U);
+}
+
+TEST(Config, TakesACountOfOneForNone) {
+    EXPECT_EQ(parse(smallest_job, {set("input.count=1")}), parse(smallest_job));
+}
+
 TEST(Config, ReadsEveryKey) {
     const JobConfig job = parse(R"(
 app = "gpt2"
@@ -47,6 +59,7 @@ format = "csv"
 columns = [2, "body"]
 header = true
 allow_empty = true
+count = 5
 [model]
 random = 9223372036854775807
 [output]
@@ -68,6 +81,7 @@ depth = 1
     EXPECT_EQ(job.input.columns, (std::vector<ColumnRef>{2U, "body"}));
     EXPECT_TRUE(job.input.header);
     EXPECT_TRUE(job.input.allow_empty);
+    EXPECT_EQ(job.input.count, 5U);
     EXPECT_EQ(job.model.random, 9223372036854775807U);
     EXPECT_EQ(job.output.format, OutputFormat::npy);
     EXPECT_TRUE(job.output.scores);

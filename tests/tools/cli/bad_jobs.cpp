@@ -62,6 +62,8 @@ std::vector<BadInput> bad_jobs() {
         job("UnknownApp", "app = \"classifer\"\n", "E-CFG-011", "job.toml:1:7", "did you mean 'classifier'?"),
         job("NotANumber", good_job + "pipeline.depth = nan\n", "E-CFG-012", "job.toml:5:18", "got float nan"),
         job("NoInputPath", "app = \"classifier\"\n", "E-CFG-013", "job.toml", "[input].path is required"),
+        job("CountWithoutTexts", "app = \"classifier\"\ninput.count = 3\nmodel.random = 1\noutput.path = \"a.csv\"\n",
+            "E-CFG-013", "input.path", "reads a text for each item"),
         job("NoModel", "app = \"classifier\"\ninput.path = \"a.txt\"\n", "E-CFG-013", "job.toml", "[model].weights or"),
         job("NulInPath", good_job + "output.report = \"a\\u0000\"\n", "E-CFG-017", "job.toml:5:17", "NUL"),
         job("TwoModels", good_job + "model.weights = \"m.bin\"\n", "E-CFG-105", "job.toml:3:16", "one of the two"),

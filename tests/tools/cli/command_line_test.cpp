@@ -112,6 +112,19 @@ TEST(CommandLine, ListsTheAppsAsTextAndAsJson) {
     }
 }
 
+TEST(CommandLine, TellsTheVersionsOfAllThatItIsMadeOf) {
+    const ProcessResult text = sluice({"--version"});
+    const auto json = nlohmann::json::parse(sluice({"--version", "--json"}).out);
+
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_EQ(sluice({"version"}).out, text.out);
+    for (const char* name : {"sluice", "commit", "compiler", "mpi", "cuda", "onednn", "hwloc"}) {
+        const auto version = json.at(name).get<std::string>();
+        EXPECT_FALSE(version.empty()) << name;
+        EXPECT_NE(text.out.find(" " + version + "\n"), std::string::npos) << name;
+    }
+}
+
 TEST(CommandLine, ListsTheKeysOfAJob) {
     const ProcessResult result = sluice({"help", "keys"});
 

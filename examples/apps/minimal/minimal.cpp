@@ -1,6 +1,3 @@
-// apps/minimal/minimal_app.cpp
-#include "apps/minimal/minimal_app.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -9,6 +6,7 @@
 #include "apps/sequential_model.hpp"
 #include "core/input/tensor_file.hpp"
 #include "kernels/kernels.hpp"
+#include "tools/cli/main.hpp"
 
 namespace sluice {
 namespace {
@@ -68,10 +66,9 @@ public:
 };
 
 }  // namespace
-
-const App& minimal_app() {
-    static const MinimalApp app;
-    return app;
-}
-
 }  // namespace sluice
+
+int main(int argc, char** argv) {
+    const sluice::MinimalApp app;
+    return sluice::main(argc, argv, sluice::Apps({&app}));
+}

@@ -1,0 +1,316 @@
+#include "core/input/record_index.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/input/csv_framing.hpp"
+#include "core/input/line_framing.hpp"
+#include "core/input/record_reader.hpp"
+#include "core/machine/affinity.hpp"
+#include "core/machine/cgroup.hpp"
+
+namespace sluice {
+namespace {
+
+using Checkpoint = RecordIndex::Checkpoint;
+
+constexpr std::uint64_t one = 1;
+constexpr std::uint64_t most_records = 64;  // from one checkpoint to the next
+constexpr std::uint64_t checkpoint_bytes = std::uint64_t{32} << 10;
+constexpr std::uint32_t most_threads = 32;  // memory is not read faster by more
+constexpr std::uint64_t thread_bytes = std::uint64_t{2} << 20;
+constexpr std::uint64_t blocks_ahead = 4;  // for each thread: what is scanned before its turn stays in memory
+
+std::uint32_t usable_cpus() {
+    const std::uint32_t cpus = std::max(1U, kernel_affinity().size());
+    const std::uint32_t quota = read_quota_cpus();
+    return quota == 0 ? cpus : std::min(cpus, quota);
+}
+
+/// Puts blocks together that were scanned apart.
+class Stitcher {
+public:
+    Stitcher(const InputFile& file, const RecordRange& range, std::size_t columns)
+        : file_(file), range_(range), columns_(columns), begin_{0, range.begin, range.line}, line_(range.line) {}
+
+    /// The next block, which ends at `end`. False: there is a mistake in it, or it makes a record too long.
+    [[nodiscard]] bool add(const BlockScan& scan, std::uint64_t block_begin, std::uint64_t block_end) {
+        const BlockRecords& records = scan.records[inside_ ? 1 : 0];
+        if (records.is_malformed) {
+            return false;
+        }
+        if (records.ends.empty()) {
+            commas_ += records.last_commas;
+        } else {
+            const std::uint64_t end = block_begin + records.ends.front().offset;
+            if (!has_all_columns(records.first_commas) || is_too_long(end)) {
+                return false;
+            }
+            for (const RecordEnd& record : records.ends) {
+                complete(block_begin + record.offset, line_ + record.line_feeds);
+            }
+            commas_ = records.last_commas;
+        }
+        line_ += scan.line_feeds;
+        inside_ = inside_ != scan.has_odd_quotes;
+        return block_end - begin_.offset <= longest_window;
+    }
+
+    /// Behind the last block. False: the file's end is a mistake.
+    [[nodiscard]] bool finish() {
+        if (begin_.offset < range_.end) {
+            if (inside_ || !has_all_columns(0) || range_.end - begin_.offset > longest_record ||
+                (columns_ > 0 && byte_at(range_.end - 1) == '\r')) {
+                return false;
+            }
+            complete(range_.end, line_);
+        }
+        if (begin_.record % most_records != 0) {
+            close_stretch(begin_.record % most_records);
+        }
+        return true;
+    }
+
+    /// Nothing is wrong before it.
+    [[nodiscard]] RecordRange from_open_record() const {
+        return {.begin = begin_.offset,
+                .end = range_.end,
+                .line = begin_.line,
+                .item = begin_.record,
+                .items_each = range_.items_each};
+    }
+
+    [[nodiscard]] RecordIndex index() && { return {std::move(checkpoints_), begin_}; }
+
+private:
+    [[nodiscard]] bool has_all_columns(std::uint64_t commas) const {
+        return columns_ == 0 || commas_ + commas + 1 == columns_;
+    }
+
+    /// Whether the open record is, which ends with a line feed before `end`.
+    [[nodiscard]] bool is_too_long(std::uint64_t end) const {
+        const std::uint64_t bytes = end - begin_.offset;
+        return bytes > longest_window || (bytes == longest_window && byte_at(end - 2) != '\r');
+    }
+
+    [[nodiscard]] char byte_at(std::uint64_t offset) const {
+        char byte = 0;
+        file_.read(offset, std::as_writable_bytes(std::span(&byte, 1)));
+        return byte;
+    }
+
+    void complete(std::uint64_t end, std::uint64_t line) {
+        stretch_[begin_.record % most_records] = begin_;
+        begin_ = {begin_.record + 1, end, line};
+        if (begin_.record % most_records == 0) {
+            close_stretch(most_records);
+        }
+    }
+
+    /// Keeps as many places of the last records as their length asks for.
+    void close_stretch(std::uint64_t records) {
+        const std::uint64_t bytes = begin_.offset - stretch_.front().offset;
+        const std::uint64_t step = std::bit_floor(std::clamp(checkpoint_bytes * records / bytes, one, most_records));
+        for (std::uint64_t i = 0; i < records; i += step) {
+            checkpoints_.push_back(stretch_[i]);
+        }
+    }
+
+    const InputFile& file_;
+    const RecordRange range_;
+    const std::size_t columns_;
+    Checkpoint begin_;                                // of the record that has not ended yet
+    std::uint64_t line_;                              // at the end of the blocks so far
+    std::uint64_t commas_ = 0;                        // of the open record
+    bool inside_ = false;                             // quotes
+    std::array<Checkpoint, most_records> stretch_{};  // records since the last multiple
+    std::vector<Checkpoint> checkpoints_;
+};
+
+class Indexer {
+public:
+    Indexer(const InputFile& file, const RecordRange& range, std::size_t columns, const IndexOptions& options)
+        : file_(file),
+          range_(range),
+          columns_(columns),
+          block_bytes_(options.block_bytes),
+          blocks_((range.end - range.begin + block_bytes_ - 1) / block_bytes_),
+          threads_(options.threads),
+          scanner_(options.scanner),
+          waiting_(blocks_ahead * threads_),
+          stitcher_(file, range, columns) {
+        expects(threads_ >= 1 && block_bytes_ >= 1 && block_bytes_ <= longest_record,
+                "an index has threads and blocks");
+    }
+
+    RecordIndex run() {
+        {
+            std::vector<std::jthread> others;
+            for (std::uint32_t i = 1; i < threads_; ++i) {
+                others.emplace_back([this] { work(); });
+            }
+            work();
+        }
+        if (failure_) {
+            std::rethrow_exception(failure_);
+        }
+        if (stopped_ || !stitcher_.finish()) {
+            columns_ == 0 ? explain(LineFraming()) : explain(CsvFraming(columns_));
+        }
+        return std::move(stitcher_).index();
+    }
+
+private:
+    struct Block {
+        bool is_scanned = false;
+        BlockScan scan;
+        std::exception_ptr failure;  // why it could not be
+    };
+
+    /// A thread's.
+    struct Workspace {
+        std::unique_ptr<char[]> text;
+        Block block;
+    };
+
+    void work() {
+        Workspace space;
+        while (const std::optional<std::uint64_t> number = claim()) {
+            try {
+                scan(*number, space);
+            } catch (...) {  // its turn comes when all blocks before it were good
+                space.block.failure = std::current_exception();
+            }
+            space.block.is_scanned = true;
+            hand_over(*number, space.block);
+        }
+    }
+
+    std::optional<std::uint64_t> claim() {
+        std::unique_lock lock(mutex_);
+        moved_.wait(lock, [&] { return stopped_ || claimed_ == blocks_ || claimed_ < stitched_ + waiting_.size(); });
+        return stopped_ || claimed_ == blocks_ ? std::nullopt : std::optional(claimed_++);
+    }
+
+    [[nodiscard]] std::uint64_t begin_of(std::uint64_t number) const { return range_.begin + number * block_bytes_; }
+    [[nodiscard]] std::uint64_t end_of(std::uint64_t number) const {
+        return std::min(begin_of(number) + block_bytes_, range_.end);
+    }
+
+    /// The byte before a block is read with it: what a quote means depends on both its neighbours.
+    void scan(std::uint64_t number, Workspace& space) const {
+        if (!space.text) {
+            space.text = std::make_unique_for_overwrite<char[]>(block_bytes_ + 1);
+            space.text[0] = '\n';
+        }
+        const std::size_t before = number == 0 ? 0 : 1;
+        const std::span text(space.text.get() + 1 - before, end_of(number) - begin_of(number) + before);
+        file_.read(begin_of(number) - before, std::as_writable_bytes(text));
+        const std::string_view block(space.text.get() + 1, text.size() - before);
+        if (columns_ == 0) {
+            scanner_.lines(block, space.block.scan);
+        } else {
+            scanner_.csv(block, space.text[0], columns_, space.block.scan);
+        }
+    }
+
+    /// Whoever brings the block whose turn it is puts together what is there.
+    void hand_over(std::uint64_t number, Block& block) {
+        const std::lock_guard lock(mutex_);
+        std::swap(waiting_[number % waiting_.size()], block);
+        const std::uint64_t stitched_before = stitched_;
+        while (!stopped_ && waiting_[stitched_ % waiting_.size()].is_scanned) {
+            stitch(waiting_[stitched_ % waiting_.size()]);
+        }
+        if (stopped_ || stitched_ != stitched_before) {
+            moved_.notify_all();
+        }
+    }
+
+    void stitch(Block& block) {
+        block.is_scanned = false;
+        failure_ = std::exchange(block.failure, nullptr);
+        try {
+            stopped_ = failure_ || !stitcher_.add(block.scan, begin_of(stitched_), end_of(stitched_));
+        } catch (...) {  // for the thread that waits for all
+            failure_ = std::current_exception();
+            stopped_ = true;
+        }
+        ++stitched_;
+    }
+
+    /// Says what is wrong as RecordReader does, which reads on from where all is well.
+    template <class Framing>
+    [[noreturn]] void explain(Framing framing) const {
+        RecordReader reader(file_, stitcher_.from_open_record(), std::move(framing));
+        while (reader.next()) {
+        }
+        file_.check_unchanged();
+        file_.reject("E-INP-034", "changed while it was read for the first time",
+                     "do not change the input while a job reads it");
+    }
+
+    const InputFile& file_;
+    const RecordRange range_;
+    const std::size_t columns_;
+    const std::size_t block_bytes_;
+    const std::uint64_t blocks_;
+    const std::uint32_t threads_;
+    const BlockScanner scanner_;
+
+    std::mutex mutex_;  // of all below
+    std::condition_variable moved_;
+    std::uint64_t claimed_ = 0;
+    std::uint64_t stitched_ = 0;
+    bool stopped_ = false;
+    std::exception_ptr failure_;
+    std::vector<Block> waiting_;  // block `number` at number % size
+    Stitcher stitcher_;
+};
+
+}  // namespace
+
+RecordIndex::RecordIndex(std::vector<Checkpoint> checkpoints, const Checkpoint& end)
+    : checkpoints_(std::move(checkpoints)) {
+    checkpoints_.push_back(end);
+}
+
+std::uint32_t RecordIndex::granularity() const noexcept {
+    const std::uint64_t mean = count() == 0 ? 1 : bytes() / count();
+    return static_cast<std::uint32_t>(std::bit_ceil(std::clamp(checkpoint_bytes / mean, one, most_records)));
+}
+
+RecordRange RecordIndex::range_of(std::uint64_t first, std::uint64_t count) const {
+    const auto is_behind = [](std::uint64_t record, const Checkpoint& at) { return record < at.record; };
+    const auto begin = std::upper_bound(checkpoints_.begin(), checkpoints_.end(), first, is_behind) - 1;
+    const auto end = std::upper_bound(begin, checkpoints_.end(), first + count - 1, is_behind);
+    return {.begin = begin->offset, .end = end->offset, .line = begin->line, .item = begin->record};
+}
+
+std::uint32_t choose_index_threads(std::uint32_t cores, std::uint64_t bytes) {
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(bytes / thread_bytes, 1, std::clamp(cores, 1U, most_threads)));
+}
+
+RecordIndex index_records(const InputFile& file, const RecordRange& range, std::size_t columns,
+                          const IndexOptions& options) {
+    IndexOptions chosen = options;
+    if (chosen.threads == 0) {
+        chosen.threads = choose_index_threads(usable_cpus(), range.end - range.begin);
+    }
+    RecordIndex index = Indexer(file, range, columns, chosen).run();
+    file.check_unchanged();
+    return index;
+}
+
+}  // namespace sluice

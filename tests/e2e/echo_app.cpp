@@ -1,0 +1,203 @@
+// The app of sluice_echo, which says of an item how long it is, and computes nothing. It obeys its items: one that
+// begins with "crash" crashes the process, one with "hang" never ends, one with "slow" takes a fifth of a second, one
+// with "held" says so in a file and waits for another one, one with "busy" does the same without sleeping, one with
+// "fail" fails on its device, one with "unreadable" is never read to its end, and one with "poison" crashes whoever
+// reads it.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include "core/app.hpp"
+#include "core/device/host_stream.hpp"
+#include "core/error.hpp"
+#include "tools/cli/main.hpp"
+
+namespace sluice {
+namespace {
+
+enum class Order : std::uint32_t { none, crash, hang, slow, fail, held, busy };
+constexpr std::array<std::string_view, 7> orders{"", "crash", "hang", "slow", "fail", "held", "busy"};
+
+struct Item {
+    Order order = Order::none;
+    std::uint32_t length = 0;
+    std::uint64_t hash = 0;
+    std::array<char, 128> folder{};  ///< Of the marks of "held FOLDER" and "busy FOLDER".
+};
+
+/// The columns label and, if wanted, score_0 to score_3.
+constexpr std::uint32_t score_count = 4;
+struct Result {
+    std::int32_t label = 0;
+    std::array<float, score_count> scores{};
+};
+
+std::uint32_t result_bytes(const AppOptions& options) {
+    return options.scores ? sizeof(Result) : sizeof(Result::label);
+}
+
+/// FNV-1a.
+std::uint64_t hash_of(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (const char c : text) {
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    }
+    return hash;
+}
+
+void doze(long nanoseconds) {
+    const std::timespec time{.tv_sec = 0, .tv_nsec = nanoseconds};
+    ::nanosleep(&time, nullptr);
+}
+
+/// Until there is a file "released" in the folder, where a file with the process's number says that it waits.
+void wait_for_release(const Item& item) {
+    const std::string folder = std::string(item.folder.data()) + '/';
+    std::ofstream(folder + std::to_string(::getpid())).flush();
+    while (::access((folder + "released").c_str(), F_OK) != 0) {
+        if (item.order == Order::held) {
+            doze(1'000'000);
+        }
+    }
+}
+
+[[noreturn]] void stay() {
+    for (;;) {
+        ::pause();
+    }
+}
+
+void obey(const Item& item) {
+    switch (item.order) {
+        case Order::none:
+            break;
+        case Order::crash:
+            ::raise(SIGSEGV);
+            break;
+        case Order::hang:
+            stay();
+        case Order::slow:
+            doze(200'000'000);
+            break;
+        case Order::fail:
+            throw std::runtime_error("the device is sick");
+        case Order::held:
+        case Order::busy:
+            wait_for_release(item);
+            break;
+    }
+}
+
+Result result_of(const Item& item) {
+    Result result{.label = static_cast<std::int32_t>(item.length)};
+    for (std::uint32_t i = 0; i < score_count; ++i) {
+        result.scores[i] = static_cast<float>(item.hash >> (16 * i) & 0xFFFF) / 65536.0F;
+    }
+    return result;
+}
+
+class EchoCodec final : public ItemCodec {
+public:
+    explicit EchoCodec(const AppOptions& options) : options_(options) {}
+    [[nodiscard]] IoShape shape() const noexcept override { return {sizeof(Item), result_bytes(options_)}; }
+    void encode(std::uint64_t, std::string_view text, std::span<std::byte> to) const override {
+        if (text.starts_with("unreadable")) {
+            stay();
+        }
+        if (text.starts_with("poison")) {
+            ::raise(SIGSEGV);
+        }
+        Item item{.length = static_cast<std::uint32_t>(text.size()), .hash = hash_of(text)};
+        for (std::size_t i = 1; i < orders.size(); ++i) {
+            item.order = text.starts_with(orders[i]) ? static_cast<Order>(i) : item.order;
+        }
+        if (item.order == Order::held || item.order == Order::busy) {
+            const std::string_view rest = text.substr(text.find(' ') + 1);
+            const std::string_view folder = rest.substr(0, rest.find(' '));
+            expects(folder.size() < item.folder.size(), "the folder's name fits into an item");
+            folder.copy(item.folder.data(), folder.size());
+        }
+        std::memcpy(to.data(), &item, sizeof item);
+    }
+    [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override { return {}; }
+    [[nodiscard]] std::string pack_fat(std::span<const float>, std::span<std::byte>) const override {
+        return "has no such form";
+    }
+    [[nodiscard]] std::string check_wire(std::span<const std::byte>) const override { return {}; }
+    [[nodiscard]] std::vector<OutputField> output_fields() const override {
+        std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1}};
+        if (options_.scores) {
+            fields.push_back({.name = "score", .type = FieldType::float32, .count = score_count});
+        }
+        return fields;
+    }
+
+private:
+    AppOptions options_;
+};
+
+class EchoModel final : public Model {
+public:
+    explicit EchoModel(const AppOptions& options) : shape_{sizeof(Item), result_bytes(options)} {}
+    [[nodiscard]] IoShape shape() const noexcept override { return shape_; }
+    void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override {
+        for (std::size_t i = 0; i < items; ++i) {
+            as_host(stream).run([from = in.data() + i * shape_.input_bytes, to = out.data() + i * shape_.output_bytes,
+                                 bytes = shape_.output_bytes] {
+                Item item;
+                std::memcpy(&item, from, sizeof item);
+                obey(item);
+                const Result result = result_of(item);
+                std::memcpy(to, &result, bytes);
+            });
+        }
+    }
+
+private:
+    IoShape shape_;
+};
+
+class LoadedEcho final : public LoadedApp {
+public:
+    explicit LoadedEcho(const AppOptions& options) : options_(options) {}
+    [[nodiscard]] std::unique_ptr<Model> make_model(Device&, const ModelRoom&) const override {
+        return std::make_unique<EchoModel>(options_);
+    }
+
+private:
+    AppOptions options_;
+};
+
+class EchoApp final : public App {
+public:
+    [[nodiscard]] std::string_view name() const noexcept override { return "echo"; }
+    [[nodiscard]] std::string_view summary() const noexcept override {
+        return "says how long its items are, and does what they say";
+    }
+    [[nodiscard]] std::unique_ptr<ItemCodec> make_codec(const AppOptions& options) const override {
+        return std::make_unique<EchoCodec>(options);
+    }
+    [[nodiscard]] WeightBlob read_weights(const std::string&) const override { return random_weights(0); }
+    [[nodiscard]] WeightBlob random_weights(std::uint64_t) const override { return WeightBlob::of_floats(1); }
+    [[nodiscard]] std::unique_ptr<LoadedApp> load(const WeightBlob&, const AppOptions& options,
+                                                  DeviceKind) const override {
+        return std::make_unique<LoadedEcho>(options);
+    }
+    [[nodiscard]] double flop_per_item() const noexcept override { return 1; }
+};
+
+}  // namespace
+
+}  // namespace sluice
+
+int main(int argc, char** argv) {
+    const sluice::EchoApp app;
+    return sluice::main(argc, argv, sluice::Apps({&app}));
+}

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "comm/mpi_session.hpp"
+#include "core/machine/topology_hwloc.hpp"
+#include "kernels/host_instructions.hpp"
+#include "tools/cli/common_options.hpp"
+#include "tools/runtime/standard_output.hpp"
+
+namespace sluice {
+namespace {
+
+Options version_options() {
+    Options options;
+    add_json_option(options);
+    return options;
+}
+
+int print_version(const Command& command, const Invocation& invocation) {
+    const ParsedArguments parsed = parse_arguments(command, invocation);
+    const nlohmann::ordered_json versions{{"sluice", SLUICE_VERSION},    {"commit", SLUICE_COMMIT},
+                                          {"compiler", SLUICE_COMPILER}, {"mpi", mpi_library()},
+                                          {"cuda", SLUICE_CUDA_VERSION}, {"onednn", onednn_version()},
+                                          {"hwloc", hwloc_version()}};
+    if (parsed.has("json")) {
+        print(versions.dump(2) + "\n");
+        return 0;
+    }
+    for (const auto& [name, version] : versions.items()) {
+        print(fmt::format("{:<9} {}\n", name, version.get<std::string>()));
+    }
+    return 0;
+}
+
+}  // namespace
+
+const Command version_command{
+    .name = "version",
+    .synopsis = "sluice version [--json]",
+    .summary = "print the versions of sluice and of what it uses",
+    .details = "A line each: sluice, the commit and the compiler that it was built from and by, and the libraries.",
+    .exit_codes = "  0   printed        64  wrong command line",
+    .example = "  sluice version --json",
+    .options = version_options,
+    .most_operands = 0,
+    .run = print_version,
+};
+
+}  // namespace sluice
