@@ -96,7 +96,7 @@ LoadedCertified::LoadedCertified(DeviceKind kind, const CascadeShape& shape, con
       tf32x3_(make_stages(Precision::tf32x3, weights_)),
       fp32_(make_stages(Precision::fp32, weights_)) {}
 
-std::unique_ptr<Model> LoadedCertified::make_model(Device& device, std::uint32_t max_items) const {
+std::unique_ptr<Model> LoadedCertified::make_model(Device& device, const ModelRoom& room) const {
     const auto certified = [&](std::span<const SequentialStage> fast, std::unique_ptr<Model> exact,
                                const CertifiedShape& shape, std::uint32_t items) {
         return std::make_unique<CertifiedModel>(
@@ -106,7 +106,8 @@ std::unique_ptr<Model> LoadedCertified::make_model(Device& device, std::uint32_t
         certified(tf32x3_, std::make_unique<SequentialModel>(device, fp32_, shape_.fp32_batch),
                   {.classes = shape_.classes, .scores = true, .batch = shape_.fp32_batch}, shape_.tf32x3_batch);
     return certified(fp16_, std::move(exact),
-                     {.classes = shape_.classes, .scores = shape_.scores, .batch = shape_.tf32x3_batch}, max_items);
+                     {.classes = shape_.classes, .scores = shape_.scores, .batch = shape_.tf32x3_batch},
+                     room.max_items);
 }
 
 std::uint32_t LoadedCertified::sample_items() const {

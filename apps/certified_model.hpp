@@ -68,7 +68,7 @@ public:
     LoadedCertified(DeviceKind kind, const CascadeShape& shape, const MakeStages& make_stages);
 
     PackedWeights* weights() override { return &weights_; }
-    std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const override;
+    std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override;
     [[nodiscard]] std::uint32_t sample_items() const override;
 
 private:

@@ -61,8 +61,8 @@ public:
         : stages_(make_stages(weights_)) {}
 
     PackedWeights* weights() override { return &weights_; }
-    std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const override {
-        return std::make_unique<SequentialModel>(device, stages_, max_items);
+    std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
+        return std::make_unique<SequentialModel>(device, stages_, room.max_items);
     }
 
 private:

@@ -48,18 +48,24 @@ public:
     /// The weights that have to be packed before the first model is made; null: none.
     [[nodiscard]] virtual PackedWeights* weights() { return nullptr; }
 
-    /// A model on `device`, which is of the kind that the app was loaded for, for chunks of up to `max_items`. One
-    /// driver thread each.
-    [[nodiscard]] virtual std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const = 0;
+    /// A model on `device`, which is of the kind that the app was loaded for, that keeps to `room`: which is never less
+    /// than least_room(room.max_items). One driver thread each.
+    [[nodiscard]] virtual std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const = 0;
 
-    /// Items of the job that every model wants to see first (Model::calibrate); 0: none.
-    [[nodiscard]] virtual std::uint32_t sample_items() const { return 0; }
-
-    /// Bytes of the device buffers that such a model allocates for itself; 0: few enough not to count.
-    [[nodiscard]] virtual std::uint64_t work_bytes(std::uint32_t max_items) const {
+    /// The least ModelRoom::device_bytes that such a model computes in; 0: too few to count. What is faster with more
+    /// takes what the room has.
+    [[nodiscard]] virtual std::uint64_t least_room(std::uint32_t max_items) const {
         static_cast<void>(max_items);
         return 0;
     }
+
+    /// Model::lag() of its models.
+    [[nodiscard]] virtual std::uint32_t lag() const { return 0; }
+
+    [[nodiscard]] virtual ChunkLimits chunk_limits() const { return {}; }
+
+    /// Items of the job that every model wants to see first (Model::calibrate); 0: none.
+    [[nodiscard]] virtual std::uint32_t sample_items() const { return 0; }
 };
 
 /// One model family: what a job names as `app`. Stateless; one object serves the whole program.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -76,6 +77,11 @@ struct StreamOptions {
     Lane* lane = nullptr;  ///< Where the stream says what it is at, if the device can; outlives it.
 };
 
+struct DeviceMemory {
+    std::uint64_t free_bytes = 0;
+    std::uint64_t all_bytes = 0;
+};
+
 class Device {
 public:
     Device() = default;
@@ -93,6 +99,9 @@ public:
 
     /// Zero-filled, aligned to 64 bytes at least. Throws Error (out_of_memory) that names the space and the size.
     [[nodiscard]] virtual Buffer allocate(MemorySpace space, std::size_t bytes) = 0;
+
+    /// Its own; nullopt: it allocates the process's.
+    [[nodiscard]] virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
 };
 
 }  // namespace sluice

@@ -18,6 +18,19 @@ struct Certification {
     friend bool operator==(const Certification&, const Certification&) = default;
 };
 
+/// What a model may take on its device.
+struct ModelRoom {
+    std::uint32_t max_items = 1;              ///< Of a chunk.
+    std::uint64_t device_bytes = UINT64_MAX;  ///< Of the device's memory, beside the app's weights.
+};
+
+/// The chunks that suit a model. A chunk size that is chosen keeps to them; one that a job names need not.
+struct ChunkLimits {
+    std::uint32_t least = 1;  ///< Items; below, they leave the device idle.
+    std::uint32_t most = UINT32_MAX;
+    std::uint32_t multiple = 1;  ///< What fills the device's waves; 1: it is to be found by measuring.
+};
+
 /// A model on one device, with its own work space: made once, used by one driver.
 class Model {
 public:
@@ -30,8 +43,21 @@ public:
 
     /// Enqueues the work that turns `items` inputs at `in` into `items` outputs at `out`, both in device memory. The
     /// outputs depend on the inputs, the weights and `items` alone. `items` is at most what the model was made for.
+    /// Called again with the same arguments it enqueues the same work: what changes from chunk to chunk is kept on the
+    /// device, because a device may enqueue it again by itself (Stream::launch).
     virtual void forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
                          std::span<std::byte> out) = 0;
+
+    /// Chunks that the model holds back, so that it can begin the next one before the last items of these are done: the
+    /// outputs of a forward() are complete once the work of `lag()` later ones is, or that of a finish(). Until then
+    /// its input and output stay alive, the input unchanged and the output untouched by others. The same all its life.
+    [[nodiscard]] virtual std::uint32_t lag() const noexcept { return 0; }
+
+    /// Enqueues the work that completes the outputs of every forward() so far; forward() may follow. Called when the
+    /// input has ended, but also when no further chunk is there yet, however often that is and whichever chunks it
+    /// finds held back: an output must not depend on it. Enqueues the same work each time, as forward(). Never called
+    /// for a model without lag().
+    virtual void finish(Stream& stream) { static_cast<void>(stream); }
 
     /// The same where only the first `*active` of the items count: device memory, read when the work runs. What the
     /// outputs of the others are is open; their work may be saved.

@@ -36,6 +36,9 @@ ModelRunner::Events ModelRunner::enqueue(std::size_t count, std::unique_ptr<Capt
     } else {
         stream_->launch(*captured, forward);
     }
+    if (model_.lag() != 0) {
+        model_.finish(*stream_);
+    }
     events.computed = stream_->record();
     stream_->copy(pinned_out_.bytes().first(out.size()), out);
     events.downloaded = stream_->record();

@@ -11,7 +11,8 @@
 
 namespace sluice {
 
-/// Runs items through a model outside of a pipeline, from host memory to host memory, a batch at a time.
+/// Runs items through a model outside of a pipeline, from host memory to host memory, a batch at a time. A batch of a
+/// model that holds chunks back is finished before the next one.
 class ModelRunner {
 public:
     /// `device` and `model`, made on it for `max_items` at least, outlive it.

@@ -1,5 +1,7 @@
 #include "scheduler/chunk_size.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -33,6 +35,18 @@ std::uint32_t choose_chunk_items(std::uint64_t items, double flop_per_item, Devi
 
 std::uint32_t choose_depth(PipelineMode mode) {
     return mode == PipelineMode::serial ? 1 : 3;
+}
+
+std::uint32_t depth_with_lag(std::uint32_t depth, DepthBy chosen_by, std::uint32_t lag) {
+    if (chosen_by == DepthBy::job && depth <= lag) {
+        throw Error(ExitCode::configuration,
+                    {.id = "E-CFG-011",
+                     .where = "pipeline.depth",
+                     .what = fmt::format("got {}, but the app's models hold {} chunks back: expected {} at least",
+                                         depth, lag, lag + 1),
+                     .hint = fmt::format("leave it out, or set it to {} or more", lag + 1)});
+    }
+    return chosen_by == DepthBy::program ? depth + lag : depth;
 }
 
 }  // namespace sluice

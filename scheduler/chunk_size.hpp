@@ -20,7 +20,15 @@ namespace sluice {
 /// `device` is host or cuda; `flop_per_item` is positive and finite.
 [[nodiscard]] std::uint32_t choose_chunk_items(std::uint64_t items, double flop_per_item, DeviceKind device);
 
-/// Chunks in flight a device when the job says "auto": 3 (one arrives, one computes, one leaves), or 1 in serial mode.
+/// Chunks in flight per device when the job says "auto": 3 (one arrives, one computes, one leaves), or 1 in serial
+/// mode.
 [[nodiscard]] std::uint32_t choose_depth(PipelineMode mode);
+
+enum class DepthBy : std::uint8_t { program, job, serial_mode };
+
+/// `depth`, which somebody chose without regard to the model, for models that hold `lag` chunks back: the program's
+/// choice grows by them, and serial mode finishes each chunk by itself. Throws Error (configuration) when the job names
+/// no more than `lag`.
+[[nodiscard]] std::uint32_t depth_with_lag(std::uint32_t depth, DepthBy chosen_by, std::uint32_t lag);
 
 }  // namespace sluice

@@ -6,28 +6,88 @@
 #include <cmath>
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
 #include "core/error.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr double most_fixed_share = 1.0 / 40;
-constexpr std::uint64_t fewest_chunks = 16;
+constexpr double indifference = 0.005;       // of a run's time, about as good as predictions are
+constexpr double most_seconds = 2;           // of a chunk: a stop waits for those in flight
+constexpr std::uint64_t trusted_growth = 4;  // beyond the largest size that was measured
+constexpr std::uint32_t growth_part = 16;    // a size that is looked at is larger by this part than the one before
 constexpr std::uint32_t least_depth = 3;
 constexpr std::uint32_t most_depth = 16;
 
-const StageCost& binding_stage(const CostModel& costs, double items) {
-    const StageCost* binding = &costs.compute;
-    for (const StageCost* stage : {&costs.upload, &costs.download}) {
-        binding = stage->of(items) > binding->of(items) ? stage : binding;
-    }
-    return *binding;
+/// Of one chunk.
+struct PredictedStages {
+    PredictedStages(const CostModel& costs, double items)
+        : upload(costs.upload.of(items)),
+          compute(costs.compute.of(std::ceil(items / costs.whole_items) * costs.whole_items)),
+          download(costs.download.of(items)) {}
+
+    [[nodiscard]] double sum() const noexcept { return upload + compute + download; }
+    [[nodiscard]] double slowest() const noexcept { return std::max({upload, compute, download}); }
+
+    double upload;
+    double compute;
+    double download;
+};
+
+struct SizeRange {
+    std::uint64_t least;
+    std::uint64_t most;
+    std::string_view bound_by;  // what the largest size is due to
+};
+
+SizeRange allowed(const CostModel& costs, const ChunkJob& job) {
+    const std::uint64_t waves = (std::uint64_t{job.least_items} + costs.whole_items - 1) / costs.whole_items;
+    const std::uint64_t least = std::min<std::uint64_t>(waves * costs.whole_items, job.most_items);
+    SizeRange range{least, job.most_items, "what app and memory allow"};
+    const auto lower = [&range](std::uint64_t most, std::string_view bound_by) {
+        if (most < range.most) {
+            range.most = std::max(range.least, most);
+            range.bound_by = bound_by;
+        }
+    };
+    lower(trusted_growth * costs.largest_measured, "four times what was measured");
+    const double items_of_that =
+        std::max(0.0, most_seconds - costs.compute.fixed) / std::max(costs.compute.an_item, 1e-15);
+    lower(static_cast<std::uint64_t>(std::min(items_of_that, 1e18)), "two seconds of compute");
+    return range;
 }
 
-/// The smallest number of items in which `cost` has no more than most_fixed_share of fixed cost; +inf: there is none.
-double efficient_items(const StageCost& cost) {
-    return cost.fixed == 0 ? 1 : cost.fixed * (1 / most_fixed_share - 1) / cost.an_item;
+/// Multiples of `whole`, each at most a sixteenth larger than the one before, where there are any in the range; none
+/// is larger than the job.
+std::vector<std::uint32_t> candidates(const SizeRange& range, std::uint64_t whole, std::uint64_t items) {
+    std::vector<std::uint32_t> sizes;
+    const std::uint64_t most = std::min(range.most, items);
+    for (std::uint64_t n = (range.least + whole - 1) / whole; n * whole <= most;
+         n += std::max<std::uint64_t>(1, n / growth_part)) {
+        sizes.push_back(static_cast<std::uint32_t>(n * whole));
+    }
+    if (sizes.empty() || items <= range.most) {  // less than a wave is allowed, or the job is one chunk
+        sizes.push_back(static_cast<std::uint32_t>(most));
+    }
+    return sizes;
+}
+
+/// Of each size: by how much a run on the number of devices that suits it worst is longer than with the best size.
+std::vector<double> worst_losses(const CostModel& costs, std::span<const std::uint32_t> sizes, std::uint64_t items,
+                                 std::span<const std::uint32_t> devices) {
+    std::vector<double> worst(sizes.size());
+    for (const std::uint32_t count : devices) {
+        std::vector<double> runs;
+        for (const std::uint32_t size : sizes) {
+            runs.push_back(predict_seconds(costs, items, size, count));
+        }
+        const double best = std::max(*std::ranges::min_element(runs), 1e-12);
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            worst[i] = std::max(worst[i], runs[i] / best - 1);
+        }
+    }
+    return worst;
 }
 
 std::uint32_t choose_depth(const CostModel& costs, double items) {
@@ -81,27 +141,39 @@ std::uint32_t best_rate(std::span<const CostSample> samples) {
     return std::ranges::max_element(samples, {}, rate)->items;
 }
 
-ChunkChoice choose_chunk(const CostModel& costs, std::uint64_t items, std::uint32_t most_items) {
-    expects(costs.whole_items > 0 && most_items > 0, "cost model: a chunk of no items");
-    const StageCost& binding = binding_stage(costs, costs.whole_items);
-    const double wanted = std::min(efficient_items(binding), static_cast<double>(most_items));
-    const std::uint64_t whole = costs.whole_items;
-    const auto multiples = static_cast<std::uint64_t>(std::ceil(wanted / static_cast<double>(whole)));
-    const std::uint64_t most_multiples = std::min(most_items / whole, items / fewest_chunks / whole);
-    const std::uint64_t wave_wise =
-        std::min<std::uint64_t>(most_items, whole * std::max<std::uint64_t>(1, std::min(multiples, most_multiples)));
-    const std::uint64_t chosen = std::clamp<std::uint64_t>(items, 1, wave_wise);
+double predict_seconds(const CostModel& costs, std::uint64_t items, std::uint32_t chunk_items, std::uint32_t devices) {
+    expects(items > 0 && chunk_items > 0 && devices > 0, "cost model: a job without items or devices");
+    const std::uint64_t chunks = 1 + (items - 1) / chunk_items;
+    const std::uint64_t rounds = 1 + (chunks - 1) / devices;
+    const bool ends_with_short_chunk_alone = (chunks - 1) % devices == 0;
+    const PredictedStages whole(costs, static_cast<double>(std::min<std::uint64_t>(chunk_items, items)));
+    const PredictedStages last(costs, static_cast<double>(items - (chunks - 1) * chunk_items));
+    return static_cast<double>(rounds - 1) * whole.slowest() + (ends_with_short_chunk_alone ? last : whole).sum();
+}
+
+ChunkChoice choose_chunk(const CostModel& costs, const ChunkJob& job) {
+    expects(costs.whole_items > 0 && job.least_items > 0 && job.most_items >= job.least_items,
+            "cost model: a chunk of no items");
+    expects(!job.devices.empty(), "cost model: no devices");
+    const SizeRange range = allowed(costs, job);
+    const std::uint64_t items = std::max<std::uint64_t>(job.items, 1);
+    const std::vector<std::uint32_t> sizes = candidates(range, costs.whole_items, items);
+    const std::vector<double> losses = worst_losses(costs, sizes, items, job.devices);
+    const double acceptable = *std::ranges::min_element(losses) + indifference;
+    const auto found = std::ranges::find_if(losses, [&](double loss) { return loss <= acceptable; });
+    const std::uint32_t chosen = sizes[static_cast<std::size_t>(found - losses.begin())];
     const auto n = static_cast<double>(chosen);
-    const std::string_view bound_by = chosen >= items                          ? "the whole job"
-                                      : n >= wanted                            ? "its fixed cost no longer matters"
-                                      : chosen + whole > items / fewest_chunks ? "a sixteenth of the job"
-                                                                               : "what memory allows";
-    return {
-        .items = static_cast<std::uint32_t>(chosen),
-        .depth = choose_depth(costs, n),
-        .reason = fmt::format("chunks of {} items, {}: compute takes {}, {:.1f} % of that fixed; copies {:.0f} µs",
-                              chosen, bound_by, text(costs.compute), 100 * costs.compute.fixed / costs.compute.of(n),
-                              1e6 * (costs.upload.of(n) + costs.download.of(n)))};
+    const std::string why = chosen >= items ? "the whole job"
+                            : chosen == sizes.back()
+                                ? std::string(range.bound_by)
+                                : fmt::format("a run at most {:.1f} % longer than with the best size on {} devices",
+                                              100 * *found, fmt::join(job.devices, ", "));
+    return {.items = chosen,
+            .depth = choose_depth(costs, n),
+            .reason = fmt::format("chunks of {} items, {}: compute takes {}, {:.1f} % of that fixed; copies {:.0f} µs",
+                                  chosen, why, text(costs.compute),
+                                  100 * costs.compute.fixed / std::max(costs.compute.of(n), 1e-9),
+                                  1e6 * (costs.upload.of(n) + costs.download.of(n)))};
 }
 
 }  // namespace sluice

@@ -32,11 +32,27 @@ struct CostModel {
     StageCost download;
     /// Compute comes in waves of blocks: multiples of this many items leave no wave part-filled.
     std::uint32_t whole_items = 1;
+    std::uint32_t largest_measured = 1;  ///< Items: far beyond them the lines are a guess.
     friend bool operator==(const CostModel&, const CostModel&) = default;
 };
 
 /// Of the sampled numbers of items, the one that computes most items a second.
 [[nodiscard]] std::uint32_t best_rate(std::span<const CostSample> samples);
+
+/// Seconds from the first upload to the last download of a job of `items` items, 1 at least, in chunks of
+/// `chunk_items` on `devices` equal devices, each of which takes the next chunk when it is free. A chunk's stages
+/// follow each other, and stages of different chunks overlap.
+[[nodiscard]] double predict_seconds(const CostModel& costs, std::uint64_t items, std::uint32_t chunk_items,
+                                     std::uint32_t devices);
+
+/// What a chunk size is chosen for.
+struct ChunkJob {
+    std::uint64_t items = 0;
+    std::uint32_t least_items = 1;  ///< In a chunk, as the app wants it.
+    std::uint32_t most_items = 1;   ///< As app and memory allow; no less than least_items.
+    /// Numbers of devices, over all ranks, for which it has to be good.
+    std::span<const std::uint32_t> devices{};
+};
 
 struct ChunkChoice {
     std::uint32_t items;
@@ -44,15 +60,17 @@ struct ChunkChoice {
     std::string reason;  ///< For the report.
 };
 
-/// Chunk size and depth of a job of `items` items, on any number of such devices.
+/// Chunk size and depth of a job.
 ///
-/// The size is a multiple of whole_items, the smallest in which the fixed cost of the stage that binds is no more than
-/// a fortieth of the chunk's; but at most a sixteenth of the job, so that filling and emptying the pipeline costs
-/// little, and at most `most_items`, which is what memory allows. A job of fewer than 16 such multiples has chunks of
-/// one of them, so that no wave is wasted; one of fewer items is a chunk. It depends on the job and the device's model,
-/// never on the number of ranks.
+/// Each size has a predicted run on each of job.devices, and a loss there: how much longer that takes than with the
+/// best size for so many devices. The size is the smallest whose worst loss is no more than half a percent above the
+/// least: smaller chunks take less memory, are committed sooner, and predictions are no better than that. So large
+/// chunks, which hide fixed costs, are weighed against small ones, which end together on all devices. It is a multiple
+/// of whole_items, or the whole job; between the job's least and most items; at most four times the largest that was
+/// measured; and computes for no more than two seconds, unless the least one does, because a stop waits for the chunks
+/// in flight. It depends on the ranks only if `devices` does.
 ///
 /// The depth is 3 (one arrives, one computes, one leaves), and more where copies take longer than what hides them.
-[[nodiscard]] ChunkChoice choose_chunk(const CostModel& costs, std::uint64_t items, std::uint32_t most_items);
+[[nodiscard]] ChunkChoice choose_chunk(const CostModel& costs, const ChunkJob& job);
 
 }  // namespace sluice

@@ -1,8 +1,10 @@
 #include "scheduler/measure_costs.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -15,82 +17,210 @@ namespace {
 constexpr std::uint32_t finest_step = 16;  // in the search for whole waves
 constexpr std::uint32_t search_from = 64;
 constexpr std::uint32_t search_to = 512;
-constexpr int repeats = 3;
+constexpr double share_of_search = 0.5;   // of the budget that is left
+constexpr double share_of_repeats = 0.1;  // likewise, for one size
+constexpr int most_repeats = 3;
+constexpr double steady_seconds = 0.01;  // what takes longer needs no warming up
+constexpr double steepest = 3;           // power of a chunk's items that its time may grow with
+constexpr double foretold_within = 0.03;
+constexpr double small_fixed_share = 1.0 / 40;
+constexpr std::size_t fewest_of_a_line = 3;
+
+struct TimedSize {
+    std::uint32_t items;
+    StageTimes times;
+};
+
+StageTimes least_of(const StageTimes& a, const StageTimes& b) {
+    return {.upload = std::min(a.upload, b.upload),
+            .compute = std::min(a.compute, b.compute),
+            .download = std::min(a.download, b.download),
+            .elapsed = std::min(a.elapsed, b.elapsed)};
+}
+
+/// Of the larger sizes: small ones do not fill a device.
+CostModel fit_costs(std::span<const TimedSize> sizes, std::uint32_t whole_items) {
+    const std::size_t used = std::min(sizes.size(), std::max(fewest_of_a_line, (sizes.size() + 1) / 2));
+    std::vector<CostSample> upload;
+    std::vector<CostSample> compute;
+    std::vector<CostSample> download;
+    for (const TimedSize& size : sizes.last(used)) {
+        upload.push_back({size.items, size.times.upload});
+        compute.push_back({size.items, size.times.compute});
+        download.push_back({size.items, size.times.download});
+    }
+    return {.upload = fit_cost(upload),
+            .compute = fit_cost(compute),
+            .download = fit_cost(download),
+            .whole_items = whole_items,
+            .largest_measured = sizes.back().items};
+}
+
+class Measurement {
+public:
+    Measurement(FunctionRef<StageTimes(std::uint32_t)> time_chunk, const MeasuringOptions& options)
+        : time_chunk_(time_chunk),
+          left_(options.budget),
+          multiple_(std::clamp<std::uint32_t>(options.limits.multiple, 1, options.most_items)),
+          most_(std::clamp(options.limits.most, multiple_, options.most_items)) {
+        const std::uint64_t wanted = std::max<std::uint64_t>(options.limits.least, 1);
+        const std::uint64_t multiples = (wanted + multiple_ - 1) / multiple_ * multiple_;
+        least_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(multiples, most_));
+    }
+
+    [[nodiscard]] CostModel run() {
+        time_least();
+        std::uint32_t whole = multiple_;
+        if (grow(4 * std::uint64_t{least_}, std::min(search_from, most_), 4)) {
+            const std::optional<std::uint32_t> found = multiple_ == 1 ? search() : std::nullopt;
+            const std::vector<TimedSize> small = found ? std::exchange(sizes_, {}) : std::vector<TimedSize>();
+            whole = found.value_or(multiple_);
+            static_cast<void>(grow(found ? whole : 2 * std::uint64_t{sizes_.back().items}, most_, 2));
+            sizes_ = sizes_.empty() ? small : sizes_;
+        }
+        return fit_costs(sizes_, whole);
+    }
+
+private:
+    StageTimes time(std::uint32_t items) {
+        const StageTimes times = time_chunk_(items);
+        left_ -= times.elapsed;
+        return times;
+    }
+
+    StageTimes time(std::uint32_t items, int repeats) {
+        StageTimes least = time(items);
+        for (int i = 1; i < repeats; ++i) {
+            least = least_of(least, time(items));
+        }
+        return least;
+    }
+
+    /// 0: there is no time for the first one.
+    [[nodiscard]] int repeats_of(double seconds) const {
+        return (1 + most_repeats) * seconds <= share_of_repeats * left_ ? most_repeats : 2 * seconds <= left_ ? 1 : 0;
+    }
+
+    void note(std::uint32_t items, const StageTimes& times) {
+        sizes_.push_back({items, times});
+        before_ = std::exchange(largest_, sizes_.back());
+    }
+
+    void time_least() {
+        StageTimes times = time(least_);  // loads the kernels, too
+        const int repeats = repeats_of(times.elapsed);
+        note(least_, repeats == 0 ? times : time(least_, repeats));
+    }
+
+    /// As the last two sizes have grown, in proportion at least.
+    [[nodiscard]] double foretold(std::uint64_t items) const {
+        double power = 1;
+        if (before_.items != 0 && before_.times.elapsed > 0) {
+            power = std::log(largest_.times.elapsed / before_.times.elapsed) /
+                    std::log(static_cast<double>(largest_.items) / before_.items);
+        }
+        const double growth = std::max(1.0, static_cast<double>(items) / largest_.items);
+        return largest_.times.elapsed * std::pow(growth, std::clamp(power, 1.0, steepest));
+    }
+
+    /// False: it would take too long.
+    [[nodiscard]] bool try_size(std::uint32_t items) {
+        const double expected = foretold(items);
+        const int repeats = repeats_of(expected);
+        if (repeats != 0) {
+            static_cast<void>(time(items));  // captures, too
+            note(items, time(items, repeats));
+        } else if (expected >= steady_seconds && expected <= left_) {
+            note(items, time(items));
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    /// Times sizes from `from` to `to`, each `factor` times the one before, until there is no more to learn. False:
+    /// until there was no more time.
+    [[nodiscard]] bool grow(std::uint64_t from, std::uint32_t to, std::uint32_t factor) {
+        for (std::uint64_t items = from; items <= to; items *= factor) {
+            const bool is_line = sizes_.size() >= fewest_of_a_line;
+            const StageCost line = is_line ? fit_costs(sizes_, 1).compute : StageCost();
+            if (!try_size(static_cast<std::uint32_t>(items))) {
+                return false;
+            }
+            const double took = sizes_.back().times.compute;
+            const double error = std::abs(line.of(static_cast<double>(items)) - took);
+            if (is_line && error <= foretold_within * took && line.fixed <= small_fixed_share * took) {
+                break;
+            }
+        }
+        return true;
+    }
+
+    /// The number of items that computes most of them a second; nullopt where looking for it takes too long.
+    [[nodiscard]] std::optional<std::uint32_t> search() {
+        std::vector<std::uint32_t> sizes;
+        double expected = 0;
+        for (std::uint32_t items = std::max(search_from, least_); items <= std::min(search_to, most_);
+             items += finest_step) {
+            sizes.push_back(items);
+            expected += (1 + most_repeats) * foretold(items);
+        }
+        if (sizes.empty() || expected > share_of_search * left_) {
+            return std::nullopt;
+        }
+        std::vector<CostSample> samples;
+        for (const std::uint32_t items : sizes) {
+            static_cast<void>(time(items));
+            samples.push_back({items, time(items, most_repeats).compute});
+        }
+        return best_rate(samples);
+    }
+
+    FunctionRef<StageTimes(std::uint32_t)> time_chunk_;
+    double left_;  // of the budget
+    std::uint32_t multiple_;
+    std::uint32_t most_;
+    std::uint32_t least_ = 1;
+    std::vector<TimedSize> sizes_;  // ascending
+    TimedSize before_{};
+    TimedSize largest_{};
+};
 
 double seconds(const Event& begun, const Event& ended) {
     return std::chrono::duration<double>(ended.completed_at() - begun.completed_at()).count();
 }
 
-/// Times batches of the sample, which is repeated as often as there is room.
-class Bench {
-public:
-    Bench(Device& device, Model& model, std::span<const std::byte> sample, std::uint32_t most_items)
-        : runner_(device, model, most_items) {
-        expects(sample.size() >= model.shape().input_bytes, "costs: no item to measure with");
-        const std::span<std::byte> to = runner_.items();
-        for (std::size_t at = 0; at < to.size(); at += sample.size()) {
-            const std::size_t count = std::min(sample.size(), to.size() - at);
-            std::ranges::copy(sample.first(count), to.subspan(at).begin());
-        }
-    }
-
-    struct Times {
-        CostSample upload;
-        CostSample compute;
-        CostSample download;
-    };
-
-    /// The least of each stage's times: what disturbs makes them longer alone.
-    Times time(std::uint32_t items) {
-        Times times{{items, 1e9}, {items, 1e9}, {items, 1e9}};
-        std::unique_ptr<CapturedWork> captured;
-        for (int i = 0; i <= repeats; ++i) {
-            const std::array<double, 3> once = time_once(items, captured);
-            if (i == 0) {  // loads the kernels and captures
-                continue;
-            }
-            CostSample* const to[] = {&times.upload, &times.compute, &times.download};
-            for (std::size_t stage = 0; stage < once.size(); ++stage) {
-                to[stage]->seconds = std::min(to[stage]->seconds, once[stage]);
-            }
-        }
-        return times;
-    }
-
-private:
-    std::array<double, 3> time_once(std::uint32_t items, std::unique_ptr<CapturedWork>& captured) {
-        const ModelRunner::Events at = runner_.enqueue(items, &captured);
-        at.downloaded.wait();
-        return {seconds(at.begun, at.uploaded), seconds(at.uploaded, at.computed), seconds(at.computed, at.downloaded)};
-    }
-
-    ModelRunner runner_;
-};
-
 }  // namespace
 
-CostModel measure_costs(Device& device, Model& model, std::span<const std::byte> sample, std::uint32_t most_items) {
-    expects(most_items > 0, "costs: a chunk of no items");
-    Bench bench(device, model, sample, most_items);
-    std::vector<CostSample> fine;
-    for (std::uint32_t items = std::min(search_from, most_items); items <= std::min(search_to, most_items);
-         items += finest_step) {
-        fine.push_back(bench.time(items).compute);
+CostModel measure_costs(FunctionRef<StageTimes(std::uint32_t)> time_chunk, const MeasuringOptions& options) {
+    expects(options.most_items > 0, "costs: a chunk of no items");
+    return Measurement(time_chunk, options).run();
+}
+
+CostModel measure_costs(Device& device, Model& model, std::span<const std::byte> sample,
+                        const MeasuringOptions& options) {
+    expects(sample.size() >= model.shape().input_bytes, "costs: no item to measure with");
+    ModelRunner runner(device, model, options.most_items);
+    const std::span<std::byte> to = runner.items();
+    for (std::size_t at = 0; at < to.size(); at += sample.size()) {
+        const std::size_t count = std::min(sample.size(), to.size() - at);
+        std::ranges::copy(sample.first(count), to.subspan(at).begin());
     }
-    CostModel costs{.upload = {}, .compute = {}, .download = {}, .whole_items = best_rate(fine)};
-    std::vector<CostSample> upload;
-    std::vector<CostSample> compute;
-    std::vector<CostSample> download;
-    for (std::uint64_t items = costs.whole_items; items <= most_items; items *= 2) {
-        const Bench::Times times = bench.time(static_cast<std::uint32_t>(items));
-        upload.push_back(times.upload);
-        compute.push_back(times.compute);
-        download.push_back(times.download);
-    }
-    costs.upload = fit_cost(upload);
-    costs.compute = fit_cost(compute);
-    costs.download = fit_cost(download);
-    return costs;
+    std::unique_ptr<CapturedWork> captured;
+    std::uint32_t captured_items = 0;
+    const auto time_chunk = [&](std::uint32_t items) -> StageTimes {
+        if (std::exchange(captured_items, items) != items) {
+            captured.reset();
+        }
+        const Instant begin = Clock::now();
+        const ModelRunner::Events at = runner.enqueue(items, &captured);
+        at.downloaded.wait();
+        return {.upload = seconds(at.begun, at.uploaded),
+                .compute = seconds(at.uploaded, at.computed),
+                .download = seconds(at.computed, at.downloaded),
+                .elapsed = std::chrono::duration<double>(Clock::now() - begin).count()};
+    };
+    return measure_costs(time_chunk, options);
 }
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 
@@ -9,6 +10,9 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::uint64_t least_reserve = std::uint64_t{256} << 20U;  // of a device
+constexpr std::uint64_t reserved_part = 64;                         // and this part of it
 
 [[noreturn]] void reject(const MemoryNeeds& needs) {
     throw Error(ExitCode::out_of_memory,
@@ -66,6 +70,37 @@ void check_memory(const MemoryPlan& plan, DeviceKind kind, std::uint64_t availab
                      .what = fmt::format("the job needs {}, this node's limit is {}", size(needed), size(available)),
                      .hint = "lower pipeline.depth, pipeline.chunk_items or run.devices"});
     }
+}
+
+ModelRoom room_on_host(const MemoryNeeds& needs, std::uint64_t available) {
+    const std::uint64_t taken = plan_memory(needs).host_total(DeviceKind::host);
+    expects(taken <= available, "memory plan: less room than check_memory() was given");
+    return {.max_items = static_cast<std::uint32_t>(needs.chunk_items),
+            .device_bytes = needs.work_bytes + (available - taken) / std::max<std::uint64_t>(needs.devices, 1)};
+}
+
+ModelRoom room_on_device(const MemoryNeeds& needs, const DeviceMemory& memory, std::uint32_t ranks,
+                         std::string_view device) {
+    MemoryNeeds one = needs;
+    one.devices = 1;
+    const std::uint64_t slots = plan_memory(one).device;
+    const std::uint64_t share = std::min(memory.free_bytes, memory.all_bytes / std::max(ranks, 1U));
+    std::uint64_t room = share;
+    for (const std::uint64_t taken : {slots, needs.weight_bytes, least_reserve + memory.all_bytes / reserved_part}) {
+        room -= std::min(room, taken);
+    }
+    if (needs.work_bytes > room) {
+        throw Error(
+            ExitCode::out_of_memory,
+            {.id = "E-GPU-066",
+             .where = std::string(device),
+             .what = fmt::format("the model needs {} for chunks of {} items, but {} are left of {}: the weights "
+                                 "take {}, {} slots {}",
+                                 size(needs.work_bytes), needs.chunk_items, size(room), size(share),
+                                 size(needs.weight_bytes), needs.depth, size(slots)),
+             .hint = "lower pipeline.chunk_items or pipeline.depth, or ask for a GPU with more free memory"});
+    }
+    return {.max_items = static_cast<std::uint32_t>(needs.chunk_items), .device_bytes = room};
 }
 
 }  // namespace sluice

@@ -1,20 +1,24 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/chunk.hpp"
+#include "core/device.hpp"
+#include "core/model.hpp"
 #include "core/modes.hpp"
 
 namespace sluice {
 
-/// What decides how much memory the pipeline of one rank takes. The weights are not part of it: they are loaded by
-/// then.
+/// What decides how much memory the pipeline of one rank takes. Of the node's, the weights are not part: they are
+/// loaded by then.
 struct MemoryNeeds {
     IoShape shape{};
     std::uint64_t chunk_items = 1;
     std::uint64_t depth = 1;          ///< Slots a device.
     std::uint64_t devices = 1;        ///< Devices that this rank drives.
-    std::uint64_t work_bytes = 0;     ///< Of the model on each device: LoadedApp::work_bytes.
+    std::uint64_t work_bytes = 0;     ///< Of the model on each device, at least: LoadedApp::least_room.
+    std::uint64_t weight_bytes = 0;   ///< That a device with memory of its own holds a copy of.
     std::uint64_t staged_chunks = 0;  ///< Chunks of input that the readers may be ahead; 0 on other ranks than 0.
     std::uint64_t window_chunks =
         0;  ///< Chunks of results that wait for their turn to be written; 0 on other ranks than 0.
@@ -39,5 +43,15 @@ struct MemoryPlan {
 
 /// Throws Error (out_of_memory) when the plan needs more of the node's memory than `available` bytes.
 void check_memory(const MemoryPlan& plan, DeviceKind kind, std::uint64_t available);
+
+/// The room of each device's model where devices allocate the process's memory, of which the rank has `available`
+/// bytes: a plan of these needs passes check_memory().
+[[nodiscard]] ModelRoom room_on_host(const MemoryNeeds& needs, std::uint64_t available);
+
+/// The room of the model on `device`, which has memory of its own and is driven by `ranks` ranks: an even share of it,
+/// or what is free, less the slots, the weights, and a reserve for code, graphs and libraries. Throws Error
+/// (out_of_memory) when the model needs more.
+[[nodiscard]] ModelRoom room_on_device(const MemoryNeeds& needs, const DeviceMemory& memory, std::uint32_t ranks,
+                                       std::string_view device);
 
 }  // namespace sluice

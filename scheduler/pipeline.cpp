@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <string_view>
@@ -12,10 +13,11 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t copy_operations_a_chunk = 4;  // on a copy stream: wait, record, copy, record
-constexpr std::size_t compute_operations = 2048;    // several chunks' worth of a model that enqueues a few per item
-constexpr std::size_t records_a_chunk = 2;          // on each stream: begin and end
-constexpr std::size_t alignment = 256;              // of a slot's pieces; what GPUs read best
+constexpr std::size_t copy_operations_a_chunk =
+    6;                                            // on a copy stream: wait, mark, copy, record; held back: wait, record
+constexpr std::size_t compute_operations = 2048;  // several chunks' worth of a model that enqueues a few per item
+constexpr std::size_t records_a_chunk = 4;        // on each stream: begin and end; held back: of finish() too
+constexpr std::size_t alignment = 256;            // of a slot's pieces; what GPUs read best
 constexpr std::chrono::nanoseconds shortest_poll{20'000};  // for devices that cannot ring
 
 std::size_t aligned(std::size_t bytes) {
@@ -38,27 +40,28 @@ decltype(auto) in_stage(Stage stage, const Chunk& chunk, Step step) {
     }
 }
 
-/// Rethrows the failure of the first of a slot's stages that failed.
-[[noreturn]] void throw_failed_stage(const Slot& slot, const std::exception_ptr& failure) {
-    const auto failed = [](const Event& event) {
-        try {
-            return !event.ready();
-        } catch (...) {
-            return true;
-        }
-    };
-    const Stage stage = failed(slot.uploaded)   ? Stage::upload
-                        : failed(slot.computed) ? Stage::compute
-                                                : Stage::download;
-    throw StageError(stage, slot.chunk, failure);
+/// Whether the work before `event` has failed by now.
+bool failed(const Event& event) {
+    try {
+        static_cast<void>(event.ready());
+        return false;
+    } catch (...) {  // somebody has met it before: it is what is being told
+        return true;
+    }
 }
 
 }  // namespace
 
 Pipeline::Pipeline(Device& device, Transport& transport, Model& model, const PipelineOptions& options,
                    DeviceTrace& trace)
-    : transport_(transport), model_(model), trace_(trace), shape_(model.shape()), device_rings_(device.rings()) {
+    : transport_(transport),
+      model_(model),
+      trace_(trace),
+      shape_(model.shape()),
+      lag_(model.lag()),
+      device_rings_(device.rings()) {
     expects(options.depth >= 1 && options.chunk_items >= 1, "Pipeline: depth and chunk_items are at least 1");
+    expects(options.depth > lag_ || options.depth == 1, "Pipeline: depth is more than the model's lag, or 1");
     share_memory(device, options);
     make_streams(device, options);
     prepare(options);
@@ -120,6 +123,10 @@ void Pipeline::prepare(const PipelineOptions& options) {
         std::unique_ptr<CapturedWork> captured;
         compute_->capture(captured, last);
     }
+    if (lag_ != 0) {
+        const auto finish = [this] { model_.finish(*compute_); };
+        compute_->capture(finish_, finish);
+    }
 }
 
 void Pipeline::run() {
@@ -128,6 +135,7 @@ void Pipeline::run() {
         bool moved = free_slots();
         moved |= request_chunks();
         moved |= admit_arrivals();
+        moved |= finish_held_back();
         moved |= retire_outputs();
         if (moved) {
             say_what_it_is_at();
@@ -167,7 +175,9 @@ bool Pipeline::admit_arrivals() {
         next.chunk = next.ticket.arrival->chunk;
         if (next.chunk.end_of_input()) {
             ended_ = true;
+            static_cast<void>(finish_held_back());
             next.done = next.delivered = Event();
+            ++leaving_;
         } else {
             admit(next);
         }
@@ -198,32 +208,79 @@ void Pipeline::admit(Slot& slot) {
         } else {
             forward();
         }
-        slot.computed = compute_->record();
+        slot.forwarded = compute_->record();
     });
-    in_stage(Stage::download, slot.chunk, [&] {
-        download_->wait(slot.computed);
-        slot.download_begun = download_->mark();
-        download_->copy(slot.downloaded.first(output.size()), output);
-        slot.done = download_->record();
+    const std::uint64_t forwarded = admitted_ + 1;
+    send_back(std::max(leaving_, forwarded - std::min<std::uint64_t>(forwarded, lag_)), slot.forwarded);
+}
+
+void Pipeline::send_back(std::uint64_t end, const Event& computed) {
+    in_stage(Stage::download, slot(leaving_).chunk, [&] {
+        download_->wait(computed);
+        if (leaving_ == end) {
+            static_cast<void>(download_->record());  // rings, so that finish_held_back() looks whether more has come
+        }
+        for (; leaving_ != end; ++leaving_) {
+            Slot& next = slot(leaving_);
+            const auto output = next.output.first(std::size_t{next.chunk.count} * shape_.output_bytes);
+            next.computed = computed;
+            next.download_begun = download_->mark();
+            download_->copy(next.downloaded.first(output.size()), output);
+            next.done = download_->record();
+        }
     });
+}
+
+bool Pipeline::finish_held_back() {
+    if (leaving_ == admitted_) {
+        return false;
+    }
+    const bool none_can_come = ended_ || admitted_ - leaving_ == slots_.size();
+    try {
+        if (!none_can_come && !slot(admitted_ - 1).forwarded.ready()) {
+            return false;
+        }
+    } catch (...) {
+        throw_failure(leaving_, std::current_exception());
+    }
+    const Event finished = in_stage(Stage::compute, slot(leaving_).chunk, [&] {
+        const auto finish = [&] { model_.finish(*compute_); };
+        compute_->launch(finish_, finish);
+        return compute_->record();
+    });
+    send_back(admitted_, finished);
+    return true;
 }
 
 bool Pipeline::retire_outputs() {
     bool moved = false;
-    for (; retired_ != admitted_; ++retired_, moved = true) {
+    for (; retired_ != leaving_; ++retired_, moved = true) {
         Slot& next = slot(retired_);
         try {
             if (!next.done.ready()) {
                 break;
             }
         } catch (...) {
-            throw_failed_stage(next, std::current_exception());
+            throw_failure(retired_, std::current_exception());
         }
         if (!next.chunk.end_of_input()) {
             retire(next);
         }
     }
     return moved;
+}
+
+void Pipeline::throw_failure(std::uint64_t turn, const std::exception_ptr& failure) {
+    for (std::uint64_t i = turn; i != admitted_ && i <= turn + lag_ && !slot(i).chunk.end_of_input(); ++i) {
+        if (failed(slot(i).uploaded)) {
+            throw StageError(Stage::upload, slot(i).chunk, failure);
+        }
+        if (failed(slot(i).forwarded)) {
+            throw StageError(Stage::compute, slot(i).chunk, failure);
+        }
+    }
+    const Slot& first = slot(turn);
+    throw StageError(failed(first.computed) ? Stage::compute : Stage::download, first.chunk, failure);
 }
 
 void Pipeline::retire(Slot& slot) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -15,7 +16,7 @@
 namespace sluice {
 
 struct PipelineOptions {
-    std::uint32_t depth = 3;         ///< Chunks in flight; each owns one Slot. 1 is the serial mode.
+    std::uint32_t depth = 3;         ///< Chunks in flight; each owns one Slot. More than Model::lag(), or 1: serial.
     std::uint32_t chunk_items = 64;  ///< Items in a chunk at most.
     std::uint32_t last_items = 0;    ///< Of the job's last chunk, when it is shorter: a device may prepare for it.
     Lanes* lanes = nullptr;          ///< Where the device and its streams say what they are at; outlives the pipeline.
@@ -23,7 +24,10 @@ struct PipelineOptions {
 };
 
 /// Drives one device: keeps `depth` chunks moving through upload, compute and download, and touches each of them twice
-/// on the host, when its input has arrived (admit) and when its output is ready (retire). One thread; no lock and no
+/// on the host, when its input has arrived (admit) and when its output is ready (retire). A model that holds chunks
+/// back (Model::lag) completes them with the chunks that follow. It is told to finish them when there are none: the
+/// input has ended, or the device has nothing left to do and the next chunk is not there. Somebody may wait for just
+/// these results before there can be another chunk, so a device never sits on them idle. One thread; no lock and no
 /// allocation once constructed, but for what a device captures of short chunks. All arguments outlive the pipeline.
 class Pipeline {
 public:
@@ -38,12 +42,19 @@ private:
 
     [[nodiscard]] bool request_chunks();
     [[nodiscard]] bool admit_arrivals();
+    [[nodiscard]] bool finish_held_back();
     [[nodiscard]] bool retire_outputs();
     [[nodiscard]] bool free_slots();
     void share_memory(Device& device, const PipelineOptions& options);
     void prepare(const PipelineOptions& options);
     void admit(Slot& slot);
+
+    /// The chunks before `end` have their outputs when `computed` is ready: their download follows.
+    void send_back(std::uint64_t end, const Event& computed);
     void retire(Slot& slot);
+
+    /// As the first failure of the chunk of `turn` and of those in whose forward() it was to be completed.
+    [[noreturn]] void throw_failure(std::uint64_t turn, const std::exception_ptr& failure);
     void sleep_until_rung(std::uint32_t seen);
     void make_streams(Device& device, const PipelineOptions& options);
     void say_what_it_is_at() noexcept;
@@ -52,6 +63,7 @@ private:
     Model& model_;
     DeviceTrace& trace_;
     IoShape shape_;
+    std::uint32_t lag_;
     bool device_rings_;
     Lanes own_lanes_;
     Lane* lane_ = nullptr;
@@ -60,14 +72,16 @@ private:
     Buffer pinned_;     // of all slots, in one piece: pages are locked once
     Buffer on_device_;  // likewise
     std::vector<Slot> slots_;
+    std::unique_ptr<CapturedWork> finish_;  // the model's
     std::unique_ptr<Stream> upload_;
     std::unique_ptr<Stream> compute_;
     std::unique_ptr<Stream> download_;
 
-    // Slots go through their states in turn, so each state's front is a counter: freed <= retired <= admitted <=
-    // requested.
+    // Slots go through their states in turn, so each state's front is a counter: freed <= retired <= leaving <=
+    // admitted <= requested. Those from leaving to admitted are held back.
     std::uint64_t requested_ = 0;
     std::uint64_t admitted_ = 0;
+    std::uint64_t leaving_ = 0;
     std::uint64_t retired_ = 0;
     std::uint64_t freed_ = 0;
     bool ended_ = false;

@@ -23,11 +23,12 @@ struct Slot {
     std::unique_ptr<CapturedWork> full_chunk;  ///< The model's work on `input` and `output`, for a chunk without gaps.
     ShortChunks short_chunks;                  ///< The same for other chunks.
 
-    Ticket ticket;   ///< requested: ready when the items are in `arrived`.
-    Chunk chunk;     ///< From admit on; count == 0 for the end of the input.
-    Event uploaded;  ///< in flight: for the trace, and to name the stage that failed.
-    Event computed;  ///
-    Event done;      ///< in flight: ready when the outputs are in `downloaded`.
+    Ticket ticket;    ///< requested: ready when the items are in `arrived`.
+    Chunk chunk;      ///< From admit on; count == 0 for the end of the input.
+    Event uploaded;   ///< in flight: for the trace, and to name the stage that failed.
+    Event forwarded;  ///< in flight: behind the chunk's own forward(); what was computed by then may be held back.
+    Event computed;   ///< leaving: behind what completed the outputs.
+    Event done;       ///< leaving: ready when the outputs are in `downloaded`.
     Event upload_begun, compute_begun, download_begun;
     Event delivered;   ///< delivering: ready when `downloaded` may be overwritten.
     ChunkSpans spans;  ///< Filled on the way.

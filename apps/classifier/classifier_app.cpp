@@ -116,7 +116,7 @@ public:
           kind_(kind),
           precision_(options.precision) {}
 
-    std::uint64_t work_bytes(std::uint32_t max_items) const override {
+    std::uint64_t least_room(std::uint32_t max_items) const override {
         return activation_bytes(kind_, precision_, max_items);
     }
 
@@ -143,7 +143,7 @@ public:
                           }),
           kind_(kind) {}
 
-    std::uint64_t work_bytes(std::uint32_t max_items) const override {
+    std::uint64_t least_room(std::uint32_t max_items) const override {
         return activation_bytes(kind_, Precision::fp16, max_items) +
                activation_bytes(kind_, Precision::tf32x3, tf32x3_batch) +
                activation_bytes(kind_, Precision::fp32, fp32_batch);

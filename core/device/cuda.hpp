@@ -39,9 +39,6 @@ struct CudaGpu {
 /// "NVIDIA H200". For the index of a GPU that this process sees, in a build with CUDA.
 [[nodiscard]] std::string cuda_device_model(std::uint32_t index);
 
-/// All memory of that GPU.
-[[nodiscard]] std::uint64_t cuda_memory_bytes(std::uint32_t index);
-
 /// Starts what CUDA needs on all GPUs that this process sees, in threads of its own, so that devices made later find it
 /// done. What fails is left for make_cuda_device() to meet. Nothing in a build without CUDA.
 class CudaStart {

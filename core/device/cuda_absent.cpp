@@ -32,10 +32,6 @@ std::string cuda_device_model(std::uint32_t) {
     refuse();
 }
 
-std::uint64_t cuda_memory_bytes(std::uint32_t) {
-    refuse();
-}
-
 std::unique_ptr<Device> make_cuda_device(std::uint32_t, const CudaDeviceOptions&) {
     refuse();
 }

@@ -115,21 +115,26 @@ Buffer CudaDevice::allocate(MemorySpace space, std::size_t bytes) {
     throw ContractViolation("a CUDA device allocates device and pinned memory");
 }
 
+std::optional<DeviceMemory> CudaDevice::memory() const {
+    std::size_t free_bytes = 0;
+    std::size_t all_bytes = 0;
+    check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+    return DeviceMemory{.free_bytes = free_bytes, .all_bytes = all_bytes};
+}
+
 void CudaDevice::check_memory(cudaError_t status, MemorySpace space, std::size_t bytes) const {
     if (status != cudaErrorMemoryAllocation) {
         check_cuda(status, space == MemorySpace::device ? "cudaMalloc" : "cudaHostAlloc");
         return;
     }
     static_cast<void>(cudaGetLastError());
-    std::size_t free_bytes = 0;
-    std::size_t all_bytes = 0;
-    check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+    const DeviceMemory left = memory().value();
     throw Error(ExitCode::out_of_memory,
                 {.id = "E-GPU-066",
                  .where = name_,
                  .what = space == MemorySpace::device
                              ? fmt::format("cannot allocate {} bytes of device memory, of which {} of {} are free",
-                                           bytes, free_bytes, all_bytes)
+                                           bytes, left.free_bytes, left.all_bytes)
                              : fmt::format("cannot allocate {} bytes of pinned host memory", bytes),
                  .hint = "lower pipeline.depth or pipeline.chunk_items"});
 }
@@ -191,12 +196,6 @@ std::string cuda_device_model(std::uint32_t index) {
     cudaDeviceProp properties{};
     check_cuda(cudaGetDeviceProperties(&properties, static_cast<int>(index)), "cudaGetDeviceProperties");
     return properties.name;
-}
-
-std::uint64_t cuda_memory_bytes(std::uint32_t index) {
-    cudaDeviceProp properties{};
-    check_cuda(cudaGetDeviceProperties(&properties, static_cast<int>(index)), "cudaGetDeviceProperties");
-    return properties.totalGlobalMem;
 }
 
 std::string why_no_cuda() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -73,9 +74,15 @@ private:
             }
         }
         const std::vector<std::vector<std::uint32_t>> shares = share_gpus(seen, layout_.devices);
+        std::map<std::string, std::uint32_t> ranks;  // that drive each GPU
         for (std::size_t me = 0; me < shares.size(); ++me) {
             for (const std::uint32_t number : shares[me]) {
-                placement_.ranks[me].devices.push_back({.number = number});
+                ++ranks[seen[me][number].id];
+            }
+        }
+        for (std::size_t me = 0; me < shares.size(); ++me) {
+            for (const std::uint32_t number : shares[me]) {
+                placement_.ranks[me].devices.push_back({.number = number, .ranks = ranks[seen[me][number].id]});
             }
         }
     }

@@ -33,6 +33,7 @@ struct DevicePlace {
     CpuSet cpus{};                               ///< Its driver's; a host device's streams run there, too.
     std::optional<std::uint32_t> memory_node{};  ///< Where its pinned buffers lie, when that is one NUMA node.
     bool is_near = true;                         ///< The driver runs on CPUs that the GPU is attached to.
+    std::uint32_t ranks = 1;                     ///< That drive it.
 };
 
 struct RankPlace {

@@ -47,7 +47,7 @@ TEST(ClassifierForward, AllocatesNothingOnTheDriversThread) {
     const App& app = classifier_app();
     const auto loaded = load_alone(app, app.random_weights(1), {}, DeviceKind::host, 2);
     HostDevice device;
-    const auto model = loaded->make_model(device, 9);
+    const auto model = loaded->make_model(device, {.max_items = 9});
     const auto stream = device.make_stream({});
     const IoShape shape = model->shape();
     const Buffer in = device.allocate(MemorySpace::device, 9 * shape.input_bytes);

@@ -106,7 +106,7 @@ protected:
         const auto loaded =
             load_alone(classifier_app(), *blob_, {.scores = true, .precision = precision}, DeviceKind::cuda, 2);
         const auto device = make_cuda_device(0, options);
-        const auto model = loaded->make_model(*device, items);
+        const auto model = loaded->make_model(*device, {.max_items = items});
         const Buffer host = device->allocate(MemorySpace::pinned, items * sizeof(Record));
         const Buffer in = device->allocate(MemorySpace::device, symbols_.size());
         const Buffer out = device->allocate(MemorySpace::device, host.bytes().size());

@@ -72,7 +72,7 @@ protected:
     /// Runs items [0, count) and gives them back; `poison` is what the output holds before.
     static std::vector<Record> run(std::size_t count, std::uint32_t max_items, int poison = 0xff) {
         HostDevice device;
-        const auto model = loaded_->make_model(device, max_items);
+        const auto model = loaded_->make_model(device, {.max_items = max_items});
         const auto stream = device.make_stream({});
         const Buffer in = device.allocate(MemorySpace::device, count * item_bytes);
         const Buffer out = device.allocate(MemorySpace::device, count * sizeof(Record));
@@ -203,7 +203,7 @@ TEST_F(ClassifierModel, DoesNothingForNoItems) {
 
 TEST_F(ClassifierModel, RefusesMoreItemsThanItWasMadeForAndWrongSizes) {
     HostDevice device;
-    const auto model = loaded_->make_model(device, 2);
+    const auto model = loaded_->make_model(device, {.max_items = 2});
     const auto stream = device.make_stream({});
     const Buffer in = device.allocate(MemorySpace::device, 3 * item_bytes);
     const Buffer out = device.allocate(MemorySpace::device, 3 * sizeof(Record));
@@ -216,7 +216,7 @@ TEST_F(ClassifierModel, RefusesMoreItemsThanItWasMadeForAndWrongSizes) {
 TEST_F(ClassifierModel, WithoutScoresGivesTheSameLabels) {
     HostDevice device;
     const auto plain = load_alone(classifier_app(), *blob_, {}, DeviceKind::host, 1);
-    const auto model = plain->make_model(device, 5);
+    const auto model = plain->make_model(device, {.max_items = 5});
     const auto stream = device.make_stream({});
     const Buffer in = device.allocate(MemorySpace::device, 5 * item_bytes);
     const Buffer out = device.allocate(MemorySpace::device, 5 * sizeof(std::int32_t));
@@ -235,9 +235,9 @@ TEST_F(ClassifierModel, AllocatesAsMuchForItselfAsItSays) {
     for (const std::uint32_t max_items : {1U, 8U, 33U}) {
         CountingDevice device;
 
-        const auto model = loaded_->make_model(device, max_items);
+        const auto model = loaded_->make_model(device, {.max_items = max_items});
 
-        EXPECT_EQ(loaded_->work_bytes(max_items), device.device_bytes) << max_items;
+        EXPECT_EQ(loaded_->least_room(max_items), device.device_bytes) << max_items;
     }
 }
 
@@ -248,7 +248,7 @@ TEST(ClassifierLabels, SayThatAScoreIsNotFinite) {
     blob.floats().back() = std::numeric_limits<float>::quiet_NaN();  // a bias of the last layer
     const auto loaded = load_alone(app, blob, {}, DeviceKind::host, 1);
     HostDevice device;
-    const auto model = loaded->make_model(device, 1);
+    const auto model = loaded->make_model(device, {.max_items = 1});
     const std::vector<std::byte> item(item_bytes);
     std::int32_t label = 0;
 

@@ -5,6 +5,7 @@
 
 #include "core/stage_error.hpp"
 #include "tests/support/local_job.hpp"
+#include "tests/support/streaming_model.hpp"
 
 namespace sluice {
 namespace {
@@ -52,6 +53,31 @@ TEST(LocalRun, WorksWithTheSmallestWindowAndStage) {
     run_locally({.devices = 3, .staged = 1, .readers = 3, .window = 1, .driver = {.chunk_items = 2}}, source, writer);
 
     EXPECT_EQ(writer.results, test::expected_results(211));
+}
+
+TEST(LocalRun, CompletesChunksThatModelsHoldBackHoweverTheyAreGranted) {
+    for (const Distribution distribution : {Distribution::pull, Distribution::fixed}) {
+        for (const std::uint32_t devices : {1U, 3U}) {
+            for (const std::uint32_t window : {1U, 2U, 16U}) {
+                for (const std::uint64_t items : {0U, 1U, 40U, 211U}) {
+                    const FakeSource source(items);
+                    MemoryWriter writer;
+                    LocalJob job{.devices = devices,
+                                 .window = window,
+                                 .distribution = distribution,
+                                 .driver = {.depth = 4, .chunk_items = 3}};
+                    job.driver.make_model = []() -> std::unique_ptr<Model> {
+                        return std::make_unique<test::StreamingModel>(5, 2);
+                    };
+
+                    run_locally(job, source, writer);
+
+                    EXPECT_EQ(writer.results, test::streamed_results(items))
+                        << devices << " devices, a window of " << window;
+                }
+            }
+        }
+    }
 }
 
 TEST(LocalRun, GoesOnFromAnyChunkByTheSameIds) {

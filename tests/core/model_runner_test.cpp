@@ -10,6 +10,7 @@
 
 #include "core/device/host_device.hpp"
 #include "core/error.hpp"
+#include "tests/support/streaming_model.hpp"
 
 namespace sluice {
 namespace {
@@ -44,12 +45,27 @@ TEST(ModelRunner, BringsBackTheOutputsOfBatchesOfAnySize) {
     EXPECT_TRUE(runner.run({}).empty());
 }
 
+TEST(ModelRunner, FinishesEachBatchOfAModelThatHoldsChunksBack) {
+    HostDevice device;
+    test::StreamingModel model(4, 2);
+    ModelRunner runner(device, model, 9);
+    std::vector<std::byte> items(9 * test::fake_input_bytes);
+    for (std::uint64_t i = 0; i < 9; ++i) {
+        test::fake_item(i, std::span(items).subspan(i * test::fake_input_bytes, test::fake_input_bytes));
+    }
+    const std::vector<std::uint64_t> expected = test::streamed_results(9);
+
+    for (int round = 0; round < 2; ++round) {
+        EXPECT_TRUE(std::ranges::equal(runner.run(items), std::as_bytes(std::span(expected))));
+    }
+}
+
 TEST(ModelRunner, TimesTheStagesInTheirOrder) {
     HostDevice device;
     DoublingModel model;
     ModelRunner runner(device, model, 2);
     std::ranges::copy(bytes({7, 8}), runner.items().begin());
-    std::unique_ptr<Recording> recording;
+    std::unique_ptr<CapturedWork> recording;
 
     const ModelRunner::Events at = runner.enqueue(2, &recording);
     at.downloaded.wait();

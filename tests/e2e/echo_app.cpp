@@ -167,7 +167,7 @@ private:
 class LoadedEcho final : public LoadedApp {
 public:
     explicit LoadedEcho(const AppOptions& options) : options_(options) {}
-    [[nodiscard]] std::unique_ptr<Model> make_model(Device&, std::uint32_t) const override {
+    [[nodiscard]] std::unique_ptr<Model> make_model(Device&, const ModelRoom&) const override {
         return std::make_unique<EchoModel>(options_);
     }
 

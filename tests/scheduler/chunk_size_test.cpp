@@ -70,5 +70,25 @@ TEST(Depth, IsOneInSerialModeAndThreeInOverlap) {
     EXPECT_EQ(choose_depth(PipelineMode::overlap), 3U);
 }
 
+TEST(DepthWithLag, GrowsUnlessTheJobNamesIt) {
+    EXPECT_EQ(depth_with_lag(3, DepthBy::program, 0), 3U);
+    EXPECT_EQ(depth_with_lag(3, DepthBy::program, 2), 5U);
+    EXPECT_EQ(depth_with_lag(4, DepthBy::job, 2), 4U);
+    EXPECT_EQ(depth_with_lag(1, DepthBy::job, 0), 1U);
+    EXPECT_EQ(depth_with_lag(1, DepthBy::serial_mode, 2), 1U) << "each chunk is finished by itself";
+}
+
+TEST(DepthWithLag, NamesTheLeastWhenTheJobNamesTooLittle) {
+    try {
+        (void)depth_with_lag(2, DepthBy::job, 2);
+        ADD_FAILURE() << "it was accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::configuration);
+        EXPECT_EQ(error.text().id, "E-CFG-011");
+        EXPECT_EQ(error.text().where, "pipeline.depth");
+        EXPECT_EQ(error.text().what, "got 2, but the app's models hold 2 chunks back: expected 3 at least");
+    }
+}
+
 }  // namespace
 }  // namespace sluice

@@ -14,7 +14,11 @@ using testing::HasSubstr;
 
 /// 60 µs and 0.75 µs per item of compute, 10 µs and 20 ns of copies.
 CostModel gpu_costs() {
-    return {.upload = {10e-6, 20e-9}, .compute = {60e-6, 0.75e-6}, .download = {5e-6, 0}, .whole_items = 224};
+    return {.upload = {10e-6, 20e-9},
+            .compute = {60e-6, 0.75e-6},
+            .download = {5e-6, 0},
+            .whole_items = 224,
+            .largest_measured = 3584};
 }
 
 TEST(FitCost, FindsTheLineThatTheSamplesLieOn) {
@@ -65,52 +69,144 @@ TEST(BestRate, IsTheLastSizeBeforeAWaveBegins) {
     EXPECT_EQ(best_rate(samples), 304U);  // four waves
 }
 
-TEST(ChooseChunk, TakesTheSmallestMultipleWhoseFixedCostHardlyCounts) {
-    const ChunkChoice choice = choose_chunk(gpu_costs(), 10'000'000, 16384);
-    EXPECT_EQ(choice.items % 224, 0U);
-    const auto share = [](double n) { return 60e-6 / (60e-6 + 0.75e-6 * n); };
-    EXPECT_LE(share(choice.items), 1.0 / 40);
-    EXPECT_GT(share(choice.items - 224), 1.0 / 40);
-    EXPECT_EQ(choice.depth, 3U);
-    EXPECT_THAT(choice.reason, HasSubstr("chunks of 3136 items, its fixed cost no longer matters: compute takes "
-                                         "60 µs + 0.75 µs per item, 2.5 % of that fixed; copies 78 µs"));
+TEST(PredictSeconds, AddsTheStagesOfALoneChunk) {
+    const CostModel costs{.upload = {1, 0.5}, .compute = {2, 1}, .download = {3, 0.25}};
+
+    EXPECT_DOUBLE_EQ(predict_seconds(costs, 4, 10, 1), 3 + 6 + 4);
+    EXPECT_DOUBLE_EQ(predict_seconds(costs, 4, 4, 7), 3 + 6 + 4);
 }
 
-TEST(ChooseChunk, MakesSixteenChunksOfASmallJobButWastesNoWave) {
-    const ChunkChoice some = choose_chunk(gpu_costs(), 8192, 16384);
-    EXPECT_EQ(some.items, 448U);
-    EXPECT_THAT(some.reason, HasSubstr("a sixteenth of the job"));
-    EXPECT_EQ(choose_chunk(gpu_costs(), 1000, 16384).items, 224U);
-    const ChunkChoice one = choose_chunk(gpu_costs(), 100, 16384);
-    EXPECT_EQ(one.items, 100U);
-    EXPECT_THAT(one.reason, HasSubstr("chunks of 100 items, the whole job"));
-    EXPECT_EQ(choose_chunk(gpu_costs(), 1, 16384).items, 1U);
-    EXPECT_EQ(choose_chunk(gpu_costs(), 0, 16384).items, 1U);
+TEST(PredictSeconds, LetsTheSlowestStageSetThePaceOfTheOthers) {
+    const CostModel costs{.upload = {0, 0.5}, .compute = {0, 1}, .download = {0, 0.25}};
+
+    EXPECT_DOUBLE_EQ(predict_seconds(costs, 40, 4, 1), 9 * 4.0 + 7.0);
+    EXPECT_DOUBLE_EQ(predict_seconds(costs, 38, 4, 1), 9 * 4.0 + 3.5) << "the last chunk is half as large";
 }
 
-TEST(ChooseChunk, StaysWithinMemory) {
-    const ChunkChoice choice = choose_chunk(gpu_costs(), 10'000'000, 1024);
+TEST(PredictSeconds, LetsDevicesWaitForTheLastRound) {
+    const CostModel costs{.upload = {}, .compute = {0, 1}, .download = {}};
+
+    EXPECT_DOUBLE_EQ(predict_seconds(costs, 40, 10, 4), 10);
+    EXPECT_DOUBLE_EQ(predict_seconds(costs, 40, 10, 3), 20);
+    EXPECT_DOUBLE_EQ(predict_seconds(costs, 31, 10, 3), 11) << "the last round is one short chunk";
+}
+
+TEST(PredictSeconds, CountsPartFilledWavesAsWholeOnes) {
+    const CostModel costs{.upload = {}, .compute = {0, 1}, .download = {}, .whole_items = 8};
+
+    EXPECT_DOUBLE_EQ(predict_seconds(costs, 9, 9, 1), 16);
+}
+
+constexpr std::uint32_t one_device[] = {1};
+constexpr std::uint32_t a_node[] = {1, 2, 4, 8};
+constexpr std::uint32_t any_size = 1U << 20U;
+
+ChunkJob job_of(std::uint64_t items) {
+    return {.items = items, .least_items = 1, .most_items = any_size, .devices = a_node};
+}
+
+TEST(ChooseChunk, LosesLittleOnAnyNumberOfDevices) {
+    for (const std::uint64_t items : {100'000ULL, 1'000'000ULL, 4'260'000ULL, 1'000'000'000ULL}) {
+        const ChunkChoice choice = choose_chunk(gpu_costs(), job_of(items));
+        EXPECT_EQ(choice.items % 224, 0U);
+        EXPECT_GE(choice.items, 4096U) << items;
+        EXPECT_LE(choice.items, 16384U) << items;
+        EXPECT_EQ(choice.depth, 3U);
+        for (const std::uint32_t devices : a_node) {
+            const double chosen = predict_seconds(gpu_costs(), items, choice.items, devices);
+            for (const std::uint32_t other : {448U, 1120U, 2240U, 3584U, 7168U, 14336U}) {
+                EXPECT_LE(chosen, 1.01 * predict_seconds(gpu_costs(), items, other, devices))
+                    << items << " items, " << devices << " devices, " << other << " in a chunk";
+            }
+        }
+    }
+}
+
+TEST(ChooseChunk, SaysWhy) {
+    EXPECT_THAT(
+        choose_chunk(gpu_costs(), job_of(4'260'000)).reason,
+        testing::MatchesRegex("chunks of [0-9]+ items, a run at most 0.[0-9] % longer than with the best size on "
+                              "1, 2, 4, 8 devices: compute takes 60 µs \\+ 0.75 µs per item, 1.[0-9] % of that "
+                              "fixed; copies [0-9]+ µs"));
+}
+
+TEST(ChooseChunk, GivesEachOfEightDevicesAPartOfASmallJob) {
+    const ChunkChoice choice = choose_chunk(gpu_costs(), job_of(8192));
+
+    EXPECT_GE((8192 + choice.items - 1) / choice.items, 8U);
+    EXPECT_LE(predict_seconds(gpu_costs(), 8192, choice.items, 1), 1.1 * predict_seconds(gpu_costs(), 8192, 8192, 1));
+}
+
+TEST(ChooseChunk, TakesAJobOfLessThanAWaveAsAChunk) {
+    for (const std::uint64_t items : {1U, 100U, 224U}) {
+        const ChunkChoice choice = choose_chunk(gpu_costs(), job_of(items));
+        EXPECT_EQ(choice.items, items);
+        EXPECT_THAT(choice.reason, HasSubstr("the whole job"));
+    }
+    EXPECT_EQ(choose_chunk(gpu_costs(), job_of(0)).items, 1U);
+}
+
+TEST(ChooseChunk, StaysWithinItsLimits) {
+    ChunkJob job = job_of(10'000'000);
+    job.most_items = 1024;
+    const ChunkChoice choice = choose_chunk(gpu_costs(), job);
     EXPECT_EQ(choice.items, 896U);
-    EXPECT_THAT(choice.reason, HasSubstr("what memory allows"));
-    EXPECT_EQ(choose_chunk(gpu_costs(), 10'000'000, 100).items, 100U);
-    EXPECT_EQ(choose_chunk(gpu_costs(), 10'000'000, 1).items, 1U);
+    EXPECT_THAT(choice.reason, HasSubstr("what app and memory allow"));
+    job.most_items = 100;
+    EXPECT_EQ(choose_chunk(gpu_costs(), job).items, 100U) << "less than a wave";
+    job.most_items = 1;
+    EXPECT_EQ(choose_chunk(gpu_costs(), job).items, 1U);
+    job.least_items = 20'000;
+    job.most_items = any_size;
+    EXPECT_EQ(choose_chunk(gpu_costs(), job).items, 20'160U) << "the next whole wave";
+}
+
+TEST(ChooseChunk, TrustsNoLineFarBeyondWhatWasMeasured) {
+    const CostModel flat{.upload = {}, .compute = {0.03, 0}, .download = {}, .whole_items = 1, .largest_measured = 500};
+
+    const ChunkChoice choice = choose_chunk(flat, job_of(1'000'000));
+
+    EXPECT_LE(choice.items, 2000U);
+    EXPECT_GT(choice.items, 1800U);
+    EXPECT_THAT(choice.reason, HasSubstr("four times what was measured"));
+}
+
+TEST(ChooseChunk, KeepsAStopFromWaitingForLong) {
+    const CostModel slow{
+        .upload = {}, .compute = {0.2, 0.1}, .download = {}, .whole_items = 1, .largest_measured = 1000};
+    ChunkJob job = job_of(1'000'000);
+
+    EXPECT_EQ(choose_chunk(slow, job).items, 18U);
+    job.least_items = 64;
+    EXPECT_EQ(choose_chunk(slow, job).items, 64U) << "the app wants no less";
 }
 
 TEST(ChooseChunk, LooksAtTheStageThatBinds) {
     CostModel costs = gpu_costs();
     costs.upload = {.fixed = 10e-6, .an_item = 5e-6};  // 284 kB an item over PCIe
-    const ChunkChoice choice = choose_chunk(costs, 10'000'000, 16384);
-    EXPECT_EQ(choice.items, 224U);
+    const ChunkChoice choice = choose_chunk(costs, job_of(10'000'000));
+    EXPECT_LE(choice.items, 2240U) << "the copies' fixed cost is small: larger chunks only end later";
     EXPECT_GT(choice.depth, 3U);
 }
 
+TEST(ChooseChunk, SuitsTheDevicesThatItIsToldOf) {
+    ChunkJob job = job_of(8192);
+    job.devices = one_device;
+
+    EXPECT_GT(choose_chunk(gpu_costs(), job).items, 4096U) << "nobody to share it with";
+}
+
 TEST(ChooseChunk, HoldsForCostsWithoutAFixedPartOrWithoutAnyOther) {
-    EXPECT_EQ(choose_chunk({.upload = {}, .compute = {0, 1e-6}, .download = {}, .whole_items = 1}, 1000, 100).items,
-              1U);
-    EXPECT_EQ(choose_chunk({.upload = {}, .compute = {1e-3, 0}, .download = {}, .whole_items = 1}, 100'000, 100).items,
-              100U);
-    EXPECT_EQ(choose_chunk({.upload = {}, .compute = {}, .download = {}, .whole_items = 7}, 100'000, 100).items, 7U);
-    EXPECT_GE(choose_chunk(gpu_costs(), std::numeric_limits<std::uint64_t>::max(), 16384).items, 224U);
+    const auto items_for = [](const StageCost& compute, std::uint32_t whole) {
+        return choose_chunk(
+                   {.upload = {}, .compute = compute, .download = {}, .whole_items = whole, .largest_measured = 100},
+                   {.items = 100'000, .least_items = 1, .most_items = 100, .devices = one_device})
+            .items;
+    };
+    EXPECT_EQ(items_for({0, 1e-6}, 1), 1U);
+    EXPECT_GT(items_for({1e-3, 0}, 1), 90U);
+    EXPECT_EQ(items_for({}, 7), 7U);
+    EXPECT_GE(choose_chunk(gpu_costs(), job_of(std::numeric_limits<std::uint64_t>::max())).items, 224U);
 }
 
 }  // namespace

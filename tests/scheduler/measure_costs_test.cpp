@@ -3,45 +3,132 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <set>
+#include <vector>
 
 #include "core/device/host_device.hpp"
+#include "tests/support/streaming_model.hpp"
 
 namespace sluice {
 namespace {
 
-/// Keeps the numbers of items that it is given.
-class WatchingModel final : public Model {
-public:
-    [[nodiscard]] IoShape shape() const noexcept override { return {2, 4}; }
-    void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override {
-        sizes.insert(items);
-        EXPECT_EQ(in.size(), 2 * items);
-        EXPECT_EQ(out.size(), 4 * items);
-        static_cast<void>(stream);
+using Curve = std::function<double(double items)>;
+
+/// A device whose chunks take what a curve says.
+struct CurveDevice {
+    StageTimes operator()(std::uint32_t items) {
+        const double compute = curve(items);
+        sizes.push_back(items);
+        spent += compute + copies;
+        return {.upload = copies / 2, .compute = compute, .download = copies / 2, .elapsed = compute + copies};
     }
 
-    std::set<std::size_t> sizes;
+    Curve curve;
+    double copies = 0;
+    std::vector<std::uint32_t> sizes{};
+    double spent = 0;
 };
 
-constexpr std::byte sample[] = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
-
-bool usable(const StageCost& cost) {
-    return cost.fixed >= 0 && cost.an_item >= 0;
+CostModel measure(CurveDevice& device, const MeasuringOptions& options) {
+    return measure_costs(device, options);
 }
 
-TEST(MeasureCosts, TriesManySizesUpToTheLargest) {
-    for (const std::uint32_t most : {1U, 63U, 64U, 1000U, 4096U}) {
-        HostDevice device;
-        WatchingModel model;
-        const CostModel costs = measure_costs(device, model, sample, most);
-        EXPECT_LE(*model.sizes.rbegin(), most);
-        EXPECT_GE(2 * *model.sizes.rbegin(), most);
-        EXPECT_GE(costs.whole_items, 1U);
-        EXPECT_LE(costs.whole_items, most);
-        EXPECT_TRUE(model.sizes.contains(costs.whole_items));
-        EXPECT_TRUE(usable(costs.upload) && usable(costs.compute) && usable(costs.download));
+TEST(MeasureCosts, FindsTheWaveAndTheLineOfAFastGpu) {
+    for (const double jitter : {0.0, 0.01}) {
+        int turn = 0;
+        CurveDevice gpu{.curve = [&](double items) {
+            const double disturbed = 1 + jitter * (turn++ % 3);
+            return (62e-6 + 112 * 0.742e-6 * std::ceil(items / 112)) * disturbed;
+        }};
+
+        const CostModel costs = measure(gpu, {.most_items = 8192});
+
+        EXPECT_EQ(costs.whole_items % 112, 0U) << "waves of 112 items: " << costs.whole_items;
+        EXPECT_NEAR(costs.compute.fixed, 62e-6, 10e-6);
+        EXPECT_NEAR(costs.compute.an_item, 0.742e-6, 0.01e-6);
+        EXPECT_GE(costs.largest_measured, 2048U);
+        EXPECT_LT(gpu.spent, 0.2);
     }
+}
+
+class AnyCurve : public testing::TestWithParam<std::pair<const char*, Curve>> {};
+
+TEST_P(AnyCurve, StaysWithinTheBudget) {
+    for (const std::uint32_t most : {1U, 7U, 63U, 64U, 1000U, 8192U, 1U << 20U}) {
+        for (const double budget : {0.5, 2.0}) {
+            CurveDevice device{.curve = GetParam().second};
+
+            const CostModel costs = measure(device, {.most_items = most, .budget = budget});
+
+            EXPECT_LE(device.spent, std::max(budget, device.curve(1)) + 1e-9) << most;
+            EXPECT_LE(*std::ranges::max_element(device.sizes), most);
+            EXPECT_EQ(costs.largest_measured <= most && costs.whole_items <= most, true);
+            EXPECT_GT(costs.compute.of(1), 0);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Curves, AnyCurve,
+    testing::Values(std::pair<const char*, Curve>{"Fast", [](double items) { return 60e-6 + 0.75e-6 * items; }},
+                    std::pair<const char*, Curve>{"Generator", [](double items) { return 0.1 * items; }},
+                    std::pair<const char*, Curve>{"SlowStart", [](double items) { return 0.4 + 0.01 * items; }},
+                    std::pair<const char*, Curve>{"Flat", [](double) { return 0.05; }},
+                    std::pair<const char*, Curve>{"FlatThenLinear",
+                                                  [](double items) { return 0.03 * std::max(1.0, items / 4096); }},
+                    std::pair<const char*, Curve>{"Steps", [](double items) { return 0.3 * std::ceil(items / 8); }},
+                    std::pair<const char*, Curve>{"FineSteps",
+                                                  [](double items) { return 1e-3 * std::ceil(items / 3); }},
+                    std::pair<const char*, Curve>{"Quadratic", [](double items) { return 1e-4 * items * items; }},
+                    std::pair<const char*, Curve>{"Endless", [](double) { return 5.0; }}),
+    [](const auto& curve) { return curve.param.first; });
+
+TEST(MeasureCosts, LearnsWhatAGeneratorTakesPerItem) {
+    CurveDevice device{.curve = [](double items) { return 0.02 + 0.1 * items; }};
+
+    const CostModel costs = measure(device, {.most_items = 8192});
+
+    EXPECT_NEAR(costs.compute.an_item, 0.1, 1e-6);
+    EXPECT_NEAR(costs.compute.fixed, 0.02, 1e-6);
+    EXPECT_EQ(costs.whole_items, 1U);
+}
+
+TEST(MeasureCosts, KeepsToTheSizesThatTheAppWants) {
+    CurveDevice device{.curve = [](double items) { return 1e-3 + 1e-6 * items; }};
+
+    const CostModel costs =
+        measure(device, {.limits = {.least = 100, .most = 1000, .multiple = 48}, .most_items = 8192});
+
+    EXPECT_EQ(costs.whole_items, 48U) << "nothing to search for";
+    for (const std::uint32_t items : device.sizes) {
+        EXPECT_EQ(items % 48, 0U);
+        EXPECT_GE(items, 100U);
+        EXPECT_LE(items, 1000U);
+    }
+}
+
+TEST(MeasureCosts, TimesTheLeastSizeWhateverItTakes) {
+    CurveDevice device{.curve = [](double items) { return 0.1 * items; }};
+
+    const CostModel costs = measure(device, {.limits = {.least = 64}, .most_items = 8192});
+
+    EXPECT_EQ(device.sizes, std::vector<std::uint32_t>{64});
+    EXPECT_DOUBLE_EQ(costs.compute.an_item, 0.1);
+}
+
+TEST(MeasureCosts, TimesAModelThatHoldsChunksBack) {
+    HostDevice device;
+    test::StreamingModel model(8, 2);
+    std::vector<std::byte> sample(3 * test::fake_input_bytes);
+
+    const CostModel costs = measure_costs(device, model, sample, {.most_items = 100});
+
+    EXPECT_GE(costs.largest_measured, 50U);
+    EXPECT_LE(costs.largest_measured, 100U);
+    EXPECT_GT(costs.compute.of(100), 0);
+    EXPECT_GE(costs.upload.of(100), 0);
 }
 
 }  // namespace

@@ -76,5 +76,62 @@ TEST(MemoryPlan, RejectsAPlanBeyond64BitsInsteadOfWrapping) {
     }
 }
 
+constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30U;
+
+TEST(ModelRoom, IsWhatTheOtherBuffersOfAHostLeave) {
+    const MemoryNeeds needs{.shape = {600, 400}, .chunk_items = 10, .depth = 2, .devices = 4, .work_bytes = 5000};
+    const std::uint64_t taken = plan_memory(needs).host_total(DeviceKind::host);
+
+    EXPECT_EQ(room_on_host(needs, taken).device_bytes, 5000U);
+    EXPECT_EQ(room_on_host(needs, taken + 4000).device_bytes, 6000U) << "an even share of what is left";
+    EXPECT_EQ(room_on_host(needs, taken).max_items, 10U);
+    EXPECT_THROW((void)room_on_host(needs, taken - 1), ContractViolation);
+}
+
+TEST(ModelRoom, IsWhatADeviceHasFreeLessSlotsWeightsAndReserve) {
+    const MemoryNeeds needs{
+        .shape = {600, 400}, .chunk_items = 1 << 20, .depth = 4, .devices = 2, .weight_bytes = gibibyte};
+
+    const ModelRoom room = room_on_device(needs, {.free_bytes = 60 * gibibyte, .all_bytes = 64 * gibibyte}, 1, "gpu");
+
+    EXPECT_EQ(room.device_bytes, (60 - 1 - 1) * gibibyte - gibibyte / 4 - 4000 * (std::uint64_t{1} << 20U));
+    EXPECT_EQ(room.max_items, 1U << 20U);
+}
+
+TEST(ModelRoom, IsAnEvenShareOfADeviceThatRanksShare) {
+    const MemoryNeeds needs{.shape = {1, 0}};
+    const DeviceMemory untouched{.free_bytes = 64 * gibibyte, .all_bytes = 64 * gibibyte};
+    const DeviceMemory half_taken{.free_bytes = 32 * gibibyte, .all_bytes = 64 * gibibyte};
+
+    const std::uint64_t first = room_on_device(needs, untouched, 2, "gpu").device_bytes;
+
+    EXPECT_EQ(room_on_device(needs, half_taken, 2, "gpu").device_bytes, first);
+    EXPECT_LT(first, 32 * gibibyte);
+    EXPECT_GT(first, 30 * gibibyte);
+}
+
+TEST(ModelRoom, SaysWhatAModelNeedsThatDoesNotFit) {
+    const MemoryNeeds needs{
+        .shape = {1 << 20, 0}, .chunk_items = 512, .depth = 4, .work_bytes = 12 * gibibyte, .weight_bytes = gibibyte};
+    try {
+        (void)room_on_device(needs, {.free_bytes = 8 * gibibyte, .all_bytes = 16 * gibibyte}, 1,
+                             "NVIDIA H200 (17:00.0)");
+        ADD_FAILURE() << "it was accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::out_of_memory);
+        EXPECT_EQ(error.text().id, "E-GPU-066");
+        EXPECT_EQ(error.text().where, "NVIDIA H200 (17:00.0)");
+        EXPECT_EQ(error.text().what,
+                  "the model needs 12.0 GiB for chunks of 512 items, but 4.5 GiB are left of 8.0 GiB: the weights take "
+                  "1.0 GiB, 4 slots 2.0 GiB");
+    }
+}
+
+TEST(ModelRoom, IsNeverLessThanNothing) {
+    const MemoryNeeds needs{.shape = {1, 0}, .weight_bytes = gibibyte};
+
+    EXPECT_EQ(room_on_device(needs, {.free_bytes = 1, .all_bytes = gibibyte}, 1, "gpu").device_bytes, 0U);
+}
+
 }  // namespace
 }  // namespace sluice

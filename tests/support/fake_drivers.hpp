@@ -19,7 +19,8 @@ struct FakeDriverOptions {
     std::uint32_t depth = 3;
     std::uint32_t chunk_items = 7;
     FakeModel::OnChunk on_chunk = nullptr;
-    void (*on_thread)() = nullptr;  ///< Called first on each driver's thread.
+    std::unique_ptr<Model> (*make_model)() = nullptr;  ///< In place of the fake model.
+    void (*on_thread)() = nullptr;                     ///< Called first on each driver's thread.
     std::unique_ptr<Device> (*make_device)(std::uint32_t index) = [](std::uint32_t index) -> std::unique_ptr<Device> {
         return std::make_unique<HostDevice>(index);
     };
@@ -54,12 +55,13 @@ private:
             options_.on_thread();
         }
         std::unique_ptr<Device> device;
-        FakeModel model(options_.on_chunk);
+        const std::unique_ptr<Model> model =
+            options_.make_model == nullptr ? std::make_unique<FakeModel>(options_.on_chunk) : options_.make_model();
         std::optional<Pipeline> pipeline;
         std::exception_ptr failure;
         try {
             device = options_.make_device(index);
-            pipeline.emplace(*device, endpoint, model,
+            pipeline.emplace(*device, endpoint, *model,
                              PipelineOptions{.depth = options_.depth, .chunk_items = options_.chunk_items}, trace);
             pipeline->run();
         } catch (...) {  // handed to the comm thread with the close

@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int schema = 1;
-constexpr std::size_t most_entries = 64;  // builds come and go
+constexpr int schema = 2;
+constexpr std::size_t most_entries = 64;  // versions come and go
 
 Json to_json(const StageCost& cost) {
     return Json::array({cost.fixed, cost.an_item});
@@ -77,11 +77,14 @@ std::optional<MeasuredCosts> find_costs(const std::filesystem::path& file, const
         const MeasuredCosts found{.costs = {.upload = to_stage_cost(entry.at("upload")),
                                             .compute = to_stage_cost(entry.at("compute")),
                                             .download = to_stage_cost(entry.at("download")),
-                                            .whole_items = entry.at("whole_items").get<std::uint32_t>()},
+                                            .whole_items = entry.at("whole_items").get<std::uint32_t>(),
+                                            .largest_measured = entry.at("largest_measured").get<std::uint32_t>()},
+                                  .least_items = entry.at("least_items").get<std::uint32_t>(),
                                   .most_items = entry.at("most_items").get<std::uint32_t>()};
         const CostModel& costs = found.costs;
         const bool usable = plausible(costs.upload) && plausible(costs.compute) && plausible(costs.download) &&
-                            costs.whole_items > 0 && found.most_items > 0;
+                            costs.whole_items > 0 && costs.largest_measured > 0 && found.least_items > 0 &&
+                            found.most_items >= found.least_items;
         return usable ? std::optional(found) : std::nullopt;
     } catch (const Json::exception&) {  // not ours: as good as none
         return std::nullopt;
@@ -101,6 +104,8 @@ std::string keep_costs(const std::filesystem::path& file, const std::string& key
                     {"compute", to_json(costs.costs.compute)},
                     {"download", to_json(costs.costs.download)},
                     {"whole_items", costs.costs.whole_items},
+                    {"largest_measured", costs.costs.largest_measured},
+                    {"least_items", costs.least_items},
                     {"most_items", costs.most_items},
                     {"turn", turn}};
         while (all.size() > most_entries) {

@@ -9,10 +9,11 @@
 
 namespace sluice {
 
-/// What a build of sluice measured of an app on a GPU model, in one precision.
+/// What was measured of an app on a GPU model.
 struct MeasuredCosts {
     CostModel costs;
-    std::uint32_t most_items = 1;  ///< That a chunk may have for its memory.
+    std::uint32_t least_items = 1;  ///< That a chunk should have for the app.
+    std::uint32_t most_items = 1;   ///< That it may have for the app and the GPU's memory.
     friend bool operator==(const MeasuredCosts&, const MeasuredCosts&) = default;
 };
 

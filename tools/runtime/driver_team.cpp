@@ -70,7 +70,8 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
     try {
         device =
             make_device(options_.device, options_.device_numbers.empty() ? index : options_.device_numbers.at(index));
-        model = app_.make_model(*device, options_.pipeline.chunk_items);
+        model = app_.make_model(*device, room_on(*device, index));
+        expects(model->lag() == app_.lag(), "a model holds more or fewer chunks back than its app says");
         if (!options_.sample.empty()) {
             model->calibrate(*device->make_stream({}), options_.sample);
         }
@@ -87,6 +88,13 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
         failure = std::current_exception();
     }
     endpoint.close(failure);
+}
+
+ModelRoom DriverTeam::room_on(const Device& device, std::uint32_t index) const {
+    const std::optional<DeviceMemory> own = device.memory();
+    const std::uint32_t ranks = options_.ranks.empty() ? 1 : options_.ranks.at(index);
+    return own ? room_on_device(options_.memory, *own, ranks, device.name())
+               : room_on_host(options_.memory, options_.host_bytes);
 }
 
 RankTrace DriverTeam::take_trace() {

@@ -15,6 +15,7 @@
 #include "core/machine/binding.hpp"
 #include "core/modes.hpp"
 #include "core/trace/trace.hpp"
+#include "scheduler/memory_plan.hpp"
 #include "scheduler/pipeline.hpp"
 
 namespace sluice {
@@ -26,9 +27,12 @@ struct DriverTeamOptions {
     DeviceKind device = DeviceKind::host;         ///< Not automatic.
     std::vector<std::uint32_t> device_numbers{};  ///< One for each endpoint; empty: 0, 1, 2, …
     PipelineOptions pipeline{};
-    std::uint64_t chunks = 0;             ///< That all devices of all ranks do.
-    std::span<const std::byte> sample{};  ///< For Model::calibrate(); outlives the team. Empty: nobody wants one.
-    Machine* machine = nullptr;           ///< With cpus: this one, for as long as the team is made.
+    MemoryNeeds memory{};                   ///< Of the rank.
+    std::uint64_t host_bytes = UINT64_MAX;  ///< Of the node's memory that the rank may take.
+    std::vector<std::uint32_t> ranks{};     ///< That drive each device; empty: this one.
+    std::uint64_t chunks = 0;               ///< That all devices of all ranks do.
+    std::span<const std::byte> sample{};    ///< For Model::calibrate(); outlives the team. Empty: nobody wants one.
+    Machine* machine = nullptr;             ///< With cpus: this one, for as long as the team is made.
     std::vector<CpuSet> cpus{};  ///< Where each driver runs, and what it starts; empty: where they are started.
 };
 
@@ -66,6 +70,7 @@ private:
 
     [[nodiscard]] std::thread start(std::uint32_t index, Endpoint& endpoint);
     void drive(Driver& driver, Endpoint& endpoint, std::uint32_t index);
+    [[nodiscard]] ModelRoom room_on(const Device& device, std::uint32_t index) const;
     static void note(Milestones& at, const Driver& driver);
     void join();
 

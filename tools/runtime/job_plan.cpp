@@ -95,8 +95,9 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
         prepared.kept_chunk_items.value_or(choose_chunk_items(plan.items, prepared.app->flop_per_item(), plan.device)));
     // Buffers are made for a chunk: no item needs room for more items than there are.
     plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));
-    plan.depth =
-        job.pipeline.mode == PipelineMode::serial ? 1 : job.pipeline.depth.value_or(choose_depth(job.pipeline.mode));
+    const bool is_serial = job.pipeline.mode == PipelineMode::serial;
+    plan.depth = is_serial ? 1 : job.pipeline.depth.value_or(choose_depth(job.pipeline.mode));
+    plan.depth_by = is_serial ? DepthBy::serial_mode : job.pipeline.depth ? DepthBy::job : DepthBy::program;
     return prepared;
 }
 
@@ -107,6 +108,7 @@ std::string encode(const JobPlan& plan) {
                         {"items", plan.items},
                         {"chunk_items", plan.chunk_items},
                         {"depth", plan.depth},
+                        {"depth_by", plan.depth_by},
                         {"device", plan.device},
                         {"instructions", plan.instructions},
                         {"bind", plan.bind},
@@ -128,6 +130,7 @@ JobPlan decode_job_plan(const std::string& text) {
                  .items = json.at("items"),
                  .chunk_items = json.at("chunk_items"),
                  .depth = json.at("depth"),
+                 .depth_by = json.at("depth_by"),
                  .device = json.at("device"),
                  .instructions = json.at("instructions"),
                  .bind = json.at("bind"),

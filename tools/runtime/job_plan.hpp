@@ -20,6 +20,7 @@
 #include "core/stage_error.hpp"
 #include "kernels/host_instructions.hpp"
 #include "scheduler/attempt_summary.hpp"
+#include "scheduler/chunk_size.hpp"
 
 namespace sluice {
 
@@ -29,7 +30,8 @@ struct JobPlan {
     AppOptions options{};
     std::uint64_t items = 0;
     std::uint32_t chunk_items = 1;
-    std::uint32_t depth = 1;
+    std::uint32_t depth = 1;  ///< Without regard to the models' lag, until the app is loaded: depth_with_lag().
+    DepthBy depth_by = DepthBy::program;
     DeviceKind device = DeviceKind::host;  ///< Not automatic.
     HostInstructions instructions{};       ///< By which host devices compute, on every rank.
     std::string gpu{};                     ///< Model of rank 0's first GPU; rank 0 alone has it. Empty: none in sight.

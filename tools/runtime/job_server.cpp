@@ -54,6 +54,7 @@ JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting,
       rank_(rank),
       options_(options),
       grid_(job.plan.grid()) {
+    job.plan.depth = rank.wire.depth;
     tell_size();
     const std::uint32_t readers = readers_for(job, rank);
     const StartingReaders starting(context_, rank.share, readers);
@@ -72,7 +73,7 @@ JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting,
     server_.emplace(
         grid_, *input_, *results_,
         ChunkServerOptions{
-            .distribution = job.job.pipeline.distribution, .devices_of_rank = rank.devices, .depth = job.plan.depth});
+            .distribution = job.job.pipeline.distribution, .devices_of_rank = rank.devices, .depth = rank.wire.depth});
     local_.emplace(rank.endpoints, *server_, context_.board.mine(), 0);
     if (context_.session != nullptr) {
         root_.others = &remote_.emplace(*context_.session, *server_, rank.wire, rank.devices, rank.queues.staged,

@@ -14,6 +14,7 @@
 #include "core/input/sample.hpp"
 #include "core/machine/build_id.hpp"
 #include "core/standard_error.hpp"
+#include "scheduler/chunk_size.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "tools/runtime/preflight.hpp"
 
@@ -92,9 +93,22 @@ std::vector<std::uint32_t> devices_of_ranks(const RankContext& context, std::siz
     return devices;
 }
 
-QueueSizes queues_for(const JobPlan& plan, const IoShape& shape, const std::vector<std::uint32_t>& devices) {
-    const std::uint64_t slots = std::accumulate(devices.begin(), devices.end(), std::uint64_t{0}) * plan.depth;
-    return choose_queue_sizes(shape, plan.chunk_items, slots, plan.grid().chunks_left());
+QueueSizes queues_for(const JobPlan& plan, const WireShape& wire, const std::vector<std::uint32_t>& devices) {
+    const std::uint64_t slots = std::accumulate(devices.begin(), devices.end(), std::uint64_t{0}) * wire.depth;
+    return choose_queue_sizes(wire.item, plan.chunk_items, slots, plan.grid().chunks_left());
+}
+
+MemoryNeeds memory_needs(const RankContext& context, const JobPlan& plan, const PreparedRank& rank) {
+    const bool serves = context.rank() == 0;
+    const PackedWeights* const weights = rank.app->weights();
+    return {.shape = rank.wire.item,
+            .chunk_items = plan.chunk_items,
+            .depth = rank.wire.depth,
+            .devices = rank.endpoints.size(),
+            .work_bytes = rank.app->least_room(plan.chunk_items),
+            .weight_bytes = weights == nullptr ? 0 : weights->bytes(),
+            .staged_chunks = serves ? rank.queues.staged : 0,
+            .window_chunks = serves ? rank.queues.window : 0};
 }
 
 /// The app, ready to make models.
@@ -169,40 +183,36 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
                  .largest_message = largest_message};
     rank.share = choose_share(context, plan);
     rank.devices = devices_of_ranks(context, rank.share.place.devices.size());
-    if (context.rank() == 0) {
-        rank.queues = queues_for(plan, rank.wire.item, rank.devices);
-    }
     rank.app = load_app(context, plan, std::move(weights), rank.share.place.cores);
     rank.sample = share_sample(context, *rank.app, rank.wire.item, source);
+    rank.wire.depth = depth_with_lag(plan.depth, plan.depth_by, rank.app->lag());
+    if (context.rank() == 0) {
+        rank.queues = queues_for(plan, rank.wire, rank.devices);
+    }
     for (std::size_t i = 0; i < rank.share.place.devices.size(); ++i) {
-        rank.endpoints.emplace_back(plan.depth, context.bell);
+        rank.endpoints.emplace_back(rank.wire.depth, context.bell);
     }
     return rank;
 }
 
 void check_memory(const RankContext& context, const JobPlan& plan, const PreparedRank& rank) {
-    const bool serves = context.rank() == 0;
-    check_memory(plan_memory({.shape = rank.wire.item,
-                              .chunk_items = plan.chunk_items,
-                              .depth = plan.depth,
-                              .devices = rank.endpoints.size(),
-                              .work_bytes = rank.app->work_bytes(plan.chunk_items),
-                              .staged_chunks = serves ? rank.queues.staged : 0,
-                              .window_chunks = serves ? rank.queues.window : 0}),
-                 plan.device, context.memory_share());
+    check_memory(plan_memory(memory_needs(context, plan, rank)), plan.device, context.memory_share());
 }
 
 DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan, PreparedRank& rank) {
     DriverTeamOptions options{.device = plan.device,
-                              .pipeline = {.depth = plan.depth,
+                              .pipeline = {.depth = rank.wire.depth,
                                            .chunk_items = plan.chunk_items,
                                            .last_items = plan.grid().short_items(),
                                            .lanes = &context.lanes},
+                              .memory = memory_needs(context, plan, rank),
+                              .host_bytes = context.memory_share(),
                               .chunks = plan.grid().chunks_left(),
                               .sample = std::as_bytes(std::span(rank.sample)),
                               .machine = &rank.share.machine};
     for (const DevicePlace& device : rank.share.place.devices) {
         options.device_numbers.push_back(device.number);
+        options.ranks.push_back(device.ranks);
         if (rank.share.binds) {
             options.cpus.push_back(device.cpus);
         }

@@ -58,7 +58,8 @@ class LoneDevice {
 public:
     LoneDevice(const PreparedRank& rank, const JobPlan& plan)
         : device_(make_device(plan.device, rank.share.place.devices.at(0).number)),
-          model_(rank.app->make_model(*device_, plan.chunk_items)) {
+          model_(rank.app->make_model(
+              *device_, {.max_items = plan.chunk_items, .device_bytes = rank.app->least_room(plan.chunk_items)})) {
         if (!rank.sample.empty()) {
             model_->calibrate(*device_->make_stream({}), std::as_bytes(std::span(rank.sample)));
         }

@@ -3,33 +3,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
+#include <array>
 
 #include "core/clock.hpp"
 #include "core/device/cuda.hpp"
 #include "core/input/sample.hpp"
-#include "core/machine/build_id.hpp"
 #include "core/machine/cgroup.hpp"
 #include "core/machine/topology_hwloc.hpp"
 #include "core/modes.hpp"
 #include "scheduler/cost_model.hpp"
 #include "scheduler/measure_costs.hpp"
+#include "scheduler/memory_plan.hpp"
 #include "tools/runtime/cost_cache.hpp"
 #include "tools/runtime/job_output.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::uint32_t most_chunk_items = 16384;  // more hides nothing that this many do not
-constexpr std::uint32_t most_measured_items = 4096;
+constexpr std::uint32_t most_chunk_items = 1U << 20U;  // as pipeline.chunk_items takes them
+constexpr std::uint32_t most_measured_items = 8192;    // pages are locked for them, which takes time
 constexpr std::uint32_t least_sample_items = 256;
 constexpr std::uint64_t slots = 4;  // for the chunks in flight beside the model's own memory
+
+/// For which a chunk size has to be good. Not the job's own number: another one may change a score's last digit, and
+/// the output must not depend on ranks. A run on more than a node's GPUs ends its last round of chunks somewhat less
+/// evenly.
+constexpr std::array<std::uint32_t, 4> devices{1, 2, 4, 8};
 
 /// The largest power of two whose model and chunks take half of the GPU's memory.
 std::uint32_t items_for_memory(const LoadedApp& app, const IoShape& shape, std::uint64_t gpu_bytes) {
     std::uint32_t items = most_chunk_items;
     while (items > 1 &&
-           app.work_bytes(items) + slots * items * (std::uint64_t{shape.input_bytes} + shape.output_bytes) >
+           app.least_room(items) + slots * items * (std::uint64_t{shape.input_bytes} + shape.output_bytes) >
                gpu_bytes / 2) {
         items /= 2;
     }
@@ -42,16 +47,27 @@ MeasuredCosts measure(const PreparedJob& job) {
     const Topology topology = read_machine(TopologyDetail::cpus).topology;
     const std::unique_ptr<LoadedApp> app = load_alone(*job.app, job.weights, plan.options, plan.device,
                                                       usable_cores(topology, topology.mask, read_quota_cpus()));
-    const std::uint32_t most = items_for_memory(*app, job.codec->shape(), cuda_memory_bytes(0));
-    const std::uint32_t measured = std::min(most, most_measured_items);
-    const std::unique_ptr<Model> model = app->make_model(*device, measured);
+    const DeviceMemory memory = device->memory().value();
+    const IoShape shape = job.codec->shape();
+    const ChunkLimits limits = app->chunk_limits();
+    const std::uint32_t most = std::clamp(limits.most, 1U, items_for_memory(*app, shape, memory.all_bytes));
+    const std::uint32_t least = std::clamp(limits.least, 1U, most);
+    const std::uint32_t measured = std::min(most, std::max(least, most_measured_items));
+    const MemoryNeeds needs{.shape = shape,
+                            .chunk_items = measured,
+                            .depth = slots,
+                            .work_bytes = app->least_room(measured),
+                            .weight_bytes = app->weights() == nullptr ? 0 : app->weights()->bytes()};
+    const std::unique_ptr<Model> model = app->make_model(*device, room_on_device(needs, memory, 1, device->name()));
     const std::string sample =
-        read_sample(*job.source, std::max(app->sample_items(), least_sample_items), job.codec->shape().input_bytes);
+        read_sample(*job.source, std::max(app->sample_items(), least_sample_items), shape.input_bytes);
     const auto bytes = std::as_bytes(std::span(sample));
     if (app->sample_items() != 0) {
         model->calibrate(*device->make_stream({}), bytes);
     }
-    return {.costs = measure_costs(*device, *model, bytes, measured), .most_items = most};
+    return {.costs = measure_costs(*device, *model, bytes, {.limits = limits, .most_items = measured}),
+            .least_items = least,
+            .most_items = most};
 }
 
 struct Found {
@@ -62,7 +78,8 @@ struct Found {
 Found find_or_measure(const PreparedJob& job) {
     const std::string gpu = cuda_device_model(0);
     const std::string key =
-        fmt::format("{} | {} | {} | {}", job.plan.app, gpu, name_of(job.plan.options.precision), build_id());
+        fmt::format("{} | {} | {} | {} | {}", job.plan.app, gpu, name_of(job.plan.options.precision),
+                    job.plan.options.scores ? "scores" : "labels", SLUICE_PROGRAM_VERSION);
     const auto file = cost_cache_file();
     if (const auto kept = file ? find_costs(*file, key) : std::nullopt) {
         return {*kept, fmt::format("measured earlier on {}", gpu)};
@@ -90,7 +107,10 @@ void tune(PreparedJob& job) {
         return;  // nothing is left to compute
     }
     const Found found = find_or_measure(job);
-    const ChunkChoice choice = choose_chunk(found.costs.costs, plan.items, found.costs.most_items);
+    const ChunkChoice choice = choose_chunk(found.costs.costs, {.items = plan.items,
+                                                                .least_items = found.costs.least_items,
+                                                                .most_items = found.costs.most_items,
+                                                                .devices = devices});
     plan.chunk_items = job.kept_chunk_items ? plan.chunk_items : choice.items;
     if (!wanted.depth && wanted.mode == PipelineMode::overlap) {
         plan.depth = choice.depth;

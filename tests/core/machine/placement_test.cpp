@@ -174,6 +174,14 @@ TEST(Placement, SaysWhenGpusAreSharedOrNobodys) {
     EXPECT_THAT(place(topology, layout).notes, Contains(HasSubstr("GPU 11:00.0: no rank drives it")));
 }
 
+TEST(Placement, CountsTheRanksOfEachGpu) {
+    const Placement placement = place(sockets(1, 8, 2), on_gpus(sockets(1, 8, 2), {"0-7", "0-7", "0-7"}));
+
+    EXPECT_EQ(placement.ranks[0].devices[0].ranks, 2U);
+    EXPECT_EQ(placement.ranks[1].devices[0].ranks, 1U);
+    EXPECT_EQ(placement.ranks[2].devices[0].ranks, 2U);
+}
+
 TEST(Placement, TakesCoresElsewhereWhenThoseNearTheGpuAreTooFew) {
     const Topology topology = sockets(2, 2, 2);
     RankLayout layout = on_gpus(topology, {"0-3", "0-3"});

@@ -11,9 +11,13 @@
 namespace sluice {
 namespace {
 
-constexpr MeasuredCosts some_costs{
-    .costs = {.upload = {1e-6, 2e-9}, .compute = {60e-6, 0.1}, .download = {0, 0}, .whole_items = 224},
-    .most_items = 16384};
+constexpr MeasuredCosts some_costs{.costs = {.upload = {1e-6, 2e-9},
+                                             .compute = {60e-6, 0.1},
+                                             .download = {0, 0},
+                                             .whole_items = 224,
+                                             .largest_measured = 3584},
+                                   .least_items = 3,
+                                   .most_items = 16384};
 
 class CostCache : public testing::Test {
 protected:

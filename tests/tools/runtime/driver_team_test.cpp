@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <stdexcept>
 
@@ -20,16 +21,33 @@ class FakeApp final : public LoadedApp {
 public:
     explicit FakeApp(FakeModel::OnChunk on_chunk = nullptr) : on_chunk_(on_chunk) {}
 
-    [[nodiscard]] std::unique_ptr<Model> make_model(Device& device, std::uint32_t max_items) const override {
-        if (max_items == 13) {
+    [[nodiscard]] std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
+        room_ = room.device_bytes;
+        if (room.max_items == 13) {
             throw Error(ExitCode::out_of_memory, {.id = "E-MEM-068", .where = std::string(device.name())});
         }
         return std::make_unique<FakeModel>(on_chunk_);
     }
 
+    [[nodiscard]] std::uint64_t least_room(std::uint32_t max_items) const override { return 100 * max_items; }
+
+    /// That the last model was given.
+    [[nodiscard]] std::uint64_t room() const noexcept { return room_; }
+
 private:
     FakeModel::OnChunk on_chunk_;
+    mutable std::atomic<std::uint64_t> room_{0};
 };
+
+constexpr std::uint64_t memory_of_rank = 1 << 20;
+
+MemoryNeeds needs_of(const FakeApp& app, std::uint32_t chunk_items) {
+    return {.shape = {test::fake_input_bytes, test::fake_output_bytes},
+            .chunk_items = chunk_items,
+            .depth = 2,
+            .devices = 3,
+            .work_bytes = app.least_room(chunk_items)};
+}
 
 struct Outcome {
     std::vector<std::uint64_t> results;
@@ -53,7 +71,11 @@ Outcome run_team(const FakeApp& app, std::uint32_t chunk_items) {
     }
     RankRecord record;
     LocalHub hub(endpoints, server, record, 0);
-    DriverTeam team(app, endpoints, {.pipeline = {.depth = 2, .chunk_items = chunk_items}, .chunks = grid.chunks()});
+    DriverTeam team(app, endpoints,
+                    {.pipeline = {.depth = 2, .chunk_items = chunk_items},
+                     .memory = needs_of(app, chunk_items),
+                     .host_bytes = memory_of_rank,
+                     .chunks = grid.chunks()});
     try {
         static_cast<void>(serve(server, hub, nullptr, bell, stop));
     } catch (...) {
@@ -87,6 +109,15 @@ TEST(DriverTeam, DrivesEveryDeviceToTheEndAndRecordsIt) {
     EXPECT_LE(at.scatter_begin, at.scatter_end);
     EXPECT_LE(at.scatter_begin, at.compute_end);
     EXPECT_LE(at.compute_end, at.delivered);
+}
+
+TEST(DriverTeam, GivesEachModelItsRoom) {
+    const FakeApp app;
+
+    static_cast<void>(run_team(app, 5));
+
+    EXPECT_EQ(app.room(), room_on_host(needs_of(app, 5), memory_of_rank).device_bytes);
+    EXPECT_GT(app.room(), memory_of_rank / 4);
 }
 
 TEST(DriverTeam, HandsOverWhatAModelFailsWith) {

@@ -10,7 +10,7 @@ namespace {
 
 class FakeApp final : public LoadedApp {
 public:
-    [[nodiscard]] std::unique_ptr<Model> make_model(Device&, std::uint32_t) const override {
+    [[nodiscard]] std::unique_ptr<Model> make_model(Device&, const ModelRoom&) const override {
         return std::make_unique<test::FakeModel>();
     }
 };

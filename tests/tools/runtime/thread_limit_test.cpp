@@ -22,7 +22,7 @@ using test::ThreadLimit;
 
 class FakeApp final : public LoadedApp {
 public:
-    [[nodiscard]] std::unique_ptr<Model> make_model(Device&, std::uint32_t) const override {
+    [[nodiscard]] std::unique_ptr<Model> make_model(Device&, const ModelRoom&) const override {
         return std::make_unique<FakeModel>();
     }
 };
