@@ -17,6 +17,9 @@ std::unique_ptr<Layer> make_host_norm_relu_pool(const NormShape& shape, std::spa
                                                 std::span<const float> beta, PackedWeights& packed);
 std::unique_ptr<Layer> make_host_linear(const LinearShape& shape, std::span<const float> weights,
                                         std::span<const float> bias, PackedWeights& packed);
+/// make_host_linear() of a batch-invariant shape, once that has looked at its arguments.
+std::unique_ptr<Layer> make_host_invariant_linear(const LinearShape& shape, std::span<const float> weights,
+                                                  std::span<const float> bias, PackedWeights& packed);
 std::unique_ptr<Layer> make_host_classify(const ClassifyShape& shape, std::span<const float> weights,
                                           std::span<const float> bias, PackedWeights& packed);
 

@@ -7,6 +7,7 @@
 #include "kernels/host/dnnl_call.hpp"
 #include "kernels/host/host_kernels.hpp"
 #include "kernels/host/host_operation.hpp"
+#include "kernels/host/linear_weights.hpp"
 #include "kernels/host/pack.hpp"
 
 namespace sluice {
@@ -18,10 +19,6 @@ constexpr auto f32 = dnnl::memory::data_type::f32;
 // Items in the largest product. A product streams all weights from memory once: fewer items make it memory-bound, more
 // gain nothing. Smaller numbers of items use the next power of two.
 constexpr std::size_t largest_block = 64;
-
-IoShape io_shape(const LinearShape& shape) {
-    return {float_bytes(1, shape.inputs), float_bytes(1, shape.outputs)};
-}
 
 using Plan = dnnl::matmul::primitive_desc;
 
@@ -46,7 +43,7 @@ struct Prepared {
 class Linear final : public HostOperation {
 public:
     Linear(const Prepared& prepared, std::uint32_t max_items)
-        : HostOperation(io_shape(prepared.shape), max_items), shape_(prepared.shape) {
+        : HostOperation(linear_io(prepared.shape), max_items), shape_(prepared.shape) {
         const std::size_t largest = std::bit_ceil(std::clamp<std::size_t>(max_items, 1, largest_block));
         for (std::size_t i = 0; (std::size_t{1} << i) <= largest; ++i) {
             const Plan& block = prepared.plans[i];
@@ -92,24 +89,6 @@ std::uint32_t part_outputs(const LinearShape& shape) {
     return std::max(1U, blocks) * largest_block_of_outputs;
 }
 
-/// Rows [first, first + count) of `weights`, with the inputs in the order in which they lie in memory.
-std::vector<float> rows_as_in_memory(const LinearShape& shape, std::span<const float> weights, std::size_t first,
-                                     std::size_t count) {
-    const std::size_t channels = shape.channels;
-    const std::size_t positions = shape.inputs / channels;
-    std::vector<float> rows(count * shape.inputs);
-    for (std::size_t row = 0; row < count; ++row) {
-        const float* from = &weights[(first + row) * shape.inputs];
-        float* to = &rows[row * shape.inputs];
-        for (std::size_t p = 0; p < positions; ++p) {
-            for (std::size_t c = 0; c < channels; ++c) {
-                to[p * channels + c] = from[c * positions + p];
-            }
-        }
-    }
-    return rows;
-}
-
 /// Packs a few outputs at a time, so that several threads can; all at once into a layout that has no such parts.
 std::vector<PackedWeights::Part> pack_parts(const LinearShape& shape, std::span<const float> weights,
                                             const dnnl::memory::desc& wanted) {
@@ -151,7 +130,7 @@ public:
         prepared_.bias = reserve_copy(packed, bias);
     }
 
-    IoShape shape() const noexcept override { return io_shape(prepared_.shape); }
+    IoShape shape() const noexcept override { return linear_io(prepared_.shape); }
     std::unique_ptr<Operation> make_operation(Device&, std::uint32_t max_items) const override {
         return with_dnnl([&] { return std::make_unique<Linear>(prepared_, max_items); });
     }
@@ -162,11 +141,31 @@ private:
 
 }  // namespace
 
+std::vector<float> rows_as_in_memory(const LinearShape& shape, std::span<const float> weights, std::size_t first,
+                                     std::size_t count) {
+    const std::size_t channels = shape.channels;
+    const std::size_t positions = shape.inputs / channels;
+    std::vector<float> rows(count * shape.inputs);
+    for (std::size_t row = 0; row < count; ++row) {
+        const float* from = &weights[(first + row) * shape.inputs];
+        float* to = &rows[row * shape.inputs];
+        for (std::size_t p = 0; p < positions; ++p) {
+            for (std::size_t c = 0; c < channels; ++c) {
+                to[p * channels + c] = from[c * positions + p];
+            }
+        }
+    }
+    return rows;
+}
+
 std::unique_ptr<Layer> make_host_linear(const LinearShape& shape, std::span<const float> weights,
                                         std::span<const float> bias, PackedWeights& packed) {
     expects(shape.channels >= 1 && shape.inputs % shape.channels == 0, "linear: its channels do not divide its inputs");
     expects(weights.size() == std::size_t{shape.outputs} * shape.inputs && bias.size() == shape.outputs,
             "linear: weights or bias have the wrong size");
+    if (shape.batch_invariant) {
+        return make_host_invariant_linear(shape, weights, bias, packed);
+    }
     return with_dnnl([&] { return std::make_unique<LinearLayer>(shape, weights, bias, packed); });
 }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/codec.hpp"
 #include "tests/kernels/layer_runner.hpp"
 
@@ -8,9 +10,9 @@ namespace {
 std::int32_t label_of(const std::vector<float>& scores, bool marks_nonfinite = false) {
     const ClassifyShape shape{
         .inputs = 1, .classes = static_cast<std::uint32_t>(scores.size()), .marks_nonfinite = marks_nonfinite};
-    const auto layer = packed_layer(&Kernels::classify, shape, std::vector<float>(scores.size()), scores);
+    const auto layer = packed_layer(&DenseKernels::classify, shape, std::vector<float>(scores.size()), scores);
     const float one = 1;
-    const auto out = run_layer(*layer, 1, std::as_bytes(std::span(&one, 1)), 1);
+    const auto out = run_layer(*layer, {1}, std::as_bytes(std::span(&one, 1)), 1);
     std::int32_t label = -1;
     std::memcpy(&label, out.data(), sizeof(label));
     return label;
@@ -37,14 +39,27 @@ TEST(Classify, MarksALabelOfScoresThatAreNotFinite) {
     EXPECT_EQ(label_of({nan}, true), nonfinite_mark);
 }
 
+TEST(Classify, GivesAnItemTheSameScoresInAnyCompanyWhereThatIsAsked) {
+    constexpr ClassifyShape shape{.inputs = 700, .classes = 5, .scores = true, .batch_invariant = true};
+    constexpr std::size_t record = sizeof(std::int32_t) + 5 * sizeof(float);
+    const auto layer = packed_layer(&DenseKernels::classify, shape, random_floats(700 * 5, 1), random_floats(5, 2));
+    const auto in = random_floats(65 * 700, 3);
+    const auto all = run_layer(*layer, {65}, std::as_bytes(std::span(in)), 65);
+
+    for (std::size_t i = 0; i < 65; ++i) {
+        const auto alone = run_layer(*layer, {1}, std::as_bytes(std::span(in).subspan(i * 700, 700)), 65);
+        EXPECT_TRUE(std::equal(alone.begin(), alone.end(), all.begin() + static_cast<std::ptrdiff_t>(i * record))) << i;
+    }
+}
+
 TEST(Classify, PutsTheScoresBehindTheLabel) {
     const std::vector<float> weights{1, 0, 10, 1};
     const std::vector<float> bias{0, -10};
     const auto layer =
-        packed_layer(&Kernels::classify, ClassifyShape{.inputs = 2, .classes = 2, .scores = true}, weights, bias);
+        packed_layer(&DenseKernels::classify, ClassifyShape{.inputs = 2, .classes = 2, .scores = true}, weights, bias);
     const std::vector<float> in{1, 2, 4, -27};  // scores {1, 2} and {4, 3}
 
-    const auto out = run_layer(*layer, 2, std::as_bytes(std::span(in)), 2);
+    const auto out = run_layer(*layer, {2}, std::as_bytes(std::span(in)), 2);
 
     struct Record {
         std::int32_t label;

@@ -53,9 +53,9 @@ Weights make_weights(const JobConfig::Model& model, const App& app) {
 
 }  // namespace
 
-PreparedJob prepare_job(const JobFile& file, const Apps& apps, bool start_gpus) {
+PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
     PreparedJob prepared;
-    prepared.job = read_job(file, apps);
+    prepared.job = std::move(config);
     const JobConfig& job = prepared.job;
     check_output_path(job.output.path);
     check_report_path(job.output.report, job.output.path);

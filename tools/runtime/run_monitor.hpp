@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/rank_tally.hpp"
+#include "comm/grant_book.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "core/sync/stop_request.hpp"
@@ -22,7 +22,7 @@ namespace sluice {
 
 /// What a run does from its first chunk on. All of it outlives the serving.
 struct ServedRun {
-    const RankTally* tally = nullptr;
+    const GrantBook* book = nullptr;
     std::vector<std::string> hosts{};  ///< Of the ranks.
     std::uint64_t items = 0;
     std::uint64_t items_before = 0;  ///< Done by earlier attempts.
@@ -30,13 +30,15 @@ struct ServedRun {
     std::function<std::uint64_t()> items_written{};  ///< Of this attempt; called from the monitor's thread.
 };
 
-/// Rank 0's clerk: a thread that writes status.json once a second, and asks the run to stop when a drain request lies
+/// Rank 0's clerk: a thread that writes status.json, and asks the run to stop when a drain request lies
 /// in the run's folder, or the job's time is nearly over.
 class RunMonitor {
 public:
     /// Nothing is written before open(). `stop` outlives it. `time_left` nullopt: Slurm is asked, if this is its job,
-    /// and again before it stops the run, because the job may have more time by then.
-    RunMonitor(StopRequest& stop, std::string host, std::optional<std::chrono::seconds> time_left);
+    /// and again before it stops the run, because the job may have more time by then. `look_every`: the time between
+    /// two statuses.
+    RunMonitor(StopRequest& stop, std::string host, std::optional<std::chrono::seconds> time_left,
+               std::chrono::milliseconds look_every = std::chrono::seconds(1));
     ~RunMonitor();
     RunMonitor(const RunMonitor&) = delete;
     RunMonitor& operator=(const RunMonitor&) = delete;
@@ -79,6 +81,7 @@ private:
     void write();
 
     StopRequest& stop_;
+    std::chrono::milliseconds look_every_;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     std::mutex mutex_;
     std::condition_variable wake_;

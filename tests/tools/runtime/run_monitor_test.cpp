@@ -40,10 +40,10 @@ private:
 class ServingRun {
 public:
     explicit ServingRun(const JobInSlurm& job, std::optional<std::chrono::seconds> time_left = {})
-        : file_(job.folder() / "status.json"), monitor_(stop_, "n0", time_left) {
+        : file_(job.folder() / "status.json"), monitor_(stop_, "n0", time_left, std::chrono::milliseconds(10)) {
         monitor_.open(job.folder(), "labels.csv");
         stop_.enter(RunPhase::serving);
-        monitor_.serve({.tally = &tally_, .items = 100, .chunk_items = 4, .items_written = [] { return 0U; }});
+        monitor_.serve({.book = &book_, .items = 100, .chunk_items = 4, .items_written = [] { return 0U; }});
     }
 
     [[nodiscard]] const StopRequest& stop() const { return stop_; }
@@ -53,7 +53,7 @@ private:
     std::filesystem::path file_;
     Doorbell bell_;
     StopRequest stop_{bell_};
-    RankTally tally_{1};
+    GrantBook book_{1, 1};
     RunMonitor monitor_;
 };
 
@@ -95,7 +95,7 @@ TEST(RunMonitor, DoesNotBelieveTheLimitAtTheJobsStartForEver) {
 }
 
 TEST(RunMonitor, StopsARunInTimeWhenItsJobHasGotNoMore) {
-    const JobInSlurm job("0:11", "echo 0:11");
+    const JobInSlurm job("0:10", "echo 0:10");
     const ServingRun run(job);
 
     expect_a_stop_in_time(run.stop());
@@ -104,7 +104,7 @@ TEST(RunMonitor, StopsARunInTimeWhenItsJobHasGotNoMore) {
 }
 
 TEST(RunMonitor, StopsARunInTimeWhenSlurmDoesNotAnswerAgain) {
-    const JobInSlurm job("0:11", "exit 1");
+    const JobInSlurm job("0:10", "exit 1");
     const ServingRun run(job);
 
     expect_a_stop_in_time(run.stop());
@@ -114,7 +114,7 @@ TEST(RunMonitor, StopsARunInTimeWhenSlurmDoesNotAnswerAgain) {
 
 TEST(RunMonitor, AsksNobodyAboutALimitThatItWasGiven) {
     const JobInSlurm job("1:00:00", "echo 1:00:00");
-    const ServingRun run(job, std::chrono::seconds(11));
+    const ServingRun run(job, std::chrono::seconds(10));
 
     expect_a_stop_in_time(run.stop());
 
