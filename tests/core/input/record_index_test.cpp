@@ -109,7 +109,7 @@ std::string random_lines(std::mt19937& random) {
     return text;
 }
 
-std::string random_field(std::mt19937& random) {
+std::string hostile_field(std::mt19937& random) {
     static constexpr std::string_view alphabet = "ab ,\"\n\rxyz";
     std::string field;
     for (auto left = random() % (random() % 8 == 0 ? 150 : 8); left > 0; --left) {
@@ -129,7 +129,7 @@ std::string random_csv(std::mt19937& random, std::size_t columns) {
     std::string text;
     for (auto left = random() % 150; left > 0; --left) {
         for (std::size_t i = 0; i < columns; ++i) {
-            text += (i == 0 ? "" : ",") + random_field(random);
+            text += (i == 0 ? "" : ",") + hostile_field(random);
         }
         text += random() % 2 == 0 ? "\n" : "\r\n";
     }
