@@ -29,7 +29,7 @@ private:
         plan(items, in, out).enqueue(stream);
     }
 
-    /// Full chunks have one plan, and are recorded; the short last one gets its own.
+    /// Full chunks have one plan, and are captured; a short one gets its own.
     const LinearGemm& plan(std::uint32_t items, const std::byte* in, std::byte* out) {
         auto found = plans_.find({items, in, out});
         if (found == plans_.end()) {

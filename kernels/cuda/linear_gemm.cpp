@@ -143,22 +143,26 @@ LinearGemm::LinearGemm(const LinearGemmShape& shape, Precision precision, std::u
 void LinearGemm::choose_for_any_items(const LinearGemmShape& shape, Precision precision,
                                       cublasLtMatmulPreference_t preference) {
     constexpr int most_algorithms = 32;
+    constexpr std::uint32_t fewest_items = 1;
     const Layout in(make_layout(precision, shape.inputs, invariant_items));
     const Layout out(make_layout(precision, shape.outputs, invariant_items));
+    const Layout one_in(make_layout(precision, shape.inputs, fewest_items));
+    const Layout one_out(make_layout(precision, shape.outputs, fewest_items));
     const auto found =
         find_algorithms(handle_, product_.get(), weights_.get(), in.get(), out.get(), preference, most_algorithms);
-    const auto whole = std::ranges::find_if(found, [](const auto& result) { return !splits_sums(result.algo); });
-    if (whole == found.end()) {
-        check(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic: none that does not split sums");
+    const auto fits = [&](const cublasLtMatmulAlgo_t& algorithm, const Layout& some_in, const Layout& some_out) {
+        cublasLtMatmulHeuristicResult_t result{};
+        const cublasStatus_t status = cublasLtMatmulAlgoCheck(handle_, product_.get(), weights_.get(), some_in.get(),
+                                                              some_out.get(), some_out.get(), &algorithm, &result);
+        return status == CUBLAS_STATUS_SUCCESS && result.workspaceSize == 0;
+    };
+    const auto chosen = std::ranges::find_if(found, [&](const cublasLtMatmulHeuristicResult_t& result) {
+        return !splits_sums(result.algo) && fits(result.algo, in, out) && fits(result.algo, one_in, one_out);
+    });
+    if (chosen == found.end() || !fits(chosen->algo, in_, out_)) {
+        check(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic: none for any number of items");
     }
-    algorithm_ = whole->algo;
-    cublasLtMatmulHeuristicResult_t result{};
-    check(cublasLtMatmulAlgoCheck(handle_, product_.get(), weights_.get(), in_.get(), out_.get(), out_.get(),
-                                  &algorithm_, &result),
-          "cublasLtMatmulAlgoCheck");
-    if (result.workspaceSize != 0) {
-        check(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoCheck: wants work space");
-    }
+    algorithm_ = chosen->algo;
 }
 
 void LinearGemm::enqueue(cudaStream_t stream) const {

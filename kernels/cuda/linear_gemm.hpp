@@ -42,7 +42,7 @@ class LinearGemm {
 public:
     /// Chooses cuBLASLt's first algorithm for `items`. Throws Error (gpu_fault) when it has none. Its sums' order, and
     /// so the last digit, may depend on `items`; for the same `items` it is the same in every run. Batch-invariant: the
-    /// first algorithm for invariant_items that does not split a sum, for any number of items.
+    /// first algorithm for invariant_items that splits no sum and takes one item too, for any number of items.
     LinearGemm(const LinearGemmShape& shape, Precision precision, std::uint32_t items, const LinearGemmMemory& memory);
 
     /// Enqueues the layer, on the device that was current when it was made; allocates nothing. Throws Error (gpu_fault)

@@ -39,8 +39,8 @@ protected:
     }
 
     template <class Out>
-    [[nodiscard]] std::vector<Out> certify(Certifier& certifier, const Items& items, bool recorded) {
-        return CertifiesOnGpu::certify<Out>(certifier, items.exact, items.guesses, recorded);
+    [[nodiscard]] std::vector<Out> certify(Certifier& certifier, const Items& items, bool captured) {
+        return CertifiesOnGpu::certify<Out>(certifier, items.exact, items.guesses, captured);
     }
 
     CopyingModel exact_;
@@ -51,16 +51,16 @@ TEST_F(CertifierOnGpu, ComputesTheUncertainItemsAgainAndNoOthers) {
     SCOPED_TRACE(seed);
     for (const std::size_t count : {std::size_t{1}, std::size_t{31}, std::size_t{1024}, std::size_t{3001}}) {
         for (const double share : {0.0, 0.01, 0.5, 1.0}) {
-            for (const bool recorded : {false, true}) {
-                SCOPED_TRACE(testing::Message() << count << " items, " << share << ", recorded: " << recorded);
+            for (const bool captured : {false, true}) {
+                SCOPED_TRACE(testing::Message() << count << " items, " << share << ", captured: " << captured);
                 const Items items = draw_items(count, share, seed);
                 const auto certifier = make(static_cast<std::uint32_t>(count), true);
-                const auto records = certify<Record>(*certifier, items, recorded);
+                const auto records = certify<Record>(*certifier, items, captured);
                 for (std::size_t i = 0; i < count; ++i) {
                     ASSERT_EQ(records[i], expected(items, i)) << "item " << i;
                 }
                 const auto uncertain = static_cast<std::uint64_t>(std::ranges::count(items.uncertain, true));
-                EXPECT_EQ(certifier->recomputed(), (recorded ? 2 : 1) * uncertain);
+                EXPECT_EQ(certifier->recomputed(), (captured ? 2 : 1) * uncertain);
             }
         }
     }

@@ -82,7 +82,7 @@ protected:
         std::uint64_t recomputed_twice;
     };
     [[nodiscard]] Nested certify_nested(const Items& first, const Items& second, std::uint32_t exact_batch,
-                                        float inner_bound, bool recorded) {
+                                        float inner_bound, bool captured) {
         CertifiedPairs exact(*device_, exact_batch, inner_bound);
         const auto certifier =
             cuda_kernels(Precision::fp32)
@@ -98,7 +98,7 @@ protected:
         for (std::size_t i = 0; i < first.guesses.size(); ++i) {
             inputs.push_back({second.guesses[i], second.exact[i]});
         }
-        Nested result{.records = certify<Record>(*certifier, inputs, first.guesses, recorded),
+        Nested result{.records = certify<Record>(*certifier, inputs, first.guesses, captured),
                       .recomputed = certifier->recomputed(),
                       .recomputed_twice = exact.recomputed()};
         return result;
@@ -110,12 +110,12 @@ TEST_F(NestedCertifierOnGpu, MayHaveAnExactModelThatIsCertifiedItself) {
     SCOPED_TRACE(seed);
     for (const std::size_t count : {std::size_t{1}, std::size_t{33}, std::size_t{3001}}) {
         for (const double share : {0.0, 0.1, 1.0}) {
-            for (const bool recorded : {false, true}) {
-                SCOPED_TRACE(testing::Message() << count << " items, " << share << ", recorded: " << recorded);
+            for (const bool captured : {false, true}) {
+                SCOPED_TRACE(testing::Message() << count << " items, " << share << ", captured: " << captured);
                 const Items first = draw_items(count, 0.3, seed);
                 const Items second = draw_items(count, share, seed + 1);
 
-                const Nested got = certify_nested(first, second, 5, bound, recorded);
+                const Nested got = certify_nested(first, second, 5, bound, captured);
 
                 std::uint64_t again = 0;
                 std::uint64_t twice = 0;
@@ -125,8 +125,8 @@ TEST_F(NestedCertifierOnGpu, MayHaveAnExactModelThatIsCertifiedItself) {
                     ASSERT_EQ(got.records[i], first.uncertain[i] ? expected(second, i) : expected(first, i))
                         << "item " << i;
                 }
-                EXPECT_EQ(got.recomputed, (recorded ? 2 : 1) * again);
-                EXPECT_EQ(got.recomputed_twice, (recorded ? 2 : 1) * twice);
+                EXPECT_EQ(got.recomputed, (captured ? 2 : 1) * again);
+                EXPECT_EQ(got.recomputed_twice, (captured ? 2 : 1) * twice);
             }
         }
     }
