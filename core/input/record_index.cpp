@@ -1,7 +1,6 @@
 #include "core/input/record_index.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <condition_variable>
 #include <exception>
@@ -16,17 +15,13 @@
 #include "core/input/csv_framing.hpp"
 #include "core/input/line_framing.hpp"
 #include "core/input/record_reader.hpp"
+#include "core/input/record_stitcher.hpp"
 #include "core/machine/affinity.hpp"
 #include "core/machine/cgroup.hpp"
 
 namespace sluice {
 namespace {
 
-using Checkpoint = RecordIndex::Checkpoint;
-
-constexpr std::uint64_t one = 1;
-constexpr std::uint64_t most_records = 64;  // from one checkpoint to the next
-constexpr std::uint64_t checkpoint_bytes = std::uint64_t{32} << 10;
 constexpr std::uint32_t most_threads = 32;  // memory is not read faster by more
 constexpr std::uint64_t thread_bytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t blocks_ahead = 4;  // for each thread: what is scanned before its turn stays in memory
@@ -36,106 +31,6 @@ std::uint32_t usable_cpus() {
     const std::uint32_t quota = read_quota_cpus();
     return quota == 0 ? cpus : std::min(cpus, quota);
 }
-
-/// Puts blocks together that were scanned apart.
-class Stitcher {
-public:
-    Stitcher(const InputFile& file, const RecordRange& range, std::size_t columns)
-        : file_(file), range_(range), columns_(columns), begin_{0, range.begin, range.line}, line_(range.line) {}
-
-    /// The next block, which ends at `end`. False: there is a mistake in it, or it makes a record too long.
-    [[nodiscard]] bool add(const BlockScan& scan, std::uint64_t block_begin, std::uint64_t block_end) {
-        const BlockRecords& records = scan.records[inside_ ? 1 : 0];
-        if (records.is_malformed) {
-            return false;
-        }
-        if (records.ends.empty()) {
-            commas_ += records.last_commas;
-        } else {
-            const std::uint64_t end = block_begin + records.ends.front().offset;
-            if (!has_all_columns(records.first_commas) || is_too_long(end)) {
-                return false;
-            }
-            for (const RecordEnd& record : records.ends) {
-                complete(block_begin + record.offset, line_ + record.line_feeds);
-            }
-            commas_ = records.last_commas;
-        }
-        line_ += scan.line_feeds;
-        inside_ = inside_ != scan.has_odd_quotes;
-        return block_end - begin_.offset <= longest_window;
-    }
-
-    /// Behind the last block. False: the file's end is a mistake.
-    [[nodiscard]] bool finish() {
-        if (begin_.offset < range_.end) {
-            if (inside_ || !has_all_columns(0) || range_.end - begin_.offset > longest_record ||
-                (columns_ > 0 && byte_at(range_.end - 1) == '\r')) {
-                return false;
-            }
-            complete(range_.end, line_);
-        }
-        if (begin_.record % most_records != 0) {
-            close_stretch(begin_.record % most_records);
-        }
-        return true;
-    }
-
-    /// Nothing is wrong before it.
-    [[nodiscard]] RecordRange from_open_record() const {
-        return {.begin = begin_.offset,
-                .end = range_.end,
-                .line = begin_.line,
-                .item = begin_.record,
-                .items_each = range_.items_each};
-    }
-
-    [[nodiscard]] RecordIndex index() && { return {std::move(checkpoints_), begin_}; }
-
-private:
-    [[nodiscard]] bool has_all_columns(std::uint64_t commas) const {
-        return columns_ == 0 || commas_ + commas + 1 == columns_;
-    }
-
-    /// Whether the open record is, which ends with a line feed before `end`.
-    [[nodiscard]] bool is_too_long(std::uint64_t end) const {
-        const std::uint64_t bytes = end - begin_.offset;
-        return bytes > longest_window || (bytes == longest_window && byte_at(end - 2) != '\r');
-    }
-
-    [[nodiscard]] char byte_at(std::uint64_t offset) const {
-        char byte = 0;
-        file_.read(offset, std::as_writable_bytes(std::span(&byte, 1)));
-        return byte;
-    }
-
-    void complete(std::uint64_t end, std::uint64_t line) {
-        stretch_[begin_.record % most_records] = begin_;
-        begin_ = {begin_.record + 1, end, line};
-        if (begin_.record % most_records == 0) {
-            close_stretch(most_records);
-        }
-    }
-
-    /// Keeps as many places of the last records as their length asks for.
-    void close_stretch(std::uint64_t records) {
-        const std::uint64_t bytes = begin_.offset - stretch_.front().offset;
-        const std::uint64_t step = std::bit_floor(std::clamp(checkpoint_bytes * records / bytes, one, most_records));
-        for (std::uint64_t i = 0; i < records; i += step) {
-            checkpoints_.push_back(stretch_[i]);
-        }
-    }
-
-    const InputFile& file_;
-    const RecordRange range_;
-    const std::size_t columns_;
-    Checkpoint begin_;                                // of the record that has not ended yet
-    std::uint64_t line_;                              // at the end of the blocks so far
-    std::uint64_t commas_ = 0;                        // of the open record
-    bool inside_ = false;                             // quotes
-    std::array<Checkpoint, most_records> stretch_{};  // records since the last multiple
-    std::vector<Checkpoint> checkpoints_;
-};
 
 class Indexer {
 public:
@@ -275,7 +170,7 @@ private:
     bool stopped_ = false;
     std::exception_ptr failure_;
     std::vector<Block> waiting_;  // block `number` at number % size
-    Stitcher stitcher_;
+    RecordStitcher stitcher_;
 };
 
 }  // namespace
@@ -287,7 +182,8 @@ RecordIndex::RecordIndex(std::vector<Checkpoint> checkpoints, const Checkpoint& 
 
 std::uint32_t RecordIndex::granularity() const noexcept {
     const std::uint64_t mean = count() == 0 ? 1 : bytes() / count();
-    return static_cast<std::uint32_t>(std::bit_ceil(std::clamp(checkpoint_bytes / mean, one, most_records)));
+    return static_cast<std::uint32_t>(
+        std::bit_ceil(std::clamp<std::uint64_t>(checkpoint_bytes / mean, 1, checkpoint_records)));
 }
 
 RecordRange RecordIndex::range_of(std::uint64_t first, std::uint64_t count) const {

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/input/block_scan.hpp"
+#include "core/input/input_file.hpp"
+#include "core/input/record.hpp"
+#include "core/input/record_index.hpp"
+
+namespace sluice {
+
+inline constexpr std::uint64_t checkpoint_records = 64;  ///< From one place to begin to the next, at most,
+inline constexpr std::uint64_t checkpoint_bytes = std::uint64_t{32} << 10;  ///< unless they are longer than this.
+
+/// Puts blocks of a text together that were scanned apart.
+class RecordStitcher {
+public:
+    /// Of `columns` each, 0: a record is a line. Keeps `file`.
+    RecordStitcher(const InputFile& file, const RecordRange& range, std::size_t columns);
+
+    /// The next block, in the order of the file. False: there is a mistake in it, or it makes a record too long.
+    [[nodiscard]] bool add(const BlockScan& scan, std::uint64_t block_begin, std::uint64_t block_end);
+
+    /// Behind the last block. False: the file's end is a mistake.
+    [[nodiscard]] bool finish();
+
+    /// Nothing is wrong before it.
+    [[nodiscard]] RecordRange from_open_record() const;
+
+    /// After finish().
+    [[nodiscard]] RecordIndex index() && { return {std::move(checkpoints_), begin_}; }
+
+private:
+    [[nodiscard]] bool has_all_columns(std::uint64_t commas) const;
+    [[nodiscard]] bool is_too_long(std::uint64_t end) const;
+    [[nodiscard]] char byte_at(std::uint64_t offset) const;
+    void complete(std::uint64_t end, std::uint64_t line);
+    void close_stretch(std::uint64_t records);
+
+    const InputFile& file_;
+    RecordRange range_;
+    std::size_t columns_;
+    RecordIndex::Checkpoint begin_;                                      // of the record that has not ended yet
+    std::uint64_t line_;                                                 // at the end of the blocks so far
+    std::uint64_t commas_ = 0;                                           // of the open record
+    bool inside_ = false;                                                // quotes
+    std::array<RecordIndex::Checkpoint, checkpoint_records> stretch_{};  // records since the last multiple
+    std::vector<RecordIndex::Checkpoint> checkpoints_;
+};
+
+}  // namespace sluice
