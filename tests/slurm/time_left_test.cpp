@@ -9,8 +9,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(TimeLeft, StopsRanksOfMpirunInTimeAndInGoodOrder) {
-    const JobFolder job(20'000);
-    std::vector<std::string> words = set({"pipeline.chunk_items=4"});
+    const JobFolder job(std::vector<std::string>(400, "slow"));
+    std::vector<std::string> words = set({"pipeline.chunk_items=1"});
     words.insert(words.end(), {"--time-left", "10s"});  // no more than the end is given
 
     const ProcessResult result = job.run_ranks(2, words);
