@@ -20,7 +20,7 @@ endif()
 # These options are the project's own: whoever uses an installed library has others.
 function(sluice_library name)
   add_library(${name} STATIC ${ARGN})
-  target_link_libraries(${name} PUBLIC $<BUILD_INTERFACE:sluice_options>)
+  target_link_libraries(${name} PUBLIC $<BUILD_INTERFACE:sluice_options> Threads::Threads)
 endfunction()
 
 function(sluice_executable name)

@@ -64,7 +64,7 @@ std::optional<dnnl::memory::desc> dnnl_part(const dnnl::memory::desc& whole, con
 #else
     const bool is_none = part.is_zero();
 #endif
-    return is_none ? std::nullopt : std::optional(std::move(part));
+    return is_none ? std::nullopt : std::optional(part);
 }
 
 DnnlCall::DnnlCall(dnnl::primitive primitive, const dnnl::memory::desc& source, dnnl::memory weights, dnnl::memory bias,
