@@ -1,9 +1,14 @@
 #include "core/commit/clean.hpp"
 
+#include <array>
+#include <cerrno>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
+#include "core/fault_point.hpp"
 
 namespace sluice {
 namespace {
@@ -69,6 +74,34 @@ void clean_entry(const std::filesystem::path& entry, std::uint32_t published, co
     }
 }
 
+/// What cannot be done is left undone.
+template <class Action>
+void try_to(Action&& action) {
+    try {
+        action();
+    } catch (const Error&) {
+        return;
+    }
+}
+
+/// Unless there is another one by now.
+void give_back(const std::filesystem::path& kept, const std::filesystem::path& file) {
+    const int error = link_to(kept, file);
+    if (error != 0 && error != EEXIST && !status_of(file)) {  // there are no links here
+        static_cast<void>(rename_to(kept, file));
+    }
+}
+
+/// False also where that cannot be looked at: the process ends for another reason, which is said.
+bool is_alone(const Epoch& epoch) {
+    try {
+        return epochs_of(epoch.paths()) == std::vector{epoch.number()} && epoch.standing() == Standing::current &&
+               !has_lost_ranks(epoch.folder());
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 std::vector<ErrorText> clean_run(const RunPaths& paths, std::uint32_t published, const Owner& me,
@@ -94,6 +127,33 @@ std::vector<ErrorText> remove_earlier_data(const Epoch& epoch, std::chrono::seco
         });
     }
     return warnings;
+}
+
+// Another attempt may begin at any moment, for which this one need only have been stopped for a minute. So nothing but
+// this epoch's own folder is removed, and the folder of all epochs only if it is empty then, which the file system
+// decides at once. What the run says of itself is put aside before, and given back where that folder stays. Who begins
+// in between makes another job.json, now or when it publishes, and until then its epoch says itself of which run it is.
+void remove_if_alone(const Epoch& epoch) {
+    if (!is_alone(epoch)) {
+        return;
+    }
+    fault_point("abandon");
+    const RunPaths& paths = epoch.paths();
+    const std::array shared{paths.identity(), paths.job_file()};
+    const std::filesystem::path away = paths.run_folder() / (".gone-" + epoch.owner().id);
+    try_to([&] { static_cast<void>(rename_to(epoch.folder(), away)); });
+    for (const std::filesystem::path& file : shared) {
+        try_to([&] { static_cast<void>(rename_to(file, away / file.filename())); });
+    }
+    const bool was_alone = remove_empty_folder(paths.epochs()) == 0;
+    fault_point("abandoned");
+    for (const std::filesystem::path& file : shared) {
+        if (!was_alone) {
+            try_to([&] { give_back(away / file.filename(), file); });
+        }
+    }
+    try_to([&] { remove_folder(away); });
+    static_cast<void>(remove_empty_folder(paths.run_folder()));  // unless something else is kept in it
 }
 
 }  // namespace sluice

@@ -19,4 +19,8 @@ namespace sluice {
 /// are gone, so that attempts do not add up on the disk. Returns warnings as clean_run.
 [[nodiscard]] std::vector<ErrorText> remove_earlier_data(const Epoch& epoch, std::chrono::seconds alive_within);
 
+/// Of an attempt that has committed nothing and ends: unless there is another one, or it remembers a rank's death, all
+/// that it has made goes, as if the run had never begun. What cannot be removed stays: why it ends is said already.
+void remove_if_alone(const Epoch& epoch);
+
 }  // namespace sluice

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <iterator>
 #include <limits>
 #include <utility>
 
-#include "core/commit/attempt_history.hpp"
 #include "core/commit/clean.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/publish.hpp"
@@ -63,24 +60,6 @@ RunFolders make_folders(const CommittedOutputOptions& options, const RowEncoder&
         check_space(paths, plan, size_to_come(options, rows));  // before there is a folder that would stay
     }
     return make_run_folder(paths);
-}
-
-/// For what an attempt does on its way out: why it ends is said already, and what it cannot do is left undone.
-template <class Action>
-void try_to(Action&& action) {
-    try {
-        action();
-    } catch (const Error&) {
-        return;
-    }
-}
-
-/// Unless there is another one by now.
-void give_back(const std::filesystem::path& kept, const std::filesystem::path& file) {
-    const int error = link_to(kept, file);
-    if (error != 0 && error != EEXIST && !status_of(file)) {  // there are no links here
-        static_cast<void>(rename_to(kept, file));
-    }
 }
 
 [[noreturn]] void refuse_nonfinite(const Chunk& chunk, std::uint64_t values, std::span<const std::uint64_t> items) {
@@ -245,47 +224,9 @@ void CommittedOutput::publish() {
     fault_point("finalize");
 }
 
-// Another attempt may begin at any moment, for which this one need only have been stopped for a minute. So nothing but
-// this epoch's own folder is removed, and the folder of all epochs only if it is empty then, which the file system
-// decides at once. What the run says of itself is put aside before, and given back where that folder stays. Who begins
-// in between makes another job.json, now or when it publishes, and until then its epoch says itself of which run it is.
 void CommittedOutput::abandon_if_empty() {
-    if (complete_ || !committer_ || committer_->chunks_committed() != 0 || !is_alone() || remembers_a_death()) {
-        return;
-    }
-    fault_point("abandon");
-    const std::array shared{paths_.identity(), paths_.job_file()};
-    const std::filesystem::path away = paths_.run_folder() / (".gone-" + epoch_->owner().id);
-    try_to([&] { static_cast<void>(rename_to(epoch_->folder(), away)); });
-    for (const std::filesystem::path& file : shared) {
-        try_to([&] { static_cast<void>(rename_to(file, away / file.filename())); });
-    }
-    const bool was_alone = remove_empty_folder(paths_.epochs()) == 0;
-    fault_point("abandoned");
-    for (const std::filesystem::path& file : shared) {
-        if (!was_alone) {
-            try_to([&] { give_back(away / file.filename(), file); });
-        }
-    }
-    try_to([&] { remove_folder(away); });
-    static_cast<void>(remove_empty_folder(paths_.run_folder()));  // unless something else is kept in it
-}
-
-/// False also where that cannot be looked at: the process ends for another reason, which is said.
-bool CommittedOutput::is_alone() const noexcept {
-    try {
-        return epochs_of(paths_) == std::vector{epoch_->number()} && epoch_->standing() == Standing::current;
-    } catch (const Error&) {
-        return false;
-    }
-}
-
-/// True also where that cannot be looked at.
-bool CommittedOutput::remembers_a_death() const noexcept {
-    try {
-        return has_lost_ranks(epoch_->folder());
-    } catch (const Error&) {
-        return true;
+    if (!complete_ && committer_ && committer_->chunks_committed() == 0) {
+        remove_if_alone(*epoch_);
     }
 }
 

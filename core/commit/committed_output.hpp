@@ -128,8 +128,6 @@ private:
     void begin();
     [[nodiscard]] bool is_finished_by_another();
     void leave_as_complete();
-    [[nodiscard]] bool is_alone() const noexcept;
-    [[nodiscard]] bool remembers_a_death() const noexcept;
     void warn(std::vector<ErrorText> warnings);
 
     CommittedOutputOptions options_;

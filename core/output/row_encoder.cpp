@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t typical_label_digits = 1;
 constexpr std::uint64_t typical_score_digits = 10;  // of the shortest decimals that read back to the same float
-constexpr std::uint64_t value_bytes = 4;
+constexpr std::uint64_t number_bytes = 4;
 
 constexpr std::uint64_t least_piece_bytes = std::uint64_t{32} << 10;   // some ten times as long as to wake a thread
 constexpr std::uint64_t least_shared_bytes = std::uint64_t{16} << 20;  // of an output: 0.1 s or less for one thread
@@ -149,9 +149,10 @@ std::uint64_t RowEncoder::estimate_row_bytes(std::uint64_t items) const {
         has_text = has_text || field.type == FieldType::text;
     }
     if (format_ == OutputFormat::npy) {
-        return values * value_bytes;
+        return values * number_bytes;
     }
-    const std::uint64_t text = has_text ? (record_bytes_ - std::min<std::uint64_t>(record_bytes_, values * 4)) / 2 : 0;
+    const std::uint64_t text =
+        has_text ? (record_bytes_ - std::min<std::uint64_t>(record_bytes_, values * number_bytes)) / 2 : 0;
     if (format_ == OutputFormat::txt) {
         return text + 1;
     }

@@ -32,7 +32,7 @@ std::size_t leading(std::string_view text, const ByteSet& plain) noexcept {
     return length;
 }
 
-char* put(std::string_view bytes, char* to) noexcept {
+char* copy_to(std::string_view bytes, char* to) noexcept {
     if (!bytes.empty()) {
         std::memcpy(to, bytes.data(), bytes.size());
     }
@@ -44,7 +44,7 @@ template <class Escape>
 char* put_text(std::string_view text, const ByteSet& plain, char* to, Escape escape) noexcept {
     for (;;) {
         const std::size_t length = leading(text, plain);
-        to = put(text.substr(0, length), to);
+        to = copy_to(text.substr(0, length), to);
         text.remove_prefix(length);
         if (text.empty()) {
             return to;
@@ -53,7 +53,7 @@ char* put_text(std::string_view text, const ByteSet& plain, char* to, Escape esc
         if (static_cast<unsigned char>(text.front()) < 0x80) {
             to = escape(text.front(), to);
         } else {
-            to = put(sequence.is_well_formed ? text.substr(0, sequence.length) : replacement, to);
+            to = copy_to(sequence.is_well_formed ? text.substr(0, sequence.length) : replacement, to);
         }
         text.remove_prefix(sequence.length);
     }
@@ -85,23 +85,23 @@ constexpr char letter_of(char c) noexcept {
 char* put_csv_text(std::string_view text, char* to) noexcept {
     static constexpr ByteSet unquoted = bytes_but(",\"\r\n", 0, 0x100);
     static constexpr ByteSet plain = bytes_but("\"", 0, ascii_end);
-    const auto double_it = [](char, char* at) { return put("\"\"", at); };
+    const auto double_it = [](char, char* at) { return copy_to("\"\"", at); };
     if (!text.empty() && leading(text, unquoted) == text.size()) {
         return put_text(text, plain, to, double_it);
     }
-    return put("\"", put_text(text, plain, put("\"", to), double_it));
+    return copy_to("\"", put_text(text, plain, copy_to("\"", to), double_it));
 }
 
 char* put_json_text(std::string_view text, char* to) noexcept {
     static constexpr ByteSet plain = bytes_but("\"\\", 0x20, ascii_end);
-    to = put_text(text, plain, put("\"", to), [](char c, char* at) {
+    to = put_text(text, plain, copy_to("\"", to), [](char c, char* at) {
         constexpr std::string_view digits = "0123456789abcdef";
         const char letter = letter_of(c);
-        at = put(letter == 0 ? "\\u00" : "\\", at);
+        at = copy_to(letter == 0 ? "\\u00" : "\\", at);
         *at++ = letter == 0 ? digits[static_cast<unsigned char>(c) >> 4U] : letter;
-        return letter == 0 ? put(digits.substr(static_cast<unsigned char>(c) & 15U, 1), at) : at;
+        return letter == 0 ? copy_to(digits.substr(static_cast<unsigned char>(c) & 15U, 1), at) : at;
     });
-    return put("\"", to);
+    return copy_to("\"", to);
 }
 
 char* put_line_text(std::string_view text, char* to) noexcept {
