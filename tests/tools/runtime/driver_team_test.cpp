@@ -17,9 +17,9 @@ using test::FakeModel;
 using test::FakeSource;
 using test::MemoryWriter;
 
-class FakeApp final : public LoadedApp {
+class TeamApp final : public LoadedApp {
 public:
-    explicit FakeApp(FakeModel::OnChunk on_chunk = nullptr) : on_chunk_(on_chunk) {}
+    explicit TeamApp(FakeModel::OnChunk on_chunk = nullptr) : on_chunk_(on_chunk) {}
 
     [[nodiscard]] std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
         room_ = room.device_bytes;
@@ -41,7 +41,7 @@ private:
 
 constexpr std::uint64_t memory_of_rank = 1 << 20;
 
-MemoryNeeds needs_of(const FakeApp& app, std::uint32_t chunk_items) {
+MemoryNeeds needs_of(const TeamApp& app, std::uint32_t chunk_items) {
     return {.shape = {test::fake_input_bytes, test::fake_output_bytes},
             .chunk_items = chunk_items,
             .depth = 2,
@@ -55,7 +55,7 @@ struct Outcome {
 };
 
 /// A job of 100 items on three host devices.
-Outcome run_team(const FakeApp& app, std::uint32_t chunk_items) {
+Outcome run_team(const TeamApp& app, std::uint32_t chunk_items) {
     Doorbell bell;
     const StopRequest stop(bell);
     const FakeSource source(100);
@@ -90,7 +90,7 @@ Outcome run_team(const FakeApp& app, std::uint32_t chunk_items) {
 }
 
 TEST(DriverTeam, DrivesEveryDeviceToTheEndAndRecordsIt) {
-    const FakeApp app;
+    const TeamApp app;
 
     const auto [results, trace] = run_team(app, 5);
 
@@ -112,7 +112,7 @@ TEST(DriverTeam, DrivesEveryDeviceToTheEndAndRecordsIt) {
 }
 
 TEST(DriverTeam, GivesEachModelItsRoom) {
-    const FakeApp app;
+    const TeamApp app;
 
     static_cast<void>(run_team(app, 5));
 
@@ -121,13 +121,13 @@ TEST(DriverTeam, GivesEachModelItsRoom) {
 }
 
 TEST(DriverTeam, HandsOverWhatAModelFailsWith) {
-    const FakeApp app([](std::span<const std::byte>) { throw std::runtime_error("sick"); });
+    const TeamApp app([](std::span<const std::byte>) { throw std::runtime_error("sick"); });
 
     EXPECT_THROW(static_cast<void>(run_team(app, 5)), StageError);
 }
 
 TEST(DriverTeam, HandsOverWhatMakingAModelFailsWith) {
-    const FakeApp app;
+    const TeamApp app;
 
     try {
         static_cast<void>(run_team(app, 13));

@@ -77,6 +77,20 @@ TEST_F(PrepareRank, TiesDriversToTheirPlaceWhereItBinds) {
     EXPECT_EQ(options.machine, &rank.share.machine);
 }
 
+TEST_F(PrepareRank, TellsItsDriversTheDepthThatHoldsWhatModelsHoldBack) {
+    PreparedRank rank = prepared();
+    rank.wire.depth = 5;
+    rank.share.place.devices[1].ranks = 2;
+
+    const DriverTeamOptions options = driver_options(context_, plan_, rank);
+
+    EXPECT_EQ(options.pipeline.depth, 5U);
+    EXPECT_EQ(options.memory.depth, 5U);
+    EXPECT_EQ(options.memory.chunk_items, 10U);
+    EXPECT_EQ(options.host_bytes, context_.memory_share());
+    EXPECT_THAT(options.ranks, testing::ElementsAre(1, 2));
+}
+
 TEST_F(PrepareRank, CountsTheQueuesOfRank0AsItsMemory) {
     PreparedRank rank = prepared();
     check_memory(context_, plan_, rank);
