@@ -168,7 +168,7 @@ IndexOptions random_way(std::mt19937& random) {
 
 TEST_F(RecordIndexTest, FindsTheLinesThatReadingOneByOneFinds) {
     std::mt19937 random(11);
-    std::vector<std::string> texts(400);
+    std::vector<std::string> texts(150);
     for (std::string& text : texts) {
         text = random_lines(random);
         spoil(text, random);
@@ -178,15 +178,15 @@ TEST_F(RecordIndexTest, FindsTheLinesThatReadingOneByOneFinds) {
         texts, [](std::size_t) { return 0; }, [&] { return random_way(random); });
 
     EXPECT_EQ(found, "");
-    EXPECT_GT(good(), 100);
-    EXPECT_GT(bad(), 10);
+    EXPECT_GT(good(), 50);
+    EXPECT_GT(bad(), 3);
 }
 
 TEST_F(RecordIndexTest, FindsTheCsvRecordsAndTheMistakeThatReadingOneByOneFinds) {
     std::mt19937 random(12);
     const auto columns = [](std::size_t text) { return 1 + text % 3; };
     std::vector<std::string> texts;
-    while (texts.size() < 1500) {
+    while (texts.size() < 400) {
         texts.push_back(random_csv(random, columns(texts.size())));
         spoil(texts.back(), random);
     }
@@ -194,14 +194,14 @@ TEST_F(RecordIndexTest, FindsTheCsvRecordsAndTheMistakeThatReadingOneByOneFinds)
     const std::string found = difference_among(texts, columns, [&] { return random_way(random); });
 
     EXPECT_EQ(found, "");
-    EXPECT_GT(good(), 300);
-    EXPECT_GT(bad(), 300);
+    EXPECT_GT(good(), 80);
+    EXPECT_GT(bad(), 80);
 }
 
 TEST_F(RecordIndexTest, IsNotMisledByAnyShortText) {
     static constexpr std::string_view alphabet = "aab,,\"\"\"\n\n\r";
     std::mt19937 random(13);
-    std::vector<std::string> texts(1500);
+    std::vector<std::string> texts(1000);
     for (std::string& text : texts) {
         for (auto left = random() % 10; left > 0; --left) {
             text += alphabet[random() % alphabet.size()];
@@ -212,13 +212,13 @@ TEST_F(RecordIndexTest, IsNotMisledByAnyShortText) {
         texts, [](std::size_t text) { return 1 + text % 2; }, [&] { return random_way(random); });
 
     EXPECT_EQ(found, "");
-    EXPECT_GT(good(), 300);
-    EXPECT_GT(bad(), 300);
+    EXPECT_GT(good(), 100);
+    EXPECT_GT(bad(), 100);
 }
 
 TEST_F(RecordIndexTest, KnowsALongRecordAcrossBlocks) {
     const std::filesystem::path path = write("text", "a\n" + std::string(longest_record, 'x'));
-    for (const std::string_view more : {"", "\n", "\r\n", "\nb", "x", "x\n", "x\r\n"}) {
+    for (const std::string_view more : {"", "\r\n", "x", "x\n"}) {
         std::filesystem::resize_file(path, 2 + longest_record);
         std::ofstream(path, std::ios::app | std::ios::binary) << more;
         const InputFile file(path);
@@ -226,8 +226,8 @@ TEST_F(RecordIndexTest, KnowsALongRecordAcrossBlocks) {
             EXPECT_EQ(difference_in(file, {.begin = 0, .end = file.size()}, columns, {.threads = 3}), "") << more;
         }
     }
-    EXPECT_EQ(good(), 8);
-    EXPECT_EQ(bad(), 6);
+    EXPECT_EQ(good(), 4);
+    EXPECT_EQ(bad(), 4);
 }
 
 TEST_F(RecordIndexTest, TellsTheFirstOfManyMistakes) {
