@@ -9,12 +9,12 @@ const App* Apps::find(std::string_view name) const noexcept {
     return found == apps_.end() ? nullptr : *found;
 }
 
-std::vector<std::string_view> Apps::names() const {
-    std::vector<std::string_view> names;
+std::vector<AppKeys> Apps::keys() const {
+    std::vector<AppKeys> keys;
     for (const App* app : apps_) {
-        names.push_back(app->name());
+        keys.push_back({.app = app->name(), .keys = app->keys()});
     }
-    return names;
+    return keys;
 }
 
 std::unique_ptr<LoadedApp> load_alone(const App& app, const WeightBlob& weights, const AppOptions& options,

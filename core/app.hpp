@@ -14,6 +14,7 @@
 #include "core/modes.hpp"
 #include "core/node_memory.hpp"
 #include "core/packed_weights.hpp"
+#include "core/settings.hpp"
 
 namespace sluice {
 
@@ -73,6 +74,9 @@ public:
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
     [[nodiscard]] virtual std::string_view summary() const noexcept = 0;
 
+    /// What a job may set for this app alone, beside the keys that every job has. Static.
+    [[nodiscard]] virtual std::span<const KeySpec> keys() const noexcept { return {}; }
+
     [[nodiscard]] virtual std::unique_ptr<ItemCodec> make_codec(const AppOptions& options) const = 0;
 
     /// Reads and validates a weights file. Throws Error (bad_data, no_input).
@@ -102,7 +106,8 @@ public:
     /// Null when there is none of that name.
     [[nodiscard]] const App* find(std::string_view name) const noexcept;
 
-    [[nodiscard]] std::vector<std::string_view> names() const;
+    /// Of all of them, with their names.
+    [[nodiscard]] std::vector<AppKeys> keys() const;
 
 private:
     std::vector<const App*> apps_;

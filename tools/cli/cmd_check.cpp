@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/chunk_grid.hpp"
-#include "core/config/config_names.hpp"
+#include "core/config/config.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
 #include "tools/cli/common_options.hpp"

@@ -17,7 +17,7 @@
 #include "core/commit/file.hpp"
 #include "core/commit/manifest.hpp"
 #include "core/commit/place_file.hpp"
-#include "core/config/config_names.hpp"
+#include "core/config/config.hpp"
 #include "core/error.hpp"
 #include "core/machine/build_id.hpp"
 #include "core/machine/host_name.hpp"

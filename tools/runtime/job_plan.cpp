@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/config/config_names.hpp"
+#include "core/config/config.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "scheduler/chunk_size.hpp"

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/config/config_slurm.hpp"
 #include "tests/core/config/config_jobs.hpp"
 
 namespace sluice {
@@ -17,9 +16,12 @@ SlurmConfig random_slurm(std::mt19937_64& random) {
     const auto below = [&](std::uint64_t end) { return random() % end; };
     const auto seconds = [&](std::uint64_t most) { return std::chrono::seconds(1 + below(most)); };
     SlurmConfig slurm;
-    for (const auto& [name, value] : slurm_names) {
-        if (name != "mem" && below(2) == 1) {
-            slurm.*value = std::array{"a", "B.9", "x-y_z"}[below(3)];
+    using Slurm = SlurmConfig;
+    for (std::string Slurm::*name :
+         {&Slurm::job_name, &Slurm::partition, &Slurm::account, &Slurm::qos, &Slurm::constraint, &Slurm::reservation,
+          &Slurm::nodelist, &Slurm::exclude, &Slurm::mail_user, &Slurm::mail_type, &Slurm::gpu_type, &Slurm::mpi}) {
+        if (below(2) == 1) {
+            slurm.*name = std::array{"a", "B.9", "x-y_z"}[below(3)];
         }
     }
     slurm.mem = std::array{"site", "0", "480G"}[below(3)];
@@ -55,7 +57,7 @@ JobConfig random_job(std::mt19937_64& random) {
         return text;
     };
     JobConfig job;
-    job.app = apps[below(apps.size())];
+    job.app = apps[below(apps.size())].app;
     job.input.path = word("in");
     job.input.format = InputFormat(below(6));
     if (job.input.format == InputFormat::csv) {

@@ -15,7 +15,7 @@
 
 namespace sluice {
 
-inline constexpr std::array<std::string_view, 3> apps{"classifier", "namegen", "gpt2"};
+inline constexpr std::array<AppKeys, 3> apps{{{.app = "classifier"}, {.app = "namegen"}, {.app = "gpt2"}}};
 
 inline const std::string smallest_job =
     "app = \"classifier\"\n"                   // line 1
