@@ -17,9 +17,9 @@ std::vector<AppKeys> Apps::keys() const {
     return keys;
 }
 
-std::unique_ptr<LoadedApp> load_alone(const App& app, const WeightBlob& weights, const AppOptions& options,
+std::unique_ptr<LoadedApp> load_alone(const OpenApp& app, const WeightBlob& weights, Precision precision,
                                       DeviceKind kind, std::uint32_t threads) {
-    std::unique_ptr<LoadedApp> loaded = app.load(weights, options, kind);
+    std::unique_ptr<LoadedApp> loaded = app.load(weights, precision, kind);
     if (PackedWeights* const packed = loaded->weights(); packed != nullptr) {
         packed->pack(NodeMemory::of_process(packed->bytes()), {}, threads);
     }

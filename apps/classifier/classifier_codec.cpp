@@ -10,12 +10,6 @@
 
 namespace sluice {
 
-IoShape ClassifierCodec::shape() const noexcept {
-    constexpr auto label_bytes = static_cast<std::uint32_t>(sizeof(std::int32_t));
-    constexpr auto score_bytes = static_cast<std::uint32_t>(classifier_classes * sizeof(float));
-    return {classifier_length, label_bytes + (options_.scores ? score_bytes : 0)};
-}
-
 void ClassifierCodec::encode(std::uint64_t /*item*/, std::string_view text, std::span<std::byte> to) const {
     static constexpr auto symbols = classifier_symbol_table();
     expects(to.size() == classifier_length, "classifier: an item's room has the wrong size");
@@ -50,7 +44,7 @@ std::string ClassifierCodec::check_wire(std::span<const std::byte> item) const {
 
 std::vector<OutputField> ClassifierCodec::output_fields() const {
     std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1, .is_chosen = true}};
-    if (options_.scores) {
+    if (scores_) {
         fields.push_back({.name = "score", .type = FieldType::float32, .count = classifier_classes});
     }
     return fields;

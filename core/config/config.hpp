@@ -58,7 +58,6 @@ struct JobConfig {
     struct Output {
         std::filesystem::path path;  ///< With a slash at its end: a folder of parts.
         OutputFormat format = OutputFormat::csv;
-        bool scores = false;
         NonfinitePolicy nonfinite = NonfinitePolicy::error;
         std::filesystem::path report;  ///< Default: `path`.report.json.
         friend bool operator==(const Output&, const Output&) = default;

@@ -171,8 +171,6 @@ constexpr std::array keys{
     key<&Job::output, &Output::format>(
         choice("output", "format", output_format_names, "from the extension",
                "How the results are written; required where the extension does not tell.")),
-    key<&Job::output, &Output::scores>(
-        flag("output", "scores", "false", "Write the score of every class beside the label.")),
     key<&Job::output, &Output::nonfinite>(
         choice("output", "nonfinite", nonfinite_policy_names, "\"error\"",
                "Scores that are NaN or infinite end the run, or are counted, with or without a warning.")),

@@ -20,42 +20,25 @@ std::string lower_extension(const std::filesystem::path& path) {
     return extension;
 }
 
-/// What an extension says that stands for no format.
-struct OtherExtension {
-    std::string_view name;
-    std::string_view hint;
-};
-
-constexpr std::string_view unpack_hint = "unpack it first: input is read as it is";
-constexpr std::string_view convert_hint = "convert it first, to .csv, .jsonl or .npy";
-constexpr std::array other_extensions{
-    OtherExtension{".gz", unpack_hint},
-    OtherExtension{".tgz", unpack_hint},
-    OtherExtension{".bz2", unpack_hint},
-    OtherExtension{".xz", unpack_hint},
-    OtherExtension{".zst", unpack_hint},
-    OtherExtension{".lz4", unpack_hint},
-    OtherExtension{".zip", unpack_hint},
-    OtherExtension{".tar", unpack_hint},
-    OtherExtension{".parquet", convert_hint},
-    OtherExtension{".arrow", convert_hint},
-    OtherExtension{".feather", convert_hint},
-    OtherExtension{".orc", convert_hint},
-    OtherExtension{".avro", convert_hint},
-    OtherExtension{".h5", convert_hint},
-    OtherExtension{".hdf5", convert_hint},
-    OtherExtension{".xlsx", convert_hint},
-    OtherExtension{".xls", convert_hint},
-    OtherExtension{".pkl", convert_hint},
-    OtherExtension{".pt", convert_hint},
-    OtherExtension{".npz", "save the array by itself, as .npy"},
-    OtherExtension{".tsv", "convert it to .csv first: commas separate columns"},
-};
+// Extensions of files that are not read as they are.
+constexpr std::array<std::string_view, 8> archives{".gz", ".tgz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".tar"};
+constexpr std::array<std::string_view, 11> other_tables{".parquet", ".arrow", ".feather", ".orc", ".avro", ".h5",
+                                                        ".hdf5",    ".xlsx",  ".xls",     ".pkl", ".pt"};
 
 /// nullopt: the extension says nothing.
 std::optional<std::string> hint_of_extension(const std::filesystem::path& path) {
-    const auto* const other = std::ranges::find(other_extensions, lower_extension(path), &OtherExtension::name);
-    return other == other_extensions.end() ? std::nullopt : std::optional<std::string>(other->hint);
+    const std::string extension = lower_extension(path);
+    if (std::ranges::find(archives, extension) != archives.end()) {
+        return "unpack it first: input is read as it is";
+    }
+    if (std::ranges::find(other_tables, extension) != other_tables.end()) {
+        return "convert it first, to .csv, .jsonl or .npy";
+    }
+    if (extension == ".npz") {
+        return "save the array by itself, as .npy";
+    }
+    return extension == ".tsv" ? std::optional<std::string>("convert it to .csv first: commas separate columns")
+                               : std::nullopt;
 }
 
 template <class Enum, std::size_t number>
@@ -248,7 +231,7 @@ AppSettings own_settings(const StatedJob& stated) {
     for (const KeySpec* key : stated.schema.own_keys()) {
         const std::string name = key->full_name();
         const Setting* const setting = stated.find(name);
-        if (setting == nullptr && key->required) {
+        if (key->required) {
             require(stated, name);
         }
         const std::optional<SettingValue> value =

@@ -54,7 +54,7 @@ protected:
         return codec_->check_wire(std::as_bytes(std::span(item)));
     }
 
-    std::unique_ptr<ItemCodec> codec_ = classifier_app().make_codec({});
+    std::unique_ptr<ItemCodec> codec_ = open_classifier(false)->make_codec();
 };
 
 using Symbols = std::vector<std::uint8_t>;
@@ -182,7 +182,7 @@ TEST_F(ClassifierCodecTest, RefusesRoomOfAnotherSize) {
 }
 
 TEST_F(ClassifierCodecTest, DescribesItsItems) {
-    const auto with_scores = classifier_app().make_codec({.scores = true});
+    const auto with_scores = open_classifier(true)->make_codec();
 
     EXPECT_EQ(codec_->shape(), (IoShape{1014, 4}));
     EXPECT_EQ(with_scores->shape(), (IoShape{1014, 20}));

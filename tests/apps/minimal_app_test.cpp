@@ -90,10 +90,10 @@ TEST(MinimalApp, IsWhatContributingQuotesInFewerThan100Lines) {
 }
 
 TEST(MinimalApp, GivesTheLabelsOfAPlainLoopThroughAPipeline) {
-    const App& app = minimal_app();
-    const auto codec = app.make_codec({});
+    const auto app = minimal_app().open({});
+    const auto codec = app->make_codec();
     const IoShape shape = codec->shape();
-    const WeightBlob weights = app.random_weights(17);
+    const WeightBlob weights = app->random_weights(17);
     std::vector<std::int32_t> expected;
     std::vector<std::byte> items;
     for (int i = 0; i < 23; ++i) {
@@ -104,7 +104,7 @@ TEST(MinimalApp, GivesTheLabelsOfAPlainLoopThroughAPipeline) {
         expected.push_back(plain_label(weights, text));
     }
     HostDevice device;
-    const auto loaded = load_alone(app, weights, {}, DeviceKind::host, 1);
+    const auto loaded = load_alone(*app, weights, Precision::fp32, DeviceKind::host, 1);
     const auto model = loaded->make_model(device, 4);
     MemoryTransport transport(items, shape.input_bytes, 4);
     DeviceTrace trace("host", 7);

@@ -102,19 +102,25 @@ public:
     }
 };
 
+class OpenFaulty final : public OpenApp {
+public:
+    [[nodiscard]] IoShape shape() const noexcept override { return FaultyCodec().shape(); }
+    [[nodiscard]] double flop_per_item() const noexcept override { return 1; }
+    [[nodiscard]] std::unique_ptr<ItemCodec> make_codec() const override { return std::make_unique<FaultyCodec>(); }
+    [[nodiscard]] WeightBlob read_weights(const std::string&) const override { return random_weights(0); }
+    [[nodiscard]] WeightBlob random_weights(std::uint64_t) const override { return WeightBlob::of_floats(1); }
+    [[nodiscard]] std::unique_ptr<LoadedApp> load(const WeightBlob&, Precision, DeviceKind) const override {
+        return std::make_unique<LoadedFaulty>();
+    }
+};
+
 class FaultyApp final : public App {
 public:
     [[nodiscard]] std::string_view name() const noexcept override { return "faulty"; }
     [[nodiscard]] std::string_view summary() const noexcept override { return "does what its items say"; }
-    [[nodiscard]] std::unique_ptr<ItemCodec> make_codec(const AppOptions&) const override {
-        return std::make_unique<FaultyCodec>();
+    [[nodiscard]] std::unique_ptr<OpenApp> open(const AppSettings&) const override {
+        return std::make_unique<OpenFaulty>();
     }
-    [[nodiscard]] WeightBlob read_weights(const std::string&) const override { return random_weights(0); }
-    [[nodiscard]] WeightBlob random_weights(std::uint64_t) const override { return WeightBlob::of_floats(1); }
-    [[nodiscard]] std::unique_ptr<LoadedApp> load(const WeightBlob&, const AppOptions&, DeviceKind) const override {
-        return std::make_unique<LoadedFaulty>();
-    }
-    [[nodiscard]] double flop_per_item() const noexcept override { return 1; }
 };
 
 }  // namespace

@@ -53,6 +53,9 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
                        {"report", job.output.report.native()}};
     facts["output"]["state"] = word_for(check_output(prepared));
     facts["run"] = {{"device", name_of(plan.device)}};
+    for (const AppSettings::Entry& entry : job.settings.entries()) {
+        facts["settings"][entry.name] = plain_text(entry.value);
+    }
     facts["pipeline"] = {{"chunks", ChunkGrid(plan.items, plan.chunk_items).chunks()},
                          {"chunk_items", plan.chunk_items},
                          {"depth", plan.depth}};

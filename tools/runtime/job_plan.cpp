@@ -50,10 +50,11 @@ PreparedJob prepare_job(const JobFile& file, const Apps& apps, bool start_gpus) 
     }
     JobPlan& plan = prepared.plan;
     plan.app = job.app;
-    plan.options = {.scores = job.output.scores, .precision = job.run.precision};
-    prepared.app = apps.find(plan.app);
-    expects(prepared.app != nullptr, "read_job accepts known apps only");
-    prepared.codec = prepared.app->make_codec(plan.options);
+    plan.settings = encode(job.settings);
+    plan.precision = job.run.precision;
+    prepared.app = open_app(plan, apps);
+    prepared.app_files = open_app_files(job.settings, *prepared.app);  // before the codec reads them
+    prepared.codec = prepared.app->make_codec();
     prepared.source = open_input(job.input, *prepared.codec);
     if (job.model.weights) {
         prepared.weights_file = std::make_unique<WeightsFile>(*job.model.weights);
@@ -88,10 +89,16 @@ PreparedJob prepare_job(const JobFile& file, const Apps& apps, bool start_gpus) 
     return prepared;
 }
 
+std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps) {
+    const App* const app = apps.find(plan.app);
+    expects(app != nullptr, "read_job accepts known apps only");
+    return app->open(decode_settings(plan.settings, app->keys()));
+}
+
 std::string encode(const JobPlan& plan) {
     nlohmann::json json{{"app", plan.app},
-                        {"scores", plan.options.scores},
-                        {"precision", plan.options.precision},
+                        {"settings", plan.settings},
+                        {"precision", plan.precision},
                         {"items", plan.items},
                         {"chunk_items", plan.chunk_items},
                         {"depth", plan.depth},
@@ -112,7 +119,8 @@ std::string encode(const JobPlan& plan) {
 JobPlan decode_job_plan(const std::string& text) {
     const nlohmann::json json = nlohmann::json::parse(text);
     JobPlan plan{.app = json.at("app"),
-                 .options = {.scores = json.at("scores"), .precision = json.at("precision")},
+                 .settings = json.at("settings"),
+                 .precision = json.at("precision"),
                  .items = json.at("items"),
                  .chunk_items = json.at("chunk_items"),
                  .depth = json.at("depth"),

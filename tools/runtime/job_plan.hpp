@@ -18,6 +18,7 @@
 #include "core/stage_error.hpp"
 #include "kernels/host_instructions.hpp"
 #include "scheduler/attempt_summary.hpp"
+#include "tools/runtime/app_files.hpp"
 #include "tools/runtime/job_file.hpp"
 
 namespace sluice {
@@ -25,7 +26,8 @@ namespace sluice {
 /// What every rank has to know of the job.
 struct JobPlan {
     std::string app{};
-    AppOptions options{};
+    std::string settings{};  ///< The app's, by encode().
+    Precision precision = Precision::fp32;
     std::uint64_t items = 0;
     std::uint32_t chunk_items = 1;
     std::uint32_t depth = 1;
@@ -48,7 +50,8 @@ struct JobPlan {
 struct PreparedJob {
     JobConfig job;
     JobPlan plan;
-    const App* app = nullptr;
+    std::unique_ptr<OpenApp> app;
+    AppFiles app_files;
     std::unique_ptr<ItemCodec> codec;  // outlives the source
     std::unique_ptr<ItemSource> source;
     std::unique_ptr<WeightsFile> weights_file;  // null: random
@@ -64,6 +67,9 @@ struct PreparedJob {
 /// `start_gpus`: this process will drive all GPUs that it sees, unless the job asks for fewer: CUDA starts on them
 /// while files are read.
 [[nodiscard]] PreparedJob prepare_job(const JobFile& file, const Apps& apps, bool start_gpus = false);
+
+/// The plan's app, of `apps`, with the plan's settings.
+[[nodiscard]] std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps);
 
 /// For the way to the other ranks.
 [[nodiscard]] std::string encode(const JobPlan& plan);

@@ -81,7 +81,7 @@ JobServer::JobServer(RankContext& context, PreparedJob& job, const RunOptions& o
     if (context.session != nullptr) {
         broadcast_once_a_node(*context.session, job.weights.memory);
     }
-    loaded_ = load_app(context, job.plan, job.weights, share_.place.cores);
+    loaded_ = load_app(context, job.plan, *job.app, job.weights, share_.place.cores);
     job.weights = {};
     share_sample();
     check_memory(plan_memory({.shape = shape_,

@@ -109,16 +109,15 @@ StartingReaders::StartingReaders(RankContext& context, RankShare& share, std::ui
     }
 }
 
-std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, const WeightBlob& weights,
-                                    std::uint32_t cores) {
-    const App& app = *context.apps.find(plan.app);
+std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, const OpenApp& app,
+                                    const WeightBlob& weights, std::uint32_t cores) {
     if (plan.device == DeviceKind::host) {
         limit_host_instructions(plan.instructions);
     }
     if (context.session == nullptr) {
-        return load_alone(app, weights, plan.options, plan.device, cores);
+        return load_alone(app, weights, plan.precision, plan.device, cores);
     }
-    std::unique_ptr<LoadedApp> loaded = app.load(weights, plan.options, plan.device);
+    std::unique_ptr<LoadedApp> loaded = app.load(weights, plan.precision, plan.device);
     if (PackedWeights* const packed = loaded->weights(); packed != nullptr) {
         pack_once_a_node(*context.session, *packed, cores);
     }

@@ -101,8 +101,8 @@ private:
 };
 
 /// The app, ready to make models: its weights are packed, once for all ranks of a node. Collective.
-[[nodiscard]] std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, const WeightBlob& weights,
-                                                  std::uint32_t cores);
+[[nodiscard]] std::unique_ptr<LoadedApp> load_app(RankContext& context, const JobPlan& plan, const OpenApp& app,
+                                                  const WeightBlob& weights, std::uint32_t cores);
 
 /// From now on this process's end, and what it sees of others', is noted in this attempt's folder. Throws Error as
 /// HeldFolder.

@@ -55,11 +55,13 @@ int work(RankContext& context, const JobPlan& plan, const ClockOffset& clock, bo
                          .first_chunk = plan.first_chunk,
                          .hosts = {plan.root_host},
                          .dump_folder = plan.dump_folder});
-    const IoShape shape = context.apps.find(plan.app)->make_codec(plan.options)->shape();
+    const std::unique_ptr<OpenApp> app = open_app(plan, context.apps);
+    const IoShape shape = app->shape();
     RankShare share = choose_share(context, plan);
     const std::vector<std::uint32_t> devices = share.devices();
     static_cast<void>(session.all_gather(static_cast<int>(devices.size())));
-    const std::unique_ptr<LoadedApp> loaded = load_app(context, plan, receive_weights(session), share.place.cores);
+    const std::unique_ptr<LoadedApp> loaded =
+        load_app(context, plan, *app, receive_weights(session), share.place.cores);
     std::string sample;
     if (loaded->sample_items() != 0) {
         session.broadcast(sample);

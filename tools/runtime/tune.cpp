@@ -39,7 +39,7 @@ MeasuredCosts measure(const PreparedJob& job) {
     const std::unique_ptr<Device> device = make_cuda_device(0);
     const JobPlan& plan = job.plan;
     const Topology topology = read_machine(TopologyDetail::cpus).topology;
-    const std::unique_ptr<LoadedApp> app = load_alone(*job.app, job.weights, plan.options, plan.device,
+    const std::unique_ptr<LoadedApp> app = load_alone(*job.app, job.weights, plan.precision, plan.device,
                                                       usable_cores(topology, topology.mask, read_quota_cpus()));
     const std::uint32_t most = items_for_memory(*app, job.codec->shape(), cuda_memory_bytes(0));
     const std::uint32_t measured = std::min(most, most_measured_items);
@@ -53,6 +53,15 @@ MeasuredCosts measure(const PreparedJob& job) {
     return {.costs = measure_costs(*device, *model, bytes, measured), .most_items = most};
 }
 
+/// All that the job says to its app: any of it may decide what an item costs.
+std::string settings_line(const AppSettings& settings) {
+    std::string line;
+    for (const AppSettings::Entry& entry : settings.entries()) {
+        line += fmt::format("{}{}={}", line.empty() ? "" : " ", entry.name, plain_text(entry.value));
+    }
+    return line;
+}
+
 struct Found {
     MeasuredCosts costs;
     std::string origin;
@@ -60,8 +69,8 @@ struct Found {
 
 Found find_or_measure(const PreparedJob& job) {
     const std::string gpu = cuda_device_model(0);
-    const std::string key =
-        fmt::format("{} | {} | {} | {}", job.plan.app, gpu, name_of(job.plan.options.precision), build_id());
+    const std::string key = fmt::format("{} | {} | {} | {} | {}", job.plan.app, gpu, name_of(job.plan.precision),
+                                        build_id(), settings_line(job.job.settings));
     const auto file = cost_cache_file();
     if (const auto kept = file ? find_costs(*file, key) : std::nullopt) {
         return {*kept, fmt::format("measured earlier on {}", gpu)};

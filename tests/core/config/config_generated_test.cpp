@@ -43,6 +43,23 @@ SlurmConfig random_slurm(std::mt19937_64& random) {
     return slurm;
 }
 
+AppSettings random_settings(std::mt19937_64& random, const std::string& path) {
+    const auto below = [&](std::uint64_t end) { return random() % end; };
+    AppSettings settings;
+    settings.set("generate.greedy", below(2) == 1);
+    settings.set("generate.seed", random() >> (1 + below(63)));
+    settings.set("generate.temperature",
+                 std::array{0.0, 2.0, 1e-300, static_cast<double>(below(1'000'000)) / 777'777}[below(4)]);
+    settings.set("generate.mode", std::string(std::array{"sample", "beam"}[below(2)]));
+    settings.set("generate.limit", below(2) == 1 ? SettingValue(std::string("auto")) : SettingValue(1 + below(99)));
+    settings.set("generate.stop", std::vector<std::string>(below(3), "\n\"\\"));
+    settings.set("generate.pause", std::chrono::seconds(below(3600)));
+    if (below(2) == 1) {
+        settings.set("generate.prefixes", std::filesystem::path(path));
+    }
+    return settings;
+}
+
 JobConfig random_job(std::mt19937_64& random) {
     const auto below = [&](std::uint64_t end) { return random() % end; };
     const auto word = [&](const std::string& extension) {
@@ -79,7 +96,13 @@ JobConfig random_job(std::mt19937_64& random) {
     }
     job.output.format = OutputFormat(below(3));
     job.output.path = word(std::array{".csv", ".jsonl", ".npy"}[std::size_t(job.output.format)]);
-    job.output.scores = below(2) == 1;
+    if (job.app == "classifier") {
+        job.settings.set("output.scores", below(2) == 1);
+    } else if (job.app == "namegen") {
+        job.settings = random_settings(random, word("txt"));
+    } else {
+        job.settings = default_settings(gpt2_keys);
+    }
     job.output.nonfinite = NonfinitePolicy(below(3));
     job.fault.drain_timeout = std::chrono::seconds(1 + below(86'400));
     job.fault.hang_timeout = std::chrono::seconds(below(86'400));
