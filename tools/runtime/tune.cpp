@@ -53,15 +53,6 @@ MeasuredCosts measure(const PreparedJob& job) {
     return {.costs = measure_costs(*device, *model, bytes, measured), .most_items = most};
 }
 
-/// All that the job says to its app: any of it may decide what an item costs.
-std::string settings_line(const AppSettings& settings) {
-    std::string line;
-    for (const AppSettings::Entry& entry : settings.entries()) {
-        line += fmt::format("{}{}={}", line.empty() ? "" : " ", entry.name, plain_text(entry.value));
-    }
-    return line;
-}
-
 struct Found {
     MeasuredCosts costs;
     std::string origin;
@@ -70,7 +61,7 @@ struct Found {
 Found find_or_measure(const PreparedJob& job) {
     const std::string gpu = cuda_device_model(0);
     const std::string key = fmt::format("{} | {} | {} | {} | {}", job.plan.app, gpu, name_of(job.plan.precision),
-                                        build_id(), settings_line(job.job.settings));
+                                        build_id(), job.plan.settings);
     const auto file = cost_cache_file();
     if (const auto kept = file ? find_costs(*file, key) : std::nullopt) {
         return {*kept, fmt::format("measured earlier on {}", gpu)};
