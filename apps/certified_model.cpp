@@ -1,10 +1,12 @@
 #include "apps/certified_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/model_runner.hpp"
 
 namespace sluice {
 namespace {
@@ -13,10 +15,6 @@ constexpr std::uint32_t sample_batches = 9;  // some 2,000 items
 
 std::size_t record_bytes(const CertifiedShape& shape, bool scores) {
     return sizeof(std::int32_t) + (scores ? shape.classes * sizeof(float) : 0);
-}
-
-std::uint32_t* count_at(const std::shared_ptr<const Buffer>& memory) {
-    return memory == nullptr ? nullptr : reinterpret_cast<std::uint32_t*>(memory->bytes().data());
 }
 
 }  // namespace
@@ -29,15 +27,13 @@ CertifiedModel::CertifiedModel(const Kernels& kernels, Device& device, std::uniq
       fast_(std::move(fast)),
       exact_(std::move(exact)),
       guesses_(device.allocate(MemorySpace::device, max_items * record_bytes(shape, true))),
-      certifier_(kernels.make_certifier(device,
-                                        {.input_bytes = exact_->shape().input_bytes,
-                                         .classes = shape.classes,
-                                         .scores = shape.scores,
-                                         .max_items = max_items,
-                                         .batch = shape.batch,
-                                         .batch_items = count_at(shape.batch_items),
-                                         .chunk_items = count_at(shape.chunk_items)},
-                                        *exact_)),
+      certifier_(kernels.certifier.make_certifier(device,
+                                                  {.input_bytes = exact_->shape().input_bytes,
+                                                   .classes = shape.classes,
+                                                   .scores = shape.scores,
+                                                   .max_items = max_items,
+                                                   .batch = shape.batch},
+                                                  *exact_)),
       bound_(Margin().bound) {
     expects(fast_->shape() == exact_->shape(), "certified model: its two models differ in shape");
 }
@@ -48,15 +44,21 @@ IoShape CertifiedModel::shape() const noexcept {
 
 void CertifiedModel::forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
                              std::span<std::byte> out) {
+    forward_active(stream, items, nullptr, in, out);
+}
+
+void CertifiedModel::forward_active(Stream& stream, std::size_t items, const std::uint32_t* active,
+                                    std::span<const std::byte> in, std::span<std::byte> out) {
     const auto guesses = guesses_.bytes().first(items * record_bytes(shape_, true));
-    fast_->forward(stream, items, in, guesses);
-    certifier_->enqueue(stream, items, in, guesses, out);
+    fast_->forward_active(stream, items, active, in, guesses);
+    const std::array<std::span<const std::byte>, 2> items_and_guesses{in, guesses};
+    certifier_->enqueue(stream, {.items = items, .active = active}, items_and_guesses, Outputs(&out, 1));
 }
 
 void CertifiedModel::calibrate(Stream& stream, std::span<const std::byte> sample) {
     exact_->calibrate(stream, sample);
-    const std::vector<float> fast = scores_of(stream, *fast_, sample, max_items_);
-    const std::vector<float> exact = scores_of(stream, *exact_, sample, shape_.batch);
+    const std::vector<float> fast = scores_of(*fast_, sample, max_items_);
+    const std::vector<float> exact = scores_of(*exact_, sample, shape_.batch);
     const Margin margin = calibrate_margin(fast, exact, shape_.classes);
     certifier_->set_margin(margin);
     bound_ = margin.bound;
@@ -71,27 +73,17 @@ std::optional<Certification> CertifiedModel::certification() const {
 }
 
 /// (items, classes), computed `group` items at a time.
-std::vector<float> CertifiedModel::scores_of(Stream& stream, Model& model, std::span<const std::byte> sample,
-                                             std::size_t group) {
+std::vector<float> CertifiedModel::scores_of(Model& model, std::span<const std::byte> sample, std::size_t group) {
     const IoShape io = model.shape();
     const std::size_t items = sample.size() / io.input_bytes;
-    const Buffer arrived = device_.allocate(MemorySpace::pinned, group * io.input_bytes);
-    const Buffer in = device_.allocate(MemorySpace::device, group * io.input_bytes);
-    const Buffer out = device_.allocate(MemorySpace::device, group * io.output_bytes);
-    const Buffer records = device_.allocate(MemorySpace::pinned, group * io.output_bytes);
+    ModelRunner runner(device_, model, group);
     std::vector<float> scores(items * shape_.classes);
     for (std::size_t first = 0; first < items; first += group) {
         const std::size_t count = std::min(group, items - first);
-        const auto some_in = in.bytes().first(count * io.input_bytes);
-        const auto some_out = out.bytes().first(count * io.output_bytes);
-        std::ranges::copy(sample.subspan(first * io.input_bytes, some_in.size()), arrived.bytes().begin());
-        stream.copy(some_in, arrived.bytes().first(some_in.size()));
-        model.forward(stream, count, some_in, some_out);
-        stream.copy(records.bytes().first(some_out.size()), some_out);
-        stream.record().wait();
+        const auto records = runner.run(sample.subspan(first * io.input_bytes, count * io.input_bytes));
         for (std::size_t i = 0; i < count; ++i) {
-            std::memcpy(&scores[(first + i) * shape_.classes],
-                        &records.bytes()[i * io.output_bytes + sizeof(std::int32_t)], shape_.classes * sizeof(float));
+            std::memcpy(&scores[(first + i) * shape_.classes], &records[i * io.output_bytes + sizeof(std::int32_t)],
+                        shape_.classes * sizeof(float));
         }
     }
     return scores;
@@ -110,16 +102,11 @@ std::unique_ptr<Model> LoadedCertified::make_model(Device& device, std::uint32_t
         return std::make_unique<CertifiedModel>(
             kernels_, device, std::make_unique<SequentialModel>(device, fast, items), std::move(exact), shape, items);
     };
-    // Through this fp32 hears how many items of a batch of tf32x3 are there, and leaves the padding alone.
-    const auto present = std::make_shared<const Buffer>(device.allocate(MemorySpace::device, sizeof(std::uint32_t)));
     auto exact =
         certified(tf32x3_, std::make_unique<SequentialModel>(device, fp32_, shape_.fp32_batch),
-                  {.classes = shape_.classes, .scores = true, .batch = shape_.fp32_batch, .chunk_items = present},
-                  shape_.tf32x3_batch);
-    return certified(
-        fp16_, std::move(exact),
-        {.classes = shape_.classes, .scores = shape_.scores, .batch = shape_.tf32x3_batch, .batch_items = present},
-        max_items);
+                  {.classes = shape_.classes, .scores = true, .batch = shape_.fp32_batch}, shape_.tf32x3_batch);
+    return certified(fp16_, std::move(exact),
+                     {.classes = shape_.classes, .scores = shape_.scores, .batch = shape_.tf32x3_batch}, max_items);
 }
 
 std::uint32_t LoadedCertified::sample_items() const {

@@ -16,9 +16,6 @@ struct CertifiedShape {
     std::uint32_t classes;
     bool scores = false;  ///< Whether records hold the scores as well.
     std::uint32_t batch;  ///< Items that the exact model computes at a time.
-    /// One uint32 of device memory each: CertifyShape::batch_items and chunk_items. May be null.
-    std::shared_ptr<const Buffer> batch_items{};
-    std::shared_ptr<const Buffer> chunk_items{};
 };
 
 /// Gives the labels of an exact model at nearly the speed of a fast one: the fast one computes all items, the exact one
@@ -32,6 +29,8 @@ public:
 
     [[nodiscard]] IoShape shape() const noexcept override;
     void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override;
+    void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active, std::span<const std::byte> in,
+                        std::span<std::byte> out) override;
 
     /// The exact model learns from `sample` first, if it has to, then both compute it; kernels/margin.hpp says what
     /// follows. Until then nothing is certain.
@@ -39,8 +38,7 @@ public:
     [[nodiscard]] std::optional<Certification> certification() const override;
 
 private:
-    [[nodiscard]] std::vector<float> scores_of(Stream& stream, Model& model, std::span<const std::byte> sample,
-                                               std::size_t group);
+    [[nodiscard]] std::vector<float> scores_of(Model& model, std::span<const std::byte> sample, std::size_t group);
 
     Device& device_;
     CertifiedShape shape_;

@@ -36,6 +36,11 @@ SequentialModel::SequentialModel(Device& device, std::span<const SequentialStage
 
 void SequentialModel::forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
                               std::span<std::byte> out) {
+    forward_active(stream, items, nullptr, in, out);
+}
+
+void SequentialModel::forward_active(Stream& stream, std::size_t items, const std::uint32_t* active,
+                                     std::span<const std::byte> in, std::span<std::byte> out) {
     expects(items <= max_items_, "sequential model: more items than it was made for");
     expects(in.size() == items * shape_.input_bytes && out.size() == items * shape_.output_bytes,
             "sequential model: input or output has the wrong size");
@@ -45,20 +50,22 @@ void SequentialModel::forward(Stream& stream, std::size_t items, std::span<const
         const auto to = &stage == &stages_.back() ? out : stage.result.bytes().first(items * out_bytes);
         for (std::size_t first = 0; first < items; first += stage.group_items) {
             const std::size_t count = std::min(stage.group_items, items - first);
-            run_group(stream, stage, count, in.subspan(first * in_bytes, count * in_bytes),
+            // A later group's share is a number that is nowhere in device memory: it computes all of its items.
+            const Batch batch{.items = count, .active = first == 0 ? active : nullptr};
+            run_group(stream, stage, batch, in.subspan(first * in_bytes, count * in_bytes),
                       to.subspan(first * out_bytes, count * out_bytes));
         }
         in = to;
     }
 }
 
-void SequentialModel::run_group(Stream& stream, Stage& stage, std::size_t items, std::span<const std::byte> in,
+void SequentialModel::run_group(Stream& stream, Stage& stage, const Batch& batch, std::span<const std::byte> in,
                                 std::span<std::byte> out) {
     std::size_t turn = 0;
     for (Step& step : stage.steps) {
         const bool last = &step == &stage.steps.back();
-        const auto to = last ? out : stage.between[turn].bytes().first(items * step.shape.output_bytes);
-        step.operation->enqueue(stream, items, in, to);
+        const auto to = last ? out : stage.between[turn].bytes().first(batch.items * step.shape.output_bytes);
+        step.operation->enqueue(stream, batch, in, to);
         in = to;
         turn ^= 1U;
     }

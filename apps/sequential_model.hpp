@@ -30,6 +30,8 @@ public:
 
     [[nodiscard]] IoShape shape() const noexcept override { return shape_; }
     void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override;
+    void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active, std::span<const std::byte> in,
+                        std::span<std::byte> out) override;
 
 private:
     struct Step {
@@ -43,7 +45,7 @@ private:
         Buffer result;      // (max_items, output of the last step); none after the last stage
     };
 
-    void run_group(Stream& stream, Stage& stage, std::size_t items, std::span<const std::byte> in,
+    void run_group(Stream& stream, Stage& stage, const Batch& batch, std::span<const std::byte> in,
                    std::span<std::byte> out);
 
     std::size_t max_items_;

@@ -14,15 +14,15 @@ ChunkServer::ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults
       input_(input),
       results_(results),
       distribution_(options.distribution),
-      tally_(options.tally),
-      book_(options.book),
-      end_(grid.chunks()) {
+      book_(results.window(), options.devices_of_rank.size()),  // granted only where there is room for the results
+      end_(grid.chunks()),
+      highest_granted_(grid.begin()),
+      next_pulled_(grid.begin()) {
     for (const std::uint32_t devices : options.devices_of_rank) {
         first_device_of_rank_.push_back(devices_);
         devices_ += devices;
     }
     waiting_.reserve(std::size_t{devices_} * options.depth);
-    open_.reserve(results.window());  // a chunk is granted only when there is room for its results
     granted_fixed_.resize(devices_);
     blocked_in_pass_.resize(devices_);
 }
@@ -30,14 +30,8 @@ ChunkServer::ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults
 void ChunkServer::request(const Requester& from) {
     expects(waiting_.size() < waiting_.capacity(), "ChunkServer: more requests than there are slots");
     const auto rank = static_cast<std::size_t>(from.rank);
-    heard(from.rank);
     waiting_.push_back({from, first_device_of_rank_.at(rank) + from.device});
-}
-
-void ChunkServer::heard(int rank) noexcept {
-    if (book_ != nullptr) {
-        book_->heard(rank);
-    }
+    heard(from.rank);
 }
 
 std::optional<Grant> ChunkServer::next_grant() {
@@ -60,10 +54,7 @@ std::optional<Grant> ChunkServer::next_grant() {
         if (items) {
             const Grant grant{waiting->who, grid_.at(*id), *items};
             count_grant(*id, waiting->device_index);
-            open_.push_back({grant.chunk, grant.to.rank, tally_ == nullptr ? Instant() : Clock::now()});
-            if (book_ != nullptr) {
-                book_->granted(open_.size() - 1, grant.chunk, grant.to.rank);
-            }
+            book_.granted(grant.chunk, grant.to.rank);
             waiting_.erase(waiting);
             return grant;
         }
@@ -104,29 +95,13 @@ std::optional<std::uint64_t> ChunkServer::next_chunk_of(std::uint32_t device_ind
 }
 
 std::span<std::byte> ChunkServer::place(const Chunk& chunk, int rank) {
-    static_cast<void>(find_open(chunk, rank));
+    book_.check_holds(chunk, rank);
     return results_.place(chunk.id);
 }
 
 void ChunkServer::arrived(const Chunk& chunk, int rank, std::uint64_t checksum) {
-    const std::size_t place = find_open(chunk, rank);
-    if (tally_ != nullptr) {
-        const Instant now = Clock::now();
-        tally_->add(static_cast<std::size_t>(rank), chunk.count, now - open_[place].granted, now);
-    }
-    open_[place] = open_.back();
-    open_.pop_back();
-    if (book_ != nullptr) {
-        book_->returned(place, open_.size(), chunk, rank);
-    }
+    book_.returned(chunk, rank);
     results_.arrived(chunk.id, {.rank = rank, .checksum = checksum});
-}
-
-std::size_t ChunkServer::find_open(const Chunk& chunk, int rank) const {
-    const auto open =
-        std::find_if(open_.begin(), open_.end(), [&](const Open& o) { return o.chunk == chunk && o.rank == rank; });
-    expects(open != open_.end(), "ChunkServer: a result for a chunk that was not granted to this rank");
-    return static_cast<std::size_t>(open - open_.begin());
 }
 
 }  // namespace sluice

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "comm/grant_book.hpp"
-#include "comm/rank_tally.hpp"
 #include "core/chunk_grid.hpp"
 #include "core/input/read_ahead.hpp"
 #include "core/modes.hpp"
@@ -34,12 +33,10 @@ struct Grant {
 struct ChunkServerOptions {
     Distribution distribution = Distribution::pull;
     std::vector<std::uint32_t> devices_of_rank{};
-    std::uint32_t depth = 1;     ///< Requests that one device has open at most.
-    RankTally* tally = nullptr;  ///< If there is one, it is told of every chunk that comes back; outlives the server.
-    GrantBook* book = nullptr;   ///< Kept for those who watch, if there is one; of results.window() places.
+    std::uint32_t depth = 1;  ///< Requests that one device has open at most.
 };
 
-/// Rank 0's book: which chunk goes to whom, and what has come back. No I/O, no MPI, no lock and no allocation after
+/// Decides which chunk goes to whom, and knows what has come back. No I/O, no MPI, no lock and no allocation after
 /// construction; one thread. All arguments outlive it.
 class ChunkServer {
 public:
@@ -49,7 +46,7 @@ public:
     void request(const Requester& from);
 
     /// `rank` has said something.
-    void heard(int rank) noexcept;
+    void heard(int rank) noexcept { book_.heard(rank); }
 
     /// The outputs of a chunk are known already: nobody is asked for it. Before the first grant.
     void know(std::uint64_t id, std::vector<std::byte> outputs) { known_.emplace(id, std::move(outputs)); }
@@ -71,7 +68,7 @@ public:
     /// so that all results in flight can be written in order.
     void drain() noexcept { end_ = highest_granted_; }
 
-    /// Chunks that will be written: all of them, or after drain() fewer.
+    /// The chunks before this one will be written: all of them, or after drain() fewer.
     [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
 
     /// Every chunk before end() was written.
@@ -80,36 +77,31 @@ public:
 
     [[nodiscard]] const ChunkGrid& grid() const noexcept { return grid_; }
 
+    /// For those who watch, on any thread.
+    [[nodiscard]] const GrantBook& book() const noexcept { return book_; }
+
 private:
     struct Waiting {
         Requester who{};
         std::uint32_t device_index = 0;  // over all ranks
     };
-    struct Open {
-        Chunk chunk{};
-        int rank = 0;
-        Instant granted{};
-    };
 
     [[nodiscard]] bool take_known(std::uint64_t id, std::uint32_t device_index);
     void count_grant(std::uint64_t id, std::uint32_t device_index);
     [[nodiscard]] std::optional<std::uint64_t> next_chunk_of(std::uint32_t device_index) const;
-    [[nodiscard]] std::size_t find_open(const Chunk& chunk, int rank) const;
 
     ChunkGrid grid_;
     ReadAhead& input_;
     OrderedResults& results_;
     Distribution distribution_;
-    RankTally* tally_;
     std::vector<std::uint32_t> first_device_of_rank_;
     std::uint32_t devices_ = 0;
-    GrantBook* book_;
+    GrantBook book_;
     std::map<std::uint64_t, std::vector<std::byte>> known_;
     std::vector<Waiting> waiting_;  // oldest first; capacity for every slot there is
-    std::vector<Open> open_;        // granted and not back yet; capacity for the whole window
     std::uint64_t end_ = 0;
-    std::uint64_t highest_granted_ = 0;           // and one more
-    std::uint64_t next_pulled_ = 0;               // pull: the next chunk
+    std::uint64_t highest_granted_;               // and one more
+    std::uint64_t next_pulled_;                   // pull: the next chunk
     std::vector<std::uint64_t> granted_fixed_;    // fixed: chunks that each device got so far
     std::vector<std::uint64_t> blocked_in_pass_;  // fixed: the last pass in which each device had to wait
     std::uint64_t pass_ = 0;

@@ -2,28 +2,34 @@
 
 #include <algorithm>
 
+#include "core/error.hpp"
+
 namespace sluice {
 namespace {
 
+constexpr auto relaxed = std::memory_order_relaxed;
+
 /// By one thread alone.
 void add(std::atomic<std::uint64_t>& to, std::uint64_t what) noexcept {
-    to.store(to.load(std::memory_order_relaxed) + what, std::memory_order_relaxed);
+    to.store(to.load(relaxed) + what, relaxed);
 }
 
 }  // namespace
 
-void GrantBook::granted(std::size_t place, const Chunk& chunk, int rank) noexcept {
-    open_[place].rank.store(rank, std::memory_order_relaxed);
-    open_[place].chunk.store(chunk.id, std::memory_order_relaxed);
+void GrantBook::granted(const Chunk& chunk, int rank, Instant now) noexcept {
+    put(open_[open_count_++], chunk, rank, now);
 }
 
-void GrantBook::returned(std::size_t place, std::size_t last, const Chunk& chunk, int rank) noexcept {
-    open_[place].rank.store(open_[last].rank.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    open_[place].chunk.store(open_[last].chunk.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    open_[last].chunk.store(none, std::memory_order_relaxed);
+void GrantBook::returned(const Chunk& chunk, int rank, Instant now) {
+    Place& place = open_[find(chunk, rank)];
+    slowest_.store(std::max(slowest_.load(relaxed), (now - place.granted).count()), relaxed);
+    Place& last = open_[--open_count_];
+    put(place, last.chunk, last.rank.load(relaxed), last.granted);
+    last.id.store(none, relaxed);
     Counts& counts = ranks_[static_cast<std::size_t>(rank)];
     add(counts.chunks, 1);
     add(counts.items, chunk.count);
+    counts.last.store(now.time_since_epoch().count(), relaxed);
     heard(rank);
 }
 
@@ -41,11 +47,28 @@ std::vector<GrantBook::Grant> GrantBook::open() const {
 std::vector<GrantBook::Rank> GrantBook::ranks() const {
     std::vector<Rank> ranks;
     for (const Counts& counts : ranks_) {
-        ranks.push_back({.chunks = counts.chunks.load(std::memory_order_relaxed),
-                         .items = counts.items.load(std::memory_order_relaxed),
-                         .words = counts.words.load(std::memory_order_relaxed)});
+        const Clock::rep last = counts.last.load(relaxed);
+        ranks.push_back({.chunks = counts.chunks.load(relaxed),
+                         .items = counts.items.load(relaxed),
+                         .words = counts.words.load(relaxed),
+                         .last = last == 0 ? begun_ : Instant(Clock::duration(last))});
     }
     return ranks;
+}
+
+void GrantBook::put(Place& place, const Chunk& chunk, int rank, Instant granted) noexcept {
+    place.chunk = chunk;
+    place.granted = granted;
+    place.rank.store(rank, relaxed);
+    place.id.store(chunk.id, relaxed);
+}
+
+std::size_t GrantBook::find(const Chunk& chunk, int rank) const {
+    const auto end = open_.begin() + static_cast<std::ptrdiff_t>(open_count_);
+    const auto held = std::find_if(open_.begin(), end,
+                                   [&](const Place& p) { return p.chunk == chunk && p.rank.load(relaxed) == rank; });
+    expects(held != end, "GrantBook: a result for a chunk that was not granted to this rank");
+    return static_cast<std::size_t>(held - open_.begin());
 }
 
 }  // namespace sluice

@@ -6,19 +6,24 @@
 #include <vector>
 
 #include "core/chunk.hpp"
+#include "core/clock.hpp"
 
 namespace sluice {
 
-/// Which rank holds which chunk, and what each has returned, for those who look while rank 0's comm thread may be
-/// stuck. That thread writes, anyone reads, without a lock: entries may be a moment apart.
+/// Which rank holds which chunk, and what each has delivered. Rank 0's comm thread writes; any thread may read
+/// meanwhile, also when that one is stuck: no lock, and entries may be a moment apart. Allocates at construction alone.
 class GrantBook {
 public:
-    GrantBook(std::size_t window, std::size_t ranks) : open_(window), ranks_(ranks) {}
+    /// At most `window` chunks are held at once.
+    GrantBook(std::size_t window, std::size_t ranks) : open_(window), ranks_(ranks), begun_(Clock::now()) {}
 
-    // The comm thread's; open grants are numbered without a gap.
-    void granted(std::size_t place, const Chunk& chunk, int rank) noexcept;
-    /// The grant at `place` is over; the one at `last` takes its place.
-    void returned(std::size_t place, std::size_t last, const Chunk& chunk, int rank) noexcept;
+    // The comm thread's.
+    void granted(const Chunk& chunk, int rank, Instant now = Clock::now()) noexcept;
+    /// Throws ContractViolation unless `rank` holds `chunk`.
+    void returned(const Chunk& chunk, int rank, Instant now = Clock::now());
+    /// The same, and nothing else.
+    void check_holds(const Chunk& chunk, int rank) const { static_cast<void>(find(chunk, rank)); }
+    /// `rank` has said something.
     void heard(int rank) noexcept;
 
     struct Grant {
@@ -29,13 +34,14 @@ public:
         std::uint64_t chunks = 0;  ///< Returned.
         std::uint64_t items = 0;
         std::uint64_t words = 0;  ///< Messages so far.
+        Instant last{};           ///< When the last chunk came back; before the first, when the book was begun.
     };
 
     /// Calls `visit(chunk, rank)` for every open grant, in any order; by what signal-safety(7) allows, if visit is.
     template <class Visit>
     void for_each_open(Visit visit) const noexcept {
         for (const Place& place : open_) {
-            const std::uint64_t chunk = place.chunk.load(std::memory_order_relaxed);
+            const std::uint64_t chunk = place.id.load(std::memory_order_relaxed);
             if (chunk != none) {
                 visit(chunk, place.rank.load(std::memory_order_relaxed));
             }
@@ -46,20 +52,34 @@ public:
     [[nodiscard]] std::vector<Grant> open() const;
     [[nodiscard]] std::vector<Rank> ranks() const;
 
+    /// The longest time from handing a chunk out to its results; 0 before the first.
+    [[nodiscard]] Clock::duration slowest_chunk() const noexcept {
+        return Clock::duration(slowest_.load(std::memory_order_relaxed));
+    }
+
 private:
     static constexpr std::uint64_t none = UINT64_MAX;
     struct Place {
-        std::atomic<std::uint64_t> chunk{none};
+        std::atomic<std::uint64_t> id{none};
         std::atomic<int> rank{0};
+        Chunk chunk{};      // the comm thread's alone, like
+        Instant granted{};  // this
     };
     struct Counts {
         std::atomic<std::uint64_t> chunks{0};
         std::atomic<std::uint64_t> items{0};
         std::atomic<std::uint64_t> words{0};
+        std::atomic<Clock::rep> last{0};  // 0: none yet
     };
 
-    std::vector<Place> open_;
+    static void put(Place& place, const Chunk& chunk, int rank, Instant granted) noexcept;
+    [[nodiscard]] std::size_t find(const Chunk& chunk, int rank) const;
+
+    std::vector<Place> open_;  // the first open_count_ of them
+    std::size_t open_count_ = 0;
     std::vector<Counts> ranks_;
+    Instant begun_;
+    std::atomic<Clock::rep> slowest_{0};
 };
 
 }  // namespace sluice

@@ -34,8 +34,8 @@ bool works(const StillLane& still) {
     return still.lane.state.doing == Lane::Doing::work;
 }
 
-std::string line_of(const StillLane& still, std::uint64_t first_chunk) {
-    return fmt::format("  {}, for {}\n", describe(still.lane, first_chunk), seconds_text(still.still));
+std::string line_of(const StillLane& still) {
+    return fmt::format("  {}, for {}\n", describe(still.lane), seconds_text(still.still));
 }
 
 /// Of what describe_lanes() says.
@@ -149,7 +149,7 @@ std::vector<std::uint64_t> HangWatch::chunks_of(int rank) {
     if (options_.book != nullptr) {
         options_.book->for_each_open([&](std::uint64_t chunk, int holder) {
             if (holder == rank) {
-                chunks.push_back(chunk + options_.first_chunk);
+                chunks.push_back(chunk);
             }
         });
     }
@@ -237,7 +237,7 @@ std::optional<Hang> HangWatch::find_silent_rank() const {
                 return hang_of(0, fmt::format("other ranks have ended the job meanwhile: {}", *cause));
             }
             return hang_of(grant.rank, fmt::format("has given no sign of life for {}; it holds chunk {}",
-                                                   seconds_text(silent), grant.chunk + options_.first_chunk));
+                                                   seconds_text(silent), grant.chunk));
         }
     }
     return std::nullopt;
@@ -306,7 +306,7 @@ std::filesystem::path HangWatch::dump_file() const {
 /// Of a device also the stream that is at work: the first one, since they feed each other in their order.
 std::string HangWatch::describe_stuck() const {
     const StillLane& stuck = still_[*stuck_];
-    std::string text = describe(stuck.lane, options_.first_chunk);
+    std::string text = describe(stuck.lane);
     const auto stream = std::ranges::find_if(still_, [&](const StillLane& still) {
         return still.lane.group == stuck.lane.group && still.lane.kind == LaneKind::stream && works(still);
     });
@@ -322,7 +322,7 @@ std::string HangWatch::describe_lanes() const {
         lines += fmt::format("  stuck: {}\n", describe_stuck());
     }
     for (const StillLane& still : still_) {
-        lines += line_of(still, options_.first_chunk);
+        lines += line_of(still);
     }
     return lines;
 }
@@ -342,7 +342,7 @@ std::string HangWatch::describe_books(int rank) const {
     std::vector<std::uint64_t> held;
     for (const GrantBook::Grant& grant : options_.book->open()) {
         if (grant.rank == rank) {
-            held.push_back(grant.chunk + options_.first_chunk);
+            held.push_back(grant.chunk);
         }
     }
     const GrantBook::Rank returned = options_.book->ranks()[index];

@@ -57,7 +57,6 @@ struct StillLane {
 
 struct HangWatchOptions {
     std::chrono::nanoseconds timeout{0};  ///< 0: nothing is ever called a hang.
-    std::uint64_t first_chunk = 0;        ///< What the run calls chunk 0.
     std::size_t devices = 1;              ///< Of this rank: before all of them are ready nothing stands still.
     const GrantBook* book = nullptr;      ///< Rank 0's; there until end().
     std::vector<std::string> hosts{};     ///< Of all ranks, or rank 0's alone.
@@ -90,7 +89,7 @@ public:
     /// returned as soon as it is this rank's turn to end the job: it is rank 0's first, if that is alive on this node.
     [[nodiscard]] std::optional<Hang> look(Instant now, RunPhase phase);
 
-    /// The job's chunks that a rank of this node held last, or on rank 0 any rank, as far as is known here.
+    /// The chunks that a rank of this node held last, or on rank 0 any rank, as far as is known here.
     [[nodiscard]] std::vector<std::uint64_t> chunks_of(const RankRecord& record);
     [[nodiscard]] std::vector<std::uint64_t> chunks_of(int rank);
 

@@ -74,9 +74,7 @@ void note_open_chunk(RankRecord& record, const std::deque<Endpoint>& endpoints) 
         }
     }
     record.stage.store(stage, std::memory_order_relaxed);
-    record.chunk.store(
-        oldest == RankRecord::no_chunk ? oldest : oldest + record.first_chunk.load(std::memory_order_relaxed),
-        std::memory_order_relaxed);
+    record.chunk.store(oldest, std::memory_order_relaxed);
 }
 
 RankBoard::RankBoard() {

@@ -24,10 +24,9 @@ struct RankRecord {
 
     std::atomic<std::int32_t> pid{0};  ///< 0: not there yet.
     std::atomic<std::int32_t> rank{0};
-    std::atomic<std::uint64_t> first_chunk{0};   ///< What the run calls chunk 0: it goes on from there.
     std::atomic<std::uint32_t> ended{0};         ///< 1: it left on its own account.
     std::atomic<ExitCode> code{ExitCode::ok};    ///< With this one, if that was before the run's end.
-    std::atomic<std::uint64_t> chunk{no_chunk};  ///< The job's oldest that it was given and has not delivered.
+    std::atomic<std::uint64_t> chunk{no_chunk};  ///< The oldest that it was given and has not delivered.
     std::atomic<Stage> stage{Stage::scatter};    ///< Where that is: compute (from upload to download), or gather.
     std::atomic<std::uint32_t> beat{0};          ///< Goes up while its process runs at all; 0: not watched yet.
     std::atomic<std::uint32_t> signs{0};         ///< Goes up while its devices get on: signs of life for rank 0.

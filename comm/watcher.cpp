@@ -134,7 +134,7 @@ void leave_crash_file(const RankRecord& record, int signal) noexcept {
     if (const GrantBook* const book = crash_report.book.load()) {
         book->for_each_open([&](std::uint64_t chunk, int rank) {
             if (rank == record.rank.load()) {
-                note_chunk(chunk + record.first_chunk.load());
+                note_chunk(chunk);
             }
         });
     }

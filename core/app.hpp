@@ -93,7 +93,7 @@ public:
     [[nodiscard]] virtual WeightBlob random_weights(std::uint64_t seed) const = 0;
 
     /// Prepares what read_weights or random_weights made, perhaps on another rank, for devices of `kind`. `weights` has
-    /// to stay until LoadedApp::weights() are packed.
+    /// to stay until LoadedApp::weights() are packed; this app need not outlive what it returns.
     [[nodiscard]] virtual std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision,
                                                           DeviceKind kind) const = 0;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -14,13 +15,13 @@ namespace sluice {
 
 class Lane;
 
-/// Work that was enqueued on a stream once and can be enqueued there again as a whole. May outlive the stream.
-class Recording {
+/// Work that a stream has captured and launches as a whole: a CUDA graph. May outlive the stream.
+class CapturedWork {
 public:
-    Recording() = default;
-    Recording(const Recording&) = delete;
-    Recording& operator=(const Recording&) = delete;
-    virtual ~Recording() = default;
+    CapturedWork() = default;
+    CapturedWork(const CapturedWork&) = delete;
+    CapturedWork& operator=(const CapturedWork&) = delete;
+    virtual ~CapturedWork() = default;
 };
 
 /// In-order queue of work on one device; every member enqueues and returns. One thread enqueues.
@@ -40,19 +41,25 @@ public:
     virtual void wait(const Event& event) = 0;
 
     /// Enqueues what `work` enqueues on this stream, which is the same each time that it is called with this
-    /// `recording`: a device that can calls it once, and repeats what it enqueued as one piece. `work` enqueues nothing
-    /// but operations of models.
-    virtual void repeat(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) {
-        static_cast<void>(recording);
+    /// `captured`: a device that can captures it the first time, and launches that from then on. `work` enqueues
+    /// nothing but operations of models, copies on the device and loops.
+    virtual void launch(std::unique_ptr<CapturedWork>& captured, FunctionRef<void()> work) {
+        static_cast<void>(captured);
         work();
     }
 
-    /// Does now what the first repeat() of `recording` would do beside the work: a device that repeats calls `work`
+    /// Does now what the first launch() of `captured` would do beside the work: a device that captures calls `work`
     /// without running it. Nothing elsewhere.
-    virtual void prepare(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) {
-        static_cast<void>(recording);
+    virtual void capture(std::unique_ptr<CapturedWork>& captured, FunctionRef<void()> work) {
+        static_cast<void>(captured);
         static_cast<void>(work);
     }
+
+    /// Enqueues a loop: while `*more` is not 0, and at most `most_rounds` times, what `body` enqueues on this stream.
+    /// `body` is called once, before this returns, and enqueues what launch()'s work may; a loop in it is nested.
+    /// `more` is device memory, aligned to 4 bytes, that work of this stream writes: read before each round, and alive
+    /// until an event recorded later is ready. No host waits for it. A round that fails is the last one.
+    virtual void loop(const std::uint32_t* more, std::uint32_t most_rounds, FunctionRef<void()> body) = 0;
 
     /// Ready once all work enqueued before is over. Its time is kept for the next StreamOptions::records records.
     [[nodiscard]] virtual Event record() = 0;

@@ -50,7 +50,7 @@ inline void fault_point(std::string_view name) {
     return hooks != nullptr && hooks->is_broken(name);
 }
 
-/// Obeys the environment's SLUICE_FAULT="POINT[:RANK][:NTH]=ACTION", of which docs/output-protocol.md has the grammar.
+/// Obeys the environment's SLUICE_FAULT="POINT[:RANK][:NTH]=ACTION", of which docs/verification.md has the grammar.
 /// To be called once, at the start of the process that is rank `rank`. Throws Error (usage): without hooks whenever the
 /// variable is set, else when it says nothing that can be done.
 void take_fault_variable(int rank);

@@ -33,6 +33,14 @@ public:
     virtual void forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
                          std::span<std::byte> out) = 0;
 
+    /// The same where only the first `*active` of the items count: device memory, read when the work runs. What the
+    /// outputs of the others are is open; their work may be saved.
+    virtual void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active,
+                                std::span<const std::byte> in, std::span<std::byte> out) {
+        static_cast<void>(active);
+        forward(stream, items, in, out);
+    }
+
     /// Learns what it has to from `sample`, some of the job's items, the same on every device. Before the first
     /// forward(); is over when this returns. Nothing, unless LoadedApp::sample_items().
     virtual void calibrate(Stream& stream, std::span<const std::byte> sample) {

@@ -39,19 +39,17 @@ Failure defect(const std::exception& error, const std::string& who) {
 StageError::StageError(Stage stage, const Chunk& chunk, std::exception_ptr cause)
     : std::runtime_error(chunk_name(stage, chunk)), stage_(stage), chunk_(chunk), cause_(std::move(cause)) {}
 
-Failure describe(const std::exception_ptr& failure, const std::string& who, std::uint64_t first_chunk) {
+Failure describe(const std::exception_ptr& failure, const std::string& who) {
     try {
         std::rethrow_exception(failure);
     } catch (const StageError& error) {
         Failure cause = describe(error.cause(), "");
         const std::string inner = cause.text.where.empty() ? "" : cause.text.where + ": ";
-        Chunk chunk = error.chunk();
-        chunk.id += first_chunk;
-        const std::string name = chunk_name(error.stage(), chunk);
+        const std::string name = chunk_name(error.stage(), error.chunk());
         cause.text.where = who.empty() ? name : fmt::format("{}: {}", who, name);
         cause.text.what = inner + cause.text.what;
         if (is_of_device(error.stage())) {
-            cause.chunk = chunk.id;
+            cause.chunk = error.chunk().id;
         }
         return cause;
     } catch (const Error& error) {

@@ -27,14 +27,12 @@ private:
 };
 
 /// What to print and return for `failure`: the cause's own code and id where it is an Error; `who` ("rank 3 on n07",
-/// may be empty), the stage and the chunk are put before its text where they are known. `first_chunk` is what the run
-/// calls 0: it goes on from there.
+/// may be empty), the stage and the chunk are put before its text where they are known.
 struct Failure {
     ExitCode code = ExitCode::internal;
     ErrorText text;
-    std::optional<std::uint64_t> chunk{};  ///< The run's, where a device failed on one.
+    std::optional<std::uint64_t> chunk{};  ///< Where a device failed on one.
 };
-[[nodiscard]] Failure describe(const std::exception_ptr& failure, const std::string& who,
-                               std::uint64_t first_chunk = 0);
+[[nodiscard]] Failure describe(const std::exception_ptr& failure, const std::string& who);
 
 }  // namespace sluice

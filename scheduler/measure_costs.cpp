@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/model_runner.hpp"
 
 namespace sluice {
 namespace {
@@ -21,23 +21,17 @@ double seconds(const Event& begun, const Event& ended) {
     return std::chrono::duration<double>(ended.completed_at() - begun.completed_at()).count();
 }
 
+/// Times batches of the sample, which is repeated as often as there is room.
 class Bench {
 public:
     Bench(Device& device, Model& model, std::span<const std::byte> sample, std::uint32_t most_items)
-        : model_(model),
-          shape_(model.shape()),
-          arrived_(device.allocate(MemorySpace::pinned, std::size_t{most_items} * shape_.input_bytes)),
-          input_(device.allocate(MemorySpace::device, std::size_t{most_items} * shape_.input_bytes)),
-          output_(device.allocate(MemorySpace::device, std::size_t{most_items} * shape_.output_bytes)),
-          downloaded_(device.allocate(MemorySpace::pinned, std::size_t{most_items} * shape_.output_bytes)),
-          stream_(device.make_stream({})) {
-        expects(sample.size() >= shape_.input_bytes, "costs: no item to measure with");
-        const std::span<std::byte> to = arrived_.bytes();
+        : runner_(device, model, most_items) {
+        expects(sample.size() >= model.shape().input_bytes, "costs: no item to measure with");
+        const std::span<std::byte> to = runner_.items();
         for (std::size_t at = 0; at < to.size(); at += sample.size()) {
             const std::size_t count = std::min(sample.size(), to.size() - at);
             std::ranges::copy(sample.first(count), to.subspan(at).begin());
         }
-        stream_->copy(input_.bytes(), arrived_.bytes());
     }
 
     struct Times {
@@ -49,10 +43,10 @@ public:
     /// The least of each stage's times: what disturbs makes them longer alone.
     Times time(std::uint32_t items) {
         Times times{{items, 1e9}, {items, 1e9}, {items, 1e9}};
-        std::unique_ptr<Recording> recording;
+        std::unique_ptr<CapturedWork> captured;
         for (int i = 0; i <= repeats; ++i) {
-            const std::array<double, 3> once = time_once(items, recording);
-            if (i == 0) {  // loads the kernels and records
+            const std::array<double, 3> once = time_once(items, captured);
+            if (i == 0) {  // loads the kernels and captures
                 continue;
             }
             CostSample* const to[] = {&times.upload, &times.compute, &times.download};
@@ -64,28 +58,13 @@ public:
     }
 
 private:
-    std::array<double, 3> time_once(std::uint32_t items, std::unique_ptr<Recording>& recording) {
-        const auto in = input_.bytes().first(std::size_t{items} * shape_.input_bytes);
-        const auto out = output_.bytes().first(std::size_t{items} * shape_.output_bytes);
-        const Event begun = stream_->record();
-        stream_->copy(in, arrived_.bytes().first(in.size()));
-        const Event uploaded = stream_->record();
-        const auto forward = [&] { model_.forward(*stream_, items, in, out); };
-        stream_->repeat(recording, forward);
-        const Event computed = stream_->record();
-        stream_->copy(downloaded_.bytes().first(out.size()), out);
-        const Event done = stream_->record();
-        done.wait();
-        return {seconds(begun, uploaded), seconds(uploaded, computed), seconds(computed, done)};
+    std::array<double, 3> time_once(std::uint32_t items, std::unique_ptr<CapturedWork>& captured) {
+        const ModelRunner::Events at = runner_.enqueue(items, &captured);
+        at.downloaded.wait();
+        return {seconds(at.begun, at.uploaded), seconds(at.uploaded, at.computed), seconds(at.computed, at.downloaded)};
     }
 
-    Model& model_;
-    IoShape shape_;
-    Buffer arrived_;
-    Buffer input_;
-    Buffer output_;
-    Buffer downloaded_;
-    std::unique_ptr<Stream> stream_;
+    ModelRunner runner_;
 };
 
 }  // namespace

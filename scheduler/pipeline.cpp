@@ -113,12 +113,12 @@ void Pipeline::prepare(const PipelineOptions& options) {
     };
     for (Slot& slot : slots_) {
         const auto full = forward(slot, options.chunk_items);
-        compute_->prepare(slot.full_chunk, full);
+        compute_->capture(slot.full_chunk, full);
     }
     if (options.last_items != 0) {  // only one device meets it, in any slot: what stays is what the model has planned
         const auto last = forward(slots_[0], options.last_items);
-        std::unique_ptr<Recording> recording;
-        compute_->prepare(recording, last);
+        std::unique_ptr<CapturedWork> captured;
+        compute_->capture(captured, last);
     }
 }
 
@@ -192,7 +192,9 @@ void Pipeline::admit(Slot& slot) {
         slot.compute_begun = compute_->mark();
         const auto forward = [&] { model_.forward(*compute_, items, input, output); };
         if (input.size() == slot.input.size()) {
-            compute_->repeat(slot.full_chunk, forward);
+            compute_->launch(slot.full_chunk, forward);
+        } else if (auto* const captured = slot.short_chunks.meet(items)) {
+            compute_->launch(*captured, forward);
         } else {
             forward();
         }

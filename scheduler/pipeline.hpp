@@ -24,7 +24,7 @@ struct PipelineOptions {
 
 /// Drives one device: keeps `depth` chunks moving through upload, compute and download, and touches each of them twice
 /// on the host, when its input has arrived (admit) and when its output is ready (retire). One thread; no lock and no
-/// allocation once constructed. All arguments outlive the pipeline.
+/// allocation once constructed, but for what a device captures of short chunks. All arguments outlive the pipeline.
 class Pipeline {
 public:
     Pipeline(Device& device, Transport& transport, Model& model, const PipelineOptions& options, DeviceTrace& trace);

@@ -8,6 +8,7 @@
 #include "core/event.hpp"
 #include "core/trace/trace.hpp"
 #include "core/transport.hpp"
+#include "scheduler/short_chunks.hpp"
 
 namespace sluice {
 
@@ -19,7 +20,8 @@ struct Slot {
     std::span<std::byte> output;      ///< (chunk_items, output_bytes) on the device.
     std::span<std::byte> downloaded;  ///< The same, pinned.
 
-    std::unique_ptr<Recording> full_chunk;  ///< The model's work on `input` and `output`, for a chunk without gaps.
+    std::unique_ptr<CapturedWork> full_chunk;  ///< The model's work on `input` and `output`, for a chunk without gaps.
+    ShortChunks short_chunks;                  ///< The same for other chunks.
 
     Ticket ticket;   ///< requested: ready when the items are in `arrived`.
     Chunk chunk;     ///< From admit on; count == 0 for the end of the input.

@@ -68,29 +68,30 @@ Stages make_stages(DeviceKind kind, std::span<const float> weights, Precision pr
     const Kernels& kernels = kernels_of(kind, precision);
     const auto get = [&](std::string_view name) { return classifier_tensor(weights, name); };
     const auto conv = [&](const Conv1dShape& shape, std::string_view w, std::string_view b) {
-        return kernels.conv1d(shape, get(w), get(b), packed);
+        return kernels.convolution.conv1d(shape, get(w), get(b), packed);
     };
     const auto linear = [&](const LinearShape& shape, std::string_view w, std::string_view b) {
-        return kernels.linear(shape, get(w), get(b), packed);
+        return kernels.dense.linear(shape, get(w), get(b), packed);
     };
     Stages stages(2);
     SequentialStage& convolutions = stages[0];
     convolutions.group_items = convolution_group(kind);
-    convolutions.layers.push_back(kernels.symbol_conv_norm_relu_pool(conv1, get("w_conv1"), get("b_conv1"),
-                                                                     get("gamma_conv1"), get("beta_conv1"), packed));
+    convolutions.layers.push_back(kernels.convolution.symbol_conv_norm_relu_pool(
+        conv1, get("w_conv1"), get("b_conv1"), get("gamma_conv1"), get("beta_conv1"), packed));
     convolutions.layers.push_back(conv(conv2, "w_conv2", "b_conv2"));
     convolutions.layers.push_back(conv(conv3, "w_conv3", "b_conv3"));
     convolutions.layers.push_back(conv(conv4, "w_conv4", "b_conv4"));
     convolutions.layers.push_back(conv(conv5, "w_conv5", "b_conv5"));
     convolutions.layers.push_back(conv(conv6, "w_conv6", "b_conv6"));
-    convolutions.layers.push_back(kernels.norm_relu_pool(norm6, get("gamma_conv6"), get("beta_conv6"), packed));
+    convolutions.layers.push_back(
+        kernels.convolution.norm_relu_pool(norm6, get("gamma_conv6"), get("beta_conv6"), packed));
     SequentialStage& linear_layers = stages[1];
     linear_layers.group_items = whole_chunk;
     linear_layers.layers.push_back(linear(fc1, "w_fc1", "b_fc1"));
     linear_layers.layers.push_back(linear(fc2, "w_fc2", "b_fc2"));
-    linear_layers.layers.push_back(
-        kernels.classify({.inputs = features, .classes = classifier_classes, .scores = scores, .marks_nonfinite = true},
-                         get("w_fc3"), get("b_fc3"), packed));
+    linear_layers.layers.push_back(kernels.dense.classify(
+        {.inputs = features, .classes = classifier_classes, .scores = scores, .marks_nonfinite = true}, get("w_fc3"),
+        get("b_fc3"), packed));
     return stages;
 }
 

@@ -39,6 +39,7 @@ void HostStream::wait(const Event& event) {
     if (event.source() == nullptr) {
         return;
     }
+    expects(open_loops_ == 0, "HostStream: an event in a loop");
     expects(typeid(*event.source()) == typeid(HostCompletions),
             "HostStream::wait: not an event that a host stream recorded");
     if (event.source() == completions_.get()) {
@@ -51,6 +52,25 @@ void HostStream::wait(const Event& event) {
         gate_ticket_ = event.ticket();
     }
     run([event] { event.wait(); });
+}
+
+void HostStream::loop(const std::uint32_t* more, std::uint32_t most_rounds, FunctionRef<void()> body) {
+    const std::uint64_t at = enqueued_;
+    Operation& operation = reserve(Operation::Kind::loop);
+    ++open_loops_;
+    commit();
+    try {
+        body();
+    } catch (...) {  // thrown on: the worker has seen nothing of the outermost loop
+        enqueued_ = at;
+        --open_loops_;
+        throw;
+    }
+    --open_loops_;
+    ::new (static_cast<void*>(operation.closure)) Loop{more, most_rounds, enqueued_ - at - 1};
+    if (open_loops_ == 0) {
+        publish(enqueued_);
+    }
 }
 
 Event HostStream::record() {
@@ -66,21 +86,30 @@ Event HostStream::mark() {
 }
 
 HostStream::Operation& HostStream::reserve(Operation::Kind kind) {
-    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
-    while (tail - seen_head_ == ring_.size()) {
+    expects(open_loops_ == 0 || kind == Operation::Kind::call || kind == Operation::Kind::loop,
+            "HostStream: an event in a loop");
+    expects(enqueued_ - tail_.load(std::memory_order_relaxed) < ring_.size(),
+            "HostStream: a loop of more operations than the stream was made for");
+    while (enqueued_ - seen_head_ == ring_.size()) {
         const std::uint32_t seen = room_.listen();
         seen_head_ = head_.load(std::memory_order_acquire);
-        if (tail - seen_head_ == ring_.size()) {
+        if (enqueued_ - seen_head_ == ring_.size()) {
             room_.wait(seen);
         }
     }
-    Operation& operation = ring_[tail & (ring_.size() - 1)];
+    Operation& operation = operation_at(enqueued_);
     operation.kind = kind;
     return operation;
 }
 
 void HostStream::commit() {
-    const std::uint64_t tail = tail_.load(std::memory_order_relaxed) + 1;
+    ++enqueued_;
+    if (open_loops_ == 0) {  // the worker gets a loop as a whole
+        publish(enqueued_);
+    }
+}
+
+void HostStream::publish(std::uint64_t tail) {
     if (gate_ != nullptr) {
         // In one total order with the gate's opening: either we see here that it has opened, or the worker, whom it
         // wakes, sees the new operation.
@@ -108,19 +137,19 @@ void HostStream::work() {
             lane_.work(Stage::compute, Lane::no_chunk);
             continue;
         }
-        Operation& operation = ring_[head & (ring_.size() - 1)];
-        if (operation.kind == Operation::Kind::stop) {
+        if (operation_at(head).kind == Operation::Kind::stop) {
             lane_.end();
             return;
         }
-        perform(operation);
-        lane_.move();
-        head_.store(++head, std::memory_order_release);
+        head = perform(head);
+        head_.store(head, std::memory_order_release);
         room_.ring();
     }
 }
 
-void HostStream::perform(Operation& operation) {
+/// Performs the operation at `at`, with its body if it is a loop; returns where the next one is.
+std::uint64_t HostStream::perform(std::uint64_t at) {
+    Operation& operation = operation_at(at);
     switch (operation.kind) {
         case Operation::Kind::record:
             completions_->complete();
@@ -129,16 +158,35 @@ void HostStream::perform(Operation& operation) {
             completions_->complete_quietly();
             break;
         case Operation::Kind::call:
-            if (!completions_->poisoned()) {
-                try {
-                    operation.call(operation.closure);
-                } catch (...) {  // stored, not swallowed: every later event of this stream rethrows it
-                    completions_->poison(std::current_exception());
-                }
-            }
+            perform_call(operation);
             break;
+        case Operation::Kind::loop: {
+            const Loop& loop = *std::launder(reinterpret_cast<const Loop*>(operation.closure));
+            perform_loop(loop, at + 1);
+            return at + 1 + loop.body;
+        }
         case Operation::Kind::stop:
             break;
+    }
+    lane_.move();
+    return at + 1;
+}
+
+void HostStream::perform_call(Operation& operation) {
+    if (!completions_->poisoned()) {
+        try {
+            operation.call(operation.closure);
+        } catch (...) {  // stored, not swallowed: every later event of this stream rethrows it
+            completions_->poison(std::current_exception());
+        }
+    }
+}
+
+void HostStream::perform_loop(const Loop& loop, std::uint64_t body) {
+    for (std::uint32_t round = 0; round < loop.most_rounds && !completions_->poisoned() && *loop.more != 0; ++round) {
+        for (std::uint64_t at = body; at != body + loop.body;) {
+            at = perform(at);
+        }
     }
 }
 

@@ -47,6 +47,8 @@ public:
 
     void copy(std::span<std::byte> to, std::span<const std::byte> from) override;
     void wait(const Event& event) override;
+    /// With its body it is at most StreamOptions::operations operations.
+    void loop(const std::uint32_t* more, std::uint32_t most_rounds, FunctionRef<void()> body) override;
     [[nodiscard]] Event record() override;
     [[nodiscard]] Event mark() override;
 
@@ -64,26 +66,39 @@ public:
 
 private:
     struct Operation {
-        enum class Kind : std::uint8_t { call, record, mark, stop };
+        enum class Kind : std::uint8_t { call, loop, record, mark, stop };
         Kind kind = Kind::call;
         void (*call)(std::byte* closure) = nullptr;
         alignas(std::max_align_t) std::byte closure[closure_bytes];
     };
 
+    /// In the closure of a loop, whose body are the operations behind it.
+    struct Loop {
+        const std::uint32_t* more;
+        std::uint32_t most_rounds;
+        std::uint64_t body;  ///< Operations.
+    };
+
     Operation& reserve(Operation::Kind kind);
     void commit();
+    void publish(std::uint64_t tail);
     void work();
-    void perform(Operation& operation);
+    [[nodiscard]] std::uint64_t perform(std::uint64_t at);
+    void perform_loop(const Loop& loop, std::uint64_t body);
+    void perform_call(Operation& operation);
+    [[nodiscard]] Operation& operation_at(std::uint64_t at) noexcept { return ring_[at & (ring_.size() - 1)]; }
 
     std::vector<Operation> ring_;
     std::shared_ptr<HostCompletions> completions_;  // shared with streams that wait for it
     HostMarks marks_;
 
-    alignas(64) std::atomic<std::uint64_t> tail_{0};  // written by the enqueuing thread
-    std::uint64_t seen_head_ = 0;                     // its last view of head_
-    std::uint64_t recorded_ = 0;                      // tickets it has given out
-    std::shared_ptr<const CompletionCounter> gate_;   // what the worker has to wait for before it can do anything:
-    std::uint64_t gate_ticket_ = 0;                   // until then there is no reason to wake it
+    alignas(64) std::atomic<std::uint64_t> tail_{0};  // written by the enqueuing thread: the worker goes no further
+    std::uint64_t enqueued_ = 0;                      // the same with the loop that is being enqueued
+    std::uint32_t open_loops_ = 0;
+    std::uint64_t seen_head_ = 0;                    // its last view of head_
+    std::uint64_t recorded_ = 0;                     // tickets it has given out
+    std::shared_ptr<const CompletionCounter> gate_;  // what the worker has to wait for before it can do anything:
+    std::uint64_t gate_ticket_ = 0;                  // until then there is no reason to wake it
 
     alignas(64) std::atomic<std::uint64_t> head_{0};  // written by the worker
 

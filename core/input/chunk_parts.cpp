@@ -23,6 +23,10 @@ std::uint64_t ChunkParts::parts() const {
     return chunks == 0 ? 0 : (chunks - 1) * parts_a_chunk_ + parts_of(chunks - 1);
 }
 
+std::uint64_t ChunkParts::parts_done() const {
+    return grid_.chunks_left() == 0 ? parts() : grid_.begin() * parts_a_chunk_;
+}
+
 ChunkPart ChunkParts::at(std::uint64_t number) const {
     const Chunk chunk = grid_.at(number / parts_a_chunk_);
     const std::uint64_t begin = number % parts_a_chunk_ * part_items_;

@@ -25,8 +25,9 @@ public:
 
     [[nodiscard]] const ChunkGrid& grid() const noexcept { return grid_; }
 
-    /// Of all chunks.
+    /// Of all chunks, and of those before grid().begin().
     [[nodiscard]] std::uint64_t parts() const;
+    [[nodiscard]] std::uint64_t parts_done() const;
 
     /// `number` < parts().
     [[nodiscard]] ChunkPart at(std::uint64_t number) const;

@@ -43,16 +43,19 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
       input_bytes_(options.input_bytes),
       bell_(bell),
       bins_(options.staged),
+      next_(parts_.parts_done()),
       reading_(options.readers),
       first_bad_(part_count_) {
     expects(options.staged >= 1 && options.readers >= 1, "ReadAhead: one chunk and one reader at least");
-    for (std::uint64_t i = 0; i < bins_.size(); ++i) {
-        bins_[i].items.resize(std::size_t{grid.chunk_items()} * input_bytes_);
-        bins_[i].missing = i < grid.chunks() ? parts_.parts_of(i) : 0;
+    for (std::uint64_t id = grid.begin(); id < grid.begin() + bins_.size(); ++id) {
+        Bin& bin = bin_of(id);
+        bin.items.resize(std::size_t{grid.chunk_items()} * input_bytes_);
+        bin.missing = id < grid.chunks() ? parts_.parts_of(id) : 0;
+        bin.turn = 2 * (id / bins_.size());
     }
     traces_.reserve(options.readers);
     for (std::uint32_t i = 0; i < options.readers; ++i) {
-        traces_.emplace_back(Stage::read, grid.chunks());
+        traces_.emplace_back(Stage::read, grid.chunks_left());
     }
     Lanes& lanes = options.lanes == nullptr ? own_lanes_ : *options.lanes;
     try {

@@ -30,7 +30,8 @@ struct ReadAheadOptions {
 /// no lock and allocates nothing.
 class ReadAhead {
 public:
-    /// `source` and `bell` outlive it; `bell` is rung at each chunk that becomes ready and at a failure.
+    /// From grid.begin() on. `source` and `bell` outlive it; `bell` is rung at each chunk that becomes ready and at a
+    /// failure.
     ReadAhead(const ItemSource& source, const ChunkGrid& grid, const ReadAheadOptions& options, Doorbell& bell);
     ~ReadAhead();
     ReadAhead(const ReadAhead&) = delete;
@@ -76,7 +77,7 @@ private:
     std::vector<Bin> bins_;
     std::vector<LaneTrace> traces_;
     Lanes own_lanes_;
-    std::atomic<std::uint64_t> next_{0};  // part that nobody reads yet
+    std::atomic<std::uint64_t> next_;  // part that nobody reads yet
     std::atomic<bool> stopping_{false};
     std::atomic<bool> failed_{false};       // all readers have ended: no earlier part can fail any more
     std::atomic<std::uint32_t> reading_;    // readers that have not

@@ -33,10 +33,13 @@ OrderedResults::OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std:
       bell_(bell),
       places_(window),
       lane_(lane == nullptr ? own_lane_ : *lane),
-      trace_(Stage::write, grid.chunks()) {
+      trace_(Stage::write, grid.chunks_left()),
+      written_(grid.begin()) {
     expects(window >= 1, "OrderedResults: a window of one chunk at least");
-    for (Place& place : places_) {
+    for (std::uint64_t id = grid.begin(); id < grid.begin() + window; ++id) {
+        Place& place = place_of(id);
         place.outputs.resize(std::size_t{grid.chunk_items()} * output_bytes);
+        place.turn = 2 * (id / places_.size());
     }
     thread_ = std::thread([this] { write_chunks(); });
 }
@@ -85,7 +88,7 @@ std::size_t OrderedResults::bytes_of(std::uint64_t id) const {
 }
 
 void OrderedResults::write_chunks() {
-    for (std::uint64_t id = 0; id < grid_.chunks(); ++id) {
+    for (std::uint64_t id = grid_.begin(); id < grid_.chunks(); ++id) {
         try {
             if (!write_next(id)) {
                 break;

@@ -26,8 +26,8 @@ struct OutputsOrigin {
 /// oldest. One thread places results; that takes no lock and allocates nothing.
 class OrderedResults {
 public:
-    /// `writer`, `bell` and `lane`, where its thread says what it is at, outlive it; `bell` is rung whenever a chunk
-    /// was written, and at a failure. `window` chunks of `output_bytes` an item are held at most.
+    /// From grid.begin() on. `writer`, `bell` and `lane`, where its thread says what it is at, outlive it; `bell` is
+    /// rung whenever a chunk was written, and at a failure. `window` chunks of `output_bytes` an item are held at most.
     OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std::uint32_t output_bytes, std::uint32_t window,
                    Doorbell& bell, Lane* lane = nullptr);
     ~OrderedResults();
@@ -53,7 +53,7 @@ public:
     /// Ends the writer's thread, once it has written what is there in order. The output is the caller's then.
     void stop() { join(); }
 
-    /// Chunks written so far. Throws StageError (write) once the writer has failed.
+    /// The chunks before this one are written. Throws StageError (write) once the writer has failed.
     [[nodiscard]] std::uint64_t chunks_written() const;
 
     /// Items written so far; for progress, from any thread.
@@ -88,7 +88,7 @@ private:
     Lane own_lane_;
     Lane& lane_;
     LaneTrace trace_;
-    std::atomic<std::uint64_t> written_{0};
+    std::atomic<std::uint64_t> written_;
     std::atomic<std::uint64_t> items_{0};
     std::atomic<bool> hurrying_{false};
     std::atomic<bool> stopping_{false};

@@ -45,14 +45,13 @@ std::vector<Lanes::View> Lanes::look() const {
     return views;
 }
 
-std::string describe(const Lanes::View& lane, std::uint64_t first_chunk) {
+std::string describe(const Lanes::View& lane) {
     const Lane::State& state = lane.state;
     if (state.doing == Lane::Doing::nothing) {
         return lane.name + ": has ended";
     }
     const bool works = state.doing == Lane::Doing::work;
-    const std::string chunk =
-        state.chunk == Lane::no_chunk ? std::string() : fmt::format(" chunk {}", state.chunk + first_chunk);
+    const std::string chunk = state.chunk == Lane::no_chunk ? std::string() : fmt::format(" chunk {}", state.chunk);
     std::string doing;
     switch (lane.kind) {
         case LaneKind::comm:

@@ -23,7 +23,7 @@ public:
     struct State {
         Doing doing = Doing::nothing;    ///< nothing: not begun, or ended.
         Stage stage = Stage::read;       ///< That it works on, or waits for.
-        std::uint64_t chunk = no_chunk;  ///< Of the run, if there is one.
+        std::uint64_t chunk = no_chunk;  ///< If there is one.
         std::uint64_t moves = 0;         ///< Goes up with everything that it gets done.
         std::uint64_t p99_ns = 0;        ///< 99 % of its chunks took no longer, if it says so.
     };
@@ -92,7 +92,7 @@ private:
     std::uint32_t groups_ = 0;
 };
 
-/// "reader 1: reads chunk 12", "writer: waits for the results of chunk 7". Chunks are counted from `first_chunk`.
-[[nodiscard]] std::string describe(const Lanes::View& lane, std::uint64_t first_chunk);
+/// "reader 1: reads chunk 12", "writer: waits for the results of chunk 7".
+[[nodiscard]] std::string describe(const Lanes::View& lane);
 
 }  // namespace sluice

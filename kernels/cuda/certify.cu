@@ -1,5 +1,3 @@
-#include <cuda_device_runtime_api.h>
-
 #include "kernels/cuda/certify.hpp"
 #include "kernels/cuda/launch.hpp"
 
@@ -41,12 +39,11 @@ __device__ bool write_guess(const CertifySizes& sizes, const CertifyMemory& memo
 }
 
 /// One block, so that the numbers come in order, and with them the batches: the same in every run.
-__global__ void __launch_bounds__(block_threads)
-    choose(CertifySizes sizes, CertifyMemory memory, cudaGraphConditionalHandle more) {
+__global__ void __launch_bounds__(block_threads) choose(CertifySizes sizes, CertifyMemory memory) {
     __shared__ std::uint32_t warp_ends[block_warps];
     const std::uint32_t warp = threadIdx.x / 32;
     const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint32_t present = memory.chunk_items == nullptr ? sizes.items : *memory.chunk_items;
+    const std::uint32_t present = memory.active == nullptr ? sizes.items : *memory.active;
     std::uint32_t before = 0;  // chosen in the rounds before
     for (std::uint32_t first = 0; first < sizes.items; first += block_threads) {
         const std::uint32_t item = first + threadIdx.x;
@@ -75,7 +72,7 @@ __global__ void __launch_bounds__(block_threads)
     if (threadIdx.x == 0) {
         memory.state->chosen = before;
         memory.state->done = 0;
-        cudaGraphSetConditional(more, before != 0 ? 1 : 0);
+        memory.state->more = before != 0 ? 1 : 0;
     }
 }
 static_assert(block_warps == 32, "the warps' counts are added up by one warp");
@@ -84,8 +81,8 @@ static_assert(block_warps == 32, "the warps' counts are added up by one warp");
 __global__ void __launch_bounds__(gather_threads) gather(CertifySizes sizes, CertifyMemory memory) {
     const std::uint32_t place = memory.state->done + blockIdx.x;
     const bool filled = place < memory.state->chosen;
-    if (blockIdx.x == 0 && threadIdx.x == 0 && memory.batch_items != nullptr) {
-        *memory.batch_items = min(memory.state->chosen - place, sizes.batch);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        memory.state->active = min(memory.state->chosen - place, sizes.batch);
     }
     const std::byte* from = memory.in + std::size_t{filled ? memory.chosen[place] : 0} * sizes.input_bytes;
     std::byte* to = memory.batch_in + std::size_t{blockIdx.x} * sizes.input_bytes;
@@ -95,8 +92,7 @@ __global__ void __launch_bounds__(gather_threads) gather(CertifySizes sizes, Cer
 }
 
 /// One block: it alone knows when all of the batch is merged.
-__global__ void __launch_bounds__(block_threads)
-    merge(CertifySizes sizes, CertifyMemory memory, cudaGraphConditionalHandle more) {
+__global__ void __launch_bounds__(block_threads) merge(CertifySizes sizes, CertifyMemory memory) {
     const std::uint32_t done = memory.state->done;
     const std::uint32_t count = min(memory.state->chosen - done, sizes.batch);
     const std::uint32_t from_words = 1 + sizes.classes;
@@ -112,24 +108,22 @@ __global__ void __launch_bounds__(block_threads)
     if (threadIdx.x == 0) {
         memory.state->done = done + count;
         memory.state->total += count;
-        cudaGraphSetConditional(more, done + count < memory.state->chosen ? 1 : 0);
+        memory.state->more = done + count < memory.state->chosen ? 1 : 0;
     }
 }
 
 }  // namespace
 
-void enqueue_choose(const CertifySizes& sizes, const CertifyMemory& memory, cudaGraphConditionalHandle more,
-                    cudaStream_t stream) {
-    launch(&choose, "certify", {.blocks = 1, .threads = block_threads}, stream, sizes, memory, more);
+void enqueue_choose(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream) {
+    launch(&choose, "certify", {.blocks = 1, .threads = block_threads}, stream, sizes, memory);
 }
 
 void enqueue_gather(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream) {
     launch(&gather, "certify: gather", {.blocks = sizes.batch, .threads = gather_threads}, stream, sizes, memory);
 }
 
-void enqueue_merge(const CertifySizes& sizes, const CertifyMemory& memory, cudaGraphConditionalHandle more,
-                   cudaStream_t stream) {
-    launch(&merge, "certify: merge", {.blocks = 1, .threads = block_threads}, stream, sizes, memory, more);
+void enqueue_merge(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream) {
+    launch(&merge, "certify: merge", {.blocks = 1, .threads = block_threads}, stream, sizes, memory);
 }
 
 }  // namespace sluice

@@ -11,21 +11,22 @@ namespace sluice {
 struct CertifyState {
     std::uint32_t chosen;      ///< Items of this chunk that are uncertain.
     std::uint32_t done;        ///< Of those, computed again.
+    std::uint32_t more;        ///< Whether some are not.
+    std::uint32_t active;      ///< How many of the batch that the exact model gets are no padding.
     unsigned long long total;  ///< Computed again in all chunks.
 };
 
 /// Device memory; not owned.
 struct CertifyMemory {
-    const float* margin;               ///< (classes) offsets, then bound and usual (kernels/margin.hpp)
-    const std::byte* in;               ///< (items, input_bytes)
-    const std::int32_t* guesses;       ///< (items) records of int32 label and `classes` fp32
-    std::int32_t* out;                 ///< (items) the same, without scores unless `scores`
-    std::uint32_t* chosen;             ///< (items) numbers of the uncertain ones, ascending
-    CertifyState* state;               ///<
-    std::byte* batch_in;               ///< (batch, input_bytes)
-    const std::int32_t* batch_out;     ///< (batch) records with scores
-    std::uint32_t* batch_items;        ///< Gets how many of a batch are no padding; may be null
-    const std::uint32_t* chunk_items;  ///< How many items are no padding; null: all
+    const float* margin;            ///< (classes) offsets, then bound and usual (kernels/margin.hpp)
+    const std::byte* in;            ///< (items, input_bytes)
+    const std::int32_t* guesses;    ///< (items) records of int32 label and `classes` fp32
+    std::int32_t* out;              ///< (items) the same, without scores unless `scores`
+    std::uint32_t* chosen;          ///< (items) numbers of the uncertain ones, ascending
+    CertifyState* state;            ///<
+    std::byte* batch_in;            ///< (batch, input_bytes)
+    const std::int32_t* batch_out;  ///< (batch) records with scores
+    const std::uint32_t* active;    ///< How many items are no padding; null: all
 };
 
 struct CertifySizes {
@@ -36,17 +37,15 @@ struct CertifySizes {
     bool scores;
 };
 
-// The three steps, in a graph: the loop's body is gather, the exact model, merge. `more` says whether it runs (again).
+// The three steps: a loop's body is gather, the exact model, merge. CertifyState::more says whether it runs (again).
 
 /// Writes the record of every item, and which are uncertain.
-void enqueue_choose(const CertifySizes& sizes, const CertifyMemory& memory, cudaGraphConditionalHandle more,
-                    cudaStream_t stream);
+void enqueue_choose(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream);
 
 /// Copies the inputs of the next `batch` uncertain items together; zeros where there are fewer.
 void enqueue_gather(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream);
 
 /// Copies their records to where they belong.
-void enqueue_merge(const CertifySizes& sizes, const CertifyMemory& memory, cudaGraphConditionalHandle more,
-                   cudaStream_t stream);
+void enqueue_merge(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream);
 
 }  // namespace sluice

@@ -1,6 +1,5 @@
-#include <map>
+#include <cstddef>
 #include <memory>
-#include <tuple>
 #include <vector>
 
 #include "core/device/cuda_error.hpp"
@@ -9,7 +8,6 @@
 #include "kernels/cuda/certify.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
-#include "kernels/cuda/device_loop.hpp"
 
 namespace sluice {
 namespace {
@@ -28,16 +26,11 @@ public:
           chosen_(device.allocate(MemorySpace::device, shape.max_items * sizeof(std::uint32_t))),
           state_(device.allocate(MemorySpace::device, sizeof(CertifyState))),
           batch_in_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * shape.input_bytes)),
-          batch_out_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * record_bytes(true))),
-          inner_(device.make_stream({})) {
+          batch_out_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * record_bytes(true))) {
         expects(shape.classes > 0 && shape.batch > 0, "certifier: no classes or no batch");
         expects(exact.shape().input_bytes == shape.input_bytes && exact.shape().output_bytes == record_bytes(true),
                 "certifier: an exact model of another shape");
         set_margin({.offsets = std::vector<float>(shape.classes)});
-        if (shape.chunk_items != nullptr) {
-            const std::uint32_t all = shape.max_items;
-            copy_now(std::as_writable_bytes(std::span(shape.chunk_items, 1)), std::as_bytes(std::span(&all, 1)));
-        }
     }
 
     void set_margin(const Margin& margin) override {
@@ -47,17 +40,14 @@ public:
         copy_now(margin_.bytes(), std::as_bytes(std::span(values)));
     }
 
-    void enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<const std::byte> guesses,
-                 std::span<std::byte> out) override {
-        expects(items <= shape_.max_items, "certifier: more items than it was made for");
-        expects(in.size() == items * shape_.input_bytes && guesses.size() == items * record_bytes(true) &&
-                    out.size() == items * record_bytes(shape_.scores),
+    void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
+        expects(batch.items <= shape_.max_items, "certifier: more items than it was made for");
+        expects(in.size() == 2 && out.size() == 1, "certifier: takes items and guesses and makes records");
+        expects(in[0].size() == batch.items * shape_.input_bytes && in[1].size() == batch.items * record_bytes(true) &&
+                    out[0].size() == batch.items * record_bytes(shape_.scores),
                 "certifier: input, guesses or output have the wrong size");
-        const auto work = [&] { capture(as_cuda(stream).handle(), items, in, guesses, out); };
-        if (is_capturing(as_cuda(stream).handle())) {
-            work();
-        } else if (items != 0) {  // a loop of the device exists in graphs alone: the short last chunk gets one
-            stream.repeat(recordings_[{items, in.data(), guesses.data(), out.data()}], work);
+        if (batch.items != 0) {
+            certify(as_cuda(stream), batch, in, out[0]);
         }
     }
 
@@ -72,32 +62,28 @@ private:
         return sizeof(std::int32_t) + (scores ? shape_.classes * sizeof(float) : 0);
     }
 
-    void capture(cudaStream_t stream, std::size_t items, std::span<const std::byte> in,
-                 std::span<const std::byte> guesses, std::span<std::byte> out) {
-        const CertifySizes sizes{.items = static_cast<std::uint32_t>(items),
+    void certify(CudaStream& stream, const Batch& batch, Inputs in, std::span<std::byte> out) {
+        const CertifySizes sizes{.items = static_cast<std::uint32_t>(batch.items),
                                  .batch = shape_.batch,
                                  .input_bytes = shape_.input_bytes,
                                  .classes = shape_.classes,
                                  .scores = shape_.scores};
         const CertifyMemory memory{.margin = as<float>(margin_),
-                                   .in = in.data(),
-                                   .guesses = reinterpret_cast<const std::int32_t*>(guesses.data()),
+                                   .in = in[0].data(),
+                                   .guesses = reinterpret_cast<const std::int32_t*>(in[1].data()),
                                    .out = reinterpret_cast<std::int32_t*>(out.data()),
                                    .chosen = as<std::uint32_t>(chosen_),
                                    .state = as<CertifyState>(state_),
                                    .batch_in = batch_in_.bytes().data(),
                                    .batch_out = as<std::int32_t>(batch_out_),
-                                   .batch_items = shape_.batch_items,
-                                   .chunk_items = shape_.chunk_items};
-        const cudaGraphConditionalHandle more = make_condition(stream);
-        enqueue_choose(sizes, memory, more, stream);
-        CudaStream& inner = as_cuda(*inner_);
+                                   .active = batch.active};
+        enqueue_choose(sizes, memory, stream.handle());
         const auto compute_again = [&] {
-            enqueue_gather(sizes, memory, inner.handle());
-            exact_.forward(inner, shape_.batch, batch_in_.bytes(), batch_out_.bytes());
-            enqueue_merge(sizes, memory, more, inner.handle());
+            enqueue_gather(sizes, memory, stream.handle());
+            exact_.forward_active(stream, shape_.batch, &memory.state->active, batch_in_.bytes(), batch_out_.bytes());
+            enqueue_merge(sizes, memory, stream.handle());
         };
-        enqueue_while(stream, more, inner.handle(), compute_again);
+        stream.loop(&memory.state->more, (sizes.items + sizes.batch - 1) / sizes.batch, compute_again);
     }
 
     CertifyShape shape_;
@@ -107,9 +93,6 @@ private:
     Buffer state_;
     Buffer batch_in_;
     Buffer batch_out_;
-    std::unique_ptr<Stream> inner_;  // what the loop's body is captured with; nothing runs on it
-    std::map<std::tuple<std::size_t, const std::byte*, const std::byte*, std::byte*>, std::unique_ptr<Recording>>
-        recordings_;
 };
 
 }  // namespace

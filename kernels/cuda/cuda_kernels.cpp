@@ -6,9 +6,9 @@
 namespace sluice {
 namespace {
 
-class CudaKernels final : public Kernels {
+class CudaConvolution final : public ConvolutionKernels {
 public:
-    explicit CudaKernels(Precision precision) noexcept : precision_(precision) {}
+    explicit CudaConvolution(Precision precision) noexcept : precision_(precision) {}
 
     std::unique_ptr<Layer> symbol_conv_norm_relu_pool(const SymbolConvShape& shape, std::span<const float> weights,
                                                       std::span<const float> bias, std::span<const float> gamma,
@@ -24,41 +24,64 @@ public:
                                           std::span<const float> beta, PackedWeights& packed) const override {
         return make_cuda_norm_relu_pool(shape, precision_, gamma, beta, packed);
     }
+
+private:
+    Precision precision_;
+};
+
+class CudaDense final : public DenseKernels {
+public:
+    explicit CudaDense(Precision precision) noexcept : precision_(in_one_part(precision)) {}
+
     std::unique_ptr<Layer> linear(const LinearShape& shape, std::span<const float> weights, std::span<const float> bias,
                                   PackedWeights& packed) const override {
-        return make_cuda_linear(shape, in_one_part(precision_), weights, bias, packed);
+        return make_cuda_linear(shape, precision_, weights, bias, packed);
     }
     std::unique_ptr<Layer> classify(const ClassifyShape& shape, std::span<const float> weights,
                                     std::span<const float> bias, PackedWeights& packed) const override {
-        return make_cuda_classify(shape, in_one_part(precision_), weights, bias, packed);
-    }
-    std::unique_ptr<Certifier> make_certifier(Device& device, const CertifyShape& shape, Model& exact) const override {
-        return make_cuda_certifier(device, shape, exact);
+        return make_cuda_classify(shape, precision_, weights, bias, packed);
     }
 
 private:
     Precision precision_;
 };
 
+class CudaCertifiers final : public CertifierKernels {
+public:
+    std::unique_ptr<Certifier> make_certifier(Device& device, const CertifyShape& shape, Model& exact) const override {
+        return make_cuda_certifier(device, shape, exact);
+    }
+};
+
+/// All families in one precision.
+struct Backend {
+    explicit Backend(Precision precision) noexcept : convolution(precision), dense(precision) {}
+
+    CudaConvolution convolution;
+    CudaDense dense;
+    CudaCertifiers certifier;
+    Kernels kernels{convolution, dense, certifier};
+};
+
 }  // namespace
 
 const Kernels& cuda_kernels(Precision precision) {
-    static const CudaKernels fp32(Precision::fp32);
-    static const CudaKernels tf32x3(Precision::tf32x3);
-    static const CudaKernels tf32(Precision::tf32);
-    static const CudaKernels bf16(Precision::bf16);
-    static const CudaKernels fp16(Precision::fp16);
+    static const Backend fp32(Precision::fp32);
+    static const Backend tf32x3(Precision::tf32x3);
+    static const Backend tf32(Precision::tf32);
+    static const Backend bf16(Precision::bf16);
+    static const Backend fp16(Precision::fp16);
     switch (precision) {
         case Precision::fp32:
-            return fp32;
+            return fp32.kernels;
         case Precision::tf32x3:
-            return tf32x3;
+            return tf32x3.kernels;
         case Precision::tf32:
-            return tf32;
+            return tf32.kernels;
         case Precision::bf16:
-            return bf16;
+            return bf16.kernels;
         case Precision::fp16:
-            return fp16;
+            return fp16.kernels;
         case Precision::certified:
             break;
     }

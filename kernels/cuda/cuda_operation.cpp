@@ -9,13 +9,13 @@
 
 namespace sluice {
 
-void CudaOperation::enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in,
-                            std::span<std::byte> out) {
-    expects(items <= max_items_, "operation: more items than it was made for");
-    expects(in.size() == items * shape_.input_bytes && out.size() == items * shape_.output_bytes,
+void CudaOperation::enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) {
+    expects(batch.items <= max_items_, "operation: more items than it was made for");
+    expects(in.size() == 1 && out.size() == 1, "operation: takes one tensor and makes one");
+    expects(in[0].size() == batch.items * shape_.input_bytes && out[0].size() == batch.items * shape_.output_bytes,
             "operation: input or output has the wrong size");
-    if (items != 0) {
-        launch(as_cuda(stream).handle(), static_cast<std::uint32_t>(items), in.data(), out.data());
+    if (batch.items != 0) {
+        launch(as_cuda(stream).handle(), static_cast<std::uint32_t>(batch.items), in[0].data(), out[0].data());
     }
 }
 

@@ -12,16 +12,18 @@
 
 #include "core/packed_weights.hpp"
 #include "kernels/cuda/precision.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/operation.hpp"
 
 namespace sluice {
 
-/// An operation that is a few launches on the stream.
+/// An operation of one tensor in and one out that is a few launches on the stream. Computes items that are not active
+/// too.
 class CudaOperation : public Operation {
 public:
     CudaOperation(const IoShape& shape, std::uint32_t max_items) noexcept : shape_(shape), max_items_(max_items) {}
 
-    void enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) final;
+    using Operation::enqueue;
+    void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) final;
 
 private:
     virtual void launch(cudaStream_t stream, std::uint32_t items, const std::byte* in, std::byte* out) = 0;

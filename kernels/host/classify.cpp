@@ -53,11 +53,12 @@ public:
           item_bytes_(argmax_shape(shape).input_bytes),
           scores_(device.allocate(MemorySpace::device, std::size_t{item_bytes_} * max_items)) {}
 
-    void enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override {
-        expects(items * item_bytes_ <= scores_.bytes().size(), "operation: more items than it was made for");
-        const std::span<std::byte> scores = scores_.bytes().first(items * item_bytes_);
-        linear_->enqueue(stream, items, in, scores);
-        argmax_.enqueue(stream, items, scores, out);
+    void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
+        expects(batch.items * item_bytes_ <= scores_.bytes().size(), "operation: more items than it was made for");
+        const std::span<std::byte> scores = scores_.bytes().first(batch.items * item_bytes_);
+        linear_->enqueue(stream, batch, in, Outputs(&scores, 1));
+        const std::span<const std::byte> computed = scores;
+        argmax_.enqueue(stream, batch, Inputs(&computed, 1), out);
     }
 
 private:

@@ -5,7 +5,7 @@
 namespace sluice {
 namespace {
 
-class HostKernels final : public Kernels {
+class HostConvolution final : public ConvolutionKernels {
 public:
     std::unique_ptr<Layer> symbol_conv_norm_relu_pool(const SymbolConvShape& shape, std::span<const float> weights,
                                                       std::span<const float> bias, std::span<const float> gamma,
@@ -21,6 +21,10 @@ public:
                                           std::span<const float> beta, PackedWeights& packed) const override {
         return make_host_norm_relu_pool(shape, gamma, beta, packed);
     }
+};
+
+class HostDense final : public DenseKernels {
+public:
     std::unique_ptr<Layer> linear(const LinearShape& shape, std::span<const float> weights, std::span<const float> bias,
                                   PackedWeights& packed) const override {
         return make_host_linear(shape, weights, bias, packed);
@@ -29,6 +33,10 @@ public:
                                     std::span<const float> bias, PackedWeights& packed) const override {
         return make_host_classify(shape, weights, bias, packed);
     }
+};
+
+class NoCertifier final : public CertifierKernels {
+public:
     std::unique_ptr<Certifier> make_certifier(Device&, const CertifyShape&, Model&) const override {
         throw ContractViolation("the host computes exactly: there is nothing to certify");
     }
@@ -37,7 +45,10 @@ public:
 }  // namespace
 
 const Kernels& host_kernels() {
-    static const HostKernels kernels;
+    static const HostConvolution convolution;
+    static const HostDense dense;
+    static const NoCertifier certifier;
+    static const Kernels kernels{convolution, dense, certifier};
     return kernels;
 }
 

@@ -1,25 +1,38 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
 #include "core/device/host_stream.hpp"
 #include "core/error.hpp"
-#include "kernels/kernels.hpp"
+#include "kernels/operation.hpp"
 
 namespace sluice {
 
-/// An operation that is one call on the stream's worker.
+/// How many items count; on the stream's worker.
+[[nodiscard]] inline std::size_t active_items(const Batch& batch) {
+    return batch.active == nullptr ? batch.items : std::min<std::size_t>(batch.items, *batch.active);
+}
+
+/// An operation of one tensor in and one out that is one call on the stream's worker. It leaves the outputs of items
+/// that are not active as they are.
 class HostOperation : public Operation {
 public:
     HostOperation(const IoShape& shape, std::uint32_t max_items) noexcept : shape_(shape), max_items_(max_items) {}
 
-    void enqueue(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) final {
-        expects(items <= max_items_, "operation: more items than it was made for");
-        expects(in.size() == items * shape_.input_bytes && out.size() == items * shape_.output_bytes,
+    using Operation::enqueue;
+    void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) final {
+        expects(batch.items <= max_items_, "operation: more items than it was made for");
+        expects(in.size() == 1 && out.size() == 1, "operation: takes one tensor and makes one");
+        expects(in[0].size() == batch.items * shape_.input_bytes && out[0].size() == batch.items * shape_.output_bytes,
                 "operation: input or output has the wrong size");
-        if (items != 0) {
-            as_host(stream).run([this, items, in, out] { run(items, in.data(), out.data()); });
+        if (batch.items != 0) {
+            as_host(stream).run([this, batch, from = in[0].data(), to = out[0].data()] {
+                if (const std::size_t items = active_items(batch); items != 0) {
+                    run(items, from, to);
+                }
+            });
         }
     }
 

@@ -86,11 +86,12 @@ TEST(GrantBook, KnowsWhoHoldsWhatAndWhoReturnedWhat) {
     const Chunk first{.id = 0, .first = 0, .count = 4};
     const Chunk second{.id = 1, .first = 4, .count = 4};
     const Chunk third{.id = 2, .first = 8, .count = 3};
-    book.granted(0, first, 1);
-    book.granted(1, second, 0);
-    book.granted(2, third, 1);
+    const Instant begin = Clock::now();
+    book.granted(first, 1, begin);
+    book.granted(second, 0, begin);
+    book.granted(third, 1, begin + 1s);
 
-    book.returned(0, 2, first, 1);
+    book.returned(first, 1, begin + 3s);
 
     const auto open = book.open();
     ASSERT_EQ(open.size(), 2U);
@@ -100,15 +101,40 @@ TEST(GrantBook, KnowsWhoHoldsWhatAndWhoReturnedWhat) {
     EXPECT_EQ(open[1].rank, 1);
     EXPECT_EQ(book.ranks()[1].chunks, 1U);
     EXPECT_EQ(book.ranks()[1].items, 4U);
+    EXPECT_EQ(book.ranks()[1].last, begin + 3s);
     EXPECT_EQ(book.ranks()[0].chunks, 0U);
+    EXPECT_LE(book.ranks()[0].last, begin);
+    EXPECT_EQ(book.slowest_chunk(), 3s);
+}
+
+TEST(GrantBook, KnowsTheSlowestChunkWhateverComesAfterIt) {
+    GrantBook book(2, 1);
+    const Instant begin = Clock::now();
+    book.granted({.id = 0, .first = 0, .count = 4}, 0, begin);
+    book.granted({.id = 1, .first = 4, .count = 4}, 0, begin + 5s);
+
+    book.returned({.id = 0, .first = 0, .count = 4}, 0, begin + 4s);
+    book.returned({.id = 1, .first = 4, .count = 4}, 0, begin + 6s);
+
+    EXPECT_EQ(book.slowest_chunk(), 4s);
+    EXPECT_TRUE(book.open().empty());
+}
+
+TEST(GrantBook, RefusesAChunkThatTheRankDoesNotHold) {
+    GrantBook book(2, 2);
+    const Chunk chunk{.id = 7, .first = 28, .count = 4};
+    book.granted(chunk, 1);
+
+    EXPECT_THROW(book.returned(chunk, 0), ContractViolation);
+    EXPECT_THROW(book.check_holds({.id = 6, .first = 24, .count = 4}, 1), ContractViolation);
+    book.returned(chunk, 1);
+    EXPECT_THROW(book.returned(chunk, 1), ContractViolation);
 }
 
 /// The watch of a process alone, whose clock the test moves on.
 class Watch : public testing::Test {
 protected:
-    void begin() {
-        watch_.begin({.timeout = timeout, .first_chunk = 100, .devices = 1, .book = &book_, .hosts = {"n07"}});
-    }
+    void begin() { watch_.begin({.timeout = timeout, .devices = 1, .book = &book_, .hosts = {"n07"}}); }
 
     std::optional<Hang> look_after(std::chrono::seconds time) {
         for (; time > 0s; time -= 1s) {
@@ -131,8 +157,8 @@ protected:
 TEST_F(Watch, NamesTheLaneThatHangsAndWhoWaits) {
     Lane& writer = lanes_.add(LaneKind::writer, "writer");
     Lane& reader = lanes_.add(LaneKind::reader, "reader 0");
-    reader.work(Stage::read, 5);
-    writer.wait(Stage::gather, 4);
+    reader.work(Stage::read, 105);
+    writer.wait(Stage::gather, 104);
     begin();
 
     EXPECT_FALSE(look_after(9s));
@@ -191,7 +217,7 @@ TEST_F(Watch, LetsADeviceTakeItsTimeToLoad) {
 
 TEST_F(Watch, CallsARankSilentThatHoldsAChunkUnlessRank0WasGivenUpItself) {
     GrantBook book(4, 2);
-    book.granted(0, {.id = 0, .first = 0, .count = 4}, 1);
+    book.granted({.id = 0, .first = 0, .count = 4}, 1);
     HangWatchOptions options{.timeout = timeout, .book = &book, .hosts = {"n07", "n08"}};
     watch_.begin(options);
 

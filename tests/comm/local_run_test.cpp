@@ -54,6 +54,32 @@ TEST(LocalRun, WorksWithTheSmallestWindowAndStage) {
     EXPECT_EQ(writer.results, test::expected_results(211));
 }
 
+TEST(LocalRun, GoesOnFromAnyChunkByTheSameIds) {
+    constexpr std::uint64_t items = 97;
+    constexpr std::uint32_t chunk_items = 7;
+    for (const Distribution distribution : {Distribution::pull, Distribution::fixed}) {
+        for (std::uint64_t first_chunk = 0; first_chunk <= ChunkGrid(items, chunk_items).chunks(); ++first_chunk) {
+            const FakeSource source(items);
+            MemoryWriter writer;
+
+            const auto traces = run_locally({.staged = 3,
+                                             .window = 5,
+                                             .first_chunk = first_chunk,
+                                             .distribution = distribution,
+                                             .driver = {.chunk_items = chunk_items}},
+                                            source, writer);
+
+            EXPECT_EQ(writer.results, test::expected_results(items, first_chunk * chunk_items));
+            for (const DeviceTrace& trace : traces) {
+                for (const ChunkSpans& spans : trace.chunks()) {
+                    EXPECT_GE(spans.chunk.id, first_chunk);
+                    EXPECT_EQ(spans.chunk.first, spans.chunk.id * chunk_items);
+                }
+            }
+        }
+    }
+}
+
 /// A host device whose streams ring no bell, as CUDA's do.
 class SilentDevice final : public Device {
 public:

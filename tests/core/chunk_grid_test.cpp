@@ -68,29 +68,34 @@ TEST(Grid, RefusesChunksWithoutItems) {
     EXPECT_THROW(ChunkGrid(10, 0), ContractViolation);
 }
 
-TEST(Grid, LeavesTheSameChunksWhenTheFirstOnesAreSkipped) {
+TEST(Grid, KeepsItsChunksWhenSomeAreDone) {
     for (const std::uint64_t items : {0, 1, 7, 97, 1009}) {
-        const ChunkGrid grid(items, 7);
-        for (std::uint64_t skipped = 0; skipped <= grid.chunks(); ++skipped) {
-            const ChunkGrid rest = grid.rest(skipped);
-            ASSERT_EQ(rest.chunks(), grid.chunks() - skipped);
-            for (std::uint64_t id = 0; id < rest.chunks(); ++id) {
-                EXPECT_EQ(rest.at(id).id, id);
-                EXPECT_EQ(rest.at(id).first, grid.at(skipped + id).first);
-                EXPECT_EQ(rest.at(id).count, grid.at(skipped + id).count);
+        const ChunkGrid all(items, 7);
+        for (std::uint64_t begin = 0; begin <= all.chunks(); ++begin) {
+            const ChunkGrid grid = all.from(begin);
+            std::uint64_t left = 0;
+
+            for (std::uint64_t id = grid.begin(); id < grid.chunks(); ++id) {
+                EXPECT_EQ(grid.at(id), all.at(id));
+                left += grid.at(id).count;
             }
-            EXPECT_EQ(rest.end().first, items);
-            EXPECT_EQ(rest.rest(rest.chunks()).chunks(), 0U);
+
+            EXPECT_EQ(grid.begin(), begin);
+            EXPECT_EQ(grid.chunks_left(), all.chunks() - begin);
+            EXPECT_EQ(grid.items_done(), items - left);
+            EXPECT_EQ(grid.short_items(), begin == all.chunks() ? 0 : all.short_items());
+            EXPECT_EQ(grid.end(), all.end());
         }
-        EXPECT_THROW((void)grid.rest(grid.chunks() + 1), ContractViolation);
+        EXPECT_THROW((void)all.from(all.chunks() + 1), ContractViolation);
     }
-    EXPECT_EQ(ChunkGrid(largest, 1000).rest(largest / 1000).at(0).first, largest / 1000 * 1000);
+    EXPECT_EQ(ChunkGrid(largest, 1000).from(largest / 1000).items_done(), largest / 1000 * 1000);
 }
 
 TEST(FixedChunk, GivesEveryChunkToExactlyOneDevice) {
     for (const std::uint64_t items : {0, 1, 2, 97, 1009}) {
         for (const std::uint32_t devices : {1U, 2U, 3U, 16U, 2000U}) {
-            const ChunkGrid grid(items, 7);
+            const ChunkGrid all(items, 7);
+            const ChunkGrid grid = all.from(all.chunks() / 3);
             std::vector<int> given(grid.chunks(), 0);
 
             for (std::uint32_t device = 0; device < devices; ++device) {
@@ -99,11 +104,11 @@ TEST(FixedChunk, GivesEveryChunkToExactlyOneDevice) {
                     ++given.at(*id);
                     ++request;
                 }
-                EXPECT_LE(request, grid.chunks() / devices + 1);
+                EXPECT_LE(request, grid.chunks_left() / devices + 1);
             }
 
-            for (const int times : given) {
-                EXPECT_EQ(times, 1);
+            for (std::uint64_t id = 0; id < given.size(); ++id) {
+                EXPECT_EQ(given[id], id < grid.begin() ? 0 : 1);
             }
         }
     }

@@ -8,9 +8,9 @@ namespace {
 std::int32_t label_of(const std::vector<float>& scores, bool marks_nonfinite = false) {
     const ClassifyShape shape{
         .inputs = 1, .classes = static_cast<std::uint32_t>(scores.size()), .marks_nonfinite = marks_nonfinite};
-    const auto layer = packed_layer(&Kernels::classify, shape, std::vector<float>(scores.size()), scores);
+    const auto layer = packed_layer(&DenseKernels::classify, shape, std::vector<float>(scores.size()), scores);
     const float one = 1;
-    const auto out = run_layer(*layer, 1, std::as_bytes(std::span(&one, 1)), 1);
+    const auto out = run_layer(*layer, {1}, std::as_bytes(std::span(&one, 1)), 1);
     std::int32_t label = -1;
     std::memcpy(&label, out.data(), sizeof(label));
     return label;
@@ -41,10 +41,10 @@ TEST(Classify, PutsTheScoresBehindTheLabel) {
     const std::vector<float> weights{1, 0, 10, 1};
     const std::vector<float> bias{0, -10};
     const auto layer =
-        packed_layer(&Kernels::classify, ClassifyShape{.inputs = 2, .classes = 2, .scores = true}, weights, bias);
+        packed_layer(&DenseKernels::classify, ClassifyShape{.inputs = 2, .classes = 2, .scores = true}, weights, bias);
     const std::vector<float> in{1, 2, 4, -27};  // scores {1, 2} and {4, 3}
 
-    const auto out = run_layer(*layer, 2, std::as_bytes(std::span(in)), 2);
+    const auto out = run_layer(*layer, {2}, std::as_bytes(std::span(in)), 2);
 
     struct Record {
         std::int32_t label;

@@ -36,7 +36,7 @@ TEST_P(Conv1dShapes, MatchesAPlainReferenceForAnyNumberOfItems) {
     const Conv1dShape shape = GetParam();
     const auto weights = random_floats(std::size_t{shape.out_channels} * shape.in_channels * shape.taps, 1);
     const auto bias = random_floats(shape.out_channels, 2);
-    const auto layer = packed_layer(&Kernels::conv1d, shape, weights, bias);
+    const auto layer = packed_layer(&ConvolutionKernels::conv1d, shape, weights, bias);
     for (const std::size_t items : {1U, 3U, 7U}) {
         const auto in = random_floats(items * shape.length * shape.in_channels, 3);
 
@@ -54,7 +54,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Conv1dShapes,
 TEST(Conv1d, RefusesShapesThatDoNotFit) {
     const std::vector<float> weights(3 * 2 * 2);
     const std::vector<float> bias(2);
-    const auto make = [&](const Conv1dShape& shape) { return packed_layer(&Kernels::conv1d, shape, weights, bias); };
+    const auto make = [&](const Conv1dShape& shape) {
+        return packed_layer(&ConvolutionKernels::conv1d, shape, weights, bias);
+    };
 
     EXPECT_THROW((void)make({2, 2, 2, 3, false, 1}), ContractViolation);
     EXPECT_THROW((void)make({6, 2, 2, 3, false, 3}), ContractViolation);
@@ -63,15 +65,15 @@ TEST(Conv1d, RefusesShapesThatDoNotFit) {
 
 TEST(Conv1d, RefusesMoreItemsThanItWasMadeFor) {
     HostDevice device;
-    const auto layer =
-        packed_layer(&Kernels::conv1d, Conv1dShape{1, 1, 1, 1, false, 1}, std::vector<float>{1}, std::vector<float>{0});
+    const auto layer = packed_layer(&ConvolutionKernels::conv1d, Conv1dShape{1, 1, 1, 1, false, 1},
+                                    std::vector<float>{1}, std::vector<float>{0});
     const auto operation = layer->make_operation(device, 2);
     const auto stream = device.make_stream({});
     const Buffer in = device.allocate(MemorySpace::device, 12);
     const Buffer out = device.allocate(MemorySpace::device, 12);
 
-    EXPECT_THROW(operation->enqueue(*stream, 3, in.bytes(), out.bytes()), ContractViolation);
-    EXPECT_THROW(operation->enqueue(*stream, 2, in.bytes(), out.bytes()), ContractViolation);
+    EXPECT_THROW(operation->enqueue(*stream, {3}, in.bytes(), out.bytes()), ContractViolation);
+    EXPECT_THROW(operation->enqueue(*stream, {2}, in.bytes(), out.bytes()), ContractViolation);
 }
 
 }  // namespace

@@ -35,27 +35,39 @@ struct PackedLayer {
     const Layer* operator->() const { return layer.get(); }
 };
 
-/// `make` is one of Kernels' functions.
-template <class Make, class Shape, class... Tensors>
-PackedLayer packed_layer(Make make, const Shape& shape, const Tensors&... tensors) {
+template <class Family>
+const Family& host_family();
+template <>
+inline const ConvolutionKernels& host_family() {
+    return kernels_of(DeviceKind::host).convolution;
+}
+template <>
+inline const DenseKernels& host_family() {
+    return kernels_of(DeviceKind::host).dense;
+}
+
+/// `make` is one of a family's functions.
+template <class Family, class... Parameters, class Shape, class... Tensors>
+PackedLayer packed_layer(std::unique_ptr<Layer> (Family::*make)(Parameters...) const, const Shape& shape,
+                         const Tensors&... tensors) {
     PackedLayer packed;
-    packed.layer = (kernels_of(DeviceKind::host).*make)(shape, tensors..., *packed.weights);
+    packed.layer = (host_family<Family>().*make)(shape, tensors..., *packed.weights);
     packed.weights->pack(NodeMemory::of_process(packed.weights->bytes()), {}, 2);
     return packed;
 }
 
 /// Runs a layer on a host device, with outputs poisoned before.
-inline std::vector<std::byte> run_layer(const Layer& layer, std::size_t items, std::span<const std::byte> in,
+inline std::vector<std::byte> run_layer(const Layer& layer, const Batch& batch, std::span<const std::byte> in,
                                         std::uint32_t max_items) {
     HostDevice device;
     const auto operation = layer.make_operation(device, max_items);
     const auto stream = device.make_stream({});
     const Buffer from = device.allocate(MemorySpace::device, in.size());
-    const Buffer to = device.allocate(MemorySpace::device, items * layer.shape().output_bytes);
+    const Buffer to = device.allocate(MemorySpace::device, batch.items * layer.shape().output_bytes);
     std::memcpy(from.bytes().data(), in.data(), in.size());
     std::memset(to.bytes().data(), 0xff, to.bytes().size());  // NaN in fp32
 
-    operation->enqueue(*stream, items, from.bytes(), to.bytes());
+    operation->enqueue(*stream, batch, from.bytes(), to.bytes());
     stream->record().wait();
     return {to.bytes().begin(), to.bytes().end()};
 }
@@ -63,7 +75,7 @@ inline std::vector<std::byte> run_layer(const Layer& layer, std::size_t items, s
 template <class T>
 std::vector<float> run_layer_floats(const Layer& layer, std::size_t items, const std::vector<T>& in,
                                     std::uint32_t max_items) {
-    const auto bytes = run_layer(layer, items, std::as_bytes(std::span(in)), max_items);
+    const auto bytes = run_layer(layer, {items}, std::as_bytes(std::span(in)), max_items);
     std::vector<float> values(bytes.size() / sizeof(float));
     std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;

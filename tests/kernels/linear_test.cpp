@@ -29,7 +29,7 @@ TEST(Linear, MatchesAPlainReferenceForAnyNumberOfItems) {
           LinearShape{.inputs = 12, .outputs = 200, .channels = 4}, LinearShape{8704, 130, true, 256}}) {
         const auto weights = random_floats(std::size_t{shape.outputs} * shape.inputs, 1);
         const auto bias = random_floats(shape.outputs, 2);
-        const auto layer = packed_layer(&Kernels::linear, shape, weights, bias);
+        const auto layer = packed_layer(&DenseKernels::linear, shape, weights, bias);
         for (const std::size_t items : {1U, 2U, 3U, 31U, 33U, 63U, 64U, 65U, 130U}) {
             const auto in = random_floats(items * shape.inputs, 3);
 
@@ -43,7 +43,7 @@ TEST(Linear, MatchesAPlainReferenceForAnyNumberOfItems) {
 
 TEST(Linear, GivesTheSameBitsWhateverItWasMadeFor) {
     const auto layer =
-        packed_layer(&Kernels::linear, LinearShape{300, 20, true}, random_floats(6000, 1), random_floats(20, 2));
+        packed_layer(&DenseKernels::linear, LinearShape{300, 20, true}, random_floats(6000, 1), random_floats(20, 2));
     const auto in = random_floats(7 * 300, 3);
 
     const auto seven = run_layer_floats(*layer, 7, in, 7);

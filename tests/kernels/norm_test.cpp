@@ -39,7 +39,7 @@ TEST(NormReluPool, MatchesAPlainReference) {
         const auto gamma = random_floats(count, 1);
         const auto beta = random_floats(count, 2);
         const auto in = random_floats(3 * count, 3);
-        const auto layer = packed_layer(&Kernels::norm_relu_pool, shape, gamma, beta);
+        const auto layer = packed_layer(&ConvolutionKernels::norm_relu_pool, shape, gamma, beta);
 
         const auto out = run_layer_floats(*layer, 3, in, 5);
 
@@ -84,7 +84,7 @@ TEST(NormReluPool, GivesTheSameBitsWithAnyInstructions) {
     const auto gamma = random_floats(count, 1);
     const auto beta = random_floats(count, 2);
     const auto in = random_floats(count, 3);
-    const auto layer = packed_layer(&Kernels::norm_relu_pool, shape, gamma, beta);
+    const auto layer = packed_layer(&ConvolutionKernels::norm_relu_pool, shape, gamma, beta);
 
     EXPECT_EQ(run_layer_floats(*layer, 1, in, 1), in_order(shape, in, gamma, beta));
 }
@@ -96,7 +96,7 @@ TEST(NormReluPool, KeepsItsDigitsFarFromZero) {
     auto in = random_floats(384, 3);
     std::for_each(in.begin(), in.end(),
                   [](float& x) { x = x * 4 + 4096; });  // E[x^2] - mean^2 in fp32 keeps nothing here
-    const auto layer = packed_layer(&Kernels::norm_relu_pool, shape, gamma, beta);
+    const auto layer = packed_layer(&ConvolutionKernels::norm_relu_pool, shape, gamma, beta);
 
     const auto out = run_layer_floats(*layer, 1, in, 1);
 
@@ -105,8 +105,8 @@ TEST(NormReluPool, KeepsItsDigitsFarFromZero) {
 
 TEST(NormReluPool, IsFiniteForAConstantItem) {
     const NormShape shape{3, 64, 3};
-    const auto layer =
-        packed_layer(&Kernels::norm_relu_pool, shape, std::vector<float>(192, 2.0F), std::vector<float>(192, 0.25F));
+    const auto layer = packed_layer(&ConvolutionKernels::norm_relu_pool, shape, std::vector<float>(192, 2.0F),
+                                    std::vector<float>(192, 0.25F));
 
     const auto out = run_layer_floats(*layer, 1, std::vector<float>(192, 3.0F), 1);
 

@@ -17,7 +17,7 @@ Weights random_weights(const SymbolConvShape& s) {
 }
 
 PackedLayer make_layer(const SymbolConvShape& shape, const Weights& w) {
-    return packed_layer(&Kernels::symbol_conv_norm_relu_pool, shape, w.weights, w.bias, w.gamma, w.beta);
+    return packed_layer(&ConvolutionKernels::symbol_conv_norm_relu_pool, shape, w.weights, w.bias, w.gamma, w.beta);
 }
 
 std::vector<std::uint8_t> random_symbols(const SymbolConvShape& s, std::size_t items) {

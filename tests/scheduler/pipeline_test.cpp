@@ -36,6 +36,7 @@ struct Setup {
     std::uint32_t depth = 3;
     std::uint64_t seed = 1;
     bool rings = true;
+    std::uint32_t room = chunk_items;  ///< Of a slot, in items.
 };
 
 /// Everything that one pipeline needs. Declared in this order: the pipeline goes first.
@@ -47,7 +48,7 @@ struct World {
           transport(script, device, grid, setup.depth, setup.seed),
           trace("recording", grid.chunks()),
           pipeline(std::make_unique<Pipeline>(
-              device, transport, model, PipelineOptions{.depth = setup.depth, .chunk_items = chunk_items}, trace)) {}
+              device, transport, model, PipelineOptions{.depth = setup.depth, .chunk_items = setup.room}, trace)) {}
 
     Script& script;
     ChunkGrid grid;
@@ -169,13 +170,24 @@ TEST(Pipeline, FinishesTheChunksUnderWayAfterTheInputHasEnded) {
     EXPECT_EQ(world.transport.results().size(), 2 * chunk_items);
 }
 
-TEST(Pipeline, RepeatsTheModelsWorkOnFullChunksOnceEachSlotHasARecording) {
+TEST(Pipeline, LaunchesWhatItCapturedForFullChunksOnceEachSlotHasIt) {
     Script script;
     World world(script, {.items = 10 * chunk_items + 1, .depth = 3});
 
     world.pipeline->run();
 
-    EXPECT_EQ(world.device.streams()[1]->repeats(), 10U - 3U) << "the last chunk is not full";
+    EXPECT_EQ(world.device.streams()[1]->launches(), 10U - 3U) << "the last chunk is not full";
+    EXPECT_EQ(world.transport.results(), test::expected_results(10 * chunk_items + 1));
+}
+
+TEST(Pipeline, CapturesShortChunksWhoseSizeASlotMeetsAgain) {
+    Script script;
+    World world(script, {.items = 10 * chunk_items + 1, .depth = 3, .room = chunk_items + 2});
+
+    world.pipeline->run();
+
+    // A slot's first chunk is enqueued, its second captured; the last one of all has a size of its own.
+    EXPECT_EQ(world.device.streams()[1]->launches(), 10U - 2U * 3U);
     EXPECT_EQ(world.transport.results(), test::expected_results(10 * chunk_items + 1));
 }
 

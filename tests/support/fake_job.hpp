@@ -52,9 +52,9 @@ inline std::uint64_t expected_result(std::uint64_t index) {
     return fake_result(item);
 }
 
-inline std::vector<std::uint64_t> expected_results(std::uint64_t items) {
+inline std::vector<std::uint64_t> expected_results(std::uint64_t items, std::uint64_t first = 0) {
     std::vector<std::uint64_t> results;
-    for (std::uint64_t i = 0; i < items; ++i) {
+    for (std::uint64_t i = first; i < items; ++i) {
         results.push_back(expected_result(i));
     }
     return results;

@@ -16,6 +16,7 @@ struct LocalJob {
     std::uint32_t staged = 5;
     std::uint32_t readers = 2;
     std::uint32_t window = 16;
+    std::uint64_t first_chunk = 0;  ///< Those before are done.
     Distribution distribution = Distribution::pull;
     FakeDriverOptions driver{};
 };
@@ -25,7 +26,7 @@ struct LocalJob {
 inline std::deque<DeviceTrace> run_locally(const LocalJob& job, const ItemSource& source, OutputWriter& writer) {
     Doorbell bell;
     const StopRequest stop(bell);
-    const ChunkGrid grid(source.count(), job.driver.chunk_items);
+    const ChunkGrid grid = ChunkGrid(source.count(), job.driver.chunk_items).from(job.first_chunk);
     ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = job.staged, .readers = job.readers},
                     bell);
     OrderedResults results(writer, grid, fake_output_bytes, job.window, bell);
@@ -37,7 +38,7 @@ inline std::deque<DeviceTrace> run_locally(const LocalJob& job, const ItemSource
     }
     RankRecord record;
     LocalHub hub(endpoints, server, record, 0);
-    FakeDrivers drivers(endpoints, grid.chunks(), job.driver);
+    FakeDrivers drivers(endpoints, grid.chunks_left(), job.driver);
     try {
         static_cast<void>(serve(server, hub, nullptr, bell, stop));
     } catch (...) {

@@ -102,21 +102,34 @@ public:
     void run(std::function<void()> task) { enqueue(fmt::format("{} run {}", name_, runs_++), std::move(task)); }
     void wait(const Event& event) override { pending_.push_back({.waits_for = event}); }
     /// As a graph: what was enqueued at first is enqueued again, whatever `work` would do now.
-    void repeat(std::unique_ptr<Recording>& recording, FunctionRef<void()> work) override {
-        if (recording == nullptr) {
+    void launch(std::unique_ptr<CapturedWork>& captured, FunctionRef<void()> work) override {
+        if (captured == nullptr) {
             const std::size_t before = pending_.size();
             work();
             auto tasks = std::make_unique<Tasks>();
             for (std::size_t i = before; i < pending_.size(); ++i) {
                 tasks->all.push_back(pending_[i].task);
             }
-            recording = std::move(tasks);
+            captured = std::move(tasks);
         } else {
-            ++repeats_;
-            for (const std::function<void()>& task : dynamic_cast<const Tasks&>(*recording).all) {
+            ++launches_;
+            for (const std::function<void()>& task : dynamic_cast<const Tasks&>(*captured).all) {
                 run(task);
             }
         }
+    }
+    void loop(const std::uint32_t* more, std::uint32_t most_rounds, FunctionRef<void()> body) override {
+        const std::size_t before = pending_.size();
+        body();
+        std::vector<std::function<void()>> tasks;
+        for (; pending_.size() > before; pending_.pop_back()) {
+            tasks.insert(tasks.begin(), pending_.back().task);
+        }
+        run([more, most_rounds, tasks] {
+            for (std::uint32_t round = 0; round < most_rounds && *more != 0; ++round) {
+                std::ranges::for_each(tasks, [](const std::function<void()>& task) { task(); });
+            }
+        });
     }
     [[nodiscard]] Event record() override {
         pending_.push_back({.is_record = true});
@@ -151,10 +164,10 @@ public:
     }
 
     [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
-    [[nodiscard]] std::uint64_t repeats() const noexcept { return repeats_; }
+    [[nodiscard]] std::uint64_t launches() const noexcept { return launches_; }
 
 private:
-    struct Tasks final : Recording {
+    struct Tasks final : CapturedWork {
         std::vector<std::function<void()>> all;
     };
     struct Operation {
@@ -190,7 +203,7 @@ private:
     std::uint64_t recorded_ = 0;
     std::uint64_t copies_ = 0;
     std::uint64_t runs_ = 0;
-    std::uint64_t repeats_ = 0;
+    std::uint64_t launches_ = 0;
 };
 
 inline std::unique_ptr<Stream> RecordingDevice::make_stream(const StreamOptions& options) {

@@ -64,7 +64,7 @@ private:
                 compute_->copy(out, in);
             }
         };
-        compute_->repeat(recording_, work);
+        compute_->launch(captured_, work);
         const Event computed = compute_->record();
         download_->wait(computed);
         static_cast<void>(download_->mark());
@@ -74,7 +74,7 @@ private:
 
     Buffer pinned_;
     Buffer on_device_;
-    std::unique_ptr<Recording> recording_;
+    std::unique_ptr<CapturedWork> captured_;
     std::unique_ptr<Stream> upload_;
     std::unique_ptr<Stream> compute_;
     std::unique_ptr<Stream> download_;
@@ -83,7 +83,7 @@ private:
 void bench(std::size_t chunks) {
     const std::unique_ptr<Device> device = make_cuda_device(0);
     Chunks one(*device);
-    static_cast<void>(one.time());  // records
+    static_cast<void>(one.time());  // captures
     std::vector<double> times;
     for (std::size_t i = 0; i < chunks; i += burst) {
         times.push_back(one.time());

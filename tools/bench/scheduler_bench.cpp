@@ -31,6 +31,7 @@ public:
     explicit InlineStream(const StreamOptions& options) : completions_(options.records) {}
     void copy(std::span<std::byte>, std::span<const std::byte>) override {}
     void wait(const Event&) override {}
+    void loop(const std::uint32_t*, std::uint32_t, FunctionRef<void()>) override {}
     [[nodiscard]] Event record() override {
         completions_.complete();
         return {completions_, ++recorded_};

@@ -40,6 +40,9 @@ public:
             host_.copy(to, from);
         }
         void wait(const Event& event) override { host_.wait(event); }
+        void loop(const std::uint32_t* more, std::uint32_t most_rounds, FunctionRef<void()> body) override {
+            host_.loop(more, most_rounds, body);
+        }
         [[nodiscard]] Event record() override { return host_.record(); }
         [[nodiscard]] Event mark() override { return host_.mark(); }
         [[nodiscard]] HostStream& host() noexcept { return host_; }

@@ -9,6 +9,7 @@
 #include "core/paths.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/check_job.hpp"
+#include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/standard_output.hpp"
 
@@ -85,8 +86,8 @@ std::string as_json(const nlohmann::ordered_json& facts) {
 
 int check(const Command& command, const Invocation& invocation) {
     const ParsedArguments parsed = parse_arguments(command, invocation);
-    const PreparedJob prepared =
-        prepare_job({.path = job_file_of(command, parsed), .overrides = overrides_of(parsed)}, parsed.apps);
+    const PreparedJob prepared = prepare_job(
+        read_job({.path = job_file_of(command, parsed), .overrides = overrides_of(parsed)}, parsed.apps), parsed.apps);
     check_prepared_job(prepared);
     warn_of_long_notice(prepared.job);
     const nlohmann::ordered_json facts = facts_of(prepared);

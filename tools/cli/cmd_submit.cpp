@@ -13,6 +13,7 @@
 #include "slurm/submit.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/check_job.hpp"
+#include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/report_target.hpp"
 #include "tools/runtime/standard_output.hpp"
@@ -76,7 +77,8 @@ std::optional<std::uint64_t> items_if_complete(const std::string& job_file, std:
         overrides.push_back(
             {.key = "run.device", .value = *device});  // this machine may have other ones than the nodes
     }
-    const PreparedJob prepared = prepare_job({.path = job_file, .overrides = std::move(overrides)}, apps);
+    const PreparedJob prepared =
+        prepare_job(read_job({.path = job_file, .overrides = std::move(overrides)}, apps), apps);
     return check_output(prepared) == OutputState::complete ? std::optional(prepared.plan.items) : std::nullopt;
 }
 

@@ -26,7 +26,7 @@ struct DriverTeamOptions {
     DeviceKind device = DeviceKind::host;         ///< Not automatic.
     std::vector<std::uint32_t> device_numbers{};  ///< One for each endpoint; empty: 0, 1, 2, …
     PipelineOptions pipeline{};
-    std::uint64_t chunks = 0;             ///< Of the whole job.
+    std::uint64_t chunks = 0;             ///< That all devices of all ranks do.
     std::span<const std::byte> sample{};  ///< For Model::calibrate(); outlives the team. Empty: nobody wants one.
     Machine* machine = nullptr;           ///< With cpus: this one, for as long as the team is made.
     std::vector<CpuSet> cpus{};  ///< Where each driver runs, and what it starts; empty: where they are started.

@@ -26,6 +26,7 @@
 #include "core/standard_error.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_attempts.hpp"
+#include "tools/runtime/job_file.hpp"
 
 namespace sluice {
 namespace {
@@ -262,10 +263,10 @@ void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, b
     for (const std::string& line : output.damaged_parts()) {
         say(ErrorText{.id = "W-CKP-087", .where = path, .what = line, .hint = "check the file system"});
     }
-    const ChunkGrid grid(job.plan.items, job.plan.chunk_items);
-    if (!quiet && output.first_chunk() != 0) {
-        say(fmt::format("sluice: {}: resuming after {} of {} chunks ({} of {} items)\n", path, output.first_chunk(),
-                        grid.chunks(), grid.items() - grid.rest(output.first_chunk()).items(), grid.items()));
+    const ChunkGrid grid = job.plan.grid();
+    if (!quiet && grid.begin() != 0) {
+        say(fmt::format("sluice: {}: resuming after {} of {} chunks ({} of {} items)\n", path, grid.begin(),
+                        grid.chunks(), grid.items_done(), grid.items()));
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/config/config.hpp"
 #include "core/device/cuda.hpp"
@@ -39,9 +40,9 @@ void check_precision(const JobConfig::Run& run, DeviceKind device) {
 
 }  // namespace
 
-PreparedJob prepare_job(const JobFile& file, const Apps& apps, bool start_gpus) {
+PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
     PreparedJob prepared;
-    prepared.job = read_job(file, apps);
+    prepared.job = std::move(config);
     const JobConfig& job = prepared.job;
     check_output_path(job.output.path);
     check_report_path(job.output.report, job.output.path);

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "core/app.hpp"
+#include "core/chunk_grid.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/committed_output.hpp"
+#include "core/commit/held_folder.hpp"
 #include "core/config/config.hpp"
 #include "core/device/cuda.hpp"
 #include "core/input/item_source.hpp"
@@ -19,7 +21,6 @@
 #include "kernels/host_instructions.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "tools/runtime/app_files.hpp"
-#include "tools/runtime/job_file.hpp"
 
 namespace sluice {
 
@@ -44,6 +45,8 @@ struct JobPlan {
     std::string root_host{};        ///< Rank 0's.
     std::string dump_folder{};      ///< Where a rank that finds a hang writes down who waits for what.
     std::uint64_t first_chunk = 0;  ///< Those before are committed: the run goes on from here.
+
+    [[nodiscard]] ChunkGrid grid() const { return ChunkGrid(items, chunk_items).from(first_chunk); }
 };
 
 /// What rank 0 alone has open.
@@ -60,13 +63,14 @@ struct PreparedJob {
     std::vector<Attempt> attempts;                  // those before this one, once output is open
     std::vector<AttemptSummary> summaries;          // the same, and this one as the last
     std::unique_ptr<CommittedOutput> output;        // null until open_output()
+    std::optional<HeldFolder> notes;                // where this attempt leaves what ended it, likewise
     std::optional<CudaStart> cuda_start;
 };
 
-/// Reads the job file, opens and indexes the input, reads the weights. Throws Error.
+/// Opens and indexes the input, reads the weights. Throws Error.
 /// `start_gpus`: this process will drive all GPUs that it sees, unless the job asks for fewer: CUDA starts on them
 /// while files are read.
-[[nodiscard]] PreparedJob prepare_job(const JobFile& file, const Apps& apps, bool start_gpus = false);
+[[nodiscard]] PreparedJob prepare_job(JobConfig job, const Apps& apps, bool start_gpus = false);
 
 /// The plan's app, of `apps`, with the plan's settings.
 [[nodiscard]] std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps);

@@ -1,34 +1,35 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "comm/grant_book.hpp"
-#include "comm/rank_tally.hpp"
+#include "comm/chunk_server.hpp"
+#include "comm/local_hub.hpp"
+#include "comm/mpi_remote_hub.hpp"
 #include "comm/serve.hpp"
 #include "core/chunk_grid.hpp"
 #include "core/input/read_ahead.hpp"
 #include "core/output/ordered_results.hpp"
 #include "core/trace/trace.hpp"
-#include "scheduler/queue_sizes.hpp"
 #include "scheduler/report.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/job_plan.hpp"
+#include "tools/runtime/prepare_rank.hpp"
 #include "tools/runtime/progress.hpp"
-#include "tools/runtime/rank_context.hpp"
+#include "tools/runtime/run_end.hpp"
 #include "tools/runtime/run_job.hpp"
 
 namespace sluice {
 
-/// Rank 0's part of a run, from the plan that all ranks know to the published output: it reads, serves chunks to every
-/// rank, computes on its own devices and writes.
+/// Rank 0's part of a run once all ranks are prepared, to the published output: it reads, serves chunks to every rank,
+/// computes on its own devices and writes.
 class JobServer {
 public:
-    /// `context` and `job` outlive it; the job's weights are used up. Collective. Throws Error.
-    JobServer(RankContext& context, PreparedJob& job, const RunOptions& options);
+    /// All but `options` outlive it. Throws Error.
+    JobServer(const Root& root, PreparedJob& job, AnnouncedOutput& output, const Meeting& meeting, PreparedRank& rank,
+              const RunOptions& options);
     ~JobServer();
     JobServer(const JobServer&) = delete;
     JobServer& operator=(const JobServer&) = delete;
@@ -45,31 +46,29 @@ public:
 
 private:
     void tell_size();
-    void share_sample();
     void drain(const StopCause& cause);
     void report_drain(const RunReport& report) const;
     void finish(const Served& served, bool whole);
     void commit_what_came();
     [[noreturn]] void end_after_loss(const Served& served);
     [[nodiscard]] HangWatchOptions hang_watch_options() const;
+    [[nodiscard]] RankTrace joined(RankTrace trace, std::vector<LaneTrace> readers, LaneTrace writer) const;
     [[nodiscard]] RunReport partial_report(RankTrace&& trace, const ErrorText& reason) const;
     void wait_until_committed() const;
 
-    RankContext& context_;
+    const RankContext& context_;
+    Root root_;
     PreparedJob& job_;
+    AnnouncedOutput& output_;
+    const std::vector<std::string>& hosts_;
+    PreparedRank& rank_;
     RunOptions options_;
-    ChunkGrid grid_;  // of what is left to do
-    AnnouncedOutput output_;
-    IoShape shape_;
-    RankShare share_;
-    std::vector<std::uint32_t> devices_;  // of every rank
-    RankTally tally_;
-    QueueSizes queues_;
-    std::unique_ptr<LoadedApp> loaded_;
-    std::string sample_;
-    std::optional<ReadAhead> input_;
+    ChunkGrid grid_;
+    std::optional<ReadAhead> input_;  // these two are made where their threads belong
     std::optional<OrderedResults> results_;
-    std::optional<GrantBook> book_;
+    std::optional<ChunkServer> server_;
+    std::optional<LocalHub> local_;
+    std::optional<MpiRemoteHub> remote_;  // with a session
     std::optional<Progress> progress_;
     std::optional<Failure> stopped_by_;
 };

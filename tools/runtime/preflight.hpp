@@ -2,6 +2,7 @@
 
 #include "comm/node_view.hpp"
 #include "core/config/config.hpp"
+#include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/rank_context.hpp"
 
 namespace sluice {

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "comm/mpi_remote_hub.hpp"
 #include "comm/watcher.hpp"
 #include "core/standard_error.hpp"
+#include "tools/runtime/job_plan.hpp"
 
 namespace sluice {
 namespace {
@@ -28,11 +28,11 @@ bool is_death(ExitCode code) {
 
 /// An attempt that has taken over, or whoever moves the run's folder, takes away what this one works on, whatever error
 /// that gives here.
-Failure or_fenced_off(const RankContext& context, Failure failure) {
+Failure or_fenced_off(const Root& root, Failure failure) {
     const bool is_of_files = failure.code == ExitCode::cannot_create || failure.code == ExitCode::io_error;
-    if (context.output != nullptr && is_of_files) {
+    if (root.output != nullptr && is_of_files) {
         try {
-            context.output->run().check_fence();
+            root.output->run().check_fence();
         } catch (const Error& error) {
             return Failure{error.code(), error.text()};
         }
@@ -41,18 +41,18 @@ Failure or_fenced_off(const RankContext& context, Failure failure) {
 }
 
 /// What can still be said in files; some of them may be what ends the run.
-void leave_end_behind(RankContext& context, Failure& failure) {
-    failure = or_fenced_off(context, std::move(failure));
-    if (const std::string committed = context.board.describe_committed();
-        can_go_on(failure.code) && !committed.empty()) {
+void leave_end_behind(const Root& root, Failure& failure) {
+    RankBoard& board = root.context.board;
+    failure = or_fenced_off(root, std::move(failure));
+    if (const std::string committed = board.describe_committed(); can_go_on(failure.code) && !committed.empty()) {
         failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
     }
-    context.last_words.note_end(failure.code, failure.text);
-    if (context.output != nullptr && context.output->run().epoch() == 1 && !is_death(failure.code)) {
-        if (context.board.committed().chunks == 0) {
-            context.monitor->withdraw();
+    root.context.last_words.note_end(failure.code, failure.text);
+    if (root.output != nullptr && root.output->run().epoch() == 1 && !is_death(failure.code)) {
+        if (board.committed().chunks == 0) {
+            root.monitor.withdraw();
         }
-        context.output->run().abandon_if_empty();
+        root.output->run().abandon_if_empty();
     }
 }
 
@@ -77,13 +77,22 @@ std::string stopped_text(const StopCause& cause) {
 
 }  // namespace
 
+void give_signs_while(const Root& root, const std::function<void()>& action) {
+    root.others == nullptr ? action() : root.others->signs().give_while(action);
+}
+
+void explain_end(const Root& root, const ErrorText& text) {
+    root.monitor.explain(text);
+    print_once(root.context, text);
+}
+
 Failure describe_at_root(const std::exception_ptr& failure, const RankContext& context) {
     try {
         std::rethrow_exception(failure);
     } catch (const RemoteFailure& remote) {
         return decode_failure(remote.what());
     } catch (...) {
-        return describe(failure, context.who(), context.first_chunk);
+        return describe(failure, context.who());
     }
 }
 
@@ -97,7 +106,7 @@ int rank_of(const std::exception_ptr& failure) {
     }
 }
 
-void note_device_failure(RankContext& context, const Failure& failure, int rank) {
+void note_device_failure(const RankContext& context, const Failure& failure, int rank) {
     if (!failure.chunk || !is_death(failure.code)) {
         return;
     }
@@ -108,10 +117,16 @@ void note_device_failure(RankContext& context, const Failure& failure, int rank)
     context.last_words.note_lost_rank(rank, failure.text.where + ": " + failure.text.what, chunks);
 }
 
-void end_all(RankContext& context, Failure failure) {
-    give_signs_while(context, [&] { leave_end_behind(context, failure); });
-    print_once(context, failure.text);
-    end_now(context, failure.code);
+void end_all(const Root& root, Failure failure) {
+    give_signs_while(root, [&] { leave_end_behind(root, failure); });
+    explain_end(root, failure.text);
+    give_signs_while(root, [&] { root.monitor.end(failure.code); });
+    root.context.board.mine().end_with(
+        failure.code);  // first: whom that ends may end this process before it is through
+    if (root.others != nullptr) {
+        root.others->end_ranks(failure.code);
+    }
+    end_now(root.context, failure.code);
 }
 
 Failure stopped_early(const Served& served, const RankBoard::Committed& committed) {
@@ -152,7 +167,8 @@ ErrorText why_it_drains(const StopCause& cause) {
             .what = fmt::format("SIG{}, before the chunks in flight were finished", sigabbrev_np(cause.signal))};
 }
 
-Watched::Watched(RankContext& context, HangWatchOptions options, LastWords::Action last_words) : context_(context) {
+Watched::Watched(const RankContext& context, HangWatchOptions options, LastWords::Action last_words)
+    : context_(context) {
     context_.last_words.set(std::move(last_words));
     CrashReports::set_book(options.book);
     context_.hangs.begin(std::move(options));

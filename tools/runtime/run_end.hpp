@@ -2,32 +2,51 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "comm/hang_watch.hpp"
 #include "comm/last_words.hpp"
+#include "comm/mpi_remote_hub.hpp"
 #include "comm/rank_board.hpp"
 #include "comm/serve.hpp"
+#include "core/commit/committed_output.hpp"
 #include "core/stage_error.hpp"
 #include "core/sync/stop_request.hpp"
 #include "tools/runtime/rank_context.hpp"
+#include "tools/runtime/run_monitor.hpp"
 
 namespace sluice {
 
 // How rank 0 ends a run that does not come to its end.
 
+/// Rank 0 as far as it has come, and with it whom and what its end is told to. Everything it points to outlives it.
+struct Root {
+    const RankContext& context;
+    RunMonitor& monitor;
+    CommittedOutput* output = nullptr;  ///< Once it is open, unless it is complete.
+    MpiRemoteHub* others = nullptr;     ///< While it serves them.
+};
+
+/// Lets `action` run while rank 0 gives the other ranks its signs of life: files may keep it waiting. For the thread
+/// that makes its MPI calls. Throws what `action` throws.
+void give_signs_while(const Root& root, const std::function<void()>& action);
+
+/// Prints `text` as the job's one message; the run's status tells it too.
+void explain_end(const Root& root, const ErrorText& text);
+
 /// What to print and return for `failure`, this rank's own or one that another rank has reported.
 [[nodiscard]] Failure describe_at_root(const std::exception_ptr& failure, const RankContext& context);
 
 /// A device of rank `rank` has failed on a chunk, as it might again: the next attempts hear of it as of a death.
-void note_device_failure(RankContext& context, const Failure& failure, int rank);
+void note_device_failure(const RankContext& context, const Failure& failure, int rank);
 
 /// The rank that has failed with `failure`.
 [[nodiscard]] int rank_of(const std::exception_ptr& failure);
 
 /// One message, and the end of this process and of all ranks, at once. What is committed stays; nothing else does.
-[[noreturn]] void end_all(RankContext& context, Failure failure);
+[[noreturn]] void end_all(const Root& root, Failure failure);
 
 /// Of a run that was asked to stop and has drained, or given up to: exit code 75.
 [[nodiscard]] Failure stopped_early(const Served& served, const RankBoard::Committed& committed);
@@ -50,13 +69,13 @@ void say_that_it_drains(const StopCause& cause);
 class Watched {
 public:
     /// `context` and `options.book` outlive it.
-    Watched(RankContext& context, HangWatchOptions options, LastWords::Action last_words);
+    Watched(const RankContext& context, HangWatchOptions options, LastWords::Action last_words);
     ~Watched();
     Watched(const Watched&) = delete;
     Watched& operator=(const Watched&) = delete;
 
 private:
-    RankContext& context_;
+    const RankContext& context_;
 };
 
 }  // namespace sluice

@@ -11,6 +11,8 @@
 #include "core/stage_error.hpp"
 #include "core/standard_error.hpp"
 #include "tools/runtime/rank_context.hpp"
+#include "tools/runtime/run_monitor.hpp"
+#include "tools/runtime/run_rank.hpp"
 
 namespace sluice {
 
@@ -26,10 +28,10 @@ std::shared_ptr<RunMonitor> make_monitor(const RankContext& context, const RunOp
 }
 
 /// Rank 0 with its monitor, which tells the end whatever it is.
-int run_monitored(RankContext& context, const std::function<JobFile()>& job, const RunOptions& options) {
-    RunMonitor& monitor = *context.monitor;
+int run_monitored(const RankContext& context, RunMonitor& monitor, const std::function<JobFile()>& job,
+                  const RunOptions& options) {
     try {
-        const int code = run_root(context, job, options);
+        const int code = run_root(context, monitor, job, options);
         monitor.end(static_cast<ExitCode>(code));
         return code;
     } catch (const Error& error) {
@@ -67,33 +69,26 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
     Lanes lanes;
     HangWatch hangs(*board, lanes, host);
     LastWords last_words;
-    RankContext context{.apps = apps,
-                        .session = session ? &*session : nullptr,
-                        .board = *board,
-                        .bell = bell,
-                        .stop = stop,
-                        .lanes = lanes,
-                        .hangs = hangs,
-                        .last_words = last_words,
-                        .host = host,
-                        .start = start};
+    const RankContext context{.apps = apps,
+                              .session = session ? &*session : nullptr,
+                              .board = *board,
+                              .bell = bell,
+                              .stop = stop,
+                              .lanes = lanes,
+                              .hangs = hangs,
+                              .last_words = last_words,
+                              .host = host,
+                              .start = start};
+    std::shared_ptr<RunMonitor> monitor;  // rank 0's
     if (context.rank() == 0) {
-        context.monitor = make_monitor(context, options);
-        last_words.set_stop_note([monitor = context.monitor](const ErrorText& text) {
+        monitor = make_monitor(context, options);
+        last_words.set_stop_note([monitor](const ErrorText& text) {
             monitor->explain(text);
             monitor->end(ExitCode::stopped_early);
         });
     }
-    int code = static_cast<int>(ExitCode::ok);
-    {
-        const Watcher watcher(*board, stop, hangs, last_words, host);
-        if (context.rank() == 0) {
-            code = run_monitored(context, job, options);
-        } else {
-            code = run_worker(context);
-        }
-    }
-    return code;
+    const Watcher watcher(*board, stop, hangs, last_words, host);
+    return monitor == nullptr ? run_worker(context) : run_monitored(context, *monitor, job, options);
 }
 
 }  // namespace sluice

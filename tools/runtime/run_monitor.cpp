@@ -211,15 +211,15 @@ void RunMonitor::take_counts() {
     status_.chunks = chunks_in(run.items);
     status_.chunks_before = chunks_in(run.items_before);
     status_.chunks_done = chunks_in(status_.items_done);
-    status_.ranks.resize(run.tally->ranks());
+    const std::vector<GrantBook::Rank> ranks = run.book->ranks();
+    status_.ranks.resize(ranks.size());
     const SteadyClock::time_point now = SteadyClock::now();
     for (std::size_t rank = 0; rank < status_.ranks.size(); ++rank) {
-        const RankTally::Count count = run.tally->of(rank);
         RankStatus& row = status_.ranks[rank];
         row.host = rank < run.hosts.size() ? run.hosts[rank] : status_.host;
-        row.chunks = count.chunks;
-        row.items = count.items;
-        row.seconds_since_chunk = std::max(0.0, seconds_between(count.last, now));
+        row.chunks = ranks[rank].chunks;
+        row.items = ranks[rank].items;
+        row.seconds_since_chunk = std::max(0.0, seconds_between(ranks[rank].last, now));
     }
 }
 
@@ -258,8 +258,7 @@ void RunMonitor::stop_if_asked() {
     if (!run_ || stop_.signal() != 0 || stop_.phase() != RunPhase::serving) {
         return;
     }
-    const bool late =
-        limit_ && !asks_again() && is_too_late(*limit_ - SteadyClock::now(), run_->tally->slowest_chunk());
+    const bool late = limit_ && !asks_again() && is_too_late(*limit_ - SteadyClock::now(), run_->book->slowest_chunk());
     if (drain_requested_ || late) {
         stop_.ask(SIGUSR1, late ? StopReason::time_limit : StopReason::drain_request);
     }
@@ -267,7 +266,7 @@ void RunMonitor::stop_if_asked() {
 
 /// Asks Slurm when the limit comes near, once; true when it does so now, and the answer may be there at the next look.
 bool RunMonitor::asks_again() {
-    if (!is_nearly_too_late(*limit_ - SteadyClock::now(), run_->tally->slowest_chunk())) {
+    if (!is_nearly_too_late(*limit_ - SteadyClock::now(), run_->book->slowest_chunk())) {
         has_asked_again_ = false;
         return false;
     }

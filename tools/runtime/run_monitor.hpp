@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/rank_tally.hpp"
+#include "comm/grant_book.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "core/sync/stop_request.hpp"
@@ -22,7 +22,7 @@ namespace sluice {
 
 /// What a run does from its first chunk on. All of it outlives the serving.
 struct ServedRun {
-    const RankTally* tally = nullptr;
+    const GrantBook* book = nullptr;
     std::vector<std::string> hosts{};  ///< Of the ranks.
     std::uint64_t items = 0;
     std::uint64_t items_before = 0;  ///< Done by earlier attempts.

@@ -10,7 +10,6 @@
 #include "core/chunk_grid.hpp"
 #include "core/commit/run_paths.hpp"
 #include "core/standard_error.hpp"
-#include "scheduler/rank_report.hpp"
 #include "tools/runtime/job_attempts.hpp"
 #include "tools/runtime/report_target.hpp"
 #include "tools/runtime/standard_output.hpp"
@@ -47,10 +46,10 @@ void warn_unless_placed(const std::string& text, const JobConfig::Output& output
 RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
     const JobPlan& plan = prepared.plan;
     const JobConfig& job = prepared.job;
-    const ChunkGrid grid(plan.items, plan.chunk_items);
+    const ChunkGrid grid = plan.grid();
     return {.items = plan.items,
             .items_done = items_done,
-            .items_before = plan.items - grid.rest(plan.first_chunk).items(),
+            .items_before = grid.items_done(),
             .chunks = grid.chunks(),
             .chunk_items = plan.chunk_items,
             .depth = plan.depth,
@@ -65,30 +64,28 @@ RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
             .failed_items = prepared.output->failed_items()};
 }
 
-RankReport report_of_root(const RankContext& context, RankTrace&& trace) {
-    trace.rank = 0;
+RankTrace sign(const RankContext& context, RankTrace trace) {
+    trace.rank = context.rank();
     trace.host = context.host;
     trace.milestones.start = context.start;
     trace.milestones.finish = Clock::now();
-    return make_rank_report(trace, context.start, {});
+    return trace;
 }
 
-RunReport gather_report(RankContext& context, const PreparedJob& prepared, std::uint64_t items_done, RankTrace trace,
-                        ExitCode code) {
-    const RankReport mine = report_of_root(context, std::move(trace));
-    RunReport report = report_of_run(prepared, items_done);
+CommonEnd end_together(const RankContext& context, const RankTrace& trace, const ClockOffset& clock, ExitCode code) {
     if (context.session == nullptr) {
-        report.ranks.push_back(mine);
-        return report;
+        return {.code = static_cast<int>(code), .reports = {make_rank_report(trace, context.start, clock.offset)}};
     }
     std::int64_t common_start = context.start.time_since_epoch().count();
     context.session->broadcast_number(common_start);
     auto common_code = static_cast<std::int64_t>(code);
     context.session->broadcast_number(common_code);
+    CommonEnd end{.code = static_cast<int>(common_code)};
+    const RankReport mine = make_rank_report(trace, Instant(Instant::duration(common_start)), clock.offset);
     for (const std::string& text : context.session->gather(encode(mine))) {
-        report.ranks.push_back(decode_rank_report(text));
+        end.reports.push_back(decode_rank_report(text));
     }
-    return report;
+    return end;
 }
 
 void publish_report(RunReport report, const PreparedJob& prepared, const RunOptions& options, const ReportedEnd& end) {

@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "comm/clock_alignment.hpp"
 #include "core/error.hpp"
 #include "core/trace/trace.hpp"
+#include "scheduler/rank_report.hpp"
 #include "scheduler/report.hpp"
 #include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/rank_context.hpp"
@@ -15,12 +18,18 @@ namespace sluice {
 /// What a report says of the job, without the ranks. `items_done` by this attempt.
 [[nodiscard]] RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done);
 
-/// What it says of rank 0, which ends its run here.
-[[nodiscard]] RankReport report_of_root(const RankContext& context, RankTrace&& trace);
+/// `trace` is this rank's, which ends its part of the run here.
+[[nodiscard]] RankTrace sign(const RankContext& context, RankTrace trace);
 
-/// The report of all ranks, which learn that the run ends with `code`. Collective.
-[[nodiscard]] RunReport gather_report(RankContext& context, const PreparedJob& prepared, std::uint64_t items_done,
-                                      RankTrace trace, ExitCode code);
+/// How a run has ended, for every rank.
+struct CommonEnd {
+    int code = 0;                       ///< That all ranks end with.
+    std::vector<RankReport> reports{};  ///< Of all ranks; rank 0 alone has them.
+};
+
+/// Every rank hears rank 0's `code`, and rank 0 what each has recorded. `clock`: this rank's. Collective.
+[[nodiscard]] CommonEnd end_together(const RankContext& context, const RankTrace& trace, const ClockOffset& clock,
+                                     ExitCode code = ExitCode::ok);
 
 /// How far an attempt has come when it reports.
 struct ReportedEnd {

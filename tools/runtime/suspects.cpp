@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "core/commit/attempt_history.hpp"
+#include "core/model_runner.hpp"
 #include "core/output/output_rows.hpp"
 #include "core/standard_error.hpp"
+#include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/job_output.hpp"
-#include "tools/runtime/lone_compute.hpp"
 
 namespace sluice {
 namespace {
@@ -23,14 +26,62 @@ std::string numbers(const std::vector<std::uint64_t>& items) {
                        named.size() < items.size() ? ", …" : "");
 }
 
+class Halves {
+public:
+    Halves(FunctionRef<bool(const ItemRange&)> is_deadly, FunctionRef<void(const ItemRange&)> compute)
+        : is_deadly_(is_deadly), compute_(compute) {}
+
+    void take(const ItemRange& range) {
+        if (!is_deadly_(range)) {
+            compute_(range);
+        } else if (range.count == 1) {
+            failed.push_back(range.first);
+        } else {
+            split(range);
+        }
+    }
+
+    void split(const ItemRange& range) {
+        const std::uint32_t half = range.count / 2;
+        take({.first = range.first, .count = half});
+        take({.first = range.first + half, .count = range.count - half});
+    }
+
+    std::vector<std::uint64_t> failed{};
+
+private:
+    FunctionRef<bool(const ItemRange&)> is_deadly_;
+    FunctionRef<void(const ItemRange&)> compute_;
+};
+
+/// A device with nothing else to do.
+class LoneDevice {
+public:
+    LoneDevice(const PreparedRank& rank, const JobPlan& plan)
+        : device_(make_device(plan.device, rank.share.place.devices.at(0).number)),
+          model_(rank.app->make_model(*device_, plan.chunk_items)) {
+        if (!rank.sample.empty()) {
+            model_->calibrate(*device_->make_stream({}), std::as_bytes(std::span(rank.sample)));
+        }
+        runner_.emplace(*device_, *model_, plan.chunk_items);
+    }
+
+    /// Of at most a chunk; valid until the next call.
+    [[nodiscard]] std::span<const std::byte> compute(std::span<const std::byte> items) { return runner_->run(items); }
+
+private:
+    std::unique_ptr<Device> device_;
+    std::unique_ptr<Model> model_;
+    std::optional<ModelRunner> runner_;
+};
+
 class Suspects {
 public:
-    Suspects(RankContext& context, PreparedJob& job, const SuspectsOptions& options)
+    Suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank)
         : context_(context),
           job_(job),
-          options_(options),
-          shape_(job.codec->shape()),
-          device_(*options.app, job.plan.device, options.device, job.plan.chunk_items, options.sample),
+          shape_(rank.wire.item),
+          device_(rank, job.plan),
           ranges_(epoch_folder(job)),
           lane_(context.lanes.add(LaneKind::device, "device for suspected chunks")) {}
 
@@ -41,21 +92,22 @@ public:
     Suspects(const Suspects&) = delete;
     Suspects& operator=(const Suspects&) = delete;
 
-    /// The outputs of the run's chunk `id`.
+    /// The outputs of chunk `id`.
     std::vector<std::byte> compute(std::uint64_t id) {
-        const Chunk chunk = options_.grid.at(id);
+        const Chunk chunk = job_.plan.grid().at(id);
         std::vector<std::byte> items(std::size_t{chunk.count} * shape_.input_bytes);
         std::vector<std::byte> outputs(std::size_t{chunk.count} * shape_.output_bytes);
         job_.source->read(chunk.first, chunk.count, items);
         context_.board.mine().stage.store(Stage::compute);
-        context_.board.mine().chunk.store(id + job_.plan.first_chunk);
+        context_.board.mine().chunk.store(id);
         const auto deadly = [&](const ItemRange& range) { return is_deadly(range, job_.attempts); };
         const auto compute = [&](const ItemRange& range) {
             const std::size_t at = range.first - chunk.first;
             lane_.work(Stage::compute, id);
             ranges_.begin(range);
-            device_.compute(std::span(items).subspan(at * shape_.input_bytes, range.count * shape_.input_bytes),
-                            std::span(outputs).subspan(at * shape_.output_bytes, range.count * shape_.output_bytes));
+            const auto of_range =
+                device_.compute(std::span(items).subspan(at * shape_.input_bytes, range.count * shape_.input_bytes));
+            std::ranges::copy(of_range, std::span(outputs).subspan(at * shape_.output_bytes).begin());
             ranges_.end(range);
         };
         const std::vector<OutputField> fields = job_.codec->output_fields();
@@ -70,9 +122,8 @@ public:
     std::vector<std::uint64_t> failed{};
 
 private:
-    RankContext& context_;
+    const RankContext& context_;
     PreparedJob& job_;
-    const SuspectsOptions& options_;
     IoShape shape_;
     LoneDevice device_;
     LoneRanges ranges_;
@@ -93,16 +144,28 @@ private:
 
 }  // namespace
 
-void compute_suspects(RankContext& context, PreparedJob& job, ChunkServer& server, const SuspectsOptions& options) {
+std::vector<std::uint64_t> compute_in_halves(const Chunk& chunk, FunctionRef<bool(const ItemRange&)> is_deadly,
+                                             FunctionRef<void(const ItemRange&)> compute) {
+    Halves halves(is_deadly, compute);
+    const ItemRange all{.first = chunk.first, .count = chunk.count};
+    if (chunk.count > 1) {
+        halves.split(all);
+    } else {
+        halves.take(all);
+    }
+    return std::move(halves.failed);
+}
+
+void compute_suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank, ChunkServer& server) {
     std::optional<Suspects> suspects;
     for (const std::uint64_t chunk : suspected_chunks(job.attempts)) {
         if (chunk < job.plan.first_chunk) {
             continue;  // committed since
         }
         if (!suspects) {
-            suspects.emplace(context, job, options);
+            suspects.emplace(context, job, rank);
         }
-        server.know(chunk - job.plan.first_chunk, suspects->compute(chunk - job.plan.first_chunk));
+        server.know(chunk, suspects->compute(chunk));
     }
     if (!suspects || suspects->failed.empty()) {
         return;

@@ -15,6 +15,7 @@
 #include "scheduler/cost_model.hpp"
 #include "scheduler/measure_costs.hpp"
 #include "tools/runtime/cost_cache.hpp"
+#include "tools/runtime/job_output.hpp"
 
 namespace sluice {
 namespace {
@@ -84,6 +85,9 @@ void tune(PreparedJob& job) {
     const JobConfig::Pipeline& wanted = job.job.pipeline;
     if (plan.device != DeviceKind::cuda || cuda_device_count() == 0 || plan.items == 0 || wanted.chunk_items) {
         return;
+    }
+    if (job.kept_chunk_items && is_published(job.job.output)) {
+        return;  // nothing is left to compute
     }
     const Found found = find_or_measure(job);
     const ChunkChoice choice = choose_chunk(found.costs.costs, plan.items, found.costs.most_items);

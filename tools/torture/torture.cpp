@@ -1,6 +1,6 @@
 // Runs the real program and does everything to it that clusters do: kills, stops, overlapping attempts, failing calls.
 // Then the same command again, until the output is complete, and every byte is compared with an undisturbed run's.
-// docs/output-protocol.md has what was measured.
+// docs/verification.md has what was measured.
 
 #include <fmt/format.h>
 #include <unistd.h>

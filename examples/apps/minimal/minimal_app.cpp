@@ -38,8 +38,8 @@ std::vector<SequentialStage> make_stages(const Kernels& kernels, std::span<const
                                          PackedWeights& packed) {
     std::vector<SequentialStage> stages(1);
     stages[0].group_items = whole_chunk;
-    stages[0].layers.push_back(kernels.classify({.inputs = inputs, .classes = classes}, weights.first(classes * inputs),
-                                                weights.last(classes), packed));
+    stages[0].layers.push_back(kernels.dense.classify({.inputs = inputs, .classes = classes},
+                                                      weights.first(classes * inputs), weights.last(classes), packed));
     return stages;
 }
 

@@ -33,6 +33,7 @@ TEST(ChunkParts, CoverEveryItemOnceAndInOrder) {
 
                 EXPECT_EQ(next, items);
                 EXPECT_EQ(in_chunks, parts.parts());
+                EXPECT_EQ(ChunkParts(parts.grid().from(parts.grid().chunks()), part_items).parts_done(), in_chunks);
             }
         }
     }

@@ -24,13 +24,13 @@ class CertifierOnGpu : public CertifiesOnGpu {
 protected:
     [[nodiscard]] std::unique_ptr<Certifier> make_without_margin(std::uint32_t max_items, bool scores) {
         return cuda_kernels(Precision::fp32)
-            .make_certifier(*device_,
-                            {.input_bytes = sizeof(Record),
-                             .classes = classes,
-                             .scores = scores,
-                             .max_items = max_items,
-                             .batch = batch},
-                            exact_);
+            .certifier.make_certifier(*device_,
+                                      {.input_bytes = sizeof(Record),
+                                       .classes = classes,
+                                       .scores = scores,
+                                       .max_items = max_items,
+                                       .batch = batch},
+                                      exact_);
     }
     [[nodiscard]] std::unique_ptr<Certifier> make(std::uint32_t max_items, bool scores) {
         auto certifier = make_without_margin(max_items, scores);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -83,20 +84,24 @@ protected:
         }
     }
 
-    /// What `certifier` makes of them, in a recording or not; recorded work runs twice.
+    /// What `certifier` makes of them, captured or not; captured work runs twice.
     template <class Out, class In>
     [[nodiscard]] std::vector<Out> certify(Certifier& certifier, const std::vector<In>& inputs,
-                                           const std::vector<Record>& guessed, bool recorded) {
+                                           const std::vector<Record>& guessed, bool captured_work) {
         const Buffer in = on_device(inputs);
         const Buffer guesses = on_device(guessed);
         const Buffer out = device_->allocate(MemorySpace::device, inputs.size() * sizeof(Out));
         check_cuda(cudaMemset(out.bytes().data(), 0xff, out.bytes().size()), "cudaMemset");
         check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");  // other streams do not wait for it
-        const auto work = [&] { certifier.enqueue(*stream_, inputs.size(), in.bytes(), guesses.bytes(), out.bytes()); };
-        std::unique_ptr<Recording> recording;
-        if (recorded) {
-            stream_->repeat(recording, work);
-            stream_->repeat(recording, work);  // a loop that has run can run again
+        const std::array<std::span<const std::byte>, 2> items_and_guesses{in.bytes(), guesses.bytes()};
+        const std::span<std::byte> records = out.bytes();
+        const auto work = [&] {
+            certifier.enqueue(*stream_, {inputs.size()}, items_and_guesses, Outputs(&records, 1));
+        };
+        std::unique_ptr<CapturedWork> captured;
+        if (captured_work) {
+            stream_->launch(captured, work);
+            stream_->launch(captured, work);  // a loop that has run can run again
         } else {
             work();
         }

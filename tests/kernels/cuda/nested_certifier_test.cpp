@@ -39,25 +39,29 @@ struct Pair {
 /// A model whose guesses are certified, itself the exact model of another certifier.
 class CertifiedPairs final : public Model {
 public:
-    CertifiedPairs(Device& device, std::uint32_t* present, std::uint32_t exact_batch, float inner_bound)
+    CertifiedPairs(Device& device, std::uint32_t exact_batch, float inner_bound)
         : guesses_(device.allocate(MemorySpace::device, batch * sizeof(Record))),
           certifier_(cuda_kernels(Precision::fp32)
-                         .make_certifier(device,
-                                         {.input_bytes = sizeof(Pair),
-                                          .classes = classes,
-                                          .scores = true,
-                                          .max_items = batch,
-                                          .batch = exact_batch,
-                                          .chunk_items = present},
-                                         exact_)) {
+                         .certifier.make_certifier(device,
+                                                   {.input_bytes = sizeof(Pair),
+                                                    .classes = classes,
+                                                    .scores = true,
+                                                    .max_items = batch,
+                                                    .batch = exact_batch},
+                                                   exact_)) {
         certifier_->set_margin(margin_with(inner_bound));
     }
 
     [[nodiscard]] IoShape shape() const noexcept override { return {sizeof(Pair), sizeof(Record)}; }
     void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override {
+        forward_active(stream, items, nullptr, in, out);
+    }
+    void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active, std::span<const std::byte> in,
+                        std::span<std::byte> out) override {
         const auto guesses = guesses_.bytes().first(items * sizeof(Record));
         fast_.forward(stream, items, in, guesses);
-        certifier_->enqueue(stream, items, in, guesses, out);
+        const std::array<std::span<const std::byte>, 2> items_and_guesses{in, guesses};
+        certifier_->enqueue(stream, {.items = items, .active = active}, items_and_guesses, Outputs(&out, 1));
     }
     [[nodiscard]] std::uint64_t recomputed() const { return certifier_->recomputed(); }
 
@@ -79,18 +83,16 @@ protected:
     };
     [[nodiscard]] Nested certify_nested(const Items& first, const Items& second, std::uint32_t exact_batch,
                                         float inner_bound, bool recorded) {
-        const Buffer present = device_->allocate(MemorySpace::device, sizeof(std::uint32_t));
-        auto* const count = reinterpret_cast<std::uint32_t*>(present.bytes().data());
-        CertifiedPairs exact(*device_, count, exact_batch, inner_bound);
-        const auto certifier = cuda_kernels(Precision::fp32)
-                                   .make_certifier(*device_,
-                                                   {.input_bytes = sizeof(Pair),
-                                                    .classes = classes,
-                                                    .scores = true,
-                                                    .max_items = static_cast<std::uint32_t>(first.guesses.size()),
-                                                    .batch = batch,
-                                                    .batch_items = count},
-                                                   exact);
+        CertifiedPairs exact(*device_, exact_batch, inner_bound);
+        const auto certifier =
+            cuda_kernels(Precision::fp32)
+                .certifier.make_certifier(*device_,
+                                          {.input_bytes = sizeof(Pair),
+                                           .classes = classes,
+                                           .scores = true,
+                                           .max_items = static_cast<std::uint32_t>(first.guesses.size()),
+                                           .batch = batch},
+                                          exact);
         certifier->set_margin(margin_with(bound));
         std::vector<Pair> inputs;
         for (std::size_t i = 0; i < first.guesses.size(); ++i) {

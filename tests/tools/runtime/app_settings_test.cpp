@@ -88,7 +88,8 @@ protected:
     }
 
     [[nodiscard]] PreparedJob prepare(std::vector<Override> overrides = {}) const {
-        return prepare_job({.path = folder_.path() / "job.toml", .overrides = std::move(overrides)}, apps_);
+        return prepare_job(read_job({.path = folder_.path() / "job.toml", .overrides = std::move(overrides)}, apps_),
+                           apps_);
     }
 
     /// A run of which an item is committed.
@@ -133,7 +134,7 @@ TEST_F(GeneratorJob, GoesOnFromTheJobThatTheRunHasKept) {
     const JobFile kept = kept_job(run, {}, apps_);
 
     EXPECT_EQ(read_job(kept, apps_).settings, read_job({.path = folder_.path() / "job.toml"}, apps_).settings);
-    EXPECT_EQ(check_output(prepare_job(kept, apps_)), OutputState::unfinished);
+    EXPECT_EQ(check_output(prepare_job(read_job(kept, apps_), apps_)), OutputState::unfinished);
 }
 
 TEST_F(GeneratorJob, IsAnotherOneWithAnyOtherSetting) {

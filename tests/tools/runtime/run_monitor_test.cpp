@@ -43,7 +43,7 @@ public:
         : file_(job.folder() / "status.json"), monitor_(stop_, "n0", time_left) {
         monitor_.open(job.folder(), "labels.csv");
         stop_.enter(RunPhase::serving);
-        monitor_.serve({.tally = &tally_, .items = 100, .chunk_items = 4, .items_written = [] { return 0U; }});
+        monitor_.serve({.book = &book_, .items = 100, .chunk_items = 4, .items_written = [] { return 0U; }});
     }
 
     [[nodiscard]] const StopRequest& stop() const { return stop_; }
@@ -53,7 +53,7 @@ private:
     std::filesystem::path file_;
     Doorbell bell_;
     StopRequest stop_{bell_};
-    RankTally tally_{1};
+    GrantBook book_{1, 1};
     RunMonitor monitor_;
 };
 

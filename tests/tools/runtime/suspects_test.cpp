@@ -1,4 +1,4 @@
-#include "tools/runtime/lone_compute.hpp"
+#include "tools/runtime/suspects.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,225 @@
+#include "tools/runtime/prepare_rank.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "comm/message_pieces.hpp"
+#include "comm/node_sharing.hpp"
+#include "comm/node_view.hpp"
+#include "core/device/cuda.hpp"
+#include "core/input/sample.hpp"
+#include "core/machine/build_id.hpp"
+#include "core/standard_error.hpp"
+#include "scheduler/memory_plan.hpp"
+#include "tools/runtime/preflight.hpp"
+
+namespace sluice {
+namespace {
+
+/// Takes what stands before the first space, and the space.
+std::string take_word(std::string& text) {
+    std::string word = text.substr(0, text.find(' '));
+    text.erase(0, word.size() + 1);
+    return word;
+}
+
+/// Of a rank, as it greets: its build, the instructions of its host devices and its host, with spaces between.
+void take_greeting(Meeting& meeting, std::string greeting) {
+    const std::string build = take_word(greeting);
+    if (build != build_id()) {
+        throw Error(ExitCode::configuration,
+                    {.id = "E-MPI-070",
+                     .where = fmt::format("rank {}", meeting.hosts.size()),
+                     .what = fmt::format("runs build {} of sluice, rank 0 runs {}", escaped(build), build_id()),
+                     .hint = "start the same binary on every node"});
+    }
+    meeting.instructions.push_back(find_host_instructions(take_word(greeting)).value_or(HostInstructions::sse41));
+    meeting.hosts.push_back(std::move(greeting));
+}
+
+/// A host device that gets no chunk would still make its buffers and threads.
+std::optional<std::uint32_t> useful_devices(const JobPlan& plan) {
+    if (!plan.devices || plan.device != DeviceKind::host) {
+        return plan.devices;
+    }
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(plan.grid().chunks_left(), 1, std::max<std::uint32_t>(1, *plan.devices)));
+}
+
+void warn_of_fewer_devices(const RankContext& context, const JobPlan& plan, const RankShare& share) {
+    const std::size_t devices = share.place.devices.size();
+    if (context.rank() == 0 && devices < plan.devices.value_or(0)) {
+        say(ErrorText{
+            .id = "W-RUN-151",
+            .where = context.who(),
+            .what = fmt::format("drives {} host devices, not run.devices = {}: there are {} chunks to do, "
+                                "and {} cores on the node",
+                                devices, *plan.devices, plan.grid().chunks_left(), share.machine.topology.cores.size()),
+            .hint = "lower run.devices, or leave it out"});
+    }
+}
+
+/// With BindMode::none it frees this process of the launcher's mask.
+RankShare choose_share(const RankContext& context, const JobPlan& plan) {
+    NodeView node = view_node(
+        context.session,
+        {.device = plan.device, .devices = useful_devices(plan), .bind = plan.bind, .reads = context.rank() == 0});
+    warn_once(context, node.finding);
+    warn_of_places(context, node, plan);
+    RankShare share{.machine = std::move(node.machine),
+                    .place = node.placement.ranks[node.me],
+                    .binds = plan.bind == BindMode::gpu_local};
+    if (share.place.devices.empty()) {
+        static_cast<void>(make_cuda_device(0));  // says what is missing
+    }
+    warn_of_fewer_devices(context, plan, share);
+    return share;
+}
+
+/// The devices of every rank, in rank order.
+std::vector<std::uint32_t> devices_of_ranks(const RankContext& context, std::size_t mine) {
+    if (context.session == nullptr) {
+        return {static_cast<std::uint32_t>(mine)};
+    }
+    std::vector<std::uint32_t> devices;
+    for (const int count : context.session->all_gather(static_cast<int>(mine))) {
+        devices.push_back(static_cast<std::uint32_t>(count));
+    }
+    return devices;
+}
+
+QueueSizes queues_for(const JobPlan& plan, const IoShape& shape, const std::vector<std::uint32_t>& devices) {
+    const std::uint64_t slots = std::accumulate(devices.begin(), devices.end(), std::uint64_t{0}) * plan.depth;
+    return choose_queue_sizes(shape, plan.chunk_items, slots, plan.grid().chunks_left());
+}
+
+/// The app, ready to make models.
+std::unique_ptr<LoadedApp> load_app(const RankContext& context, const JobPlan& plan, const OpenApp& app,
+                                    WeightBlob weights, std::uint32_t cores) {
+    if (context.session != nullptr) {
+        broadcast_once_a_node(*context.session, weights.memory);
+    }
+    if (plan.device == DeviceKind::host) {
+        limit_host_instructions(plan.instructions);
+    }
+    if (context.session == nullptr) {
+        return load_alone(app, weights, plan.precision, plan.device, cores);
+    }
+    std::unique_ptr<LoadedApp> loaded = app.load(weights, plan.precision, plan.device);
+    if (PackedWeights* const packed = loaded->weights(); packed != nullptr) {
+        pack_once_a_node(*context.session, *packed, cores);
+    }
+    return loaded;
+}
+
+/// What the models of all ranks want to see first; read from `source` on rank 0.
+std::string share_sample(const RankContext& context, const LoadedApp& app, const IoShape& shape,
+                         const ItemSource* source) {
+    std::string sample;
+    if (app.sample_items() != 0) {
+        if (source != nullptr) {
+            sample = read_sample(*source, app.sample_items(), shape.input_bytes);
+        }
+        if (context.session != nullptr) {
+            context.session->broadcast(sample);
+        }
+    }
+    return sample;
+}
+
+}  // namespace
+
+Meeting meet_ranks(const RankContext& context) {
+    Meeting meeting;
+    const std::string mine = fmt::format("{} {} {}", build_id(), name_of(host_instructions()), context.host);
+    if (context.session == nullptr) {
+        take_greeting(meeting, mine);
+        return meeting;
+    }
+    for (std::string& greeting : context.session->gather(mine)) {
+        take_greeting(meeting, std::move(greeting));
+    }
+    meeting.clock = align_clock(*context.session);
+    return meeting;
+}
+
+RootAnnouncement announce(const RankContext& context, RootAnnouncement word) {
+    if (context.session == nullptr) {
+        return word;
+    }
+    std::string text = context.rank() == 0 ? encode(word) : std::string();
+    context.session->broadcast(text);
+    return decode_announcement(text);
+}
+
+PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const Meeting& meeting, WeightBlob weights,
+                          const ItemSource* source) {
+    context.hangs.begin({.timeout = plan.hang_timeout,
+                         .hosts = context.rank() == 0 ? meeting.hosts : std::vector{plan.root_host},
+                         .dump_folder = plan.dump_folder});
+    const std::unique_ptr<OpenApp> app = open_app(plan, context.apps);
+    PreparedRank rank;
+    rank.wire = {
+        .item = app->shape(), .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message};
+    rank.share = choose_share(context, plan);
+    rank.devices = devices_of_ranks(context, rank.share.place.devices.size());
+    if (context.rank() == 0) {
+        rank.queues = queues_for(plan, rank.wire.item, rank.devices);
+    }
+    rank.app = load_app(context, plan, *app, std::move(weights), rank.share.place.cores);
+    rank.sample = share_sample(context, *rank.app, rank.wire.item, source);
+    for (std::size_t i = 0; i < rank.share.place.devices.size(); ++i) {
+        rank.endpoints.emplace_back(plan.depth, context.bell);
+    }
+    return rank;
+}
+
+void check_memory(const RankContext& context, const JobPlan& plan, const PreparedRank& rank) {
+    const bool serves = context.rank() == 0;
+    check_memory(plan_memory({.shape = rank.wire.item,
+                              .chunk_items = plan.chunk_items,
+                              .depth = plan.depth,
+                              .devices = rank.endpoints.size(),
+                              .work_bytes = rank.app->work_bytes(plan.chunk_items),
+                              .staged_chunks = serves ? rank.queues.staged : 0,
+                              .window_chunks = serves ? rank.queues.window : 0}),
+                 plan.device, context.memory_share());
+}
+
+DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan, PreparedRank& rank) {
+    DriverTeamOptions options{.device = plan.device,
+                              .pipeline = {.depth = plan.depth,
+                                           .chunk_items = plan.chunk_items,
+                                           .last_items = plan.grid().short_items(),
+                                           .lanes = &context.lanes},
+                              .chunks = plan.grid().chunks_left(),
+                              .sample = std::as_bytes(std::span(rank.sample)),
+                              .machine = &rank.share.machine};
+    for (const DevicePlace& device : rank.share.place.devices) {
+        options.device_numbers.push_back(device.number);
+        if (rank.share.binds) {
+            options.cpus.push_back(device.cpus);
+        }
+    }
+    return options;
+}
+
+void bind_comm_thread(const RankContext& context, RankShare& share) {
+    if (share.binds) {
+        warn_once(context, bind(share.machine, share.place.comm));
+    }
+}
+
+StartingReaders::StartingReaders(const RankContext& context, RankShare& share, std::uint32_t readers) {
+    if (share.binds) {
+        const bool fit = readers <= cores_in(share.machine.topology, share.place.readers);
+        bound_.emplace(share.machine, fit ? share.place.readers : share.place.cpus);
+        warn_once(context, bound_->finding());
+    }
+}
+
+}  // namespace sluice
