@@ -18,7 +18,7 @@ bool is_in(std::string_view section, std::string_view name) {
     return !name.empty() && section.starts_with(name) && (section.size() == name.size() || section[name.size()] == '.');
 }
 
-std::string describe(const KeySpec& key) {
+std::string table_entry(const KeySpec& key) {
     const std::string_view text = key.default_text();
     return fmt::format("  {:<14} {}\n  {:<14} takes {}; {}\n", key.name, key.help, "", key.expected(),
                        key.required           ? std::string(text)
@@ -119,7 +119,7 @@ std::string describe_keys(std::span<const AppKeys> apps) {
             section = key.section;
             text += fmt::format("\n[{}]\n", section);
         }
-        text += describe(key);
+        text += table_entry(key);
     }
     for (const AppKeys& owner : apps) {
         section = {};
@@ -128,7 +128,7 @@ std::string describe_keys(std::span<const AppKeys> apps) {
                 section = key.section;
                 text += fmt::format("\n[{}] of app '{}'\n", section, owner.app);
             }
-            text += describe(key);
+            text += table_entry(key);
         }
     }
     return text;
