@@ -9,17 +9,17 @@ const App* Apps::find(std::string_view name) const noexcept {
     return found == apps_.end() ? nullptr : *found;
 }
 
-std::vector<std::string_view> Apps::names() const {
-    std::vector<std::string_view> names;
+std::vector<AppKeys> Apps::keys() const {
+    std::vector<AppKeys> keys;
     for (const App* app : apps_) {
-        names.push_back(app->name());
+        keys.push_back({.app = app->name(), .keys = app->keys()});
     }
-    return names;
+    return keys;
 }
 
-std::unique_ptr<LoadedApp> load_alone(const App& app, const WeightBlob& weights, const AppOptions& options,
+std::unique_ptr<LoadedApp> load_alone(const OpenApp& app, const WeightBlob& weights, Precision precision,
                                       DeviceKind kind, std::uint32_t threads) {
-    std::unique_ptr<LoadedApp> loaded = app.load(weights, options, kind);
+    std::unique_ptr<LoadedApp> loaded = app.load(weights, precision, kind);
     if (PackedWeights* const packed = loaded->weights(); packed != nullptr) {
         packed->pack(NodeMemory::of_process(packed->bytes()), {}, threads);
     }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "core/modes.hpp"
 #include "core/node_memory.hpp"
 #include "core/packed_weights.hpp"
+#include "core/settings.hpp"
 
 namespace sluice {
 
@@ -32,12 +34,7 @@ struct WeightBlob {
     }
 };
 
-struct AppOptions {
-    bool scores = false;  ///< The class scores are part of the output.
-    Precision precision = Precision::fp32;
-};
-
-/// An app with its weights, shared by all devices of a rank. Outlives the models it makes.
+/// An opened app with its weights, shared by all devices of a rank. Outlives the models it makes.
 class LoadedApp {
 public:
     LoadedApp() = default;
@@ -68,6 +65,45 @@ public:
     [[nodiscard]] virtual std::uint32_t sample_items() const { return 0; }
 };
 
+/// A file that an app reads besides the input and the weights. What it holds, not where it lies, is part of the run's
+/// identity, under its name; it may not change while the job runs.
+struct AppFile {
+    std::string name;  ///< For messages, "generate.tokenizer".
+    std::filesystem::path path;
+};
+
+/// An app with a job's settings. Every rank opens its own.
+class OpenApp {
+public:
+    OpenApp() = default;
+    OpenApp(const OpenApp&) = delete;
+    OpenApp& operator=(const OpenApp&) = delete;
+    virtual ~OpenApp() = default;
+
+    /// Bytes of an item on the wire and of its outputs, as the codec's. Every rank asks: opens no file.
+    [[nodiscard]] virtual IoShape shape() const noexcept = 0;
+
+    /// Work of one item in floating-point operations that matter; for chunk sizes and reports. Opens no file.
+    [[nodiscard]] virtual double flop_per_item() const noexcept = 0;
+
+    /// Files that only the app knows of, next to those that its keys name. Opens none of them.
+    [[nodiscard]] virtual std::vector<AppFile> files() const { return {}; }
+
+    /// Only rank 0 asks; may read files. Throws Error.
+    [[nodiscard]] virtual std::unique_ptr<ItemCodec> make_codec() const = 0;
+
+    /// Reads and validates a weights file. Throws Error (bad_data, no_input).
+    [[nodiscard]] virtual WeightBlob read_weights(const std::string& path) const = 0;
+
+    /// Weights drawn from `seed`, the same on every machine.
+    [[nodiscard]] virtual WeightBlob random_weights(std::uint64_t seed) const = 0;
+
+    /// Prepares what read_weights or random_weights made, perhaps on another rank, for devices of `kind`. `weights` has
+    /// to stay until LoadedApp::weights() are packed; this app need not outlive what it returns.
+    [[nodiscard]] virtual std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision,
+                                                          DeviceKind kind) const = 0;
+};
+
 /// One model family: what a job names as `app`. Stateless; one object serves the whole program.
 class App {
 public:
@@ -79,21 +115,12 @@ public:
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
     [[nodiscard]] virtual std::string_view summary() const noexcept = 0;
 
-    [[nodiscard]] virtual std::unique_ptr<ItemCodec> make_codec(const AppOptions& options) const = 0;
+    /// What only this app's jobs may set, beside the keys that every job has. Static.
+    [[nodiscard]] virtual std::span<const KeySpec> keys() const noexcept { return {}; }
 
-    /// Reads and validates a weights file. Throws Error (bad_data, no_input).
-    [[nodiscard]] virtual WeightBlob read_weights(const std::string& path) const = 0;
-
-    /// Weights drawn from `seed`, the same on every machine.
-    [[nodiscard]] virtual WeightBlob random_weights(std::uint64_t seed) const = 0;
-
-    /// Prepares what read_weights or random_weights made, perhaps on another rank, for devices of `kind`. `weights` has
-    /// to stay until LoadedApp::weights() are packed.
-    [[nodiscard]] virtual std::unique_ptr<LoadedApp> load(const WeightBlob& weights, const AppOptions& options,
-                                                          DeviceKind kind) const = 0;
-
-    /// Work of one item in floating-point operations that matter; for chunk sizes and reports.
-    [[nodiscard]] virtual double flop_per_item() const noexcept = 0;
+    /// `settings` hold the app's keys, each within its own limits. Throws Error (configuration) when they contradict
+    /// each other.
+    [[nodiscard]] virtual std::unique_ptr<OpenApp> open(const AppSettings& settings) const = 0;
 };
 
 /// The apps that a program knows, in the order in which it lists them. An explicit table: apps that register themselves
@@ -108,14 +135,15 @@ public:
     /// Null when there is none of that name.
     [[nodiscard]] const App* find(std::string_view name) const noexcept;
 
-    [[nodiscard]] std::vector<std::string_view> names() const;
+    /// Of all of them, with their names.
+    [[nodiscard]] std::vector<AppKeys> keys() const;
 
 private:
     std::vector<const App*> apps_;
 };
 
-/// load(), with the weights packed in this process alone, on up to `threads` threads.
-[[nodiscard]] std::unique_ptr<LoadedApp> load_alone(const App& app, const WeightBlob& weights,
-                                                    const AppOptions& options, DeviceKind kind, std::uint32_t threads);
+/// load(), with the weights packed by this process only, on up to `threads` threads.
+[[nodiscard]] std::unique_ptr<LoadedApp> load_alone(const OpenApp& app, const WeightBlob& weights, Precision precision,
+                                                    DeviceKind kind, std::uint32_t threads);
 
 }  // namespace sluice

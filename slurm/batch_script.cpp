@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/commit/run_paths.hpp"
-#include "core/config/config_names.hpp"
 #include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/config/config_names.hpp"
+#include "core/config/slurm_config.hpp"
 
 namespace sluice {
 namespace {

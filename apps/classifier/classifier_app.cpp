@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "apps/certified_model.hpp"
@@ -109,12 +110,11 @@ std::uint64_t activation_bytes(DeviceKind kind, Precision precision, std::uint64
 
 class LoadedClassifier final : public LoadedSequential {
 public:
-    LoadedClassifier(const WeightBlob& blob, const AppOptions& options, DeviceKind kind)
-        : LoadedSequential([&](PackedWeights& packed) {
-              return make_stages(kind, blob.floats(), options.precision, options.scores, packed);
-          }),
+    LoadedClassifier(const WeightBlob& blob, Precision precision, bool scores, DeviceKind kind)
+        : LoadedSequential(
+              [&](PackedWeights& packed) { return make_stages(kind, blob.floats(), precision, scores, packed); }),
           kind_(kind),
-          precision_(options.precision) {}
+          precision_(precision) {}
 
     std::uint64_t least_room(std::uint32_t max_items) const override {
         return activation_bytes(kind_, precision_, max_items);
@@ -132,15 +132,13 @@ constexpr std::uint32_t fp32_batch = 18;
 
 class LoadedCertifiedClassifier final : public LoadedCertified {
 public:
-    LoadedCertifiedClassifier(const WeightBlob& blob, const AppOptions& options, DeviceKind kind)
-        : LoadedCertified(kind,
-                          {.classes = classifier_classes,
-                           .scores = options.scores,
-                           .tf32x3_batch = tf32x3_batch,
-                           .fp32_batch = fp32_batch},
-                          [&](Precision precision, PackedWeights& packed) {
-                              return make_stages(kind, blob.floats(), precision, true, packed);
-                          }),
+    LoadedCertifiedClassifier(const WeightBlob& blob, bool scores, DeviceKind kind)
+        : LoadedCertified(
+              kind,
+              {.classes = classifier_classes, .scores = scores, .tf32x3_batch = tf32x3_batch, .fp32_batch = fp32_batch},
+              [&](Precision precision, PackedWeights& packed) {
+                  return make_stages(kind, blob.floats(), precision, true, packed);
+              }),
           kind_(kind) {}
 
     std::uint64_t least_room(std::uint32_t max_items) const override {
@@ -153,15 +151,23 @@ private:
     DeviceKind kind_;
 };
 
-class ClassifierApp final : public App {
+constexpr std::array classifier_keys{KeySpec{.section = "output",
+                                             .name = "scores",
+                                             .type = KeyType::boolean,
+                                             .fallback = "false",
+                                             .help = "Write the score of every class beside the label."}};
+
+class OpenClassifier final : public OpenApp {
 public:
-    std::string_view name() const noexcept override { return "classifier"; }
-    std::string_view summary() const noexcept override {
-        return "character-level CNN: text of up to 1014 characters to one of 4 classes";
+    explicit OpenClassifier(bool scores) : scores_(scores) {}
+
+    IoShape shape() const noexcept override { return classifier_shape(scores_); }
+    /// 487.9 MFLOP: convolution 1 is a table and counts nothing.
+    double flop_per_item() const noexcept override {
+        return flop(conv2) + flop(conv3) + flop(conv4) + flop(conv5) + flop(conv6) + flop(fc1) + flop(fc2) +
+               2.0 * features * classifier_classes;
     }
-    std::unique_ptr<ItemCodec> make_codec(const AppOptions& options) const override {
-        return std::make_unique<ClassifierCodec>(options);
-    }
+    std::unique_ptr<ItemCodec> make_codec() const override { return std::make_unique<ClassifierCodec>(scores_); }
     WeightBlob read_weights(const std::string& path) const override {
         WeightBlob blob = WeightBlob::of_floats(classifier_weight_count());
         read_tensors(path, classifier_tensors(), blob.floats());
@@ -172,21 +178,34 @@ public:
         random_classifier_weights(seed, blob.floats());
         return blob;
     }
-    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, const AppOptions& options,
-                                    DeviceKind kind) const override {
-        if (options.precision == Precision::certified) {
-            return std::make_unique<LoadedCertifiedClassifier>(weights, options, kind);
+    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision, DeviceKind kind) const override {
+        if (precision == Precision::certified) {
+            return std::make_unique<LoadedCertifiedClassifier>(weights, scores_, kind);
         }
-        return std::make_unique<LoadedClassifier>(weights, options, kind);
+        return std::make_unique<LoadedClassifier>(weights, precision, scores_, kind);
     }
-    /// 487.9 MFLOP: convolution 1 is a table and counts nothing.
-    double flop_per_item() const noexcept override {
-        return flop(conv2) + flop(conv3) + flop(conv4) + flop(conv5) + flop(conv6) + flop(fc1) + flop(fc2) +
-               2.0 * features * classifier_classes;
+
+private:
+    bool scores_;
+};
+
+class ClassifierApp final : public App {
+public:
+    std::string_view name() const noexcept override { return "classifier"; }
+    std::string_view summary() const noexcept override {
+        return "character-level CNN: text of up to 1014 characters to one of 4 classes";
+    }
+    std::span<const KeySpec> keys() const noexcept override { return classifier_keys; }
+    std::unique_ptr<OpenApp> open(const AppSettings& settings) const override {
+        return open_classifier(settings.get<bool>("output.scores"));
     }
 };
 
 }  // namespace
+
+std::unique_ptr<OpenApp> open_classifier(bool scores) {
+    return std::make_unique<OpenClassifier>(scores);
+}
 
 const App& classifier_app() {
     static const ClassifierApp app;

@@ -30,10 +30,6 @@ bool is_marked(std::int32_t label) {
 
 }  // namespace
 
-IoShape ClassifierCodec::shape() const noexcept {
-    return {classifier_length, options_.scores ? longest_record : label_bytes};
-}
-
 void ClassifierCodec::encode(std::uint64_t /*item*/, std::string_view text, std::span<std::byte> to) const {
     static constexpr auto symbols = classifier_symbol_table();
     expects(to.size() == classifier_length, "classifier: an item's room has the wrong size");
@@ -68,7 +64,7 @@ std::string ClassifierCodec::check_wire(std::span<const std::byte> item) const {
 
 std::vector<OutputField> ClassifierCodec::output_fields() const {
     std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1}};
-    if (options_.scores) {
+    if (scores_) {
         fields.push_back({.name = "score", .type = FieldType::float32, .count = classifier_classes});
     }
     return fields;
@@ -88,7 +84,7 @@ void ClassifierCodec::decode(std::span<const std::byte> record, Row& row) const 
 }
 
 std::uint64_t ClassifierCodec::nonfinite(std::span<const std::byte> records) const {
-    if (options_.scores) {
+    if (scores_) {
         return ItemCodec::nonfinite(records);
     }
     std::uint64_t items = 0;

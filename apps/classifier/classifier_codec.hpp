@@ -1,17 +1,25 @@
 #pragma once
 
-#include "core/app.hpp"
+#include "apps/classifier/alphabet.hpp"
+#include "core/codec.hpp"
 
 namespace sluice {
 
 inline constexpr std::uint32_t classifier_classes = 4;
 
+/// Of an item and its label, with the classes' scores where they are part of the output.
+[[nodiscard]] constexpr IoShape classifier_shape(bool scores) {
+    constexpr auto label_bytes = static_cast<std::uint32_t>(sizeof(std::int32_t));
+    constexpr auto score_bytes = static_cast<std::uint32_t>(classifier_classes * sizeof(float));
+    return {classifier_length, label_bytes + (scores ? score_bytes : 0)};
+}
+
 /// Text as classifier_length symbols, the last character first (docs/classifier.md).
 class ClassifierCodec final : public ItemCodec {
 public:
-    explicit ClassifierCodec(const AppOptions& options) : options_(options) {}
+    explicit ClassifierCodec(bool scores) : scores_(scores) {}
 
-    [[nodiscard]] IoShape shape() const noexcept override;
+    [[nodiscard]] IoShape shape() const noexcept override { return classifier_shape(scores_); }
     void encode(std::uint64_t, std::string_view text, std::span<std::byte> to) const override;
     [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override;
     [[nodiscard]] std::string pack_fat(std::span<const float> fat, std::span<std::byte> to) const override;
@@ -25,7 +33,7 @@ public:
     [[nodiscard]] std::uint64_t nonfinite(std::span<const std::byte> records) const override;
 
 private:
-    AppOptions options_;
+    bool scores_;
 };
 
 }  // namespace sluice

@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/config/config_build.hpp"
-#include "core/config/config_schema.hpp"
-#include "core/config/config_settings.hpp"
-#include "core/config/config_text.hpp"
-#include "core/config/config_value.hpp"
+#include "core/config/rules.hpp"
+#include "core/config/schema.hpp"
+#include "core/config/text.hpp"
+#include "core/config/value.hpp"
 #include "core/error.hpp"
 #include "core/text/closest_name.hpp"
 #include "core/utf8.hpp"
@@ -27,12 +26,13 @@ struct Entry {
 };
 
 /// What `table`, which is `section`, sets, and the sections in it. Sections are two deep at most.
-void add_entries(const toml::table& table, const std::string& section, std::vector<Entry>& entries) {
+void add_entries(const JobSchema& schema, const toml::table& table, const std::string& section,
+                 std::vector<Entry>& entries) {
     for (const auto& [key, node] : table) {
         const bool dotted = key.str().find('.') != std::string_view::npos;  // a quoted key is no section
         const std::string name = section.empty() ? std::string(key.str()) : fmt::format("{}.{}", section, key.str());
-        if (node.is_table() && !dotted && is_section(name)) {
-            add_entries(*node.as_table(), name, entries);
+        if (node.is_table() && !dotted && schema.is_section(name)) {
+            add_entries(schema, *node.as_table(), name, entries);
         } else {
             entries.push_back({section, &key, &node});
         }
@@ -40,9 +40,9 @@ void add_entries(const toml::table& table, const std::string& section, std::vect
 }
 
 /// Everything that the document sets, in the order of its lines, so that the first mistake is the one reported.
-std::vector<Entry> entries_of(const toml::table& document) {
+std::vector<Entry> entries_of(const JobSchema& schema, const toml::table& document) {
     std::vector<Entry> entries;
-    add_entries(document, {}, entries);
+    add_entries(schema, document, {}, entries);
     const auto place = [](const Entry& entry) {
         const toml::source_position begin = entry.key->source().begin;
         return std::pair(begin.line, begin.column);
@@ -51,22 +51,31 @@ std::vector<Entry> entries_of(const toml::table& document) {
     return entries;
 }
 
-[[noreturn]] void refuse_unknown(const Entry& entry, const std::string& name) {
+/// A key that only another app has.
+void refuse_key_of_another_app(const JobSchema& schema, const std::string& full_name, const std::string& app,
+                               const std::string& where) {
+    if (const std::string_view owner = schema.other_owner_of(full_name); !owner.empty()) {
+        refuse_job("E-CFG-018", where,
+                   fmt::format("{} belongs to app '{}'; this job's app is {}", quoted(full_name), owner, quoted(app)),
+                   "remove the key, or change app");
+    }
+}
+
+[[noreturn]] void refuse_unknown(const JobSchema& schema, const Entry& entry, const std::string& where) {
     const std::string_view wrong = entry.key->str();
-    const std::string where = place_of(name, entry.key->source());
-    const std::vector<std::string_view> sections = job_sections();
-    if (entry.section.empty() && is_section(wrong)) {
+    if (entry.section.empty() && schema.is_section(wrong)) {
         refuse_job("E-CFG-010", where,
                    fmt::format("{}: got {}, expected a section [{}]", wrong, describe(*entry.node), wrong));
     }
     if (entry.section.empty() && (entry.node->is_table() || entry.node->is_array_of_tables())) {
         refuse_job("E-CFG-009", where,
-                   fmt::format("unknown section {}{}", quoted(wrong), did_you_mean(wrong, sections)));
+                   fmt::format("unknown section {}{}", quoted(wrong), did_you_mean(wrong, schema.sections())));
     }
+    const std::string suggestion = schema.suggest(entry.section, wrong);
     refuse_job("E-CFG-009", where,
-               entry.section.empty() ? fmt::format("unknown key {}{}", quoted(wrong), suggest_key("", wrong))
-                                     : fmt::format("unknown key {} in [{}]{}", quoted(wrong), entry.section,
-                                                   suggest_key(entry.section, wrong)));
+               entry.section.empty()
+                   ? fmt::format("unknown key {}{}", quoted(wrong), suggestion)
+                   : fmt::format("unknown key {} in [{}]{}", quoted(wrong), entry.section, suggestion));
 }
 
 /// toml++ says "Error while parsing key-value pair: expected '=', saw '1'".
@@ -145,20 +154,35 @@ bool is_utf8(std::string_view text) {
     return i == text.size();
 }
 
-Settings read_settings(std::string_view raw, const std::string& name) {
+toml::table read_document(std::string_view raw, const std::string& name) {
     const std::string_view text = check_job_text(raw, name);
     if (is_blank(text)) {
         refuse_job("E-CFG-003", name, "is empty, expected a job", "docs/job-file.md starts with an example");
     }
-    const toml::table document = parse_toml(text, name);
+    return parse_toml(text, name);
+}
+
+std::string full_name_of(const Entry& entry) {
+    return entry.section.empty() ? std::string(entry.key->str())
+                                 : fmt::format("{}.{}", entry.section, entry.key->str());
+}
+
+Settings settings_in(const toml::table& document, const JobSchema& schema, const std::string& app,
+                     const std::string& name) {
     Settings settings;
-    for (const Entry& entry : entries_of(document)) {
-        const KeySpec* key = find_key(entry.section, entry.key->str());
+    for (const Entry& entry : entries_of(schema, document)) {
+        const std::string full_name = full_name_of(entry);
+        const bool is_flat = entry.key->str().find('.') == std::string_view::npos;  // a quoted key is none of ours
+        const KeySpec* const key = is_flat ? schema.find(full_name) : nullptr;
         if (key == nullptr) {
-            refuse_unknown(entry, name);
+            const std::string where = place_of(name, entry.key->source());
+            if (is_flat) {
+                refuse_key_of_another_app(schema, full_name, app, where);
+            }
+            refuse_unknown(schema, entry, where);
         }
         const std::string where = place_of(name, entry.node->source());
-        settings[key] = {read_value(*key, *entry.node, name, where), where, false};
+        settings[full_name] = {read_value(*key, *entry.node, name, where), where, false};
     }
     return settings;
 }
@@ -189,26 +213,41 @@ SettingValue read_override_value(const KeySpec& key, const std::string& value, c
     return read_value(key, *document.get("v"), {}, where);
 }
 
-void apply(const Override& change, Settings& settings) {
+void apply(const Override& change, const JobSchema& schema, const std::string& app, Settings& settings) {
     const std::string where = escaped(fmt::format("--set {}={}", change.key, change.value));
-    const KeySpec* key = find_key(change.key);
+    const KeySpec* const key = schema.find(change.key);
     if (key == nullptr) {
-        refuse_job("E-CFG-009", where, fmt::format("unknown key {}{}", quoted(change.key), suggest_key(change.key)));
+        refuse_key_of_another_app(schema, change.key, app, where);
+        refuse_job("E-CFG-009", where, fmt::format("unknown key {}{}", quoted(change.key), schema.suggest(change.key)));
     }
-    settings[key] = {read_override_value(*key, change.value, where), where, true};
+    settings[change.key] = {read_override_value(*key, change.value, where), where, true};
+}
+
+/// The app that the job names, known or not: its keys decide what else the job may set. Empty: none.
+std::string app_of(const toml::table& document, std::span<const Override> overrides) {
+    const auto change =
+        std::find_if(overrides.rbegin(), overrides.rend(), [](const Override& o) { return o.key == "app"; });
+    if (change == overrides.rend()) {
+        return document["app"].value_or(std::string());
+    }
+    const KeySpec plain{.name = "app"};
+    return std::get<std::string>(read_override_value(plain, change->value, escaped("--set app=" + change->value)));
 }
 
 JobConfig parse(std::string_view text, const JobOrigin& origin, std::span<const Override> overrides,
-                std::span<const std::string_view> apps) {
+                std::span<const AppKeys> apps) {
     if (!is_utf8(origin.base.native())) {
         refuse_job("E-CFG-005", origin.name, "the folder of the job file has a name that is not UTF-8",
                    "rename the folder: a job's paths start there, and TOML cannot hold them");
     }
-    Settings settings = read_settings(text, origin.name);
+    const toml::table document = read_document(text, origin.name);
+    const std::string app = app_of(document, overrides);
+    const JobSchema schema(apps, app);
+    Settings settings = settings_in(document, schema, app, origin.name);
     for (const Override& change : overrides) {
-        apply(change, settings);
+        apply(change, schema, app, settings);
     }
-    return build_job(settings, origin, apps);
+    return build_job({.settings = settings, .schema = schema, .origin = origin}, apps);
 }
 
 }  // namespace
@@ -229,12 +268,12 @@ Override parse_override(std::string_view text) {
 }
 
 JobConfig read_job(const std::filesystem::path& file, std::span<const Override> overrides,
-                   std::span<const std::string_view> apps) {
+                   std::span<const AppKeys> apps) {
     return parse(read_job_text(file), {escaped(file.native()), file.parent_path(), file}, overrides, apps);
 }
 
 JobConfig parse_job(std::string_view text, const std::string& name, const std::filesystem::path& base,
-                    std::span<const Override> overrides, std::span<const std::string_view> apps) {
+                    std::span<const Override> overrides, std::span<const AppKeys> apps) {
     return parse(text, {escaped(name), base, {}}, overrides, apps);
 }
 

@@ -1,31 +1,44 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "core/config/slurm_config.hpp"
 #include "core/modes.hpp"
+#include "core/settings.hpp"
 
 namespace sluice {
 
+// The arrays are the words of the job file, in the order of the enumerators.
+
 enum class InputFormat { csv, jsonl, txt, npy, onehot_f32, u8 };
+inline constexpr std::array<std::string_view, 6> input_format_names{"csv", "jsonl", "txt", "npy", "bin", "u8"};
+
 enum class OutputFormat { csv, jsonl, npy, txt };
+inline constexpr std::array<std::string_view, 4> output_format_names{"csv", "jsonl", "npy", "txt"};
+
 /// What becomes of results that are NaN or infinite.
 enum class NonfinitePolicy : std::uint8_t {
     error,  ///< Their chunk is not committed: the run ends.
     flag,   ///< They are written and counted, and the run says so.
     allow,  ///< They are written and counted.
 };
+inline constexpr std::array<std::string_view, 3> nonfinite_policy_names{"error", "flag", "allow"};
 
-/// A column by number, counted from 1, or by name.
-using ColumnRef = std::variant<std::uint32_t, std::string>;
+[[nodiscard]] constexpr std::string_view name_of(InputFormat f) {
+    return input_format_names[std::size_t(f)];
+}
+[[nodiscard]] constexpr std::string_view name_of(OutputFormat f) {
+    return output_format_names[std::size_t(f)];
+}
 
 /// What a job file says, validated, paths resolved against the job file's folder. docs/job-file.md is its reference.
 struct JobConfig {
@@ -46,7 +59,6 @@ struct JobConfig {
     struct Output {
         std::filesystem::path path;  ///< With a slash at its end: a folder of parts.
         OutputFormat format = OutputFormat::csv;
-        bool scores = false;
         NonfinitePolicy nonfinite = NonfinitePolicy::error;
         std::filesystem::path report;  ///< Default: `path`.report.json.
         friend bool operator==(const Output&, const Output&) = default;
@@ -81,6 +93,7 @@ struct JobConfig {
     };
 
     std::string app;
+    AppSettings settings;  ///< Of the app's own keys.
     Input input;
     Model model;
     Output output;
@@ -101,14 +114,20 @@ struct Override {
 /// Splits "pipeline.depth=4". Throws Error (usage) when there is no '='.
 [[nodiscard]] Override parse_override(std::string_view text);
 
-/// Reads and validates a job file of at most 64 KiB. `apps` are the known app names, for the check and the
-/// 'did you mean'. Throws Error (no_input or configuration) with file:line:column; for an override, with "--set KEY".
+/// Reads and validates a job file of at most 64 KiB. `apps` are the known apps with the keys of their own. Throws Error
+/// (no_input or configuration) with file:line:column; for an override, with "--set KEY".
 [[nodiscard]] JobConfig read_job(const std::filesystem::path& file, std::span<const Override> overrides,
-                                 std::span<const std::string_view> apps);
+                                 std::span<const AppKeys> apps);
 
 /// The same from text; `name` stands for the file in messages, `base` is the folder that relative paths start from.
 [[nodiscard]] JobConfig parse_job(std::string_view text, const std::string& name, const std::filesystem::path& base,
-                                  std::span<const Override> overrides, std::span<const std::string_view> apps);
+                                  std::span<const Override> overrides, std::span<const AppKeys> apps);
+
+/// The whole configuration, defaults included, as a job file that reads back to the same value.
+[[nodiscard]] std::string to_toml(const JobConfig& job);
+
+/// What `change` makes of each path that the job sets, those of its app included.
+void change_paths(JobConfig& job, const std::function<std::filesystem::path(const std::filesystem::path&)>& change);
 
 /// Where the report of a job with that output goes when the job does not say: labels.csv.report.json of labels.csv,
 /// labels.report.json of the folder labels/.
@@ -117,7 +136,18 @@ struct Override {
 /// `text` as a TOML string, quotes included.
 [[nodiscard]] std::string toml_string(std::string_view text);
 
-/// The whole configuration, defaults included, as a job file that reads back to the same value.
-[[nodiscard]] std::string to_toml(const JobConfig& job);
+// An app's settings without a job.
+
+/// What `keys` are set to by a job that says nothing of them. Those that are required have to be set yet.
+[[nodiscard]] AppSettings default_settings(std::span<const KeySpec> keys);
+
+/// For the way to the other ranks, and wherever else settings are compared: a line of TOML for each.
+[[nodiscard]] std::string encode(const AppSettings& settings);
+
+/// What encode() was given; `keys` are the app's.
+[[nodiscard]] AppSettings decode_settings(const std::string& text, std::span<const KeySpec> keys);
+
+/// A value as messages and a run's identity show it: strings without quotes, the rest as in TOML.
+[[nodiscard]] std::string plain_text(const SettingValue& value);
 
 }  // namespace sluice

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string_view>
 
-#include "core/config/config_names.hpp"
+#include "core/config/config.hpp"
 #include "core/error.hpp"
 #include "core/input/npy_header.hpp"
 

@@ -44,8 +44,8 @@ namespace sluice {
 namespace {
 
 TEST(ClassifierForward, AllocatesNothingOnTheDriversThread) {
-    const App& app = classifier_app();
-    const auto loaded = load_alone(app, app.random_weights(1), {}, DeviceKind::host, 2);
+    const auto app = open_classifier(false);
+    const auto loaded = load_alone(*app, app->random_weights(1), Precision::fp32, DeviceKind::host, 2);
     HostDevice device;
     const auto model = loaded->make_model(device, {.max_items = 9});
     const auto stream = device.make_stream({});

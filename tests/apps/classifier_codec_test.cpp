@@ -56,7 +56,7 @@ protected:
         return codec_->check_wire(std::as_bytes(std::span(item)));
     }
 
-    std::unique_ptr<ItemCodec> codec_ = classifier_app().make_codec({});
+    std::unique_ptr<ItemCodec> codec_ = open_classifier(false)->make_codec();
 };
 
 using Symbols = std::vector<std::uint8_t>;
@@ -184,7 +184,7 @@ TEST_F(ClassifierCodecTest, RefusesRoomOfAnotherSize) {
 }
 
 TEST_F(ClassifierCodecTest, DescribesItsItems) {
-    const auto with_scores = classifier_app().make_codec({.scores = true});
+    const auto with_scores = open_classifier(true)->make_codec();
 
     EXPECT_EQ(codec_->shape(), (IoShape{1014, 4}));
     EXPECT_EQ(with_scores->shape(), (IoShape{1014, 20}));
@@ -219,7 +219,7 @@ TEST_F(ClassifierCodecTest, CountsScoresWhereTheyAreWritten) {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     const std::array<Record, 2> results{{{1 | nonfinite_mark, {nan, 0.5F, nan, 1}}, {3, {1, 2, 3, 4}}}};
     const auto records = std::as_bytes(std::span(results));
-    const auto codec = classifier_app().make_codec({.scores = true});
+    const auto codec = open_classifier(true)->make_codec();
 
     EXPECT_EQ(rows_of(*codec, records), "0,1,nan,0.5,nan,1\n1,3,1,2,3,4\n");
     EXPECT_EQ(codec->nonfinite(records), 2U);

@@ -67,7 +67,7 @@ protected:
         if (cuda_device_count() == 0) {
             return;
         }
-        blob_ = std::make_unique<WeightBlob>(classifier_app().random_weights(seed));
+        blob_ = std::make_unique<WeightBlob>(open_classifier(true)->random_weights(seed));
         std::mt19937 engine(7);
         symbols_.resize(items * item_bytes);
         std::ranges::generate(symbols_, [&] { return static_cast<std::uint8_t>(engine() % (blank + 1)); });
@@ -103,8 +103,7 @@ protected:
 
     /// Runs all items, whose records were NaN before.
     static std::vector<Record> run(const CudaDeviceOptions& options, Precision precision) {
-        const auto loaded =
-            load_alone(classifier_app(), *blob_, {.scores = true, .precision = precision}, DeviceKind::cuda, 2);
+        const auto loaded = load_alone(*open_classifier(true), *blob_, precision, DeviceKind::cuda, 2);
         const auto device = make_cuda_device(0, options);
         const auto model = loaded->make_model(*device, {.max_items = items});
         const Buffer host = device->allocate(MemorySpace::pinned, items * sizeof(Record));

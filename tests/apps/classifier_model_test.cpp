@@ -10,6 +10,7 @@
 #include "apps/classifier/classifier_app.hpp"
 #include "core/device/host_device.hpp"
 #include "core/error.hpp"
+#include "kernels/dense.hpp"
 #include "tests/apps/classifier_reference.hpp"
 
 namespace sluice {
@@ -49,10 +50,10 @@ public:
 class ClassifierModel : public testing::Test {
 protected:
     static void SetUpTestSuite() {
-        const App& app = classifier_app();
-        const auto codec = app.make_codec({.scores = true});
-        blob_ = new WeightBlob(app.random_weights(seed));
-        loaded_ = load_alone(app, *blob_, {.scores = true}, DeviceKind::host, 2).release();
+        const auto app = open_classifier(true);
+        const auto codec = app->make_codec();
+        blob_ = new WeightBlob(app->random_weights(seed));
+        loaded_ = load_alone(*app, *blob_, Precision::fp32, DeviceKind::host, 2).release();
         std::mt19937 bits(7);
         std::vector<std::string> texts{"", "x", random_text(bits, 1014), random_text(bits, 5000)};
         for (std::size_t characters = 20; texts.size() < 64; characters += 16) {
@@ -215,7 +216,7 @@ TEST_F(ClassifierModel, RefusesMoreItemsThanItWasMadeForAndWrongSizes) {
 
 TEST_F(ClassifierModel, WithoutScoresGivesTheSameLabels) {
     HostDevice device;
-    const auto plain = load_alone(classifier_app(), *blob_, {}, DeviceKind::host, 1);
+    const auto plain = load_alone(*open_classifier(false), *blob_, Precision::fp32, DeviceKind::host, 1);
     const auto model = plain->make_model(device, {.max_items = 5});
     const auto stream = device.make_stream({});
     const Buffer in = device.allocate(MemorySpace::device, 5 * item_bytes);
@@ -243,10 +244,10 @@ TEST_F(ClassifierModel, AllocatesAsMuchForItselfAsItSays) {
 
 // Without scores nothing else could tell.
 TEST(ClassifierLabels, SayThatAScoreIsNotFinite) {
-    const App& app = classifier_app();
-    WeightBlob blob = app.random_weights(seed);
+    const auto app = open_classifier(false);
+    WeightBlob blob = app->random_weights(seed);
     blob.floats().back() = std::numeric_limits<float>::quiet_NaN();  // a bias of the last layer
-    const auto loaded = load_alone(app, blob, {}, DeviceKind::host, 1);
+    const auto loaded = load_alone(*app, blob, Precision::fp32, DeviceKind::host, 1);
     HostDevice device;
     const auto model = loaded->make_model(device, {.max_items = 1});
     const std::vector<std::byte> item(item_bytes);

@@ -66,8 +66,8 @@ TEST(ClassifierWeights, AreSpreadAsMeant) {
 
 TEST(ClassifierWeights, ComeBackFromBothFileFormats) {
     const TemporaryFolder folder;
-    const App& app = classifier_app();
-    const WeightBlob drawn = app.random_weights(5);
+    const auto app = open_classifier(false);
+    const WeightBlob drawn = app->random_weights(5);
     const auto safetensors = folder.path() / "model.safetensors";
     const auto raw = folder.path() / "params.bin";
     test::write_safetensors(safetensors, classifier_tensors(), drawn.floats());
@@ -75,14 +75,14 @@ TEST(ClassifierWeights, ComeBackFromBothFileFormats) {
         .write(reinterpret_cast<const char*>(drawn.floats().data()),
                static_cast<std::streamsize>(drawn.floats().size_bytes()));
 
-    EXPECT_TRUE(std::ranges::equal(app.read_weights(safetensors.string()).floats(), drawn.floats()));
-    EXPECT_TRUE(std::ranges::equal(app.read_weights(raw.string()).floats(), drawn.floats()));
+    EXPECT_TRUE(std::ranges::equal(app->read_weights(safetensors.string()).floats(), drawn.floats()));
+    EXPECT_TRUE(std::ranges::equal(app->read_weights(raw.string()).floats(), drawn.floats()));
 }
 
 TEST(ClassifierWeights, OfTheWrongSizeAreRefusedAtLoad) {
     const WeightBlob blob = WeightBlob::of_floats(3);
 
-    EXPECT_THROW((void)classifier_app().load(blob, {}, DeviceKind::host), ContractViolation);
+    EXPECT_THROW((void)open_classifier(false)->load(blob, Precision::fp32, DeviceKind::host), ContractViolation);
 }
 
 }  // namespace

@@ -3,6 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <vector>
+
+#include "core/config/config.hpp"
+#include "core/config/schema.hpp"
+#include "tests/support/job_file_reference.hpp"
 
 namespace sluice {
 namespace {
@@ -13,12 +19,38 @@ TEST(Registry, FindsEveryAppByItsName) {
     for (const App* app : apps.all()) {
         EXPECT_EQ(apps.find(app->name()), app);
         EXPECT_FALSE(app->summary().empty());
-        EXPECT_GT(app->flop_per_item(), 0);
+        EXPECT_GT(app->open(default_settings(app->keys()))->flop_per_item(), 0);
         names.insert(app->name());
     }
 
     EXPECT_EQ(names.size(), apps.all().size());
     EXPECT_TRUE(names.contains("classifier"));
+}
+
+TEST(Registry, OpensAnAppOfWhichAWorkerKnowsWhatRankZerosCodecSays) {
+    for (const App* app : standard_apps().all()) {
+        const auto opened = app->open(default_settings(app->keys()));
+
+        EXPECT_EQ(opened->shape(), opened->make_codec()->shape()) << app->name();
+    }
+}
+
+TEST(Registry, HasNoAppWhoseKeysAreThoseOfEveryJob) {
+    const std::vector<AppKeys> keys = standard_apps().keys();
+    for (const AppKeys& owner : keys) {
+        EXPECT_EQ(JobSchema(keys, owner.app).own_keys().size(), owner.keys.size()) << owner.app;
+    }
+}
+
+TEST(JobFileReference, NamesEveryAppsKeysAndWhoseTheyAre) {
+    const JobFileReference reference(SLUICE_SOURCE_DIR);
+    for (const AppKeys& owner : standard_apps().keys()) {
+        for (const KeySpec& key : owner.keys) {
+            EXPECT_EQ(reference.problem_with(key), "");
+            EXPECT_NE(reference.entry_of(key).find("- app: " + std::string(owner.app) + "\n"), std::string::npos)
+                << key.full_name();
+        }
+    }
 }
 
 TEST(Registry, HasNoAppOfAnotherName) {

@@ -39,9 +39,15 @@ struct Result {
     std::array<float, score_count> scores{};
 };
 
-std::uint32_t result_bytes(const AppOptions& options) {
-    return options.scores ? sizeof(Result) : sizeof(Result::label);
+std::uint32_t result_bytes(bool scores) {
+    return scores ? sizeof(Result) : sizeof(Result::label);
 }
+
+/// The app's own keys.
+struct EchoOptions {
+    bool scores = false;
+    std::int32_t offset = 0;
+};
 
 /// FNV-1a.
 std::uint64_t hash_of(std::string_view text) {
@@ -105,8 +111,8 @@ Result result_of(const Item& item) {
 
 class EchoCodec final : public ItemCodec {
 public:
-    explicit EchoCodec(const AppOptions& options) : options_(options) {}
-    [[nodiscard]] IoShape shape() const noexcept override { return {sizeof(Item), result_bytes(options_)}; }
+    explicit EchoCodec(bool scores) : scores_(scores) {}
+    [[nodiscard]] IoShape shape() const noexcept override { return {sizeof(Item), result_bytes(scores_)}; }
     void encode(std::uint64_t, std::string_view text, std::span<std::byte> to) const override {
         if (text.starts_with("unreadable")) {
             stay();
@@ -133,28 +139,30 @@ public:
     [[nodiscard]] std::string check_wire(std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override {
         std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1}};
-        if (options_.scores) {
+        if (scores_) {
             fields.push_back({.name = "score", .type = FieldType::float32, .count = score_count});
         }
         return fields;
     }
 
 private:
-    AppOptions options_;
+    bool scores_;
 };
 
 class EchoModel final : public Model {
 public:
-    explicit EchoModel(const AppOptions& options) : shape_{sizeof(Item), result_bytes(options)} {}
+    explicit EchoModel(const EchoOptions& options)
+        : shape_{sizeof(Item), result_bytes(options.scores)}, offset_(options.offset) {}
     [[nodiscard]] IoShape shape() const noexcept override { return shape_; }
     void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override {
         for (std::size_t i = 0; i < items; ++i) {
             as_host(stream).run([from = in.data() + i * shape_.input_bytes, to = out.data() + i * shape_.output_bytes,
-                                 bytes = shape_.output_bytes] {
+                                 bytes = shape_.output_bytes, offset = offset_] {
                 Item item;
                 std::memcpy(&item, from, sizeof item);
                 obey(item);
-                const Result result = result_of(item);
+                Result result = result_of(item);
+                result.label += offset;
                 std::memcpy(to, &result, bytes);
             });
         }
@@ -162,18 +170,49 @@ public:
 
 private:
     IoShape shape_;
+    std::int32_t offset_;
 };
 
 class LoadedEcho final : public LoadedApp {
 public:
-    explicit LoadedEcho(const AppOptions& options) : options_(options) {}
+    explicit LoadedEcho(const EchoOptions& options) : options_(options) {}
     [[nodiscard]] std::unique_ptr<Model> make_model(Device&, const ModelRoom&) const override {
         return std::make_unique<EchoModel>(options_);
     }
 
 private:
-    AppOptions options_;
+    EchoOptions options_;
 };
+
+class OpenEcho final : public OpenApp {
+public:
+    explicit OpenEcho(const EchoOptions& options) : options_(options) {}
+    [[nodiscard]] IoShape shape() const noexcept override { return EchoCodec(options_.scores).shape(); }
+    [[nodiscard]] double flop_per_item() const noexcept override { return 1; }
+    [[nodiscard]] std::unique_ptr<ItemCodec> make_codec() const override {
+        return std::make_unique<EchoCodec>(options_.scores);
+    }
+    [[nodiscard]] WeightBlob read_weights(const std::string&) const override { return random_weights(0); }
+    [[nodiscard]] WeightBlob random_weights(std::uint64_t) const override { return WeightBlob::of_floats(1); }
+    [[nodiscard]] std::unique_ptr<LoadedApp> load(const WeightBlob&, Precision, DeviceKind) const override {
+        return std::make_unique<LoadedEcho>(options_);
+    }
+
+private:
+    EchoOptions options_;
+};
+
+constexpr std::array echo_keys{KeySpec{.section = "output",
+                                       .name = "scores",
+                                       .type = KeyType::boolean,
+                                       .fallback = "false",
+                                       .help = "Write four numbers beside the label."},
+                               KeySpec{.section = "label",
+                                       .name = "offset",
+                                       .type = KeyType::integer,
+                                       .most = 1'000'000,
+                                       .fallback = "0",
+                                       .help = "Added to every label."}};
 
 class EchoApp final : public App {
 public:
@@ -181,16 +220,12 @@ public:
     [[nodiscard]] std::string_view summary() const noexcept override {
         return "says how long its items are, and does what they say";
     }
-    [[nodiscard]] std::unique_ptr<ItemCodec> make_codec(const AppOptions& options) const override {
-        return std::make_unique<EchoCodec>(options);
+    [[nodiscard]] std::span<const KeySpec> keys() const noexcept override { return echo_keys; }
+    [[nodiscard]] std::unique_ptr<OpenApp> open(const AppSettings& settings) const override {
+        const EchoOptions options{.scores = settings.get<bool>("output.scores"),
+                                  .offset = static_cast<std::int32_t>(settings.get<std::uint64_t>("label.offset"))};
+        return std::make_unique<OpenEcho>(options);
     }
-    [[nodiscard]] WeightBlob read_weights(const std::string&) const override { return random_weights(0); }
-    [[nodiscard]] WeightBlob random_weights(std::uint64_t) const override { return WeightBlob::of_floats(1); }
-    [[nodiscard]] std::unique_ptr<LoadedApp> load(const WeightBlob&, const AppOptions& options,
-                                                  DeviceKind) const override {
-        return std::make_unique<LoadedEcho>(options);
-    }
-    [[nodiscard]] double flop_per_item() const noexcept override { return 1; }
 };
 
 }  // namespace

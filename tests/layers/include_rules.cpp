@@ -54,7 +54,7 @@ const std::array packages{
     Package{"mpi.h", {"comm/", "tests/comm/"}},
     Package{"mpi-ext.h", {"comm/"}},
     Package{"hwloc", {"core/machine/topology_hwloc.cpp"}},
-    Package{"toml++/", {"core/config/config"}},
+    Package{"toml++/", {"core/config/"}},
     Package{"boost/program_options", {"tools/"}},
     Package{"boost/", {}},
     Package{"cuda", cuda_users},

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config/config_schema.hpp"
+#include "core/config/schema.hpp"
 #include "core/error.hpp"
 #include "tests/slurm/slurm_jobs.hpp"
 

@@ -12,7 +12,7 @@ namespace sluice {
 
 /// A job in /data with `lines` after its smallest form.
 inline JobConfig slurm_job(const std::string& lines = {}, const std::vector<Override>& overrides = {}) {
-    static constexpr std::array<std::string_view, 1> apps{"classifier"};
+    static constexpr std::array<AppKeys, 1> apps{{{.app = "classifier", .keys = {}}}};
     const std::string smallest =
         "app = \"classifier\"\n"
         "input.path = \"articles.txt\"\n"

@@ -85,8 +85,7 @@ void run(std::vector<std::string> words) {
 
 /// `items` items of the articles as a csv in `csv` and one byte a character in `u8`.
 void write_inputs(const Settings& settings, const fs::path& csv, const fs::path& u8) {
-    const App& app = classifier_app();
-    const auto codec = app.make_codec({});
+    const auto codec = open_classifier(false)->make_codec();
     JobConfig::Input input;
     input.path = settings.csv;
     input.format = InputFormat::csv;
@@ -268,7 +267,7 @@ double read_limit(const PlainMemory& plain, std::uint32_t threads, double item_b
 void bench_one_hot(const Settings& settings, const fs::path& where) {
     const std::uint32_t cores = std::thread::hardware_concurrency();
     const ScratchFolder folder(where);
-    const auto codec = classifier_app().make_codec({});
+    const auto codec = open_classifier(false)->make_codec();
     const ReaderFile file = write_reader_file(folder.path(), "bin", settings.one_hot_items, *codec, cores);
     const double item_bytes = static_cast<double>(file.bytes) / static_cast<double>(file.items);
     constexpr std::uint64_t most_plain_bytes = std::uint64_t{4} << 30;

@@ -189,8 +189,8 @@ std::unique_ptr<ItemSource> open_measured(const ReaderFile& file, const ItemCode
 }
 
 void run(const Options& options) {
-    const App& app = classifier_app();
-    const auto codec = app.make_codec({});
+    const auto app = open_classifier(false);
+    const auto codec = app->make_codec();
     const ScratchFolder folder(options.folder);
     fmt::print("format readers      items/s      GB/s  memory, GB/s     of memory (least to most of {})\n",
                options.repeats);
@@ -201,7 +201,7 @@ void run(const Options& options) {
         const auto source = open_measured(file, *codec, options.repeats);
         const std::uint32_t chunk_items = options.chunk_items != 0
                                               ? options.chunk_items
-                                              : choose_chunk_items(file.items, app.flop_per_item(), DeviceKind::cuda);
+                                              : choose_chunk_items(file.items, app->flop_per_item(), DeviceKind::cuda);
         const std::uint64_t chunks = file.items / chunk_items;
         expects(chunks > 0, "a file has at least one whole chunk: raise --items or lower --chunk-items");
         measure({.file = file,
@@ -215,7 +215,7 @@ void run(const Options& options) {
 }
 
 void compare_ways(const Options& options) {
-    const auto codec = classifier_app().make_codec({});
+    const auto codec = open_classifier(false)->make_codec();
     const std::uint32_t most = std::ranges::max(options.readers);
     const ScratchFolder folder(options.folder);
     const ReaderFile file = write_reader_file(folder.path(), "bin", options.items, *codec, most);
@@ -246,7 +246,7 @@ auto parse_list(const std::string& text, Parse parse) {
 
 Options parse(int count, char** words) {
     namespace po = boost::program_options;
-    const auto codec = classifier_app().make_codec({});
+    const auto codec = open_classifier(false)->make_codec();
     const std::uint64_t fat_bytes = codec->fat_shape().at(0) * codec->fat_shape().at(1) * sizeof(float);
     Options options;
     std::string readers;

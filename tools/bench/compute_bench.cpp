@@ -100,10 +100,10 @@ void fill(const ItemCodec& codec, std::span<std::byte> items) {
 
 /// `devices` models at once, each on a core of its own; range(0): items in a chunk.
 void classifier(benchmark::State& state, std::size_t devices) {
-    const App& app = classifier_app();
-    static const auto loaded = load_alone(app, app.random_weights(17), {}, DeviceKind::host, 2);
+    const auto app = open_classifier(false);
+    static const auto loaded = load_alone(*app, app->random_weights(17), Precision::fp32, DeviceKind::host, 2);
     const auto items = static_cast<std::uint32_t>(state.range(0));
-    const auto codec = app.make_codec({});
+    const auto codec = app->make_codec();
     std::vector<std::unique_ptr<Engine>> engines;
     for (std::size_t i = 0; i < devices; ++i) {
         engines.push_back(std::make_unique<Engine>(*loaded, items));
@@ -120,7 +120,7 @@ void classifier(benchmark::State& state, std::size_t devices) {
         }
     }
     const double count = static_cast<double>(items) * static_cast<double>(devices);
-    set_rate(state, app.flop_per_item() * count);
+    set_rate(state, app->flop_per_item() * count);
     state.counters["items/s"] =
         benchmark::Counter(count * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }

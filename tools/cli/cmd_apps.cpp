@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/config/config.hpp"
 #include "tools/cli/command_line.hpp"
 #include "tools/runtime/standard_output.hpp"
 
@@ -14,8 +16,20 @@ constexpr double mega = 1e6;
 
 po::options_description apps_options() {
     po::options_description options;
-    options.add_options()("json", "print a JSON list: name, summary, input_bytes, output_bytes, flop_per_item");
+    options.add_options()("json", "print a JSON list: name, summary, input_bytes, output_bytes, flop_per_item, keys");
     return options;
+}
+
+/// Those that only this app has.
+nlohmann::ordered_json keys_of(const App& app) {
+    nlohmann::ordered_json keys = nlohmann::ordered_json::array();
+    for (const KeySpec& key : app.keys()) {
+        keys.push_back({{"name", key.full_name()},
+                        {"takes", key.expected()},
+                        {"default", key.default_text()},
+                        {"help", key.help}});
+    }
+    return keys;
 }
 
 int list_apps(const Command& command, const Invocation& invocation) {
@@ -24,14 +38,22 @@ int list_apps(const Command& command, const Invocation& invocation) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     std::string table;
     for (const App* app : parsed.apps.all()) {
-        const IoShape shape = app->make_codec({})->shape();
-        list.push_back({{"name", app->name()},
-                        {"summary", app->summary()},
-                        {"input_bytes", shape.input_bytes},
-                        {"output_bytes", shape.output_bytes},
-                        {"flop_per_item", app->flop_per_item()}});
-        table += fmt::format("{:<12} {}\n{:<12} per item: {} bytes in, {} out, {:.1f} MFLOP\n", app->name(),
-                             app->summary(), "", shape.input_bytes, shape.output_bytes, app->flop_per_item() / mega);
+        nlohmann::ordered_json facts{{"name", app->name()}, {"summary", app->summary()}};
+        table += fmt::format("{:<12} {}\n", app->name(), app->summary());
+        if (!std::ranges::any_of(app->keys(), &KeySpec::required)) {  // else only a job can open it
+            const std::unique_ptr<OpenApp> opened = app->open(default_settings(app->keys()));
+            const IoShape shape = opened->shape();
+            facts["input_bytes"] = shape.input_bytes;
+            facts["output_bytes"] = shape.output_bytes;
+            facts["flop_per_item"] = opened->flop_per_item();
+            table += fmt::format("{:<12} per item: {} bytes in, {} out, {:.1f} MFLOP\n", "", shape.input_bytes,
+                                 shape.output_bytes, opened->flop_per_item() / mega);
+        }
+        facts["keys"] = keys_of(*app);
+        for (const KeySpec& key : app->keys()) {
+            table += fmt::format("{:<12} {}: {}\n", "", key.full_name(), key.help);
+        }
+        list.push_back(std::move(facts));
     }
     print(as_json ? list.dump(2) + "\n" : table);
     return 0;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/chunk_grid.hpp"
-#include "core/config/config_names.hpp"
+#include "core/config/config.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
 #include "tools/cli/common_options.hpp"
@@ -57,6 +57,9 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
                        {"report", job.output.report.native()}};
     facts["output"]["state"] = word_for(check_output(prepared));
     facts["run"] = {{"device", name_of(plan.device)}};
+    for (const AppSettings::Entry& entry : job.settings.entries()) {
+        facts["settings"][entry.name] = plain_text(entry.value);
+    }
     facts["pipeline"] = {{"chunks", ChunkGrid(plan.items, plan.chunk_items).chunks()},
                          {"chunk_items", plan.chunk_items},
                          {"depth", plan.depth}};

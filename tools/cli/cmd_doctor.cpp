@@ -28,7 +28,7 @@ Options doctor_options() {
 Examination read_examination(const Command& command, const ParsedArguments& parsed) {
     Examination job;
     if (!parsed.operands.empty() || parsed.has("set")) {
-        const JobConfig config = read_job(job_file_of(command, parsed), overrides_of(parsed), parsed.apps.names());
+        const JobConfig config = read_job(job_file_of(command, parsed), overrides_of(parsed), parsed.apps.keys());
         job.wish = {.device = config.run.device,
                     .devices = config.run.devices,
                     .bind = config.layout.bind,

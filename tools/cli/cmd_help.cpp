@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/config/config_schema.hpp"
+#include "core/config/schema.hpp"
 #include "core/error.hpp"
 #include "core/text/closest_name.hpp"
 #include "tools/cli/common_options.hpp"
@@ -19,7 +19,8 @@ int print_help(const Command& command, const Invocation& invocation) {
     }
     const std::string& topic = parsed.operands.front();
     if (topic == "keys") {
-        print("Keys of a job file, and of --set as SECTION.KEY=VALUE (docs/job-file.md):\n\n" + describe_keys());
+        print("Keys of a job file, and of --set as SECTION.KEY=VALUE (docs/job-file.md):\n\n" +
+              describe_keys(parsed.apps.keys()));
         return 0;
     }
     std::vector<std::string_view> topics{"keys"};

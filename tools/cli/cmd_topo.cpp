@@ -95,7 +95,7 @@ Demand demand_of(const Command& command, const ParsedArguments& parsed) {
     if (parsed.operands.empty() && !parsed.has("set")) {
         return {};
     }
-    const JobConfig job = read_job(job_file_of(command, parsed), overrides_of(parsed), parsed.apps.names());
+    const JobConfig job = read_job(job_file_of(command, parsed), overrides_of(parsed), parsed.apps.keys());
     return {.device = job.run.device, .devices = job.run.devices, .layout = job.layout};
 }
 

@@ -33,20 +33,15 @@ std::optional<std::string> read_control_file(const std::filesystem::path& path) 
 
 JobConfig read_job(const JobFile& file, const Apps& apps) {
     if (!file.text) {
-        return read_job(file.path, file.overrides, apps.names());
+        return read_job(file.path, file.overrides, apps.keys());
     }
-    JobConfig job = parse_job(*file.text, file.path.native(), file.path.parent_path(), file.overrides, apps.names());
-    job.input.path = job.input.path.lexically_normal();
-    job.output.path = job.output.path.lexically_normal();
-    job.output.report = job.output.report.lexically_normal();
-    if (job.model.weights) {
-        job.model.weights = job.model.weights->lexically_normal();
-    }
+    JobConfig job = parse_job(*file.text, file.path.native(), file.path.parent_path(), file.overrides, apps.keys());
+    change_paths(job, [](const std::filesystem::path& path) { return path.lexically_normal(); });
     return job;
 }
 
 JobConfig read_job_absolute(const std::filesystem::path& file, std::span<const Override> overrides, const Apps& apps) {
-    return read_job(absolute_path(file), overrides, apps.names());
+    return read_job(absolute_path(file), overrides, apps.keys());
 }
 
 JobFile kept_job(const RunPaths& run, std::vector<Override> overrides, const Apps& apps) {
@@ -81,15 +76,9 @@ JobFile planned_job(const std::filesystem::path& plan) {
 
 std::string kept_text(const JobConfig& job, const RunPaths& run) {
     JobConfig kept = job;
-    if (!kept.input.path.empty()) {
-        kept.input.path = as_seen_from(run, kept.input.path);
-    }
+    change_paths(kept, [&](const std::filesystem::path& path) { return as_seen_from(run, path); });
     kept.output.path = run.layout == OutputLayout::folder ? std::filesystem::path("..") / ""
                                                           : std::filesystem::path("..") / run.output.filename();
-    kept.output.report = as_seen_from(run, kept.output.report);
-    if (kept.model.weights) {
-        kept.model.weights = as_seen_from(run, *kept.model.weights);
-    }
     return to_toml(kept);
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@
 #include "core/commit/file.hpp"
 #include "core/commit/manifest.hpp"
 #include "core/commit/place_file.hpp"
-#include "core/config/config_names.hpp"
+#include "core/config/config.hpp"
 #include "core/error.hpp"
 #include "core/machine/build_id.hpp"
 #include "core/machine/host_name.hpp"
@@ -49,21 +50,33 @@ std::string stamp_of(const WeightBlob& weights) {
                        fingerprint_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
 }
 
+/// A second setting of the same name would be left out of the identity.
+void expects_unique_names(const Settings& settings) {
+    const std::map<std::string, std::string> by_name(settings.begin(), settings.end());
+    expects(by_name.size() == settings.size(), "an app names a key or a file as a setting of every run is named");
+}
+
 /// All that decides the output's bytes, beside its form. Where files lie, ranks, nodes, devices and what else only
 /// decides how fast they come are no part of it.
 Settings settings_of(const PreparedJob& prepared) {
     const JobConfig& job = prepared.job;
-    Settings settings{{"app", job.app},
-                      {"input", prepared.source->stamp()},
-                      {"input.format", std::string(name_of(job.input.format))},
-                      {"input.columns", text_of(job.input.columns)},
-                      {"input.header", job.input.header ? "true" : "false"},
-                      {"output.scores", job.output.scores ? "true" : "false"},
-                      {"run.device", std::string(name_of(prepared.plan.device))},
-                      {"run.precision", std::string(name_of(job.run.precision))}};
+    Settings settings{
+        {"app", job.app},
+        {"input", prepared.source->stamp()},
+        {"input.format", std::string(name_of(job.input.format))},
+        {"input.columns", text_of(job.input.columns)},
+        {"input.header", job.input.header ? "true" : "false"},
+    };
     if (job.input.count) {
         settings.emplace_back("input.count", fmt::format("{}", *job.input.count));
     }
+    for (const AppSettings::Entry& entry : job.settings.entries()) {
+        if (!std::holds_alternative<std::filesystem::path>(entry.value)) {  // whose files are told by their content
+            settings.emplace_back(entry.name, plain_text(entry.value));
+        }
+    }
+    settings.emplace_back("run.device", name_of(prepared.plan.device));
+    settings.emplace_back("run.precision", name_of(job.run.precision));
     if (prepared.plan.device == DeviceKind::host) {
         settings.emplace_back(instructions_setting, name_of(prepared.plan.instructions));
     } else {
@@ -74,13 +87,22 @@ Settings settings_of(const PreparedJob& prepared) {
     } else {
         settings.emplace_back("model.weights", stamp_of(prepared.weights));
     }
+    for (const auto& file : prepared.app_files) {
+        settings.emplace_back(file->name(), file->stamp());
+    }
+    expects_unique_names(settings);
     return settings;
 }
 
 /// That the files still are what the run's identity says. They outlive the output.
 std::function<void()> check_of_files(const PreparedJob& prepared) {
-    return [input = prepared.source.get(), weights = prepared.weights_file.get()] {
+    std::vector<const WatchedAppFile*> app_files;
+    std::ranges::transform(prepared.app_files, std::back_inserter(app_files), &std::unique_ptr<WatchedAppFile>::get);
+    return [input = prepared.source.get(), weights = prepared.weights_file.get(), app_files = std::move(app_files)] {
         input->check_content();
+        for (const WatchedAppFile* const file : app_files) {
+            file->check_content();
+        }
         if (weights != nullptr) {
             weights->check_content();
         }
@@ -111,6 +133,12 @@ CommittedOutputOptions options_of(const PreparedJob& prepared) {
 
 RunPaths paths_of(const JobConfig::Output& output) {
     return run_paths(output.path, extension_of(output.format));
+}
+
+/// Values that are not finite stand in the output then.
+bool writes_floats(const ItemCodec& codec) {
+    return std::ranges::any_of(codec.output_fields(),
+                               [](const OutputField& field) { return field.type == FieldType::float32; });
 }
 
 /// So that several fit into a message.
@@ -227,7 +255,7 @@ void warn_at_the_end(const PreparedJob& job) {
     if (job.job.output.nonfinite == NonfinitePolicy::flag && values != 0) {
         say(ErrorText{.id = "W-NUM-082",
                       .where = escaped(job.job.output.path.native()),
-                      .what = job.job.output.scores
+                      .what = writes_floats(*job.codec)
                                   ? fmt::format("{} scores are NaN or infinite", values)
                                   : fmt::format("{} items have scores that are NaN or infinite", values)});
     }

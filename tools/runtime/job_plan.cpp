@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/config/config_names.hpp"
+#include "core/config/config.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "scheduler/chunk_size.hpp"
@@ -43,7 +43,7 @@ void check_precision(const JobConfig::Run& run, DeviceKind device) {
 /// And the file they come from, or null.
 using Weights = std::pair<std::unique_ptr<WeightsFile>, WeightBlob>;
 
-Weights make_weights(const JobConfig::Model& model, const App& app) {
+Weights make_weights(const JobConfig::Model& model, const OpenApp& app) {
     if (!model.weights) {
         return {nullptr, app.random_weights(model.random.value())};
     }
@@ -64,10 +64,11 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
     }
     JobPlan& plan = prepared.plan;
     plan.app = job.app;
-    plan.options = {.scores = job.output.scores, .precision = job.run.precision};
-    prepared.app = apps.find(plan.app);
-    expects(prepared.app != nullptr, "read_job accepts known apps only");
-    prepared.codec = prepared.app->make_codec(plan.options);
+    plan.settings = encode(job.settings);
+    plan.precision = job.run.precision;
+    prepared.app = open_app(plan, apps);
+    prepared.app_files = open_app_files(job.settings, *prepared.app);  // before the codec reads them
+    prepared.codec = prepared.app->make_codec();
     check_format(job.output.format, prepared.codec->output_fields());
     std::future<Weights> weights =
         std::async(std::launch::async, [&] { return make_weights(job.model, *prepared.app); });
@@ -101,10 +102,16 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
     return prepared;
 }
 
+std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps) {
+    const App* const app = apps.find(plan.app);
+    expects(app != nullptr, "read_job accepts known apps only");
+    return app->open(decode_settings(plan.settings, app->keys()));
+}
+
 std::string encode(const JobPlan& plan) {
     nlohmann::json json{{"app", plan.app},
-                        {"scores", plan.options.scores},
-                        {"precision", plan.options.precision},
+                        {"settings", plan.settings},
+                        {"precision", plan.precision},
                         {"items", plan.items},
                         {"chunk_items", plan.chunk_items},
                         {"depth", plan.depth},
@@ -126,7 +133,8 @@ std::string encode(const JobPlan& plan) {
 JobPlan decode_job_plan(const std::string& text) {
     const nlohmann::json json = nlohmann::json::parse(text);
     JobPlan plan{.app = json.at("app"),
-                 .options = {.scores = json.at("scores"), .precision = json.at("precision")},
+                 .settings = json.at("settings"),
+                 .precision = json.at("precision"),
                  .items = json.at("items"),
                  .chunk_items = json.at("chunk_items"),
                  .depth = json.at("depth"),

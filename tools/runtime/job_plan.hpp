@@ -21,13 +21,15 @@
 #include "kernels/host_instructions.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "scheduler/chunk_size.hpp"
+#include "tools/runtime/app_files.hpp"
 
 namespace sluice {
 
 /// What every rank has to know of the job.
 struct JobPlan {
     std::string app{};
-    AppOptions options{};
+    std::string settings{};  ///< The app's, by encode().
+    Precision precision = Precision::fp32;
     std::uint64_t items = 0;
     std::uint32_t chunk_items = 1;
     std::uint32_t depth = 1;  ///< Without regard to the models' lag, until the app is loaded: depth_with_lag().
@@ -53,7 +55,8 @@ struct JobPlan {
 struct PreparedJob {
     JobConfig job;
     JobPlan plan;
-    const App* app = nullptr;
+    std::unique_ptr<OpenApp> app;
+    AppFiles app_files;
     std::unique_ptr<ItemCodec> codec;  // outlives the source
     std::unique_ptr<ItemSource> source;
     std::unique_ptr<WeightsFile> weights_file;  // null: random
@@ -71,6 +74,9 @@ struct PreparedJob {
 /// `start_gpus`: this process will drive all GPUs that it sees, unless the job asks for fewer: CUDA starts on them
 /// while files are read.
 [[nodiscard]] PreparedJob prepare_job(JobConfig job, const Apps& apps, bool start_gpus = false);
+
+/// The plan's app, of `apps`, with the plan's settings.
+[[nodiscard]] std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps);
 
 /// For the way to the other ranks.
 [[nodiscard]] std::string encode(const JobPlan& plan);

@@ -112,9 +112,8 @@ MemoryNeeds memory_needs(const RankContext& context, const JobPlan& plan, const 
 }
 
 /// The app, ready to make models.
-std::unique_ptr<LoadedApp> load_app(const RankContext& context, const JobPlan& plan, WeightBlob weights,
-                                    std::uint32_t cores) {
-    const App& app = *context.apps.find(plan.app);
+std::unique_ptr<LoadedApp> load_app(const RankContext& context, const JobPlan& plan, const OpenApp& app,
+                                    WeightBlob weights, std::uint32_t cores) {
     if (context.session != nullptr) {
         broadcast_once_a_node(*context.session, weights.memory);
     }
@@ -122,9 +121,9 @@ std::unique_ptr<LoadedApp> load_app(const RankContext& context, const JobPlan& p
         limit_host_instructions(plan.instructions);
     }
     if (context.session == nullptr) {
-        return load_alone(app, weights, plan.options, plan.device, cores);
+        return load_alone(app, weights, plan.precision, plan.device, cores);
     }
-    std::unique_ptr<LoadedApp> loaded = app.load(weights, plan.options, plan.device);
+    std::unique_ptr<LoadedApp> loaded = app.load(weights, plan.precision, plan.device);
     if (PackedWeights* const packed = loaded->weights(); packed != nullptr) {
         pack_once_a_node(*context.session, *packed, cores);
     }
@@ -176,14 +175,13 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
     context.hangs.begin({.timeout = plan.hang_timeout,
                          .hosts = context.rank() == 0 ? meeting.hosts : std::vector{plan.root_host},
                          .dump_folder = plan.dump_folder});
+    const std::unique_ptr<OpenApp> app = open_app(plan, context.apps);
     PreparedRank rank;
-    rank.wire = {.item = context.apps.find(plan.app)->make_codec(plan.options)->shape(),
-                 .chunk_items = plan.chunk_items,
-                 .depth = plan.depth,
-                 .largest_message = largest_message};
+    rank.wire = {
+        .item = app->shape(), .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message};
     rank.share = choose_share(context, plan);
     rank.devices = devices_of_ranks(context, rank.share.place.devices.size());
-    rank.app = load_app(context, plan, std::move(weights), rank.share.place.cores);
+    rank.app = load_app(context, plan, *app, std::move(weights), rank.share.place.cores);
     rank.sample = share_sample(context, *rank.app, rank.wire.item, source);
     rank.wire.depth = depth_with_lag(plan.depth, plan.depth_by, rank.app->lag());
     if (context.rank() == 0) {

@@ -56,7 +56,7 @@ RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
             .mode = job.pipeline.mode,
             .distribution = job.pipeline.distribution,
             .device = plan.device,
-            .precision = plan.options.precision,
+            .precision = plan.precision,
             .device_note = plan.device_note,
             .chunk_note = plan.chunk_note,
             .output_path = job.output.path.string(),

@@ -45,7 +45,7 @@ MeasuredCosts measure(const PreparedJob& job) {
     const std::unique_ptr<Device> device = make_cuda_device(0);
     const JobPlan& plan = job.plan;
     const Topology topology = read_machine(TopologyDetail::cpus).topology;
-    const std::unique_ptr<LoadedApp> app = load_alone(*job.app, job.weights, plan.options, plan.device,
+    const std::unique_ptr<LoadedApp> app = load_alone(*job.app, job.weights, plan.precision, plan.device,
                                                       usable_cores(topology, topology.mask, read_quota_cpus()));
     const DeviceMemory memory = device->memory().value();
     const IoShape shape = job.codec->shape();
@@ -77,9 +77,8 @@ struct Found {
 
 Found find_or_measure(const PreparedJob& job) {
     const std::string gpu = cuda_device_model(0);
-    const std::string key =
-        fmt::format("{} | {} | {} | {} | {}", job.plan.app, gpu, name_of(job.plan.options.precision),
-                    job.plan.options.scores ? "scores" : "labels", SLUICE_PROGRAM_VERSION);
+    const std::string key = fmt::format("{} | {} | {} | {} | {}", job.plan.app, gpu, name_of(job.plan.precision),
+                                        job.plan.settings, SLUICE_PROGRAM_VERSION);
     const auto file = cost_cache_file();
     if (const auto kept = file ? find_costs(*file, key) : std::nullopt) {
         return {*kept, fmt::format("measured earlier on {}", gpu)};

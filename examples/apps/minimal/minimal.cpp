@@ -41,11 +41,11 @@ std::vector<SequentialStage> make_stages(const Kernels& kernels, std::span<const
     return stages;
 }
 
-class MinimalApp final : public App {
+class OpenMinimal final : public OpenApp {
 public:
-    std::string_view name() const noexcept override { return "minimal"; }
-    std::string_view summary() const noexcept override { return "8 numbers to one of 3 classes"; }
-    std::unique_ptr<ItemCodec> make_codec(const AppOptions&) const override { return std::make_unique<MinimalCodec>(); }
+    IoShape shape() const noexcept override { return MinimalCodec().shape(); }
+    double flop_per_item() const noexcept override { return 2.0 * inputs * classes; }
+    std::unique_ptr<ItemCodec> make_codec() const override { return std::make_unique<MinimalCodec>(); }
     WeightBlob read_weights(const std::string& path) const override {
         static const std::array<TensorSpec, 2> tensors{{{"weight", {classes, inputs}}, {"bias", {classes}}}};
         WeightBlob blob = WeightBlob::of_floats(weight_count);
@@ -58,11 +58,17 @@ public:
         std::ranges::generate(blob.floats(), [&] { return static_cast<float>(random() % 2000) / 1000.0F - 1.0F; });
         return blob;
     }
-    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, const AppOptions&, DeviceKind kind) const override {
+    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision, DeviceKind kind) const override {
         return std::make_unique<LoadedSequential>(
             [&](PackedWeights& packed) { return make_stages(kernels_of(kind), weights.floats(), packed); });
     }
-    double flop_per_item() const noexcept override { return 2.0 * inputs * classes; }
+};
+
+class MinimalApp final : public App {
+public:
+    std::string_view name() const noexcept override { return "minimal"; }
+    std::string_view summary() const noexcept override { return "8 numbers to one of 3 classes"; }
+    std::unique_ptr<OpenApp> open(const AppSettings&) const override { return std::make_unique<OpenMinimal>(); }
 };
 
 }  // namespace

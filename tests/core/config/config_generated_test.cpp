@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/config/config_slurm.hpp"
 #include "tests/core/config/config_jobs.hpp"
 
 namespace sluice {
@@ -17,9 +16,12 @@ SlurmConfig random_slurm(std::mt19937_64& random) {
     const auto below = [&](std::uint64_t end) { return random() % end; };
     const auto seconds = [&](std::uint64_t most) { return std::chrono::seconds(1 + below(most)); };
     SlurmConfig slurm;
-    for (const auto& [name, value] : slurm_names) {
-        if (name != "mem" && below(2) == 1) {
-            slurm.*value = std::array{"a", "B.9", "x-y_z"}[below(3)];
+    using Slurm = SlurmConfig;
+    for (std::string Slurm::*name :
+         {&Slurm::job_name, &Slurm::partition, &Slurm::account, &Slurm::qos, &Slurm::constraint, &Slurm::reservation,
+          &Slurm::nodelist, &Slurm::exclude, &Slurm::mail_user, &Slurm::mail_type, &Slurm::gpu_type, &Slurm::mpi}) {
+        if (below(2) == 1) {
+            slurm.*name = std::array{"a", "B.9", "x-y_z"}[below(3)];
         }
     }
     slurm.mem = std::array{"site", "0", "480G"}[below(3)];
@@ -41,6 +43,23 @@ SlurmConfig random_slurm(std::mt19937_64& random) {
     return slurm;
 }
 
+AppSettings random_settings(std::mt19937_64& random, const std::string& path) {
+    const auto below = [&](std::uint64_t end) { return random() % end; };
+    AppSettings settings;
+    settings.set("generate.greedy", below(2) == 1);
+    settings.set("generate.seed", random() >> (1 + below(63)));
+    settings.set("generate.temperature",
+                 std::array{0.0, 2.0, 1e-300, static_cast<double>(below(1'000'000)) / 777'777}[below(4)]);
+    settings.set("generate.mode", std::string(std::array{"sample", "beam"}[below(2)]));
+    settings.set("generate.limit", below(2) == 1 ? SettingValue(std::string("auto")) : SettingValue(1 + below(99)));
+    settings.set("generate.stop", std::vector<std::string>(below(3), "\n\"\\"));
+    settings.set("generate.pause", std::chrono::seconds(below(3600)));
+    if (below(2) == 1) {
+        settings.set("generate.prefixes", std::filesystem::path(path));
+    }
+    return settings;
+}
+
 JobConfig random_job(std::mt19937_64& random) {
     const auto below = [&](std::uint64_t end) { return random() % end; };
     const auto word = [&](const std::string& extension) {
@@ -55,7 +74,7 @@ JobConfig random_job(std::mt19937_64& random) {
         return text;
     };
     JobConfig job;
-    job.app = apps[below(apps.size())];
+    job.app = apps[below(apps.size())].app;
     job.input.path = word("in");
     job.input.format = InputFormat(below(6));
     if (job.input.format == InputFormat::csv) {
@@ -83,7 +102,13 @@ JobConfig random_job(std::mt19937_64& random) {
     }
     job.output.format = OutputFormat(below(4));
     job.output.path = word(std::array{".csv", ".jsonl", ".npy", ".txt"}[std::size_t(job.output.format)]);
-    job.output.scores = below(2) == 1;
+    if (job.app == "classifier") {
+        job.settings.set("output.scores", below(2) == 1);
+    } else if (job.app == "namegen") {
+        job.settings = random_settings(random, word("txt"));
+    } else {
+        job.settings = default_settings(gpt2_keys);
+    }
     job.output.nonfinite = NonfinitePolicy(below(3));
     job.fault.drain_timeout = std::chrono::seconds(1 + below(86'400));
     job.fault.hang_timeout = std::chrono::seconds(below(86'400));

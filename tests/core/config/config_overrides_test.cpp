@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "core/config/config_schema.hpp"
+#include "core/config/schema.hpp"
 #include "tests/core/config/config_jobs.hpp"
 
 namespace sluice {

@@ -109,7 +109,12 @@ TEST(CommandLine, ListsTheAppsAsTextAndAsJson) {
     for (const auto& app : json) {
         EXPECT_NE(text.out.find(app.at("name").get<std::string>()), std::string::npos);
         EXPECT_GT(app.at("input_bytes"), 0);
+        for (const auto& key : app.at("keys")) {
+            EXPECT_NE(text.out.find(key.at("name").get<std::string>() + ": "), std::string::npos);
+        }
     }
+    EXPECT_EQ(json.at(0).at("keys").at(0).at("name"), "output.scores");
+    EXPECT_EQ(json.at(0).at("keys").at(0).at("takes"), "true or false");
 }
 
 TEST(CommandLine, TellsTheVersionsOfAllThatItIsMadeOf) {
@@ -131,6 +136,7 @@ TEST(CommandLine, ListsTheKeysOfAJob) {
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_NE(result.out.find("[pipeline]"), std::string::npos);
     EXPECT_NE(result.out.find("chunk_items"), std::string::npos);
+    EXPECT_NE(result.out.find("[output] of app 'classifier'\n  scores "), std::string::npos);
 }
 
 TEST(Check, FindsNothingWrongWithAGoodJobAndLeavesNoFile) {
@@ -144,6 +150,7 @@ TEST(Check, FindsNothingWrongWithAGoodJobAndLeavesNoFile) {
     EXPECT_EQ(text.exit_code, 0) << text.err;
     EXPECT_NE(text.out.find("path articles.txt, format txt, items 3, file_bytes 14"), std::string::npos) << text.out;
     EXPECT_NE(text.out.find("chunks 2, chunk_items 2"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("settings  output.scores "), std::string::npos) << text.out;
     const auto object = nlohmann::json::parse(json.out);
     EXPECT_EQ(object.at("input").at("items"), 3);
     EXPECT_EQ(object.at("pipeline").at("chunks"), 2);

@@ -1,4 +1,4 @@
-#include "core/config/config_value.hpp"
+#include "core/config/value.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,12 @@
 #include <limits>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "core/config/config_text.hpp"
+#include "core/config/config.hpp"
 #include "core/config/slurm_option.hpp"
+#include "core/config/text.hpp"
 #include "core/error.hpp"
 #include "core/text/closest_name.hpp"
 
@@ -20,8 +22,8 @@ namespace {
 
 [[noreturn]] void refuse_type(const KeySpec& key, const toml::node& node, const std::string& where) {
     const auto* number = node.as_floating_point();
-    const bool no_number =
-        number != nullptr && !std::isfinite(**number) && (key.type == KeyType::integer || key.type == KeyType::columns);
+    const bool no_number = number != nullptr && !std::isfinite(**number) &&
+                           (key.type == KeyType::integer || key.type == KeyType::real || key.type == KeyType::columns);
     refuse_job(no_number ? "E-CFG-012" : "E-CFG-010", where,
                fmt::format("{}: got {}, expected {}", key.full_name(), describe(node), key.expected()));
 }
@@ -36,6 +38,19 @@ std::uint64_t read_integer(const KeySpec& key, const toml::node& node, const std
         refuse_job("E-CFG-011", where, fmt::format("{}: got {}, expected {}", key.full_name(), value, key.expected()));
     }
     return static_cast<std::uint64_t>(value);
+}
+
+double read_real(const KeySpec& key, const toml::node& node, const std::string& where) {
+    const auto* const integer = node.as_integer();
+    const auto* const real = node.as_floating_point();
+    if (integer == nullptr && (real == nullptr || !std::isfinite(**real))) {
+        refuse_type(key, node, where);
+    }
+    const double value = integer != nullptr ? static_cast<double>(**integer) : **real;
+    if (value < key.lowest || value > key.highest) {
+        refuse_job("E-CFG-011", where, fmt::format("{}: got {}, expected {}", key.full_name(), value, key.expected()));
+    }
+    return value + 0.0;  // -0 is 0
 }
 
 bool is_name(std::string_view text, const KeySpec& key) {
@@ -56,6 +71,9 @@ void check_string(const KeySpec& key, const std::string& value, const std::strin
     }
     if (key.type == KeyType::name && !is_name(value, key)) {
         refuse_value("E-CFG-016", quoted(value), "");
+    }
+    if (key.type == KeyType::name && value.size() < key.least) {
+        refuse_job("E-CFG-016", where, fmt::format("{}: got an empty name", key.full_name()));
     }
     if (key.type == KeyType::path && value.empty()) {
         refuse_value("E-CFG-011", "an empty string", "");
@@ -107,13 +125,39 @@ std::vector<std::string> read_words(const KeySpec& key, const toml::node& node, 
     return words;
 }
 
-std::uint64_t read_duration(const KeySpec& key, const std::string& text, const std::string& where) {
+std::chrono::seconds read_duration(const KeySpec& key, const std::string& text, const std::string& where) {
     const auto duration = parse_duration(text);
     if (!duration) {
         refuse_job("E-CFG-015", where,
                    fmt::format("{}: got {}, expected {}", key.full_name(), quoted(text), key.expected()));
     }
-    return static_cast<std::uint64_t>(duration->count());
+    const auto seconds = static_cast<std::uint64_t>(duration->count());
+    if (key.most != 0 && (seconds < key.least || seconds > key.most)) {
+        refuse_job("E-CFG-011", where,
+                   fmt::format("{}: got {} s, expected {}..{} s", key.full_name(), seconds, key.least, key.most));
+    }
+    return *duration;
+}
+
+/// A number that reads back to the same one, and as no integer.
+std::string real_literal(double value) {
+    const std::string text = fmt::format("{}", value);
+    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+template <class Element>
+std::string list_literal(const std::vector<Element>& elements) {
+    std::vector<std::string> parts;
+    for (const Element& element : elements) {
+        if constexpr (std::is_same_v<Element, ColumnRef>) {
+            const auto* const number = std::get_if<std::uint32_t>(&element);
+            parts.push_back(number != nullptr ? fmt::format("{}", *number)
+                                              : toml_string(std::get<std::string>(element)));
+        } else {
+            parts.push_back(toml_string(element));
+        }
+    }
+    return fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -142,6 +186,10 @@ std::string describe(const toml::node& node) {
 }
 
 SettingValue read_value(const KeySpec& key, const toml::node& node, const std::string& name, const std::string& where) {
+    const auto* const string = node.as_string();
+    if (string != nullptr && !key.word.empty() && **string == key.word) {
+        return **string;
+    }
     switch (key.type) {
         case KeyType::boolean:
             if (const auto* flag = node.as_boolean()) {
@@ -149,32 +197,74 @@ SettingValue read_value(const KeySpec& key, const toml::node& node, const std::s
             }
             break;
         case KeyType::integer:
-            if (const auto* word = node.as_string(); word != nullptr && !key.word.empty() && **word == key.word) {
-                return **word;
-            }
             return read_integer(key, node, where);
+        case KeyType::real:
+            return read_real(key, node, where);
         case KeyType::columns:
             return read_columns(key, node, name, where);
         case KeyType::words:
             return read_words(key, node, name, where);
         case KeyType::duration:
-            if (const auto* text = node.as_string()) {
-                if (!key.word.empty() && **text == key.word) {
-                    return **text;
-                }
-                return read_duration(key, **text, where);
+            if (string != nullptr) {
+                return read_duration(key, **string, where);
             }
             break;
         case KeyType::text:
         case KeyType::path:
         case KeyType::name:
-            if (const auto* text = node.as_string()) {
-                check_string(key, **text, where);
-                return **text;
+            if (string != nullptr) {
+                check_string(key, **string, where);
+                return key.type == KeyType::path ? SettingValue(std::filesystem::path(**string))
+                                                 : SettingValue(**string);
             }
             break;
     }
     refuse_type(key, node, where);
+}
+
+std::string toml_string(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (byte < 0x20 || byte == 0x7F) {
+            out += fmt::format("\\u{:04X}", byte);
+        } else {
+            out += c;
+        }
+    }
+    return out + '"';
+}
+
+std::string literal(const SettingValue& value) {
+    return std::visit(
+        [](const auto& held) -> std::string {
+            using Held = std::remove_cvref_t<decltype(held)>;
+            if constexpr (std::is_same_v<Held, std::string>) {
+                return toml_string(held);
+            } else if constexpr (std::is_same_v<Held, std::filesystem::path>) {
+                return toml_string(held.native());
+            } else if constexpr (std::is_same_v<Held, std::chrono::seconds>) {
+                return toml_string(duration_text(held));
+            } else if constexpr (std::is_same_v<Held, double>) {
+                return real_literal(held);
+            } else if constexpr (std::is_same_v<Held, bool> || std::is_same_v<Held, std::uint64_t>) {
+                return fmt::format("{}", held);
+            } else {
+                return list_literal(held);
+            }
+        },
+        value);
+}
+
+std::string plain_text(const SettingValue& value) {
+    if (const auto* const text = std::get_if<std::string>(&value)) {
+        return *text;
+    }
+    const auto* const path = std::get_if<std::filesystem::path>(&value);
+    return path == nullptr ? literal(value) : path->native();
 }
 
 }  // namespace sluice

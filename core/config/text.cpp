@@ -1,4 +1,4 @@
-#include "core/config/config_text.hpp"
+#include "core/config/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

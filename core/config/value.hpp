@@ -4,8 +4,7 @@
 
 #include <string>
 
-#include "core/config/config_schema.hpp"
-#include "core/config/config_settings.hpp"
+#include "core/settings.hpp"
 
 namespace sluice {
 
@@ -19,5 +18,8 @@ namespace sluice {
 /// empty when `where` has no lines. Throws Error (configuration).
 [[nodiscard]] SettingValue read_value(const KeySpec& key, const toml::node& node, const std::string& name,
                                       const std::string& where);
+
+/// `value` as TOML that read_value() reads back to the same.
+[[nodiscard]] std::string literal(const SettingValue& value);
 
 }  // namespace sluice

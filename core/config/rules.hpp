@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/config/config.hpp"
+#include "core/config/schema.hpp"
+
+namespace sluice {
+
+/// A key that the job sets, its value within the key's own limits.
+struct Setting {
+    SettingValue value;  ///< A path as the job says it.
+    std::string where;   ///< "job.toml:14:3" or "--set pipeline.depth=4"; escaped.
+    bool from_command_line = false;
+};
+
+using Settings = std::map<std::string, Setting, std::less<>>;  ///< By the keys' full names.
+
+/// Where a job's text came from.
+struct JobOrigin {
+    std::string name;            ///< For messages; escaped.
+    std::filesystem::path base;  ///< Relative paths start here.
+    std::filesystem::path file;  ///< The job file, which no output may replace; may be empty.
+};
+
+/// What a job says, key by key.
+struct StatedJob {
+    const Settings& settings;
+    const JobSchema& schema;
+    const JobOrigin& origin;
+
+    /// Null when it is not set.
+    [[nodiscard]] const Setting* find(std::string_view full_name) const;
+
+    /// Where the key is set, the job file when it is not.
+    [[nodiscard]] const std::string& where(std::string_view full_name) const;
+};
+
+/// Puts single settings together: required keys, defaults, and the rules that concern more than one key. Throws Error
+/// (configuration, refused).
+[[nodiscard]] JobConfig build_job(const StatedJob& stated, std::span<const AppKeys> apps);
+
+/// The rules of [slurm]. Throws Error (configuration).
+void check_slurm(const SlurmConfig& slurm, const StatedJob& stated);
+
+}  // namespace sluice

@@ -1,0 +1,137 @@
+#include "core/config/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/text/closest_name.hpp"
+
+namespace sluice {
+namespace {
+
+std::string mean(std::string_view name) {
+    return fmt::format("; did you mean '{}'?", name);
+}
+
+bool is_in(std::string_view section, std::string_view name) {
+    return !name.empty() && section.starts_with(name) && (section.size() == name.size() || section[name.size()] == '.');
+}
+
+std::string table_entry(const KeySpec& key) {
+    const std::string_view text = key.default_text();
+    return fmt::format("  {:<14} {}\n  {:<14} takes {}; {}\n", key.name, key.help, "", key.expected(),
+                       key.required           ? std::string(text)
+                       : key.fallback.empty() ? std::string("no default")
+                                              : fmt::format("default {}", text));
+}
+
+}  // namespace
+
+JobSchema::JobSchema(std::span<const AppKeys> apps, std::string_view app) {
+    for (const JobKey& key : job_keys()) {
+        keys_.push_back(&key);
+    }
+    const bool is_known = std::ranges::find(apps, app, &AppKeys::app) != apps.end();
+    for (const AppKeys& owner : apps) {
+        if (is_known && owner.app != app) {
+            others_.push_back(owner);
+            continue;
+        }
+        for (const KeySpec& key : owner.keys) {
+            expects(!key.section.empty(), "an app's key stands in a section");
+            expects(!is_known || find(key.full_name()) == nullptr, "an app's key has the name of another key");
+            own_.push_back(&key);
+            keys_.push_back(&key);
+        }
+    }
+}
+
+const KeySpec* JobSchema::find(std::string_view full_name) const {
+    const auto found = std::ranges::find(keys_, full_name, [](const KeySpec* key) { return key->full_name(); });
+    return found == keys_.end() ? nullptr : *found;
+}
+
+std::string_view JobSchema::other_owner_of(std::string_view full_name) const {
+    const auto owner = std::ranges::find_if(others_, [&](const AppKeys& other) {
+        return std::ranges::find(other.keys, full_name, &KeySpec::full_name) != other.keys.end();
+    });
+    return owner == others_.end() ? std::string_view() : owner->app;
+}
+
+std::vector<std::string_view> JobSchema::sections() const {
+    std::vector<std::string_view> sections;
+    for (const KeySpec* key : keys_) {
+        if (!key->section.empty() && std::ranges::find(sections, key->section) == sections.end()) {
+            sections.push_back(key->section);
+        }
+    }
+    return sections;
+}
+
+bool JobSchema::is_section(std::string_view name) const {
+    return std::ranges::any_of(keys_, [&](const KeySpec* key) { return is_in(key->section, name); }) ||
+           std::ranges::any_of(others_, [&](const AppKeys& other) {
+               return std::ranges::any_of(other.keys, [&](const KeySpec& key) { return is_in(key.section, name); });
+           });
+}
+
+std::string JobSchema::suggest(std::string_view section, std::string_view wrong_name) const {
+    std::vector<std::string_view> here;
+    std::vector<std::string_view> elsewhere;
+    for (const KeySpec* key : keys_) {
+        (key->section == section ? here : elsewhere).push_back(key->name);
+    }
+    const auto in_full = [&](std::string_view name) {
+        return (*std::ranges::find_if(keys_,
+                                      [&](const KeySpec* key) { return key->section != section && key->name == name; }))
+            ->full_name();
+    };
+    if (std::ranges::find(elsewhere, wrong_name) != elsewhere.end()) {
+        return mean(in_full(wrong_name));
+    }
+    if (const auto name = closest_name(wrong_name, here); !name.empty()) {
+        return mean(name);
+    }
+    const auto name = closest_name(wrong_name, elsewhere);
+    return name.empty() ? std::string() : mean(in_full(name));
+}
+
+std::string JobSchema::suggest(std::string_view wrong_full_name) const {
+    std::vector<std::string> full_names;
+    for (const KeySpec* key : keys_) {
+        full_names.push_back(key->full_name());
+    }
+    const std::vector<std::string_view> names(full_names.begin(), full_names.end());
+    if (const auto name = closest_name(wrong_full_name, names); !name.empty()) {
+        return mean(name);
+    }
+    const std::size_t dot = wrong_full_name.rfind('.');
+    return dot == std::string_view::npos ? suggest("", wrong_full_name)
+                                         : suggest(wrong_full_name.substr(0, dot), wrong_full_name.substr(dot + 1));
+}
+
+std::string describe_keys(std::span<const AppKeys> apps) {
+    std::string text;
+    std::string_view section;
+    for (const JobKey& key : job_keys()) {
+        if (key.section != section) {
+            section = key.section;
+            text += fmt::format("\n[{}]\n", section);
+        }
+        text += table_entry(key);
+    }
+    for (const AppKeys& owner : apps) {
+        section = {};
+        for (const KeySpec& key : owner.keys) {
+            if (key.section != section) {
+                section = key.section;
+                text += fmt::format("\n[{}] of app '{}'\n", section, owner.app);
+            }
+            text += table_entry(key);
+        }
+    }
+    return text;
+}
+
+}  // namespace sluice

@@ -1,0 +1,161 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/config/schema.hpp"
+#include "tests/core/config/config_jobs.hpp"
+
+namespace sluice {
+namespace {
+
+const std::string namegen_job = "app = \"namegen\"\n" + smallest_job.substr(smallest_job.find('\n') + 1);  // 4 lines
+
+TEST(AppKeys, HaveTheirDefaults) {
+    const AppSettings settings = parse(namegen_job).settings;
+
+    EXPECT_FALSE(settings.get<bool>("generate.greedy"));
+    EXPECT_EQ(settings.get<std::uint64_t>("generate.seed"), 17U);
+    EXPECT_EQ(settings.get<double>("generate.temperature"), 0.8);
+    EXPECT_EQ(settings.get<std::string>("generate.mode"), "sample");
+    EXPECT_EQ(settings.get<std::string>("generate.limit"), "auto");
+    EXPECT_EQ(settings.find("generate.prefixes"), nullptr);
+    EXPECT_EQ(settings, default_settings(namegen_keys));
+    EXPECT_THROW((void)settings.get<bool>("generate.other"), ContractViolation);
+}
+
+TEST(AppKeys, AreReadFromTheFileAndFromTheCommandLine) {
+    const AppSettings settings = parse_job(namegen_job +
+                                               "[generate]\ngreedy = true\ntemperature = 1\nlimit = 7\n"
+                                               "prefixes = \"p.txt\"\nstop = [\"\\n\"]\n",
+                                           "job.toml", "/jobs", std::vector{set("generate.mode=beam")}, apps)
+                                     .settings;
+
+    EXPECT_TRUE(settings.get<bool>("generate.greedy"));
+    EXPECT_EQ(settings.get<double>("generate.temperature"), 1.0);
+    EXPECT_EQ(settings.get<std::uint64_t>("generate.limit"), 7U);
+    EXPECT_EQ(settings.get<std::filesystem::path>("generate.prefixes"), "/jobs/p.txt");
+    EXPECT_EQ(settings.get<std::vector<std::string>>("generate.stop"), std::vector<std::string>{"\n"});
+    EXPECT_EQ(settings.get<std::string>("generate.mode"), "beam");
+}
+
+TEST(AppKeys, ReadBackToTheSameOnOtherRanks) {
+    const AppSettings settings =
+        parse(namegen_job, {set("generate.temperature=0.1"), set("generate.prefixes=a b.txt")}).settings;
+
+    EXPECT_EQ(decode_settings(encode(settings), namegen_keys), settings);
+    EXPECT_EQ(decode_settings("", {}), AppSettings());
+    EXPECT_THROW((void)decode_settings(encode(settings), gpt2_keys), ContractViolation);
+}
+
+TEST(AppKeys, OfAnotherAppSayWhoseTheyAre) {
+    const Refused in_file = refusal(namegen_job + "output.scores = true\n");
+    const Refused override = refusal(smallest_job, {set("generate.mode=beam")});
+    const Refused in_section = refusal(smallest_job + "[generate.text]\ntokens = 1\n");
+
+    EXPECT_EQ(in_file.code, ExitCode::configuration);
+    EXPECT_EQ(in_file.text.id, "E-CFG-018");
+    EXPECT_EQ(in_file.text.where, "job.toml:5:8");
+    EXPECT_EQ(in_file.text.what, "'output.scores' belongs to app 'classifier'; this job's app is 'namegen'");
+    EXPECT_EQ(override.text.where, "--set generate.mode=beam");
+    EXPECT_EQ(override.text.what, "'generate.mode' belongs to app 'namegen'; this job's app is 'classifier'");
+    EXPECT_EQ(in_section.text.what, "'generate.text.tokens' belongs to app 'gpt2'; this job's app is 'classifier'");
+}
+
+TEST(AppKeys, FollowTheAppThatTheCommandLineNames) {
+    EXPECT_EQ(
+        parse(smallest_job, {set("app=namegen"), set("generate.seed=3")}).settings.get<std::uint64_t>("generate.seed"),
+        3U);
+    EXPECT_EQ(parse(smallest_job, {set("app=\"gpt2\""), set("generate.temperature=2")})
+                  .settings.get<double>("generate.temperature"),
+              2.0);
+    EXPECT_EQ(refusal("app = \"gtp2\"\ngenerate.temperature = 1\n").text.what,
+              "app: unknown app 'gtp2'; did you mean 'gpt2'?");
+}
+
+TEST(AppKeys, AreSuggestedToTheirApp) {
+    EXPECT_EQ(refusal(namegen_job + "generate.temprature = 1\n").text.what,
+              "unknown key 'temprature' in [generate]; did you mean 'temperature'?");
+    EXPECT_EQ(refusal(namegen_job + "[run]\nseed = 1\n").text.what,
+              "unknown key 'seed' in [run]; did you mean 'generate.seed'?");
+    EXPECT_EQ(refusal(smallest_job, {set("output.score=true")}).text.what,
+              "unknown key 'output.score'; did you mean 'output.scores'?");
+}
+
+TEST(AppKeys, AreRequiredWhereTheySaySo) {
+    constexpr KeySpec key{.section = "generate", .name = "tokenizer", .type = KeyType::path, .required = true};
+    const AppKeys owner{.app = "classifier", .keys = {&key, 1}};
+
+    const auto parsed = [&](const std::vector<Override>& overrides) {
+        return parse_job(smallest_job, "job.toml", "", overrides, {&owner, 1});
+    };
+
+    EXPECT_EQ(refusal_of([&] { return parsed({}); }).text.what, "[generate].tokenizer is required");
+    EXPECT_EQ(parsed({set("generate.tokenizer=t.json")}).settings.get<std::filesystem::path>("generate.tokenizer"),
+              "t.json");
+}
+
+TEST(AppKeys, CannotTakeTheNameOfAKeyOfEveryJob) {
+    constexpr KeySpec key{.section = "run", .name = "device"};
+    const AppKeys owner{.app = "classifier", .keys = {&key, 1}};
+
+    EXPECT_THROW((void)JobSchema({&owner, 1}, "classifier"), ContractViolation);
+}
+
+TEST(AppKeys, NameFilesThatNoOutputReplaces) {
+    EXPECT_EQ(refusal(namegen_job, {set("generate.prefixes=labels.csv")}).text.id, "E-SEC-019");
+    EXPECT_EQ(refusal(namegen_job, {set("generate.prefixes=labels.csv")}).text.what,
+              "output.path: 'labels.csv' is also generate.prefixes, which it would replace");
+}
+
+TEST(AppKeys, MoveWithTheOtherPathsOfAJob) {
+    JobConfig job = parse(namegen_job, {set("generate.prefixes=p.txt")});
+
+    change_paths(job, [](const std::filesystem::path& path) { return "/x" / path; });
+
+    EXPECT_EQ(job.settings.get<std::filesystem::path>("generate.prefixes"), "/x/p.txt");
+    EXPECT_EQ(job.input.path, "/x/articles.txt");
+    EXPECT_EQ(job.model.weights, "/x/model.safetensors");
+    EXPECT_EQ(job.output.path, "/x/labels.csv");
+    EXPECT_EQ(job.output.report, "/x/labels.csv.report.json");
+}
+
+TEST(DescribeKeys, NamesTheAppOfItsKeys) {
+    const std::string text = describe_keys(apps);
+
+    EXPECT_NE(text.find("\n[generate] of app 'namegen'\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("takes a number 0..2; default 0.8\n"), std::string::npos) << text;
+}
+
+struct BadReal {
+    const char* value;
+    const char* id;
+    const char* what;
+};
+
+class RefusesAReal : public testing::TestWithParam<BadReal> {};
+
+TEST_P(RefusesAReal, ThatIsNone) {
+    const Refused refused = refusal(namegen_job + "generate.temperature = " + GetParam().value + "\n");
+
+    EXPECT_EQ(refused.text.id, GetParam().id);
+    EXPECT_EQ(refused.text.where, "job.toml:5:24");
+    EXPECT_EQ(refused.text.what,
+              std::string("generate.temperature: got ") + GetParam().what + ", expected a number 0..2");
+}
+
+INSTANTIATE_TEST_SUITE_P(AppKeys, RefusesAReal,
+                         testing::Values(BadReal{"nan", "E-CFG-012", "float nan"},
+                                         BadReal{"inf", "E-CFG-012", "float inf"},
+                                         BadReal{"2.0000001", "E-CFG-011", "2.0000001"},
+                                         BadReal{"-1", "E-CFG-011", "-1"}, BadReal{"3", "E-CFG-011", "3"},
+                                         BadReal{"\"1\"", "E-CFG-010", "string '1'"},
+                                         BadReal{"true", "E-CFG-010", "true"}));
+
+TEST(AppKeys, TakeNoNegativeZeroForAnotherNumber) {
+    EXPECT_EQ(encode(parse(namegen_job, {set("generate.temperature=-0.0")}).settings),
+              encode(parse(namegen_job, {set("generate.temperature=0")}).settings));
+}
+
+}  // namespace
+}  // namespace sluice

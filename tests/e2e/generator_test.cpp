@@ -1,0 +1,145 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/generator_app.hpp"
+#include "tests/e2e/job_folder.hpp"
+#include "tests/support/files.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view alphabet = "ZYXWVUTSRQPONMLKJIHGFEDCBA";
+constexpr BabbleOptions options{.most = 24, .goes_on = 0.9, .seed = 7};
+constexpr std::size_t prefixes = 31;
+constexpr std::size_t texts_of_each = 3;
+
+/// A folder with a job of the app "babble": three texts for each line of prefixes.txt, to texts.txt.
+class Generator {
+public:
+    Generator() {
+        std::string lines;
+        for (std::size_t i = 0; i < prefixes; ++i) {
+            lines += prefix(i) + "\n";
+        }
+        write_file(folder_.path() / "prefixes.txt", lines);
+        write_file(folder_.path() / "alphabet", std::string(alphabet));
+        write_file(
+            folder_.path() / "job.toml",
+            "app = \"babble\"\n[input]\npath = \"prefixes.txt\"\ncount = 3\n[model]\nrandom = 1\n[output]\npath = "
+            "\"texts.txt\"\n[run]\ndevice = \"host\"\ndevices = 1\n[generate]\nalphabet = \"alphabet\"\ngoes_on = "
+            "0.9\nseed = 7\n");
+    }
+
+    [[nodiscard]] static std::string prefix(std::size_t i) { return std::string(i % 4, alphabet[i % alphabet.size()]); }
+
+    /// What the job has to give.
+    [[nodiscard]] static std::string expected() {
+        std::string all;
+        for (std::size_t i = 0; i < prefixes * texts_of_each; ++i) {
+            all += babble(options, alphabet, i, prefix(i / texts_of_each)) + "\n";
+        }
+        return all;
+    }
+
+    [[nodiscard]] ProcessResult run(int ranks, const std::vector<std::string>& settings) const {
+        std::vector<std::string> words{"run", "job.toml", "--no-progress"};
+        const std::vector<std::string> more = set(settings);
+        words.insert(words.end(), more.begin(), more.end());
+        return Process(launch_words(ranks, words, SLUICE_GENERATOR_PROGRAM), {.folder = folder_.path()}).wait();
+    }
+
+    [[nodiscard]] std::string output() const { return contents(folder_.path() / "texts.txt"); }
+
+    [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
+
+private:
+    TemporaryFolder folder_;
+};
+
+struct Way {
+    int ranks;  ///< 0: without a launcher.
+    const char* chunk_items;
+};
+
+class GeneratorByRanks : public testing::TestWithParam<Way> {};
+
+TEST_P(GeneratorByRanks, GivesTheTextsOfAPlainLoop) {
+    const Generator job;
+
+    const ProcessResult done =
+        job.run(GetParam().ranks, {std::string("pipeline.chunk_items=") + GetParam().chunk_items});
+
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_EQ(job.output(), Generator::expected());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, GeneratorByRanks,
+                         testing::Values(Way{0, "1"}, Way{0, "7"}, Way{0, "1000"}, Way{0, "auto"}, Way{2, "1"},
+                                         Way{2, "7"}, Way{2, "1000"}, Way{3, "1"}, Way{3, "7"}, Way{3, "auto"},
+                                         Way{5, "1"}, Way{5, "7"}, Way{5, "1000"}, Way{5, "auto"}),
+                         [](const auto& way) {
+                             return std::to_string(way.param.ranks) + "RanksChunks" + way.param.chunk_items;
+                         });
+
+TEST(GeneratorMpi, GivesTheSameTextsAfterKills) {
+    const Generator job;
+    for (const int ranks : {3, 0, 2}) {
+        ASSERT_EQ(::setenv("SLUICE_FAULT", "due:0:*=salt:1,jrn.synced:0:2=kill", 1), 0);
+        EXPECT_NE(job.run(ranks, {"pipeline.chunk_items=4"}).exit_code, 0);
+    }
+    ASSERT_EQ(::unsetenv("SLUICE_FAULT"), 0);
+
+    const ProcessResult done = job.run(3, {"pipeline.chunk_items=4"});
+
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_THAT(done.err, HasSubstr("resuming after"));
+    EXPECT_EQ(job.output(), Generator::expected());
+}
+
+TEST(Generator, NeedsNoInputFile) {
+    const Generator job;
+    write_file(job.path() / "job.toml",
+               "app = \"babble\"\ninput.count = 40\nmodel.random = 1\noutput.path = \"texts.jsonl\"\nrun.device = "
+               "\"host\"\n[generate]\nalphabet = \"alphabet\"\nseed = 7\n");
+    std::string expected;
+    for (std::size_t i = 0; i < 40; ++i) {
+        expected += "{\"item\": " + std::to_string(i) + ", \"text\": \"" + babble(options, alphabet, i, "") + "\"}\n";
+    }
+
+    const ProcessResult done = job.run(0, {});
+
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_EQ(contents(job.path() / "texts.jsonl"), expected);
+}
+
+TEST(Generator, IsAnotherJobWithAnotherOptionOrFile) {
+    const Generator job;
+    ASSERT_EQ(::setenv("SLUICE_FAULT", "due:0:*=salt:1,jrn.synced:0:1=kill", 1), 0);
+    EXPECT_NE(job.run(0, {"pipeline.chunk_items=4"}).exit_code, 0);
+    ASSERT_EQ(::unsetenv("SLUICE_FAULT"), 0);
+
+    EXPECT_THAT(job.run(0, {"pipeline.chunk_items=4", "generate.goes_on=0.8"}).err,
+                HasSubstr("generate.goes_on (was '0.9', is '0.8')"));
+    write_file(job.path() / "alphabet", "abcdefghijklmnopqrstuvwxyz");
+    EXPECT_THAT(job.run(0, {"pipeline.chunk_items=4"}).err, HasSubstr("generate.alphabet (was "));
+}
+
+TEST(Generator, WantsADepthThatHoldsItsChunksBack) {
+    const Generator job;
+
+    const ProcessResult refused = job.run(0, {"pipeline.depth=2"});
+
+    EXPECT_EQ(refused.exit_code, 78) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("E-CFG-011"));
+    EXPECT_EQ(job.run(0, {"pipeline.mode=serial"}).exit_code, 0);
+    EXPECT_EQ(job.output(), Generator::expected());
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,71 @@
+#include "tools/runtime/app_files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+[[noreturn]] void refuse_app_file(const AppFile& file, const std::string& what) {
+    throw Error(ExitCode::no_input, {.id = "E-MOD-055",
+                                     .where = escaped(file.path.native()),
+                                     .what = fmt::format("{}: {}", escaped(file.name), what),
+                                     .hint = fmt::format("check {}", escaped(file.name))});
+}
+
+int open_app_file(const AppFile& file) {
+    const int number = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO must not block
+    if (number < 0) {
+        refuse_app_file(file, "cannot open: " + std::generic_category().message(errno));
+    }
+    return number;
+}
+
+/// `opened`, if it is a file of which a checksum can be taken.
+const Descriptor& regular(const Descriptor& opened, const AppFile& file) {
+    struct stat status = {};
+    if (::fstat(opened.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        refuse_app_file(file, "not a regular file");
+    }
+    return opened;
+}
+
+}  // namespace
+
+WatchedAppFile::WatchedAppFile(AppFile file)
+    : name_(std::move(file.name)),
+      where_(escaped(file.path.native())),
+      file_(open_app_file({name_, file.path})),
+      watched_(regular(file_, {name_, file.path}), file.path) {}
+
+void WatchedAppFile::check_content() const {
+    if (const std::string what = watched_.change_of_content(); !what.empty()) {
+        throw Error(ExitCode::bad_data, {.id = "E-MOD-056",
+                                         .where = where_,
+                                         .what = fmt::format("{}: {}", escaped(name_), what),
+                                         .hint = "do not change the file while a job runs; then run it again"});
+    }
+}
+
+AppFiles open_app_files(const AppSettings& settings, const OpenApp& app) {
+    AppFiles files;
+    for (const AppSettings::Entry& entry : settings.entries()) {
+        if (const auto* const path = std::get_if<std::filesystem::path>(&entry.value)) {
+            files.push_back(std::make_unique<WatchedAppFile>(AppFile{entry.name, *path}));
+        }
+    }
+    for (AppFile& file : app.files()) {
+        files.push_back(std::make_unique<WatchedAppFile>(std::move(file)));
+    }
+    return files;
+}
+
+}  // namespace sluice
