@@ -77,7 +77,8 @@ struct StreamOptions {
     Lane* lane = nullptr;  ///< Where the stream says what it is at, if the device can; outlives it.
 };
 
-struct DeviceMemory {
+/// Of a device, as cudaMemGetInfo tells it.
+struct MemoryInfo {
     std::uint64_t free_bytes = 0;
     std::uint64_t all_bytes = 0;
 };
@@ -101,7 +102,7 @@ public:
     [[nodiscard]] virtual Buffer allocate(MemorySpace space, std::size_t bytes) = 0;
 
     /// Its own; nullopt: it allocates the process's.
-    [[nodiscard]] virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
+    [[nodiscard]] virtual std::optional<MemoryInfo> memory() const { return std::nullopt; }
 };
 
 }  // namespace sluice

@@ -79,7 +79,7 @@ ModelRoom room_on_host(const MemoryNeeds& needs, std::uint64_t available) {
             .device_bytes = needs.work_bytes + (available - taken) / std::max<std::uint64_t>(needs.devices, 1)};
 }
 
-ModelRoom room_on_device(const MemoryNeeds& needs, const DeviceMemory& memory, std::uint32_t ranks,
+ModelRoom room_on_device(const MemoryNeeds& needs, const MemoryInfo& memory, std::uint32_t ranks,
                          std::string_view device) {
     MemoryNeeds one = needs;
     one.devices = 1;

@@ -51,7 +51,7 @@ void check_memory(const MemoryPlan& plan, DeviceKind kind, std::uint64_t availab
 /// The room of the model on `device`, which has memory of its own and is driven by `ranks` ranks: an even share of it,
 /// or what is free, less the slots, the weights, and a reserve for code, graphs and libraries. Throws Error
 /// (out_of_memory) when the model needs more.
-[[nodiscard]] ModelRoom room_on_device(const MemoryNeeds& needs, const DeviceMemory& memory, std::uint32_t ranks,
+[[nodiscard]] ModelRoom room_on_device(const MemoryNeeds& needs, const MemoryInfo& memory, std::uint32_t ranks,
                                        std::string_view device);
 
 }  // namespace sluice

@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t block_bytes = std::size_t{1} << 20;
+constexpr std::size_t read_at_once = std::size_t{1} << 20;
 
 /// A block that the disk does not give back is as good as a damaged one.
 template <class Read>
@@ -106,7 +106,7 @@ bool read_chunk(const File& part, const JournalRecord& record, std::vector<std::
 
 std::optional<std::uint64_t> checksum_in(const File& file, std::uint64_t offset, std::uint64_t bytes) {
     Checksum checksum;
-    std::vector<std::byte> block(static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, bytes)));
+    std::vector<std::byte> block(static_cast<std::size_t>(std::min<std::uint64_t>(read_at_once, bytes)));
     while (bytes > 0) {
         const auto piece =
             std::span(block).first(static_cast<std::size_t>(std::min<std::uint64_t>(block.size(), bytes)));

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t block_bytes = 4096;  // what a disk loses at once
+constexpr std::size_t disk_block_bytes = 4096;  // what a disk loses at once
 
 }  // namespace
 
@@ -80,14 +80,14 @@ JournalPrefix read_journal(const std::filesystem::path& path, std::uint32_t epoc
     try {
         while (bytes.size() < size) {
             const std::size_t done = bytes.size();
-            const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, size - done));
+            const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(disk_block_bytes, size - done));
             bytes.resize(done + piece);
             if (!file->read_at(done, std::span(bytes).subspan(done))) {
                 fail_on_file(path, "read to its end", EIO);
             }
         }
     } catch (const UnreadableFile&) {  // what is before counts; the rest is reported as ignored
-        bytes.resize(bytes.size() - (bytes.size() - 1) % block_bytes - 1);
+        bytes.resize(bytes.size() - (bytes.size() - 1) % disk_block_bytes - 1);
     }
     JournalPrefix prefix = decode_journal(bytes, epoch);
     prefix.ignored = size - prefix.bytes;

@@ -115,11 +115,11 @@ Buffer CudaDevice::allocate(MemorySpace space, std::size_t bytes) {
     throw ContractViolation("a CUDA device allocates device and pinned memory");
 }
 
-std::optional<DeviceMemory> CudaDevice::memory() const {
+std::optional<MemoryInfo> CudaDevice::memory() const {
     std::size_t free_bytes = 0;
     std::size_t all_bytes = 0;
     check_cuda(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
-    return DeviceMemory{.free_bytes = free_bytes, .all_bytes = all_bytes};
+    return MemoryInfo{.free_bytes = free_bytes, .all_bytes = all_bytes};
 }
 
 void CudaDevice::check_memory(cudaError_t status, MemorySpace space, std::size_t bytes) const {
@@ -128,7 +128,7 @@ void CudaDevice::check_memory(cudaError_t status, MemorySpace space, std::size_t
         return;
     }
     static_cast<void>(cudaGetLastError());
-    const DeviceMemory left = memory().value();
+    const MemoryInfo left = memory().value();
     throw Error(ExitCode::out_of_memory,
                 {.id = "E-GPU-066",
                  .where = name_,

@@ -27,7 +27,7 @@ public:
 
     [[nodiscard]] std::unique_ptr<Stream> make_stream(const StreamOptions& options) override;
     [[nodiscard]] Buffer allocate(MemorySpace space, std::size_t bytes) override;
-    [[nodiscard]] std::optional<DeviceMemory> memory() const override;
+    [[nodiscard]] std::optional<MemoryInfo> memory() const override;
 
     [[nodiscard]] MatrixInstructions instructions() const noexcept { return instructions_; }
 

@@ -1,5 +1,7 @@
 #include "core/output/row_writer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -43,14 +45,14 @@ std::vector<Column> columns_of(OutputFormat format, std::span<const OutputField>
     for (const OutputField& field : fields) {
         for (std::uint32_t i = 0; i < field.count; ++i) {
             Column column{.type = field.type};
-            if (format == OutputFormat::csv) {
-                column.before = ",";
-            } else if (format == OutputFormat::jsonl && i == 0) {
-                column.before = ",\"" + field.name + (field.count == 1 ? "\":" : "s\":[");
-            } else if (format == OutputFormat::jsonl) {
-                column.before = ",";
+            if (format == OutputFormat::jsonl && i == 0) {
+                column.before = fmt::format(",\"{}{}", field.name, field.count == 1 ? "\":" : "s\":[");
+            } else if (format == OutputFormat::csv || format == OutputFormat::jsonl) {
+                column.before = ',';
             }
-            column.after = format == OutputFormat::jsonl && field.count > 1 && i + 1 == field.count ? "]" : "";
+            if (format == OutputFormat::jsonl && field.count > 1 && i + 1 == field.count) {
+                column.after = ']';
+            }
             columns.push_back(std::move(column));
         }
     }

@@ -109,7 +109,7 @@ TEST(Generator, NeedsNoInputFile) {
                "\"host\"\n[generate]\nalphabet = \"alphabet\"\nseed = 7\n");
     std::string expected;
     for (std::size_t i = 0; i < 40; ++i) {
-        expected += "{\"item\": " + std::to_string(i) + ", \"text\": \"" + babble(options, alphabet, i, "") + "\"}\n";
+        expected += "{\"item\":" + std::to_string(i) + ",\"text\":\"" + babble(options, alphabet, i, "") + "\"}\n";
     }
 
     const ProcessResult done = job.run(0, {});

@@ -103,7 +103,7 @@ TEST(Topo, RefusesWhatIsNoMachine) {
 TEST(Topo, DrawsTheRanksThatAJobAsksFor) {
     const TemporaryFolder folder;
     const std::string job = (folder.path() / "job.toml").string();
-    std::ofstream(job) << "app = \"classifier\"\n[input]\npath = \"a.csv\"\n[model]\nrandom = 1\n[output]\npath = "
+    std::ofstream(job) << "app = \"echo\"\n[input]\npath = \"a.csv\"\n[model]\nrandom = 1\n[output]\npath = "
                           "\"b.csv\"\n[layout]\ngpus_per_node = 4\nranks_per_node = 2\ncpus_per_rank = 3\n";
     const std::vector<std::string> machine{"--json", "--xml", fixtures + "two_socket_four_gpu.xml", job};
     const auto with = [&](const std::vector<std::string>& more) {

@@ -100,8 +100,8 @@ TEST(ModelRoom, IsWhatADeviceHasFreeLessSlotsWeightsAndReserve) {
 
 TEST(ModelRoom, IsAnEvenShareOfADeviceThatRanksShare) {
     const MemoryNeeds needs{.shape = {1, 0}};
-    const DeviceMemory untouched{.free_bytes = 64 * gibibyte, .all_bytes = 64 * gibibyte};
-    const DeviceMemory half_taken{.free_bytes = 32 * gibibyte, .all_bytes = 64 * gibibyte};
+    const MemoryInfo untouched{.free_bytes = 64 * gibibyte, .all_bytes = 64 * gibibyte};
+    const MemoryInfo half_taken{.free_bytes = 32 * gibibyte, .all_bytes = 64 * gibibyte};
 
     const std::uint64_t first = room_on_device(needs, untouched, 2, "gpu").device_bytes;
 

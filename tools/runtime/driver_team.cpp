@@ -91,7 +91,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
 }
 
 ModelRoom DriverTeam::room_on(const Device& device, std::uint32_t index) const {
-    const std::optional<DeviceMemory> own = device.memory();
+    const std::optional<MemoryInfo> own = device.memory();
     const std::uint32_t ranks = options_.ranks.empty() ? 1 : options_.ranks.at(index);
     return own ? room_on_device(options_.memory, *own, ranks, device.name())
                : room_on_host(options_.memory, options_.host_bytes);

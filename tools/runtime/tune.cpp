@@ -47,7 +47,7 @@ MeasuredCosts measure(const PreparedJob& job) {
     const Topology topology = read_machine(TopologyDetail::cpus).topology;
     const std::unique_ptr<LoadedApp> app = load_alone(*job.app, job.weights, plan.precision, plan.device,
                                                       usable_cores(topology, topology.mask, read_quota_cpus()));
-    const DeviceMemory memory = device->memory().value();
+    const MemoryInfo memory = device->memory().value();
     const IoShape shape = job.codec->shape();
     const ChunkLimits limits = app->chunk_limits();
     const std::uint32_t most = std::clamp(limits.most, 1U, items_for_memory(*app, shape, memory.all_bytes));
