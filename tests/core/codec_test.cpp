@@ -39,9 +39,9 @@ TEST(ItemCodec, CountsTheFloatsThatAreNotFinite) {
 
 TEST(ItemCodec, CountsNeitherFiniteFloatsNorIntegers) {
     const float smallest = std::numeric_limits<float>::denorm_min();
-    const float largest = std::numeric_limits<float>::max();
+    const float largest_float = std::numeric_limits<float>::max();
 
-    EXPECT_EQ(found_in({{0, bits_of_nan, {-0.0F, smallest}}, {largest, -1, {-largest, 1}}}), 0U);
+    EXPECT_EQ(found_in({{0, bits_of_nan, {-0.0F, smallest}}, {largest_float, -1, {-largest_float, 1}}}), 0U);
     const std::array<std::int32_t, 4> labels{bits_of_nan, 0, bits_of_nan, 1};
     EXPECT_EQ(FieldsCodec({{"label", FieldType::int32, 4}}).nonfinite(std::as_bytes(std::span(labels))), 0U);
 }
