@@ -179,8 +179,8 @@ void HangWatch::note(nanoseconds elapsed) {
 void HangWatch::tell_board(nanoseconds elapsed) {
     RankRecord& mine = board_.mine();
     mine.beat.fetch_add(1);
-    mine.stuck.store(stuck_ ? 1 : 0);
     mine.say(describe_lanes());
+    mine.stuck.store(stuck_ ? 1 : 0);  // after the lines that say on what
     since_sign_ += elapsed;
     const bool computes = std::ranges::any_of(
         still_, [](const StillLane& still) { return still.lane.kind == LaneKind::device && works(still); });
