@@ -1,12 +1,11 @@
 #include "core/machine/build_id.hpp"
 
-#include <fmt/format.h>
-#include <xxhash.h>
-
+#include <cstddef>
 #include <fstream>
-#include <iterator>
+#include <span>
 #include <vector>
 
+#include "core/checksum.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
@@ -14,12 +13,16 @@ namespace sluice {
 std::string build_id() {
     const char* const path = "/proc/self/exe";
     std::ifstream file(path, std::ios::binary);
-    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    std::vector<char> block(std::size_t{1} << 20);
+    Checksum checksum;
+    while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+        checksum.add(std::as_bytes(std::span(block).first(static_cast<std::size_t>(file.gcount()))));
+    }
     if (!file.is_open() || file.bad()) {
         throw Error(ExitCode::io_error,
                     {.id = "E-IO-003", .where = path, .what = "cannot be read", .hint = "mount /proc"});
     }
-    return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+    return hexadecimal(checksum.value());
 }
 
 }  // namespace sluice
