@@ -2,7 +2,7 @@
 // texts of any length that end early, an option, a file that only rank 0 reads, and models that hold chunks back. Its
 // model keeps a few rows, each of which takes the next item as soon as its own text has ended, whichever chunk that is
 // of.
-#include "tests/e2e/generator_app.hpp"
+#include "tests/e2e/babble.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/generator_app.hpp"
+#include "tests/e2e/babble.hpp"
 #include "tests/e2e/job_folder.hpp"
 #include "tests/support/files.hpp"
 
@@ -81,8 +81,9 @@ TEST_P(GeneratorByRanks, GivesTheTextsOfAPlainLoop) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, GeneratorByRanks,
                          testing::Values(Way{0, "1"}, Way{0, "7"}, Way{0, "1000"}, Way{0, "auto"}, Way{2, "1"},
-                                         Way{2, "7"}, Way{2, "1000"}, Way{3, "1"}, Way{3, "7"}, Way{3, "auto"},
-                                         Way{5, "1"}, Way{5, "7"}, Way{5, "1000"}, Way{5, "auto"}),
+                                         Way{2, "7"}, Way{2, "1000"}, Way{2, "auto"}, Way{3, "1"}, Way{3, "7"},
+                                         Way{3, "1000"}, Way{3, "auto"}, Way{5, "1"}, Way{5, "7"}, Way{5, "1000"},
+                                         Way{5, "auto"}),
                          [](const auto& way) {
                              return std::to_string(way.param.ranks) + "RanksChunks" + way.param.chunk_items;
                          });

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kernels/philox.hpp"
-#include "tests/e2e/generator_app.hpp"
+#include "tests/e2e/babble.hpp"
 
 namespace sluice::test {
 
