@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t sample_batches = 9;  // some 2,000 items
 
-std::size_t record_bytes(const CertifiedShape& shape, bool scores) {
+std::size_t result_bytes(const CertifiedShape& shape, bool scores) {
     return sizeof(std::int32_t) + (scores ? shape.classes * sizeof(float) : 0);
 }
 
@@ -26,7 +26,7 @@ CertifiedModel::CertifiedModel(const Kernels& kernels, Device& device, std::uniq
       max_items_(max_items),
       fast_(std::move(fast)),
       exact_(std::move(exact)),
-      guesses_(device.allocate(MemorySpace::device, max_items * record_bytes(shape, true))),
+      guesses_(device.allocate(MemorySpace::device, max_items * result_bytes(shape, true))),
       certifier_(kernels.certifier.make_certifier(device,
                                                   {.input_bytes = exact_->shape().input_bytes,
                                                    .classes = shape.classes,
@@ -39,7 +39,7 @@ CertifiedModel::CertifiedModel(const Kernels& kernels, Device& device, std::uniq
 }
 
 IoShape CertifiedModel::shape() const noexcept {
-    return {fast_->shape().input_bytes, static_cast<std::uint32_t>(record_bytes(shape_, shape_.scores))};
+    return {fast_->shape().input_bytes, static_cast<std::uint32_t>(result_bytes(shape_, shape_.scores))};
 }
 
 void CertifiedModel::forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
@@ -49,7 +49,7 @@ void CertifiedModel::forward(Stream& stream, std::size_t items, std::span<const 
 
 void CertifiedModel::forward_active(Stream& stream, std::size_t items, const std::uint32_t* active,
                                     std::span<const std::byte> in, std::span<std::byte> out) {
-    const auto guesses = guesses_.bytes().first(items * record_bytes(shape_, true));
+    const auto guesses = guesses_.bytes().first(items * result_bytes(shape_, true));
     fast_->forward_active(stream, items, active, in, guesses);
     const std::array<std::span<const std::byte>, 2> items_and_guesses{in, guesses};
     certifier_->enqueue(stream, {.items = items, .active = active}, items_and_guesses, Outputs(&out, 1));
@@ -80,9 +80,9 @@ std::vector<float> CertifiedModel::scores_of(Model& model, std::span<const std::
     std::vector<float> scores(items * shape_.classes);
     for (std::size_t first = 0; first < items; first += group) {
         const std::size_t count = std::min(group, items - first);
-        const auto records = runner.run(sample.subspan(first * io.input_bytes, count * io.input_bytes));
+        const auto results = runner.run(sample.subspan(first * io.input_bytes, count * io.input_bytes));
         for (std::size_t i = 0; i < count; ++i) {
-            std::memcpy(&scores[(first + i) * shape_.classes], &records[i * io.output_bytes + sizeof(std::int32_t)],
+            std::memcpy(&scores[(first + i) * shape_.classes], &results[i * io.output_bytes + sizeof(std::int32_t)],
                         shape_.classes * sizeof(float));
         }
     }

@@ -14,7 +14,7 @@ namespace sluice {
 
 struct CertifiedShape {
     std::uint32_t classes;
-    bool scores = false;  ///< Whether records hold the scores as well.
+    bool scores = false;  ///< Whether results hold the scores as well.
     std::uint32_t batch;  ///< Items that the exact model computes at a time.
 };
 
@@ -53,7 +53,7 @@ private:
 
 struct CascadeShape {
     std::uint32_t classes;
-    bool scores = false;         ///< Whether records hold the scores as well.
+    bool scores = false;         ///< Whether results hold the scores as well.
     std::uint32_t tf32x3_batch;  ///< Items that are computed again at a time,
     std::uint32_t fp32_batch;    ///< and of those once more.
 };
@@ -64,7 +64,7 @@ class LoadedCertified : public LoadedApp {
 public:
     using MakeStages = std::function<std::vector<SequentialStage>(Precision, PackedWeights&)>;
 
-    /// `make_stages` makes layers that end in records of label and scores, and is called for each precision.
+    /// `make_stages` makes layers that end in results of label and scores, and is called for each precision.
     LoadedCertified(DeviceKind kind, const CascadeShape& shape, const MakeStages& make_stages);
 
     PackedWeights* weights() override { return &weights_; }

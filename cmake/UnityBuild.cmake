@@ -16,7 +16,7 @@ sluice_compile_alone(sluice_kernels kernels/host/invariant_linear.cpp kernels/ho
   kernels/host/norm_relu_pool.cpp kernels/host/symbol_conv.cpp)
 sluice_compile_alone(sluice_apps apps/classifier/one_hot.cpp)
 sluice_compile_alone(sluice_doctor tools/doctor/fact_lines.cpp)
-sluice_compile_alone(bench_readers tools/bench/fat_ways.cpp)
+sluice_compile_alone(bench_readers tools/bench/dense_ways.cpp)
 sluice_compile_alone(bench_kernels tools/bench/bench_forward.cpp)
 sluice_compile_alone(sluice_topology_test tests/core/machine/topology_test.cpp tests/core/machine/topology_text_test.cpp)
 sluice_compile_alone(output_test tests/core/output/row_encoder_test.cpp)

@@ -62,7 +62,7 @@ private:
     struct Place {
         std::atomic<std::uint64_t> id{none};
         std::atomic<int> rank{0};
-        Chunk chunk{};      // the comm thread's alone, like
+        Chunk chunk{};      // the comm thread's only, like
         Instant granted{};  // this
     };
     struct Counts {

@@ -14,52 +14,52 @@ using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
 constexpr nanoseconds longest_step = 1s;  // of the watch's clock: a longer pause was one of the watching thread itself
-constexpr nanoseconds root_is_well = 2s;  // its last sign of life on this node is not older
+constexpr nanoseconds root_is_well = 2s;  // its last heartbeat on this node is not older
 constexpr nanoseconds root_goes_first = 3s;
 constexpr std::uint64_t chunks_of_patience = 20;
-constexpr nanoseconds longest_between_signs = 10s;
-constexpr int signs_a_timeout = 4;
+constexpr nanoseconds longest_between_heartbeats = 10s;
+constexpr int heartbeats_per_timeout = 4;
 constexpr nanoseconds between_turns = 500ms;  // of ranks that say one after the other what all of them see
 constexpr int most_turns = 20;
 
 nanoseconds limit_of_silence(nanoseconds timeout) {
-    return timeout + between_signs_of_life(timeout) + longest_step;
+    return timeout + heartbeat_interval(timeout) + longest_step;
 }
 
 std::string seconds_text(nanoseconds time) {
     return fmt::format("{:.1f} s", Seconds(time).count());
 }
 
-bool works(const StillLane& still) {
-    return still.lane.state.doing == Lane::Doing::work;
+bool works(const StillActivity& still) {
+    return still.activity.state.doing == Activity::Doing::work;
 }
 
-std::string line_of(const StillLane& still) {
-    return fmt::format("  {}, for {}\n", describe(still.lane), seconds_text(still.still));
+std::string line_of(const StillActivity& still) {
+    return fmt::format("  {}, for {}\n", describe(still.activity), seconds_text(still.still));
 }
 
-/// Of what describe_lanes() says.
+/// Of what describe_activities() says.
 std::string stuck_line(const std::string& lines) {
     constexpr std::string_view begin = "  stuck: ";
     return lines.starts_with(begin) ? lines.substr(begin.size(), lines.find('\n') - begin.size()) : "a thread";
 }
 
-/// What a group's lanes say together.
+/// What a group's activities say together.
 struct Group {
     nanoseconds still = nanoseconds::max();
     nanoseconds limit{0};
-    const StillLane* at_work = nullptr;  // the first: streams feed each other in their order
+    const StillActivity* at_work = nullptr;  // the first: streams feed each other in their order
 };
 
-std::map<std::uint32_t, Group> grouped(std::span<const StillLane> lanes, nanoseconds timeout) {
+std::map<std::uint32_t, Group> grouped(std::span<const StillActivity> activities, nanoseconds timeout) {
     std::map<std::uint32_t, Group> groups;
-    for (const StillLane& still : lanes) {
-        if (still.lane.state.doing == Lane::Doing::nothing) {
+    for (const StillActivity& still : activities) {
+        if (still.activity.state.doing == Activity::Doing::nothing) {
             continue;
         }
-        Group& group = groups[still.lane.group];
+        Group& group = groups[still.activity.group];
         group.still = std::min(group.still, still.still);
-        group.limit = std::max(group.limit, limit_of(still.lane.state, timeout));
+        group.limit = std::max(group.limit, limit_of(still.activity.state, timeout));
         if (works(still) && group.at_work == nullptr) {
             group.at_work = &still;
         }
@@ -69,17 +69,18 @@ std::map<std::uint32_t, Group> grouped(std::span<const StillLane> lanes, nanosec
 
 }  // namespace
 
-nanoseconds between_signs_of_life(nanoseconds timeout) {
-    return timeout.count() == 0 ? longest_between_signs : std::min(longest_between_signs, timeout / signs_a_timeout);
+nanoseconds heartbeat_interval(nanoseconds timeout) {
+    return timeout.count() == 0 ? longest_between_heartbeats
+                                : std::min(longest_between_heartbeats, timeout / heartbeats_per_timeout);
 }
 
-nanoseconds limit_of(const Lane::State& state, nanoseconds timeout) {
+nanoseconds limit_of(const Activity::State& state, nanoseconds timeout) {
     return std::max(timeout, nanoseconds(chunks_of_patience * state.p99_ns));
 }
 
-const StillLane* find_stuck(std::span<const StillLane> lanes, nanoseconds timeout) {
+const StillActivity* find_stuck(std::span<const StillActivity> activities, nanoseconds timeout) {
     const Group* worst = nullptr;
-    const auto groups = grouped(lanes, timeout);
+    const auto groups = grouped(activities, timeout);
     for (const auto& [number, group] : groups) {
         if (group.at_work != nullptr && group.still > group.limit && (worst == nullptr || group.still > worst->still)) {
             worst = &group;
@@ -88,15 +89,15 @@ const StillLane* find_stuck(std::span<const StillLane> lanes, nanoseconds timeou
     return worst == nullptr ? nullptr : worst->at_work;
 }
 
-bool stands_still(std::span<const StillLane> lanes, nanoseconds timeout) {
-    return std::ranges::all_of(lanes, [&](const StillLane& still) {
-        return still.lane.kind == LaneKind::comm || still.lane.state.doing == Lane::Doing::nothing ||
+bool stands_still(std::span<const StillActivity> activities, nanoseconds timeout) {
+    return std::ranges::all_of(activities, [&](const StillActivity& still) {
+        return still.activity.kind == ActivityKind::comm || still.activity.state.doing == Activity::Doing::nothing ||
                (!works(still) && still.still > timeout);
     });
 }
 
-HangWatch::HangWatch(RankBoard& board, const Lanes& lanes, std::string host)
-    : board_(board), lanes_(lanes), host_(std::move(host)), beats_(board.size()) {}
+HangWatch::HangWatch(RankBoard& board, const Activities& activities, std::string host)
+    : board_(board), activities_(activities), host_(std::move(host)), beats_(board.size()) {}
 
 void HangWatch::begin(HangWatchOptions options) {
     const std::lock_guard lock(mutex_);
@@ -115,10 +116,10 @@ std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
     note(elapsed);
     const bool watches = options_.timeout.count() > 0;
     const bool serves = watches && phase == RunPhase::serving;
-    const StillLane* const stuck = serves ? find_stuck(still_, options_.timeout) : nullptr;
+    const StillActivity* const stuck = serves ? find_stuck(still_, options_.timeout) : nullptr;
     stuck_since_ = stuck == nullptr ? nanoseconds(0) : stuck_since_ + elapsed;
     stuck_ = stuck == nullptr ? std::nullopt : std::optional<std::size_t>(stuck - still_.data());
-    tell_board(elapsed);
+    update_board(elapsed);
     std::optional<Hang> hang;
     if (watches) {
         hang = find_hang_of_node();
@@ -134,10 +135,10 @@ std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
     return hang;
 }
 
-std::vector<std::uint64_t> HangWatch::chunks_of(const RankRecord& record) {
-    std::vector<std::uint64_t> chunks = chunks_of(record.rank.load());
-    const std::uint64_t oldest = record.chunk.load();
-    if (oldest != RankRecord::no_chunk && std::ranges::find(chunks, oldest) == chunks.end()) {
+std::vector<std::uint64_t> HangWatch::chunks_of(const RankEntry& entry) {
+    std::vector<std::uint64_t> chunks = chunks_of(entry.rank.load());
+    const std::uint64_t oldest = entry.chunk.load();
+    if (oldest != RankEntry::no_chunk && std::ranges::find(chunks, oldest) == chunks.end()) {
         chunks.push_back(oldest);
     }
     return chunks;
@@ -157,12 +158,12 @@ std::vector<std::uint64_t> HangWatch::chunks_of(int rank) {
 }
 
 void HangWatch::note(nanoseconds elapsed) {
-    std::vector<Lanes::View> views = lanes_.look();
-    lane_clocks_.resize(views.size());
+    std::vector<Activities::View> views = activities_.look();
+    activity_clocks_.resize(views.size());
     still_.clear();
     for (std::size_t i = 0; i < views.size(); ++i) {
-        lane_clocks_[i].see(views[i].state.moves, elapsed);
-        still_.push_back({.lane = std::move(views[i]), .still = lane_clocks_[i].still()});
+        activity_clocks_[i].see(views[i].state.moves, elapsed);
+        still_.push_back({.activity = std::move(views[i]), .still = activity_clocks_[i].still()});
     }
     root_words_.see(board_.mine().root_words.load(), elapsed);
     for (std::size_t i = 0; i < board_.size(); ++i) {
@@ -176,23 +177,23 @@ void HangWatch::note(nanoseconds elapsed) {
     }
 }
 
-void HangWatch::tell_board(nanoseconds elapsed) {
-    RankRecord& mine = board_.mine();
+void HangWatch::update_board(nanoseconds elapsed) {
+    RankEntry& mine = board_.mine();
     mine.beat.fetch_add(1);
-    mine.say(describe_lanes());
+    mine.say(describe_activities());
     mine.stuck.store(stuck_ ? 1 : 0);  // after the lines that say on what
-    since_sign_ += elapsed;
+    since_heartbeat_ += elapsed;
     const bool computes = std::ranges::any_of(
-        still_, [](const StillLane& still) { return still.lane.kind == LaneKind::device && works(still); });
-    if (computes && !stuck_ && since_sign_ >= between_signs_of_life(options_.timeout)) {
-        mine.signs.fetch_add(1);
-        since_sign_ = {};
+        still_, [](const StillActivity& still) { return still.activity.kind == ActivityKind::device && works(still); });
+    if (computes && !stuck_ && since_heartbeat_ >= heartbeat_interval(options_.timeout)) {
+        mine.heartbeats.fetch_add(1);
+        since_heartbeat_ = {};
     }
 }
 
-/// Rank 0 ends the job, if it can: it alone knows how far that has come.
+/// Rank 0 ends the job, if it can: only it knows how far that has come.
 nanoseconds HangWatch::head_start_of_root() const {
-    const RankRecord* const root = board_.living_root();
+    const RankEntry* const root = board_.living_root();
     if (root == nullptr || root == &board_.mine()) {
         return {};
     }
@@ -210,16 +211,16 @@ std::optional<Hang> HangWatch::find_own_hang() const {
 std::optional<Hang> HangWatch::find_hang_of_node() const {
     const nanoseconds limit = options_.timeout + head_start_of_root();
     for (std::size_t i = 0; i < board_.size(); ++i) {
-        const RankRecord& record = board_.at(i);
-        if (i == board_.my_place() || record.pid.load() == 0 || record.ended.load() != 0 || record.beat.load() == 0) {
+        const RankEntry& entry = board_.at(i);
+        if (i == board_.my_place() || entry.pid.load() == 0 || entry.ended.load() != 0 || entry.beat.load() == 0) {
             continue;
         }
         if (beats_[i].still() > limit) {
-            return hang_of(record.rank.load(), fmt::format("its process has not been scheduled for {}: {}",
-                                                           seconds_text(beats_[i].still()), activity(record)));
+            return hang_of(entry.rank.load(), fmt::format("its process has not been scheduled for {}: {}",
+                                                          seconds_text(beats_[i].still()), activity(entry)));
         }
-        if (record.stuck.load() != 0 && board_.mine().rank.load() == 0) {
-            return hang_of(record.rank.load(), stuck_line(record.said()) + ", and makes no progress");
+        if (entry.stuck.load() != 0 && board_.mine().rank.load() == 0) {
+            return hang_of(entry.rank.load(), stuck_line(entry.said()) + ", and makes no progress");
         }
     }
     return std::nullopt;
@@ -236,22 +237,22 @@ std::optional<Hang> HangWatch::find_silent_rank() const {
             if (const auto cause = options_.given_up ? options_.given_up() : std::nullopt) {
                 return hang_of(0, fmt::format("other ranks have ended the job meanwhile: {}", *cause));
             }
-            return hang_of(grant.rank, fmt::format("has given no sign of life for {}; it holds chunk {}",
+            return hang_of(grant.rank, fmt::format("has sent no heartbeat for {}; it holds chunk {}",
                                                    seconds_text(silent), grant.chunk));
         }
     }
     return std::nullopt;
 }
 
-/// It also gives signs while it publishes. One rank after the other speaks up: the first ends the job.
+/// It also sends heartbeats while it publishes. One rank after the other speaks up: the first ends the job.
 std::optional<Hang> HangWatch::find_silent_root() const {
-    const RankRecord& mine = board_.mine();
+    const RankEntry& mine = board_.mine();
     const nanoseconds silent = root_words_.still();
     const nanoseconds turn = std::min(mine.rank.load(), most_turns) * between_turns;
     if (board_.find(0) != nullptr || root_words_.moves() == 0 || silent <= limit_of_silence(options_.timeout) + turn) {
         return std::nullopt;
     }
-    return hang_of(0, fmt::format("has given no sign of life for {}", seconds_text(silent)));
+    return hang_of(0, fmt::format("has sent no heartbeat for {}", seconds_text(silent)));
 }
 
 /// Chunks are missing, no other rank holds one, and nobody here does anything about it.
@@ -259,10 +260,11 @@ std::optional<Hang> HangWatch::find_standstill() const {
     if (options_.book == nullptr || std::ranges::any_of(options_.book->open(), [](auto& g) { return g.rank != 0; })) {
         return std::nullopt;
     }
-    const auto waits_for_results = [](const StillLane& still) {
-        return still.lane.kind == LaneKind::writer && still.lane.state.doing == Lane::Doing::wait;
+    const auto waits_for_results = [](const StillActivity& still) {
+        return still.activity.kind == ActivityKind::writer && still.activity.state.doing == Activity::Doing::wait;
     };
-    const auto devices = std::ranges::count(still_, LaneKind::device, [](const StillLane& s) { return s.lane.kind; });
+    const auto devices =
+        std::ranges::count(still_, ActivityKind::device, [](const StillActivity& s) { return s.activity.kind; });
     const std::vector<GrantBook::Rank> ranks = options_.book->ranks();
     const bool all_have_begun = static_cast<std::size_t>(devices) == options_.devices &&
                                 std::all_of(ranks.begin() + 1, ranks.end(), [](auto& rank) { return rank.words != 0; });
@@ -305,36 +307,37 @@ std::filesystem::path HangWatch::dump_file() const {
 
 /// Of a device also the stream that is at work: the first one, since they feed each other in their order.
 std::string HangWatch::describe_stuck() const {
-    const StillLane& stuck = still_[*stuck_];
-    std::string text = describe(stuck.lane);
-    const auto stream = std::ranges::find_if(still_, [&](const StillLane& still) {
-        return still.lane.group == stuck.lane.group && still.lane.kind == LaneKind::stream && works(still);
+    const StillActivity& stuck = still_[*stuck_];
+    std::string text = describe(stuck.activity);
+    const auto stream = std::ranges::find_if(still_, [&](const StillActivity& still) {
+        return still.activity.group == stuck.activity.group && still.activity.kind == ActivityKind::stream &&
+               works(still);
     });
     if (stream != still_.end()) {
-        text += fmt::format(", its {} busy", stream->lane.name);
+        text += fmt::format(", its {} busy", stream->activity.name);
     }
     return fmt::format("{} for {}", text, seconds_text(stuck.still));
 }
 
-std::string HangWatch::describe_lanes() const {
+std::string HangWatch::describe_activities() const {
     std::string lines;
     if (stuck_) {  // first, where no cut takes it away
         lines += fmt::format("  stuck: {}\n", describe_stuck());
     }
-    for (const StillLane& still : still_) {
+    for (const StillActivity& still : still_) {
         lines += line_of(still);
     }
     return lines;
 }
 
 std::string HangWatch::describe_place(std::size_t place) const {
-    const RankRecord& record = board_.at(place);
+    const RankEntry& entry = board_.at(place);
     const bool is_me = place == board_.my_place();
     const nanoseconds still = is_me ? nanoseconds(0) : beats_[place].still();
-    return fmt::format("rank {} on {}, process {}: {}{}\n{}", record.rank.load(), host_, record.pid.load(),
-                       activity(record),
+    return fmt::format("rank {} on {}, process {}: {}{}\n{}", entry.rank.load(), host_, entry.pid.load(),
+                       activity(entry),
                        still > longest_step ? fmt::format("; not scheduled for {}; before", seconds_text(still)) : "",
-                       is_me ? describe_lanes() : record.said());
+                       is_me ? describe_activities() : entry.said());
 }
 
 std::string HangWatch::describe_books(int rank) const {

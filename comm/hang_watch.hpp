@@ -14,7 +14,7 @@
 #include "comm/rank_board.hpp"
 #include "core/clock.hpp"
 #include "core/sync/stop_request.hpp"
-#include "core/trace/lanes.hpp"
+#include "core/trace/activities.hpp"
 
 namespace sluice {
 
@@ -34,26 +34,28 @@ private:
     std::chrono::nanoseconds still_{0};
 };
 
-/// A lane, and how long it has not moved.
-struct StillLane {
-    Lanes::View lane;
+/// An activity, and how long it has not moved.
+struct StillActivity {
+    Activities::View activity;
     std::chrono::nanoseconds still{0};
 };
 
-/// How long a lane may be still at its work: `timeout`, or 20 times the 99th percentile of its chunks' times.
-[[nodiscard]] std::chrono::nanoseconds limit_of(const Lane::State& state, std::chrono::nanoseconds timeout);
+/// How long an activity may be still at its work: `timeout`, or 20 times the 99th percentile of its chunks' times.
+[[nodiscard]] std::chrono::nanoseconds limit_of(const Activity::State& state, std::chrono::nanoseconds timeout);
 
-/// A lane that is at work and does not get on: of all groups in which nothing has moved for longer than the longest of
-/// its lanes' limits, the one that is still for longest. nullptr: every group moves or waits for others. Pure.
-[[nodiscard]] const StillLane* find_stuck(std::span<const StillLane> lanes, std::chrono::nanoseconds timeout);
+/// An activity that is at work and does not get on: of all groups in which nothing has moved for longer than the
+/// longest of its activities' limits, the one that is still for longest. nullptr: every group moves or waits for
+/// others. Pure.
+[[nodiscard]] const StillActivity* find_stuck(std::span<const StillActivity> activities,
+                                              std::chrono::nanoseconds timeout);
 
-/// All lanes wait for each other, and none has moved for longer than `timeout`; the comm thread, which wakes up now and
-/// then, does not count. Pure.
-[[nodiscard]] bool stands_still(std::span<const StillLane> lanes, std::chrono::nanoseconds timeout);
+/// All activities wait for each other, and none has moved for longer than `timeout`; the comm thread, which wakes up
+/// now and then, does not count. Pure.
+[[nodiscard]] bool stands_still(std::span<const StillActivity> activities, std::chrono::nanoseconds timeout);
 
-/// How often a rank gives a sign of life while a run is not ending, so that its silence is no hang. `timeout` 0: none
+/// How often a rank sends a heartbeat while a run is not ending, so that its silence is no hang. `timeout` 0: none
 /// is looked for.
-[[nodiscard]] std::chrono::nanoseconds between_signs_of_life(std::chrono::nanoseconds timeout);
+[[nodiscard]] std::chrono::nanoseconds heartbeat_interval(std::chrono::nanoseconds timeout);
 
 struct HangWatchOptions {
     std::chrono::nanoseconds timeout{0};  ///< 0: nothing is ever called a hang.
@@ -73,13 +75,13 @@ struct Hang {
     std::filesystem::path dump_file;  ///< Where that is to be written; may be empty.
 };
 
-/// Looks for ranks that do not get on: this one by its lanes, the others of its node by the board, and those of other
-/// nodes by how long they have been silent: rank 0 looks for all, and all for rank 0. Needs neither MPI nor the comm
-/// thread.
+/// Looks for ranks that do not get on: this one by its activities, the others of its node by the board, and those of
+/// other nodes by how long they have been silent: rank 0 looks for all, and all for rank 0. Needs neither MPI nor the
+/// comm thread.
 class HangWatch {
 public:
     /// Everything outlives it.
-    HangWatch(RankBoard& board, const Lanes& lanes, std::string host);
+    HangWatch(RankBoard& board, const Activities& activities, std::string host);
 
     /// From now on; from any thread.
     void begin(HangWatchOptions options);
@@ -90,12 +92,12 @@ public:
     [[nodiscard]] std::optional<Hang> look(Instant now, RunPhase phase);
 
     /// The chunks that a rank of this node held last, or on rank 0 any rank, as far as is known here.
-    [[nodiscard]] std::vector<std::uint64_t> chunks_of(const RankRecord& record);
+    [[nodiscard]] std::vector<std::uint64_t> chunks_of(const RankEntry& entry);
     [[nodiscard]] std::vector<std::uint64_t> chunks_of(int rank);
 
 private:
     void note(std::chrono::nanoseconds elapsed);
-    void tell_board(std::chrono::nanoseconds elapsed);
+    void update_board(std::chrono::nanoseconds elapsed);
     [[nodiscard]] std::chrono::nanoseconds head_start_of_root() const;
     [[nodiscard]] std::optional<Hang> find_own_hang() const;
     [[nodiscard]] std::optional<Hang> find_hang_of_node() const;
@@ -105,23 +107,23 @@ private:
     [[nodiscard]] Hang hang_of(int rank, std::string what) const;
     [[nodiscard]] std::filesystem::path dump_file() const;
     [[nodiscard]] std::string describe_stuck() const;
-    [[nodiscard]] std::string describe_lanes() const;
+    [[nodiscard]] std::string describe_activities() const;
     [[nodiscard]] std::string describe_place(std::size_t place) const;
     [[nodiscard]] std::string describe_books(int rank) const;
     [[nodiscard]] std::string name_of(int rank) const;
 
     RankBoard& board_;
-    const Lanes& lanes_;
+    const Activities& activities_;
     std::string host_;
     std::mutex mutex_;
     HangWatchOptions options_;
     std::optional<Instant> last_look_;
-    std::vector<StillLane> still_;
-    std::vector<Stillness> lane_clocks_;  // one a lane
-    std::vector<Stillness> beats_;        // one a rank of this node
-    std::vector<Stillness> words_;        // rank 0's: one a rank
-    Stillness root_words_;                // of other ranks
-    std::chrono::nanoseconds since_sign_{0};
+    std::vector<StillActivity> still_;
+    std::vector<Stillness> activity_clocks_;  // one an activity
+    std::vector<Stillness> beats_;            // one a rank of this node
+    std::vector<Stillness> words_;            // rank 0's: one a rank
+    Stillness root_words_;                    // of other ranks
+    std::chrono::nanoseconds since_heartbeat_{0};
     std::optional<std::size_t> stuck_;  // of still_: what does not get on
     std::chrono::nanoseconds stuck_since_{0};
 };

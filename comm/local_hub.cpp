@@ -4,8 +4,8 @@
 
 namespace sluice {
 
-LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankRecord& record, int rank)
-    : endpoints_(endpoints), server_(server), record_(record), rank_(rank) {
+LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, int rank)
+    : endpoints_(endpoints), server_(server), entry_(entry), rank_(rank) {
     for (const Endpoint& endpoint : endpoints) {
         targets_.emplace_back(endpoint.depth());
     }
@@ -20,7 +20,7 @@ bool LocalHub::take_posts() {
             moved = true;
         }
     }
-    note_open_chunk(record_, endpoints_);
+    note_open_chunk(entry_, endpoints_);
     return moved;
 }
 
@@ -51,7 +51,7 @@ void LocalHub::fulfil(const Grant& grant) {
         server_.release(grant.chunk);
     }
     endpoints_[grant.to.device].complete_request({grant.chunk, began});
-    note_open_chunk(record_, endpoints_);
+    note_open_chunk(entry_, endpoints_);
 }
 
 }  // namespace sluice

@@ -14,8 +14,8 @@ namespace sluice {
 /// Serves the device drivers of the chunk server's own process by memory copies. The comm thread's.
 class LocalHub {
 public:
-    /// `endpoints` (one a device), `server` and `record` (where it notes what is under way) outlive it.
-    LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankRecord& record, int rank);
+    /// `endpoints` (one a device), `server` and `entry` (where it notes what is under way) outlive it.
+    LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, int rank);
 
     /// Takes what the drivers posted. False when there was nothing. Throws what a driver ended with.
     [[nodiscard]] bool take_posts();
@@ -33,7 +33,7 @@ private:
 
     std::deque<Endpoint>& endpoints_;
     ChunkServer& server_;
-    RankRecord& record_;
+    RankEntry& entry_;
     int rank_;
     std::vector<std::vector<std::span<std::byte>>> targets_;  // [device][slot]: where a request's items go
     std::size_t closed_ = 0;

@@ -15,15 +15,15 @@ constexpr std::chrono::milliseconds longest_step{100};  // of the clock that sil
 constexpr std::chrono::milliseconds longest_farewell{200};
 constexpr std::size_t told_at_most = 2;  // that the run drains, and that it ends
 
-std::size_t grant_messages(const WireShape& shape) {
+std::size_t grant_messages(const MessageShape& shape) {
     return 1 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
 }
 
-std::size_t result_messages(const WireShape& shape) {
+std::size_t result_messages(const MessageShape& shape) {
     return piece_count(shape.output_bytes(shape.chunk_items), shape.largest_message);
 }
 
-std::size_t slots_of_others(const WireShape& shape, const std::vector<std::uint32_t>& devices_of_rank) {
+std::size_t slots_of_others(const MessageShape& shape, const std::vector<std::uint32_t>& devices_of_rank) {
     std::size_t slots = 0;
     for (std::size_t rank = 1; rank < devices_of_rank.size(); ++rank) {
         slots += std::size_t{devices_of_rank[rank]} * shape.depth;
@@ -33,7 +33,7 @@ std::size_t slots_of_others(const WireShape& shape, const std::vector<std::uint3
 
 }  // namespace
 
-MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const WireShape& shape,
+MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const MessageShape& shape,
                            const std::vector<std::uint32_t>& devices_of_rank, std::uint32_t staged,
                            std::uint32_t window)
     : session_(session),
@@ -50,7 +50,7 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const WireS
       closed_(static_cast<std::size_t>(session.size())),
       last_word_(static_cast<std::size_t>(session.size())),
       heard_(static_cast<std::size_t>(session.size())),
-      signs_(session) {
+      heartbeats_(session) {
     told_.reserve(told_at_most * closed_.size());
     check_tags(std::ranges::max(devices_of_rank), shape.depth, read_largest_tag());
     std::size_t next = 0;
@@ -84,7 +84,7 @@ bool MpiRemoteHub::progress() {
     const Instant now = Clock::now();
     clock_ += std::min<std::chrono::nanoseconds>(now - last_progress_, longest_step);
     last_progress_ = now;
-    signs_.give_if_due(now);
+    heartbeats_.send_if_due(now);
     bool moved = finish_messages();
     moved |= listening_.test([&](const Note& note, const MPI_Status& status) {
         const ControlMessage message = controls_[note.index];
@@ -124,7 +124,7 @@ void MpiRemoteHub::take(int rank, const ControlMessage& message) {
                 stop_ = {.signal = static_cast<int>(message.count), .rank = rank, .reason = StopReason::signal};
             }
             break;
-        case ControlMessage::Kind::sign:
+        case ControlMessage::Kind::heartbeat:
             server_.heard(rank);
             break;
         case ControlMessage::Kind::failure:
@@ -144,7 +144,7 @@ void MpiRemoteHub::announce_drain() {
                             &told_.emplace_back(MPI_REQUEST_NULL)),
                   "MPI_Isend");
     }
-    signs_.give_every(between_signs);
+    heartbeats_.send_every(between_heartbeats);
 }
 
 std::optional<int> MpiRemoteHub::find_silent(std::chrono::nanoseconds longest) const {
@@ -166,7 +166,7 @@ void MpiRemoteHub::end_ranks(ExitCode code) noexcept {
     int done = 0;
     while (done == 0 && Clock::now() < end) {
         MPI_Testall(static_cast<int>(told_.size()), told_.data(), &done, MPI_STATUSES_IGNORE);
-        done = done != 0 && signs_.have_left() ? 1 : 0;
+        done = done != 0 && heartbeats_.have_left() ? 1 : 0;
     }
 }
 

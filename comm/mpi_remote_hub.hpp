@@ -8,7 +8,7 @@
 
 #include "comm/mpi_session.hpp"
 #include "comm/pending_messages.hpp"
-#include "comm/root_signs.hpp"
+#include "comm/root_heartbeat.hpp"
 #include "comm/serve.hpp"
 #include "comm/wire.hpp"
 #include "core/clock.hpp"
@@ -31,7 +31,7 @@ private:
 class MpiRemoteHub final : public RemoteHub {
 public:
     /// `session` and `server` outlive it. `devices_of_rank` has an entry for every rank, rank 0 included.
-    MpiRemoteHub(MpiSession& session, ChunkServer& server, const WireShape& shape,
+    MpiRemoteHub(MpiSession& session, ChunkServer& server, const MessageShape& shape,
                  const std::vector<std::uint32_t>& devices_of_rank, std::uint32_t staged, std::uint32_t window);
     ~MpiRemoteHub() override;
 
@@ -44,16 +44,16 @@ public:
     void announce_drain() override;
     [[nodiscard]] std::optional<int> find_silent(std::chrono::nanoseconds longest) const override;
 
-    /// Rank 0's signs of life: while it serves progress() gives them, and several a second once the run drains.
-    [[nodiscard]] RootSigns& signs() noexcept { return signs_; }
+    /// Rank 0's heartbeats: while it serves progress() gives them, and several a second once the run drains.
+    [[nodiscard]] RootHeartbeat& heartbeats() noexcept { return heartbeats_; }
 
     /// Tells all ranks that nothing follows, and the exit code that those are to end with which are not done. To be
     /// called once. Waits a moment for the messages to leave; never throws, since a rank may be gone.
     void end_ranks(ExitCode code) noexcept;
 
     /// What left and what came in, each from the first message's post to the last one's completion.
-    [[nodiscard]] const LaneTrace& egress() const noexcept { return egress_; }
-    [[nodiscard]] const LaneTrace& ingress() const noexcept { return ingress_; }
+    [[nodiscard]] const ThreadTrace& egress() const noexcept { return egress_; }
+    [[nodiscard]] const ThreadTrace& ingress() const noexcept { return ingress_; }
 
 private:
     enum class What : std::uint8_t { control, grant, result };
@@ -84,15 +84,15 @@ private:
 
     MpiSession& session_;
     ChunkServer& server_;
-    WireShape shape_;
+    MessageShape shape_;
     std::vector<std::size_t> first_slot_of_rank_;
     std::vector<std::uint32_t> devices_of_rank_;
     std::vector<SlotState> slots_;
     std::vector<ControlMessage> controls_;
     PendingMessages<Note> listening_;  // receives for control messages, always posted
     PendingMessages<Note> pending_;    // grants and results
-    LaneTrace egress_;
-    LaneTrace ingress_;
+    ThreadTrace egress_;
+    ThreadTrace ingress_;
     int open_ranks_;
     StopCause stop_{};
     std::vector<bool> closed_;                         // one a rank
@@ -100,7 +100,7 @@ private:
     std::vector<bool> heard_;                          // else a rank still prepares, and holds nothing
     std::chrono::nanoseconds clock_{0};                // stands still while this thread does
     Instant last_progress_ = Clock::now();
-    RootSigns signs_;
+    RootHeartbeat heartbeats_;
     ControlMessage drain_{};
     ControlMessage end_{};
     std::vector<MPI_Request> told_;  // of both

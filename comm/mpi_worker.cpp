@@ -16,36 +16,36 @@ namespace {
 constexpr std::chrono::milliseconds longest_step{100};  // of the clock that silence is measured with
 constexpr std::chrono::milliseconds longest_farewell{200};
 
-/// While it lives, this rank listens to rank 0: then that has to give signs of life, once it has said something.
+/// While it lives, this rank listens to rank 0: then that has to send heartbeats, once it has said something.
 class ExpectingRoot {
 public:
-    explicit ExpectingRoot(RankRecord& record) : record_(record) {}
-    ~ExpectingRoot() { record_.root_words.store(0, std::memory_order_relaxed); }
+    explicit ExpectingRoot(RankEntry& entry) : entry_(entry) {}
+    ~ExpectingRoot() { entry_.root_words.store(0, std::memory_order_relaxed); }
     ExpectingRoot(const ExpectingRoot&) = delete;
     ExpectingRoot& operator=(const ExpectingRoot&) = delete;
 
 private:
-    RankRecord& record_;
+    RankEntry& entry_;
 };
 
-std::size_t messages_at_once(const WireShape& shape, std::size_t devices) {
+std::size_t messages_at_once(const MessageShape& shape, std::size_t devices) {
     const std::size_t request = 2 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
     const std::size_t result = 1 + piece_count(shape.output_bytes(shape.chunk_items), shape.largest_message);
-    return devices * shape.depth * (request + result) + 3;  // and of the rank: stop, sign, closed
+    return devices * shape.depth * (request + result) + 3;  // and of the rank: stop, heartbeat, closed
 }
 
 }  // namespace
 
-MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape,
+MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankEntry& entry, const MessageShape& shape,
                      MpiWorkerOptions options)
     : session_(session),
       endpoints_(endpoints),
-      record_(record),
+      entry_(entry),
       shape_(shape),
       devices_(endpoints.size()),
       pending_(messages_at_once(shape, endpoints.size())),
       options_(std::move(options)),
-      lane_(options_.lane == nullptr ? own_lane_ : *options_.lane) {
+      activity_(options_.activity == nullptr ? own_activity_ : *options_.activity) {
     check_tags(endpoints.size(), shape.depth, read_largest_tag());
     for (DeviceState& device : devices_) {
         device.slots.resize(shape.depth);
@@ -61,15 +61,15 @@ MpiWorker::~MpiWorker() {
 }
 
 void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
-    const ExpectingRoot expecting(record_);
+    const ExpectingRoot expecting(entry_);
     Backoff backoff;
     bool said_closed = false;
     while (!said_closed || !pending_.empty()) {
-        lane_.move();
+        activity_.move();
         const std::uint32_t seen = bell.listen();
         pass_on(stop);
         if (!said_closed) {
-            send_sign_of_life();
+            send_heartbeat();
         }
         bool moved = hear_root();
         look_for_root();
@@ -81,22 +81,22 @@ void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
             said_closed = true;
         }
         if (moved) {
-            note_open_chunk(record_, endpoints_);
+            note_open_chunk(entry_, endpoints_);
             backoff.reset();
         } else if (!said_closed || !pending_.empty()) {
-            lane_.wait(Stage::gather);
+            activity_.wait(Stage::gather);
             bell.wait_for(seen, backoff.next(in_transit() ? Backoff::in_transit : Backoff::longest));
-            lane_.work(Stage::gather, Lane::no_chunk);
+            activity_.work(Stage::gather, Activity::no_chunk);
         }
     }
-    lane_.end();
+    activity_.end();
 }
 
 void MpiWorker::wait_for_the_end(Doorbell& bell, const StopRequest& stop) {
-    const ExpectingRoot expecting(record_);
+    const ExpectingRoot expecting(entry_);
     Backoff backoff;
     const auto move_on = [this] { return pending_.test([&](const Note& note, const MPI_Status&) { finish(note); }); };
-    while (!is_over_) {
+    while (!is_done_) {
         const std::uint32_t seen = bell.listen();
         pass_on(stop);
         bool moved = hear_root();
@@ -119,7 +119,7 @@ void MpiWorker::listen_to_root() {
 
 bool MpiWorker::hear_root() {
     int came = 0;
-    if (!is_over_) {
+    if (!is_done_) {
         check_mpi(MPI_Test(&listening_, &came, MPI_STATUS_IGNORE), "MPI_Test");
     }
     if (came == 0) {
@@ -130,7 +130,7 @@ bool MpiWorker::hear_root() {
         if (from_root_.count != static_cast<std::uint32_t>(ExitCode::ok)) {
             throw RootHasEnded(static_cast<ExitCode>(from_root_.count), {});
         }
-        is_over_ = true;
+        is_done_ = true;
     } else {
         drains_ |= from_root_.kind == ControlMessage::Kind::drain;
         listen_to_root();
@@ -140,7 +140,7 @@ bool MpiWorker::hear_root() {
 
 void MpiWorker::pass_on(const StopRequest& stop) {
     const int signal = stop.signal();
-    if (signal == 0 || said_stop_ || is_over_) {
+    if (signal == 0 || said_stop_ || is_done_) {
         return;
     }
     stop_message_ = {.kind = ControlMessage::Kind::stop, .count = static_cast<std::uint32_t>(signal)};
@@ -161,7 +161,7 @@ void MpiWorker::look_for_root() {
         throw RootHasEnded(ExitCode::internal,
                            {.id = "E-RUN-001",
                             .where = "rank 0 on " + escaped(options_.root_host),
-                            .what = fmt::format("died, or cannot be reached: no sign of life for {:.1f} s after a stop "
+                            .what = fmt::format("died, or cannot be reached: no heartbeat for {:.1f} s after a stop "
                                                 "was asked for",
                                                 Seconds(silence_).count()),
                             .hint = "check its node; the same command resumes from what is committed"});
@@ -169,19 +169,19 @@ void MpiWorker::look_for_root() {
 }
 
 void MpiWorker::note_word_of_root() {
-    record_.root_words.store(++root_words_, std::memory_order_relaxed);
+    entry_.root_words.store(++root_words_, std::memory_order_relaxed);
     silence_ = {};
 }
 
-void MpiWorker::send_sign_of_life() {
-    const std::uint32_t signs = record_.signs.load(std::memory_order_relaxed);
-    const bool is_due = drains_ && Clock::now() - last_sign_ >= between_signs;
-    if ((signs != signs_sent_ || is_due) && !sign_is_under_way_) {
-        last_sign_ = Clock::now();
-        signs_sent_ = signs;
-        sign_is_under_way_ = true;
-        sign_message_ = {.kind = ControlMessage::Kind::sign};
-        send_control(sign_message_, {.what = What::sign});
+void MpiWorker::send_heartbeat() {
+    const std::uint32_t heartbeats = entry_.heartbeats.load(std::memory_order_relaxed);
+    const bool is_due = drains_ && Clock::now() - last_heartbeat_ >= between_heartbeats;
+    if ((heartbeats != heartbeats_sent_ || is_due) && !heartbeat_is_under_way_) {
+        last_heartbeat_ = Clock::now();
+        heartbeats_sent_ = heartbeats;
+        heartbeat_is_under_way_ = true;
+        heartbeat_message_ = {.kind = ControlMessage::Kind::heartbeat};
+        send_control(heartbeat_message_, {.what = What::heartbeat});
     }
 }
 
@@ -276,10 +276,10 @@ void MpiWorker::send_control(ControlMessage& message, const Note& note) {
 }
 
 void MpiWorker::finish(const Note& note) {
-    if (note.what == What::sign) {
-        sign_is_under_way_ = false;
+    if (note.what == What::heartbeat) {
+        heartbeat_is_under_way_ = false;
     }
-    if (note.what == What::sign || note.what == What::rank) {
+    if (note.what == What::heartbeat || note.what == What::rank) {
         return;
     }
     SlotState& slot = devices_[note.device].slots[note.slot];

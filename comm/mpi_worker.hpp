@@ -14,11 +14,11 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/sync/stop_request.hpp"
-#include "core/trace/lanes.hpp"
+#include "core/trace/activities.hpp"
 
 namespace sluice {
 
-/// Rank 0 ends the job with a failure that it has said, or gives no sign of life any more: then the text has an id.
+/// Rank 0 ends the job with a failure that it has said, or sends no heartbeat any more: then the text has an id.
 /// Nothing is left to do for this rank.
 class RootHasEnded : public Error {
 public:
@@ -26,16 +26,16 @@ public:
 };
 
 struct MpiWorkerOptions {
-    Lane* lane = nullptr;     ///< Where its thread says whether it waits; outlives it.
-    std::string root_host{};  ///< For messages about rank 0.
+    Activity* activity = nullptr;  ///< Where its thread says whether it waits; outlives it.
+    std::string root_host{};       ///< For messages about rank 0.
     std::chrono::nanoseconds longest_silence = std::chrono::seconds(5);  ///< Of rank 0, after a stop was asked for.
 };
 
 /// The comm thread of a rank other than 0: carries its drivers' requests and results to rank 0 and chunks back.
 class MpiWorker {
 public:
-    /// `session`, `endpoints` (one a device) and `record` (where it notes what is under way) outlive it.
-    MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankRecord& record, const WireShape& shape,
+    /// `session`, `endpoints` (one a device) and `entry` (where it notes what is under way) outlive it.
+    MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankEntry& entry, const MessageShape& shape,
               MpiWorkerOptions options = {});
     MpiWorker(const MpiWorker&) = delete;
     MpiWorker& operator=(const MpiWorker&) = delete;
@@ -46,7 +46,7 @@ public:
     /// been silent for longer than options.longest_silence after a stop was asked for here or anywhere.
     void run(Doorbell& bell, const StopRequest& stop);
 
-    /// After that: until rank 0 says that the run is over. Throws RootHasEnded in the same cases.
+    /// After that: until rank 0 says that the run is done. Throws RootHasEnded in the same cases.
     void wait_for_the_end(Doorbell& bell, const StopRequest& stop);
 
     /// Tells rank 0, in one message, what this rank ends with. Waits `at_most` for it to be taken; false if it was not.
@@ -54,14 +54,14 @@ public:
                                              std::chrono::nanoseconds at_most);
 
 private:
-    enum class What : std::uint8_t { request, result, rank, sign };
+    enum class What : std::uint8_t { request, result, rank, heartbeat };
     struct Note {
         What what = What::request;
         bool is_head = false;  // the head of a grant
         std::uint32_t device = 0;
         std::uint32_t slot = 0;
     };
-    /// Where a slot stands. A request is over when it was sent and head and items came; a result when all was sent.
+    /// Where a slot stands. A request is done when it was sent and head and items came; a result when all was sent.
     struct SlotState {
         ControlMessage request{};
         ControlMessage head{};
@@ -89,11 +89,11 @@ private:
     void finish(const Note& note);
     /// That this rank gets on, if its watcher has seen that since the last time; while the run drains, that it is
     /// there.
-    void send_sign_of_life();
+    void send_heartbeat();
     void listen_to_root();
     /// Whether rank 0 has said something.
     [[nodiscard]] bool hear_root();
-    /// Tells rank 0 of a stop, once: it answers at once, and gives signs of life from then on, if it is there.
+    /// Tells rank 0 of a stop, once: it answers at once, and sends heartbeats from then on, if it is there.
     void pass_on(const StopRequest& stop);
     void look_for_root();
     void note_word_of_root();
@@ -101,26 +101,26 @@ private:
 
     MpiSession& session_;
     std::deque<Endpoint>& endpoints_;
-    RankRecord& record_;
-    WireShape shape_;
+    RankEntry& entry_;
+    MessageShape shape_;
     std::vector<DeviceState> devices_;
     PendingMessages<Note> pending_;
     ControlMessage closed_message_{};
     ControlMessage stop_message_{};
-    ControlMessage sign_message_{};
-    bool sign_is_under_way_ = false;
-    std::uint32_t signs_sent_ = 0;
+    ControlMessage heartbeat_message_{};
+    bool heartbeat_is_under_way_ = false;
+    std::uint32_t heartbeats_sent_ = 0;
     MpiWorkerOptions options_;
-    Lane own_lane_;
-    Lane& lane_;
+    Activity own_activity_;
+    Activity& activity_;
     std::size_t closed_ = 0;
     ControlMessage from_root_{};
     MPI_Request listening_ = MPI_REQUEST_NULL;
     std::uint64_t root_words_ = 0;
     bool said_stop_ = false;
     bool drains_ = false;
-    bool is_over_ = false;
-    Instant last_sign_{};
+    bool is_done_ = false;
+    Instant last_heartbeat_{};
     Instant last_look_{};
     std::chrono::nanoseconds silence_{0};  // of rank 0, while this thread runs
 };

@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-/// Nonblocking messages under way, each with a note of type `Note` that says what to do when it is over. Up to
+/// Nonblocking messages under way, each with a note of type `Note` that says what to do when it is done. Up to
 /// `capacity` at once; allocates nothing after construction.
 template <class Note>
 class PendingMessages {
@@ -27,7 +27,7 @@ public:
         return requests_.emplace_back(MPI_REQUEST_NULL);
     }
 
-    /// Calls `visit(note, status)` for every message that is over; it may add new ones. False when none was.
+    /// Calls `visit(note, status)` for every message that is done; it may add new ones. False when none was.
     template <class Visit>
     [[nodiscard]] bool test(Visit visit) {
         if (requests_.empty()) {

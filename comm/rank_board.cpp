@@ -21,7 +21,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
               "the board is read across processes");
 
 std::size_t board_bytes(std::size_t shared_bytes, std::size_t ranks) {
-    return shared_bytes + ranks * sizeof(RankRecord);
+    return shared_bytes + ranks * sizeof(RankEntry);
 }
 
 /// Gone, or a zombie that its parent has not collected yet (proc(5): the state follows the name in parentheses).
@@ -44,7 +44,7 @@ bool is_dead(std::int32_t pid) noexcept {
 
 }  // namespace
 
-void RankRecord::say(std::string_view lines) noexcept {
+void RankEntry::say(std::string_view lines) noexcept {
     const std::uint32_t next = 1 - complete_.load(std::memory_order_relaxed);
     const std::size_t length = std::min(lines.size(), most_text - 1);
     std::copy_n(lines.begin(), length, lines_[next].begin());
@@ -52,18 +52,18 @@ void RankRecord::say(std::string_view lines) noexcept {
     complete_.store(next, std::memory_order_release);
 }
 
-std::string RankRecord::said() const {
+std::string RankEntry::said() const {
     return lines_[complete_.load(std::memory_order_acquire)].data();
 }
 
-std::string activity(const RankRecord& record) {
-    const std::uint64_t chunk = record.chunk.load();
-    return chunk == RankRecord::no_chunk ? std::string("waiting for a chunk")
-                                         : fmt::format("in {} of chunk {}", to_string(record.stage.load()), chunk);
+std::string activity(const RankEntry& entry) {
+    const std::uint64_t chunk = entry.chunk.load();
+    return chunk == RankEntry::no_chunk ? std::string("waiting for a chunk")
+                                        : fmt::format("in {} of chunk {}", to_string(entry.stage.load()), chunk);
 }
 
-void note_open_chunk(RankRecord& record, const std::deque<Endpoint>& endpoints) noexcept {
-    std::uint64_t oldest = RankRecord::no_chunk;
+void note_open_chunk(RankEntry& entry, const std::deque<Endpoint>& endpoints) noexcept {
+    std::uint64_t oldest = RankEntry::no_chunk;
     Stage stage = Stage::scatter;
     for (const Endpoint& endpoint : endpoints) {
         if (const auto chunk = endpoint.oldest_open()) {
@@ -73,8 +73,8 @@ void note_open_chunk(RankRecord& record, const std::deque<Endpoint>& endpoints) 
             }
         }
     }
-    record.stage.store(stage, std::memory_order_relaxed);
-    record.chunk.store(oldest, std::memory_order_relaxed);
+    entry.stage.store(stage, std::memory_order_relaxed);
+    entry.chunk.store(oldest, std::memory_order_relaxed);
 }
 
 RankBoard::RankBoard() {
@@ -82,7 +82,7 @@ RankBoard::RankBoard() {
     memory_ = std::calloc(1, bytes);
     expects(memory_ != nullptr, "RankBoard: out of memory");
     shared_ = ::new (memory_) Shared;
-    records_ = ::new (static_cast<std::byte*>(memory_) + sizeof(Shared)) RankRecord[1];
+    entries_ = ::new (static_cast<std::byte*>(memory_) + sizeof(Shared)) RankEntry[1];
     announced_ = &shared_->announced;
     mine().pid.store(getpid());
 }
@@ -101,16 +101,16 @@ RankBoard::RankBoard(MpiSession& session) {
     MPI_Aint size = 0;
     int unit = 0;
     check_mpi(MPI_Win_shared_query(window_, 0, &size, &unit, &base), "MPI_Win_shared_query");
-    auto* const records = static_cast<std::byte*>(base) + sizeof(Shared);
+    auto* const entries = static_cast<std::byte*>(base) + sizeof(Shared);
     if (node_rank == 0) {
         ::new (base) Shared;
         for (std::size_t i = 0; i < count_; ++i) {
-            ::new (records + i * sizeof(RankRecord)) RankRecord;
+            ::new (entries + i * sizeof(RankEntry)) RankEntry;
         }
     }
     session.barrier();
     shared_ = std::launder(static_cast<Shared*>(base));
-    records_ = std::launder(reinterpret_cast<RankRecord*>(records));
+    entries_ = std::launder(reinterpret_cast<RankEntry*>(entries));
     announced_ = &shared_->announced;
     mine().rank.store(session.rank());
     mine().pid.store(getpid());
@@ -124,33 +124,33 @@ RankBoard::~RankBoard() {
     }
 }
 
-const RankRecord* RankBoard::find_dead() const noexcept {
+const RankEntry* RankBoard::find_dead() const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
-        const RankRecord& record = records_[i];
-        const std::int32_t pid = record.pid.load();
-        if (i != mine_ && pid != 0 && record.ended.load() == 0 && is_dead(pid) && record.ended.load() == 0) {
-            return &record;
+        const RankEntry& entry = entries_[i];
+        const std::int32_t pid = entry.pid.load();
+        if (i != mine_ && pid != 0 && entry.ended.load() == 0 && is_dead(pid) && entry.ended.load() == 0) {
+            return &entry;
         }
     }
     return nullptr;
 }
 
-const RankRecord* RankBoard::find(int rank) const noexcept {
+const RankEntry* RankBoard::find(int rank) const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
-        if (records_[i].pid.load() != 0 && records_[i].rank.load() == rank) {
-            return &records_[i];
+        if (entries_[i].pid.load() != 0 && entries_[i].rank.load() == rank) {
+            return &entries_[i];
         }
     }
     return nullptr;
 }
 
-const RankRecord* RankBoard::living_root() const noexcept {
-    const RankRecord* const root = find(0);
+const RankEntry* RankBoard::living_root() const noexcept {
+    const RankEntry* const root = find(0);
     return root == nullptr || root->ended.load() != 0 || is_dead(root->pid.load()) ? nullptr : root;
 }
 
-const RankRecord* RankBoard::ended_root() const noexcept {
-    const RankRecord* const root = find(0);
+const RankEntry* RankBoard::ended_root() const noexcept {
+    const RankEntry* const root = find(0);
     const bool is_gone = root != nullptr && root->ended.load() != 0 && is_dead(root->pid.load());
     return is_gone && root->code.load() != ExitCode::ok ? root : nullptr;
 }

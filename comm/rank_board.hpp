@@ -19,7 +19,7 @@ namespace sluice {
 class MpiSession;
 
 /// What one rank is doing, in memory that the other ranks of its node can read even after it has died.
-struct RankRecord {
+struct RankEntry {
     static constexpr std::uint64_t no_chunk = UINT64_MAX;
 
     std::atomic<std::int32_t> pid{0};  ///< 0: not there yet.
@@ -29,7 +29,7 @@ struct RankRecord {
     std::atomic<std::uint64_t> chunk{no_chunk};  ///< The oldest that it was given and has not delivered.
     std::atomic<Stage> stage{Stage::scatter};    ///< Where that is: compute (from upload to download), or gather.
     std::atomic<std::uint32_t> beat{0};          ///< Goes up while its process runs at all; 0: not watched yet.
-    std::atomic<std::uint32_t> signs{0};         ///< Goes up while its devices get on: signs of life for rank 0.
+    std::atomic<std::uint32_t> heartbeats{0};    ///< Goes up while its devices get on: heartbeats for rank 0.
     std::atomic<std::uint32_t> stuck{0};         ///< 1: one of its threads does not get on.
     std::atomic<std::uint64_t> root_words{0};    ///< Goes up when rank 0 says something; 0: it need not.
 
@@ -50,12 +50,12 @@ private:
 };
 
 /// "in compute of chunk 12", "waiting for a chunk".
-[[nodiscard]] std::string activity(const RankRecord& record);
+[[nodiscard]] std::string activity(const RankEntry& entry);
 
 /// Notes what the devices behind `endpoints` work on.
-void note_open_chunk(RankRecord& record, const std::deque<Endpoint>& endpoints) noexcept;
+void note_open_chunk(RankEntry& entry, const std::deque<Endpoint>& endpoints) noexcept;
 
-/// The records of a node's ranks. With MPI they lie in a shared window, alone in ordinary memory.
+/// The entries of a node's ranks. In a shared window with MPI, in ordinary memory without.
 class RankBoard {
 public:
     RankBoard();                              ///< A single process.
@@ -64,30 +64,30 @@ public:
     RankBoard(const RankBoard&) = delete;
     RankBoard& operator=(const RankBoard&) = delete;
 
-    [[nodiscard]] RankRecord& mine() noexcept { return records_[mine_]; }
+    [[nodiscard]] RankEntry& mine() noexcept { return entries_[mine_]; }
 
     // The node's ranks, by their order on it.
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
     [[nodiscard]] std::size_t my_place() const noexcept { return mine_; }
-    [[nodiscard]] const RankRecord& at(std::size_t place) const noexcept { return records_[place]; }
+    [[nodiscard]] const RankEntry& at(std::size_t place) const noexcept { return entries_[place]; }
 
-    /// The record of `rank` if it is on this node.
-    [[nodiscard]] const RankRecord* find(int rank) const noexcept;
+    /// The entry of `rank` if it is on this node.
+    [[nodiscard]] const RankEntry* find(int rank) const noexcept;
 
-    /// The record of rank 0 if it is on this node and its process is there.
-    [[nodiscard]] const RankRecord* living_root() const noexcept;
+    /// The entry of rank 0 if it is on this node and its process is there.
+    [[nodiscard]] const RankEntry* living_root() const noexcept;
 
     /// True for exactly one caller on the node: who gets it prints the one message.
     [[nodiscard]] bool claim_message() noexcept { return announced_->exchange(1) == 0; }
 
-    /// The record of rank 0 if it was on this node, has ended the job, and its process is gone.
-    [[nodiscard]] const RankRecord* ended_root() const noexcept;
+    /// The entry of rank 0 if it was on this node, has ended the job, and its process is gone.
+    [[nodiscard]] const RankEntry* ended_root() const noexcept;
 
     /// The same for the one warning.
     [[nodiscard]] bool claim_warning() noexcept { return shared_->warned.exchange(1) == 0; }
 
     /// A rank of this node whose process is gone although it did not end; nullptr if there is none.
-    [[nodiscard]] const RankRecord* find_dead() const noexcept;
+    [[nodiscard]] const RankEntry* find_dead() const noexcept;
 
     /// How much of the output no death can take away; rank 0 says it. Chunks of the whole job, `all` 0: none of it is
     /// known here, as on other nodes than rank 0's.
@@ -104,18 +104,18 @@ public:
     [[nodiscard]] std::string describe_committed() const;
 
 private:
-    struct alignas(RankRecord) Shared {  // the records follow it
+    struct alignas(RankEntry) Shared {  // the entries follow it
         std::atomic<std::uint32_t> announced{0};
         std::atomic<std::uint32_t> warned{0};
         std::atomic<std::uint64_t> committed{0};
         std::atomic<std::uint64_t> chunks{0};
     };
 
-    void* memory_ = nullptr;  // Shared, then one RankRecord a rank of the node
+    void* memory_ = nullptr;  // Shared, then one RankEntry a rank of the node
     MPI_Win window_ = MPI_WIN_NULL;
     Shared* shared_ = nullptr;
     std::atomic<std::uint32_t>* announced_ = nullptr;
-    RankRecord* records_ = nullptr;
+    RankEntry* entries_ = nullptr;
     std::size_t count_ = 1;
     std::size_t mine_ = 0;
 };

@@ -64,15 +64,15 @@ bool grant_all(ChunkServer& server, LocalHub& local, RemoteHub* remote) {
 
 Served serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& bell, const StopRequest& stop,
              const ServeOptions& options) {
-    Lane own_lane;
-    Lane& lane = options.lane == nullptr ? own_lane : *options.lane;
+    Activity own_activity;
+    Activity& activity = options.activity == nullptr ? own_activity : *options.activity;
     Backoff backoff;
     Drain drain(server, remote, options);
     const auto over = [&] {
         return server.all_written() && local.all_closed() && (remote == nullptr || remote->all_closed());
     };
     while (!over()) {
-        lane.move();
+        activity.move();
         const std::uint32_t seen = bell.listen();
         if (const StopCause cause = stop_of(stop, remote); cause.signal != 0 && !drain.begun()) {
             drain.begin(cause);
@@ -93,7 +93,7 @@ Served serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& 
         if (moved) {
             backoff.reset();
         } else if (!over()) {
-            lane.wait(Stage::gather);
+            activity.wait(Stage::gather);
             if (remote != nullptr) {
                 bell.wait_for(seen, backoff.next(remote->in_transit() ? Backoff::in_transit : Backoff::longest));
             } else if (drain.begun()) {
@@ -101,10 +101,10 @@ Served serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& 
             } else {
                 bell.wait(seen);
             }
-            lane.work(Stage::gather, Lane::no_chunk);
+            activity.work(Stage::gather, Activity::no_chunk);
         }
     }
-    lane.end();
+    activity.end();
     return {.stop = stop_of(stop, remote)};
 }
 

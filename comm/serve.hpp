@@ -9,7 +9,7 @@
 #include "comm/local_hub.hpp"
 #include "core/doorbell.hpp"
 #include "core/sync/stop_request.hpp"
-#include "core/trace/lanes.hpp"
+#include "core/trace/activities.hpp"
 
 namespace sluice {
 
@@ -36,24 +36,24 @@ public:
     /// The first of the other ranks that was asked to stop.
     [[nodiscard]] virtual StopCause stop() const = 0;
 
-    /// Tells all ranks that the run drains. From then on all give signs of life several times a second.
+    /// Tells all ranks that the run drains. From then on all send heartbeats several times a second.
     virtual void announce_drain() = 0;
 
     /// After that: a rank that was heard of, has not ended and has been silent for longer than `longest`.
     [[nodiscard]] virtual std::optional<int> find_silent(std::chrono::nanoseconds longest) const = 0;
 };
 
-/// While a run drains or ends, each rank gives a sign of life so often, as far as the machine lets it.
-inline constexpr std::chrono::milliseconds between_signs{250};
+/// While a run drains or ends, each rank sends a heartbeat so often, as far as the machine lets it.
+inline constexpr std::chrono::milliseconds between_heartbeats{250};
 
-/// While a run drains, a rank has to be heard of more often than so. Never so short that a late sign is a death: where
-/// the time to drain is over first, the run ends as stopped.
+/// While a run drains, a rank has to be heard of more often than so. Never so short that a late heartbeat is a death:
+/// where the time to drain ends first, the run ends as stopped.
 [[nodiscard]] constexpr std::chrono::nanoseconds longest_silence(std::chrono::nanoseconds drain_timeout) noexcept {
-    return std::max<std::chrono::nanoseconds>(drain_timeout / 4, 8 * between_signs);
+    return std::max<std::chrono::nanoseconds>(drain_timeout / 4, 8 * between_heartbeats);
 }
 
 struct ServeOptions {
-    Lane* lane = nullptr;  ///< Where this thread says whether it waits.
+    Activity* activity = nullptr;  ///< Where this thread says whether it waits.
     std::chrono::nanoseconds drain_timeout =
         std::chrono::seconds(20);                      ///< For what is in flight when a stop is asked for.
     std::function<void(const StopCause&)> on_drain{};  ///< Called when it is.
@@ -67,7 +67,7 @@ struct Served {
 
 /// Rank 0's comm loop: serves chunks until every one is written and every driver has ended. When a stop is asked for,
 /// it drains the server: the chunks in flight are finished, and drivers get the end of the input. A rank that gives no
-/// sign of life for a quarter of drain_timeout meanwhile is lost: whoever asked for the stop may have killed it.
+/// heartbeat for a quarter of drain_timeout meanwhile is lost: whoever asked for the stop may have killed it.
 /// `remote` is null in a single process; then it sleeps on `bell` whenever nothing moves. Throws the first failure.
 [[nodiscard]] Served serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& bell,
                            const StopRequest& stop, const ServeOptions& options = {});

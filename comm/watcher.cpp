@@ -28,7 +28,7 @@ constexpr long look_after_signal_ns = 50'000'000;
 constexpr std::chrono::seconds same_stop{1};
 
 /// For rank 0's, and of the others for rank 0's.
-constexpr std::chrono::seconds longest_last_words{8};
+constexpr std::chrono::seconds longest_shutdown_hook{8};
 constexpr std::chrono::seconds longest_dump{1};
 
 constexpr std::array crash_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -104,36 +104,36 @@ private:
 };
 
 /// "rank 2 on n07: died: SIGSEGV in compute of chunk 12".
-void describe_crash(CrashLine& line, const RankRecord& record, int signal) noexcept {
+void describe_crash(CrashLine& line, const RankEntry& entry, int signal) noexcept {
     const char* const name = sigabbrev_np(signal);
-    line.add("rank {} on {}: died: SIG{}", record.rank.load(), crash_report.host.data(), name == nullptr ? "?" : name);
-    if (const std::uint64_t chunk = record.chunk.load(); chunk != RankRecord::no_chunk) {
-        line.add(" in {} of chunk {}", to_string(record.stage.load()), chunk);
+    line.add("rank {} on {}: died: SIG{}", entry.rank.load(), crash_report.host.data(), name == nullptr ? "?" : name);
+    if (const std::uint64_t chunk = entry.chunk.load(); chunk != RankEntry::no_chunk) {
+        line.add(" in {} of chunk {}", to_string(entry.stage.load()), chunk);
     }
     line.add("\n");
 }
 
 /// For the next attempt; its form is that of note_lost_rank().
-void leave_crash_file(const RankRecord& record, int signal) noexcept {
+void leave_crash_file(const RankEntry& entry, int signal) noexcept {
     const int file = open(crash_report.file.data(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0) {
         return;  // nothing can be said
     }
     CrashLine cause;
     cause.add("cause ");
-    describe_crash(cause, record, signal);
+    describe_crash(cause, entry, signal);
     cause.write_to(file);
     const auto note_chunk = [file](std::uint64_t chunk) {
         CrashLine line;
         line.add("chunk {}\n", chunk);
         line.write_to(file);
     };
-    if (const std::uint64_t chunk = record.chunk.load(); chunk != RankRecord::no_chunk) {
+    if (const std::uint64_t chunk = entry.chunk.load(); chunk != RankEntry::no_chunk) {
         note_chunk(chunk);
     }
     if (const GrantBook* const book = crash_report.book.load()) {
         book->for_each_open([&](std::uint64_t chunk, int rank) {
-            if (rank == record.rank.load()) {
+            if (rank == entry.rank.load()) {
                 note_chunk(chunk);
             }
         });
@@ -164,8 +164,8 @@ void block_signals() {
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-Watcher::Watcher(RankBoard& board, StopRequest& stop, HangWatch& hangs, LastWords& last_words, std::string host)
-    : board_(board), stop_(stop), hangs_(hangs), last_words_(last_words), host_(std::move(host)) {
+Watcher::Watcher(RankBoard& board, StopRequest& stop, HangWatch& hangs, ShutdownHook& shutdown_hook, std::string host)
+    : board_(board), stop_(stop), hangs_(hangs), shutdown_hook_(shutdown_hook), host_(std::move(host)) {
     thread_ = std::thread([this] { watch(); });
 }
 
@@ -186,7 +186,7 @@ void Watcher::watch() {
         }
         const int looks = signal > 0 ? looks_after_signal : 1;
         for (int i = 0; i < looks; ++i) {
-            if (const RankRecord* dead = board_.find_dead()) {
+            if (const RankEntry* dead = board_.find_dead()) {
                 end_after_death_of(*dead);
             }
             if (i + 1 < looks) {
@@ -195,7 +195,7 @@ void Watcher::watch() {
             }
         }
         // Under srun the other ranks live on for Slurm's KillWait.
-        if (const RankRecord* root = board_.ended_root()) {
+        if (const RankEntry* root = board_.ended_root()) {
             board_.mine().end_with(root->code.load());
             _exit(static_cast<int>(root->code.load()));
         }
@@ -227,8 +227,9 @@ void Watcher::obey(int signal) {
         first_signal_ = now;
         stop_.ask(signal);
         // Now, because a launcher may kill this process next: that is no death of its own.
-        last_words_.note_end(ExitCode::stopped_early,
-                             {.id = "E-RUN-075", .what = fmt::format("asked to stop by SIG{}", sigabbrev_np(signal))});
+        shutdown_hook_.note_end(
+            ExitCode::stopped_early,
+            {.id = "E-RUN-075", .what = fmt::format("asked to stop by SIG{}", sigabbrev_np(signal))});
         return;
     }
     const std::string committed = board_.describe_committed();
@@ -239,24 +240,24 @@ void Watcher::obey(int signal) {
     if (board_.claim_message()) {
         say(text);
     }
-    last_words_.note_end(ExitCode::stopped_early, {.id = "E-RUN-075", .what = "stopped at once by a signal"});
+    shutdown_hook_.note_end(ExitCode::stopped_early, {.id = "E-RUN-075", .what = "stopped at once by a signal"});
     if (preparing && signal == SIGUSR1) {  // no launcher sends that because of a death
         stop_.ask(signal);
-        last_words_.note_stop(text);
+        shutdown_hook_.note_stop(text);
     }
     board_.mine().end_with(ExitCode::stopped_early);
     _exit(static_cast<int>(ExitCode::stopped_early));
 }
 
 /// A rank 0 that was asked to stop before its first chunk has ended: ranks of other nodes hear of it by srun's SIGTERM
-/// alone, a moment after the SIGUSR1 that they have met too.
+/// only, a moment after the SIGUSR1 that they have met too.
 bool Watcher::ends_after_root(int signal) {
-    const RankRecord& mine = board_.mine();
+    const RankEntry& mine = board_.mine();
     return signal == SIGTERM && stop_.signal() == SIGUSR1 && stop_.phase() == RunPhase::serving &&
            mine.rank.load() != 0 && mine.root_words.load() == 0;
 }
 
-void Watcher::end_after_death_of(const RankRecord& dead) {
+void Watcher::end_after_death_of(const RankEntry& dead) {
     const std::string committed = board_.describe_committed();
     const ErrorText text{.id = "E-RUN-001",
                          .where = fmt::format("rank {} on {}", dead.rank.load(), host_),
@@ -267,9 +268,9 @@ void Watcher::end_after_death_of(const RankRecord& dead) {
         say(text);
     }
     if (board_.mine().rank.load() == 0 || board_.living_root() == nullptr) {  // rank 0 knows more of what it held
-        last_words_.note_lost_rank(dead.rank.load(), text.where + " " + text.what, hangs_.chunks_of(dead));
+        shutdown_hook_.note_lost_rank(dead.rank.load(), text.where + " " + text.what, hangs_.chunks_of(dead));
     }
-    last_words_.say(text, longest_last_words);
+    shutdown_hook_.say(text, longest_shutdown_hook);
     let_root_go_first();
     _exit(static_cast<int>(ExitCode::internal));  // the launcher ends the ranks of other nodes
 }
@@ -289,10 +290,10 @@ void Watcher::end_after(const Hang& hang) {
                                              written ? ", also in " + escaped(hang.dump_file.native()) : "")};
     say(text);
     say(hang.dump);
-    const RankRecord* const record = board_.find(hang.rank);
-    last_words_.note_lost_rank(hang.rank, hang.where + " " + text.what,
-                               record == nullptr ? hangs_.chunks_of(hang.rank) : hangs_.chunks_of(*record));
-    last_words_.say(text, longest_last_words);
+    const RankEntry* const entry = board_.find(hang.rank);
+    shutdown_hook_.note_lost_rank(hang.rank, hang.where + " " + text.what,
+                                  entry == nullptr ? hangs_.chunks_of(hang.rank) : hangs_.chunks_of(*entry));
+    shutdown_hook_.say(text, longest_shutdown_hook);
     // The others see no death in it, and the launcher gets this code first.
     board_.mine().end_with(ExitCode::communication);
     _exit(static_cast<int>(ExitCode::communication));
@@ -300,9 +301,9 @@ void Watcher::end_after(const Hang& hang) {
 
 /// The first process that ends makes the launcher end all others: rank 0 has something to write before.
 void Watcher::let_root_go_first() const {
-    const Instant end = Clock::now() + longest_last_words;
+    const Instant end = Clock::now() + longest_shutdown_hook;
     while (Clock::now() < end) {
-        const RankRecord* const root = board_.living_root();
+        const RankEntry* const root = board_.living_root();
         if (root == nullptr || root == &board_.mine()) {
             return;
         }

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "comm/hang_watch.hpp"
-#include "comm/last_words.hpp"
 #include "comm/rank_board.hpp"
+#include "comm/shutdown_hook.hpp"
 #include "core/clock.hpp"
 #include "core/sync/stop_request.hpp"
 
@@ -19,14 +19,14 @@ namespace sluice {
 void block_signals();
 
 /// A thread that turns signals into a StopRequest (or, while nobody looks at that, and at a second signal, ends the
-/// process at once; what is committed stays; a first SIGUSR1 then ends rank 0 alone, which ends the others), and
+/// process at once; what is committed stays; a first SIGUSR1 then ends rank 0 only, which ends the others), and
 /// notices when another rank of the node has died, or when one hangs: then it prints which one, where and at what, once
-/// a node, and ends this process, which ends the job. On rank 0 the last words come before that; on others rank 0 goes
-/// first.
+/// a node, and ends this process, which ends the job. On rank 0 the shutdown hook comes before that; on others rank 0
+/// goes first.
 class Watcher {
 public:
     /// All of them outlive it. `host` stands in messages.
-    Watcher(RankBoard& board, StopRequest& stop, HangWatch& hangs, LastWords& last_words, std::string host);
+    Watcher(RankBoard& board, StopRequest& stop, HangWatch& hangs, ShutdownHook& shutdown_hook, std::string host);
     ~Watcher();
     Watcher(const Watcher&) = delete;
     Watcher& operator=(const Watcher&) = delete;
@@ -35,14 +35,14 @@ private:
     void watch();
     void obey(int signal);
     [[nodiscard]] bool ends_after_root(int signal);
-    [[noreturn]] void end_after_death_of(const RankRecord& dead);
+    [[noreturn]] void end_after_death_of(const RankEntry& dead);
     [[noreturn]] void end_after(const Hang& hang);
     void let_root_go_first() const;
 
     RankBoard& board_;
     StopRequest& stop_;
     HangWatch& hangs_;
-    LastWords& last_words_;
+    ShutdownHook& shutdown_hook_;
     std::string host_;
     Instant first_signal_{};
     std::atomic<bool> over_{false};

@@ -11,7 +11,7 @@ namespace sluice {
 /// What a rank tells rank 0, the head of a grant on its way back, and what rank 0 tells a whole rank. Sent as bytes:
 /// one build runs on all ranks, which the session checks at its start.
 struct ControlMessage {
-    enum class Kind : std::uint32_t { request, result, closed, sign, failure, grant, stop, drain, end };
+    enum class Kind : std::uint32_t { request, result, closed, heartbeat, failure, grant, stop, drain, end };
     Kind kind = Kind::request;
     std::uint32_t device = 0;
     std::uint32_t slot = 0;
@@ -25,7 +25,7 @@ struct ControlMessage {
 static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMessage) == 40);
 
 /// Message sizes that both sides know before the first message.
-struct WireShape {
+struct MessageShape {
     IoShape item{};
     std::uint32_t chunk_items = 1;
     std::uint32_t depth = 1;

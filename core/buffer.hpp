@@ -8,7 +8,7 @@ namespace sluice {
 
 enum class MemorySpace {
     host,    ///< Ordinary memory.
-    pinned,  ///< Page-locked, so that a copy engine can read it while the host goes on.
+    pinned,  ///< Page-locked, so that a copy engine can read it while the host continues.
     device,  ///< The device's own.
 };
 

@@ -8,7 +8,7 @@
 namespace sluice {
 
 /// Cuts `items` items into chunks of `chunk_items`; only the last may be shorter. Exact for every count up to 2^64 - 1.
-/// A run that goes on has the same chunks, by the same ids, and begins with one of them.
+/// A resumed run has the same chunks, by the same ids, and begins with one of them.
 class ChunkGrid {
 public:
     /// `chunk_items` >= 1.

@@ -18,15 +18,15 @@ public:
     void float32(float value) override { count_ += std::isfinite(value) ? 0 : 1; }
     void text(std::string_view) override {}
     void missing() override {}
-    void fixed(std::span<const std::byte> record) override {
+    void fixed(std::span<const std::byte> result) override {
         for (const OutputField& field : fields_) {
-            expects(record.size() >= field.count * sizeof(float), "a record is as long as its fields");
+            expects(result.size() >= field.count * sizeof(float), "a result is as long as its fields");
             for (std::uint32_t i = 0; i < field.count && field.type == FieldType::float32; ++i) {
                 float value = 0;
-                std::memcpy(&value, record.data() + i * sizeof value, sizeof value);
+                std::memcpy(&value, result.data() + i * sizeof value, sizeof value);
                 float32(value);
             }
-            record = record.subspan(field.count * sizeof(float));
+            result = result.subspan(field.count * sizeof(float));
         }
     }
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
@@ -38,29 +38,29 @@ private:
 
 }  // namespace
 
-std::uint64_t ItemCodec::nonfinite(std::span<const std::byte> records) const {
+std::uint64_t ItemCodec::nonfinite(std::span<const std::byte> results) const {
     const std::vector<OutputField> fields = output_fields();
     if (std::ranges::find(fields, FieldType::float32, &OutputField::type) == fields.end()) {
         return 0;
     }
     NonfiniteCounter counter(fields);
-    const std::size_t record_bytes = shape().output_bytes;
-    for (; !records.empty(); records = records.subspan(record_bytes)) {
-        decode(records.first(record_bytes), counter);
+    const std::size_t result_bytes = shape().output_bytes;
+    for (; !results.empty(); results = results.subspan(result_bytes)) {
+        decode(results.first(result_bytes), counter);
     }
     return counter.count();
 }
 
-void ItemCodec::write_missing(std::span<std::byte> record) const {
+void ItemCodec::write_missing(std::span<std::byte> result) const {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
     for (const OutputField& field : output_fields()) {
         expects(field.type != FieldType::text, "an app with text says itself what an item without a result is");
         for (std::uint32_t i = 0; i < field.count; ++i) {
             const auto value = field.type == FieldType::int32 ? std::as_bytes(std::span(&missing_int32, 1))
                                                               : std::as_bytes(std::span(&nan, 1));
-            expects(record.size() >= value.size(), "a record is as long as its fields");
-            std::ranges::copy(value, record.begin());
-            record = record.subspan(value.size());
+            expects(result.size() >= value.size(), "a result is as long as its fields");
+            std::ranges::copy(value, result.begin());
+            result = result.subspan(value.size());
         }
     }
 }

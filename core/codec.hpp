@@ -21,7 +21,7 @@ struct OutputField {
     std::uint32_t count = 1;
 };
 
-/// In a record that has its values as they are, and in .npy: an int32 that is not there.
+/// In a result that has its values as they are, and in .npy: an int32 that is not there.
 inline constexpr std::int32_t missing_int32 = std::numeric_limits<std::int32_t>::min();
 
 /// Takes the values of one item of the output: as many as the app's output fields have, in their order and of their
@@ -41,9 +41,9 @@ public:
     /// The next value is not there.
     virtual void missing() = 0;
 
-    /// All values of a record that has them as they are: four bytes each, one after the other. An int32 of
+    /// All values of a result that has them as they are: four bytes each, one after the other. An int32 of
     /// missing_int32 is missing.
-    virtual void fixed(std::span<const std::byte> record) = 0;
+    virtual void fixed(std::span<const std::byte> result) = 0;
 
 protected:
     ~Row() = default;
@@ -64,32 +64,33 @@ public:
 
     /// Text (UTF-8 or any bytes) of the input's item `item`, counted from 0, to one item on the wire; to.size() ==
     /// shape().input_bytes, every byte is written. `text` is empty without an input file, and the same for all items
-    /// of a record (input.count).
+    /// of a result (input.count).
     virtual void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const = 0;
 
-    /// Bytes of one item in the app's fat fp32 format (`.bin`, `.npy` fp32), row-major `fat_shape()`; empty: has none.
-    [[nodiscard]] virtual std::vector<std::uint64_t> fat_shape() const = 0;
+    /// Bytes of one item in the app's dense fp32 format (`.bin`, `.npy` fp32), row-major `dense_shape()`; empty: has
+    /// none.
+    [[nodiscard]] virtual std::vector<std::uint64_t> dense_shape() const = 0;
 
-    /// Packs one fat item. Returns an empty string, or what is wrong ("column 17: …").
-    [[nodiscard]] virtual std::string pack_fat(std::span<const float> fat, std::span<std::byte> to) const = 0;
+    /// Packs one dense item. Returns an empty string, or what is wrong ("column 17: …").
+    [[nodiscard]] virtual std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const = 0;
 
-    /// Checks one item that came in wire form (`.u8`, `.npy` uint8). Empty string, or what is wrong ("byte 17: …").
-    [[nodiscard]] virtual std::string check_wire(std::span<const std::byte> item) const = 0;
+    /// Checks one item that came in packed form (`.u8`, `.npy` uint8). Empty string, or what is wrong ("byte 17: …").
+    [[nodiscard]] virtual std::string check_packed(std::span<const std::byte> item) const = 0;
 
     /// The columns of the output.
     [[nodiscard]] virtual std::vector<OutputField> output_fields() const = 0;
 
-    // How they lie in a record, which is shape().output_bytes of one item, only these know. By default the record is
+    // How they lie in a result, which is shape().output_bytes of one item, only these know. By default the result is
     // the values of output_fields(), one after the other, four bytes each; an app with text has its own decode() and
     // write_missing().
 
-    virtual void decode(std::span<const std::byte> record, Row& row) const { row.fixed(record); }
+    virtual void decode(std::span<const std::byte> result, Row& row) const { row.fixed(result); }
 
-    /// How many values of `records`, whole ones, are NaN or infinite. By default the float32 that decode() gives.
-    [[nodiscard]] virtual std::uint64_t nonfinite(std::span<const std::byte> records) const;
+    /// How many values of `results`, whole ones, are NaN or infinite. By default the float32 that decode() gives.
+    [[nodiscard]] virtual std::uint64_t nonfinite(std::span<const std::byte> results) const;
 
-    /// Writes the record of an item that has no result. By default its int32 are missing and its float32 NaN.
-    virtual void write_missing(std::span<std::byte> record) const;
+    /// Writes the result of an item that has no result. By default its int32 are missing and its float32 NaN.
+    virtual void write_missing(std::span<std::byte> result) const;
 };
 
 }  // namespace sluice

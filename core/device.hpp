@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-class Lane;
+class Activity;
 
 /// Work that a stream has captured and launches as a whole: a CUDA graph. May outlive the stream.
 class CapturedWork {
@@ -27,7 +27,7 @@ public:
 
 /// In-order queue of work on one device; every member enqueues and returns. One thread enqueues.
 /// A failed operation poisons all later events of its stream, and of the streams that wait for one of those.
-/// The destructor waits until everything enqueued is over.
+/// The destructor waits until everything enqueued is done.
 class Stream {
 public:
     Stream() = default;
@@ -62,7 +62,7 @@ public:
     /// until an event recorded later is ready. No host waits for it. A round that fails is the last one.
     virtual void loop(const std::uint32_t* more, std::uint32_t most_rounds, FunctionRef<void()> body) = 0;
 
-    /// Ready once all work enqueued before is over. Its time is kept for the next StreamOptions::records records.
+    /// Ready once all work enqueued before is done. Its time is kept for the next StreamOptions::records records.
     [[nodiscard]] virtual Event record() = 0;
 
     /// The same for an event that only tells the time: nobody is woken for it, so that nobody may wait for it.
@@ -73,8 +73,8 @@ struct StreamOptions {
     std::size_t operations = 256;  ///< How many can be enqueued before the enqueuing thread waits for room.
     std::size_t records = 64;      ///< How many records' times are kept at least.
     Doorbell* bell =
-        nullptr;           ///< Rung at each completed record(), if the device can (Device::rings); outlives the stream.
-    Lane* lane = nullptr;  ///< Where the stream says what it is at, if the device can; outlives it.
+        nullptr;  ///< Rung at each completed record(), if the device can (Device::rings); outlives the stream.
+    Activity* activity = nullptr;  ///< Where the stream says what it is at, if the device can; outlives it.
 };
 
 /// Of a device, as cudaMemGetInfo tells it.

@@ -14,7 +14,7 @@ public:
     EventSource& operator=(const EventSource&) = delete;
     virtual ~EventSource() = default;
 
-    /// Whether the work behind `ticket` is over. Never blocks; once true, stays true; rethrows the work's failure.
+    /// Whether the work behind `ticket` is done. Never blocks; once true, stays true; rethrows the work's failure.
     [[nodiscard]] virtual bool reached(std::uint64_t ticket) const = 0;
 
     /// Blocks until reached(ticket); rethrows the work's failure.

@@ -43,7 +43,7 @@ inline void fault_point(std::string_view name) {
     return hooks == nullptr ? 0 : hooks->at_call(name);
 }
 
-/// Whether the protocol is to be the wrong one that `name` describes (NAME=break): no-epoch, journal-first,
+/// Whether the protocol is to be the wrong one that `name` describes (NAME=break): shared-folder, journal-first,
 /// rename-over. A harness that does not notice would not notice an error either.
 [[nodiscard]] inline bool is_broken(std::string_view name) {
     const FaultHooks* const hooks = fault_hooks.load(std::memory_order_acquire);

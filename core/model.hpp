@@ -68,13 +68,13 @@ public:
     }
 
     /// Learns what it has to from `sample`, some of the job's items, the same on every device. Before the first
-    /// forward(); is over when this returns. Nothing, unless LoadedApp::sample_items().
+    /// forward(); is done when this returns. Nothing, unless LoadedApp::sample_items().
     virtual void calibrate(Stream& stream, std::span<const std::byte> sample) {
         static_cast<void>(stream);
         static_cast<void>(sample);
     }
 
-    /// In all that is over: wait for what was enqueued first. nullopt: it computes every item once.
+    /// In all that is done: wait for what was enqueued first. nullopt: it computes every item once.
     [[nodiscard]] virtual std::optional<Certification> certification() const { return std::nullopt; }
 };
 

@@ -26,7 +26,7 @@ struct LinearShape {
 /// the scores themselves stay on the device.
 inline constexpr std::int32_t nonfinite_mark = 1 << 30;
 
-/// (items, inputs) -> items records of int32 label and, with scores, `classes` fp32.
+/// (items, inputs) -> items results of int32 label and, with scores, `classes` fp32.
 struct ClassifyShape {
     std::uint32_t inputs;
     std::uint32_t classes;

@@ -29,7 +29,7 @@ std::string text_in(const Json& json) {
 }
 
 AttemptSummary attempt_of(const Json& json) {
-    return {.attempt = json.at("attempt"),
+    return {.number = json.at("attempt"),
             .start = text_in(json.at("start")),
             .end = text_in(json.at("end")),
             .seconds = Seconds(json.at("seconds").get<double>()),
@@ -58,7 +58,7 @@ std::string utc_text(std::chrono::system_clock::time_point time) {
 }
 
 Json to_json(const AttemptSummary& attempt) {
-    return {{"attempt", attempt.attempt},
+    return {{"attempt", attempt.number},
             {"start", or_null(attempt.start)},
             {"end", or_null(attempt.end)},
             {"seconds", attempt.seconds.count()},

@@ -15,9 +15,9 @@ namespace sluice {
 
 /// What one attempt at a job has done and cost.
 struct AttemptSummary {
-    std::uint32_t attempt = 0;       ///< Its number in the run.
+    std::uint32_t number = 0;        ///< Its number in the run.
     std::string start{};             ///< As utc_text(); empty: not known.
-    std::string end{};               ///< Of one that was killed: its last sign of life.
+    std::string end{};               ///< Of one that was killed: its last heartbeat.
     Seconds seconds{0};              ///< From the one to the other.
     std::optional<int> exit_code{};  ///< nullopt: it was killed, or has not ended yet.
     std::string ended_by{};          ///< What ended it before its end; may be empty.

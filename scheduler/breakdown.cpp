@@ -47,10 +47,10 @@ std::string why_invalid(const RankTrace& trace) {
             }
         }
     }
-    for (const LaneTrace& lane : trace.lanes) {
-        for (const LaneSpan& span : lane.spans()) {
+    for (const ThreadTrace& thread : trace.threads) {
+        for (const ThreadSpan& span : thread.spans()) {
             if (span.busy.end < span.busy.begin) {
-                return backwards("host thread", lane.stage(), span.busy);
+                return backwards("host thread", thread.stage(), span.busy);
             }
         }
     }
@@ -62,14 +62,14 @@ class Collector {
 public:
     explicit Collector(const RankTrace& trace) : trace_(trace), run_{trace.milestones.start, trace.milestones.finish} {
         std::array<std::size_t, stage_count> threads{};
-        for (const LaneTrace& lane : trace.lanes) {
-            add_lane(lane, threads[index_of(lane.stage())]++);
-            told_by_lanes_[index_of(lane.stage())] |= !lane.spans().empty();
+        for (const ThreadTrace& thread : trace.threads) {
+            add_thread(thread, threads[index_of(thread.stage())]++);
+            traced_by_threads_[index_of(thread.stage())] |= !thread.spans().empty();
         }
         for (std::size_t device = 0; device < trace.devices.size(); ++device) {
             for (const auto& [stage, member] : device_stages) {
-                // A rank with lanes of a stage knows the work itself; its devices' spans are waits for that work.
-                if (!told_by_lanes_[index_of(stage)]) {
+                // A rank with threads of a stage knows the work itself; its devices' spans are waits for that work.
+                if (!traced_by_threads_[index_of(stage)]) {
                     add_device(device, stage, member);
                 }
             }
@@ -121,11 +121,12 @@ private:
         intervals_[index_of(stage)].push_back(inside);
     }
 
-    void add_lane(const LaneTrace& lane, std::size_t thread) {
-        InstanceTotals instance{.stage = lane.stage(), .name = fmt::format("{} {}", to_string(lane.stage()), thread)};
+    void add_thread(const ThreadTrace& thread, std::size_t number) {
+        InstanceTotals instance{.stage = thread.stage(),
+                                .name = fmt::format("{} {}", to_string(thread.stage()), number)};
         std::vector<Interval> own;
-        for (const LaneSpan& span : lane.spans()) {
-            add(lane.stage(), span.busy, span.items, own, instance);
+        for (const ThreadSpan& span : thread.spans()) {
+            add(thread.stage(), span.busy, span.items, own, instance);
             instance.bytes += span.bytes;
         }
         finish_instance(std::move(instance), std::move(own));
@@ -149,7 +150,7 @@ private:
 
     const RankTrace& trace_;
     Interval run_;
-    std::array<bool, stage_count> told_by_lanes_{};
+    std::array<bool, stage_count> traced_by_threads_{};
     std::array<std::vector<Interval>, stage_count> intervals_;
     Breakdown result_;
 };

@@ -15,7 +15,7 @@ struct StageTotals {
     std::chrono::nanoseconds busy{0};     ///< Summed over devices and threads, so it may exceed the run.
     std::chrono::nanoseconds active{0};   ///< With at least one of them at work.
     std::chrono::nanoseconds waiting{0};  ///< The rest of the run: active + waiting == run.
-    std::uint64_t chunks = 0;             ///< Intervals that happened; a lane may cut a chunk into several.
+    std::uint64_t chunks = 0;             ///< Intervals that happened; a thread may cut a chunk into several.
     std::uint64_t items = 0;
     friend bool operator==(const StageTotals&, const StageTotals&) = default;
 };
@@ -45,7 +45,7 @@ struct WallView {
 inline constexpr std::array<Stage, stage_count> wall_order{
     Stage::compute, Stage::download, Stage::upload, Stage::gather, Stage::scatter, Stage::write, Stage::read};
 
-/// Where one rank's time went. Scatter and gather are its lanes' where they recorded any (rank 0: the time spent on
+/// Where one rank's time went. Scatter and gather are its threads' where they recorded any (rank 0: the time spent on
 /// sending and receiving), elsewhere its devices' (which includes the time that rank 0 took to answer).
 struct Breakdown {
     std::chrono::nanoseconds run{0};                ///< finish - start

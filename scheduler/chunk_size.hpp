@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// Items of a chunk when the job says "auto": a power of two, at least 1. It depends on the job alone, never on the
+/// Items of a chunk when the job says "auto": a power of two, at least 1. It depends on the job only, never on the
 /// number of ranks or on measured time, because another chunk size may move a score in its last digit: the same job,
 /// the same bytes.
 ///

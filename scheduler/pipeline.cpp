@@ -68,12 +68,12 @@ Pipeline::Pipeline(Device& device, Transport& transport, Model& model, const Pip
 }
 
 void Pipeline::make_streams(Device& device, const PipelineOptions& options) {
-    Lanes& lanes = options.lanes == nullptr ? own_lanes_ : *options.lanes;
-    const std::uint32_t group = lanes.new_group();
-    const auto lane_of = [&](std::string_view stream) {
-        return &lanes.add(LaneKind::stream, fmt::format("device {} {} stream", options.device, stream), group);
+    Activities& activities = options.activities == nullptr ? own_activities_ : *options.activities;
+    const std::uint32_t group = activities.new_group();
+    const auto activity_of = [&](std::string_view stream) {
+        return &activities.add(ActivityKind::stream, fmt::format("device {} {} stream", options.device, stream), group);
     };
-    lane_ = &lanes.add(LaneKind::device, fmt::format("device {}", options.device), group);
+    activity_ = &activities.add(ActivityKind::device, fmt::format("device {}", options.device), group);
     StreamOptions upload{.operations = copy_operations_a_chunk * options.depth,
                          .records = records_a_chunk * (options.depth + 1)};
     StreamOptions compute = upload;
@@ -81,9 +81,9 @@ void Pipeline::make_streams(Device& device, const PipelineOptions& options) {
     StreamOptions download = upload;
     download.bell = &transport_.bell();
     if (device.rings()) {  // host threads; other devices' streams have none that could say anything
-        upload.lane = lane_of("upload");
-        compute.lane = lane_of("compute");
-        download.lane = lane_of("download");
+        upload.activity = activity_of("upload");
+        compute.activity = activity_of("compute");
+        download.activity = activity_of("download");
     }
     upload_ = device.make_stream(upload);
     compute_ = device.make_stream(compute);
@@ -143,16 +143,16 @@ void Pipeline::run() {
             sleep_until_rung(seen);
         }
     }
-    lane_->end();
+    activity_->end();
 }
 
 void Pipeline::say_what_it_is_at() noexcept {
     if (retired_ != admitted_ && !slot(retired_).chunk.end_of_input()) {
-        lane_->work(Stage::compute, slot(retired_).chunk.id);
+        activity_->work(Stage::compute, slot(retired_).chunk.id);
     } else if (freed_ != retired_ && !slot(freed_).chunk.end_of_input()) {
-        lane_->wait(Stage::gather, slot(freed_).chunk.id);
+        activity_->wait(Stage::gather, slot(freed_).chunk.id);
     } else {
-        lane_->wait(Stage::scatter);
+        activity_->wait(Stage::scatter);
     }
 }
 
@@ -288,7 +288,7 @@ void Pipeline::retire(Slot& slot) {
     slot.spans.compute = between(slot.compute_begun, slot.computed);
     slot.spans.download = between(slot.download_begun, slot.done);
     slot.spans.gather.begin = Clock::now();
-    lane_->took(static_cast<std::uint64_t>((slot.spans.download.end - slot.spans.upload.begin).count()));
+    activity_->took(static_cast<std::uint64_t>((slot.spans.download.end - slot.spans.upload.begin).count()));
     const auto outputs = slot.downloaded.first(std::size_t{slot.chunk.count} * shape_.output_bytes);
     slot.delivered = in_stage(Stage::gather, slot.chunk, [&] { return transport_.deliver(slot.chunk, outputs); });
 }

@@ -8,7 +8,7 @@
 #include "core/buffer.hpp"
 #include "core/device.hpp"
 #include "core/model.hpp"
-#include "core/trace/lanes.hpp"
+#include "core/trace/activities.hpp"
 #include "core/trace/trace.hpp"
 #include "core/transport.hpp"
 #include "scheduler/slot.hpp"
@@ -19,8 +19,9 @@ struct PipelineOptions {
     std::uint32_t depth = 3;         ///< Chunks in flight; each owns one Slot. More than Model::lag(), or 1: serial.
     std::uint32_t chunk_items = 64;  ///< Items in a chunk at most.
     std::uint32_t last_items = 0;    ///< Of the job's last chunk, when it is shorter: a device may prepare for it.
-    Lanes* lanes = nullptr;          ///< Where the device and its streams say what they are at; outlives the pipeline.
-    std::uint32_t device = 0;        ///< By which number they do.
+    Activities* activities =
+        nullptr;               ///< Where the device and its streams say what they are at; outlives the pipeline.
+    std::uint32_t device = 0;  ///< By which number they do.
 };
 
 /// Drives one device: keeps `depth` chunks moving through upload, compute and download, and touches each of them twice
@@ -65,8 +66,8 @@ private:
     IoShape shape_;
     std::uint32_t lag_;
     bool device_rings_;
-    Lanes own_lanes_;
-    Lane* lane_ = nullptr;
+    Activities own_activities_;
+    Activity* activity_ = nullptr;
 
     // Declared before the streams: those drain first, so no queued copy outlives its memory.
     Buffer pinned_;     // of all slots, in one piece: pages are locked once

@@ -22,7 +22,7 @@ constexpr std::uint32_t fewest = 2;
 std::uint32_t choose_readers(const ReadingNeeds& needs) {
     expects(needs.device != DeviceKind::automatic, "the device kind is known before the readers");
     expects(std::isfinite(needs.flop_per_item) && needs.flop_per_item > 0, "an item's work is positive and finite");
-    const double item_bytes = needs.file_bytes + needs.wire_bytes;
+    const double item_bytes = needs.file_bytes + needs.packed_bytes;
     expects(std::isfinite(item_bytes) && item_bytes >= 0, "an item's bytes are finite and not negative");
     const bool host = needs.device == DeviceKind::host;
     const double items_a_second =

@@ -12,8 +12,8 @@ struct ReadingNeeds {
     DeviceKind device = DeviceKind::host;
     std::uint32_t devices = 1;  ///< Of all ranks.
     double flop_per_item = 1;
-    double file_bytes = 0;  ///< Of one item, on average.
-    double wire_bytes = 0;  ///< Of one item.
+    double file_bytes = 0;    ///< Of one item, on average.
+    double packed_bytes = 0;  ///< Of one item.
 };
 
 /// Reader threads of rank 0: as many as bring items, in the slowest format, as fast as all devices could compute them.

@@ -13,7 +13,7 @@ using std::chrono::nanoseconds;
 constexpr double poor_share = 0.8;     // below, something besides the binding stage costs enough to be named
 constexpr double telling_share = 0.1;  // of the run; a shorter row of the wall view does not explain a poor share
 constexpr double uneven_share =
-    1.25;  // longest busy time over the mean; a last round alone stays below on any real job
+    1.25;  // longest busy time over the mean; a last round by itself stays below on any real job
 
 double seconds(nanoseconds time) {
     return Seconds(time).count();

@@ -15,7 +15,7 @@ enum class RunState : std::uint8_t {
     running,
     draining,  ///< No chunk is handed out any more.
     complete,
-    stopped,  ///< Early and in good order: the same command goes on.
+    stopped,  ///< Early and in good order: the same command continues.
     failed,
 };
 

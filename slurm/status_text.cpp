@@ -109,7 +109,7 @@ std::string chain_line(const RunSight& sight) {
 
 }  // namespace
 
-bool is_over(const RunSight& sight) {
+bool is_done(const RunSight& sight) {
     if (sight.queued) {
         return !sight.queued->is_active();
     }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "slurm/job_record.hpp"
+#include "slurm/job_info.hpp"
 #include "slurm/queue.hpp"
 #include "slurm/run_status.hpp"
 
@@ -20,11 +20,11 @@ struct RunSight {
     std::optional<QueuedJob> queued{};   ///< What squeue says.
     bool asked = false;                  ///< squeue has answered; else `trouble` says why not.
     std::string trouble{};
-    std::optional<JobRecord> record{};  ///< What sacct says of a job that squeue does not know, or cannot tell of.
+    std::optional<JobInfo> record{};  ///< What sacct says of a job that squeue does not know, or cannot tell of.
 };
 
-/// Nothing of the run goes on, and nothing follows, as far as can be known.
-[[nodiscard]] bool is_over(const RunSight& sight);
+/// Nothing of the run continues, and nothing follows, as far as can be known.
+[[nodiscard]] bool is_done(const RunSight& sight);
 
 /// Its rank 0 has not written for so long that it must have ended or be stuck.
 [[nodiscard]] bool is_stale(const RunSight& sight);

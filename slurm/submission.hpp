@@ -24,7 +24,7 @@ struct Submission {
 [[nodiscard]] std::optional<Submission> read_submission(const std::filesystem::path& file);
 void write_submission(const std::filesystem::path& file, const Submission& submission);
 
-/// Notes in `file` that `next` goes on where `job` ends, which the file names unless somebody has removed it.
+/// Notes in `file` that `next` continues where `job` ends, which the file names unless somebody has removed it.
 void write_follower(const std::filesystem::path& file, const std::string& job, Submission next);
 
 }  // namespace sluice

@@ -15,11 +15,11 @@ namespace sluice {
 namespace {
 
 constexpr std::uint32_t label_bytes = sizeof(std::int32_t);
-constexpr std::uint32_t longest_record = label_bytes + classifier_classes * sizeof(float);
+constexpr std::uint32_t longest_result = label_bytes + classifier_classes * sizeof(float);
 
-std::int32_t label_of(std::span<const std::byte> record) {
+std::int32_t label_of(std::span<const std::byte> result) {
     std::int32_t label = 0;
-    std::memcpy(&label, record.data(), sizeof label);
+    std::memcpy(&label, result.data(), sizeof label);
     return label;
 }
 
@@ -39,15 +39,15 @@ void ClassifierCodec::encode(std::uint64_t /*item*/, std::string_view text, std:
     std::fill(to.begin() + static_cast<std::ptrdiff_t>(kept.size()), to.end(), std::byte{classifier_blank});
 }
 
-std::vector<std::uint64_t> ClassifierCodec::fat_shape() const {
+std::vector<std::uint64_t> ClassifierCodec::dense_shape() const {
     return {classifier_symbols, classifier_length};
 }
 
-std::string ClassifierCodec::pack_fat(std::span<const float> fat, std::span<std::byte> to) const {
-    return pack_one_hot(fat, classifier_symbols, {reinterpret_cast<std::uint8_t*>(to.data()), to.size()});
+std::string ClassifierCodec::pack_dense(std::span<const float> dense, std::span<std::byte> to) const {
+    return pack_one_hot(dense, classifier_symbols, {reinterpret_cast<std::uint8_t*>(to.data()), to.size()});
 }
 
-std::string ClassifierCodec::check_wire(std::span<const std::byte> item) const {
+std::string ClassifierCodec::check_packed(std::span<const std::byte> item) const {
     expects(item.size() == classifier_length, "classifier: an item has the wrong size");
     std::byte largest{0};  // of all: a search that may stop early is many times slower
     for (const std::byte b : item) {
@@ -70,26 +70,26 @@ std::vector<OutputField> ClassifierCodec::output_fields() const {
     return fields;
 }
 
-void ClassifierCodec::decode(std::span<const std::byte> record, Row& row) const {
-    const std::int32_t label = label_of(record);
+void ClassifierCodec::decode(std::span<const std::byte> result, Row& row) const {
+    const std::int32_t label = label_of(result);
     if (!is_marked(label)) {
-        row.fixed(record);
+        row.fixed(result);
         return;
     }
-    std::array<std::byte, longest_record> unmarked{};
-    std::ranges::copy(record, unmarked.begin());
+    std::array<std::byte, longest_result> unmarked{};
+    std::ranges::copy(result, unmarked.begin());
     const std::int32_t alone = label & ~nonfinite_mark;
     std::memcpy(unmarked.data(), &alone, sizeof alone);
-    row.fixed(std::span(unmarked).first(record.size()));
+    row.fixed(std::span(unmarked).first(result.size()));
 }
 
-std::uint64_t ClassifierCodec::nonfinite(std::span<const std::byte> records) const {
+std::uint64_t ClassifierCodec::nonfinite(std::span<const std::byte> results) const {
     if (scores_) {
-        return ItemCodec::nonfinite(records);
+        return ItemCodec::nonfinite(results);
     }
     std::uint64_t items = 0;
-    for (; !records.empty(); records = records.subspan(sizeof(std::int32_t))) {
-        items += is_marked(label_of(records)) ? 1 : 0;
+    for (; !results.empty(); results = results.subspan(sizeof(std::int32_t))) {
+        items += is_marked(label_of(results)) ? 1 : 0;
     }
     return items;
 }

@@ -21,16 +21,16 @@ public:
 
     [[nodiscard]] IoShape shape() const noexcept override { return classifier_shape(scores_); }
     void encode(std::uint64_t, std::string_view text, std::span<std::byte> to) const override;
-    [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override;
-    [[nodiscard]] std::string pack_fat(std::span<const float> fat, std::span<std::byte> to) const override;
-    [[nodiscard]] std::string check_wire(std::span<const std::byte> item) const override;
+    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override;
+    [[nodiscard]] std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const override;
+    [[nodiscard]] std::string check_packed(std::span<const std::byte> item) const override;
     [[nodiscard]] std::vector<OutputField> output_fields() const override;
 
     /// Takes the label's nonfinite_mark away.
-    void decode(std::span<const std::byte> record, Row& row) const override;
+    void decode(std::span<const std::byte> result, Row& row) const override;
 
     /// Without scores, the labels that are marked.
-    [[nodiscard]] std::uint64_t nonfinite(std::span<const std::byte> records) const override;
+    [[nodiscard]] std::uint64_t nonfinite(std::span<const std::byte> results) const override;
 
 private:
     bool scores_;

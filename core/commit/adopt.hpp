@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/commit/epoch.hpp"
+#include "core/commit/attempt_folder.hpp"
 #include "core/commit/journal.hpp"
 #include "core/commit/part_header.hpp"
 #include "core/commit/part_plan.hpp"
@@ -18,8 +18,8 @@ enum class ResumeVerify {
     all,   ///< Read sealed parts as well.
 };
 
-/// What an epoch begins with: everything that earlier epochs have finished, without a gap from chunk 0 on, in files of
-/// its own.
+/// What an attempt begins with: everything that earlier attempts have finished, without a gap from chunk 0 on, in files
+/// of its own.
 struct Adopted {
     std::vector<SealedPart> sealed{};           ///< Parts 0, 1, ….
     std::optional<PartWriter> open{};           ///< The next part, when some of its chunks are there.
@@ -29,11 +29,11 @@ struct Adopted {
     std::vector<std::string> damaged_parts{};  ///< The same of parts that were sealed: the disk has changed them since.
 };
 
-/// Takes over what the epochs before `epoch` have finished. Their journals are read once, and the lengths accepted are
-/// written to adopt.json before anything else happens. Sealed parts become links (or copies) in the epoch's folder; of
-/// the part after them, each chunk whose bytes have their checksum is copied, up to the first that nobody has. Then
-/// they are records of `journal`, so that older epochs are not needed any more. Throws Error (io_error).
-[[nodiscard]] Adopted adopt(const Epoch& epoch, Journal& journal, const PartPlan& plan, const FileHeader& header,
-                            ResumeVerify verify);
+/// Takes over what the attempts before `attempt` have finished. Their journals are read once, and the lengths accepted
+/// are written to adopt.json before anything else happens. Sealed parts become links (or copies) in the attempt's
+/// folder; of the part after them, each chunk whose bytes have their checksum is copied, up to the first that nobody
+/// has. Then they are entries of `journal`, so that older attempts are not needed any more. Throws Error (io_error).
+[[nodiscard]] Adopted adopt(const AttemptFolder& attempt, Journal& journal, const PartPlan& plan,
+                            const FileHeader& header, ResumeVerify verify);
 
 }  // namespace sluice

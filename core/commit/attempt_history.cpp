@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/commit/epoch.hpp"
+#include "core/commit/attempt_folder.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/journal.hpp"
 
@@ -79,9 +79,9 @@ void read_lost_rank(const std::filesystem::path& file, std::string& causes, std:
 }
 
 /// nullopt: nothing was said.
-std::optional<std::uint64_t> read_end(const std::filesystem::path& epoch, std::string& causes) {
+std::optional<std::uint64_t> read_end(const std::filesystem::path& attempt, std::string& causes) {
     std::optional<std::uint64_t> code;
-    for_each_line(epoch / end_name, [&](std::string_view word, Words& words) {
+    for_each_line(attempt / end_name, [&](std::string_view word, Words& words) {
         if (word == "code") {
             code = words.number();
         } else if (word == "text") {
@@ -92,9 +92,9 @@ std::optional<std::uint64_t> read_end(const std::filesystem::path& epoch, std::s
 }
 
 /// Returns whether the last one was not said to be over.
-bool read_lone_ranges(const std::filesystem::path& epoch, std::vector<ItemRange>& ranges) {
+bool read_lone_ranges(const std::filesystem::path& attempt, std::vector<ItemRange>& ranges) {
     bool open = false;
-    for_each_line(epoch / lone_ranges_name, [&](std::string_view word, Words& words) {
+    for_each_line(attempt / lone_ranges_name, [&](std::string_view word, Words& words) {
         const auto first = words.number();
         const auto count = words.number();
         if (word == "begin" && first && count) {
@@ -129,16 +129,16 @@ void write_note(const std::filesystem::path& path, const std::string& text) {
 
 }  // namespace
 
-bool has_lost_ranks(const std::filesystem::path& epoch) {
+bool has_lost_ranks(const std::filesystem::path& attempt) {
     std::set<std::uint64_t> unused;
-    return !read_lost_ranks(epoch, unused).empty();
+    return !read_lost_ranks(attempt, unused).empty();
 }
 
-std::optional<std::string> cause_of_loss(const std::filesystem::path& epoch, int rank) {
+std::optional<std::string> cause_of_loss(const std::filesystem::path& attempt, int rank) {
     std::set<std::uint64_t> unused;
     std::string cause;
     for (const std::string_view prefix : {crash_prefix, lost_prefix}) {
-        const std::filesystem::path file = epoch / fmt::format("{}{}", prefix, rank);
+        const std::filesystem::path file = attempt / fmt::format("{}{}", prefix, rank);
         if (cause.empty() && status_of(file)) {
             read_lost_rank(file, cause, unused);
         }
@@ -146,11 +146,11 @@ std::optional<std::string> cause_of_loss(const std::filesystem::path& epoch, int
     return cause.empty() ? std::nullopt : std::optional(cause);
 }
 
-Attempt read_attempt(const RunPaths& paths, std::uint32_t epoch) {
-    const std::filesystem::path folder = paths.epoch(epoch);
-    Attempt attempt{.epoch = epoch};
-    attempt.committed = static_cast<std::uint64_t>(std::ranges::count(read_journal(journal_file(folder), epoch).records,
-                                                                      RecordType::commit, &JournalRecord::type));
+Attempt read_attempt(const RunPaths& paths, std::uint32_t number) {
+    const std::filesystem::path folder = paths.attempt(number);
+    Attempt attempt{.number = number};
+    attempt.committed = static_cast<std::uint64_t>(
+        std::ranges::count(read_journal(journal_file(folder), number).entries, EntryType::commit, &JournalEntry::type));
     std::set<std::uint64_t> chunks;
     const std::string lost = read_lost_ranks(folder, chunks);
     std::string said;
@@ -163,13 +163,13 @@ Attempt read_attempt(const RunPaths& paths, std::uint32_t epoch) {
     return attempt;
 }
 
-std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t epoch) {
+std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t before) {
     std::vector<Attempt> attempts;
-    for (const std::uint32_t number : epochs_of(paths)) {
-        if (number >= epoch) {
+    for (const std::uint32_t number : attempts_of(paths)) {
+        if (number >= before) {
             break;
         }
-        if (status_of(paths.epoch(number) / fresh_start_name)) {
+        if (status_of(paths.attempt(number) / fresh_start_name)) {
             attempts.clear();
         }
         attempts.push_back(read_attempt(paths, number));
@@ -177,29 +177,29 @@ std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t epoch) {
     return attempts;
 }
 
-void note_lost_rank(const std::filesystem::path& epoch, int rank, const std::string& cause,
+void note_lost_rank(const std::filesystem::path& attempt, int rank, const std::string& cause,
                     std::span<const std::uint64_t> chunks) {
     std::string text = fmt::format("cause {}\n", cause);
     for (const std::uint64_t chunk : chunks) {
         text += fmt::format("chunk {}\n", chunk);
     }
-    write_note(epoch / fmt::format("{}{}", lost_prefix, rank), text);
+    write_note(attempt / fmt::format("{}{}", lost_prefix, rank), text);
 }
 
-void note_end(const std::filesystem::path& epoch, ExitCode code, const ErrorText& text) {
-    write_note(epoch / end_name, fmt::format("code {}\ntext {}: {}{}{}\n", static_cast<int>(code), text.id, text.where,
-                                             text.where.empty() ? "" : ": ", text.what));
+void note_end(const std::filesystem::path& attempt, ExitCode code, const ErrorText& text) {
+    write_note(attempt / end_name, fmt::format("code {}\ntext {}: {}{}{}\n", static_cast<int>(code), text.id,
+                                               text.where, text.where.empty() ? "" : ": ", text.what));
 }
 
-void note_fresh_start(const std::filesystem::path& epoch) {
-    write_note(epoch / fresh_start_name, "");
+void note_fresh_start(const std::filesystem::path& attempt) {
+    write_note(attempt / fresh_start_name, "");
 }
 
-std::filesystem::path crash_file(const std::filesystem::path& epoch, int rank) {
-    return epoch / fmt::format("{}{}", crash_prefix, rank);
+std::filesystem::path crash_file(const std::filesystem::path& attempt, int rank) {
+    return attempt / fmt::format("{}{}", crash_prefix, rank);
 }
 
-LoneRanges::LoneRanges(const std::filesystem::path& epoch) : file_(File::create(epoch / lone_ranges_name)) {}
+LoneRanges::LoneRanges(const std::filesystem::path& attempt) : file_(File::create(attempt / lone_ranges_name)) {}
 
 void LoneRanges::begin(const ItemRange& range) {
     write("begin", range);

@@ -27,7 +27,7 @@ struct ItemRange {
 
 /// What an earlier attempt's folder says of how it went.
 struct Attempt {
-    std::uint32_t epoch = 0;
+    std::uint32_t number = 0;
     std::uint64_t committed = 0;             ///< Chunks that it has finished itself.
     bool died = false;                       ///< By a crash, a hang or a defect, or nobody knows how: not by a wish.
     std::optional<int> code{};               ///< That it has ended with by itself.
@@ -37,38 +37,39 @@ struct Attempt {
     bool died_alone = false;                 ///< … and it died over the last one.
 };
 
-/// The attempts before `epoch` that count, oldest first: those since the last one that was told to forget the others.
-[[nodiscard]] std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t epoch);
+/// The attempts before the `before`th that count, oldest first: those since the last one that was told to forget the
+/// others.
+[[nodiscard]] std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t before);
 
 /// That one attempt.
-[[nodiscard]] Attempt read_attempt(const RunPaths& paths, std::uint32_t epoch);
+[[nodiscard]] Attempt read_attempt(const RunPaths& paths, std::uint32_t number);
 
 /// A rank's death is noted in the attempt's folder.
-[[nodiscard]] bool has_lost_ranks(const std::filesystem::path& epoch);
+[[nodiscard]] bool has_lost_ranks(const std::filesystem::path& attempt);
 
 /// What was noted of the loss of `rank`, by it or by another process; nullopt: nothing.
-[[nodiscard]] std::optional<std::string> cause_of_loss(const std::filesystem::path& epoch, int rank);
+[[nodiscard]] std::optional<std::string> cause_of_loss(const std::filesystem::path& attempt, int rank);
 
 // What an attempt leaves in its own folder, for those after it: plain lines, not synced, because they are about ends of
 // processes. A lost node leaves none.
 
 /// A rank was lost, by what `cause` says, and held `chunks`.
-void note_lost_rank(const std::filesystem::path& epoch, int rank, const std::string& cause,
+void note_lost_rank(const std::filesystem::path& attempt, int rank, const std::string& cause,
                     std::span<const std::uint64_t> chunks);
 
 /// The attempt ends by itself, with this code and message.
-void note_end(const std::filesystem::path& epoch, ExitCode code, const ErrorText& text);
+void note_end(const std::filesystem::path& attempt, ExitCode code, const ErrorText& text);
 
 /// Earlier attempts do not count any more.
-void note_fresh_start(const std::filesystem::path& epoch);
+void note_fresh_start(const std::filesystem::path& attempt);
 
 /// The file that a dying process writes itself: "cause TEXT", then "chunk NUMBER" lines.
-[[nodiscard]] std::filesystem::path crash_file(const std::filesystem::path& epoch, int rank);
+[[nodiscard]] std::filesystem::path crash_file(const std::filesystem::path& attempt, int rank);
 
 /// Which ranges are computed alone: known to later attempts whatever becomes of this process.
 class LoneRanges {
 public:
-    explicit LoneRanges(const std::filesystem::path& epoch);
+    explicit LoneRanges(const std::filesystem::path& attempt);
     void begin(const ItemRange& range);
     /// The process lives.
     void end(const ItemRange& range);

@@ -29,8 +29,8 @@ std::optional<Time> time_of(const std::filesystem::path& file) {
 }
 
 /// "ranks 4 devices 8".
-void read_begin(const std::filesystem::path& epoch, AttemptTraces& traces) {
-    std::istringstream words(read_text(epoch / begin_name, most_note_bytes).value_or(""));
+void read_begin(const std::filesystem::path& attempt, AttemptTraces& traces) {
+    std::istringstream words(read_text(attempt / begin_name, most_note_bytes).value_or(""));
     std::string ranks_word;
     std::string devices_word;
     std::uint32_t ranks = 0;
@@ -43,22 +43,22 @@ void read_begin(const std::filesystem::path& epoch, AttemptTraces& traces) {
 
 }  // namespace
 
-AttemptTraces read_traces(const RunPaths& paths, std::uint32_t epoch) {
-    const std::filesystem::path folder = paths.epoch(epoch);
+AttemptTraces read_traces(const RunPaths& paths, std::uint32_t attempt) {
+    const std::filesystem::path folder = paths.attempt(attempt);
     AttemptTraces traces{.begin = time_of(owner_file(folder))};
     for (const std::filesystem::path& file :
          std::array{owner_file(folder), heartbeat_file(folder), journal_file(folder), folder / begin_name}) {
-        traces.last_sign = std::max(traces.last_sign, time_of(file));
+        traces.last_heartbeat = std::max(traces.last_heartbeat, time_of(file));
     }
     read_begin(folder, traces);
-    for (const JournalRecord& record : read_journal(journal_file(folder), epoch).records) {
-        traces.items += record.type == RecordType::commit ? record.items : 0;
+    for (const JournalEntry& entry : read_journal(journal_file(folder), attempt).entries) {
+        traces.items += entry.type == EntryType::commit ? entry.items : 0;
     }
     return traces;
 }
 
-void note_begin(const std::filesystem::path& epoch, std::uint32_t ranks, std::uint32_t devices) {
-    File file = File::create(epoch / begin_name);
+void note_begin(const std::filesystem::path& attempt, std::uint32_t ranks, std::uint32_t devices) {
+    File file = File::create(attempt / begin_name);
     file.write_at(0, fmt::format("ranks {} devices {}\n", ranks, devices));
     file.close();
 }

@@ -34,10 +34,10 @@ bool may_be_in_use(const std::filesystem::path& folder, const Owner& me, std::ch
     return look_for_owner(folder, me, alive_within).presence == Presence::present;
 }
 
-void remove_data(const std::filesystem::path& epoch) {
-    for (const std::string& name : names_in_folder(epoch)) {
+void remove_data(const std::filesystem::path& attempt) {
+    for (const std::string& name : names_in_folder(attempt)) {
         if (name.ends_with(".bin") || name.ends_with(".copy") || name.ends_with(".new")) {
-            remove_file(epoch / name);
+            remove_file(attempt / name);
         }
     }
 }
@@ -50,7 +50,7 @@ void remove_leftovers(const std::filesystem::path& run_folder) {
     }
 }
 
-/// An epoch, one that never got its number, or a file that somebody has made to learn the time.
+/// An attempt, one that never got its number, or a file that somebody has made to learn the time.
 void clean_entry(const std::filesystem::path& entry, std::uint32_t published, const Owner& me,
                  std::chrono::seconds alive_within) {
     const auto status = status_of(entry);
@@ -93,10 +93,10 @@ void give_back(const std::filesystem::path& kept, const std::filesystem::path& f
 }
 
 /// False also where that cannot be looked at: the process ends for another reason, which is said.
-bool is_alone(const Epoch& epoch) {
+bool is_alone(const AttemptFolder& attempt) {
     try {
-        return epochs_of(epoch.paths()) == std::vector{epoch.number()} && epoch.standing() == Standing::current &&
-               !has_lost_ranks(epoch.folder());
+        return attempts_of(attempt.paths()) == std::vector{attempt.number()} &&
+               attempt.standing() == Standing::current && !has_lost_ranks(attempt.folder());
     } catch (const Error&) {
         return false;
     }
@@ -109,19 +109,19 @@ std::vector<ErrorText> clean_run(const RunPaths& paths, std::uint32_t published,
     std::vector<ErrorText> warnings;
     std::vector<std::string> names;
     try_to(warnings, [&] { remove_leftovers(paths.run_folder()); });
-    try_to(warnings, [&] { names = names_in_folder(paths.epochs()); });
+    try_to(warnings, [&] { names = names_in_folder(paths.attempts()); });
     for (const std::string& name : names) {
-        try_to(warnings, [&] { clean_entry(paths.epochs() / name, published, me, alive_within); });
+        try_to(warnings, [&] { clean_entry(paths.attempts() / name, published, me, alive_within); });
     }
     return warnings;
 }
 
-std::vector<ErrorText> remove_earlier_data(const Epoch& epoch, std::chrono::seconds alive_within) {
+std::vector<ErrorText> remove_earlier_data(const AttemptFolder& attempt, std::chrono::seconds alive_within) {
     std::vector<ErrorText> warnings;
-    for (const std::uint32_t number : epochs_of(epoch.paths())) {
-        const std::filesystem::path folder = epoch.paths().epoch(number);
+    for (const std::uint32_t number : attempts_of(attempt.paths())) {
+        const std::filesystem::path folder = attempt.paths().attempt(number);
         try_to(warnings, [&] {
-            if (number < epoch.number() && !may_be_in_use(folder, epoch.owner(), alive_within)) {
+            if (number < attempt.number() && !may_be_in_use(folder, attempt.owner(), alive_within)) {
                 remove_data(folder);
             }
         });
@@ -130,22 +130,23 @@ std::vector<ErrorText> remove_earlier_data(const Epoch& epoch, std::chrono::seco
 }
 
 // Another attempt may begin at any moment, for which this one need only have been stopped for a minute. So nothing but
-// this epoch's own folder is removed, and the folder of all epochs only if it is empty then, which the file system
+// this attempt's own folder is removed, and the folder of all attempts only if it is empty then, which the file system
 // decides at once. What the run says of itself is put aside before, and given back where that folder stays. Who begins
-// in between makes another job.json, now or when it publishes, and until then its epoch says itself of which run it is.
-void remove_if_alone(const Epoch& epoch) {
-    if (!is_alone(epoch)) {
+// in between makes another job.json, now or when it publishes, and until then its attempt says itself of which run it
+// is.
+void remove_if_alone(const AttemptFolder& attempt) {
+    if (!is_alone(attempt)) {
         return;
     }
     fault_point("abandon");
-    const RunPaths& paths = epoch.paths();
+    const RunPaths& paths = attempt.paths();
     const std::array shared{paths.identity(), paths.job_file()};
-    const std::filesystem::path away = paths.run_folder() / (".gone-" + epoch.owner().id);
-    try_to([&] { static_cast<void>(rename_to(epoch.folder(), away)); });
+    const std::filesystem::path away = paths.run_folder() / (".gone-" + attempt.owner().id);
+    try_to([&] { static_cast<void>(rename_to(attempt.folder(), away)); });
     for (const std::filesystem::path& file : shared) {
         try_to([&] { static_cast<void>(rename_to(file, away / file.filename())); });
     }
-    const bool was_alone = remove_empty_folder(paths.epochs()) == 0;
+    const bool was_alone = remove_empty_folder(paths.attempts()) == 0;
     fault_point("abandoned");
     for (const std::filesystem::path& file : shared) {
         if (!was_alone) {

@@ -45,7 +45,7 @@ RunIdentity identity_of(const CommittedOutputOptions& options, const RowEncoder&
     return identity;
 }
 
-/// 0: of .npy alone it is known before.
+/// 0, but of .npy, whose header is known before.
 std::uint64_t size_to_come(const CommittedOutputOptions& options, const RowEncoder& rows) {
     if (options.format != OutputFormat::npy) {
         return 0;
@@ -73,9 +73,9 @@ RunFolders make_folders(const CommittedOutputOptions& options, const RowEncoder&
 }
 
 /// Test builds only: other results than these, the same for the same salt.
-std::vector<std::byte> salted(std::span<const std::byte> outputs, std::size_t record_bytes, int salt) {
+std::vector<std::byte> salted(std::span<const std::byte> outputs, std::size_t result_bytes, int salt) {
     std::vector<std::byte> salted(outputs.begin(), outputs.end());
-    for (std::size_t at = 0; at < salted.size(); at += record_bytes) {
+    for (std::size_t at = 0; at < salted.size(); at += result_bytes) {
         salted[at] ^= static_cast<std::byte>(salt);  // the lowest byte of the first field, little-endian
     }
     return salted;
@@ -133,24 +133,24 @@ bool CommittedOutput::find_complete() {
 void CommittedOutput::begin() {
     options_.me.run = fingerprint(identity_);
     establish_run_identity(paths_, identity_);
-    epoch_ = Epoch::acquire(paths_, options_.me, options_.alive_within);
+    attempt_ = AttemptFolder::acquire(paths_, options_.me, options_.alive_within);
     establish_run_identity(paths_, identity_);  // a run that was empty may have become another one
     if (find_complete()) {                      // whoever was here before has finished a moment ago
         return;
     }
-    heartbeat_.emplace(heartbeat_file(epoch_->folder()), options_.heartbeat);
-    journal_.emplace(journal_file(epoch_->folder()), epoch_->number(), options_.policy.durability);
+    heartbeat_.emplace(heartbeat_file(attempt_->folder()), options_.heartbeat);
+    journal_.emplace(journal_file(attempt_->folder()), attempt_->number(), options_.policy.durability);
     const FileHeader header = [this](std::uint64_t items) { return rows_.header(items); };
-    Adopted adopted = adopt(*epoch_, *journal_, plan_, header, options_.verify);
+    Adopted adopted = adopt(*attempt_, *journal_, plan_, header, options_.verify);
     dropped_ = adopted.dropped;
     damaged_parts_ = adopted.damaged_parts;
     first_chunk_ = adopted.chunks;
-    committer_.emplace(*epoch_, *journal_, plan_, header, std::move(adopted), options_.policy);
+    committer_.emplace(*attempt_, *journal_, plan_, header, std::move(adopted), options_.policy);
     told_ = first_chunk_;
     options_.on_commit(told_);
     if (dropped_.empty() && damaged_parts_.empty() &&
-        epoch_->standing() == Standing::current) {  // what could not be read may be readable again
-        warn(remove_earlier_data(*epoch_, options_.alive_within));
+        attempt_->standing() == Standing::current) {  // what could not be read may be readable again
+        warn(remove_earlier_data(*attempt_, options_.alive_within));
     }
 }
 
@@ -175,15 +175,15 @@ void CommittedOutput::append(std::uint32_t count, std::span<const std::byte> out
                         .nonfinite = static_cast<std::uint32_t>(nonfinite),
                         .bytes = rows.bytes,
                         .failed = std::move(failed)});
-    tell_commits();
+    notify_commits();
 }
 
 /// Those of `all` that are no failed item's. Throws Error where there may be none.
 std::uint64_t CommittedOutput::count_nonfinite(const Chunk& chunk, std::span<const std::uint64_t> failed,
                                                std::uint64_t all, std::span<const std::byte> outputs) {
-    const std::size_t record_bytes = outputs.size() / chunk.count;
+    const std::size_t result_bytes = outputs.size() / chunk.count;
     const auto values_of = [&](std::uint64_t item) {
-        return options_.codec->nonfinite(outputs.subspan((item - chunk.first) * record_bytes, record_bytes));
+        return options_.codec->nonfinite(outputs.subspan((item - chunk.first) * result_bytes, result_bytes));
     };
     for (const std::uint64_t item : failed) {
         all -= values_of(item);
@@ -203,10 +203,10 @@ std::uint64_t CommittedOutput::count_nonfinite(const Chunk& chunk, std::span<con
 
 void CommittedOutput::commit() {
     committer_.value().commit();
-    tell_commits();
+    notify_commits();
 }
 
-void CommittedOutput::tell_commits() {
+void CommittedOutput::notify_commits() {
     if (const std::uint64_t committed = chunks_committed(); committed != told_) {
         told_ = committed;
         options_.on_commit(committed);
@@ -218,7 +218,8 @@ void CommittedOutput::publish() {
     const std::vector<SealedPart> sealed = committer_.value().finish();
     options_.policy.check_sources();
     explained([&] {
-        complete_ = sluice::publish(*epoch_, plan_, identity_, sealed, committer_->failed_items(), options_.provenance);
+        complete_ =
+            sluice::publish(*attempt_, plan_, identity_, sealed, committer_->failed_items(), options_.provenance);
         leave_as_complete();
     });
     fault_point("finalize");
@@ -226,7 +227,7 @@ void CommittedOutput::publish() {
 
 void CommittedOutput::abandon_if_empty() {
     if (!complete_ && committer_ && committer_->chunks_committed() == 0) {
-        remove_if_alone(*epoch_);
+        remove_if_alone(*attempt_);
     }
 }
 
@@ -239,10 +240,10 @@ void CommittedOutput::explained(Action&& action) {
         if (is_finished_by_another()) {
             return;
         }
-        if (!epoch_) {
+        if (!attempt_) {
             throw;
         }
-        epoch_->check_fence();
+        attempt_->check_fence();
         throw while_running(error);
     }
 }
@@ -257,7 +258,7 @@ void CommittedOutput::leave_as_complete() {
     committer_.reset();
     journal_.reset();
     heartbeat_.reset();
-    warn(clean_run(paths_, complete_->epoch, options_.me, options_.alive_within));
+    warn(clean_run(paths_, complete_->attempt, options_.me, options_.alive_within));
 }
 
 void CommittedOutput::warn(std::vector<ErrorText> warnings) {

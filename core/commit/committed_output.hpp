@@ -42,7 +42,7 @@ struct CommittedOutputOptions {
 
 enum class OutputState {
     absent,      ///< Nothing is there, or an attempt that ended at once.
-    unfinished,  ///< A run that can go on.
+    unfinished,  ///< A run that can continue.
     complete,
 };
 
@@ -73,11 +73,11 @@ public:
 
     // While it is not complete:
 
-    [[nodiscard]] std::uint32_t epoch() const { return epoch_.value().number(); }
+    [[nodiscard]] std::uint32_t attempt() const { return attempt_.value().number(); }
 
     /// Throws Error when another attempt has taken over (superseded, E-OUT-083), or when the run's folder is gone
     /// (io_error, E-OUT-119).
-    void check_fence() const { epoch_.value().check_fence(); }
+    void check_fence() const { attempt_.value().check_fence(); }
 
     /// What earlier attempts have left damaged and is computed again, a line each.
     [[nodiscard]] const std::vector<std::string>& dropped() const noexcept { return dropped_; }
@@ -98,7 +98,7 @@ public:
     /// In order.
     void leave_out(std::vector<std::uint64_t> items) { left_out_ = std::move(items); }
 
-    /// From now on so many threads make rows of records, append()'s caller one of them.
+    /// From now on so many threads make rows of results, append()'s caller one of them.
     void use_encoders(std::uint32_t threads) { rows_.use_threads(threads); }
 
     /// About how long a row is.
@@ -121,7 +121,7 @@ public:
 private:
     [[nodiscard]] std::uint64_t count_nonfinite(const Chunk& chunk, std::span<const std::uint64_t> failed,
                                                 std::uint64_t all, std::span<const std::byte> outputs);
-    void tell_commits();
+    void notify_commits();
     template <class Action>
     void explained(Action&& action);
     [[nodiscard]] bool find_complete();
@@ -137,7 +137,7 @@ private:
     PartPlan plan_;
     RunFolders folders_;
     std::optional<Manifest> complete_;
-    std::optional<Epoch> epoch_;
+    std::optional<AttemptFolder> attempt_;
     std::optional<Heartbeat> heartbeat_;
     std::optional<Journal> journal_;
     std::optional<Committer> committer_;

@@ -10,9 +10,9 @@
 
 namespace sluice {
 
-Committer::Committer(const Epoch& epoch, Journal& journal, const PartPlan& plan, FileHeader header, Adopted adopted,
-                     CommitPolicy policy)
-    : epoch_(epoch),
+Committer::Committer(const AttemptFolder& attempt, Journal& journal, const PartPlan& plan, FileHeader header,
+                     Adopted adopted, CommitPolicy policy)
+    : attempt_(attempt),
       journal_(journal),
       plan_(plan),
       header_(std::move(header)),
@@ -31,12 +31,12 @@ void Committer::append(const ChunkBytes& chunk) {
             open_part(plan_.part_of(next_));
         }
         if (is_broken("journal-first")) {
-            std::array early{open_->record_of(chunk, RecordType::commit)};
+            std::array early{open_->entry_of(chunk, EntryType::commit)};
             journal_.append(early);
         }
-        waiting_.push_back(open_->append(chunk, RecordType::commit));
+        waiting_.push_back(open_->append(chunk, EntryType::commit));
         for (const std::uint64_t item : chunk.failed) {
-            waiting_.push_back(fail_record(waiting_.back(), item));
+            waiting_.push_back(fail_entry(waiting_.back(), item));
             failed_items_.push_back(item);
         }
         waiting_bytes_ += chunk.bytes.size();
@@ -86,7 +86,7 @@ bool Committer::is_due() const {
 }
 
 void Committer::open_part(std::uint32_t part) {
-    open_.emplace(part_file(epoch_.folder(), part), part, part_header(header_, plan_, epoch_.paths().layout, part));
+    open_.emplace(part_file(attempt_.folder(), part), part, part_header(header_, plan_, attempt_.paths().layout, part));
     new_file_ = true;
 }
 
@@ -94,7 +94,7 @@ void Committer::prepare_commit() {
     if (!std::exchange(has_committed_, true)) {
         policy_.check_sources();
     }
-    epoch_.check_fence();
+    attempt_.check_fence();
 }
 
 void Committer::sync_and_record() {
@@ -102,7 +102,7 @@ void Committer::sync_and_record() {
     if (policy_.durability == Durability::node) {
         open_->sync_data();
         if (std::exchange(new_file_, false)) {
-            sync_folder(epoch_.folder());
+            sync_folder(attempt_.folder());
         }
     }
     fault_point("data.synced");
@@ -118,10 +118,10 @@ void Committer::seal() {
     const std::uint32_t part = open_->part();
     open_.reset();
     if (std::exchange(new_file_, false)) {
-        sync_folder(epoch_.folder());
+        sync_folder(attempt_.folder());
     }
     fault_point("data.synced");
-    waiting_.push_back(seal_record(sealed_.back(), plan_.first_chunk(part)));
+    waiting_.push_back(seal_entry(sealed_.back(), plan_.first_chunk(part)));
     journal_.append_durably(waiting_);
     waiting_.clear();
     waiting_bytes_ = 0;
@@ -138,7 +138,7 @@ void Committer::guarded(Action&& action) {
         action();
     } catch (const Error& error) {
         if (error.code() != ExitCode::superseded) {
-            epoch_.check_fence();
+            attempt_.check_fence();
         }
         const Error failure = while_running(error);
         if (failure.code() != ExitCode::io_error) {

@@ -22,17 +22,17 @@ struct CommitPolicy {
     std::function<void()> check_sources = [] {};
 };
 
-/// The one writer of an epoch: takes chunks in order, writes them at once and commits them in groups. First the data is
-/// synced, then the records of the group are written in one go and synced: a chunk counts from then on. One thread, but
-/// for chunks_committed(). After a failure nothing may be called any more: the kernel may have dropped data, and a
+/// The one writer of an attempt: takes chunks in order, writes them at once and commits them in groups. First the data
+/// is synced, then the entries of the group are written in one go and synced: a chunk counts from then on. One thread,
+/// but for chunks_committed(). After a failure nothing may be called any more: the kernel may have dropped data, and a
 /// second sync would not say so.
 ///
 /// Failures are Errors: io_error with the path, errno's text and how many chunks are committed, or superseded
 /// (E-OUT-083).
 class Committer {
 public:
-    /// Everything outlives it. `adopted` is what the epoch has begun with.
-    Committer(const Epoch& epoch, Journal& journal, const PartPlan& plan, FileHeader header, Adopted adopted,
+    /// Everything outlives it. `adopted` is what the attempt has begun with.
+    Committer(const AttemptFolder& attempt, Journal& journal, const PartPlan& plan, FileHeader header, Adopted adopted,
               CommitPolicy policy);
 
     /// The chunk that has to come next.
@@ -65,7 +65,7 @@ private:
     void prepare_commit();
     [[nodiscard]] bool is_due() const;
 
-    const Epoch& epoch_;
+    const AttemptFolder& attempt_;
     Journal& journal_;
     const PartPlan& plan_;
     FileHeader header_;
@@ -75,7 +75,7 @@ private:
     std::vector<std::uint64_t> failed_items_;
     std::uint64_t next_;
     std::atomic<std::uint64_t> committed_;
-    std::vector<JournalRecord> waiting_;
+    std::vector<JournalEntry> waiting_;
     std::uint64_t waiting_bytes_ = 0;
     Instant waiting_since_{};
     bool new_file_ = false;       // its name is not durable yet

@@ -110,7 +110,7 @@ File File::create(const std::filesystem::path& path) {
 
 std::optional<File> File::create_if_absent(const std::filesystem::path& path) {
     int file = -1;
-    const int exclusive = is_broken("no-epoch") ? 0 : O_EXCL;
+    const int exclusive = is_broken("shared-folder") ? 0 : O_EXCL;
     const int error = open_file(path, O_RDWR | O_CREAT | exclusive, file);
     if (error != 0 && error != EEXIST) {
         fail_on_file(path, "create", error);

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-/// A thread that gives a sign of life: it touches a file, by the clock of its file system, as long as it lives.
+/// A thread that sends a heartbeat: it touches a file, by the clock of its file system, as long as it lives.
 class Heartbeat {
 public:
     /// `file` exists. Throws std::system_error when no thread can be started.

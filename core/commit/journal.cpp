@@ -14,36 +14,36 @@ constexpr std::size_t disk_block_bytes = 4096;  // what a disk loses at once
 
 }  // namespace
 
-Journal::Journal(const std::filesystem::path& path, std::uint32_t epoch, Durability durability)
-    : file_(File::create(path)), epoch_(epoch), durability_(durability) {}
+Journal::Journal(const std::filesystem::path& path, std::uint32_t attempt, Durability durability)
+    : file_(File::create(path)), attempt_(attempt), durability_(durability) {}
 
-void Journal::append(std::span<JournalRecord> records) {
-    write(records);
+void Journal::append(std::span<JournalEntry> entries) {
+    write(entries);
     if (durability_ == Durability::node) {
         file_.sync_data();
     }
     fault_point("jrn.synced");
 }
 
-void Journal::append_durably(std::span<JournalRecord> records) {
-    write(records);
+void Journal::append_durably(std::span<JournalEntry> entries) {
+    write(entries);
     file_.sync_data();
     fault_point("jrn.synced");
 }
 
-void Journal::write(std::span<JournalRecord> records) {
-    expects(records.size() < std::numeric_limits<std::uint32_t>::max() - next_,
-            "a journal has fewer than 2^32 records");
+void Journal::write(std::span<JournalEntry> entries) {
+    expects(entries.size() < std::numeric_limits<std::uint32_t>::max() - next_,
+            "a journal has fewer than 2^32 entries");
     std::vector<std::byte> bytes;
-    bytes.reserve(records.size() * JournalRecord::bytes);
-    const std::uint64_t offset = std::uint64_t{next_} * JournalRecord::bytes;
-    for (JournalRecord& record : records) {
-        record.epoch = epoch_;
-        record.sequence = next_++;
-        const auto encoded = encode(record);
+    bytes.reserve(entries.size() * JournalEntry::bytes);
+    const std::uint64_t offset = std::uint64_t{next_} * JournalEntry::bytes;
+    for (JournalEntry& entry : entries) {
+        entry.attempt = attempt_;
+        entry.sequence = next_++;
+        const auto encoded = encode(entry);
         bytes.insert(bytes.end(), encoded.begin(), encoded.end());
     }
-    // A test can stop inside of a record.
+    // A test can stop inside of an entry.
     const std::size_t first = has_fault_hooks() ? bytes.size() / 2 + 7 : bytes.size();
     const std::span<const std::byte> all(bytes);
     file_.write_at(offset, all.first(std::min(first, all.size())));
@@ -54,22 +54,22 @@ void Journal::write(std::span<JournalRecord> records) {
     fault_point("jrn.written");
 }
 
-JournalPrefix decode_journal(std::span<const std::byte> bytes, std::uint32_t epoch) {
+JournalPrefix decode_journal(std::span<const std::byte> bytes, std::uint32_t attempt) {
     JournalPrefix prefix;
-    for (std::span<const std::byte> rest = bytes; rest.size() >= JournalRecord::bytes;
-         rest = rest.subspan(JournalRecord::bytes)) {
-        const std::optional<JournalRecord> record = decode_journal_record(rest.first(JournalRecord::bytes));
-        if (!record || record->epoch != epoch || record->sequence != prefix.records.size()) {
+    for (std::span<const std::byte> rest = bytes; rest.size() >= JournalEntry::bytes;
+         rest = rest.subspan(JournalEntry::bytes)) {
+        const std::optional<JournalEntry> entry = decode_journal_entry(rest.first(JournalEntry::bytes));
+        if (!entry || entry->attempt != attempt || entry->sequence != prefix.entries.size()) {
             break;
         }
-        prefix.records.push_back(*record);
+        prefix.entries.push_back(*entry);
     }
-    prefix.bytes = prefix.records.size() * JournalRecord::bytes;
+    prefix.bytes = prefix.entries.size() * JournalEntry::bytes;
     prefix.ignored = bytes.size() - prefix.bytes;
     return prefix;
 }
 
-JournalPrefix read_journal(const std::filesystem::path& path, std::uint32_t epoch) {
+JournalPrefix read_journal(const std::filesystem::path& path, std::uint32_t attempt) {
     const std::optional<File> file = File::open_if_there(path);
     if (!file) {
         return {};
@@ -89,7 +89,7 @@ JournalPrefix read_journal(const std::filesystem::path& path, std::uint32_t epoc
     } catch (const UnreadableFile&) {  // what is before counts; the rest is reported as ignored
         bytes.resize(bytes.size() - (bytes.size() - 1) % disk_block_bytes - 1);
     }
-    JournalPrefix prefix = decode_journal(bytes, epoch);
+    JournalPrefix prefix = decode_journal(bytes, attempt);
     prefix.ignored = size - prefix.bytes;
     return prefix;
 }

@@ -24,7 +24,7 @@ Json json_of(const PublishedPart& part) {
 }
 
 Manifest manifest_of(const Json& json, const RunPaths& paths) {
-    Manifest manifest{.fingerprint = json.at("fingerprint"), .epoch = json.at("epoch"), .owner = json.at("owner")};
+    Manifest manifest{.fingerprint = json.at("fingerprint"), .attempt = json.at("attempt"), .owner = json.at("owner")};
     for (const Json& part : json.at("parts")) {
         const auto number = static_cast<std::uint32_t>(manifest.parts.size());
         manifest.parts.push_back({.file = part.at("file"),
@@ -88,7 +88,7 @@ std::string encode(const Manifest& manifest) {
     return sealed_text({{"format", "sluice manifest"},
                         {"version", 1},
                         {"fingerprint", manifest.fingerprint},
-                        {"epoch", manifest.epoch},
+                        {"attempt", manifest.attempt},
                         {"owner", manifest.owner},
                         {"items", manifest.items()},
                         {"nonfinite", manifest.nonfinite()},

@@ -24,7 +24,7 @@ struct PublishedPart {
 /// MANIFEST.json: written last, never changed, and the only sign that an output is complete.
 struct Manifest {
     std::string fingerprint{};  ///< Of the run's identity.
-    std::uint32_t epoch = 0;    ///< Which one has published it.
+    std::uint32_t attempt = 0;  ///< Which one has published it.
     std::string owner{};        ///< That one's Owner::id.
     std::vector<PublishedPart> parts{};
     std::vector<std::uint64_t> failed_items{};                      ///< They have a row, but no result.

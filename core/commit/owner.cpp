@@ -96,16 +96,16 @@ std::chrono::nanoseconds time_of(const struct ::stat& status) {
     return std::chrono::seconds(status.st_mtim.tv_sec) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
 }
 
-/// How long ago the owner gave a sign of life, by the clock of the file system.
-std::chrono::nanoseconds heartbeat_age(const std::filesystem::path& epoch) {
-    auto heartbeat = status_of(heartbeat_file(epoch));
+/// How long ago the owner sent a heartbeat, by the clock of the file system.
+std::chrono::nanoseconds heartbeat_age(const std::filesystem::path& attempt) {
+    auto heartbeat = status_of(heartbeat_file(attempt));
     if (!heartbeat) {
-        heartbeat = status_of(epoch);
+        heartbeat = status_of(attempt);
     }
     if (!heartbeat) {
         return std::chrono::nanoseconds::max();  // removed meanwhile: nobody writes there
     }
-    const std::filesystem::path path = epoch.parent_path() / (std::string(clock_file_prefix) + make_unique_id());
+    const std::filesystem::path path = attempt.parent_path() / (std::string(clock_file_prefix) + make_unique_id());
     File file = File::create(path);
     const struct ::stat now = file.status();  // not by its name: whoever cleans up may take that away
     file.close();
@@ -145,8 +145,8 @@ std::string encode(const Owner& owner) {
                         {"run", owner.run}});
 }
 
-std::optional<Owner> read_owner(const std::filesystem::path& epoch) {
-    const std::optional<std::string> text = read_text(owner_file(epoch), most_owner_bytes);
+std::optional<Owner> read_owner(const std::filesystem::path& attempt) {
+    const std::optional<std::string> text = read_text(owner_file(attempt), most_owner_bytes);
     const std::optional<Json> json = text ? open_sealed_text(*text) : std::nullopt;
     if (!json) {
         return std::nullopt;
@@ -166,12 +166,12 @@ std::optional<Owner> read_owner(const std::filesystem::path& epoch) {
     }
 }
 
-Sighting look_for_owner(const std::filesystem::path& epoch, const Owner& me, std::chrono::seconds alive_within) {
-    const std::optional<Owner> owner = read_owner(epoch);
+Sighting look_for_owner(const std::filesystem::path& attempt, const Owner& me, std::chrono::seconds alive_within) {
+    const std::optional<Owner> owner = read_owner(attempt);
     if (owner && has_ended(*owner, me)) {
         return {};
     }
-    const std::chrono::nanoseconds age = heartbeat_age(epoch);
+    const std::chrono::nanoseconds age = heartbeat_age(attempt);
     // Where clients give files their own clocks' time it may lie ahead a little. One far ahead says nothing: the clock
     // was set back, or the file was touched, and whoever lives gives another sign within seconds.
     const bool is_fresh = age < alive_within && age > -alive_within;
@@ -179,12 +179,12 @@ Sighting look_for_owner(const std::filesystem::path& epoch, const Owner& me, std
             .age = std::chrono::duration_cast<std::chrono::seconds>(std::max(age, std::chrono::nanoseconds(0)))};
 }
 
-std::filesystem::path owner_file(const std::filesystem::path& epoch) {
-    return epoch / "owner.json";
+std::filesystem::path owner_file(const std::filesystem::path& attempt) {
+    return attempt / "owner.json";
 }
 
-std::filesystem::path heartbeat_file(const std::filesystem::path& epoch) {
-    return epoch / "alive";
+std::filesystem::path heartbeat_file(const std::filesystem::path& attempt) {
+    return attempt / "alive";
 }
 
 }  // namespace sluice

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// Who writes to an epoch.
+/// Who writes to an attempt.
 struct Owner {
     std::string id{};  ///< Unique.
     std::string host{};
@@ -19,7 +19,7 @@ struct Owner {
     std::uint64_t process_start = 0;  ///< Clock ticks after the boot; tells a process from a later one of its number.
     std::string job{};                ///< SLURM_JOB_ID; empty outside of Slurm.
     std::uint64_t restarts = 0;       ///< SLURM_RESTART_COUNT.
-    std::string run{};  ///< Fingerprint of what the run computes: another one's epochs are not taken over.
+    std::string run{};  ///< Fingerprint of what the run computes: another one's attempts are not taken over.
 };
 
 /// This process, with a fresh id. `job` and `restarts` come from Slurm, if it runs under it.
@@ -30,7 +30,7 @@ struct Owner {
 
 [[nodiscard]] std::string encode(const Owner& owner);
 /// nullopt: damaged or not there.
-[[nodiscard]] std::optional<Owner> read_owner(const std::filesystem::path& epoch);
+[[nodiscard]] std::optional<Owner> read_owner(const std::filesystem::path& attempt);
 
 enum class Presence {
     gone,     ///< It is known to have ended.
@@ -38,21 +38,21 @@ enum class Presence {
     present,  ///< It may be writing.
 };
 
-/// What is known of an epoch's owner, as `me` sees it. Its own earlier run under Slurm (the same job, fewer restarts)
+/// What is known of an attempt's owner, as `me` sees it. Its own earlier run under Slurm (the same job, fewer restarts)
 /// has ended; on this host the process table knows; else the time of its heartbeat decides, against a file made now in
 /// the same file system: no clock of this host counts.
 struct Sighting {
     Presence presence = Presence::gone;
     std::chrono::seconds age{0};  ///< Of the heartbeat.
 };
-[[nodiscard]] Sighting look_for_owner(const std::filesystem::path& epoch, const Owner& me,
+[[nodiscard]] Sighting look_for_owner(const std::filesystem::path& attempt, const Owner& me,
                                       std::chrono::seconds alive_within);
 
-/// So begins the name of an empty file among the epochs that tells the file system's time; it is removed at once.
+/// So begins the name of an empty file among the attempts that tells the file system's time; it is removed at once.
 inline constexpr std::string_view clock_file_prefix = ".now-";
 
-// Inside of an epoch's folder.
-[[nodiscard]] std::filesystem::path owner_file(const std::filesystem::path& epoch);
-[[nodiscard]] std::filesystem::path heartbeat_file(const std::filesystem::path& epoch);
+// Inside of an attempt's folder.
+[[nodiscard]] std::filesystem::path owner_file(const std::filesystem::path& attempt);
+[[nodiscard]] std::filesystem::path heartbeat_file(const std::filesystem::path& attempt);
 
 }  // namespace sluice

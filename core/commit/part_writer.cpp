@@ -17,8 +17,8 @@ std::uint32_t narrow(std::uint64_t count) {
 
 }  // namespace
 
-JournalRecord seal_record(const SealedPart& part, std::uint64_t first_chunk) {
-    return {.type = RecordType::seal,
+JournalEntry seal_entry(const SealedPart& part, std::uint64_t first_chunk) {
+    return {.type = EntryType::seal,
             .chunk = first_chunk,
             .part = part.part,
             .items = narrow(part.items),
@@ -27,7 +27,7 @@ JournalRecord seal_record(const SealedPart& part, std::uint64_t first_chunk) {
             .nonfinite = narrow(part.nonfinite)};
 }
 
-SealedPart sealed_part(const JournalRecord& seal) {
+SealedPart sealed_part(const JournalEntry& seal) {
     return {.part = seal.part,
             .bytes = seal.length,
             .checksum = seal.checksum,
@@ -35,8 +35,8 @@ SealedPart sealed_part(const JournalRecord& seal) {
             .nonfinite = seal.nonfinite};
 }
 
-JournalRecord fail_record(const JournalRecord& chunk, std::uint64_t item) {
-    return {.type = RecordType::fail, .chunk = chunk.chunk, .part = chunk.part, .items = chunk.items, .offset = item};
+JournalEntry fail_entry(const JournalEntry& chunk, std::uint64_t item) {
+    return {.type = EntryType::fail, .chunk = chunk.chunk, .part = chunk.part, .items = chunk.items, .offset = item};
 }
 
 PartWriter::PartWriter(const std::filesystem::path& path, std::uint32_t part, std::string_view header)
@@ -46,7 +46,7 @@ PartWriter::PartWriter(const std::filesystem::path& path, std::uint32_t part, st
     sealed_.bytes = header.size();
 }
 
-JournalRecord PartWriter::record_of(const ChunkBytes& chunk, RecordType type) const {
+JournalEntry PartWriter::entry_of(const ChunkBytes& chunk, EntryType type) const {
     return {.type = type,
             .chunk = chunk.chunk,
             .part = sealed_.part,
@@ -57,8 +57,8 @@ JournalRecord PartWriter::record_of(const ChunkBytes& chunk, RecordType type) co
             .nonfinite = chunk.nonfinite};
 }
 
-JournalRecord PartWriter::append(const ChunkBytes& chunk, RecordType type) {
-    const JournalRecord record = record_of(chunk, type);
+JournalEntry PartWriter::append(const ChunkBytes& chunk, EntryType type) {
+    const JournalEntry entry = entry_of(chunk, type);
     file_.write_at(sealed_.bytes, chunk.bytes);
     checksum_.add(chunk.bytes);
     sealed_.bytes += chunk.bytes.size();
@@ -68,7 +68,7 @@ JournalRecord PartWriter::append(const ChunkBytes& chunk, RecordType type) {
         file_.start_writing_back(sent_, sealed_.bytes - sent_);
         sent_ = sealed_.bytes;
     }
-    return record;
+    return entry;
 }
 
 SealedPart PartWriter::seal() {

@@ -8,7 +8,7 @@
 
 #include "core/checksum.hpp"
 #include "core/commit/file.hpp"
-#include "core/commit/journal_record.hpp"
+#include "core/commit/journal_entry.hpp"
 
 namespace sluice {
 
@@ -23,8 +23,8 @@ struct SealedPart {
     friend bool operator==(const SealedPart&, const SealedPart&) = default;
 };
 
-[[nodiscard]] JournalRecord seal_record(const SealedPart& part, std::uint64_t first_chunk);
-[[nodiscard]] SealedPart sealed_part(const JournalRecord& seal);
+[[nodiscard]] JournalEntry seal_entry(const SealedPart& part, std::uint64_t first_chunk);
+[[nodiscard]] SealedPart sealed_part(const JournalEntry& seal);
 
 /// What one chunk has become.
 struct ChunkBytes {
@@ -36,7 +36,7 @@ struct ChunkBytes {
 };
 
 /// Says of an item of the chunk that `chunk` is about that it has no result.
-[[nodiscard]] JournalRecord fail_record(const JournalRecord& chunk, std::uint64_t item);
+[[nodiscard]] JournalEntry fail_entry(const JournalEntry& chunk, std::uint64_t item);
 
 /// The part that grows: a new file, its header, then chunk after chunk. What is written is sent on its way to the disk
 /// every few MiB, so that it does not all wait for the next commit.
@@ -44,11 +44,11 @@ class PartWriter {
 public:
     PartWriter(const std::filesystem::path& path, std::uint32_t part, std::string_view header);
 
-    /// The record that makes it count, `type` commit or adopted, if it comes next.
-    [[nodiscard]] JournalRecord record_of(const ChunkBytes& chunk, RecordType type) const;
+    /// The entry that makes it count, `type` commit or adopted, if it comes next.
+    [[nodiscard]] JournalEntry entry_of(const ChunkBytes& chunk, EntryType type) const;
 
-    /// Returns that record.
-    [[nodiscard]] JournalRecord append(const ChunkBytes& chunk, RecordType type);
+    /// Returns that entry.
+    [[nodiscard]] JournalEntry append(const ChunkBytes& chunk, EntryType type);
 
     [[nodiscard]] std::uint32_t part() const noexcept { return sealed_.part; }
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "core/commit/earlier_epochs.hpp"
+#include "core/commit/attempt_journal.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/place_file.hpp"
 #include "core/error.hpp"
@@ -14,16 +14,16 @@
 namespace sluice {
 namespace {
 
-/// All parts in one file, in the epoch's own folder.
-std::filesystem::path assemble(const Epoch& epoch, const std::vector<SealedPart>& sealed) {
+/// All parts in one file, in the attempt's own folder.
+std::filesystem::path assemble(const AttemptFolder& attempt, const std::vector<SealedPart>& sealed) {
     if (sealed.size() == 1) {
-        return part_file(epoch.folder(), 0);
+        return part_file(attempt.folder(), 0);
     }
-    std::filesystem::path path = epoch.folder() / "whole.bin";
+    std::filesystem::path path = attempt.folder() / "whole.bin";
     File whole = File::create(path);
     std::uint64_t offset = 0;
     for (const SealedPart& part : sealed) {
-        whole.copy_at(offset, File::open(part_file(epoch.folder(), part.part)), part.bytes);
+        whole.copy_at(offset, File::open(part_file(attempt.folder(), part.part)), part.bytes);
         offset += part.bytes;
     }
     whole.sync();
@@ -32,12 +32,13 @@ std::filesystem::path assemble(const Epoch& epoch, const std::vector<SealedPart>
     return path;
 }
 
-/// `parts`, as one other epoch has sealed them; nullopt: it has not sealed all of them.
-std::optional<std::vector<SealedPart>> as_sealed_by(const EpochRecords& records, const std::vector<SealedPart>& parts) {
+/// `parts`, as one other attempt has sealed them; nullopt: it has not sealed all of them.
+std::optional<std::vector<SealedPart>> as_sealed_by(const AttemptJournal& entries,
+                                                    const std::vector<SealedPart>& parts) {
     std::vector<SealedPart> others;
     for (const SealedPart& part : parts) {
-        const auto seal = records.seals.find(part.part);
-        if (seal == records.seals.end()) {
+        const auto seal = entries.seals.find(part.part);
+        if (seal == entries.seals.end()) {
             return std::nullopt;
         }
         others.push_back(seal->second);
@@ -57,13 +58,14 @@ bool holds(const File& file, const std::vector<SealedPart>& parts) {
 }
 
 /// What `target` holds in place of `parts`: what another attempt on the same run has sealed, or nothing that we know.
-std::vector<SealedPart> recognise(const std::filesystem::path& target, const Epoch& epoch, const PartPlan& plan,
-                                  const std::vector<SealedPart>& parts) {
+std::vector<SealedPart> recognise(const std::filesystem::path& target, const AttemptFolder& attempt,
+                                  const PartPlan& plan, const std::vector<SealedPart>& parts) {
     const auto status = status_of(target);
     if (status && S_ISREG(status->st_mode)) {
         const File file = File::open(target);
-        for (const std::uint32_t number : epochs_of(epoch.paths())) {
-            const auto others = as_sealed_by(read_epoch(epoch.paths(), number, plan, epoch.owner().run), parts);
+        for (const std::uint32_t number : attempts_of(attempt.paths())) {
+            const auto others =
+                as_sealed_by(read_attempt_journal(attempt.paths(), number, plan, attempt.owner().run), parts);
             if (others && holds(file, *others)) {
                 return *others;
             }
@@ -83,34 +85,36 @@ Placed replace_file(const std::filesystem::path& from, const std::filesystem::pa
     return Placed::now;
 }
 
-Placed place_manifest(const Manifest& manifest, const Epoch& epoch) {
+Placed place_manifest(const Manifest& manifest, const AttemptFolder& attempt) {
     if (is_broken("rename-over")) {
-        write_text_durably(epoch.paths().manifest(), encode(manifest));
+        write_text_durably(attempt.paths().manifest(), encode(manifest));
         return Placed::now;
     }
-    return place_text(encode(manifest), epoch.paths().manifest(), epoch.folder());
+    return place_text(encode(manifest), attempt.paths().manifest(), attempt.folder());
 }
 
 /// Returns what is there afterwards.
 std::vector<SealedPart> place_parts(const std::filesystem::path& from, const std::filesystem::path& target,
-                                    const Epoch& epoch, const PartPlan& plan, const std::vector<SealedPart>& parts) {
+                                    const AttemptFolder& attempt, const PartPlan& plan,
+                                    const std::vector<SealedPart>& parts) {
     const Placed placed =
-        is_broken("rename-over") ? replace_file(from, target) : place_file(from, target, epoch.folder());
+        is_broken("rename-over") ? replace_file(from, target) : place_file(from, target, attempt.folder());
     fault_point("publish.link");
-    return placed == Placed::differs ? recognise(target, epoch, plan, parts) : parts;
+    return placed == Placed::differs ? recognise(target, attempt, plan, parts) : parts;
 }
 
 /// A sealed part that the disk does not give back is taken away from every attempt, so that the next one computes it
 /// again instead of failing as this one.
-[[noreturn]] void give_up(const UnreadableFile& error, const Epoch& epoch, const std::vector<SealedPart>& sealed) {
+[[noreturn]] void give_up(const UnreadableFile& error, const AttemptFolder& attempt,
+                          const std::vector<SealedPart>& sealed) {
     for (const SealedPart& part : sealed) {
-        if (part_file(epoch.folder(), part.part) != error.path()) {
+        if (part_file(attempt.folder(), part.part) != error.path()) {
             continue;
         }
-        for (const std::uint32_t number : epochs_of(epoch.paths())) {
-            if (number != epoch.number() &&
-                same_file(part_file(epoch.paths().epoch(number), part.part), error.path())) {
-                remove_file(part_file(epoch.paths().epoch(number), part.part));
+        for (const std::uint32_t number : attempts_of(attempt.paths())) {
+            if (number != attempt.number() &&
+                same_file(part_file(attempt.paths().attempt(number), part.part), error.path())) {
+                remove_file(part_file(attempt.paths().attempt(number), part.part));
             }
         }
         remove_file(error.path());
@@ -121,49 +125,50 @@ std::vector<SealedPart> place_parts(const std::filesystem::path& from, const std
     throw error;
 }
 
-std::vector<SealedPart> place_all(const Epoch& epoch, const PartPlan& plan, const std::vector<SealedPart>& sealed) {
-    const RunPaths& paths = epoch.paths();
+std::vector<SealedPart> place_all(const AttemptFolder& attempt, const PartPlan& plan,
+                                  const std::vector<SealedPart>& sealed) {
+    const RunPaths& paths = attempt.paths();
     if (paths.layout == OutputLayout::file) {
-        std::vector<SealedPart> published = place_parts(assemble(epoch, sealed), paths.output, epoch, plan, sealed);
+        std::vector<SealedPart> published = place_parts(assemble(attempt, sealed), paths.output, attempt, plan, sealed);
         sync_folder(paths.published_folder());
         return published;
     }
     std::vector<SealedPart> published;
     for (const SealedPart& part : sealed) {
         const std::filesystem::path target = paths.published_folder() / paths.published_name(part.part);
-        published.push_back(place_parts(part_file(epoch.folder(), part.part), target, epoch, plan, {part}).front());
+        published.push_back(place_parts(part_file(attempt.folder(), part.part), target, attempt, plan, {part}).front());
     }
     sync_folder(paths.published_folder());  // once, whatever the number of parts
     return published;
 }
 
-std::vector<SealedPart> place_or_give_up(const Epoch& epoch, const PartPlan& plan,
+std::vector<SealedPart> place_or_give_up(const AttemptFolder& attempt, const PartPlan& plan,
                                          const std::vector<SealedPart>& sealed) {
     try {
-        return place_all(epoch, plan, sealed);
+        return place_all(attempt, plan, sealed);
     } catch (const UnreadableFile& error) {
-        give_up(error, epoch, sealed);
+        give_up(error, attempt, sealed);
     }
 }
 
 }  // namespace
 
-Manifest publish(const Epoch& epoch, const PartPlan& plan, const RunIdentity& identity,
+Manifest publish(const AttemptFolder& attempt, const PartPlan& plan, const RunIdentity& identity,
                  const std::vector<SealedPart>& sealed, const std::vector<std::uint64_t>& failed_items,
                  const std::vector<std::pair<std::string, std::string>>& provenance) {
     expects(sealed.size() == plan.parts(), "an output is published when all of its parts are sealed");
-    epoch.check_fence();
-    const RunPaths& paths = epoch.paths();
+    attempt.check_fence();
+    const RunPaths& paths = attempt.paths();
     establish_run_identity(paths, identity);  // whoever has given up an empty run may have removed it
     Manifest mine{.fingerprint = fingerprint(identity),
-                  .epoch = epoch.number(),
-                  .owner = epoch.owner().id,
-                  .parts = lay_out(paths, place_or_give_up(epoch, plan, sealed)),
+                  .attempt = attempt.number(),
+                  .owner = attempt.owner().id,
+                  .parts = lay_out(paths, place_or_give_up(attempt, plan, sealed)),
                   .failed_items = failed_items,
                   .provenance = provenance};
     expects(mine.items() == plan.grid().items(), "a manifest has every item once");
     check_published_sizes(paths, mine);
-    if (place_manifest(mine, epoch) == Placed::now) {
+    if (place_manifest(mine, attempt) == Placed::now) {
         fault_point("publish.manifest");
         return mine;
     }

@@ -134,7 +134,7 @@ void check_space(const RunPaths& paths, const PartPlan& plan, std::uint64_t outp
     const std::uint64_t bytes =
         checked_multiply(output_bytes, is_assembled ? 2 : 1).value_or(std::numeric_limits<std::uint64_t>::max());
     struct statvfs status = {};
-    if (bytes == 0 || status_of(paths.epochs()) || ::statvfs(where_it_goes(paths).c_str(), &status) != 0 ||
+    if (bytes == 0 || status_of(paths.attempts()) || ::statvfs(where_it_goes(paths).c_str(), &status) != 0 ||
         status.f_blocks == 0) {
         return;  // unknown need, or a file system that does not tell: writing finds out
     }

@@ -27,8 +27,8 @@ std::filesystem::path RunPaths::run_folder() const {
     return layout == OutputLayout::folder ? output / suffix : std::filesystem::path(output.native() + suffix);
 }
 
-std::filesystem::path RunPaths::epoch(std::uint32_t number) const {
-    return epochs() / std::to_string(number);
+std::filesystem::path RunPaths::attempt(std::uint32_t number) const {
+    return attempts() / std::to_string(number);
 }
 
 std::filesystem::path RunPaths::manifest() const {
@@ -74,12 +74,12 @@ std::optional<RunPaths> find_run(const std::filesystem::path& path) {
     return std::nullopt;
 }
 
-std::filesystem::path journal_file(const std::filesystem::path& epoch) {
-    return epoch / "w0.jrn";
+std::filesystem::path journal_file(const std::filesystem::path& attempt) {
+    return attempt / "w0.jrn";
 }
 
-std::filesystem::path part_file(const std::filesystem::path& epoch, std::uint32_t part) {
-    return epoch / fmt::format("part-{:05}.bin", part);
+std::filesystem::path part_file(const std::filesystem::path& attempt, std::uint32_t part) {
+    return attempt / fmt::format("part-{:05}.bin", part);
 }
 
 }  // namespace sluice

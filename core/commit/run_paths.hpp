@@ -21,8 +21,8 @@ struct RunPaths {
     [[nodiscard]] std::filesystem::path run_folder() const;
     [[nodiscard]] std::filesystem::path identity() const { return run_folder() / "job.json"; }
     [[nodiscard]] std::filesystem::path job_file() const { return run_folder() / "run.toml"; }  ///< As it was begun.
-    [[nodiscard]] std::filesystem::path epochs() const { return run_folder() / "epochs"; }
-    [[nodiscard]] std::filesystem::path epoch(std::uint32_t number) const;
+    [[nodiscard]] std::filesystem::path attempts() const { return run_folder() / "attempts"; }
+    [[nodiscard]] std::filesystem::path attempt(std::uint32_t number) const;
 
     /// In the run's folder beside a file, in the folder itself with parts.
     [[nodiscard]] std::filesystem::path manifest() const;
@@ -38,8 +38,8 @@ struct RunPaths {
 /// The run that `path` names: its output, its own folder, or the folder of parts. nullopt: there is none.
 [[nodiscard]] std::optional<RunPaths> find_run(const std::filesystem::path& path);
 
-// Inside of an epoch's folder.
-[[nodiscard]] std::filesystem::path journal_file(const std::filesystem::path& epoch);
-[[nodiscard]] std::filesystem::path part_file(const std::filesystem::path& epoch, std::uint32_t part);
+// Inside of an attempt's folder.
+[[nodiscard]] std::filesystem::path journal_file(const std::filesystem::path& attempt);
+[[nodiscard]] std::filesystem::path part_file(const std::filesystem::path& attempt, std::uint32_t part);
 
 }  // namespace sluice

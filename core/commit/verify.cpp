@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "core/commit/earlier_epochs.hpp"
+#include "core/commit/attempt_journal.hpp"
 #include "core/commit/manifest.hpp"
 #include "core/commit/run_identity.hpp"
 #include "core/error.hpp"

@@ -14,7 +14,7 @@ public:
     CudaClock(const CudaClock&) = delete;
     CudaClock& operator=(const CudaClock&) = delete;
 
-    /// When `event`, which is over and was made with timing, was reached: within about 10 us of the truth.
+    /// When `event`, which is done and was made with timing, was reached: within about 10 us of the truth.
     [[nodiscard]] Instant time_of(cudaEvent_t event);
 
 private:

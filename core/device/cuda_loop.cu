@@ -11,7 +11,7 @@ namespace {
 
 enum class Turn { first, next };
 
-/// Only a kernel can say whether a graph's loop goes on.
+/// Only a kernel can say whether a graph's loop continues.
 __global__ void decide(CudaLoop loop, Turn turn, cudaGraphConditionalHandle goes_on) {
     const std::uint32_t rounds = turn == Turn::first ? 0 : *loop.rounds + 1;
     *loop.rounds = rounds;

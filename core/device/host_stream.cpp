@@ -18,7 +18,7 @@ HostStream::HostStream(const StreamOptions& options)
     : ring_(std::bit_ceil(options.operations)),
       completions_(std::make_shared<HostCompletions>(options.records, options.bell)),
       marks_(*completions_),
-      lane_(options.lane == nullptr ? own_lane_ : *options.lane) {
+      activity_(options.activity == nullptr ? own_activity_ : *options.activity) {
     worker_ = std::thread([this] { work(); });
 }
 
@@ -126,19 +126,19 @@ void HostStream::publish(std::uint64_t tail) {
 
 void HostStream::work() {
     std::uint64_t head = 0;
-    lane_.work(Stage::compute, Lane::no_chunk);  // the first operations may be there already
+    activity_.work(Stage::compute, Activity::no_chunk);  // the first operations may be there already
     for (;;) {
         const std::uint32_t seen = arrivals_->listen();
         if (tail_.load(std::memory_order_seq_cst) == head) {
-            lane_.wait(Stage::scatter);
+            activity_.wait(Stage::scatter);
             if (!spin_until([&] { return tail_.load(std::memory_order_acquire) != head; })) {
                 arrivals_->wait(seen);
             }
-            lane_.work(Stage::compute, Lane::no_chunk);
+            activity_.work(Stage::compute, Activity::no_chunk);
             continue;
         }
         if (operation_at(head).kind == Operation::Kind::stop) {
-            lane_.end();
+            activity_.end();
             return;
         }
         head = perform(head);
@@ -168,7 +168,7 @@ std::uint64_t HostStream::perform(std::uint64_t at) {
         case Operation::Kind::stop:
             break;
     }
-    lane_.move();
+    activity_.move();
     return at + 1;
 }
 

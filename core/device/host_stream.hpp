@@ -13,7 +13,7 @@
 #include "core/device.hpp"
 #include "core/doorbell.hpp"
 #include "core/sync/completion_counter.hpp"
-#include "core/trace/lanes.hpp"
+#include "core/trace/activities.hpp"
 
 namespace sluice {
 
@@ -104,8 +104,8 @@ private:
 
     std::shared_ptr<Doorbell> arrivals_ = std::make_shared<Doorbell>();  // shared with counters that it subscribed to
     Doorbell room_;
-    Lane own_lane_;
-    Lane& lane_;
+    Activity own_activity_;
+    Activity& activity_;
     std::thread worker_;  // last: starts when everything else is there
 };
 

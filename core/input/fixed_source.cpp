@@ -22,15 +22,15 @@ static_assert(std::endian::native == std::endian::little, "the files are little-
 
 /// Bytes of fp32 items that one pread asks for, at least one item: few enough that they are still in the second-level
 /// cache when they are packed, so that memory is read once and not written (docs/performance.md).
-constexpr std::uint64_t fat_read_bytes = std::uint64_t{256} << 10;
+constexpr std::uint64_t dense_read_bytes = std::uint64_t{256} << 10;
 
 /// A read of fewer bytes costs more in system calls than in copying.
 constexpr std::uint64_t shortest_read_bytes = std::uint64_t{64} << 10;
 
-enum class ItemForm { fat, wire };
+enum class ItemForm { dense, packed };
 
 struct FixedLayout {
-    ItemForm form = ItemForm::wire;
+    ItemForm form = ItemForm::packed;
     std::uint64_t data_offset = 0;
     std::uint64_t count = 0;
     std::uint64_t item_bytes = 0;  ///< In the file.
@@ -53,10 +53,10 @@ public:
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         expects(first <= layout_.count && count <= layout_.count - first, "ItemSource::read stays inside the items");
         expects(to.size() == count * codec_.shape().input_bytes, "ItemSource::read has room for exactly its items");
-        if (layout_.form == ItemForm::wire) {
-            read_wire(first, count, to);
+        if (layout_.form == ItemForm::packed) {
+            read_packed(first, count, to);
         } else {
-            read_fat(first, count, to);
+            read_dense(first, count, to);
         }
         file_->check_unchanged();
     }
@@ -66,27 +66,27 @@ private:
         return layout_.data_offset + item * layout_.item_bytes;
     }
 
-    void read_wire(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const {
+    void read_packed(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const {
         const std::size_t item_bytes = codec_.shape().input_bytes;
         file_->read(offset_of(first), to);
         for (std::uint32_t i = 0; i < count; ++i) {
-            accept(first + i, codec_.check_wire(to.subspan(i * item_bytes, item_bytes)));
+            accept(first + i, codec_.check_packed(to.subspan(i * item_bytes, item_bytes)));
         }
     }
 
-    void read_fat(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const {
-        const std::size_t wire_bytes = codec_.shape().input_bytes;
+    void read_dense(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const {
+        const std::size_t packed_bytes = codec_.shape().input_bytes;
         const std::size_t floats = layout_.item_bytes / sizeof(float);
         const std::uint64_t group =
-            std::min<std::uint64_t>(count, std::max<std::uint64_t>(1, fat_read_bytes / layout_.item_bytes));
+            std::min<std::uint64_t>(count, std::max<std::uint64_t>(1, dense_read_bytes / layout_.item_bytes));
         const auto buffer = std::make_unique_for_overwrite<float[]>(group * floats);
         for (std::uint64_t done = 0; done < count; done += group) {
             const std::uint64_t items = std::min<std::uint64_t>(group, count - done);
-            const std::span<float> fat(buffer.get(), items * floats);
-            file_->read(offset_of(first + done), std::as_writable_bytes(fat));
+            const std::span<float> dense(buffer.get(), items * floats);
+            file_->read(offset_of(first + done), std::as_writable_bytes(dense));
             for (std::uint64_t i = 0; i < items; ++i) {
-                accept(first + done + i, codec_.pack_fat(fat.subspan(i * floats, floats),
-                                                         to.subspan((done + i) * wire_bytes, wire_bytes)));
+                accept(first + done + i, codec_.pack_dense(dense.subspan(i * floats, floats),
+                                                           to.subspan((done + i) * packed_bytes, packed_bytes)));
             }
         }
     }
@@ -109,15 +109,15 @@ std::string shape_text(std::span<const std::uint64_t> item_shape) {
     return item_shape.empty() ? "[N]" : fmt::format("[N,{}]", fmt::join(item_shape, ","));
 }
 
-std::vector<std::uint64_t> fat_shape_of(const InputFile& file, const ItemCodec& codec) {
-    std::vector<std::uint64_t> shape = codec.fat_shape();
+std::vector<std::uint64_t> dense_shape_of(const InputFile& file, const ItemCodec& codec) {
+    std::vector<std::uint64_t> shape = codec.dense_shape();
     if (shape.empty()) {
         file.reject("E-INP-032", "this app has no fp32 input format", "use a text format or .u8");
     }
     return shape;
 }
 
-std::uint64_t fat_bytes(std::span<const std::uint64_t> shape) {
+std::uint64_t dense_bytes(std::span<const std::uint64_t> shape) {
     const auto elements = checked_product(shape);
     const auto bytes = elements ? checked_multiply(*elements, sizeof(float)) : std::nullopt;
     expects(bytes && *bytes > 0, "an app's fp32 item has a size");
@@ -142,22 +142,22 @@ std::unique_ptr<ItemSource> make_headerless(std::unique_ptr<const InputFile> fil
 
 }  // namespace
 
-std::unique_ptr<ItemSource> make_fat_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
-    const std::uint64_t item_bytes = fat_bytes(fat_shape_of(*file, codec));
-    return make_headerless(std::move(file), ItemForm::fat, item_bytes, codec);
+std::unique_ptr<ItemSource> make_dense_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+    const std::uint64_t item_bytes = dense_bytes(dense_shape_of(*file, codec));
+    return make_headerless(std::move(file), ItemForm::dense, item_bytes, codec);
 }
 
-std::unique_ptr<ItemSource> make_wire_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
-    return make_headerless(std::move(file), ItemForm::wire, codec.shape().input_bytes, codec);
+std::unique_ptr<ItemSource> make_packed_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+    return make_headerless(std::move(file), ItemForm::packed, codec.shape().input_bytes, codec);
 }
 
 std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
     refuse_lfs_pointer(*file);
     refuse_compressed(*file);
     const NpyHeader header = read_npy_header(*file);
-    const ItemForm form = header.descr == "<f4" ? ItemForm::fat : ItemForm::wire;
+    const ItemForm form = header.descr == "<f4" ? ItemForm::dense : ItemForm::packed;
     const std::vector<std::uint64_t> wanted =
-        form == ItemForm::fat ? fat_shape_of(*file, codec) : std::vector<std::uint64_t>{codec.shape().input_bytes};
+        form == ItemForm::dense ? dense_shape_of(*file, codec) : std::vector<std::uint64_t>{codec.shape().input_bytes};
     if (header.shape.empty() ||
         !std::equal(header.shape.begin() + 1, header.shape.end(), wanted.begin(), wanted.end())) {
         file->reject("E-INP-032",
@@ -165,7 +165,7 @@ std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> fil
                                  header.descr, shape_text(wanted)),
                      "save one row per item in the model's shape");
     }
-    const std::uint64_t item_bytes = form == ItemForm::fat ? fat_bytes(wanted) : wanted.front();
+    const std::uint64_t item_bytes = form == ItemForm::dense ? dense_bytes(wanted) : wanted.front();
     const std::uint64_t count = header.shape.front();
     const std::uint64_t data_bytes = file->size() - header.data_offset;
     const auto claimed = checked_multiply(count, item_bytes);

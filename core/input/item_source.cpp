@@ -41,7 +41,7 @@ std::unique_ptr<ItemSource> make_numbered_source(const JobConfig::Input& input, 
     if (codec.needs_text()) {
         throw Error(ExitCode::configuration,
                     {"E-CFG-013", "input.path", "[input].path is required: this app reads a text for each item",
-                     "name the file; input.count alone is for apps that need no text"});
+                     "name the file; input.count without a file is for apps that need no text"});
     }
     return std::make_unique<NumberedSource>(input.count.value(), codec);
 }
@@ -52,9 +52,9 @@ std::unique_ptr<ItemSource> make_source(std::unique_ptr<const InputFile> file, c
         case InputFormat::npy:
             return make_npy_source(std::move(file), codec);
         case InputFormat::onehot_f32:
-            return make_fat_source(std::move(file), codec);
+            return make_dense_source(std::move(file), codec);
         case InputFormat::u8:
-            return make_wire_source(std::move(file), codec);
+            return make_packed_source(std::move(file), codec);
         default:
             break;
     }

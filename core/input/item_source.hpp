@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-/// An input file as numbered items in wire form.
+/// An input file as numbered items in packed form.
 class ItemSource {
 public:
     ItemSource() = default;

@@ -70,7 +70,7 @@ private:
         std::string descr = read_string();
         if (descr != "<f4" && descr != "|u1") {
             file_.reject(bad_header, fmt::format("element type {} (expected '<f4' or '|u1')", sluice::quoted(descr)),
-                         "save it as little-endian float32, or as uint8 in wire form");
+                         "save it as little-endian float32, or as uint8 in packed form");
         }
         return descr;
     }

@@ -11,9 +11,9 @@ namespace sluice {
 /// What one reader did for one chunk, of which it may read several parts in a row: one span of its trace.
 class ReadAhead::ChunkSpan {
 public:
-    explicit ChunkSpan(LaneTrace& trace) : trace_(trace) {}
+    explicit ChunkSpan(ThreadTrace& trace) : trace_(trace) {}
 
-    void add(std::uint64_t id, const LaneSpan& part) {
+    void add(std::uint64_t id, const ThreadSpan& part) {
         if (id != id_ || span_.items == 0) {
             finish();
             id_ = id;
@@ -31,9 +31,9 @@ public:
     }
 
 private:
-    LaneTrace& trace_;
+    ThreadTrace& trace_;
     std::uint64_t id_ = 0;
-    LaneSpan span_{};
+    ThreadSpan span_{};
 };
 
 ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const ReadAheadOptions& options, Doorbell& bell)
@@ -57,11 +57,11 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
     for (std::uint32_t i = 0; i < options.readers; ++i) {
         traces_.emplace_back(Stage::read, grid.chunks_left());
     }
-    Lanes& lanes = options.lanes == nullptr ? own_lanes_ : *options.lanes;
+    Activities& activities = options.activities == nullptr ? own_activities_ : *options.activities;
     try {
-        for (LaneTrace& trace : traces_) {
-            Lane& lane = lanes.add(LaneKind::reader, fmt::format("reader {}", readers_.size()));
-            readers_.emplace_back([this, &trace, &lane] { read_chunks(trace, lane); });
+        for (ThreadTrace& trace : traces_) {
+            Activity& activity = activities.add(ActivityKind::reader, fmt::format("reader {}", readers_.size()));
+            readers_.emplace_back([this, &trace, &activity] { read_chunks(trace, activity); });
         }
     } catch (...) {  // no thread for it: those that run already end first
         join();
@@ -89,16 +89,16 @@ void ReadAhead::release(std::uint64_t id) {
     released_.ring();
 }
 
-std::vector<LaneTrace> ReadAhead::take_traces() {
+std::vector<ThreadTrace> ReadAhead::take_traces() {
     join();
     return std::move(traces_);
 }
 
-void ReadAhead::read_chunks(LaneTrace& trace, Lane& lane) {
+void ReadAhead::read_chunks(ThreadTrace& trace, Activity& activity) {
     ChunkSpan span(trace);
-    read_until_end(span, lane);
+    read_until_end(span, activity);
     span.finish();
-    lane.end();
+    activity.end();
     if (reading_.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
         first_bad_.load(std::memory_order_relaxed) != part_count_) {
         failed_.store(true, std::memory_order_release);
@@ -106,7 +106,7 @@ void ReadAhead::read_chunks(LaneTrace& trace, Lane& lane) {
     }
 }
 
-void ReadAhead::read_until_end(ChunkSpan& span, Lane& lane) {
+void ReadAhead::read_until_end(ChunkSpan& span, Activity& activity) {
     for (;;) {
         const std::uint64_t number = next_.fetch_add(1, std::memory_order_relaxed);
         if (number >= part_count_) {
@@ -114,14 +114,14 @@ void ReadAhead::read_until_end(ChunkSpan& span, Lane& lane) {
         }
         const ChunkPart part = parts_.at(number);
         Bin& bin = bin_of(part.chunk.id);
-        lane.wait(Stage::read, part.chunk.id);
+        activity.wait(Stage::read, part.chunk.id);
         if (!wait_until_free(number, bin, 2 * (part.chunk.id / bins_.size()))) {
             return;
         }
         const auto items = std::span(bin.items).subspan(std::size_t{part.begin} * input_bytes_,
                                                         std::size_t{part.count} * input_bytes_);
         const Instant begin = Clock::now();
-        lane.work(Stage::read, part.chunk.id);
+        activity.work(Stage::read, part.chunk.id);
         try {
             source_.read(part.first(), part.count, items);
         } catch (...) {  // handed to the thread that takes chunks

@@ -13,16 +13,16 @@
 #include "core/doorbell.hpp"
 #include "core/input/chunk_parts.hpp"
 #include "core/input/item_source.hpp"
-#include "core/trace/lanes.hpp"
+#include "core/trace/activities.hpp"
 #include "core/trace/trace.hpp"
 
 namespace sluice {
 
 struct ReadAheadOptions {
-    std::uint32_t input_bytes = 0;  ///< Of one item.
-    std::uint32_t staged = 8;       ///< Chunks in memory at most.
-    std::uint32_t readers = 1;      ///< Threads.
-    Lanes* lanes = nullptr;         ///< Where they say what they are at; outlives the object.
+    std::uint32_t input_bytes = 0;     ///< Of one item.
+    std::uint32_t staged = 8;          ///< Chunks in memory at most.
+    std::uint32_t readers = 1;         ///< Threads.
+    Activities* activities = nullptr;  ///< Where they say what they are at; outlives the object.
 };
 
 /// Reader threads that keep the next chunks of an input in memory, ahead of whoever hands them out. They share the work
@@ -44,11 +44,11 @@ public:
     /// The chunk's items are not needed any more.
     void release(std::uint64_t id);
 
-    /// One lane a reader. Only after the input was read to its end, or the destructor's threads have ended.
-    [[nodiscard]] std::vector<LaneTrace> take_traces();
+    /// One activity a reader. Only after the input was read to its end, or the destructor's threads have ended.
+    [[nodiscard]] std::vector<ThreadTrace> take_traces();
 
     /// The same of what they have read so far; from any thread.
-    [[nodiscard]] std::vector<LaneTrace> traces_so_far() const { return traces_; }
+    [[nodiscard]] std::vector<ThreadTrace> traces_so_far() const { return traces_; }
 
 private:
     struct alignas(64) Bin {
@@ -61,8 +61,8 @@ private:
     [[nodiscard]] const Bin& bin_of(std::uint64_t id) const { return bins_[id % bins_.size()]; }
     class ChunkSpan;
 
-    void read_chunks(LaneTrace& trace, Lane& lane);
-    void read_until_end(ChunkSpan& span, Lane& lane);
+    void read_chunks(ThreadTrace& trace, Activity& activity);
+    void read_until_end(ChunkSpan& span, Activity& activity);
     [[nodiscard]] bool wait_until_free(std::uint64_t part, const Bin& bin, std::uint64_t free_turn);
     void complete_part(std::uint64_t id);
     void fail(std::uint64_t part, std::exception_ptr cause);
@@ -75,8 +75,8 @@ private:
     Doorbell& bell_;
     Doorbell released_;
     std::vector<Bin> bins_;
-    std::vector<LaneTrace> traces_;
-    Lanes own_lanes_;
+    std::vector<ThreadTrace> traces_;
+    Activities own_activities_;
     std::atomic<std::uint64_t> next_;  // part that nobody reads yet
     std::atomic<bool> stopping_{false};
     std::atomic<bool> failed_{false};       // all readers have ended: no earlier part can fail any more

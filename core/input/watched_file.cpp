@@ -134,8 +134,8 @@ WatchedFile::WatchedFile(const Descriptor& file, std::filesystem::path path) : f
     for (;;) {
         const std::int64_t before = file_clock();
         opened_ = status_of_open(file.number(), path_);
-        times_tell_ = is_settled(opened_, before);
-        if (times_tell_ || is_sampled_whole(size())) {
+        times_show_changes_ = is_settled(opened_, before);
+        if (times_show_changes_ || is_sampled_whole(size())) {
             break;
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -155,7 +155,7 @@ std::string WatchedFile::change() const {
         return "changed while running (same size, another time of last change)";
     }
     const std::int64_t status_changed = nanoseconds_of(now.st_ctim);
-    if (times_tell_ && status_changed == status_changed_.load()) {
+    if (times_show_changes_ && status_changed == status_changed_.load()) {
         return {};
     }
     if (stamp_of(file_.number(), size(), path_) != stamp_) {

@@ -41,7 +41,7 @@ public:
     [[nodiscard]] const std::string& stamp() const noexcept { return stamp_; }
 
     /// What has been done to the file: "truncated while running (got 5 bytes, expected 14 …)"; empty: nothing. It looks
-    /// at size and times; if the status alone has changed, as by a link, a rename or a forged time, at the sample
+    /// at size and times; if only the status has changed, as by a link, a rename or a forged time, at the sample
     /// too. Throws Error: io_error.
     [[nodiscard]] std::string change() const;
 
@@ -55,7 +55,7 @@ private:
     const Descriptor& file_;
     std::filesystem::path path_;
     struct stat opened_ {};
-    bool times_tell_ = false;  // any change shows in them
+    bool times_show_changes_ = false;  // any change shows in them
     std::string stamp_;
     mutable std::atomic<std::int64_t> status_changed_{0};  // in ns: the latest at which the sample was still the same
 };

@@ -26,13 +26,13 @@ void check_unchanged(std::span<const std::byte> outputs, const OutputsOrigin& or
 }  // namespace
 
 OrderedResults::OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std::uint32_t output_bytes,
-                               std::uint32_t window, Doorbell& bell, Lane* lane)
+                               std::uint32_t window, Doorbell& bell, Activity* activity)
     : writer_(writer),
       grid_(grid),
       output_bytes_(output_bytes),
       bell_(bell),
       places_(window),
-      lane_(lane == nullptr ? own_lane_ : *lane),
+      activity_(activity == nullptr ? own_activity_ : *activity),
       trace_(Stage::write, grid.chunks_left()),
       written_(grid.begin()) {
     expects(window >= 1, "OrderedResults: a window of one chunk at least");
@@ -78,7 +78,7 @@ std::uint64_t OrderedResults::chunks_written() const {
     return written_.load(std::memory_order_acquire);
 }
 
-LaneTrace OrderedResults::take_trace() {
+ThreadTrace OrderedResults::take_trace() {
     join();
     return std::move(trace_);
 }
@@ -100,18 +100,18 @@ void OrderedResults::write_chunks() {
             break;
         }
     }
-    lane_.end();
+    activity_.end();
 }
 
 /// False: the thread is to end.
 bool OrderedResults::write_next(std::uint64_t id) {
     Place& place = place_of(id);
     const std::uint64_t full_turn = 2 * (id / places_.size()) + 1;
-    lane_.wait(Stage::gather, id);
+    activity_.wait(Stage::gather, id);
     if (!wait_until_arrived(place, full_turn)) {
         return false;
     }
-    lane_.work(Stage::write, id);
+    activity_.work(Stage::write, id);
     const std::uint32_t items = grid_.at(id).count;
     const auto outputs = std::span<const std::byte>(place.outputs).first(bytes_of(id));
     const Instant begin = Clock::now();
@@ -139,10 +139,10 @@ bool OrderedResults::wait_until_arrived(const Place& place, std::uint64_t full_t
         if (!due) {
             arrivals_.wait(seen);
         } else if (hurrying_.load(std::memory_order_acquire) || due->count() <= 0) {
-            const std::uint64_t id = lane_.state().chunk;
-            lane_.work(Stage::write, id);
+            const std::uint64_t id = activity_.state().chunk;
+            activity_.work(Stage::write, id);
             writer_.commit();
-            lane_.wait(Stage::gather, id);
+            activity_.wait(Stage::gather, id);
         } else {
             arrivals_.wait_for(seen, *due);
         }

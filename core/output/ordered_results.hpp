@@ -11,7 +11,7 @@
 #include "core/chunk_grid.hpp"
 #include "core/doorbell.hpp"
 #include "core/output/output_writer.hpp"
-#include "core/trace/lanes.hpp"
+#include "core/trace/activities.hpp"
 #include "core/trace/trace.hpp"
 
 namespace sluice {
@@ -26,10 +26,11 @@ struct OutputsOrigin {
 /// oldest. One thread places results; that takes no lock and allocates nothing.
 class OrderedResults {
 public:
-    /// From grid.begin() on. `writer`, `bell` and `lane`, where its thread says what it is at, outlive it; `bell` is
-    /// rung whenever a chunk was written, and at a failure. `window` chunks of `output_bytes` an item are held at most.
+    /// From grid.begin() on. `writer`, `bell` and `activity`, where its thread says what it is at, outlive it; `bell`
+    /// is rung whenever a chunk was written, and at a failure. `window` chunks of `output_bytes` an item are held at
+    /// most.
     OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std::uint32_t output_bytes, std::uint32_t window,
-                   Doorbell& bell, Lane* lane = nullptr);
+                   Doorbell& bell, Activity* activity = nullptr);
     ~OrderedResults();
     OrderedResults(const OrderedResults&) = delete;
     OrderedResults& operator=(const OrderedResults&) = delete;
@@ -60,10 +61,10 @@ public:
     [[nodiscard]] std::uint64_t items_written() const noexcept { return items_.load(std::memory_order_relaxed); }
 
     /// Only after all chunks were written, or the destructor's thread has ended.
-    [[nodiscard]] LaneTrace take_trace();
+    [[nodiscard]] ThreadTrace take_trace();
 
     /// The same of what was written so far; from any thread.
-    [[nodiscard]] LaneTrace trace_so_far() const { return trace_; }
+    [[nodiscard]] ThreadTrace trace_so_far() const { return trace_; }
 
 private:
     struct alignas(64) Place {
@@ -85,9 +86,9 @@ private:
     Doorbell& bell_;
     Doorbell arrivals_;
     std::vector<Place> places_;
-    Lane own_lane_;
-    Lane& lane_;
-    LaneTrace trace_;
+    Activity own_activity_;
+    Activity& activity_;
+    ThreadTrace trace_;
     std::atomic<std::uint64_t> written_;
     std::atomic<std::uint64_t> items_{0};
     std::atomic<bool> hurrying_{false};

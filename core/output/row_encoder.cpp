@@ -79,10 +79,10 @@ void check_format(OutputFormat format, std::span<const OutputField> fields) {
 }
 
 RowEncoder::RowEncoder(OutputFormat format, const ItemCodec& codec)
-    : format_(format), codec_(codec), fields_(codec.output_fields()), record_bytes_(codec.shape().output_bytes) {
+    : format_(format), codec_(codec), fields_(codec.output_fields()), result_bytes_(codec.shape().output_bytes) {
     check_fields(fields_);
     check_format(format, fields_);
-    expects(record_bytes_ > 0, "an app's records have bytes");
+    expects(result_bytes_ > 0, "an app's results have bytes");
     use_threads(1);
 }
 
@@ -109,15 +109,15 @@ std::string RowEncoder::header(std::uint64_t items) const {
     }
 }
 
-RowEncoder::Rows RowEncoder::encode(std::uint64_t first, std::uint32_t count, std::span<const std::byte> records) {
-    expects(records.size() == count * record_bytes_, "RowEncoder::encode gets exactly its items");
+RowEncoder::Rows RowEncoder::encode(std::uint64_t first, std::uint32_t count, std::span<const std::byte> results) {
+    expects(results.size() == count * result_bytes_, "RowEncoder::encode gets exactly its items");
     const auto pieces = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(pieces_.size(), pieces_of(count, estimate_row_bytes(first + count))));
     if (pieces == 1) {
-        encode_piece(0, 1, first, records);
+        encode_piece(0, 1, first, results);
         return {.bytes = pieces_[0].writer->rows().bytes(), .nonfinite = pieces_[0].nonfinite};
     }
-    const auto encode = [&](std::uint32_t piece) { encode_piece(piece, pieces, first, records); };
+    const auto encode = [&](std::uint32_t piece) { encode_piece(piece, pieces, first, results); };
     team_->run(pieces, encode);
     Rows rows;
     joined_.clear();
@@ -130,11 +130,11 @@ RowEncoder::Rows RowEncoder::encode(std::uint64_t first, std::uint32_t count, st
 }
 
 void RowEncoder::encode_piece(std::uint32_t piece, std::uint32_t pieces, std::uint64_t first,
-                              std::span<const std::byte> records) {
-    const std::uint64_t items = records.size() / record_bytes_;
+                              std::span<const std::byte> results) {
+    const std::uint64_t items = results.size() / result_bytes_;
     const std::uint64_t begin = items * piece / pieces;
     const std::uint64_t end = items * (piece + 1) / pieces;
-    const auto part = records.subspan(begin * record_bytes_, (end - begin) * record_bytes_);
+    const auto part = results.subspan(begin * result_bytes_, (end - begin) * result_bytes_);
     Piece& to = pieces_[piece];
     to.nonfinite = codec_.nonfinite(part);
     to.writer->rows().clear();
@@ -152,7 +152,7 @@ std::uint64_t RowEncoder::estimate_row_bytes(std::uint64_t items) const {
         return values * number_bytes;
     }
     const std::uint64_t text =
-        has_text ? (record_bytes_ - std::min<std::uint64_t>(record_bytes_, values * number_bytes)) / 2 : 0;
+        has_text ? (result_bytes_ - std::min<std::uint64_t>(result_bytes_, values * number_bytes)) / 2 : 0;
     if (format_ == OutputFormat::txt) {
         return text + 1;
     }

@@ -15,7 +15,7 @@
 
 namespace sluice {
 
-/// What decides how many threads make rows of records.
+/// What decides how many threads make rows of results.
 struct EncodingNeeds {
     std::uint32_t cores = 1;  ///< That they may use.
     std::uint64_t items = 0;
@@ -47,8 +47,8 @@ public:
         std::uint64_t nonfinite = 0;  ///< Values that are NaN or infinite.
     };
 
-    /// The rows of `count` items from number `first` on; `records` are theirs. Valid until the next call.
-    [[nodiscard]] Rows encode(std::uint64_t first, std::uint32_t count, std::span<const std::byte> records);
+    /// The rows of `count` items from number `first` on; `results` are theirs. Valid until the next call.
+    [[nodiscard]] Rows encode(std::uint64_t first, std::uint32_t count, std::span<const std::byte> results);
 
     /// About how long a row is, for items up to number `items`: exact for .npy, else right within a factor of two; for
     /// text as if it filled half of its room.
@@ -61,12 +61,12 @@ private:
     };
 
     void encode_piece(std::uint32_t piece, std::uint32_t pieces, std::uint64_t first,
-                      std::span<const std::byte> records);
+                      std::span<const std::byte> results);
 
     OutputFormat format_;
     const ItemCodec& codec_;
     std::vector<OutputField> fields_;
-    std::size_t record_bytes_;
+    std::size_t result_bytes_;
     std::vector<Piece> pieces_;  // of a chunk
     CharBuffer joined_;
     std::optional<WorkTeam> team_;

@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "records are little-endian and formatted as they lie");
+static_assert(std::endian::native == std::endian::little, "results are little-endian and formatted as they lie");
 
 constexpr std::size_t value_bytes = 4;
 constexpr std::size_t longest_number = 32;  // the longest float has 15 characters, the longest uint64 20
@@ -68,11 +68,11 @@ public:
         }
     }
 
-    void write(const ItemCodec& codec, std::uint64_t first, std::span<const std::byte> records) override {
-        const std::size_t record_bytes = codec.shape().output_bytes;
-        for (; !records.empty(); records = records.subspan(record_bytes)) {
+    void write(const ItemCodec& codec, std::uint64_t first, std::span<const std::byte> results) override {
+        const std::size_t result_bytes = codec.shape().output_bytes;
+        for (; !results.empty(); results = results.subspan(result_bytes)) {
             begin_row(first++);
-            codec.decode(records.first(record_bytes), *this);
+            codec.decode(results.first(result_bytes), *this);
             expects(next_ == columns_.size(), "a row has a value for every column");
             end_row();
         }
@@ -121,17 +121,17 @@ public:
         }
     }
 
-    void fixed(std::span<const std::byte> record) override {
-        expects(next_ == 0 && record.size() == columns_.size() * value_bytes, "a fixed record has all values");
+    void fixed(std::span<const std::byte> result) override {
+        expects(next_ == 0 && result.size() == columns_.size() * value_bytes, "a fixed result has all values");
         if (format == OutputFormat::npy) {
-            rows_.append(record);
+            rows_.append(result);
             next_ = columns_.size();
             return;
         }
-        for (; !record.empty(); record = record.subspan(value_bytes)) {
+        for (; !result.empty(); result = result.subspan(value_bytes)) {
             if (columns_[next_].type == FieldType::float32) {
-                float32(take<float>(record));
-            } else if (const auto value = take<std::int32_t>(record); value != missing_int32) {
+                float32(take<float>(result));
+            } else if (const auto value = take<std::int32_t>(result); value != missing_int32) {
                 int32(value);
             } else {
                 missing();
@@ -141,10 +141,10 @@ public:
 
 private:
     template <class Number>
-    [[nodiscard]] static Number take(std::span<const std::byte> record) noexcept {
+    [[nodiscard]] static Number take(std::span<const std::byte> result) noexcept {
         Number number;
         static_assert(sizeof number == value_bytes);
-        std::memcpy(&number, record.data(), sizeof number);
+        std::memcpy(&number, result.data(), sizeof number);
         return number;
     }
 

@@ -42,8 +42,8 @@ class RowWriter : public Row {
 public:
     virtual ~RowWriter() = default;
 
-    /// Appends the rows of the items from number `first` on, whose records are `records`.
-    virtual void write(const ItemCodec& codec, std::uint64_t first, std::span<const std::byte> records) = 0;
+    /// Appends the rows of the items from number `first` on, whose results are `results`.
+    virtual void write(const ItemCodec& codec, std::uint64_t first, std::span<const std::byte> results) = 0;
 
     [[nodiscard]] CharBuffer& rows() noexcept { return rows_; }
 

@@ -90,26 +90,26 @@ private:
 };
 
 /// One piece of work of a host thread; `busy` leaves out the time that the thread waited for others.
-struct LaneSpan {
+struct ThreadSpan {
     Interval busy{};
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;
 };
 
 /// What one host thread did for one stage: a reader, the egress (scatter) or ingress (gather) of rank 0, the writer.
-/// Several threads of a stage are several lanes.
-class LaneTrace {
+/// Several threads of a stage are several threads.
+class ThreadTrace {
 public:
-    LaneTrace(Stage stage, std::size_t expected_spans) : stage_(stage), log_(expected_spans) {}
+    ThreadTrace(Stage stage, std::size_t expected_spans) : stage_(stage), log_(expected_spans) {}
 
-    void add(const LaneSpan& span) { log_.add(span); }
+    void add(const ThreadSpan& span) { log_.add(span); }
 
     [[nodiscard]] Stage stage() const noexcept { return stage_; }
-    [[nodiscard]] std::span<const LaneSpan> spans() const noexcept { return log_.records(); }
+    [[nodiscard]] std::span<const ThreadSpan> spans() const noexcept { return log_.records(); }
 
 private:
     Stage stage_;
-    TraceLog<LaneSpan> log_;
+    TraceLog<ThreadSpan> log_;
 };
 
 /// Moments of one rank, on its own clock. nullopt: did not happen, as on a rank that got no chunk.
@@ -131,7 +131,7 @@ struct RankTrace {
     std::string host;
     Milestones milestones;
     std::vector<DeviceTrace> devices;
-    std::vector<LaneTrace> lanes;
+    std::vector<ThreadTrace> threads;
 };
 
 }  // namespace sluice

@@ -8,10 +8,10 @@ constexpr std::uint32_t block_threads = 1024;
 constexpr std::uint32_t block_warps = block_threads / 32;
 constexpr std::uint32_t gather_threads = 128;
 
-/// Writes item's record as the fast model has it, and says whether its label is uncertain: a gap that is no number is.
+/// Writes item's result as the fast model has it, and says whether its label is uncertain: a gap that is no number is.
 __device__ bool write_guess(const CertifySizes& sizes, const CertifyMemory& memory, std::uint32_t item) {
     const std::int32_t* guess = memory.guesses + std::size_t{item} * (1 + sizes.classes);
-    std::int32_t* record = memory.out + std::size_t{item} * (1 + (sizes.scores ? sizes.classes : 0));
+    std::int32_t* result = memory.out + std::size_t{item} * (1 + (sizes.scores ? sizes.classes : 0));
     float best = 0;
     float second = -INFINITY;
     std::uint32_t best_class = 0;
@@ -29,10 +29,10 @@ __device__ bool write_guess(const CertifySizes& sizes, const CertifyMemory& memo
             second = fmaxf(second, score);
         }
         if (sizes.scores) {
-            record[1 + c] = __float_as_int(score);
+            result[1 + c] = __float_as_int(score);
         }
     }
-    record[0] = static_cast<std::int32_t>(best_class);
+    result[0] = static_cast<std::int32_t>(best_class);
     const float bound = memory.margin[sizes.classes];
     const float usual = memory.margin[sizes.classes + 1];
     return !numbers || !(best - second >= bound * (usual + largest));
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(gather_threads) gather(CertifySizes sizes, Cer
     }
 }
 
-/// One block: it alone knows when all of the batch is merged.
+/// One block: only it knows when all of the batch is merged.
 __global__ void __launch_bounds__(block_threads) merge(CertifySizes sizes, CertifyMemory memory) {
     const std::uint32_t done = memory.state->done;
     const std::uint32_t count = min(memory.state->chosen - done, sizes.batch);

@@ -20,12 +20,12 @@ struct CertifyState {
 struct CertifyMemory {
     const float* margin;            ///< (classes) offsets, then bound and usual (kernels/margin.hpp)
     const std::byte* in;            ///< (items, input_bytes)
-    const std::int32_t* guesses;    ///< (items) records of int32 label and `classes` fp32
+    const std::int32_t* guesses;    ///< (items) results of int32 label and `classes` fp32
     std::int32_t* out;              ///< (items) the same, without scores unless `scores`
     std::uint32_t* chosen;          ///< (items) numbers of the uncertain ones, ascending
     CertifyState* state;            ///<
     std::byte* batch_in;            ///< (batch, input_bytes)
-    const std::int32_t* batch_out;  ///< (batch) records with scores
+    const std::int32_t* batch_out;  ///< (batch) results with scores
     const std::uint32_t* active;    ///< How many items are no padding; null: all
 };
 
@@ -39,13 +39,13 @@ struct CertifySizes {
 
 // The three steps: a loop's body is gather, the exact model, merge. CertifyState::more says whether it runs (again).
 
-/// Writes the record of every item, and which are uncertain.
+/// Writes the result of every item, and which are uncertain.
 void enqueue_choose(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream);
 
 /// Copies the inputs of the next `batch` uncertain items together; zeros where there are fewer.
 void enqueue_gather(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream);
 
-/// Copies their records to where they belong.
+/// Copies their results to where they belong.
 void enqueue_merge(const CertifySizes& sizes, const CertifyMemory& memory, cudaStream_t stream);
 
 }  // namespace sluice

@@ -54,7 +54,7 @@ __device__ __forceinline__ void produce_weights(const Arguments& arguments, cons
     const Parts<Type> parts(arguments.part_pieces);
     const int channels = static_cast<int>(parts.row_pieces()) * elements_a_row;
     const std::uint64_t policy = ptx::keep_in_cache();  // or the activations of a large chunk drive them out
-    // A stage is copied to again when its step is over, that of the first round never.
+    // A stage is copied to again when its step is done, that of the first round never.
     std::uint32_t copies_to_lead = arguments.lead_steps == 0 ? 1 : weight_stages + arguments.lead_steps;
     if (consumer > 0) {
         ptx::wait(layout.lead(), 0);
@@ -158,7 +158,7 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
                     }
                 }
                 wgmma::commit();
-                wgmma::wait<1>();  // the step before is over: its weights and, after the last tap, its input are free
+                wgmma::wait<1>();  // the step before is done: its weights and, after the last tap, its input are free
                 if (used_weights != weight_stages) {
                     free_weights(used_weights);
                 }

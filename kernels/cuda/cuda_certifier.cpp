@@ -26,9 +26,9 @@ public:
           chosen_(device.allocate(MemorySpace::device, shape.max_items * sizeof(std::uint32_t))),
           state_(device.allocate(MemorySpace::device, sizeof(CertifyState))),
           batch_in_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * shape.input_bytes)),
-          batch_out_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * record_bytes(true))) {
+          batch_out_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * result_bytes(true))) {
         expects(shape.classes > 0 && shape.batch > 0, "certifier: no classes or no batch");
-        expects(exact.shape().input_bytes == shape.input_bytes && exact.shape().output_bytes == record_bytes(true),
+        expects(exact.shape().input_bytes == shape.input_bytes && exact.shape().output_bytes == result_bytes(true),
                 "certifier: an exact model of another shape");
         set_margin({.offsets = std::vector<float>(shape.classes)});
     }
@@ -42,9 +42,9 @@ public:
 
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
         expects(batch.items <= shape_.max_items, "certifier: more items than it was made for");
-        expects(in.size() == 2 && out.size() == 1, "certifier: takes items and guesses and makes records");
-        expects(in[0].size() == batch.items * shape_.input_bytes && in[1].size() == batch.items * record_bytes(true) &&
-                    out[0].size() == batch.items * record_bytes(shape_.scores),
+        expects(in.size() == 2 && out.size() == 1, "certifier: takes items and guesses and makes results");
+        expects(in[0].size() == batch.items * shape_.input_bytes && in[1].size() == batch.items * result_bytes(true) &&
+                    out[0].size() == batch.items * result_bytes(shape_.scores),
                 "certifier: input, guesses or output have the wrong size");
         if (batch.items != 0) {
             certify(as_cuda(stream), batch, in, out[0]);
@@ -58,7 +58,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::size_t record_bytes(bool scores) const {
+    [[nodiscard]] std::size_t result_bytes(bool scores) const {
         return sizeof(std::int32_t) + (scores ? shape_.classes * sizeof(float) : 0);
     }
 

@@ -7,8 +7,8 @@ namespace sluice {
 namespace {
 
 IoShape io_shape(const ClassifyShape& shape, Precision precision) {
-    const auto record = static_cast<std::uint32_t>(sizeof(std::int32_t)) * (shape.scores ? 1 + shape.classes : 1);
-    return {activation_bytes(precision, 1, shape.inputs), record};
+    const auto result = static_cast<std::uint32_t>(sizeof(std::int32_t)) * (shape.scores ? 1 + shape.classes : 1);
+    return {activation_bytes(precision, 1, shape.inputs), result};
 }
 
 class Classify final : public CudaOperation {

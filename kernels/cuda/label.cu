@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(block_warps * 32) label(LabelShape shape, Labe
         return;
     }
     const In* in = static_cast<const In*>(memory.in) + std::size_t{item} * shape.inputs;
-    std::int32_t* record = memory.out + std::size_t{item} * (1 + (shape.scores ? shape.classes : 0));
+    std::int32_t* result = memory.out + std::size_t{item} * (1 + (shape.scores ? shape.classes : 0));
     float best = 0;
     std::int32_t best_class = 0;
     bool finite = true;
@@ -56,13 +56,13 @@ __global__ void __launch_bounds__(block_warps * 32) label(LabelShape shape, Labe
                     best_class = static_cast<std::int32_t>(first + c);
                 }
                 if (shape.scores && lane == 0) {
-                    record[1 + first + c] = __float_as_int(score);
+                    result[1 + first + c] = __float_as_int(score);
                 }
             }
         }
     }
     if (lane == 0) {
-        record[0] = finite ? best_class : best_class | shape.mark;
+        result[0] = finite ? best_class : best_class | shape.mark;
     }
 }
 

@@ -13,7 +13,7 @@ namespace sluice {
 struct LabelShape {
     std::uint32_t inputs;  ///< A multiple of 8.
     std::uint32_t classes;
-    bool scores = false;    ///< Whether records hold s as well.
+    bool scores = false;    ///< Whether results hold s as well.
     std::int32_t mark = 0;  ///< Set in the label where one of s is NaN or infinite.
 };
 
@@ -22,7 +22,7 @@ struct LabelMemory {
     const void* in;        ///< (items, inputs), in the precision
     const float* weights;  ///< (classes, inputs)
     const float* bias;     ///< (classes)
-    std::int32_t* out;     ///< (items) records of int32 label and, with scores, `classes` fp32
+    std::int32_t* out;     ///< (items) results of int32 label and, with scores, `classes` fp32
 };
 
 /// Enqueues it for `items` items; allocates nothing. Sums are fp32, in the same order in every run.

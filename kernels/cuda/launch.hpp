@@ -13,7 +13,7 @@ struct LaunchShape {
     std::uint32_t blocks;
     std::uint32_t threads;
     std::size_t shared_bytes = 0;
-    /// May start before the kernel before it in the stream is over, which the kernel waits for. Where its code has no
+    /// May start before the kernel before it in the stream is done, which the kernel waits for. Where its code has no
     /// instruction for that, it starts afterwards.
     bool chained = false;
 };

@@ -13,7 +13,7 @@ IoShape argmax_shape(const ClassifyShape& shape) {
     return {float_bytes(1, shape.classes), label_bytes + (shape.scores ? float_bytes(1, shape.classes) : 0)};
 }
 
-/// Scores to records.
+/// Scores to results.
 class Argmax final : public HostOperation {
 public:
     Argmax(const ClassifyShape& shape, std::uint32_t max_items)

@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-/// Mean and variance of a symbol convolution's output, from the symbols alone, before the convolution runs. With
+/// Mean and variance of a symbol convolution's output, from the symbols only, before the convolution runs. With
 /// T[k][s] the table row of tap k and symbol s, y[p] = sum over k of T[k][in[p + k]], so that
 ///   sum of y   = sum over p and k of sum(T[k][in[p + k]]),
 ///   sum of y^2 = sum over p, k and j of dot(T[k][in[p + k]], T[j][in[p + j]]).

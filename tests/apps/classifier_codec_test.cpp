@@ -39,7 +39,7 @@ protected:
         return item;
     }
     /// The same item as fp32 one-hot, symbol-major.
-    static std::vector<float> fat(const std::vector<std::uint8_t>& item) {
+    static std::vector<float> dense(const std::vector<std::uint8_t>& item) {
         std::vector<float> one_hot(70 * length);
         for (std::size_t c = 0; c < length; ++c) {
             if (item[c] < 70) {
@@ -50,10 +50,10 @@ protected:
     }
     std::string pack(const std::vector<float>& one_hot, std::vector<std::uint8_t>& item) const {
         item.assign(length, 0xee);
-        return codec_->pack_fat(one_hot, std::as_writable_bytes(std::span(item)));
+        return codec_->pack_dense(one_hot, std::as_writable_bytes(std::span(item)));
     }
     std::string check(const std::vector<std::uint8_t>& item) const {
-        return codec_->check_wire(std::as_bytes(std::span(item)));
+        return codec_->check_packed(std::as_bytes(std::span(item)));
     }
 
     std::unique_ptr<ItemCodec> codec_ = open_classifier(false)->make_codec();
@@ -129,7 +129,7 @@ TEST_F(ClassifierCodecTest, PacksOneHotColumnsToWhatTheyWereMadeFrom) {
     for (const char* text : {"", "a", "The quick brown fox, 42!\n--"}) {
         Symbols item;
 
-        const std::string problem = pack(fat(encode(text)), item);
+        const std::string problem = pack(dense(encode(text)), item);
 
         EXPECT_THAT(problem, IsEmpty());
         EXPECT_EQ(item, encode(text));
@@ -141,7 +141,7 @@ TEST_F(ClassifierCodecTest, PacksEverySymbolInEveryColumn) {
         const Symbols item(length, symbol);
         Symbols packed;
 
-        EXPECT_THAT(pack(fat(item), packed), IsEmpty());
+        EXPECT_THAT(pack(dense(item), packed), IsEmpty());
         EXPECT_EQ(packed, item);
     }
 }
@@ -151,13 +151,13 @@ TEST_F(ClassifierCodecTest, RefusesColumnsThatAreNeitherOneHotNorBlank) {
     const float tiny = std::numeric_limits<float>::denorm_min();
     for (const std::size_t column : {std::size_t{0}, std::size_t{15}, std::size_t{16}, length - 1}) {
         for (const float value : {0.5F, 2.0F, -1.0F, nan, tiny, std::numeric_limits<float>::infinity()}) {
-            std::vector<float> one_hot = fat(encode(""));
+            std::vector<float> one_hot = dense(encode(""));
             one_hot[33 * length + column] = value;
             Symbols item;
 
             EXPECT_THAT(pack(one_hot, item), HasSubstr("column " + std::to_string(column) + ": row 33 is"));
         }
-        std::vector<float> one_hot = fat(encode(""));
+        std::vector<float> one_hot = dense(encode(""));
         one_hot[3 * length + column] = one_hot[69 * length + column] = 1.0F;
         Symbols item;
         EXPECT_EQ(pack(one_hot, item),
@@ -179,8 +179,8 @@ TEST_F(ClassifierCodecTest, RefusesRoomOfAnotherSize) {
     std::vector<std::byte> item(length + 1);
 
     EXPECT_THROW(codec_->encode(0, "a", item), ContractViolation);
-    EXPECT_THROW((void)codec_->check_wire(item), ContractViolation);
-    EXPECT_THROW((void)codec_->pack_fat(std::vector<float>(70 * length), item), ContractViolation);
+    EXPECT_THROW((void)codec_->check_packed(item), ContractViolation);
+    EXPECT_THROW((void)codec_->pack_dense(std::vector<float>(70 * length), item), ContractViolation);
 }
 
 TEST_F(ClassifierCodecTest, DescribesItsItems) {
@@ -188,7 +188,7 @@ TEST_F(ClassifierCodecTest, DescribesItsItems) {
 
     EXPECT_EQ(codec_->shape(), (IoShape{1014, 4}));
     EXPECT_EQ(with_scores->shape(), (IoShape{1014, 20}));
-    EXPECT_EQ(codec_->fat_shape(), (std::vector<std::uint64_t>{70, 1014}));
+    EXPECT_EQ(codec_->dense_shape(), (std::vector<std::uint64_t>{70, 1014}));
     ASSERT_EQ(with_scores->output_fields().size(), 2U);
     EXPECT_EQ(with_scores->output_fields()[1].name, "score");
     EXPECT_EQ(with_scores->output_fields()[1].count, 4U);

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "comm/last_words.hpp"
+#include "comm/shutdown_hook.hpp"
 
 namespace sluice {
 namespace {
@@ -13,12 +13,12 @@ using testing::HasSubstr;
 
 constexpr auto timeout = 10s;
 
-StillLane lane(LaneKind kind, std::uint32_t group, Lane::Doing doing, std::chrono::nanoseconds still,
-               std::chrono::nanoseconds longest = 0s) {
-    return {.lane = {.kind = kind,
-                     .name = "lane",
-                     .group = group,
-                     .state = {.doing = doing, .p99_ns = static_cast<std::uint64_t>(longest.count())}},
+StillActivity activity(ActivityKind kind, std::uint32_t group, Activity::Doing doing, std::chrono::nanoseconds still,
+                       std::chrono::nanoseconds longest = 0s) {
+    return {.activity = {.kind = kind,
+                         .name = "activity",
+                         .group = group,
+                         .state = {.doing = doing, .p99_ns = static_cast<std::uint64_t>(longest.count())}},
             .still = still};
 }
 
@@ -35,50 +35,50 @@ TEST(Stillness, GrowsWhileNothingMoves) {
 }
 
 TEST(FindStuck, TakesWhoIsAtWorkAndDoesNotMove) {
-    const std::vector<StillLane> lanes{lane(LaneKind::reader, 0, Lane::Doing::wait, 20s),
-                                       lane(LaneKind::writer, 1, Lane::Doing::work, 11s),
-                                       lane(LaneKind::device, 2, Lane::Doing::work, 12s)};
+    const std::vector<StillActivity> activities{activity(ActivityKind::reader, 0, Activity::Doing::wait, 20s),
+                                                activity(ActivityKind::writer, 1, Activity::Doing::work, 11s),
+                                                activity(ActivityKind::device, 2, Activity::Doing::work, 12s)};
 
-    EXPECT_EQ(find_stuck(lanes, timeout), &lanes[2]);
-    EXPECT_EQ(find_stuck(std::span(lanes).first(2), timeout), &lanes[1]);
-    EXPECT_EQ(find_stuck(std::span(lanes).first(1), timeout), nullptr);
+    EXPECT_EQ(find_stuck(activities, timeout), &activities[2]);
+    EXPECT_EQ(find_stuck(std::span(activities).first(2), timeout), &activities[1]);
+    EXPECT_EQ(find_stuck(std::span(activities).first(1), timeout), nullptr);
     EXPECT_EQ(find_stuck({}, timeout), nullptr);
 }
 
 TEST(FindStuck, LeavesADeviceAloneOfWhichAStreamMoves) {
-    const std::vector<StillLane> lanes{lane(LaneKind::device, 0, Lane::Doing::work, 50s),
-                                       lane(LaneKind::stream, 0, Lane::Doing::work, 1s)};
+    const std::vector<StillActivity> activities{activity(ActivityKind::device, 0, Activity::Doing::work, 50s),
+                                                activity(ActivityKind::stream, 0, Activity::Doing::work, 1s)};
 
-    EXPECT_EQ(find_stuck(lanes, timeout), nullptr);
+    EXPECT_EQ(find_stuck(activities, timeout), nullptr);
 }
 
-TEST(FindStuck, DoesNotCountLanesThatHaveEnded) {
-    const std::vector<StillLane> lanes{lane(LaneKind::device, 0, Lane::Doing::work, 50s),
-                                       lane(LaneKind::stream, 0, Lane::Doing::nothing, 1s),
-                                       lane(LaneKind::reader, 1, Lane::Doing::nothing, 50s)};
+TEST(FindStuck, DoesNotCountActivitiesThatHaveEnded) {
+    const std::vector<StillActivity> activities{activity(ActivityKind::device, 0, Activity::Doing::work, 50s),
+                                                activity(ActivityKind::stream, 0, Activity::Doing::nothing, 1s),
+                                                activity(ActivityKind::reader, 1, Activity::Doing::nothing, 50s)};
 
-    EXPECT_EQ(find_stuck(lanes, timeout), &lanes[0]);
+    EXPECT_EQ(find_stuck(activities, timeout), &activities[0]);
 }
 
 TEST(FindStuck, GivesADeviceTwentyTimesItsLongestChunk) {
-    const std::vector<StillLane> patient{lane(LaneKind::device, 0, Lane::Doing::work, 19s, 1s)};
-    const std::vector<StillLane> stuck{lane(LaneKind::device, 0, Lane::Doing::work, 21s, 1s)};
+    const std::vector<StillActivity> patient{activity(ActivityKind::device, 0, Activity::Doing::work, 19s, 1s)};
+    const std::vector<StillActivity> stuck{activity(ActivityKind::device, 0, Activity::Doing::work, 21s, 1s)};
 
     EXPECT_EQ(find_stuck(patient, timeout), nullptr);
     EXPECT_EQ(find_stuck(stuck, timeout), &stuck[0]);
 }
 
 TEST(StandsStill, WhenAllWaitForLongerThanAllowed) {
-    std::vector<StillLane> lanes{lane(LaneKind::comm, 0, Lane::Doing::work, 0s),
-                                 lane(LaneKind::device, 1, Lane::Doing::wait, 11s),
-                                 lane(LaneKind::writer, 2, Lane::Doing::wait, 12s)};
-    EXPECT_TRUE(stands_still(lanes, timeout));
+    std::vector<StillActivity> activities{activity(ActivityKind::comm, 0, Activity::Doing::work, 0s),
+                                          activity(ActivityKind::device, 1, Activity::Doing::wait, 11s),
+                                          activity(ActivityKind::writer, 2, Activity::Doing::wait, 12s)};
+    EXPECT_TRUE(stands_still(activities, timeout));
 
-    lanes[1].still = 9s;
-    EXPECT_FALSE(stands_still(lanes, timeout));
+    activities[1].still = 9s;
+    EXPECT_FALSE(stands_still(activities, timeout));
 
-    lanes[1] = lane(LaneKind::device, 1, Lane::Doing::work, 11s);
-    EXPECT_FALSE(stands_still(lanes, timeout));
+    activities[1] = activity(ActivityKind::device, 1, Activity::Doing::work, 11s);
+    EXPECT_FALSE(stands_still(activities, timeout));
 }
 
 TEST(GrantBook, KnowsWhoHoldsWhatAndWhoReturnedWhat) {
@@ -147,16 +147,16 @@ protected:
     }
 
     RankBoard board_;
-    Lanes lanes_;
+    Activities activities_;
     GrantBook book_{4, 1};
-    HangWatch watch_{board_, lanes_, "n07"};
+    HangWatch watch_{board_, activities_, "n07"};
     Instant now_{};
     RunPhase phase_ = RunPhase::serving;
 };
 
-TEST_F(Watch, NamesTheLaneThatHangsAndWhoWaits) {
-    Lane& writer = lanes_.add(LaneKind::writer, "writer");
-    Lane& reader = lanes_.add(LaneKind::reader, "reader 0");
+TEST_F(Watch, NamesTheActivityThatHangsAndWhoWaits) {
+    Activity& writer = activities_.add(ActivityKind::writer, "writer");
+    Activity& reader = activities_.add(ActivityKind::reader, "reader 0");
     reader.work(Stage::read, 105);
     writer.wait(Stage::gather, 104);
     begin();
@@ -171,7 +171,7 @@ TEST_F(Watch, NamesTheLaneThatHangsAndWhoWaits) {
 }
 
 TEST_F(Watch, SaysNothingWhileItIsNotServing) {
-    lanes_.add(LaneKind::reader, "reader 0").work(Stage::read, 5);
+    activities_.add(ActivityKind::reader, "reader 0").work(Stage::read, 5);
     begin();
     phase_ = RunPhase::finishing;
 
@@ -179,7 +179,7 @@ TEST_F(Watch, SaysNothingWhileItIsNotServing) {
 }
 
 TEST_F(Watch, SaysNothingBeforeItBeginsAndAfterItEnds) {
-    lanes_.add(LaneKind::reader, "reader 0").work(Stage::read, 5);
+    activities_.add(ActivityKind::reader, "reader 0").work(Stage::read, 5);
     EXPECT_FALSE(look_after(60s));
 
     begin();
@@ -188,7 +188,7 @@ TEST_F(Watch, SaysNothingBeforeItBeginsAndAfterItEnds) {
 }
 
 TEST_F(Watch, DoesNotCountTimeInWhichItDidNotRunItself) {
-    lanes_.add(LaneKind::reader, "reader 0").work(Stage::read, 5);
+    activities_.add(ActivityKind::reader, "reader 0").work(Stage::read, 5);
     begin();
     EXPECT_FALSE(look_after(2s));
 
@@ -198,8 +198,8 @@ TEST_F(Watch, DoesNotCountTimeInWhichItDidNotRunItself) {
 }
 
 TEST_F(Watch, NoticesThatAllWaitForEachOther) {
-    lanes_.add(LaneKind::writer, "writer").wait(Stage::gather, 4);
-    lanes_.add(LaneKind::device, "device 0").wait(Stage::scatter);
+    activities_.add(ActivityKind::writer, "writer").wait(Stage::gather, 4);
+    activities_.add(ActivityKind::device, "device 0").wait(Stage::scatter);
     begin();
 
     const auto hang = look_after(20s);
@@ -209,7 +209,7 @@ TEST_F(Watch, NoticesThatAllWaitForEachOther) {
 }
 
 TEST_F(Watch, LetsADeviceTakeItsTimeToLoad) {
-    lanes_.add(LaneKind::writer, "writer").wait(Stage::gather, 4);
+    activities_.add(ActivityKind::writer, "writer").wait(Stage::gather, 4);
     begin();
 
     EXPECT_FALSE(look_after(60s));
@@ -248,14 +248,14 @@ TEST_F(WatchOfAnotherNode, NoticesThatRank0IsSilent) {
     hear_root();
     EXPECT_FALSE(look_after(10s));
     hear_root();
-    EXPECT_FALSE(look_after(13s));  // a sign may be late by the time between two
+    EXPECT_FALSE(look_after(13s));  // a heartbeat may be late by the time between two
 
     const auto hang = look_after(4s);
 
     ASSERT_TRUE(hang);
     EXPECT_EQ(hang->rank, 0);
     EXPECT_EQ(hang->where, "rank 0 on n01");
-    EXPECT_THAT(hang->what, HasSubstr("no sign of life"));
+    EXPECT_THAT(hang->what, HasSubstr("no heartbeat"));
     EXPECT_THAT(hang->dump, testing::StartsWith("rank 0 on n01: silent for"));
     EXPECT_THAT(hang->dump, HasSubstr("rank 3 on n07"));
 }
@@ -276,9 +276,9 @@ TEST_F(WatchOfAnotherNode, ExpectsNothingOfARank0ThatDoesNotServeYetOrHasEnded) 
     EXPECT_FALSE(look_after(60s));
 }
 
-TEST(LastWords, AreSaidOnce) {
+TEST(ShutdownHook, AreSaidOnce) {
     int times = 0;
-    LastWords words;
+    ShutdownHook words;
     words.set([&](const ErrorText&) { ++times; });
 
     words.say({}, 60s);
@@ -287,9 +287,9 @@ TEST(LastWords, AreSaidOnce) {
     EXPECT_EQ(times, 1);
 }
 
-TEST(LastWords, AreNotSaidOnceTheyAreTakenBack) {
+TEST(ShutdownHook, AreNotSaidOnceTheyAreTakenBack) {
     int times = 0;
-    LastWords words;
+    ShutdownHook words;
     words.set([&](const ErrorText&) { ++times; });
     words.clear();
 
@@ -298,17 +298,17 @@ TEST(LastWords, AreNotSaidOnceTheyAreTakenBack) {
     EXPECT_EQ(times, 0);
 }
 
-TEST(LastWords, ThatFailEndNothing) {
-    LastWords words;
+TEST(ShutdownHook, ThatFailEndNothing) {
+    ShutdownHook words;
     words.set([](const ErrorText&) { throw std::runtime_error("no space"); });
 
     words.say({}, 60s);
     words.clear();
 }
 
-TEST(LastWords, DoNotHoldUpTheEnd) {
+TEST(ShutdownHook, DoNotHoldUpTheEnd) {
     std::promise<void> release;
-    LastWords words;
+    ShutdownHook words;
     words.set([&, wait = release.get_future().share()](const ErrorText&) { wait.wait(); });
 
     words.say({}, 1ms);

@@ -15,7 +15,7 @@
 #include "comm/message_pieces.hpp"
 #include "comm/node_sharing.hpp"
 #include "comm/rank_board.hpp"
-#include "comm/root_signs.hpp"
+#include "comm/root_heartbeat.hpp"
 #include "tests/support/mpi_job.hpp"
 #include "tests/support/mpi_main.hpp"
 #include "tests/support/proc.hpp"
@@ -27,7 +27,7 @@ std::minstd_rand lateness(7);
 
 }  // namespace
 
-/// MPI may tell at any time after the fact that a message is over: while mpi_is_late, it mostly does so later.
+/// MPI may tell at any time after the fact that a message is done: while mpi_is_late, it mostly does so later.
 extern "C" int MPI_Testsome(int count, MPI_Request requests[], int* finished, int indices[], MPI_Status statuses[]) {
     if (mpi_is_late && lateness() % 64 != 0) {
         *finished = 0;
@@ -62,19 +62,19 @@ void fill(std::span<std::byte> bytes) {
     }
 }
 
-/// Takes what rank 0 says, to its word that all is over; calls `then` after `enough` signs of life. Returns how many
+/// Takes what rank 0 says, to its word that all is done; calls `then` after `enough` heartbeats. Returns how many
 /// came.
 int signs_until_end(
     int enough = 0, const std::function<void()>& then = [] {}) {
-    for (int signs = 0;; ++signs) {
-        if (signs == enough) {
+    for (int heartbeats = 0;; ++heartbeats) {
+        if (heartbeats == enough) {
             then();
         }
         ControlMessage message;
         MPI_Recv(&message, sizeof message, MPI_BYTE, 0, tags::from_root, session().world(), MPI_STATUS_IGNORE);
-        if (message.kind != ControlMessage::Kind::sign) {
+        if (message.kind != ControlMessage::Kind::heartbeat) {
             EXPECT_EQ(message.kind, ControlMessage::Kind::end);
-            return signs;
+            return heartbeats;
         }
     }
 }
@@ -86,40 +86,41 @@ void say_end() {
     }
 }
 
-TEST(RootSigns, ReachEveryOtherRankWhenTheyAreDue) {
+TEST(RootHeartbeat, ReachEveryOtherRankWhenTheyAreDue) {
     if (session().rank() != 0) {
         EXPECT_EQ(signs_until_end(), 2);
         return;
     }
-    RootSigns signs(session());
+    RootHeartbeat heartbeats(session());
     const Instant begin = Clock::now();
 
-    signs.give_if_due(begin);  // never
-    signs.give_every(std::chrono::seconds(10));
-    signs.give_if_due(begin);
-    signs.give_if_due(begin + std::chrono::seconds(9));
-    signs.give_if_due(begin + std::chrono::seconds(10));
+    heartbeats.send_if_due(begin);  // never
+    heartbeats.send_every(std::chrono::seconds(10));
+    heartbeats.send_if_due(begin);
+    heartbeats.send_if_due(begin + std::chrono::seconds(9));
+    heartbeats.send_if_due(begin + std::chrono::seconds(10));
 
     say_end();
 }
 
-TEST(RootSigns, AreGivenWhileRank0IsBusy) {
+TEST(RootHeartbeat, AreGivenWhileRank0IsBusy) {
     constexpr int enough = 3;
     RankBoard board(session());  // another way than messages to tell rank 0
     if (session().rank() != 0) {
-        EXPECT_GE(signs_until_end(enough, [&] { board.mine().signs.store(1); }), enough);
+        EXPECT_GE(signs_until_end(enough, [&] { board.mine().heartbeats.store(1); }), enough);
         session().barrier();
         return;
     }
-    RootSigns signs(session());
+    RootHeartbeat heartbeats(session());
     const auto all_have_heard = [&] {
         return test::eventually([&] {
             const auto others = std::views::iota(std::size_t{1}, board.size());
-            return std::ranges::all_of(others, [&](std::size_t place) { return board.at(place).signs.load() != 0; });
+            return std::ranges::all_of(others,
+                                       [&](std::size_t place) { return board.at(place).heartbeats.load() != 0; });
         });
     };
 
-    EXPECT_THROW(signs.give_while([&] {
+    EXPECT_THROW(heartbeats.send_while([&] {
         EXPECT_TRUE(all_have_heard());
         throw std::runtime_error("no space");
     }),

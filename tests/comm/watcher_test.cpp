@@ -25,12 +25,12 @@ struct Rank {
     Doorbell bell;
     StopRequest stop(bell);
     stop.enter(rank.phase);
-    Lanes lanes;
-    HangWatch hangs(board, lanes, "n1");
-    LastWords last_words;
-    last_words.set_stop_note(
+    Activities activities;
+    HangWatch hangs(board, activities, "n1");
+    ShutdownHook shutdown_hook;
+    shutdown_hook.set_stop_note(
         [&](const ErrorText& text) { std::fprintf(stderr, "noted: %s, %d\n", text.what.c_str(), stop.signal()); });
-    const Watcher watcher(board, stop, hangs, last_words, "n1");
+    const Watcher watcher(board, stop, hangs, shutdown_hook, "n1");
     for (const int signal : signals) {
         ::kill(::getpid(), signal);
         static_cast<void>(eventually([&] { return stop.signal() != 0; }));

@@ -20,10 +20,10 @@ using testing::HasSubstr;
 const std::vector<std::string> slow_items(8, "slow");
 const std::vector<std::string> small_chunks{"pipeline.chunk_items=1"};
 
-/// Ends it by `signal` when attempt `epoch` has written its first chunk.
-ProcessResult end_early(const FaultyJob& job, int epoch, int signal) {
+/// Ends it by `signal` when attempt `attempt` has written its first chunk.
+ProcessResult end_early(const FaultyJob& job, int attempt, int signal) {
     const auto process = job.start(0, small_chunks);
-    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(job.epoch(epoch) / "part-00000.bin"); }));
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(attempt) / "part-00000.bin"); }));
     process->send(signal);
     return process->wait();
 }
@@ -66,7 +66,7 @@ TEST(ReportOfAJob, ListsAllItsAttemptsAndWhatTheyCost) {
 TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
     const FaultyJob job(slow_items);
     const auto process = job.start(0, small_chunks);
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.epoch(1) / "part-00000.bin"); }));
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
 
     write_file(job.path() / "labels.csv.report.json", "precious");
     const ProcessResult result = process->wait();
@@ -82,7 +82,7 @@ TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
 TEST(ReportOfAJob, ThatCannotBePlacedLeavesAStopAStop) {
     const FaultyJob job(slow_items);
     const auto process = job.start(0, small_chunks);
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.epoch(1) / "part-00000.bin"); }));
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
 
     std::filesystem::create_directory(job.path() / "labels.csv.report.json");
     process->send(SIGTERM);

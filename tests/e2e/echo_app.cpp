@@ -132,11 +132,11 @@ public:
         }
         std::memcpy(to.data(), &item, sizeof item);
     }
-    [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_fat(std::span<const float>, std::span<std::byte>) const override {
+    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
+    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override {
         return "has no such form";
     }
-    [[nodiscard]] std::string check_wire(std::span<const std::byte>) const override { return {}; }
+    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override {
         std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1}};
         if (scores_) {

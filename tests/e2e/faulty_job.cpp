@@ -53,8 +53,8 @@ ProcessResult FaultyJob::run(int ranks, const std::vector<std::string>& settings
     return start(ranks, settings)->wait();
 }
 
-std::filesystem::path FaultyJob::epoch(int number) const {
-    return path() / "labels.csv.sluice" / "epochs" / std::to_string(number);
+std::filesystem::path FaultyJob::attempt(int number) const {
+    return path() / "labels.csv.sluice" / "attempts" / std::to_string(number);
 }
 
 nlohmann::json FaultyJob::report() const {

@@ -24,7 +24,7 @@ public:
     [[nodiscard]] ProcessResult retry() const;
 
     [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
-    [[nodiscard]] std::filesystem::path epoch(int number) const;
+    [[nodiscard]] std::filesystem::path attempt(int number) const;
     [[nodiscard]] nlohmann::json report() const;
 
 private:

@@ -66,11 +66,11 @@ public:
         }
         std::memcpy(to.data(), &made, sizeof made);
     }
-    [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_fat(std::span<const float>, std::span<std::byte>) const override {
+    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
+    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override {
         return "has no such form";
     }
-    [[nodiscard]] std::string check_wire(std::span<const std::byte>) const override { return {}; }
+    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override {
         return {{.name = "text", .type = FieldType::text}};
     }

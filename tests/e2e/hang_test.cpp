@@ -33,7 +33,7 @@ std::vector<std::string> with(std::size_t index, const std::string& text, std::s
 
 /// The ranks, once chunks are being committed.
 std::vector<pid_t> computing_ranks(const FaultyJob& job, const Process& launcher) {
-    const std::filesystem::path journal = job.epoch(1) / "w0.jrn";
+    const std::filesystem::path journal = job.attempt(1) / "w0.jrn";
     EXPECT_TRUE(
         eventually([&] { return std::filesystem::exists(journal) && std::filesystem::file_size(journal) > 0; }));
     std::vector<pid_t> pids = ranks_of(launcher.pid());
@@ -57,10 +57,10 @@ void expect_two_of_three_lost(const FaultyJob& job) {
 }
 
 /// Rank 0's, or where that hangs, another one's.
-std::filesystem::path dump_in(const std::filesystem::path& epoch) {
-    std::filesystem::path found = epoch / "dump.txt";
+std::filesystem::path dump_in(const std::filesystem::path& attempt) {
+    std::filesystem::path found = attempt / "dump.txt";
     for (const char* const name : {"dump.1.txt", "dump.2.txt"}) {
-        found = std::filesystem::exists(epoch / name) ? epoch / name : found;
+        found = std::filesystem::exists(attempt / name) ? attempt / name : found;
     }
     return found;
 }
@@ -82,7 +82,7 @@ TEST_P(MpiHang, OfAStoppedRankEndsTheJobInItsName) {
     EXPECT_THAT(result.errors().front(), ContainsRegex("E-RUN-076.: " + culprit + ".*hangs: .*chunk [0-9]+"));
     EXPECT_THAT(result.err, HasSubstr("chunks are committed"));
     const bool by_root = GetParam() != 0;
-    const std::string dump = contents(dump_in(job.epoch(1)));
+    const std::string dump = contents(dump_in(job.attempt(1)));
     EXPECT_THAT(dump, testing::StartsWith(culprit));
     for (int rank = 0; rank < ranks; ++rank) {
         EXPECT_THAT(dump, HasSubstr("rank " + std::to_string(rank) + " on "));
@@ -115,7 +115,7 @@ TEST_P(MpiLoss, OfARankWhileTheRunDrainsIsADeath) {
     EXPECT_EQ(result.exit_code, 70) << result.err;
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(), ContainsRegex("E-RUN-001.: " + name + ".*died, or cannot be reached"));
-    EXPECT_THAT(contents(job.epoch(1) / ("lost." + std::to_string(lost))), testing::StartsWith("cause " + name));
+    EXPECT_THAT(contents(job.attempt(1) / ("lost." + std::to_string(lost))), testing::StartsWith("cause " + name));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, MpiLoss, testing::Values(0, 2));
@@ -144,7 +144,7 @@ TEST(Hang, OfAStreamEndsTheRun) {
     EXPECT_THAT(result.errors().front(), HasSubstr("device 0: computes chunk 2, its device 0 compute stream busy"));
     EXPECT_THAT(result.err, HasSubstr("device 0: computes chunk 2"));
     EXPECT_THAT(result.err, HasSubstr("writer: waits for the results of chunk 2"));
-    EXPECT_THAT(contents(job.epoch(1) / "dump.txt"), HasSubstr("device 0 compute stream"));
+    EXPECT_THAT(contents(job.attempt(1) / "dump.txt"), HasSubstr("device 0 compute stream"));
     expect_partial(job, "E-RUN-076");
     EXPECT_EQ(job.report().at("run").at("items_done"), 8);
 }
@@ -185,7 +185,7 @@ TEST(MpiHang, IsNotWhatASlowRankDoes) {
 TEST(Hang, IsNotSaidWhenTheWholeProcessWasStopped) {
     const FaultyJob job(items(6, "slow"));
     const auto process = job.start(0, {"fault.hang_timeout=1s"});
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.epoch(1) / "part-00000.bin"); }));
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
 
     process->send(SIGSTOP);
     const auto stopped = std::chrono::steady_clock::now();

@@ -113,8 +113,9 @@ void put(Attack attack, const fs::path& file, const HostileRun& hostile) {
 }
 
 const std::vector<std::string> control_files{
-    "job.json", "run.toml", "status.json", "status.json.new",     "submitted.json",  "plan.toml",     "MANIFEST.json",
-    "drain",    "retry",    "epochs",      "epochs/1/owner.json", "epochs/1/w0.jrn", "epochs/1/alive"};
+    "job.json",        "run.toml", "status.json", "status.json.new", "submitted.json",        "plan.toml",
+    "MANIFEST.json",   "drain",    "retry",       "attempts",        "attempts/1/owner.json", "attempts/1/w0.jrn",
+    "attempts/1/alive"};
 
 class HostileControlFile : public testing::TestWithParam<Attack> {
 protected:

@@ -115,11 +115,11 @@ std::string JobFolder::output_of(int ranks, const std::vector<std::string>& argu
 }
 
 bool JobFolder::has_begun() const {
-    return std::filesystem::exists(path() / "labels.csv.sluice/epochs/1/w0.jrn");
+    return std::filesystem::exists(path() / "labels.csv.sluice/attempts/1/w0.jrn");
 }
 
 bool JobFolder::has_written() const {
-    return std::filesystem::exists(path() / "labels.csv.sluice/epochs/1/part-00000.bin");
+    return std::filesystem::exists(path() / "labels.csv.sluice/attempts/1/part-00000.bin");
 }
 
 bool JobFolder::is_held(pid_t pid) const {

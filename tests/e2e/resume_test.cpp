@@ -65,7 +65,8 @@ TEST(Mpi, GoesOnAfterAKillOnAnotherNumberOfRanks) {
     const auto process = computing(job, small_chunks);
     EXPECT_TRUE(eventually([&] {
         std::error_code missing;
-        return std::filesystem::file_size(job.path() / "labels.csv.sluice/epochs/1/w0.jrn", missing) >= 64 && !missing;
+        return std::filesystem::file_size(job.path() / "labels.csv.sluice/attempts/1/w0.jrn", missing) >= 64 &&
+               !missing;
     }));
     process->send(SIGKILL);
     EXPECT_EQ(process->wait().exit_code, 128 + SIGKILL);

@@ -98,8 +98,8 @@ TEST(Breakdown, TakesScatterFromTheThreadThatSendsWhereThereIsOne) {
     RankTrace trace = trace_of(0, 100);
     trace.devices.emplace_back("host", 1);
     trace.devices[0].add({.chunk = {0, 0, 4}, .scatter = between(0, 90)});
-    trace.lanes.emplace_back(Stage::scatter, 1);
-    trace.lanes[0].add({.busy = between(80, 90), .items = 4, .bytes = 4056});
+    trace.threads.emplace_back(Stage::scatter, 1);
+    trace.threads[0].add({.busy = between(80, 90), .items = 4, .bytes = 4056});
 
     const Breakdown breakdown = break_down(trace);
 
@@ -126,16 +126,16 @@ TEST(Breakdown, TakesScatterFromTheDevicesWhenTheSendingThreadHadNothingToSend) 
     RankTrace trace = trace_of(0, 100);
     trace.devices.emplace_back("host", 1);
     trace.devices[0].add({.chunk = {0, 0, 4}, .scatter = between(0, 90)});
-    trace.lanes.emplace_back(Stage::scatter, 1);
+    trace.threads.emplace_back(Stage::scatter, 1);
 
     EXPECT_EQ(break_down(trace).at(Stage::scatter).busy, 90ns);
 }
 
 TEST(Breakdown, CountsOnlyTheTimeInsideTheRun) {
     RankTrace trace = trace_of(100, 200);
-    trace.lanes.emplace_back(Stage::read, 2);
-    trace.lanes[0].add({.busy = between(50, 110), .items = 1});
-    trace.lanes[0].add({.busy = between(190, 500), .items = 1});
+    trace.threads.emplace_back(Stage::read, 2);
+    trace.threads[0].add({.busy = between(50, 110), .items = 1});
+    trace.threads[0].add({.busy = between(190, 500), .items = 1});
 
     const Breakdown breakdown = break_down(trace);
 
@@ -148,9 +148,9 @@ TEST(Breakdown, NamesDevicesAndThreadsAsResources) {
     RankTrace trace = trace_of(0, 100);
     trace.devices.emplace_back("NVIDIA \x1b[31m", 1);
     trace.devices[0].add({.chunk = {0, 0, 4}, .compute = between(10, 30)});
-    trace.lanes.emplace_back(Stage::read, 1);
-    trace.lanes.emplace_back(Stage::read, 1);
-    trace.lanes[1].add({.busy = between(1, 3), .items = 4, .bytes = 99});
+    trace.threads.emplace_back(Stage::read, 1);
+    trace.threads.emplace_back(Stage::read, 1);
+    trace.threads[1].add({.busy = between(1, 3), .items = 4, .bytes = 99});
 
     const Breakdown breakdown = break_down(trace);
 
@@ -187,10 +187,10 @@ TEST(Breakdown, HandsOutSharedTimeInTheDocumentedOrder) {
                           .compute = between(0, 10),
                           .download = between(0, 20),
                           .gather = between(0, 40)});
-    trace.lanes.emplace_back(Stage::write, 1);
-    trace.lanes[0].add({.busy = between(0, 60), .items = 4});
-    trace.lanes.emplace_back(Stage::read, 1);
-    trace.lanes[1].add({.busy = between(0, 70), .items = 4});
+    trace.threads.emplace_back(Stage::write, 1);
+    trace.threads[0].add({.busy = between(0, 60), .items = 4});
+    trace.threads.emplace_back(Stage::read, 1);
+    trace.threads[1].add({.busy = between(0, 70), .items = 4});
 
     const WallView wall = break_down(trace).wall;
 
@@ -213,11 +213,11 @@ TEST(Breakdown, NamesTheIntervalThatEndsBeforeItBegins) {
 }
 
 TEST(Breakdown, NamesTheHostThreadAndTheRunThatGoBackwards) {
-    RankTrace lane = trace_of(0, 100);
-    lane.lanes.emplace_back(Stage::write, 1);
-    lane.lanes[0].add({.busy = between(9, 8)});
+    RankTrace thread = trace_of(0, 100);
+    thread.threads.emplace_back(Stage::write, 1);
+    thread.threads[0].add({.busy = between(9, 8)});
 
-    EXPECT_EQ(break_down(lane).invalid, "host thread: write ends 1 ns before it begins");
+    EXPECT_EQ(break_down(thread).invalid, "host thread: write ends 1 ns before it begins");
     EXPECT_EQ(break_down(trace_of(100, 40)).invalid, "finish is 60 ns before start");
 }
 
@@ -228,21 +228,21 @@ WallView sampled(const RankTrace& trace) {
         return interval.begin <= tick && tick < interval.end;
     };
     const auto works = [&](Stage stage, Instant tick) {
-        bool lanes = false;
+        bool threads = false;
         bool working = false;
-        for (const LaneTrace& lane : trace.lanes) {
-            lanes = lanes || (lane.stage() == stage && !lane.spans().empty());
-            for (const LaneSpan& span : lane.spans()) {
-                working = working || (lane.stage() == stage && covers(span.busy, tick));
+        for (const ThreadTrace& thread : trace.threads) {
+            threads = threads || (thread.stage() == stage && !thread.spans().empty());
+            for (const ThreadSpan& span : thread.spans()) {
+                working = working || (thread.stage() == stage && covers(span.busy, tick));
             }
         }
         for (const DeviceTrace& device : trace.devices) {
             for (const ChunkSpans& spans : device.chunks()) {
-                working = working || (stage == Stage::scatter && !lanes && covers(spans.scatter, tick)) ||
+                working = working || (stage == Stage::scatter && !threads && covers(spans.scatter, tick)) ||
                           (stage == Stage::upload && covers(spans.upload, tick)) ||
                           (stage == Stage::compute && covers(spans.compute, tick)) ||
                           (stage == Stage::download && covers(spans.download, tick)) ||
-                          (stage == Stage::gather && !lanes && covers(spans.gather, tick));
+                          (stage == Stage::gather && !threads && covers(spans.gather, tick));
             }
         }
         return working;
@@ -283,10 +283,10 @@ public:
             }
         }
         for (const Stage stage : {Stage::read, Stage::scatter, Stage::gather, Stage::write}) {
-            for (std::int64_t lane = number(0, 2); lane > 0; --lane) {
-                trace.lanes.emplace_back(stage, 5);
+            for (std::int64_t thread = number(0, 2); thread > 0; --thread) {
+                trace.threads.emplace_back(stage, 5);
                 for (std::int64_t span = number(0, 5); span > 0; --span) {
-                    trace.lanes.back().add({.busy = interval(), .items = 1});
+                    trace.threads.back().add({.busy = interval(), .items = 1});
                 }
             }
         }

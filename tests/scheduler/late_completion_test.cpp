@@ -251,7 +251,7 @@ TEST_P(LateFailure, NamesTheChunkWhoseWorkHasFailedAndFreesNoBufferUnderWork) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         Script script;
         script.fails = GetParam().step;
-        script.permits = [&](const std::string& step) {  // so that the model is told to finish at the end alone
+        script.permits = [&](const std::string& step) {  // so that the model is told to finish at the end only
             return !step.starts_with("compute run") ||
                    script.has(fmt::format("arrive {}", std::min(std::stoi(step.substr(12)) + 1, 10)));
         };

@@ -35,8 +35,9 @@ RankTrace busy_trace() {
                           .compute = {at(1400), at(1500)},
                           .gather = {at(1500), at(1600)}});
     trace.devices.emplace_back("host", 1);
-    trace.lanes.emplace_back(Stage::read, 1);
-    trace.lanes[0].add({.busy = {at(1000), at(1010)}, .items = 10, .bytes = std::numeric_limits<std::uint64_t>::max()});
+    trace.threads.emplace_back(Stage::read, 1);
+    trace.threads[0].add(
+        {.busy = {at(1000), at(1010)}, .items = 10, .bytes = std::numeric_limits<std::uint64_t>::max()});
     return trace;
 }
 

@@ -15,7 +15,7 @@ constexpr ReadingNeeds articles{.cores = 16,
                                 .devices = 1,
                                 .flop_per_item = 0.488e9,
                                 .file_bytes = 240,
-                                .wire_bytes = 1014};
+                                .packed_bytes = 1014};
 
 ReadingNeeds with(ReadingNeeds needs, DeviceKind device, std::uint32_t cores, std::uint32_t devices) {
     needs.device = device;
@@ -77,7 +77,7 @@ TEST(Readers, StayWithinTheCoresForAnyItem) {
                 ReadingNeeds needs = with(articles, device, 16, std::numeric_limits<std::uint32_t>::max());
                 needs.flop_per_item = flop;
                 needs.file_bytes = bytes;
-                needs.wire_bytes = 0;
+                needs.packed_bytes = 0;
                 const std::uint32_t readers = choose_readers(needs);
                 EXPECT_GE(readers, 2U);
                 EXPECT_LE(readers, 16U);

@@ -155,8 +155,8 @@ TEST(LatencyTable, EndsWithTheVerdict) {
 
 TEST(LatencyTable, SaysWhatTheWholeJobTookWhenItHadSeveralAttempts) {
     RunReport report = run_of(1);
-    report.attempts = {{.attempt = 1, .seconds = Seconds(2.5), .devices = 4, .items_done = 400},
-                       {.attempt = 2, .seconds = Seconds(10), .devices = 2, .items_done = 600}};
+    report.attempts = {{.number = 1, .seconds = Seconds(2.5), .devices = 4, .items_done = 400},
+                       {.number = 2, .seconds = Seconds(10), .devices = 2, .items_done = 600}};
     const std::string known = latency_table(report);
     report.attempts[0].devices.reset();
     const std::string unknown = latency_table(report);
@@ -393,7 +393,7 @@ TEST(ReportJson, HasEveryKeyInTheDocumentation) {
     report.precision = Precision::certified;
     report.ranks[0].certification = Certification{};
     report.lost.push_back({.rank = 1, .host = "n1", .chunks = 1, .items = 64});
-    report.attempts.push_back({.attempt = 1});
+    report.attempts.push_back({.number = 1});
 
     std::set<std::string> keys;
     add_keys(report_json(report, {}), keys);

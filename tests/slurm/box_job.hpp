@@ -32,7 +32,7 @@ public:
     /// `sluice submit --wait`, which has submitted the job and waits for it.
     [[nodiscard]] std::unique_ptr<Process> submit_waiting();
 
-    /// From now on the job is the one that goes on with the run.
+    /// From now on the job is the one that continues with the run.
     void turn_to_follower();
 
     [[nodiscard]] const std::string& id() const { return id_; }
@@ -43,7 +43,7 @@ public:
     /// What `scontrol show job` calls `field`; the job must be known.
     [[nodiscard]] std::string field(const std::string& name) const;
 
-    /// Waits until Slurm calls it so; fails the test when it is over with another word, or it takes too long.
+    /// Waits until Slurm calls it so; fails the test when it is done with another word, or it takes too long.
     void wait_for(const std::string& state) const;
 
     /// Slurm would wait for two minutes.

@@ -65,7 +65,7 @@ pid_t rank_in(const BoxJob& job, int number) {
     return 0;
 }
 
-/// USR1 to the job's script, as Slurm sends it before the time limit. What is held goes on once the job has heard of
+/// USR1 to the job's script, as Slurm sends it before the time limit. What is held continues once the job has heard of
 /// it.
 void announce_the_end_of_time(const BoxJob& job) {
     slurm({"scancel", "--signal=USR1", "--batch", job.id()});
@@ -165,7 +165,7 @@ TEST(SlurmBox, EndsAJobWhoseRank0DoesNotRun) {
     job.wait_for("FAILED");
 
     EXPECT_EQ(job.field("ExitCode"), "76:0");
-    EXPECT_THAT(job.log(), ContainsRegex("E-RUN-076.: rank 0 on n[0-3]: hangs: has given no sign of life"));
+    EXPECT_THAT(job.log(), ContainsRegex("E-RUN-076.: rank 0 on n[0-3]: hangs: has sent no heartbeat"));
     EXPECT_THAT(job.log(), ContainsRegex("\nrank 1 on n[0-3], process"));
     EXPECT_THAT(job.log(), Not(ContainsRegex("E-RUN-0...: rank 1")));  // says rank 0, which srun wakes up
 }
@@ -180,7 +180,7 @@ TEST(SlurmBox, EndsAJobWhoseRank0DiesWhileItDrains) {
     ASSERT_NE(root, 0);
     ASSERT_NE(other, 0);
 
-    ASSERT_EQ(::kill(other, SIGSTOP), 0);  // or the drain is over before
+    ASSERT_EQ(::kill(other, SIGSTOP), 0);  // or the drain is done before
     ASSERT_EQ(::kill(root, SIGUSR1), 0);
     EXPECT_TRUE(eventually([&] { return job.log().find("finishing the chunks") != std::string::npos; })) << job.log();
     ASSERT_EQ(::kill(root, SIGKILL), 0);

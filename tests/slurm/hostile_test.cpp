@@ -153,7 +153,7 @@ std::string script_with(const KeySpec& key, const std::string& text) {
 }
 
 constexpr std::string_view harmless = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-=:,@+%";
-/// In an option of their own alone, where Slurm gives them a meaning; no shell reads the line.
+/// In an option of their own only, where Slurm gives them a meaning; no shell reads the line.
 constexpr std::string_view slurms = "&|*()[]!$`;<>?~^{}";
 
 TEST(HostileStrings, LeaveTheScriptAsItIsInEveryField) {

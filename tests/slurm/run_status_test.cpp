@@ -247,9 +247,9 @@ TEST(RunSight, IsOverWhenNoAttemptFollows) {
     status.end = RunEnd{.code = 75, .again = true, .signal = 10, .text = {}};
     RunSight sight{.status = status, .job = "4711"};
 
-    EXPECT_FALSE(is_over(sight));
+    EXPECT_FALSE(is_done(sight));
     sight.status->attempt = 4;
-    EXPECT_TRUE(is_over(sight));
+    EXPECT_TRUE(is_done(sight));
 }
 
 TEST(StatusText, KnowsAJobThatHasNotBegun) {

@@ -23,7 +23,7 @@ constexpr std::string_view any_point = "any";
 constexpr std::string_view any_call = "call";
 
 constexpr std::array<std::string_view, 33> point_names{"abandon",      "abandoned",
-                                                       "epoch.made",   "adopt.listed",
+                                                       "attempt.made", "adopt.listed",
                                                        "adopt.copied", "data.written",
                                                        "data.synced",  "jrn.half",
                                                        "jrn.written",  "jrn.synced",
@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, 33> point_names{"abandon",      "abandone
                                                        "unlink",       "write",
                                                        "writeback"};
 
-constexpr std::array<std::string_view, 3> wrong_orders{"no-epoch", "journal-first", "rename-over"};
+constexpr std::array<std::string_view, 3> wrong_orders{"shared-folder", "journal-first", "rename-over"};
 
 constexpr std::array<std::pair<std::string_view, int>, 9> errors{{{"EDQUOT", EDQUOT},
                                                                   {"EFBIG", EFBIG},

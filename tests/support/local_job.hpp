@@ -36,7 +36,7 @@ inline std::deque<DeviceTrace> run_locally(const LocalJob& job, const ItemSource
     for (std::uint32_t i = 0; i < job.devices; ++i) {
         endpoints.emplace_back(job.driver.depth, bell);
     }
-    RankRecord record;
+    RankEntry record;
     LocalHub hub(endpoints, server, record, 0);
     FakeDrivers drivers(endpoints, grid.chunks_left(), job.driver);
     try {

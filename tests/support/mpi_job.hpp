@@ -48,10 +48,10 @@ struct MpiRank {
     Doorbell bell;
     StopRequest stop{bell};
     std::vector<std::uint32_t> devices;
-    WireShape shape;
+    MessageShape shape;
     ChunkGrid grid;
     std::deque<Endpoint> endpoints;
-    RankRecord record;
+    RankEntry record;
 };
 
 /// Rank 0's part: serves the job and returns the results in the order of the items. A failure leaves no way back: the
@@ -94,7 +94,7 @@ void run_worker(MpiSession& session, const MpiJob& job, OnFailure on_failure) {
 }
 
 /// Runs a job that does not fail on all ranks. Returns the results on rank 0; empty elsewhere. No rank begins its next
-/// job before this one is over everywhere: its messages would look the same.
+/// job before this one is done everywhere: its messages would look the same.
 inline std::vector<std::uint64_t> run_on_all_ranks(MpiSession& session, const MpiJob& job) {
     const auto end = [] { std::terminate(); };
     std::vector<std::uint64_t> results;

@@ -25,11 +25,11 @@ public:
         return {1, values * 4};
     }
     void encode(std::uint64_t, std::string_view, std::span<std::byte>) const override {}
-    [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_fat(std::span<const float>, std::span<std::byte>) const override {
+    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
+    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override {
         return "has no such form";
     }
-    [[nodiscard]] std::string check_wire(std::span<const std::byte>) const override { return {}; }
+    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override { return fields_; }
 
 private:
@@ -46,31 +46,31 @@ public:
     }
 
     [[nodiscard]] IoShape shape() const noexcept override { return {1, length_bytes + longest_}; }
-    void decode(std::span<const std::byte> record, Row& row) const override {
+    void decode(std::span<const std::byte> result, Row& row) const override {
         std::uint16_t length = 0;
-        std::memcpy(&length, record.data(), sizeof length);
+        std::memcpy(&length, result.data(), sizeof length);
         if (length == missing_length) {
             row.missing();
         } else {
-            row.text({reinterpret_cast<const char*>(record.data()) + length_bytes, length});
+            row.text({reinterpret_cast<const char*>(result.data()) + length_bytes, length});
         }
     }
-    void write_missing(std::span<std::byte> record) const override {
-        std::memcpy(record.data(), &missing_length, sizeof missing_length);
+    void write_missing(std::span<std::byte> result) const override {
+        std::memcpy(result.data(), &missing_length, sizeof missing_length);
     }
 
-    /// The records of some texts.
-    [[nodiscard]] std::vector<std::byte> records(std::span<const std::string> texts) const {
+    /// The results of some texts.
+    [[nodiscard]] std::vector<std::byte> results(std::span<const std::string> texts) const {
         const std::size_t bytes = shape().output_bytes;
-        std::vector<std::byte> records(texts.size() * bytes);
+        std::vector<std::byte> results(texts.size() * bytes);
         for (std::size_t i = 0; i < texts.size(); ++i) {
             const std::string& text = texts[i];
-            expects(text.size() <= longest_, "a text fits into its record");
+            expects(text.size() <= longest_, "a text fits into its result");
             const auto length = static_cast<std::uint16_t>(text.size());
-            std::memcpy(records.data() + i * bytes, &length, sizeof length);
-            std::memcpy(records.data() + i * bytes + length_bytes, text.data(), text.size());
+            std::memcpy(results.data() + i * bytes, &length, sizeof length);
+            std::memcpy(results.data() + i * bytes + length_bytes, text.data(), text.size());
         }
-        return records;
+        return results;
     }
 
 private:

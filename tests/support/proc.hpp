@@ -19,7 +19,7 @@ public:
     EndWatch& operator=(const EndWatch&) = delete;
     ~EndWatch();
 
-    /// True as soon as all of them have ended, a zombie included; false when `at_most` is over.
+    /// True as soon as all of them have ended, a zombie included; false when `at_most` has passed.
     [[nodiscard]] bool wait(std::chrono::nanoseconds at_most) const;
 
 private:

@@ -50,7 +50,7 @@ Damage damage_of(const std::string& text, const std::vector<std::string>& refere
                          .chunk_items = std::max(count, 1U),
                          .me = this_process("", 0)});
     if (count != 0) {
-        run.append(count, codec.records(lines));
+        run.append(count, codec.results(lines));
     }
     run.publish();
     return inspect(job, output, references);

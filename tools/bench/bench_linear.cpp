@@ -22,7 +22,7 @@ ConvGemmShape as_convolution(const LinearGemmShape& shape) {
 void time_linears(const CudaDevice& gpu, Precision precision, cudaStream_t stream) {
     if (precision == Precision::fp32 || precision == Precision::tf32x3 ||
         gpu.instructions() != MatrixInstructions::wgmma) {
-        fmt::print("linear layers: cuBLASLt alone\n");
+        fmt::print("linear layers: cuBLASLt only\n");
         return;
     }
     struct Case {

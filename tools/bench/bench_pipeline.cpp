@@ -33,7 +33,7 @@
 #include "tools/bench/memory_read.hpp"
 #include "tools/bench/reader_files.hpp"
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): unistd.h has it with _GNU_SOURCE alone
+extern char** environ;  // NOLINT(readability-redundant-declaration): unistd.h has it with _GNU_SOURCE only
 
 namespace sluice::bench {
 namespace {
@@ -142,7 +142,7 @@ Rates rates_of(const nlohmann::json& report) {
 }
 
 Rates measure(const Settings& settings, const Case& one) {
-    const ScratchFolder folder(settings.folder);  // a run goes on where it finds another one's output
+    const ScratchFolder folder(settings.folder);  // a run continues where it finds another one's output
     const fs::path job = folder.path() / "job.toml";
     const bool csv = one.input.extension() == ".csv";
     std::ofstream(job) << "app = \"classifier\"\ninput.path = " << one.input << "\n"

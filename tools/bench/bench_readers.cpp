@@ -25,7 +25,7 @@
 #include "core/machine/topology_hwloc.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "scheduler/queue_sizes.hpp"
-#include "tools/bench/fat_ways.hpp"
+#include "tools/bench/dense_ways.hpp"
 #include "tools/bench/memory_read.hpp"
 #include "tools/bench/reader_files.hpp"
 
@@ -195,8 +195,8 @@ void run(const Options& options) {
     fmt::print("format readers      items/s      GB/s  memory, GB/s     of memory (least to most of {})\n",
                options.repeats);
     for (const std::string& format : options.formats) {
-        const bool fat = format == "bin" || format == "npy";
-        const ReaderFile file = write_reader_file(folder.path(), format, fat ? options.items : options.text_items,
+        const bool dense = format == "bin" || format == "npy";
+        const ReaderFile file = write_reader_file(folder.path(), format, dense ? options.items : options.text_items,
                                                   *codec, std::ranges::max(options.readers));
         const auto source = open_measured(file, *codec, options.repeats);
         const std::uint32_t chunk_items = options.chunk_items != 0
@@ -221,7 +221,7 @@ void compare_ways(const Options& options) {
     const ReaderFile file = write_reader_file(folder.path(), "bin", options.items, *codec, most);
     const PlainMemory memory(file.bytes);
     load(file.input.path, memory.bytes(), most);
-    compare_fat_ways(file, *codec, memory, options.readers, options.repeats);
+    compare_dense_ways(file, *codec, memory, options.readers, options.repeats);
 }
 
 /// 1, 2, 4, … and `cores`.
@@ -247,7 +247,7 @@ auto parse_list(const std::string& text, Parse parse) {
 Options parse(int count, char** words) {
     namespace po = boost::program_options;
     const auto codec = open_classifier(false)->make_codec();
-    const std::uint64_t fat_bytes = codec->fat_shape().at(0) * codec->fat_shape().at(1) * sizeof(float);
+    const std::uint64_t dense_bytes = codec->dense_shape().at(0) * codec->dense_shape().at(1) * sizeof(float);
     Options options;
     std::string readers;
     std::string formats;
@@ -273,7 +273,7 @@ Options parse(int count, char** words) {
     }
     if (options.items == 0) {
         options.items =
-            std::clamp<std::uint64_t>(read_memory_limit() / share_of_memory / fat_bytes, 1, most_default_items);
+            std::clamp<std::uint64_t>(read_memory_limit() / share_of_memory / dense_bytes, 1, most_default_items);
     }
     if (options.text_items == 0) {
         options.text_items = texts_an_item * options.items;

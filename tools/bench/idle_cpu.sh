@@ -49,7 +49,7 @@ switches() { cat "/proc/$1"/task/*/status | awk '/^(non)?voluntary_ctxt/ {n += $
 
 mpirun --oversubscribe -n "$ranks" "$sluice" run "$folder/job.toml" --quiet --no-progress 2>"$folder/stderr" &
 launcher=$!
-# Start-up is over when two ranks have computed for a while.
+# Start-up is done when two ranks have computed for a while.
 busy=0
 while ((busy < 2)); do
   sleep 0.2

@@ -9,7 +9,7 @@
 
 namespace sluice::bench {
 
-/// Products by mma.sync from registers alone, on every multiprocessor of the current device: what a kernel that uses
+/// Products by mma.sync from registers only, on every multiprocessor of the current device: what a kernel that uses
 /// these instructions cannot exceed. Operands are random, as the clock depends on them.
 class MmaLimit {
 public:

@@ -21,7 +21,7 @@ namespace sluice::bench {
 namespace {
 
 constexpr std::size_t text_block_items = 4096;
-constexpr std::size_t fat_block_items = 64;
+constexpr std::size_t dense_block_items = 64;
 
 [[noreturn]] void refuse(const std::string& what) {
     throw std::system_error(errno, std::generic_category(), what);
@@ -55,26 +55,26 @@ std::vector<std::byte> encoded(std::span<const std::string> texts, const ItemCod
     return items;
 }
 
-/// Items on the wire as fp32 one-hot, (symbols, length) each; a byte that is no symbol is a column of zeros.
+/// Packed items as fp32 one-hot, (symbols, length) each; a byte that is no symbol is a column of zeros.
 std::string one_hot(std::span<const std::byte> items, const ItemCodec& codec) {
     const std::size_t length = codec.shape().input_bytes;
-    const std::vector<std::uint64_t> shape = codec.fat_shape();
-    expects(shape.size() == 2 && shape[1] == length, "the app's fp32 form is one-hot over its wire form");
+    const std::vector<std::uint64_t> shape = codec.dense_shape();
+    expects(shape.size() == 2 && shape[1] == length, "the app's fp32 form is one-hot over its packed form");
     const std::size_t item_floats = shape[0] * shape[1];
-    std::vector<float> fat(items.size() / length * item_floats);
+    std::vector<float> dense(items.size() / length * item_floats);
     for (std::size_t i = 0; i < items.size(); ++i) {
         if (const auto symbol = std::to_integer<std::size_t>(items[i]); symbol < shape[0]) {
-            fat[i / length * item_floats + symbol * length + i % length] = 1.0F;
+            dense[i / length * item_floats + symbol * length + i % length] = 1.0F;
         }
     }
-    return {reinterpret_cast<const char*>(fat.data()), fat.size() * sizeof(float)};
+    return {reinterpret_cast<const char*>(dense.data()), dense.size() * sizeof(float)};
 }
 
 /// As many bytes as the header that NumPy writes, so that the data begins at a multiple of 64.
 std::string npy_header(std::uint64_t items, const ItemCodec& codec) {
     constexpr std::size_t before = 10;
     constexpr std::size_t whole = 128;
-    const std::vector<std::uint64_t> shape = codec.fat_shape();
+    const std::vector<std::uint64_t> shape = codec.dense_shape();
     std::string dict = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}, {}), }}", items,
                                    shape.at(0), shape.at(1));
     dict.resize(whole - before - 1, ' ');
@@ -160,14 +160,14 @@ const std::vector<std::string_view>& reader_formats() {
 
 ReaderFile write_reader_file(const std::filesystem::path& folder, std::string_view format, std::uint64_t items,
                              const ItemCodec& codec, std::uint32_t threads) {
-    const bool fat = format == "bin" || format == "npy";
-    const std::vector<std::string> texts = random_texts(fat ? fat_block_items : text_block_items);
+    const bool dense = format == "bin" || format == "npy";
+    const std::vector<std::string> texts = random_texts(dense ? dense_block_items : text_block_items);
     const std::uint64_t times = std::max<std::uint64_t>(1, (items + texts.size() - 1) / texts.size());
     ReaderFile file{.items = times * texts.size(), .block = encoded(texts, codec)};
     file.input.path = folder / fmt::format("items.{}", format);
     std::string header;
     std::string block;
-    if (fat) {
+    if (dense) {
         file.input.format = format == "bin" ? InputFormat::onehot_f32 : InputFormat::npy;
         header = format == "bin" ? "" : npy_header(file.items, codec);
         block = one_hot(file.block, codec);

@@ -32,7 +32,7 @@ struct ReaderFile {
     JobConfig::Input input{};
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;
-    std::vector<std::byte> block{};  ///< The wire form of the items that repeat.
+    std::vector<std::byte> block{};  ///< The packed form of the items that repeat.
 };
 
 /// "bin", "npy" (fp32 both), "u8", "csv" or "jsonl".

@@ -1,4 +1,4 @@
-// How fast records become rows, and rows a committed file: labels, labels with scores, and short texts, by 1, 2, …
+// How fast results become rows, and rows a committed file: labels, labels with scores, and short texts, by 1, 2, …
 // threads.
 //
 //     row_bench [FOLDER [MILLION_ROWS]]
@@ -25,55 +25,55 @@ using namespace sluice;  // NOLINT(google-build-using-namespace): a program of o
 constexpr std::uint32_t chunk_items = 16'384;
 constexpr std::uint32_t text_bytes = 24;
 
-/// A label, with `scores` scores; or a text in a record of text_bytes, zeros after it.
+/// A label, with `scores` scores; or a text in a result of text_bytes, zeros after it.
 class BenchCodec final : public ItemCodec {
 public:
-    explicit BenchCodec(std::vector<OutputField> fields, std::uint32_t record_bytes)
-        : fields_(std::move(fields)), record_bytes_(record_bytes) {}
+    explicit BenchCodec(std::vector<OutputField> fields, std::uint32_t result_bytes)
+        : fields_(std::move(fields)), result_bytes_(result_bytes) {}
 
-    [[nodiscard]] IoShape shape() const noexcept override { return {1, record_bytes_}; }
+    [[nodiscard]] IoShape shape() const noexcept override { return {1, result_bytes_}; }
     void encode(std::uint64_t, std::string_view, std::span<std::byte>) const override {}
-    [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_fat(std::span<const float>, std::span<std::byte>) const override { return {}; }
-    [[nodiscard]] std::string check_wire(std::span<const std::byte>) const override { return {}; }
+    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
+    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override { return {}; }
+    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override { return fields_; }
-    void decode(std::span<const std::byte> record, Row& row) const override {
+    void decode(std::span<const std::byte> result, Row& row) const override {
         if (fields_.front().type == FieldType::text) {
-            const auto* const text = reinterpret_cast<const char*>(record.data());
-            row.text({text, ::strnlen(text, record.size())});
+            const auto* const text = reinterpret_cast<const char*>(result.data());
+            row.text({text, ::strnlen(text, result.size())});
         } else {
-            row.fixed(record);
+            row.fixed(result);
         }
     }
 
 private:
     std::vector<OutputField> fields_;
-    std::uint32_t record_bytes_;
+    std::uint32_t result_bytes_;
 };
 
-std::vector<std::byte> make_records(const BenchCodec& codec) {
+std::vector<std::byte> make_results(const BenchCodec& codec) {
     const std::uint32_t bytes = codec.shape().output_bytes;
-    std::vector<std::byte> records(std::size_t{chunk_items} * bytes);
+    std::vector<std::byte> results(std::size_t{chunk_items} * bytes);
     for (std::uint32_t i = 0; i < chunk_items; ++i) {
-        std::byte* const record = records.data() + std::size_t{i} * bytes;
+        std::byte* const result = results.data() + std::size_t{i} * bytes;
         if (codec.output_fields().front().type == FieldType::text) {
             const std::string text = fmt::format("Anna Maria {}", i % 1000);
-            std::memcpy(record, text.data(), text.size());
+            std::memcpy(result, text.data(), text.size());
             continue;
         }
         const auto label = static_cast<std::int32_t>(i % 4);
-        std::memcpy(record, &label, sizeof label);
+        std::memcpy(result, &label, sizeof label);
         for (std::uint32_t at = sizeof label; at < bytes; at += sizeof(float)) {
             const float score = static_cast<float>(i * 7919 % 100'003) / 1000 - static_cast<float>(at);
-            std::memcpy(record + at, &score, sizeof score);
+            std::memcpy(result + at, &score, sizeof score);
         }
     }
-    return records;
+    return results;
 }
 
 void measure(const char* name, const BenchCodec& codec, OutputFormat format, std::uint64_t chunks,
              std::uint32_t threads, const std::string& folder) {
-    const std::vector<std::byte> records = make_records(codec);
+    const std::vector<std::byte> results = make_results(codec);
     const auto million_rows = static_cast<double>(chunks * chunk_items) / 1e6;
     RowEncoder encoder(format, codec);
     encoder.use_threads(threads);
@@ -81,7 +81,7 @@ void measure(const char* name, const BenchCodec& codec, OutputFormat format, std
     const std::clock_t cpu = std::clock();
     const Instant start = Clock::now();
     for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
-        bytes += encoder.encode(chunk * chunk_items, chunk_items, records).bytes.size();
+        bytes += encoder.encode(chunk * chunk_items, chunk_items, results).bytes.size();
     }
     const double encoding = Seconds(Clock::now() - start).count();
     const double cpu_seconds = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;  // of all threads
@@ -95,7 +95,7 @@ void measure(const char* name, const BenchCodec& codec, OutputFormat format, std
     output.use_encoders(threads);
     const Instant begin = Clock::now();
     for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
-        output.append(chunk_items, records);
+        output.append(chunk_items, results);
     }
     const double writing = Seconds(Clock::now() - begin).count();
     output.publish();

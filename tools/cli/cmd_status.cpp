@@ -31,7 +31,7 @@ int print_status(const Command& command, const Invocation& invocation) {
         const RunSight sight = observer.look();
         print((parsed.has("watch") && clears ? "\x1b[H\x1b[2J" : "") +
               (json ? status_json(sight) : status_text(sight)));
-        if (!parsed.has("watch") || is_over(sight) || !is_stdout_of_use()) {
+        if (!parsed.has("watch") || is_done(sight) || !is_stdout_of_use()) {
             return 0;
         }
         std::this_thread::sleep_for(look_every);

@@ -190,7 +190,7 @@ DoctorFacts gather_facts(MpiSession* session, const Examination& job) {
         look_for_marker(*session, marker ? &*marker : nullptr, mine);
         all.links = probe_links(*session, peers_of(*session, node.first_rank));
         mine.transport = read_mpi_transport();
-        session->barrier();  // GPUs are measured while nothing else goes on, all at once as in a run
+        session->barrier();  // GPUs are measured while nothing else happens, all at once as in a run
     }
     if (job.device == DeviceKind::cuda) {
         note_failure(mine, [&] { measure_gpus(mine, node); });

@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
+#include "core/commit/attempt_folder.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/attempt_traces.hpp"
-#include "core/commit/epoch.hpp"
 #include "core/commit/file.hpp"
 
 namespace sluice {
@@ -24,8 +24,8 @@ std::filesystem::path reports_of(const RunPaths& paths) {
     return paths.run_folder() / "reports";
 }
 
-std::filesystem::path report_file(const RunPaths& paths, std::uint32_t epoch) {
-    return reports_of(paths) / fmt::format("{:04}.json", epoch);
+std::filesystem::path report_file(const RunPaths& paths, std::uint32_t attempt) {
+    return reports_of(paths) / fmt::format("{:04}.json", attempt);
 }
 
 /// The attempts of which there is a report, in order.
@@ -42,19 +42,19 @@ std::vector<std::uint32_t> kept_reports(const RunPaths& paths) {
     return kept;
 }
 
-AttemptSummary by_its_traces(const RunPaths& paths, std::uint32_t epoch) {
-    const AttemptTraces traces = read_traces(paths, epoch);
-    const Attempt attempt = read_attempt(paths, epoch);
-    AttemptSummary summary{.attempt = epoch,
+AttemptSummary by_its_traces(const RunPaths& paths, std::uint32_t number) {
+    const AttemptTraces traces = read_traces(paths, number);
+    const Attempt attempt = read_attempt(paths, number);
+    AttemptSummary summary{.number = number,
                            .exit_code = attempt.code,
                            .ended_by = attempt.end,
                            .ranks = traces.ranks,
                            .devices = traces.devices,
                            .items_done = traces.items};
-    if (traces.begin && traces.last_sign) {
+    if (traces.begin && traces.last_heartbeat) {
         summary.start = utc_text(*traces.begin);
-        summary.end = utc_text(*traces.last_sign);
-        summary.seconds = *traces.last_sign - *traces.begin;
+        summary.end = utc_text(*traces.last_heartbeat);
+        summary.seconds = *traces.last_heartbeat - *traces.begin;
     }
     return summary;
 }
@@ -70,36 +70,36 @@ void complete(AttemptSummary& reported, const AttemptSummary& traced) {
 
 }  // namespace
 
-std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_t epoch) {
+std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_t before) {
     std::map<std::uint32_t, AttemptSummary> all;
     std::vector<std::uint32_t> kept = kept_reports(paths);
-    std::erase_if(kept, [&](std::uint32_t number) { return number >= epoch; });
+    std::erase_if(kept, [&](std::uint32_t number) { return number >= before; });
     if (!kept.empty()) {
         const std::optional<std::string> text = read_text(report_file(paths, kept.back()), most_report_bytes);
         for (const AttemptSummary& attempt :
              attempts_in_report(text.value_or("")).value_or(std::vector<AttemptSummary>())) {
-            all.emplace(attempt.attempt, attempt);
+            all.emplace(attempt.number, attempt);
         }
     }
-    for (const std::uint32_t number : epochs_of(paths)) {
+    for (const std::uint32_t number : attempts_of(paths)) {
         const auto known = all.find(number);
-        if (number < epoch && known == all.end()) {
+        if (number < before && known == all.end()) {
             all.emplace(number, by_its_traces(paths, number));
-        } else if (number < epoch && !known->second.exit_code) {
+        } else if (number < before && !known->second.exit_code) {
             complete(known->second, by_its_traces(paths, number));
         }
     }
     std::vector<AttemptSummary> attempts;
     for (auto& [number, attempt] : all) {
-        if (number < epoch) {
+        if (number < before) {
             attempts.push_back(std::move(attempt));
         }
     }
     return attempts;
 }
 
-std::filesystem::path keep_report(const RunPaths& paths, std::uint32_t epoch, std::string_view text) {
-    std::filesystem::path file = report_file(paths, epoch);
+std::filesystem::path keep_report(const RunPaths& paths, std::uint32_t attempt, std::string_view text) {
+    std::filesystem::path file = report_file(paths, attempt);
     try {
         make_folder(reports_of(paths), private_mode);
         write_text_durably(file, text);

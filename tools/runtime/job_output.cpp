@@ -198,17 +198,17 @@ std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job, RankBoard& 
     return std::make_unique<CommittedOutput>(std::move(options));
 }
 
-std::filesystem::path epoch_folder(const PreparedJob& job) {
-    return paths_of(job.job.output).epoch(job.output->epoch());
+std::filesystem::path attempt_folder(const PreparedJob& job) {
+    return paths_of(job.job.output).attempt(job.output->attempt());
 }
 
 std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
-    const std::uint32_t epoch = job.output->epoch();
+    const std::uint32_t number = job.output->attempt();
     if (retry) {
-        note_fresh_start(epoch_folder(job));
+        note_fresh_start(attempt_folder(job));
         return {};
     }
-    std::vector<Attempt> attempts = read_attempts(paths_of(job.job.output), epoch);
+    std::vector<Attempt> attempts = read_attempts(paths_of(job.job.output), number);
     std::vector<std::uint64_t> suspects = suspected_chunks(attempts);
     std::erase_if(suspects, [&](std::uint64_t chunk) { return chunk < job.output->first_chunk(); });
     if (!is_hopeless(attempts, suspects)) {
@@ -218,7 +218,7 @@ std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
     std::erase_if(attempts, [](const Attempt& attempt) { return !attempt.died; });
     std::string ends;
     for (const Attempt& attempt : std::span(attempts).last(std::min(most_deaths, attempts.size()))) {
-        ends += fmt::format("; attempt {}: {}", attempt.epoch, shortened(attempt.end));
+        ends += fmt::format("; attempt {}: {}", attempt.number, shortened(attempt.end));
     }
     throw Error(ExitCode::no_progress,
                 {.id = "E-RUN-082",
@@ -228,9 +228,9 @@ std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
 }
 
 std::vector<AttemptSummary> attempts_at(const PreparedJob& job) {
-    const std::uint32_t epoch = job.output->epoch();
-    std::vector<AttemptSummary> attempts = earlier_attempts(paths_of(job.job.output), epoch);
-    attempts.push_back({.attempt = epoch});
+    const std::uint32_t number = job.output->attempt();
+    std::vector<AttemptSummary> attempts = earlier_attempts(paths_of(job.job.output), number);
+    attempts.push_back({.number = number});
     return attempts;
 }
 

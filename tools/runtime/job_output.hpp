@@ -27,12 +27,12 @@ namespace sluice {
 /// Whether an output is complete there, of this job or another one. Throws Error as read_manifest.
 [[nodiscard]] bool is_published(const JobConfig::Output& output);
 
-/// Begins the job's output, or goes on with it, or finds it complete. `board` tells the node's ranks how much is
-/// committed, for their last words, and outlives the output. Throws Error as CommittedOutput.
+/// Begins the job's output, or continues with it, or finds it complete. `board` tells the node's ranks how much is
+/// committed, for their shutdown hook, and outlives the output. Throws Error as CommittedOutput.
 [[nodiscard]] std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job, RankBoard& board);
 
 /// What belongs to this attempt alone; `job.output` is open and not complete.
-[[nodiscard]] std::filesystem::path epoch_folder(const PreparedJob& job);
+[[nodiscard]] std::filesystem::path attempt_folder(const PreparedJob& job);
 
 /// What became of the attempts before this one, of which `retry` forgets all; `job.output` is open and not complete.
 /// Throws Error (no_progress, E-RUN-082) when this one would only die like the last ones.
@@ -55,7 +55,7 @@ void keep_job(const PreparedJob& job);
 /// results are not finite.
 void warn_at_the_end(const PreparedJob& job);
 
-/// Says what earlier attempts have left damaged, as warnings, and that the run goes on.
+/// Says what earlier attempts have left damaged, as warnings, and that the run continues.
 void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, bool quiet);
 
 }  // namespace sluice

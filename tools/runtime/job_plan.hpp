@@ -34,24 +34,24 @@ struct JobPlan {
     std::uint32_t chunk_items = 1;
     std::uint32_t depth = 1;  ///< Without regard to the models' lag, until the app is loaded: depth_with_lag().
     DepthBy depth_by = DepthBy::program;
-    DeviceKind device = DeviceKind::host;  ///< Not automatic.
-    HostInstructions instructions{};       ///< By which host devices compute, on every rank.
-    std::string gpu{};                     ///< Model of rank 0's first GPU; rank 0 alone has it. Empty: none in sight.
-    std::string device_note{};             ///< Why "auto" did not take a GPU; rank 0 alone has it.
-    std::string chunk_note{};              ///< Why chunks are as large as they are; likewise. May be empty.
+    DeviceKind device = DeviceKind::host;    ///< Not automatic.
+    HostInstructions instructions{};         ///< By which host devices compute, on every rank.
+    std::string gpu{};                       ///< Model of rank 0's first GPU; only rank 0 has it. Empty: none in sight.
+    std::string device_note{};               ///< Why "auto" did not take a GPU; only rank 0 has it.
+    std::string chunk_note{};                ///< Why chunks are as large as they are; likewise. May be empty.
     std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
     BindMode bind = BindMode::gpu_local;
-    JobConfig::Layout layout{};            ///< As the job says it; rank 0 alone has it.
+    JobConfig::Layout layout{};            ///< As the job says it; only rank 0 has it.
     std::chrono::seconds hang_timeout{0};  ///< 0: nothing is ever called a hang.
     std::chrono::seconds drain_timeout{20};
     std::string root_host{};        ///< Rank 0's.
     std::string dump_folder{};      ///< Where a rank that finds a hang writes down who waits for what.
-    std::uint64_t first_chunk = 0;  ///< Those before are committed: the run goes on from here.
+    std::uint64_t first_chunk = 0;  ///< Those before are committed: the run continues from here.
 
     [[nodiscard]] ChunkGrid grid() const { return ChunkGrid(items, chunk_items).from(first_chunk); }
 };
 
-/// What rank 0 alone has open.
+/// What only rank 0 has open.
 struct PreparedJob {
     JobConfig job;
     JobPlan plan;
@@ -92,7 +92,7 @@ struct RootAnnouncement {
 [[nodiscard]] std::string encode(const RootAnnouncement& announcement);
 [[nodiscard]] RootAnnouncement decode_announcement(const std::string& text);
 
-/// A rank's last words to rank 0.
+/// A rank's shutdown hook to rank 0.
 [[nodiscard]] std::string encode_failure(const Failure& failure);
 [[nodiscard]] Failure decode_failure(const std::string& text);
 

@@ -40,7 +40,7 @@ std::uint32_t readers_for(const PreparedJob& job, const PreparedRank& rank) {
                            .devices = std::accumulate(rank.devices.begin(), rank.devices.end(), 0U),
                            .flop_per_item = job.app->flop_per_item(),
                            .file_bytes = static_cast<double>(source.bytes()) / items,
-                           .wire_bytes = static_cast<double>(rank.wire.item.input_bytes)});
+                           .packed_bytes = static_cast<double>(rank.wire.item.input_bytes)});
 }
 
 }  // namespace
@@ -55,21 +55,21 @@ JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting,
       options_(options),
       grid_(job.plan.grid()) {
     job.plan.depth = rank.wire.depth;
-    tell_size();
+    announce_size();
     const std::uint32_t readers = readers_for(job, rank);
     const StartingReaders starting(context_, rank.share, readers);
     input_.emplace(*job.source, grid_,
                    ReadAheadOptions{.input_bytes = rank.wire.item.input_bytes,
                                     .staged = rank.queues.staged,
                                     .readers = readers,
-                                    .lanes = &context_.lanes},
+                                    .activities = &context_.activities},
                    context_.bell);
     job.output->use_encoders(choose_encoders({.cores = cores_of_readers(rank.share),
                                               .items = grid_.items() - grid_.items_done(),
                                               .chunk_items = grid_.chunk_items(),
                                               .row_bytes = job.output->estimate_row_bytes()}));
     results_.emplace(*job.output, grid_, rank.wire.item.output_bytes, rank.queues.window, context_.bell,
-                     &context_.lanes.add(LaneKind::writer, "writer"));
+                     &context_.activities.add(ActivityKind::writer, "writer"));
     server_.emplace(
         grid_, *input_, *results_,
         ChunkServerOptions{
@@ -114,11 +114,11 @@ RankTrace JobServer::run() {
         bind_comm_thread(context_, rank_.share);
         context_.stop.enter(RunPhase::serving);
         if (remote_) {
-            remote_->signs().give_every(between_signs_of_life(job_.plan.hang_timeout));
+            remote_->heartbeats().send_every(heartbeat_interval(job_.plan.hang_timeout));
         }
         give_signs_while(root_, [&, this] { compute_suspects(context_, job_, rank_, *server_); });
         const Served served = serve(*server_, *local_, root_.others, context_.bell, context_.stop,
-                                    {.lane = &context_.lanes.add(LaneKind::comm, "comm thread"),
+                                    {.activity = &context_.activities.add(ActivityKind::comm, "comm thread"),
                                      .drain_timeout = job_.job.fault.drain_timeout,
                                      .on_drain = [&, this](const StopCause& cause) {
                                          drain(cause);
@@ -148,12 +148,12 @@ RankTrace JobServer::run() {
 }
 
 /// What the drivers have recorded, and all others.
-RankTrace JobServer::joined(RankTrace trace, std::vector<LaneTrace> readers, LaneTrace writer) const {
-    std::ranges::move(readers, std::back_inserter(trace.lanes));
-    trace.lanes.push_back(std::move(writer));
+RankTrace JobServer::joined(RankTrace trace, std::vector<ThreadTrace> readers, ThreadTrace writer) const {
+    std::ranges::move(readers, std::back_inserter(trace.threads));
+    trace.threads.push_back(std::move(writer));
     if (remote_ && context_.session->size() > 1) {
-        trace.lanes.push_back(remote_->egress());
-        trace.lanes.push_back(remote_->ingress());
+        trace.threads.push_back(remote_->egress());
+        trace.threads.push_back(remote_->ingress());
     }
     return trace;
 }
@@ -196,7 +196,7 @@ void JobServer::end_after_loss(const Served& served) {
     std::vector<std::uint64_t> chunks = context_.hangs.chunks_of(served.lost_rank);
     std::ranges::sort(chunks);
     const Failure lost = lost_while_draining(served, hosts_.at(static_cast<std::size_t>(served.lost_rank)), chunks);
-    context_.last_words.note_lost_rank(served.lost_rank, lost.text.where + " " + lost.text.what, chunks);
+    context_.shutdown_hook.note_lost_rank(served.lost_rank, lost.text.where + " " + lost.text.what, chunks);
     end_all(root_, lost);
 }
 
@@ -208,7 +208,7 @@ void JobServer::commit_what_came() {
 }
 
 /// Of this attempt, for those after it and for the report.
-void JobServer::tell_size() {
+void JobServer::announce_size() {
     AttemptSummary& attempt = job_.summaries.back();
     attempt.ranks = static_cast<std::uint32_t>(rank_.devices.size());
     attempt.devices = std::accumulate(rank_.devices.begin(), rank_.devices.end(), 0U);

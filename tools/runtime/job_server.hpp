@@ -44,14 +44,14 @@ public:
     [[nodiscard]] const std::optional<Failure>& stopped_by() const noexcept { return stopped_by_; }
 
 private:
-    void tell_size();
+    void announce_size();
     void drain(const StopCause& cause);
     void report_drain(const RunReport& report) const;
     void finish(const Served& served, bool whole);
     void commit_what_came();
     [[noreturn]] void end_after_loss(const Served& served);
     [[nodiscard]] HangWatchOptions hang_watch_options() const;
-    [[nodiscard]] RankTrace joined(RankTrace trace, std::vector<LaneTrace> readers, LaneTrace writer) const;
+    [[nodiscard]] RankTrace joined(RankTrace trace, std::vector<ThreadTrace> readers, ThreadTrace writer) const;
     [[nodiscard]] RunReport partial_report(RankTrace&& trace, const ErrorText& reason) const;
     void wait_until_committed() const;
 

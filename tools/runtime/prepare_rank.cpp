@@ -93,7 +93,7 @@ std::vector<std::uint32_t> devices_of_ranks(const RankContext& context, std::siz
     return devices;
 }
 
-QueueSizes queues_for(const JobPlan& plan, const WireShape& wire, const std::vector<std::uint32_t>& devices) {
+QueueSizes queues_for(const JobPlan& plan, const MessageShape& wire, const std::vector<std::uint32_t>& devices) {
     const std::uint64_t slots = std::accumulate(devices.begin(), devices.end(), std::uint64_t{0}) * wire.depth;
     return choose_queue_sizes(wire.item, plan.chunk_items, slots, plan.grid().chunks_left());
 }
@@ -202,7 +202,7 @@ DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan
                               .pipeline = {.depth = rank.wire.depth,
                                            .chunk_items = plan.chunk_items,
                                            .last_items = plan.grid().short_items(),
-                                           .lanes = &context.lanes},
+                                           .activities = &context.activities},
                               .memory = memory_needs(context, plan, rank),
                               .host_bytes = context.memory_share(),
                               .chunks = plan.grid().chunks_left(),

@@ -27,7 +27,7 @@ namespace sluice {
 
 /// What the ranks know of each other before there is a job.
 struct Meeting {
-    std::vector<std::string> hosts{};              ///< Of all ranks; rank 0 alone has them.
+    std::vector<std::string> hosts{};              ///< Of all ranks; only rank 0 has them.
     std::vector<HostInstructions> instructions{};  ///< Of the host devices of each rank, likewise.
     ClockOffset clock{};                           ///< This rank's.
 };
@@ -52,7 +52,7 @@ struct PreparedRank {
     QueueSizes queues{};                   ///< Rank 0's.
     std::unique_ptr<LoadedApp> app{};
     std::string sample{};  ///< For Model::calibrate(); empty: nobody wants one.
-    WireShape wire{};
+    MessageShape wire{};
     std::deque<Endpoint> endpoints{};  ///< One for each of its devices.
 };
 

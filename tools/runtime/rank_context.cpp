@@ -24,7 +24,7 @@ std::uint64_t RankContext::memory_share() const {
 HeldFolder leave_notes_in(const RankContext& context, const std::filesystem::path& folder) {
     HeldFolder held(folder, FolderTrust::only_mine);
     CrashReports::leave_behind(crash_file(folder, context.rank()));
-    context.last_words.set_notes(
+    context.shutdown_hook.set_notes(
         {.lost_rank = [folder](
                           int rank, const std::string& cause,
                           const std::vector<std::uint64_t>& chunks) { note_lost_rank(folder, rank, cause, chunks); },

@@ -6,16 +6,16 @@
 #include <string>
 
 #include "comm/hang_watch.hpp"
-#include "comm/last_words.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/rank_board.hpp"
+#include "comm/shutdown_hook.hpp"
 #include "core/app.hpp"
 #include "core/clock.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/doorbell.hpp"
 #include "core/error.hpp"
 #include "core/sync/stop_request.hpp"
-#include "core/trace/lanes.hpp"
+#include "core/trace/activities.hpp"
 
 namespace sluice {
 
@@ -26,9 +26,9 @@ struct RankContext {
     RankBoard& board;
     Doorbell& bell;  ///< The comm thread's.
     StopRequest& stop;
-    Lanes& lanes;
+    Activities& activities;
     HangWatch& hangs;
-    LastWords& last_words;
+    ShutdownHook& shutdown_hook;
     std::string host;
     Instant start{};
 

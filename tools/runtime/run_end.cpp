@@ -15,7 +15,7 @@
 namespace sluice {
 namespace {
 
-/// Whether what went wrong leaves the job as it is, so that the same command goes on.
+/// Whether what went wrong leaves the job as it is, so that the same command continues.
 bool can_go_on(ExitCode code) {
     return code == ExitCode::internal || code == ExitCode::out_of_memory || code == ExitCode::communication ||
            code == ExitCode::gpu_fault;
@@ -47,8 +47,8 @@ void leave_end_behind(const Root& root, Failure& failure) {
     if (const std::string committed = board.describe_committed(); can_go_on(failure.code) && !committed.empty()) {
         failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
     }
-    root.context.last_words.note_end(failure.code, failure.text);
-    if (root.output != nullptr && root.output->epoch() == 1 && !is_death(failure.code)) {
+    root.context.shutdown_hook.note_end(failure.code, failure.text);
+    if (root.output != nullptr && root.output->attempt() == 1 && !is_death(failure.code)) {
         if (board.committed().chunks == 0) {
             root.monitor.withdraw();
         }
@@ -78,7 +78,7 @@ std::string stopped_text(const StopCause& cause) {
 }  // namespace
 
 void give_signs_while(const Root& root, const std::function<void()>& action) {
-    root.others == nullptr ? action() : root.others->signs().give_while(action);
+    root.others == nullptr ? action() : root.others->heartbeats().send_while(action);
 }
 
 void explain_end(const Root& root, const ErrorText& text) {
@@ -114,7 +114,7 @@ void note_device_failure(const RankContext& context, const Failure& failure, int
     if (std::ranges::find(chunks, *failure.chunk) == chunks.end()) {
         chunks.push_back(*failure.chunk);
     }
-    context.last_words.note_lost_rank(rank, failure.text.where + ": " + failure.text.what, chunks);
+    context.shutdown_hook.note_lost_rank(rank, failure.text.where + ": " + failure.text.what, chunks);
 }
 
 void end_all(const Root& root, Failure failure) {
@@ -145,7 +145,7 @@ Failure lost_while_draining(const Served& served, const std::string& host, const
         .text = {.id = "E-RUN-001",
                  .where = fmt::format("rank {} on {}", served.lost_rank, escaped(host)),
                  .what = fmt::format(
-                     "died, or cannot be reached: no sign of life since it was {}; chunks that it held: {}",
+                     "died, or cannot be reached: no heartbeat since it was {}; chunks that it held: {}",
                      stopped_text(served.stop), chunks.empty() ? "none" : fmt::format("{}", fmt::join(chunks, ", "))),
                  .hint = "look for SIGKILL or oom_kill in its node's log"}};
 }
@@ -167,9 +167,9 @@ ErrorText why_it_drains(const StopCause& cause) {
             .what = fmt::format("SIG{}, before the chunks in flight were finished", sigabbrev_np(cause.signal))};
 }
 
-Watched::Watched(const RankContext& context, HangWatchOptions options, LastWords::Action last_words)
+Watched::Watched(const RankContext& context, HangWatchOptions options, ShutdownHook::Action shutdown_hook)
     : context_(context) {
-    context_.last_words.set(std::move(last_words));
+    context_.shutdown_hook.set(std::move(shutdown_hook));
     CrashReports::set_book(options.book);
     context_.hangs.begin(std::move(options));
 }
@@ -177,7 +177,7 @@ Watched::Watched(const RankContext& context, HangWatchOptions options, LastWords
 Watched::~Watched() {
     context_.hangs.end();
     CrashReports::set_book(nullptr);
-    context_.last_words.clear();
+    context_.shutdown_hook.clear();
 }
 
 }  // namespace sluice

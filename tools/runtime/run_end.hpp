@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "comm/hang_watch.hpp"
-#include "comm/last_words.hpp"
 #include "comm/mpi_remote_hub.hpp"
 #include "comm/rank_board.hpp"
 #include "comm/serve.hpp"
+#include "comm/shutdown_hook.hpp"
 #include "core/commit/committed_output.hpp"
 #include "core/stage_error.hpp"
 #include "core/sync/stop_request.hpp"
@@ -29,7 +29,7 @@ struct Root {
     MpiRemoteHub* others = nullptr;     ///< While it serves them.
 };
 
-/// Lets `action` run while rank 0 gives the other ranks its signs of life: files may keep it waiting. For the thread
+/// Lets `action` run while rank 0 gives the other ranks its heartbeats: files may keep it waiting. For the thread
 /// that makes its MPI calls. Throws what `action` throws.
 void give_signs_while(const Root& root, const std::function<void()>& action);
 
@@ -65,11 +65,11 @@ void say_that_it_drains(const StopCause& cause);
 /// What a report says that is written before the run has drained.
 [[nodiscard]] ErrorText why_it_drains(const StopCause& cause);
 
-/// While it lives, a hang is looked for, and `last_words` are said when the job has to end at once.
+/// While it lives, a hang is looked for, and `shutdown_hook` are said when the job has to end at once.
 class Watched {
 public:
     /// `context` and `options.book` outlive it.
-    Watched(const RankContext& context, HangWatchOptions options, LastWords::Action last_words);
+    Watched(const RankContext& context, HangWatchOptions options, ShutdownHook::Action shutdown_hook);
     ~Watched();
     Watched(const Watched&) = delete;
     Watched& operator=(const Watched&) = delete;

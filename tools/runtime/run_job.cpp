@@ -66,28 +66,28 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
         board.emplace();
     }
     const CrashReports crash_reports(*board, host);
-    Lanes lanes;
-    HangWatch hangs(*board, lanes, host);
-    LastWords last_words;
+    Activities activities;
+    HangWatch hangs(*board, activities, host);
+    ShutdownHook shutdown_hook;
     const RankContext context{.apps = apps,
                               .session = session ? &*session : nullptr,
                               .board = *board,
                               .bell = bell,
                               .stop = stop,
-                              .lanes = lanes,
+                              .activities = activities,
                               .hangs = hangs,
-                              .last_words = last_words,
+                              .shutdown_hook = shutdown_hook,
                               .host = host,
                               .start = start};
     std::shared_ptr<RunMonitor> monitor;  // rank 0's
     if (context.rank() == 0) {
         monitor = make_monitor(context, options);
-        last_words.set_stop_note([monitor](const ErrorText& text) {
+        shutdown_hook.set_stop_note([monitor](const ErrorText& text) {
             monitor->explain(text);
             monitor->end(ExitCode::stopped_early);
         });
     }
-    const Watcher watcher(*board, stop, hangs, last_words, host);
+    const Watcher watcher(*board, stop, hangs, shutdown_hook, host);
     return monitor == nullptr ? run_worker(context) : run_monitored(context, *monitor, job, options);
 }
 

@@ -18,7 +18,7 @@ struct RunOptions {
 };
 
 /// Runs a job to its end on every rank that was started with this one; without a launcher that is this process alone.
-/// Rank 0 alone calls `job`, which names one of `apps`. Returns the exit code; throws Error.
+/// Only rank 0 calls `job`, which names one of `apps`. Returns the exit code; throws Error.
 [[nodiscard]] int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions& options);
 
 }  // namespace sluice

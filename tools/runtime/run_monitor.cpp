@@ -83,7 +83,7 @@ void RunMonitor::open(const std::filesystem::path& run_folder, const std::filesy
     }
     held_.emplace(run_folder, FolderTrust::only_mine);
     folder_ = run_folder;
-    if (status_.job.empty()) {  // outside of Slurm the same command goes on: an old request is no longer meant
+    if (status_.job.empty()) {  // outside of Slurm the same command continues: an old request is no longer meant
         static_cast<void>(try_to_remove_file(folder_ / "drain"));
     }
     look();

@@ -36,7 +36,7 @@ RunSight RunObserver::look() {
         sight.queued = queued_;
         sight.record = record_;
         read_status(sight);  // it may have ended since
-        if (!is_over(sight) || read_submission(folder_ / "submitted.json") == submission) {
+        if (!is_done(sight) || read_submission(folder_ / "submitted.json") == submission) {
             return sight;
         }
     }
@@ -77,7 +77,7 @@ void RunObserver::ask(const Submission& submission) {
         asked_ = false;
         trouble_ = fmt::format("{}: {}", error.text().where, error.text().what);
     }
-    record_ = queued_ ? std::nullopt : find_accounting_record(submission);
+    record_ = queued_ ? std::nullopt : find_accounting_info(submission);
 }
 
 }  // namespace sluice

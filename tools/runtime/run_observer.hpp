@@ -33,7 +33,7 @@ private:
     std::optional<std::chrono::steady_clock::time_point> last_;
     std::chrono::seconds pause_ = shortest_pause;
     std::optional<QueuedJob> queued_;
-    std::optional<JobRecord> record_;
+    std::optional<JobInfo> record_;
     std::string trouble_;
     bool asked_ = false;
 };

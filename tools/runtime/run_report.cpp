@@ -95,7 +95,7 @@ void publish_report(RunReport report, const PreparedJob& prepared, const RunOpti
     const std::string text = report_file_text(report, nlohmann::json(to_toml(job)));
     std::filesystem::path kept;
     if (end.is_kept) {
-        kept = keep_report(run_paths(job.output.path, {}), report.attempts.back().attempt, text);
+        kept = keep_report(run_paths(job.output.path, {}), report.attempts.back().number, text);
     }
     warn_unless_placed(text, job.output, kept);
     if (!options.quiet) {

@@ -24,7 +24,7 @@ namespace sluice {
 /// How a run has ended, for every rank.
 struct CommonEnd {
     int code = 0;                       ///< That all ranks end with.
-    std::vector<RankReport> reports{};  ///< Of all ranks; rank 0 alone has them.
+    std::vector<RankReport> reports{};  ///< Of all ranks; only rank 0 has them.
 };
 
 /// Every rank hears rank 0's `code`, and rank 0 what each has recorded. `clock`: this rank's. Collective.

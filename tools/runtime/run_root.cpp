@@ -33,7 +33,7 @@ std::vector<Attempt> look_back(const PreparedJob& job, const RunOptions& options
     return attempts;
 }
 
-/// A new run computes by what all ranks have, and one that goes on by what it has begun with.
+/// A new run computes by what all ranks have, and one that continues by what it has begun with.
 void choose_instructions(const Meeting& meeting, PreparedJob& job) {
     if (job.plan.device != DeviceKind::host) {
         return;
@@ -72,7 +72,7 @@ PreparedJob prepare_for_all(const Root& root, const Meeting& meeting, const std:
         job.output = open_output(job, context.board);
         if (job.output->complete() == nullptr) {
             job.plan.first_chunk = job.output->first_chunk();
-            job.plan.dump_folder = epoch_folder(job).native();
+            job.plan.dump_folder = attempt_folder(job).native();
             job.plan.root_host = context.host;
             job.notes = leave_notes_in(context, job.plan.dump_folder);
             job.summaries = attempts_at(job);
@@ -81,7 +81,7 @@ PreparedJob prepare_for_all(const Root& root, const Meeting& meeting, const std:
         return job;
     } catch (...) {
         const Failure failure = describe(std::current_exception(), "");
-        context.last_words.note_end(failure.code, failure.text);
+        context.shutdown_hook.note_end(failure.code, failure.text);
         if (context.session != nullptr) {
             explain_end(root, failure.text);
             static_cast<void>(announce(context, {.code = static_cast<int>(failure.code)}));
@@ -124,7 +124,7 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, const 
         std::move(report), job, options,
         {.code = code, .is_kept = job.output->complete() != nullptr || context.board.committed().chunks != 0});
     if (stopped) {
-        context.last_words.note_end(stopped->code, stopped->text);
+        context.shutdown_hook.note_end(stopped->code, stopped->text);
         explain_end(root, stopped->text);
     }
     return static_cast<int>(code);

@@ -30,7 +30,7 @@ constexpr std::chrono::seconds patience{3};  // for rank 0 to take a failure, an
 /// Launchers let the ranks of other nodes than rank 0's live for a while.
 [[noreturn]] void end_with_root(const RankContext& context, const RootHasEnded& end) {
     if (!end.text().id.empty()) {
-        context.last_words.note_lost_rank(0, end.text().where + " " + end.text().what, {});
+        context.shutdown_hook.note_lost_rank(0, end.text().where + " " + end.text().what, {});
         print_once(context, end.text());
     }
     end_now(context, end.code());
@@ -40,7 +40,7 @@ constexpr std::chrono::seconds patience{3};  // for rank 0 to take a failure, an
 int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting, PreparedRank& rank,
          bool& root_serves) {
     MpiWorker worker(*context.session, rank.endpoints, context.board.mine(), rank.wire,
-                     {.lane = &context.lanes.add(LaneKind::comm, "comm thread"),
+                     {.activity = &context.activities.add(ActivityKind::comm, "comm thread"),
                       .root_host = plan.root_host,
                       .longest_silence = longest_silence(plan.drain_timeout)});
     DriverTeam team(*rank.app, rank.endpoints, driver_options(context, plan, rank));

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-std::atomic<int> first_error = 0;  // an errno; rank 0 may print its last words from another thread
+std::atomic<int> first_error = 0;  // an errno; rank 0 may print its shutdown hook from another thread
 
 /// Network file systems tell of some errors only when a file is closed; of a copy of the descriptor will do.
 int error_at_close() {

@@ -82,12 +82,12 @@ public:
           job_(job),
           shape_(rank.wire.item),
           device_(rank, job.plan),
-          ranges_(epoch_folder(job)),
-          lane_(context.lanes.add(LaneKind::device, "device for suspected chunks")) {}
+          ranges_(attempt_folder(job)),
+          activity_(context.activities.add(ActivityKind::device, "device for suspected chunks")) {}
 
     ~Suspects() {
-        lane_.end();
-        context_.board.mine().chunk.store(RankRecord::no_chunk);
+        activity_.end();
+        context_.board.mine().chunk.store(RankEntry::no_chunk);
     }
     Suspects(const Suspects&) = delete;
     Suspects& operator=(const Suspects&) = delete;
@@ -103,7 +103,7 @@ public:
         const auto deadly = [&](const ItemRange& range) { return is_deadly(range, job_.attempts); };
         const auto compute = [&](const ItemRange& range) {
             const std::size_t at = range.first - chunk.first;
-            lane_.work(Stage::compute, id);
+            activity_.work(Stage::compute, id);
             ranges_.begin(range);
             const auto of_range =
                 device_.compute(std::span(items).subspan(at * shape_.input_bytes, range.count * shape_.input_bytes));
@@ -126,7 +126,7 @@ private:
     IoShape shape_;
     LoneDevice device_;
     LoneRanges ranges_;
-    Lane& lane_;
+    Activity& activity_;
 };
 
 [[noreturn]] void refuse(const PreparedJob& job, const std::vector<std::uint64_t>& failed, std::size_t before) {

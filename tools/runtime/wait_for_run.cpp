@@ -8,7 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/commit/held_folder.hpp"
-#include "slurm/job_record.hpp"
+#include "slurm/job_info.hpp"
 #include "tools/runtime/progress.hpp"
 #include "tools/runtime/progress_view.hpp"
 #include "tools/runtime/run_observer.hpp"
@@ -103,9 +103,9 @@ std::string end_text(const RunSight& sight, int code) {
 }
 
 int code_of(const RunSight& sight, const std::filesystem::path& run_folder) {
-    std::optional<JobRecord> record = sight.record;
+    std::optional<JobInfo> record = sight.record;
     if (const auto submission = read_submission(run_folder / "submitted.json"); !record && submission) {
-        record = find_controller_record(*submission);
+        record = find_controller_info(*submission);
     }
     return code_of_ended_job(sight.job, record, sight.status);
 }
@@ -124,7 +124,7 @@ int wait_for_run(const std::filesystem::path& run_folder) {
         Instant due = since;
         while (signal == 0) {
             const RunSight sight = observer.look();
-            if (is_over(sight)) {
+            if (is_done(sight)) {
                 const int code = code_of(sight, run_folder);
                 view.say(end_text(sight, code));
                 return code;

@@ -4,13 +4,13 @@
 #include <system_error>
 
 #include "core/clock.hpp"
-#include "core/commit/epoch.hpp"
+#include "core/commit/attempt_folder.hpp"
 #include "tools/torture/campaigns.hpp"
 
 namespace sluice::torture {
 namespace {
 
-/// A system call, and whether all of a process's calls of that name are the output's: else those on its paths alone
+/// A system call, and whether all of a process's calls of that name are the output's: else those on its paths only
 /// are meant.
 struct Call {
     const char* name;
@@ -24,12 +24,12 @@ constexpr std::array calls{Call{"pwrite64", true}, Call{"fdatasync", true}, Call
 /// The files of a first attempt whose names are known before.
 std::vector<std::string> paths_of(const std::filesystem::path& output) {
     const RunPaths paths = run_paths(output, ".csv");
-    const std::filesystem::path epoch = paths.epoch(1);
+    const std::filesystem::path attempt = paths.attempt(1);
     std::vector<std::string> words;
     for (const std::filesystem::path& path :
-         {output, paths.run_folder(), paths.identity(), paths.manifest(), paths.epochs(), epoch, epoch / "adopt.json",
-          epoch / "adopt.json.new", owner_file(epoch), heartbeat_file(epoch), journal_file(epoch),
-          part_file(epoch, 0)}) {
+         {output, paths.run_folder(), paths.identity(), paths.manifest(), paths.attempts(), attempt,
+          attempt / "adopt.json", attempt / "adopt.json.new", owner_file(attempt), heartbeat_file(attempt),
+          journal_file(attempt), part_file(attempt, 0)}) {
         words.insert(words.end(), {"-P", path.native()});
     }
     return words;
@@ -57,7 +57,7 @@ bool is_told(const std::string& log) {
 bool is_allowed(int code, const std::filesystem::path& output) {
     constexpr int cannot_create = 73;
     constexpr int io_error = 74;
-    return code == io_error || (code == cannot_create && epochs_of(run_paths(output, ".csv")).empty());
+    return code == io_error || (code == cannot_create && attempts_of(run_paths(output, ".csv")).empty());
 }
 
 }  // namespace

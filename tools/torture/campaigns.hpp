@@ -47,11 +47,11 @@ struct KillOptions {
 /// SIGKILL at random moments, to a rank, to all of them, or to mpirun; then the same command again until it is done.
 [[nodiscard]] Tally kill_at_random(const Setting& setting, const KillOptions& options);
 
-/// SIGKILL at each fault point of an attempt alone, one in each run.
+/// SIGKILL at each fault point of a single attempt, one in each run.
 [[nodiscard]] Tally kill_at_points(const Setting& setting);
 
 /// An attempt stops at each of its fault points, one in each run. Another one takes over, with other results; once that
-/// has begun, the first one gives signs of life again, and goes on when the other one has finished.
+/// has begun, the first one sends heartbeats again, and continues when the other one has finished.
 [[nodiscard]] Tally stop_at_points(const Setting& setting);
 
 /// The same with the job's wrong order, which does no harm undisturbed: kills and stops at every so many points, until
@@ -61,8 +61,8 @@ struct KillOptions {
 /// Each number of ranks, three depths, no kill, one and five: the same bytes.
 [[nodiscard]] Tally vary_sizes(const Setting& setting, const std::vector<int>& ranks);
 
-/// An attempt is stopped at a random moment, another one takes over, the first one goes on. Where the program has fault
-/// points, each has other results.
+/// An attempt is stopped at a random moment, another one takes over, the first one continues. Where the program has
+/// fault points, each has other results.
 [[nodiscard]] Tally overlap_attempts(const Setting& setting, std::uint64_t overlaps);
 
 /// The n-th call of each kind fails, by strace, for every n that an attempt has; `stride` > 1 takes every so many.
@@ -74,11 +74,11 @@ struct SwapOptions {
 };
 
 /// The input is swapped for another of the same size, number of items and time, by a rename, by a copy over it or by
-/// cutting it, at random moments of attempts: first ones, and ones that go on after a kill. Each output has to be that
-/// of one content, and job.json has to say which; else the attempt has to refuse.
+/// cutting it, at random moments of attempts: first ones, and ones that continue after a kill. Each output has to be
+/// that of one content, and job.json has to say which; else the attempt has to refuse.
 [[nodiscard]] Tally swap_at_random(const Setting& setting, const SwapOptions& options);
 
-/// The same at every so many fault points of an attempt alone, where it is stopped meanwhile.
+/// The same at every so many fault points of a single attempt, where it is stopped meanwhile.
 [[nodiscard]] Tally swap_at_points(const Setting& setting, std::uint64_t stride);
 
 /// Adds what is wrong with the output of a run to the tally.

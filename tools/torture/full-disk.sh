@@ -58,7 +58,7 @@ for room in 0 4 8 12 16 20 24 28 32 36 40 44 48; do
         break
     fi
     full=$((full + 1))
-    if [ "$code" -ne 74 ] && { [ "$code" -ne 73 ] || [ -e small/output.csv.sluice/epochs/1 ]; }; then
+    if [ "$code" -ne 74 ] && { [ "$code" -ne 73 ] || [ -e small/output.csv.sluice/attempts/1 ]; }; then
         fail "$room KiB: exit code $code"
     fi
     grep -q "sluice: error\[E-IO-002\]: .*No space left on device" log || fail "$room KiB: it does not say why"

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/commit/epoch.hpp"
+#include "core/commit/attempt_folder.hpp"
 #include "core/commit/journal.hpp"
 #include "core/commit/verify.hpp"
 #include "core/error.hpp"
@@ -127,7 +127,7 @@ Attempt::Command Job::command(const Start& start) const {
     if (start.ranks > 0) {
         add({options_.mpirun, "--oversubscribe", "-n", std::to_string(start.ranks)});
     }
-    // Whoever kills attempt after attempt wants them to go on all the same.
+    // Whoever kills attempt after attempt wants them to continue all the same.
     add({options_.sluice.native(), "run", "job.toml", "--retry", "--set", fmt::format("pipeline.depth={}", start.depth),
          "--set", fmt::format("output.path={}", start.output.native())});
     for (const std::string& setting : start.settings) {
@@ -193,13 +193,14 @@ void remove_output(const std::filesystem::path& output) {
 
 std::optional<std::uint64_t> committed_chunks(const std::filesystem::path& output) {
     const RunPaths paths = run_paths(output, ".csv");
-    const std::vector<std::uint32_t> epochs = epochs_of(paths);
-    if (epochs.empty()) {
+    const std::vector<std::uint32_t> attempts = attempts_of(paths);
+    if (attempts.empty()) {
         return std::nullopt;
     }
     std::uint64_t chunks = 0;
-    for (const JournalRecord& record : read_journal(journal_file(paths.epoch(epochs.back())), epochs.back()).records) {
-        const bool is_chunk = record.type == RecordType::commit || record.type == RecordType::adopted;
+    for (const JournalEntry& entry :
+         read_journal(journal_file(paths.attempt(attempts.back())), attempts.back()).entries) {
+        const bool is_chunk = entry.type == EntryType::commit || entry.type == EntryType::adopted;
         chunks += is_chunk ? 1 : 0;
     }
     return chunks;

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/clock.hpp"
-#include "core/commit/epoch.hpp"
+#include "core/commit/attempt_folder.hpp"
 #include "tools/torture/campaigns.hpp"
 
 namespace sluice::torture {
@@ -14,15 +14,15 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t different_results = 3;
 
-/// Makes the newest attempt look as if it had given no sign of life for an hour, as on a host that nobody can reach.
+/// Makes the newest attempt look as if it had sent no heartbeat for an hour, as on a host that nobody can reach.
 /// False: there is none.
 bool silence(const std::filesystem::path& output) {
     const RunPaths paths = run_paths(output, ".csv");
-    const std::vector<std::uint32_t> epochs = epochs_of(paths);
-    if (epochs.empty()) {
+    const std::vector<std::uint32_t> attempts = attempts_of(paths);
+    if (attempts.empty()) {
         return false;
     }
-    const std::filesystem::path heartbeat = heartbeat_file(paths.epoch(epochs.back()));
+    const std::filesystem::path heartbeat = heartbeat_file(paths.attempt(attempts.back()));
     std::error_code gone;  // cleaned away meanwhile
     std::filesystem::last_write_time(heartbeat, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1),
                                      gone);
@@ -58,8 +58,8 @@ Tally overlap_attempts(const Setting& setting, std::uint64_t overlaps) {
         const std::filesystem::path output = setting.job.folder() / fmt::format("overlap-{}.csv", round);
         const bool at_once = random() % 2 == 0;
         const milliseconds delay(random() % static_cast<std::uint64_t>(longest.count() + 1));
-        const std::string story = fmt::format("seed {}, round {}, stopped after {} ms, goes on {}", setting.seed, round,
-                                              delay.count(), at_once ? "at once" : "after its successor");
+        const std::string story = fmt::format("seed {}, round {}, stopped after {} ms, continues {}", setting.seed,
+                                              round, delay.count(), at_once ? "at once" : "after its successor");
         Attempt zombie(setting.job.command({.output = output}));
         if (!zombie.ended_within(delay)) {
             zombie.send(SIGSTOP);

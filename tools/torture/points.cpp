@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/clock.hpp"
-#include "core/commit/epoch.hpp"
+#include "core/commit/attempt_folder.hpp"
 #include "tools/torture/campaigns.hpp"
 
 namespace sluice::torture {
@@ -15,19 +15,19 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds look_for_epoch_every{1};
+constexpr milliseconds look_for_attempt_every{1};
 constexpr std::uint64_t beyond_all = 1'000'000;  // points: nothing happens
 constexpr const char* no_points = "the program obeys no faults: give --sluice the program sluice_with_faults";
 
-std::uint32_t newest_epoch(const std::filesystem::path& output) {
-    const std::vector<std::uint32_t> epochs = epochs_of(run_paths(output, ".csv"));
-    return epochs.empty() ? 0 : epochs.back();
+std::uint32_t newest_attempt(const std::filesystem::path& output) {
+    const std::vector<std::uint32_t> attempts = attempts_of(run_paths(output, ".csv"));
+    return attempts.empty() ? 0 : attempts.back();
 }
 
 /// How long ago the attempt of that number was heard of last. Nothing happens when it has gone meanwhile.
-void set_last_sign(const std::filesystem::path& output, std::uint32_t epoch, std::chrono::hours ago) {
+void set_last_sign(const std::filesystem::path& output, std::uint32_t attempt, std::chrono::hours ago) {
     std::error_code gone;
-    std::filesystem::last_write_time(heartbeat_file(run_paths(output, ".csv").epoch(epoch)),
+    std::filesystem::last_write_time(heartbeat_file(run_paths(output, ".csv").attempt(attempt)),
                                      std::filesystem::file_time_type::clock::now() - ago, gone);
 }
 
@@ -37,7 +37,7 @@ std::string complete_output(const std::filesystem::path& output) {
     return manifest.empty() ? std::string() : manifest + contents_of(output);
 }
 
-/// Makes things happen at one fault point of an attempt alone, in a run of its own.
+/// Makes things happen at one fault point of a single attempt, in a run of its own.
 class Points {
 public:
     Points(const Setting& setting, Tally& tally) : setting_(setting), tally_(tally) {}
@@ -61,15 +61,15 @@ public:
         begin("stop", nth);
         Attempt zombie(start(0, fmt::format("any:0:{}=stop", nth)));
         const bool stopped = zombie.stops();
-        const std::uint32_t epoch = newest_epoch(output_);
+        const std::uint32_t attempt = newest_attempt(output_);
         if (stopped) {
             ++tally_.counts["stops"];
-            set_last_sign(output_, epoch, std::chrono::hours(1));
+            set_last_sign(output_, attempt, std::chrono::hours(1));
         }
         Attempt successor(start(1));
-        while (newest_epoch(output_) == epoch && !successor.ended_within(look_for_epoch_every)) {
+        while (newest_attempt(output_) == attempt && !successor.ended_within(look_for_attempt_every)) {
         }
-        set_last_sign(output_, epoch, std::chrono::hours(0));
+        set_last_sign(output_, attempt, std::chrono::hours(0));
         expect("successor", successor.wait(), {0});
         const std::string complete = complete_output(output_);
         zombie.send(SIGCONT);

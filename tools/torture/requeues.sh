@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tools/torture/requeues.sh SLUICE [ATTEMPTS [SEED]]: one job on a Slurm cluster of its own (tools/slurm-box), stopped and
 # queued again ATTEMPTS times (default 20) at random moments, each time with another number of nodes: 4, 1, 3, 2 and so
-# on, two ranks each. Every stop has to end with exit code 75 within 20 s, every attempt to go on exactly where the one
+# on, two ranks each. Every stop has to end with exit code 75 within 20 s, every attempt to continue exactly where the one
 # before it has stopped, and the output has to have the bytes of a run without Slurm. Takes some minutes. Exits with 77
 # where there can be no box.
 set -euo pipefail

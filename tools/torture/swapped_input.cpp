@@ -30,7 +30,7 @@ std::string text_items(std::uint64_t items, std::uint64_t seed) {
     return bytes;
 }
 
-std::string wire_items(std::uint64_t items, std::uint64_t seed) {
+std::string packed_items(std::uint64_t items, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::string bytes(items * symbols_of_item, '\0');
     std::ranges::generate(bytes, [&] { return static_cast<char>(random() % symbols); });
@@ -79,7 +79,7 @@ const char* name_of(Swap swap) {
 }
 
 SwappedInput::SwappedInput(const Job& job, std::string extension) : extension_(std::move(extension)) {
-    const auto items = extension_ == "txt" ? text_items : wire_items;
+    const auto items = extension_ == "txt" ? text_items : packed_items;
     const std::uint64_t count = job.options().items;
     contents_ = {{.name = "a", .bytes = items(count, 1)}, {.name = "b", .bytes = items(count, 2)}};
     contents_.push_back({.name = "cut", .bytes = items(count / 2, 1)});

@@ -25,7 +25,7 @@ struct Plan {
     const SwappedInput& input;
     Swap how;
     int ranks = 0;
-    bool resumed = false;  // the attempt goes on with what one before it has committed
+    bool resumed = false;  // the attempt continues with what one before it has committed
 };
 
 /// One output from an input that is swapped meanwhile.
@@ -80,7 +80,7 @@ public:
             plan_.input.put(index_of(recorded_input(start_.output)).value_or(0), input_);
             judge(run_again());
             if (!complete_) {
-                problem("does not go on with the input that job.json names");
+                problem("does not continue with the input that job.json names");
             }
         }
         if (tally_.problems.empty()) {

@@ -83,7 +83,7 @@ Options parse(int argc, char** argv) {
         "so many swaps of the input by rename, by copy-over and by truncation, at random moments, --ranks and none");
     add("swap-points", po::bool_switch(&options.swap_points), "the same at fault points, without ranks");
     add("broken", po::value(&options.broken),
-        "no-epoch, journal-first or rename-over: that wrong protocol, which has to do damage");
+        "shared-folder, journal-first or rename-over: that wrong protocol, which has to do damage");
     add("errors", po::value(&errors), "as ENOSPC,EIO: every call on the output fails with these, by strace");
     add("stride", po::value(&options.stride)->default_value(1),
         "of --errors, --broken and --swap-points: every so many only");

@@ -16,30 +16,32 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// An epoch with what it needs.
+/// An attempt with what it needs.
 struct Attempt {
     explicit Attempt(const RunFolder& run)
         : folder(run),
-          epoch(Epoch::acquire(run.paths(), this_process("", 0), seconds(0))),
-          journal(journal_file(epoch.folder()), epoch.number(), Durability::process) {}
+          attempt(AttemptFolder::acquire(run.paths(), this_process("", 0), seconds(0))),
+          journal(journal_file(attempt.folder()), attempt.number(), Durability::process) {}
 
-    Adopted take_over(ResumeVerify verify = ResumeVerify::open) { return adopt(epoch, journal, plan, header, verify); }
+    Adopted take_over(ResumeVerify verify = ResumeVerify::open) {
+        return adopt(attempt, journal, plan, header, verify);
+    }
 
     /// Adopts, and appends chunks up to `end`, all committed.
     void run_until(std::uint64_t end, std::uint64_t variant = 0) {
-        Committer committer(epoch, journal, plan, header, take_over(), {.durability = Durability::process});
+        Committer committer(attempt, journal, plan, header, take_over(), {.durability = Durability::process});
         for (std::uint64_t id = committer.next_chunk(); id < end; ++id) {
             const std::string text = folder.job().chunk(id, variant);
             committer.append({.chunk = id, .items = plan.grid().at(id).count, .bytes = bytes_of(text)});
         }
         committer.commit();
     }
-    [[nodiscard]] std::filesystem::path part(std::uint32_t number) const { return part_file(epoch.folder(), number); }
+    [[nodiscard]] std::filesystem::path part(std::uint32_t number) const { return part_file(attempt.folder(), number); }
 
     const RunFolder& folder;
     PartPlan plan{folder.job().grid(), folder.job().chunks_per_part};
     FileHeader header = FakeJob::header;
-    Epoch epoch;
+    AttemptFolder attempt;
     Journal journal;
 };
 
@@ -99,18 +101,18 @@ TEST_F(AdoptTest, WritesWhatItAcceptsBeforeItUsesIt) {
     Attempt second(run_);
     second.run_until(6);
 
-    const auto json = open_sealed_text(contents_of(second.epoch.folder() / "adopt.json"));
+    const auto json = open_sealed_text(contents_of(second.attempt.folder() / "adopt.json"));
 
     ASSERT_TRUE(json);
-    EXPECT_EQ(json->at("accepted").dump(), R"([{"epoch":1,"journal":"w0.jrn","bytes":448}])");  // 6 commits, a seal
+    EXPECT_EQ(json->at("accepted").dump(), R"([{"attempt":1,"journal":"w0.jrn","bytes":448}])");  // 6 commits, a seal
 }
 
-TEST_F(AdoptTest, NeedsTheOlderEpochsNoMore) {
+TEST_F(AdoptTest, NeedsTheOlderAttemptsNoMore) {
     Attempt first(run_);
     first.run_until(6);
     Attempt second(run_);
     second.run_until(7);
-    std::filesystem::remove_all(first.epoch.folder());
+    std::filesystem::remove_all(first.attempt.folder());
 
     Attempt third(run_);
     const Adopted adopted = third.take_over();
@@ -126,12 +128,12 @@ TEST_F(AdoptTest, GoesOnWhereAnEarlierAttemptHasMoreThanTheNewest) {
     Attempt second(run_);
     second.run_until(2);  // and was killed
     const std::string text = run_.job().chunk(2);
-    std::vector<JournalRecord> more{{.type = RecordType::commit,
-                                     .chunk = 2,
-                                     .items = 9,
-                                     .offset = part_until(2).size(),
-                                     .length = text.size(),
-                                     .checksum = checksum_of(bytes_of(text))}};
+    std::vector<JournalEntry> more{{.type = EntryType::commit,
+                                    .chunk = 2,
+                                    .items = 9,
+                                    .offset = part_until(2).size(),
+                                    .length = text.size(),
+                                    .checksum = checksum_of(bytes_of(text))}};
     write_contents(first.part(0), part_until(3));
     first.journal.append(more);  // the first one was only slow
 
@@ -242,7 +244,7 @@ TEST_F(AdoptTest, GoesOnFromAJournalThatCannotBeRead) {
 
     EXPECT_EQ(adopted.chunks, 0U);
     EXPECT_THAT(adopted.dropped,
-                ElementsAre("dropped 192 bytes of the journal of attempt 1 after its 0 valid records"));
+                ElementsAre("dropped 192 bytes of the journal of attempt 1 after its 0 valid entries"));
 }
 
 TEST_F(AdoptTest, ComputesASealedPartAgainThatCannotBeRead) {
@@ -272,23 +274,23 @@ TEST_F(AdoptTest, ComputesAPartAgainThatCannotBeCopied) {
 TEST_F(AdoptTest, TellsOfAJournalThatEndsInTheMiddle) {
     Attempt first(run_);
     first.run_until(3);
-    std::filesystem::resize_file(journal_file(first.epoch.folder()), 100);
+    std::filesystem::resize_file(journal_file(first.attempt.folder()), 100);
 
     Attempt second(run_);
     const Adopted adopted = second.take_over();
 
     EXPECT_EQ(adopted.chunks, 1U);
-    EXPECT_THAT(adopted.dropped, ElementsAre("dropped 36 bytes of the journal of attempt 1 after its 1 valid records"));
+    EXPECT_THAT(adopted.dropped, ElementsAre("dropped 36 bytes of the journal of attempt 1 after its 1 valid entries"));
 }
 
 TEST_F(AdoptTest, PassesOverRecordsThatDoNotFitTheJob) {
     Attempt first(run_);
-    std::vector<JournalRecord> records{{.type = RecordType::commit, .chunk = 0, .items = 8},
-                                       {.type = RecordType::commit, .chunk = 99, .items = 9},
-                                       {.type = RecordType::seal, .chunk = 1, .part = 0, .items = 36},
-                                       {.type = RecordType::seal, .chunk = 0, .part = 77, .items = 36},
-                                       {.type = RecordType::inflight, .chunk = 0, .items = 9}};
-    first.journal.append(records);
+    std::vector<JournalEntry> entries{{.type = EntryType::commit, .chunk = 0, .items = 8},
+                                      {.type = EntryType::commit, .chunk = 99, .items = 9},
+                                      {.type = EntryType::seal, .chunk = 1, .part = 0, .items = 36},
+                                      {.type = EntryType::seal, .chunk = 0, .part = 77, .items = 36},
+                                      {.type = EntryType::inflight, .chunk = 0, .items = 9}};
+    first.journal.append(entries);
 
     Attempt second(run_);
 

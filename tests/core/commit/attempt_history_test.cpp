@@ -61,9 +61,9 @@ TEST(IsDeadly, OnlyTheLastRangeOfAnAttemptThatDiedOverIt) {
 
 class ReadAttempts : public testing::Test {
 protected:
-    [[nodiscard]] std::filesystem::path begin(std::uint32_t epoch) const {
-        std::filesystem::create_directories(paths_.epoch(epoch));
-        return paths_.epoch(epoch);
+    [[nodiscard]] std::filesystem::path begin(std::uint32_t attempt) const {
+        std::filesystem::create_directories(paths_.attempt(attempt));
+        return paths_.attempt(attempt);
     }
 
     TemporaryFolder folder_;
@@ -86,19 +86,19 @@ TEST_F(ReadAttempts, TellsDeathsFromWishes) {
     EXPECT_TRUE(attempts[2].died);
     EXPECT_EQ(attempts[2].end, "rank 2 on n07 died: killed");
     EXPECT_THAT(attempts[2].in_flight, ElementsAre(5, 6));
-    EXPECT_EQ(cause_of_loss(paths_.epoch(3), 2), "rank 2 on n07 died: killed");
-    EXPECT_EQ(cause_of_loss(paths_.epoch(3), 0), std::nullopt);
+    EXPECT_EQ(cause_of_loss(paths_.attempt(3), 2), "rank 2 on n07 died: killed");
+    EXPECT_EQ(cause_of_loss(paths_.attempt(3), 0), std::nullopt);
     EXPECT_TRUE(attempts[3].died);
     EXPECT_THAT(attempts[3].end, HasSubstr("killed"));
 }
 
 TEST_F(ReadAttempts, CountsTheirOwnChunksOnly) {
     Journal journal(journal_file(begin(1)), 1, Durability::process);
-    std::vector<JournalRecord> records{{.type = RecordType::adopted},
-                                       {.type = RecordType::commit},
-                                       {.type = RecordType::commit},
-                                       {.type = RecordType::fail}};
-    journal.append(records);
+    std::vector<JournalEntry> entries{{.type = EntryType::adopted},
+                                      {.type = EntryType::commit},
+                                      {.type = EntryType::commit},
+                                      {.type = EntryType::fail}};
+    journal.append(entries);
 
     EXPECT_EQ(read_attempts(paths_, 2).front().committed, 2U);
 }
@@ -113,7 +113,7 @@ TEST_F(ReadAttempts, KnowsWhatWasTriedAloneLast) {
     died.begin({4, 4});
     LoneRanges stopped(begin(3));
     stopped.begin({4, 2});
-    note_end(paths_.epoch(3), ExitCode::stopped_early, {});
+    note_end(paths_.attempt(3), ExitCode::stopped_early, {});
 
     const std::vector<Attempt> attempts = read_attempts(paths_, 4);
 
@@ -131,12 +131,13 @@ TEST_F(ReadAttempts, ForgetsThoseBeforeAFreshStart) {
     const std::vector<Attempt> attempts = read_attempts(paths_, 4);
 
     ASSERT_EQ(attempts.size(), 2U);
-    EXPECT_EQ(attempts[0].epoch, 2U);
+    EXPECT_EQ(attempts[0].number, 2U);
 }
 
 TEST_F(ReadAttempts, BelievesACrashedRankMoreThanThoseWhoSawIt) {
     std::ofstream(crash_file(begin(1), 3)) << "cause rank 3 on n07: died: SIGSEGV\nchunk 5\n";
-    note_lost_rank(paths_.epoch(1), 3, "rank 3 on n07 died: killed or out of memory", std::vector<std::uint64_t>{5, 6});
+    note_lost_rank(paths_.attempt(1), 3, "rank 3 on n07 died: killed or out of memory",
+                   std::vector<std::uint64_t>{5, 6});
 
     const Attempt attempt = read_attempts(paths_, 2).front();
 
@@ -146,8 +147,8 @@ TEST_F(ReadAttempts, BelievesACrashedRankMoreThanThoseWhoSawIt) {
 
 TEST_F(ReadAttempts, TakesNothingFromLinesThatAreNoNotes) {
     std::ofstream(begin(1) / "lost.0") << "chunk\nchunk x\nchunk -1\nchunk 99999999999999999999\nnoise\nchunk 7";
-    std::ofstream(paths_.epoch(1) / "alone") << "begin\nbegin 1\nend 1 1\nbegin 3 1";
-    std::ofstream(paths_.epoch(1) / "end") << "code many\n";
+    std::ofstream(paths_.attempt(1) / "alone") << "begin\nbegin 1\nend 1 1\nbegin 3 1";
+    std::ofstream(paths_.attempt(1) / "end") << "code many\n";
 
     const Attempt attempt = read_attempts(paths_, 2).front();
 

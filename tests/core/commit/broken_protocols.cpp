@@ -5,8 +5,8 @@
 
 #include <memory>
 
+#include "core/commit/attempt_journal.hpp"
 #include "core/commit/clean.hpp"
-#include "core/commit/earlier_epochs.hpp"
 #include "core/commit/place_file.hpp"
 #include "core/commit/publish.hpp"
 #include "core/fault_point.hpp"
@@ -35,7 +35,7 @@ bool is_complete(const RunFolder& folder) {
 void write_manifest(const RunFolder& folder, const SealedPart& sealed, const std::filesystem::path& scratch) {
     const RunPaths paths = folder.paths();
     const Manifest manifest{.fingerprint = fingerprint(identity_of(one_part(folder))),
-                            .epoch = 1,
+                            .attempt = 1,
                             .parts = lay_out(paths, {sealed}),
                             .provenance = {}};
     static_cast<void>(place_text(encode(manifest), paths.manifest(), scratch));
@@ -75,28 +75,28 @@ SealedPart write_chunks(const FakeJob& job, std::uint64_t variant, const SharedF
     const std::string header = FakeJob::header(job.items);
     data.write_at(0, bytes_of(header));
     const JournalPrefix journal = read_journal(journal_path, 1);
-    const SharedFile records(journal_path);
+    const SharedFile entries(journal_path);
     std::string whole = header;
-    for (const JournalRecord& record : journal.records) {
-        whole += data.read_at(record.offset, record.length);
+    for (const JournalEntry& entry : journal.entries) {
+        whole += data.read_at(entry.offset, entry.length);
     }
-    for (std::uint64_t id = journal.records.size(); id < job.grid().chunks(); ++id) {
+    for (std::uint64_t id = journal.entries.size(); id < job.grid().chunks(); ++id) {
         const std::string text = job.chunk(id, variant);
-        const auto bytes = encode(JournalRecord{.epoch = 1,
-                                                .sequence = static_cast<std::uint32_t>(id),
-                                                .chunk = id,
-                                                .items = job.grid().at(id).count,
-                                                .offset = whole.size(),
-                                                .length = text.size(),
-                                                .checksum = checksum_of(bytes_of(text))});
+        const auto bytes = encode(JournalEntry{.attempt = 1,
+                                               .sequence = static_cast<std::uint32_t>(id),
+                                               .chunk = id,
+                                               .items = job.grid().at(id).count,
+                                               .offset = whole.size(),
+                                               .length = text.size(),
+                                               .checksum = checksum_of(bytes_of(text))});
         if (journal_first) {
-            records.write_at(id * JournalRecord::bytes, bytes);
+            entries.write_at(id * JournalEntry::bytes, bytes);
             fault_point("jrn.synced");
         }
         data.write_at(whole.size(), bytes_of(text));
         fault_point("data.synced");
         if (!journal_first) {
-            records.write_at(id * JournalRecord::bytes, bytes);
+            entries.write_at(id * JournalEntry::bytes, bytes);
             fault_point("jrn.synced");
         }
         whole += text;
@@ -125,7 +125,7 @@ void attempt_in_one_folder(const RunFolder& folder, std::uint64_t variant, bool 
 
 }  // namespace
 
-void attempt_without_epochs(const RunFolder& folder, std::uint64_t variant) {
+void output_without_attempts(const RunFolder& folder, std::uint64_t variant) {
     attempt_in_one_folder(folder, variant, false);
 }
 
@@ -142,23 +142,23 @@ void attempt_with_rename(const RunFolder& folder, std::uint64_t variant) {
     }
     std::filesystem::create_directories(paths.run_folder());
     establish_run_identity(paths, identity_of(job));
-    const Epoch epoch = Epoch::acquire(paths, this_process("", 0), seconds(0));
-    Journal journal(journal_file(epoch.folder()), epoch.number(), Durability::node);
-    PartWriter part(part_file(epoch.folder(), 0), 0, FakeJob::header(job.items));
+    const AttemptFolder attempt = AttemptFolder::acquire(paths, this_process("", 0), seconds(0));
+    Journal journal(journal_file(attempt.folder()), attempt.number(), Durability::node);
+    PartWriter part(part_file(attempt.folder(), 0), 0, FakeJob::header(job.items));
     for (std::uint64_t id = 0; id < job.grid().chunks(); ++id) {
         const std::string text = job.chunk(id, variant);
         static_cast<void>(
-            part.append({.chunk = id, .items = job.grid().at(id).count, .bytes = bytes_of(text)}, RecordType::commit));
+            part.append({.chunk = id, .items = job.grid().at(id).count, .bytes = bytes_of(text)}, EntryType::commit));
     }
     const SealedPart sealed = part.seal();
     fault_point("seal");
-    std::filesystem::rename(part_file(epoch.folder(), 0), paths.output);
+    std::filesystem::rename(part_file(attempt.folder(), 0), paths.output);
     fault_point("publish.link");
-    write_text_durably(epoch.folder() / "manifest", encode(Manifest{.fingerprint = fingerprint(identity_of(job)),
-                                                                    .epoch = epoch.number(),
-                                                                    .parts = lay_out(paths, {sealed}),
-                                                                    .provenance = {}}));
-    std::filesystem::rename(epoch.folder() / "manifest", paths.manifest());
+    write_text_durably(attempt.folder() / "manifest", encode(Manifest{.fingerprint = fingerprint(identity_of(job)),
+                                                                      .attempt = attempt.number(),
+                                                                      .parts = lay_out(paths, {sealed}),
+                                                                      .provenance = {}}));
+    std::filesystem::rename(attempt.folder() / "manifest", paths.manifest());
     fault_point("publish.manifest");
 }
 

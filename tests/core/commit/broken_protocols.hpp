@@ -9,10 +9,10 @@ namespace sluice::test {
 // Three ways to do it wrong, each made of the protocol's own pieces in another order. A harness that finds no fault
 // with them would find none anywhere.
 
-/// All attempts write to the same folder, part and journal: the next one goes on where the last record ends.
-void attempt_without_epochs(const RunFolder& folder, std::uint64_t variant);
+/// All attempts write to the same folder, part and journal: the next one continues where the last entry ends.
+void output_without_attempts(const RunFolder& folder, std::uint64_t variant);
 
-/// A record is written and synced before the data that it speaks of, and is believed later without a look at the data.
+/// An entry is written and synced before the data that it speaks of, and is believed later without a look at the data.
 void attempt_with_journal_first(const RunFolder& folder, std::uint64_t variant);
 
 /// The finished files and the manifest are renamed over whatever is there.

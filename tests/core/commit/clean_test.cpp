@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/commit/epoch.hpp"
+#include "core/commit/attempt_folder.hpp"
 #include "core/commit/file.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
@@ -18,18 +18,18 @@ protected:
     CleanTest() {
         std::filesystem::create_directories(paths_.run_folder());
         for (int i = 0; i < 3; ++i) {
-            const Epoch epoch = Epoch::acquire(paths_, me_, seconds(0));
-            write_contents(journal_file(epoch.folder()), "");
-            write_contents(part_file(epoch.folder(), 0), "abc");
+            const AttemptFolder attempt = AttemptFolder::acquire(paths_, me_, seconds(0));
+            write_contents(journal_file(attempt.folder()), "");
+            write_contents(part_file(attempt.folder(), 0), "abc");
             me_.id = make_unique_id();
         }
     }
-    /// Epoch `number` now belongs to somebody on another host, who gave a sign of life a moment ago.
+    /// AttemptFolder `number` now belongs to somebody on another host, who sent a heartbeat a moment ago.
     void give_away(std::uint32_t number) const {
         Owner other = me_;
         other.id = make_unique_id();
         other.host = "another";
-        write_contents(owner_file(paths_.epoch(number)), encode(other));
+        write_contents(owner_file(paths_.attempt(number)), encode(other));
     }
 
     TemporaryFolder folder_;
@@ -40,8 +40,8 @@ protected:
 TEST_F(CleanTest, LeavesTheJournalOfThePublishedAttemptAlone) {
     EXPECT_TRUE(clean_run(paths_, 2, me_, seconds(0)).empty());
 
-    EXPECT_THAT(epochs_of(paths_), ElementsAre(2));
-    EXPECT_THAT(names_in_folder(paths_.epoch(2)), ElementsAre("alive", "owner.json", "w0.jrn"));
+    EXPECT_THAT(attempts_of(paths_), ElementsAre(2));
+    EXPECT_THAT(names_in_folder(paths_.attempt(2)), ElementsAre("alive", "owner.json", "w0.jrn"));
 }
 
 TEST_F(CleanTest, LeavesWhoMayStillBeAlive) {
@@ -50,31 +50,31 @@ TEST_F(CleanTest, LeavesWhoMayStillBeAlive) {
 
     EXPECT_TRUE(clean_run(paths_, 3, me_, seconds(60)).empty());
 
-    EXPECT_THAT(epochs_of(paths_), ElementsAre(1, 2, 3)) << "2 is owned by this living process, under another id";
-    EXPECT_TRUE(std::filesystem::exists(part_file(paths_.epoch(3), 0)));
-    EXPECT_TRUE(std::filesystem::exists(part_file(paths_.epoch(1), 0)));
+    EXPECT_THAT(attempts_of(paths_), ElementsAre(1, 2, 3)) << "2 is owned by this living process, under another id";
+    EXPECT_TRUE(std::filesystem::exists(part_file(paths_.attempt(3), 0)));
+    EXPECT_TRUE(std::filesystem::exists(part_file(paths_.attempt(1), 0)));
 }
 
 TEST_F(CleanTest, RemovesWhatItOwnsItself) {
-    me_ = read_owner(paths_.epoch(3)).value();
+    me_ = read_owner(paths_.attempt(3)).value();
 
     EXPECT_TRUE(clean_run(paths_, 1, me_, seconds(60)).empty());
 
-    EXPECT_THAT(epochs_of(paths_), ElementsAre(1, 2));
+    EXPECT_THAT(attempts_of(paths_), ElementsAre(1, 2));
 }
 
 TEST_F(CleanTest, RemovesFoldersAndFilesThatNobodyFinished) {
-    std::filesystem::create_directory(paths_.epochs() / ".new-abc");
+    std::filesystem::create_directory(paths_.attempts() / ".new-abc");
     write_contents(paths_.run_folder() / "job.json.abc.new", "x");
-    write_contents(paths_.epochs() / ".now-abc", "");
-    write_contents(paths_.epoch(3) / "out.csv.copy", "x");
-    write_contents(paths_.epoch(3) / "MANIFEST.json.abc.new", "x");
+    write_contents(paths_.attempts() / ".now-abc", "");
+    write_contents(paths_.attempt(3) / "out.csv.copy", "x");
+    write_contents(paths_.attempt(3) / "MANIFEST.json.abc.new", "x");
 
     EXPECT_TRUE(clean_run(paths_, 3, me_, seconds(0)).empty());
 
-    EXPECT_THAT(names_in_folder(paths_.epochs()), ElementsAre("3"));
-    EXPECT_THAT(names_in_folder(paths_.epoch(3)), ElementsAre("alive", "owner.json", "w0.jrn"));
-    EXPECT_THAT(names_in_folder(paths_.run_folder()), ElementsAre("epochs"));
+    EXPECT_THAT(names_in_folder(paths_.attempts()), ElementsAre("3"));
+    EXPECT_THAT(names_in_folder(paths_.attempt(3)), ElementsAre("alive", "owner.json", "w0.jrn"));
+    EXPECT_THAT(names_in_folder(paths_.run_folder()), ElementsAre("attempts"));
 }
 
 }  // namespace

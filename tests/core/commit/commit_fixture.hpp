@@ -83,13 +83,13 @@ struct FakeJob {
     }
 
     /// What that is made of.
-    [[nodiscard]] std::vector<std::byte> records(std::uint64_t id, std::uint64_t variant = 0) const {
+    [[nodiscard]] std::vector<std::byte> results(std::uint64_t id, std::uint64_t variant = 0) const {
         const Chunk place = grid().at(id);
         std::vector<std::string> lines;
         for (std::uint64_t item = place.first; item < place.first + place.count; ++item) {
             lines.push_back(line(item, variant));
         }
-        return fake_codec.records(lines);
+        return fake_codec.results(lines);
     }
 
     /// What undisturbed runs publish: one file, or as many as there are parts.
@@ -154,7 +154,7 @@ private:
 /// Appends the chunks that are not there yet, up to chunk `end`.
 inline void append_until(CommittedOutput& run, const FakeJob& job, std::uint64_t end, std::uint64_t variant = 0) {
     for (std::uint64_t id = run.next_chunk(); id < end; ++id) {
-        run.append(job.grid().at(id).count, job.records(id, variant));
+        run.append(job.grid().at(id).count, job.results(id, variant));
     }
 }
 

@@ -56,8 +56,8 @@ TEST_P(CommittedOutputTest, LeavesItsIdentityTheManifestAndTheJournal) {
     }
     std::sort(names.begin(), names.end());
     std::vector<std::string> expected{
-        "epochs",          "epochs/1", "epochs/1/adopt.json", "epochs/1/alive", "epochs/1/owner.json",
-        "epochs/1/w0.jrn", "job.json"};
+        "attempts",          "attempts/1", "attempts/1/adopt.json", "attempts/1/alive", "attempts/1/owner.json",
+        "attempts/1/w0.jrn", "job.json"};
     if (GetParam() == OutputLayout::file) {
         expected.insert(expected.begin(), "MANIFEST.json");
     }
@@ -118,7 +118,7 @@ TEST_P(CommittedOutputTest, GoesOnAfterAKillAtOnceAndFromWhatWasCommitted) {
 
     CommittedOutput run(run_.options());
     EXPECT_EQ(run.first_chunk(), 7U);
-    EXPECT_EQ(run.epoch(), 2U);
+    EXPECT_EQ(run.attempt(), 2U);
     EXPECT_THAT(run.dropped(), IsEmpty());
     append_until(run, run_.job(), run_.job().grid().chunks());
     run.publish();
@@ -166,11 +166,11 @@ TEST_P(CommittedOutputTest, LeavesNothingWhenItIsGivenUpEmpty) {
 TEST_P(CommittedOutputTest, StaysWhenItIsGivenUpEmptyAfterADeath) {
     {
         CommittedOutput run(run_.options());
-        note_lost_rank(run_.paths().epoch(1), 3, "rank 3 on n07 died: SIGSEGV", {});
+        note_lost_rank(run_.paths().attempt(1), 3, "rank 3 on n07 died: SIGSEGV", {});
         run.abandon_if_empty();
     }
 
-    EXPECT_TRUE(has_lost_ranks(run_.paths().epoch(1)));
+    EXPECT_TRUE(has_lost_ranks(run_.paths().attempt(1)));
 }
 
 // The first attempt was stopped for so long that it was thought dead, in the moment in which it gives up.
@@ -408,35 +408,35 @@ TEST_P(CommittedOutputTest, IsASuccessWhenItCannotCleanUp) {
 
 TEST_P(CommittedOutputTest, RemovesTheDataOfAttemptsThatItHasTakenOver) {
     be_killed_after(6);
-    write_contents(run_.paths().epoch(1) / "whole.bin", "half of it");
+    write_contents(run_.paths().attempt(1) / "whole.bin", "half of it");
 
     CommittedOutput run(run_.options());
 
     EXPECT_EQ(run.first_chunk(), 6U);
-    EXPECT_THAT(names_in_folder(run_.paths().epoch(1)), ElementsAre("adopt.json", "alive", "owner.json", "w0.jrn"));
+    EXPECT_THAT(names_in_folder(run_.paths().attempt(1)), ElementsAre("adopt.json", "alive", "owner.json", "w0.jrn"));
     EXPECT_THAT(run.warnings(), IsEmpty());
 }
 
-// It runs on another host, and gives signs of life again after a pause.
+// It runs on another host, and sends heartbeats again after a pause.
 TEST_P(CommittedOutputTest, LeavesTheFolderOfALivingAttemptAlone) {
     CommittedOutputOptions options = run_.options();
     options.me.host = "another";
     CommittedOutput zombie(options);
     append_until(zombie, run_.job(), 2);
-    const std::filesystem::path heartbeat = heartbeat_file(run_.paths().epoch(1));
+    const std::filesystem::path heartbeat = heartbeat_file(run_.paths().attempt(1));
     std::filesystem::last_write_time(heartbeat, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
     CommittedOutput run(run_.options());
     append_until(run, run_.job(), run_.job().grid().chunks());
     std::filesystem::last_write_time(heartbeat, std::filesystem::file_time_type::clock::now());
     run.publish();
 
-    EXPECT_TRUE(std::filesystem::exists(owner_file(run_.paths().epoch(1))));
+    EXPECT_TRUE(std::filesystem::exists(owner_file(run_.paths().attempt(1))));
     EXPECT_EQ(code_of([&] { zombie.commit(); }), "83 E-OUT-083");
 
     std::filesystem::last_write_time(heartbeat, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
     const CommittedOutput last(run_.options());
     EXPECT_TRUE(last.complete());
-    EXPECT_FALSE(std::filesystem::exists(run_.paths().epoch(1)));
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().attempt(1)));
     EXPECT_EQ(run_.published(), run_.job().files());
 }
 

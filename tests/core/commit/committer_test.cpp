@@ -17,9 +17,9 @@ class CommitterTest : public testing::Test {
 protected:
     CommitterTest() {
         std::filesystem::create_directories(folder_.paths().run_folder());
-        epoch_.emplace(Epoch::acquire(folder_.paths(), this_process("", 0), seconds(0)));
-        journal_.emplace(journal_file(epoch_->folder()), epoch_->number(), Durability::node);
-        committer_.emplace(*epoch_, *journal_, plan_, FakeJob::header, Adopted{},
+        attempt_.emplace(AttemptFolder::acquire(folder_.paths(), this_process("", 0), seconds(0)));
+        journal_.emplace(journal_file(attempt_->folder()), attempt_->number(), Durability::node);
+        committer_.emplace(*attempt_, *journal_, plan_, FakeJob::header, Adopted{},
                            CommitPolicy{.interval = seconds(2), .bytes = 1'000'000, .now = [this] { return now_; }});
         disarm_faults();
     }
@@ -31,17 +31,17 @@ protected:
         committer_->append({.chunk = id, .items = job().grid().at(id).count, .nonfinite = 1, .bytes = bytes_of(text)});
     }
     [[nodiscard]] const FakeJob& job() const { return folder_.job(); }
-    [[nodiscard]] std::vector<JournalRecord> records() const {
-        return read_journal(journal_file(epoch_->folder()), epoch_->number()).records;
+    [[nodiscard]] std::vector<JournalEntry> entries() const {
+        return read_journal(journal_file(attempt_->folder()), attempt_->number()).entries;
     }
     [[nodiscard]] std::string part(std::uint32_t number) const {
-        return contents_of(part_file(epoch_->folder(), number));
+        return contents_of(part_file(attempt_->folder(), number));
     }
 
     RunFolder folder_;
     PartPlan plan_{folder_.job().grid(), folder_.job().chunks_per_part};
     Instant now_{};
-    std::optional<Epoch> epoch_;
+    std::optional<AttemptFolder> attempt_;
     std::optional<Journal> journal_;
     std::optional<Committer> committer_;
 };
@@ -52,7 +52,7 @@ TEST_F(CommitterTest, SaysWhenTheOldestHasWaitedLongEnoughAndCommitsTheGroup) {
     now_ += seconds(1);
     append();
     EXPECT_EQ(committer_->chunks_committed(), 0U);
-    EXPECT_TRUE(records().empty());
+    EXPECT_TRUE(entries().empty());
     EXPECT_EQ(committer_->time_to_commit(), seconds(1));
 
     now_ += seconds(1);
@@ -60,14 +60,14 @@ TEST_F(CommitterTest, SaysWhenTheOldestHasWaitedLongEnoughAndCommitsTheGroup) {
     committer_->commit();
 
     EXPECT_EQ(committer_->chunks_committed(), 2U);
-    EXPECT_EQ(records().size(), 2U);
+    EXPECT_EQ(entries().size(), 2U);
     EXPECT_EQ(times_met("fdatasync"), 2U) << "once the data, once the journal";
     EXPECT_EQ(committer_->time_to_commit(), std::nullopt);
 }
 
 TEST_F(CommitterTest, CommitsAtOnceWhenEnoughBytesWait) {
     committer_.emplace(
-        *epoch_, *journal_, plan_, FakeJob::header, Adopted{},
+        *attempt_, *journal_, plan_, FakeJob::header, Adopted{},
         CommitPolicy{.interval = seconds(1000), .bytes = job().chunk(0).size() + 1, .now = [this] { return now_; }});
     append();
     EXPECT_EQ(committer_->chunks_committed(), 0U);
@@ -92,7 +92,7 @@ TEST_F(CommitterTest, WritesTheDataBeforeItSyncsAndSyncsBeforeItRecords) {
     arm_fault("fdatasync::1=errno:EIO");
     EXPECT_EQ(code_of([&] { committer_->commit(); }), "74 E-IO-003");
 
-    EXPECT_TRUE(records().empty()) << "data that may be lost is not recorded";
+    EXPECT_TRUE(entries().empty()) << "data that may be lost is not recorded";
 }
 
 TEST_F(CommitterTest, RecordsWhereEachChunkLies) {
@@ -102,25 +102,25 @@ TEST_F(CommitterTest, RecordsWhereEachChunkLies) {
 
     const std::string first = job().chunk(0);
     const std::string second = job().chunk(1);
-    const std::vector<JournalRecord> expected{{.type = RecordType::commit,
-                                               .epoch = 1,
-                                               .sequence = 0,
-                                               .chunk = 0,
-                                               .items = 9,
-                                               .offset = FakeJob::header(100).size(),
-                                               .length = first.size(),
-                                               .checksum = checksum_of(bytes_of(first)),
-                                               .nonfinite = 1},
-                                              {.type = RecordType::commit,
-                                               .epoch = 1,
-                                               .sequence = 1,
-                                               .chunk = 1,
-                                               .items = 9,
-                                               .offset = FakeJob::header(100).size() + first.size(),
-                                               .length = second.size(),
-                                               .checksum = checksum_of(bytes_of(second)),
-                                               .nonfinite = 1}};
-    EXPECT_EQ(records(), expected);
+    const std::vector<JournalEntry> expected{{.type = EntryType::commit,
+                                              .attempt = 1,
+                                              .sequence = 0,
+                                              .chunk = 0,
+                                              .items = 9,
+                                              .offset = FakeJob::header(100).size(),
+                                              .length = first.size(),
+                                              .checksum = checksum_of(bytes_of(first)),
+                                              .nonfinite = 1},
+                                             {.type = EntryType::commit,
+                                              .attempt = 1,
+                                              .sequence = 1,
+                                              .chunk = 1,
+                                              .items = 9,
+                                              .offset = FakeJob::header(100).size() + first.size(),
+                                              .length = second.size(),
+                                              .checksum = checksum_of(bytes_of(second)),
+                                              .nonfinite = 1}};
+    EXPECT_EQ(entries(), expected);
 }
 
 TEST_F(CommitterTest, SealsAPartWithItsLastChunk) {
@@ -128,16 +128,16 @@ TEST_F(CommitterTest, SealsAPartWithItsLastChunk) {
         append();
     }
 
-    ASSERT_EQ(records().size(), 5U);
-    const JournalRecord seal = records().back();
-    EXPECT_EQ(seal.type, RecordType::seal);
+    ASSERT_EQ(entries().size(), 5U);
+    const JournalEntry seal = entries().back();
+    EXPECT_EQ(seal.type, EntryType::seal);
     EXPECT_EQ(seal.chunk, 0U);
     EXPECT_EQ(seal.items, 36U);
     EXPECT_EQ(seal.nonfinite, 4U);
     EXPECT_EQ(seal.length, part(0).size());
     EXPECT_EQ(seal.checksum, checksum_of(bytes_of(part(0))));
     EXPECT_EQ(committer_->chunks_committed(), 4U);
-    EXPECT_FALSE(std::filesystem::exists(part_file(epoch_->folder(), 1)));
+    EXPECT_FALSE(std::filesystem::exists(part_file(attempt_->folder(), 1)));
 }
 
 TEST_F(CommitterTest, GivesAllPartsAtTheEnd) {
@@ -184,29 +184,29 @@ TEST_F(CommitterTest, NeverSyncsAgainAfterAFailure) {
     EXPECT_THROW(committer_->commit(), ContractViolation);
     EXPECT_THROW(append(), ContractViolation);
     EXPECT_EQ(times_met("fdatasync"), 0U);
-    EXPECT_TRUE(records().empty());
+    EXPECT_TRUE(entries().empty());
 }
 
 TEST_F(CommitterTest, StopsWhenANewerAttemptHasBegun) {
     append();
-    static_cast<void>(Epoch::acquire(folder_.paths(), this_process("", 0), seconds(0)));
+    static_cast<void>(AttemptFolder::acquire(folder_.paths(), this_process("", 0), seconds(0)));
 
     EXPECT_EQ(code_of([&] { committer_->commit(); }), "83 E-OUT-083");
-    EXPECT_TRUE(records().empty());
+    EXPECT_TRUE(entries().empty());
 }
 
 TEST_F(CommitterTest, SaysThatItsFolderIsGone) {
     for (int i = 0; i < 4; ++i) {
         append();
     }
-    std::filesystem::remove_all(epoch_->folder());
+    std::filesystem::remove_all(attempt_->folder());
 
     EXPECT_EQ(code_of([&] { append(); }), "74 E-OUT-119") << "a new part cannot be created, and that is why";
 }
 
 TEST_F(CommitterTest, SendsLongResultsOnTheirWayBeforeItCommits) {
     const std::string text(5 << 20, 'x');
-    committer_.emplace(*epoch_, *journal_, plan_, FakeJob::header, Adopted{}, CommitPolicy{});
+    committer_.emplace(*attempt_, *journal_, plan_, FakeJob::header, Adopted{}, CommitPolicy{});
     committer_->append({.chunk = 0, .items = 9, .bytes = bytes_of(text)});
     EXPECT_EQ(times_met("writeback"), 0U);
     committer_->append({.chunk = 1, .items = 9, .bytes = bytes_of(text)});
@@ -216,9 +216,9 @@ TEST_F(CommitterTest, SendsLongResultsOnTheirWayBeforeItCommits) {
 }
 
 TEST_F(CommitterTest, LeavesSyncingToTheKernelWhenOnlyTheProcessMayDie) {
-    committer_.emplace(*epoch_, *journal_, plan_, FakeJob::header, Adopted{},
+    committer_.emplace(*attempt_, *journal_, plan_, FakeJob::header, Adopted{},
                        CommitPolicy{.interval = seconds(0), .durability = Durability::process});
-    journal_.emplace(epoch_->folder() / "other.jrn", epoch_->number(), Durability::process);
+    journal_.emplace(attempt_->folder() / "other.jrn", attempt_->number(), Durability::process);
     append();
     append();
 

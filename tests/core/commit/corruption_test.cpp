@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "core/commit/earlier_epochs.hpp"
+#include "core/commit/attempt_journal.hpp"
 #include "core/commit/part_writer.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
@@ -24,9 +24,9 @@ protected:
         std::size_t at = 0;
         for (std::size_t id = 0; id < chunks; ++id) {
             const std::size_t length = id + 1 == chunks ? part_bytes - at : 1000 + random() % 90;
-            records_.push_back(writer.append(
+            entries_.push_back(writer.append(
                 {.chunk = id, .items = 1, .bytes = std::span<const std::byte>(bytes_).subspan(at, length)},
-                RecordType::commit));
+                EntryType::commit));
             at += length;
         }
         seal_ = writer.seal();
@@ -36,14 +36,14 @@ protected:
 
     [[nodiscard]] std::filesystem::path path() const { return folder_.path() / "part"; }
     void put(std::size_t at, std::byte byte) const { ASSERT_EQ(::pwrite(file_, &byte, 1, static_cast<off_t>(at)), 1); }
-    [[nodiscard]] const JournalRecord& record_with(std::size_t at) const {
-        return *std::find_if(records_.begin(), records_.end(),
-                             [at](const JournalRecord& record) { return at < record.offset + record.length; });
+    [[nodiscard]] const JournalEntry& record_with(std::size_t at) const {
+        return *std::find_if(entries_.begin(), entries_.end(),
+                             [at](const JournalEntry& entry) { return at < entry.offset + entry.length; });
     }
 
     TemporaryFolder folder_;
     std::vector<std::byte> bytes_;
-    std::vector<JournalRecord> records_;
+    std::vector<JournalEntry> entries_;
     SealedPart seal_;
     int file_ = -1;
 };

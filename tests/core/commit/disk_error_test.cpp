@@ -44,7 +44,7 @@ TEST_P(DiskError, AtAnyCallEndsTheAttemptAndTheNextOneFinishes) {
             ASSERT_EQ(problem_of(folder), "") << fault;
         } else {
             ASSERT_TRUE(codes.contains(end.exit_code)) << fault << " exit code " << end.exit_code;
-            ASSERT_TRUE(end.exit_code != 73 || !std::filesystem::exists(journal_file(folder.paths().epoch(1))))
+            ASSERT_TRUE(end.exit_code != 73 || !std::filesystem::exists(journal_file(folder.paths().attempt(1))))
                 << fault << ": what has begun does not ask for another path";
             ++failures;
             ASSERT_EQ(attempt_with("", [&] { run_to_the_end(folder, folder.options(300)); }).exit_code, 0) << fault;

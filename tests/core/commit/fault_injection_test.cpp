@@ -70,7 +70,7 @@ TEST(FaultInjection, BreaksTheProtocolWithoutAPointOfItsOwn) {
     arm_fault("rename-over=break,any::1=errno:EIO");
 
     EXPECT_TRUE(is_broken("rename-over"));
-    EXPECT_FALSE(is_broken("no-epoch"));
+    EXPECT_FALSE(is_broken("shared-folder"));
     EXPECT_EQ(points_met(), 0U);
     EXPECT_EQ(fault_at_call("write"), EIO);
     disarm_faults();
@@ -81,7 +81,7 @@ TEST(FaultInjection, RefusesWhatItCannotDo) {
     for (const char* text : {"", "seal", "seal=", "seal=explode", "nowhere=kill", "seal:x=kill", "seal::0=kill",
                              "seal::x=kill", "seal=kill,x", "any=stop,any=stop,any=stop,any=stop,any=stop",
                              "seal=exit:", "seal=exit:256", "seal=errno:ENOTHING", "=kill", "seal=break", "any=break",
-                             "no-epoch=kill", "no-epoch::2=break", "no-epoch:0=break"}) {
+                             "shared-folder=kill", "shared-folder::2=break", "shared-folder:0=break"}) {
         EXPECT_EQ(arming(text), "64 E-USE-098") << text;
     }
     EXPECT_EQ(arming("seal=kill"), "none");

@@ -78,11 +78,11 @@ inline std::string problem_of_mixes(const RunFolder& folder, std::uint64_t varia
 }
 
 enum class Overlap {
-    at_once,          ///< The stopped attempt goes on beside its successor.
-    after_successor,  ///< It goes on when its successor has finished.
+    at_once,          ///< The stopped attempt continues beside its successor.
+    after_successor,  ///< It continues when its successor has finished.
 };
 
-/// An attempt stops at fault point `nth`, a second one takes over, the first one goes on; a third one finishes what
+/// An attempt stops at fault point `nth`, a second one takes over, the first one continues; a third one finishes what
 /// they have left, if anything. `results`: how many different results the three have, 1 or 3.
 template <class Attempt>
 std::string problem_of_overlap(const RunFolder& folder, std::uint64_t nth, Overlap overlap, std::uint64_t results,

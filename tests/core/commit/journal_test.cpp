@@ -7,27 +7,27 @@
 namespace sluice::test {
 namespace {
 
-constexpr std::uint32_t epoch = 7;
-constexpr std::size_t journal_records = 256;
+constexpr std::uint32_t attempt = 7;
+constexpr std::size_t journal_entrys = 256;
 
 class JournalTest : public testing::Test {
 protected:
     [[nodiscard]] std::filesystem::path file() const { return folder_.path() / "w0.jrn"; }
 
-    /// A journal of `count` random records, as its bytes and as what stands in it.
-    std::vector<JournalRecord> write(std::size_t count) {
+    /// A journal of `count` random entries, as its bytes and as what stands in it.
+    std::vector<JournalEntry> write(std::size_t count) {
         std::mt19937_64 random(seed_);
-        std::vector<JournalRecord> records;
+        std::vector<JournalEntry> entries;
         for (std::size_t i = 0; i < count; ++i) {
-            records.push_back({.chunk = i, .offset = random(), .length = random(), .checksum = random()});
+            entries.push_back({.chunk = i, .offset = random(), .length = random(), .checksum = random()});
         }
-        Journal journal(file(), epoch, Durability::process);
+        Journal journal(file(), attempt, Durability::process);
         for (std::size_t at = 0; at < count;) {
             const std::size_t group = std::min<std::size_t>(1 + random() % 50, count - at);
-            journal.append(std::span(records).subspan(at, group));
+            journal.append(std::span(entries).subspan(at, group));
             at += group;
         }
-        return records;
+        return entries;
     }
 
 private:
@@ -36,33 +36,33 @@ private:
 };
 
 TEST_F(JournalTest, ReadsBackAsItWasWritten) {
-    const std::vector<JournalRecord> records = write(journal_records);
+    const std::vector<JournalEntry> entries = write(journal_entrys);
 
-    const JournalPrefix prefix = read_journal(file(), epoch);
+    const JournalPrefix prefix = read_journal(file(), attempt);
 
-    EXPECT_EQ(prefix.records, records);
-    EXPECT_EQ(prefix.records.back().sequence, journal_records - 1);
-    EXPECT_EQ(prefix.bytes, 64U * journal_records);
+    EXPECT_EQ(prefix.entries, entries);
+    EXPECT_EQ(prefix.entries.back().sequence, journal_entrys - 1);
+    EXPECT_EQ(prefix.bytes, 64U * journal_entrys);
     EXPECT_EQ(prefix.ignored, 0U);
 }
 
 TEST_F(JournalTest, IsEmptyWhenItIsMissing) {
-    EXPECT_TRUE(read_journal(file(), epoch).records.empty());
+    EXPECT_TRUE(read_journal(file(), attempt).entries.empty());
 }
 
 TEST_F(JournalTest, IsCutAtTheRecordInWhichAnyByteHasChanged) {
-    const std::vector<JournalRecord> records = write(journal_records);
+    const std::vector<JournalEntry> entries = write(journal_entrys);
     std::string text = contents_of(file());
-    ASSERT_EQ(text.size(), 64U * journal_records);
+    ASSERT_EQ(text.size(), 64U * journal_entrys);
 
     std::size_t undetected = 0;
     for (std::size_t at = 0; at < text.size(); ++at) {
         text[at] = static_cast<char>(~text[at]);
-        const JournalPrefix prefix = decode_journal(bytes_of(text), epoch);
+        const JournalPrefix prefix = decode_journal(bytes_of(text), attempt);
         text[at] = static_cast<char>(~text[at]);
-        const bool right = prefix.records.size() == at / 64 && prefix.bytes == at / 64 * 64 &&
+        const bool right = prefix.entries.size() == at / 64 && prefix.bytes == at / 64 * 64 &&
                            prefix.ignored == text.size() - prefix.bytes &&
-                           std::equal(prefix.records.begin(), prefix.records.end(), records.begin());
+                           std::equal(prefix.entries.begin(), prefix.entries.end(), entries.begin());
         undetected += right ? 0 : 1;
     }
 
@@ -70,33 +70,33 @@ TEST_F(JournalTest, IsCutAtTheRecordInWhichAnyByteHasChanged) {
 }
 
 TEST_F(JournalTest, KeepsTheWholeRecordsOfEveryLengthThatItIsCutTo) {
-    const std::vector<JournalRecord> records = write(journal_records);
+    const std::vector<JournalEntry> entries = write(journal_entrys);
     const std::string text = contents_of(file());
 
     std::size_t wrong = 0;
     for (std::size_t length = 0; length <= text.size(); ++length) {
-        const JournalPrefix prefix = decode_journal(bytes_of(text).first(length), epoch);
-        const bool right = prefix.records.size() == length / 64 && prefix.ignored == length % 64 &&
-                           std::equal(prefix.records.begin(), prefix.records.end(), records.begin());
+        const JournalPrefix prefix = decode_journal(bytes_of(text).first(length), attempt);
+        const bool right = prefix.entries.size() == length / 64 && prefix.ignored == length % 64 &&
+                           std::equal(prefix.entries.begin(), prefix.entries.end(), entries.begin());
         wrong += right ? 0 : 1;
     }
 
     EXPECT_EQ(wrong, 0U);
 }
 
-TEST_F(JournalTest, EndsWhereARecordIsMissingOrOfAnotherEpoch) {
+TEST_F(JournalTest, EndsWhereAEntryIsMissingOrOfAnotherAttempt) {
     write(10);
     const std::string text = contents_of(file());
 
-    EXPECT_EQ(decode_journal(bytes_of(text.substr(0, 128) + text.substr(192)), epoch).records.size(), 2U);
-    EXPECT_EQ(decode_journal(bytes_of(text.substr(0, 128) + text), epoch).records.size(), 2U);
-    EXPECT_EQ(decode_journal(bytes_of(text), epoch + 1).records.size(), 0U);
+    EXPECT_EQ(decode_journal(bytes_of(text.substr(0, 128) + text.substr(192)), attempt).entries.size(), 2U);
+    EXPECT_EQ(decode_journal(bytes_of(text.substr(0, 128) + text), attempt).entries.size(), 2U);
+    EXPECT_EQ(decode_journal(bytes_of(text), attempt + 1).entries.size(), 0U);
 }
 
 TEST_F(JournalTest, IsNeverWrittenOver) {
     write(1);
 
-    EXPECT_EQ(code_of([&] { const Journal second(file(), epoch, Durability::node); }), "73 E-OUT-021");
+    EXPECT_EQ(code_of([&] { const Journal second(file(), attempt, Durability::node); }), "73 E-OUT-021");
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST_P(Kill, MeetsEveryFaultPoint) {
     const ChildEnd end = attempt_with("", [&] {
         disarm_faults();
         attempt(folder);
-        for (const char* point : {"epoch.made",
+        for (const char* point : {"attempt.made",
                                   "adopt.listed",
                                   "adopt.copied",
                                   "data.written",

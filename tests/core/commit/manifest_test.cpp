@@ -14,7 +14,7 @@ protected:
 
     [[nodiscard]] Manifest example() const {
         return {.fingerprint = "0123",
-                .epoch = 3,
+                .attempt = 3,
                 .parts = lay_out(paths_, {{0, 100, 0xFFFF000011112222, 36, 0}, {1, 50, 17, 14, 2}}),
                 .provenance = {{"host", "n07"}, {"build", "abc"}}};
     }
@@ -34,7 +34,7 @@ TEST_F(ManifestTest, ReadsBackAsItWasWritten) {
 
     EXPECT_EQ(read.parts, example().parts);
     EXPECT_EQ(read.fingerprint, "0123");
-    EXPECT_EQ(read.epoch, 3U);
+    EXPECT_EQ(read.attempt, 3U);
     EXPECT_EQ(read.provenance, example().provenance);
     EXPECT_EQ(read.items(), 50U);
     EXPECT_EQ(read.nonfinite(), 2U);

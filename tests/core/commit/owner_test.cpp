@@ -15,21 +15,23 @@ using std::chrono::seconds;
 
 class OwnerTest : public testing::Test {
 protected:
-    OwnerTest() { std::filesystem::create_directories(epoch()); }
+    OwnerTest() { std::filesystem::create_directories(attempt()); }
 
-    [[nodiscard]] std::filesystem::path epoch() const { return folder_.path() / "epochs" / "1"; }
+    [[nodiscard]] std::filesystem::path attempt() const { return folder_.path() / "attempts" / "1"; }
 
-    /// An epoch of `owner` whose heartbeat is `age` old.
+    /// An attempt of `owner` whose heartbeat is `age` old.
     void own(const Owner& owner, seconds age) const {
-        write_contents(owner_file(epoch()), encode(owner));
-        write_contents(heartbeat_file(epoch()), "");
+        write_contents(owner_file(attempt()), encode(owner));
+        write_contents(heartbeat_file(attempt()), "");
         struct stat now = {};
-        ASSERT_EQ(::stat(heartbeat_file(epoch()).c_str(), &now), 0);
+        ASSERT_EQ(::stat(heartbeat_file(attempt()).c_str(), &now), 0);
         const std::array<timespec, 2> times{timespec{now.st_mtim.tv_sec - age.count(), 0},
                                             timespec{now.st_mtim.tv_sec - age.count(), 0}};
-        ASSERT_EQ(::utimensat(AT_FDCWD, heartbeat_file(epoch()).c_str(), times.data(), 0), 0);
+        ASSERT_EQ(::utimensat(AT_FDCWD, heartbeat_file(attempt()).c_str(), times.data(), 0), 0);
     }
-    [[nodiscard]] Presence seen_by(const Owner& me) const { return look_for_owner(epoch(), me, seconds(60)).presence; }
+    [[nodiscard]] Presence seen_by(const Owner& me) const {
+        return look_for_owner(attempt(), me, seconds(60)).presence;
+    }
 
     static Owner elsewhere(const std::string& job = "", std::uint64_t restarts = 0) {
         Owner owner = this_process(job, restarts);
@@ -46,7 +48,7 @@ TEST_F(OwnerTest, ReadsBackAsItWasWritten) {
     const Owner owner = this_process("4711", 3);
     own(owner, seconds(0));
 
-    const std::optional<Owner> read = read_owner(epoch());
+    const std::optional<Owner> read = read_owner(attempt());
 
     ASSERT_TRUE(read);
     EXPECT_EQ(encode(*read), encode(owner));
@@ -60,9 +62,9 @@ TEST_F(OwnerTest, OfAnEarlierVersionNamesNoRun) {
     owner.run = "run";
     Json json = open_sealed_text(encode(owner)).value();
     ASSERT_EQ(json.erase("run"), 1U);
-    write_contents(owner_file(epoch()), sealed_text(json));
+    write_contents(owner_file(attempt()), sealed_text(json));
 
-    const std::optional<Owner> read = read_owner(epoch());
+    const std::optional<Owner> read = read_owner(attempt());
 
     ASSERT_TRUE(read);
     EXPECT_EQ(read->id, owner.id);
@@ -111,8 +113,8 @@ TEST_F(OwnerTest, ThatWaitsForItsParentIsGone) {
         ::sched_yield();
     }
     own(this_process("", 0), seconds(0));
-    write_contents(owner_file(epoch()), contents_of(told));
-    const Owner owner = read_owner(epoch()).value();
+    write_contents(owner_file(attempt()), contents_of(told));
+    const Owner owner = read_owner(attempt()).value();
     ASSERT_EQ(seen_by(this_process("", 0)), Presence::present);
 
     child.send(SIGKILL);
@@ -150,11 +152,11 @@ TEST_F(OwnerTest, ThatIsAnEarlierRunOfTheSameJobIsGone) {
 
 TEST_F(OwnerTest, ThatCannotBeReadIsJudgedByItsHeartbeat) {
     own(this_process("", 0), seconds(0));
-    write_contents(owner_file(epoch()), "{");
+    write_contents(owner_file(attempt()), "{");
     EXPECT_EQ(seen_by(this_process("", 0)), Presence::present);
 
     own(this_process("", 0), seconds(100));
-    write_contents(owner_file(epoch()), "{");
+    write_contents(owner_file(attempt()), "{");
     EXPECT_EQ(seen_by(this_process("", 0)), Presence::silent);
 }
 
@@ -162,7 +164,7 @@ TEST_F(OwnerTest, LeavesNoFileWhereItLooked) {
     own(elsewhere(), seconds(0));
     static_cast<void>(seen_by(this_process("", 0)));
 
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(epoch().parent_path()), {}), 1);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(attempt().parent_path()), {}), 1);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ bool attempt(const RunFolder& folder, const std::string& fault, Story& story) {
     return ended;
 }
 
-/// Makes `tree` what the power left, and lets the next attempt go on. Empty: it does, and everything that was said
+/// Makes `tree` what the power left, and lets the next attempt continue. Empty: it does, and everything that was said
 /// before holds.
 std::string problem_after(const LossyDisk::Tree& tree, const FakeJob& job, std::uint64_t committed, bool complete) {
     const RunFolder folder(job);
@@ -144,17 +144,17 @@ TEST_P(PowerLoss, TakesNothingWhereThereAreNoHardLinks) {
     EXPECT_GT(states, 60);
 }
 
-/// What no output depends on: who owns an epoch, which dies with the power, the list of what was adopted, which is for
-/// people, and what the next step or the attempt before has synced. `times`: counted from 0.
+/// What no output depends on: who owns an attempt, which dies with the power, the list of what was adopted, which is
+/// for people, and what the next step or the attempt before has synced. `times`: counted from 0.
 bool is_needed(const FileEffect& sync, const RunFolder& folder, int times, bool goes_on) {
     const RunPaths paths = folder.paths();
     const std::string path = sync.path.native();
     const bool tells_only = path.find("owner.json") != std::string::npos ||
                             path.find("adopt.json") != std::string::npos || path.find(".new-") != std::string::npos;
-    const bool is_epoch = sync.path.parent_path() == paths.epochs();
+    const bool is_attempt = sync.path.parent_path() == paths.attempts();
     const bool is_around = sync.path == folder.path() || sync.path == paths.output;
     return !tells_only && !(sync.path == paths.run_folder() && times == 0) &&
-           !(is_epoch && times < (goes_on ? 1 : 2)) && !(is_around && goes_on && times == 0);
+           !(is_attempt && times < (goes_on ? 1 : 2)) && !(is_around && goes_on && times == 0);
 }
 
 /// An attempt that ends with a whole part and half of one committed.

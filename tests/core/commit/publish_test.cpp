@@ -62,9 +62,9 @@ TEST_P(Publish, AcceptsAFileWithTheSameBytes) {
 TEST_P(Publish, AcceptsWhatAnotherAttemptHasPublishedAndSaysSoInTheManifest) {
     const auto other = finished_run(7);
     // The next attempt finds nothing to take over, and computes all again with other results.
-    std::filesystem::rename(journal_file(run_.paths().epoch(1)), run_.path() / "journal");
+    std::filesystem::rename(journal_file(run_.paths().attempt(1)), run_.path() / "journal");
     const auto run = finished_run(8);
-    std::filesystem::rename(run_.path() / "journal", journal_file(run_.paths().epoch(1)));
+    std::filesystem::rename(run_.path() / "journal", journal_file(run_.paths().attempt(1)));
     std::string others = FakeJob::header(run_.job().layout == OutputLayout::file ? 100 : 36);
     for (std::uint64_t id = 0; id < (run_.job().layout == OutputLayout::file ? run_.job().grid().chunks() : 4); ++id) {
         others += run_.job().chunk(id, 7);

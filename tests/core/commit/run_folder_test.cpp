@@ -55,9 +55,9 @@ TEST_P(AttemptInARunFolder, EndsWhenTheFolderIsRemoved) {
 /// Whoever may write beside the run's folder can put a link in its place at any moment.
 TEST_P(AttemptInARunFolder, TouchesNothingOfAFolderThatALinkLeadsTo) {
     const fs::path precious = folder_.path() / "precious";
-    fs::create_directories(precious / "epochs/1");
+    fs::create_directories(precious / "attempts/1");
     for (const char* name :
-         {"job.json", "run.toml", "status.json", "drain", "epochs/1/w0.jrn", "epochs/1/part-00000.bin"}) {
+         {"job.json", "run.toml", "status.json", "drain", "attempts/1/w0.jrn", "attempts/1/part-00000.bin"}) {
         write_contents(precious / name, "precious");
     }
     {
@@ -69,7 +69,7 @@ TEST_P(AttemptInARunFolder, TouchesNothingOfAFolderThatALinkLeadsTo) {
     }
 
     for (const char* name :
-         {"job.json", "run.toml", "status.json", "drain", "epochs/1/w0.jrn", "epochs/1/part-00000.bin"}) {
+         {"job.json", "run.toml", "status.json", "drain", "attempts/1/w0.jrn", "attempts/1/part-00000.bin"}) {
         EXPECT_EQ(contents_of(precious / name), "precious") << name;
     }
     EXPECT_EQ(code_of([&] { CommittedOutput run(folder_.options()); }), "77 E-SEC-020");

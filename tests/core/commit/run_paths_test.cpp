@@ -14,7 +14,7 @@ TEST(RunPaths, OfAFileLieBesideIt) {
     EXPECT_EQ(paths.output, "/data/labels.csv");
     EXPECT_EQ(paths.run_folder(), "/data/labels.csv.sluice");
     EXPECT_EQ(paths.identity(), "/data/labels.csv.sluice/job.json");
-    EXPECT_EQ(paths.epoch(12), "/data/labels.csv.sluice/epochs/12");
+    EXPECT_EQ(paths.attempt(12), "/data/labels.csv.sluice/attempts/12");
     EXPECT_EQ(paths.manifest(), "/data/labels.csv.sluice/MANIFEST.json");
     EXPECT_EQ(paths.published_folder() / paths.published_name(0), "/data/labels.csv");
 }

@@ -16,22 +16,22 @@ protected:
         return {write("items.bin", bytes), format, {}, false, false};
     }
 
-    /// Fat items 0, 1, 2, …; element i of item n is (7 n + i) mod 70.
-    [[nodiscard]] static std::vector<float> fat_items(std::size_t count) {
-        std::vector<float> fat;
+    /// Dense items 0, 1, 2, …; element i of item n is (7 n + i) mod 70.
+    [[nodiscard]] static std::vector<float> dense_items(std::size_t count) {
+        std::vector<float> dense;
         for (std::size_t item = 0; item < count; ++item) {
             for (std::size_t i = 0; i < item_floats; ++i) {
-                fat.push_back(static_cast<float>((7 * item + i) % 70));
+                dense.push_back(static_cast<float>((7 * item + i) % 70));
             }
         }
-        return fat;
+        return dense;
     }
-    [[nodiscard]] static std::string bytes_of(const std::vector<float>& fat) {
-        return {reinterpret_cast<const char*>(fat.data()), fat.size() * sizeof(float)};
+    [[nodiscard]] static std::string bytes_of(const std::vector<float>& dense) {
+        return {reinterpret_cast<const char*>(dense.data()), dense.size() * sizeof(float)};
     }
-    [[nodiscard]] static std::vector<std::byte> packed(const std::vector<float>& fat) {
+    [[nodiscard]] static std::vector<std::byte> packed(const std::vector<float>& dense) {
         std::vector<std::byte> wire;
-        for (const float value : fat) {
+        for (const float value : dense) {
             wire.push_back(static_cast<std::byte>(value));
         }
         return wire;
@@ -39,28 +39,28 @@ protected:
     FakeCodec codec_{item_floats};
 };
 
-TEST_F(BinarySource, PacksFatItemsTheSameForAnyChunkSize) {
-    const std::vector<float> fat = fat_items(131);
-    const auto source = open_input(input(bytes_of(fat), InputFormat::onehot_f32), codec_);
+TEST_F(BinarySource, PacksDenseItemsTheSameForAnyChunkSize) {
+    const std::vector<float> dense = dense_items(131);
+    const auto source = open_input(input(bytes_of(dense), InputFormat::onehot_f32), codec_);
 
     ASSERT_EQ(source->count(), 131U);
     for (const std::uint32_t step : {1U, 7U, 64U, 131U}) {
-        EXPECT_EQ(read_all(*source, codec_, step), packed(fat)) << step;
+        EXPECT_EQ(read_all(*source, codec_, step), packed(dense)) << step;
     }
 }
 
 TEST_F(BinarySource, PacksItemsLargerThanOneRead) {
     constexpr std::size_t large_floats = 300'000;  // 1.2 MB an item
     FakeCodec codec(large_floats);
-    codec.set_fat_shape({3, 100'000});
-    std::vector<float> fat(3 * large_floats);
-    for (std::size_t i = 0; i < fat.size(); ++i) {
-        fat[i] = static_cast<float>(i % 69);
+    codec.set_dense_shape({3, 100'000});
+    std::vector<float> dense(3 * large_floats);
+    for (std::size_t i = 0; i < dense.size(); ++i) {
+        dense[i] = static_cast<float>(i % 69);
     }
 
-    const auto source = open_input(input(bytes_of(fat), InputFormat::onehot_f32), codec);
+    const auto source = open_input(input(bytes_of(dense), InputFormat::onehot_f32), codec);
 
-    EXPECT_EQ(read_all(*source, codec, 2), packed(fat));
+    EXPECT_EQ(read_all(*source, codec, 2), packed(dense));
 }
 
 TEST_F(BinarySource, SaysHowManyBytesItHasAndHowManyItemsAReadIsWorth) {
@@ -69,13 +69,13 @@ TEST_F(BinarySource, SaysHowManyBytesItHasAndHowManyItemsAReadIsWorth) {
     EXPECT_EQ(small->granularity(), (64U << 10U) / 6);
 
     FakeCodec codec(100'000);
-    codec.set_fat_shape({100'000});
+    codec.set_dense_shape({100'000});
     const auto large = open_input(input(std::string(800'000, '\0'), InputFormat::onehot_f32), codec);
     EXPECT_EQ(large->bytes(), 800'000U);
     EXPECT_EQ(large->granularity(), 1U);
 }
 
-TEST_F(BinarySource, PassesWireItemsOn) {
+TEST_F(BinarySource, PassesPackedItemsOn) {
     const std::string bytes = "\1\2\3\4\5\6\7\10\11\12\13\14";
     const auto source = open_input(input(bytes, InputFormat::u8), codec_);
 
@@ -92,9 +92,9 @@ TEST_F(BinarySource, CountsWhatIsLeftOver) {
 }
 
 TEST_F(BinarySource, GivesTheNumberOfABadItemAndWhatTheCodecSays) {
-    std::vector<float> fat = fat_items(10);
-    fat[8 * item_floats + 2] = std::numeric_limits<float>::quiet_NaN();
-    EXPECT_EQ(failure_of(input(bytes_of(fat), InputFormat::onehot_f32), codec_),
+    std::vector<float> dense = dense_items(10);
+    dense[8 * item_floats + 2] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_EQ(failure_of(input(bytes_of(dense), InputFormat::onehot_f32), codec_),
               "65 E-INP-032 items.bin: item 8 (at byte 192): element 2: out of range");
 
     std::string wire(60, '\1');
@@ -114,7 +114,7 @@ TEST_F(BinarySource, HasNoItemsInAnEmptyFile) {
 }
 
 TEST_F(BinarySource, RefusesFp32InputForAnAppWithoutIt) {
-    codec_.set_fat_shape({});
+    codec_.set_dense_shape({});
 
     EXPECT_EQ(failure_of(input(std::string(24, '\0'), InputFormat::onehot_f32), codec_),
               "65 E-INP-032 items.bin: this app has no fp32 input format");
@@ -132,7 +132,7 @@ TEST_F(BinarySource, RecognisesPackedFilesAndPointers) {
 
 TEST_F(BinarySource, FindsOutThatTheFileWasCutWhileInUse) {
     for (const InputFormat format : {InputFormat::u8, InputFormat::onehot_f32}) {
-        const JobConfig::Input in = input(bytes_of(fat_items(4)), format);
+        const JobConfig::Input in = input(bytes_of(dense_items(4)), format);
         const auto source = open_input(in, codec_);
 
         std::filesystem::resize_file(in.path, 24);

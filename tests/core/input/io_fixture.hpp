@@ -24,7 +24,7 @@
 
 namespace sluice::test {
 
-/// Text items as their length and their first bytes, so that a test can read them back; fat items of six small whole
+/// Text items as their length and their first bytes, so that a test can read them back; dense items of six small whole
 /// numbers, one byte each; wire bytes below 70.
 class FakeCodec final : public ItemCodec {
 public:
@@ -39,30 +39,30 @@ public:
         std::memcpy(to.data() + sizeof length, text.data(), std::min(text.size(), to.size() - sizeof length));
     }
 
-    [[nodiscard]] std::vector<std::uint64_t> fat_shape() const override { return fat_shape_; }
+    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return dense_shape_; }
 
-    [[nodiscard]] std::string pack_fat(std::span<const float> fat, std::span<std::byte> to) const override {
-        for (std::size_t i = 0; i < fat.size(); ++i) {
-            if (!(fat[i] >= 0 && fat[i] < 70)) {
+    [[nodiscard]] std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const override {
+        for (std::size_t i = 0; i < dense.size(); ++i) {
+            if (!(dense[i] >= 0 && dense[i] < 70)) {
                 return "element " + std::to_string(i) + ": out of range";
             }
-            to[i] = static_cast<std::byte>(fat[i]);
+            to[i] = static_cast<std::byte>(dense[i]);
         }
         return {};
     }
 
-    [[nodiscard]] std::string check_wire(std::span<const std::byte> item) const override {
+    [[nodiscard]] std::string check_packed(std::span<const std::byte> item) const override {
         const auto bad = std::find_if(item.begin(), item.end(), [](std::byte b) { return b >= std::byte{70}; });
         return bad == item.end() ? std::string() : "byte " + std::to_string(bad - item.begin()) + ": out of range";
     }
 
     [[nodiscard]] std::vector<OutputField> output_fields() const override { return {{"label", FieldType::int32, 1}}; }
 
-    void set_fat_shape(std::vector<std::uint64_t> shape) { fat_shape_ = std::move(shape); }
+    void set_dense_shape(std::vector<std::uint64_t> shape) { dense_shape_ = std::move(shape); }
 
 private:
     std::size_t input_bytes_;
-    std::vector<std::uint64_t> fat_shape_ = {2, 3};
+    std::vector<std::uint64_t> dense_shape_ = {2, 3};
 };
 
 class IoTest : public testing::Test {

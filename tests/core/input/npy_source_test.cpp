@@ -27,7 +27,7 @@ protected:
     FakeCodec codec_{6};
 };
 
-TEST_F(NpySource, PassesWireItemsOnInEveryVersion) {
+TEST_F(NpySource, PassesPackedItemsOnInEveryVersion) {
     const std::string data = "\1\2\3\4\5\6\7\10\11\12\13\14";
     for (const char version : {'\1', '\2', '\3'}) {
         const std::string bytes = npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 6), }", data, version);
@@ -38,17 +38,17 @@ TEST_F(NpySource, PassesWireItemsOnInEveryVersion) {
     }
 }
 
-TEST_F(NpySource, PacksFatItems) {
-    const std::vector<float> fat = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    const std::string_view data(reinterpret_cast<const char*>(fat.data()), fat.size() * sizeof(float));
+TEST_F(NpySource, PacksDenseItems) {
+    const std::vector<float> dense = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    const std::string_view data(reinterpret_cast<const char*>(dense.data()), dense.size() * sizeof(float));
 
     const auto source =
         open_input(input(npy("{\"shape\":(2,2,3,),'fortran_order':False,'descr':'<f4'}", data)), codec_);
 
     const std::vector<std::byte> items = read_all(*source, codec_, 2);
-    ASSERT_EQ(items.size(), fat.size());
-    for (std::size_t i = 0; i < fat.size(); ++i) {
-        EXPECT_EQ(static_cast<float>(items[i]), fat[i]);
+    ASSERT_EQ(items.size(), dense.size());
+    for (std::size_t i = 0; i < dense.size(); ++i) {
+        EXPECT_EQ(static_cast<float>(items[i]), dense[i]);
     }
 }
 

@@ -52,10 +52,10 @@ TEST_P(AnyReaders, BringEveryChunkThatIsLeftOnce) {
     }
 
     std::uint64_t traced = 0;
-    for (const LaneTrace& lane : input.take_traces()) {
-        EXPECT_EQ(lane.stage(), Stage::read);
-        EXPECT_LE(lane.spans().size(), grid.chunks_left());
-        for (const LaneSpan& span : lane.spans()) {
+    for (const ThreadTrace& activity : input.take_traces()) {
+        EXPECT_EQ(activity.stage(), Stage::read);
+        EXPECT_LE(activity.spans().size(), grid.chunks_left());
+        for (const ThreadSpan& span : activity.spans()) {
             traced += span.items;
             EXPECT_LE(span.busy.begin, span.busy.end);
         }
@@ -74,7 +74,7 @@ TEST(ReadAhead, LetsAllReadersWorkOnTheOldestChunk) {
     FakeSource source(40);
     source.step = 1;
     source.on_read = [&](std::uint64_t first) {
-        if (first < 20) {  // nobody goes on before all of them are at chunk 0
+        if (first < 20) {  // nobody continues before all of them are at chunk 0
             ++arrived;
             arrivals.ring();
             for (std::uint32_t seen = arrivals.listen(); arrived < readers; seen = arrivals.listen()) {

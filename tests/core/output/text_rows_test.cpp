@@ -18,7 +18,7 @@ const TextCodec codec(65534);
 
 std::string written(OutputFormat format, const std::vector<std::string>& texts) {
     RowEncoder encoder(format, codec);
-    const auto bytes = encoder.encode(0, static_cast<std::uint32_t>(texts.size()), codec.records(texts)).bytes;
+    const auto bytes = encoder.encode(0, static_cast<std::uint32_t>(texts.size()), codec.results(texts)).bytes;
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -109,7 +109,7 @@ TEST(TextRows, HaveAReplacementForWhatIsNoUtf8InEveryFormat) {
 }
 
 TEST(TextRows, AreNothingWhereTheyAreMissing) {
-    std::vector<std::byte> record = codec.records(std::vector<std::string>{"text"});
+    std::vector<std::byte> record = codec.results(std::vector<std::string>{"text"});
     codec.write_missing(record);
     const auto row = [&](OutputFormat format) {
         RowEncoder encoder(format, codec);

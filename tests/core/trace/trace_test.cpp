@@ -35,15 +35,15 @@ TEST(Trace, KeepsWhatWasAddedInOrder) {
 }
 
 TEST(Trace, NeverMovesItsRecords) {
-    LaneTrace lane(Stage::read, 1000);
-    lane.add({});
-    const LaneSpan* first = lane.spans().data();
+    ThreadTrace thread(Stage::read, 1000);
+    thread.add({});
+    const ThreadSpan* first = thread.spans().data();
 
     for (int i = 1; i < 1000; ++i) {
-        lane.add({.items = 1});
+        thread.add({.items = 1});
     }
 
-    EXPECT_EQ(lane.spans().data(), first);
+    EXPECT_EQ(thread.spans().data(), first);
 }
 
 TEST(Trace, RefusesMoreRecordsThanTheRunHasChunks) {
@@ -55,9 +55,9 @@ TEST(Trace, RefusesMoreRecordsThanTheRunHasChunks) {
 }
 
 TEST(Trace, RefusesARecordWhenNoneWasExpected) {
-    LaneTrace lane(Stage::write, 0);
+    ThreadTrace thread(Stage::write, 0);
 
-    EXPECT_THROW(lane.add({}), ContractViolation);
+    EXPECT_THROW(thread.add({}), ContractViolation);
 }
 
 }  // namespace

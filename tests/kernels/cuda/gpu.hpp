@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-/// That a kernel alone may compute with.
+/// That only a kernel may compute with.
 inline constexpr Precision every_precision[] = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3,
                                                 Precision::fp32};
 

@@ -69,7 +69,7 @@ Outcome run_team(const TeamApp& app, std::uint32_t chunk_items) {
     for (int i = 0; i < 3; ++i) {
         endpoints.emplace_back(2, bell);
     }
-    RankRecord record;
+    RankEntry record;
     LocalHub hub(endpoints, server, record, 0);
     DriverTeam team(app, endpoints,
                     {.pipeline = {.depth = 2, .chunk_items = chunk_items},

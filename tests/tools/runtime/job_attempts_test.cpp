@@ -21,9 +21,9 @@ using testing::IsEmpty;
 
 class JobAttempts : public testing::Test {
 protected:
-    void add_epoch(std::uint32_t number) const {
-        std::filesystem::create_directories(paths_.epoch(number));
-        test::write_file(paths_.epoch(number) / "owner.json", "");
+    void add_attempt(std::uint32_t number) const {
+        std::filesystem::create_directories(paths_.attempt(number));
+        test::write_file(paths_.attempt(number) / "owner.json", "");
     }
 
     void keep(std::uint32_t number, const std::vector<AttemptSummary>& attempts) const {
@@ -45,7 +45,7 @@ TEST_F(JobAttempts, AreNoneAtFirst) {
 }
 
 TEST_F(JobAttempts, AreThoseOfTheNewestReportThoughTheirFoldersAreGone) {
-    const AttemptSummary first{.attempt = 1,
+    const AttemptSummary first{.number = 1,
                                .start = "a",
                                .end = "b",
                                .seconds = Seconds(2),
@@ -54,7 +54,7 @@ TEST_F(JobAttempts, AreThoseOfTheNewestReportThoughTheirFoldersAreGone) {
                                .ranks = 3,
                                .devices = 4,
                                .items_done = 5};
-    const AttemptSummary second{.attempt = 2, .exit_code = 0};
+    const AttemptSummary second{.number = 2, .exit_code = 0};
     keep(1, {first});
     keep(2, {first, second});
 
@@ -63,10 +63,10 @@ TEST_F(JobAttempts, AreThoseOfTheNewestReportThoughTheirFoldersAreGone) {
 }
 
 TEST_F(JobAttempts, AreToldByTheirFoldersWhereThereIsNoReport) {
-    add_epoch(1);
-    note_begin(paths_.epoch(1), 2, 8);
-    note_end(paths_.epoch(1), ExitCode::gpu_fault, {.id = "E-GPU-080", .what = "it fell off"});
-    add_epoch(2);
+    add_attempt(1);
+    note_begin(paths_.attempt(1), 2, 8);
+    note_end(paths_.attempt(1), ExitCode::gpu_fault, {.id = "E-GPU-080", .what = "it fell off"});
+    add_attempt(2);
 
     const std::vector<AttemptSummary> attempts = earlier_attempts(paths_, 3);
 
@@ -81,9 +81,9 @@ TEST_F(JobAttempts, AreToldByTheirFoldersWhereThereIsNoReport) {
 }
 
 TEST_F(JobAttempts, ThatReportedBeforeTheirEndAreCompletedByTheirFolders) {
-    keep(1, {{.attempt = 1, .devices = 4, .items_done = 5}});
-    add_epoch(1);
-    note_end(paths_.epoch(1), ExitCode::stopped_early, {.id = "E-RUN-075", .what = "stopped"});
+    keep(1, {{.number = 1, .devices = 4, .items_done = 5}});
+    add_attempt(1);
+    note_end(paths_.attempt(1), ExitCode::stopped_early, {.id = "E-RUN-075", .what = "stopped"});
 
     const std::vector<AttemptSummary> attempts = earlier_attempts(paths_, 2);
 
@@ -94,7 +94,7 @@ TEST_F(JobAttempts, ThatReportedBeforeTheirEndAreCompletedByTheirFolders) {
 }
 
 TEST_F(JobAttempts, AreThoseOfTheirFoldersWhereTheReportIsDamaged) {
-    add_epoch(1);
+    add_attempt(1);
     keep_report(paths_, 1, "{\"attempts\": [{\"attempt\": \"x\"}]}");
 
     EXPECT_EQ(earlier_attempts(paths_, 2).size(), 1U);

@@ -18,7 +18,7 @@ public:
 /// A process alone.
 class PrepareRank : public testing::Test {
 protected:
-    /// With two devices, of a run that goes on.
+    /// With two devices, of a resumed run.
     [[nodiscard]] PreparedRank prepared() const {
         PreparedRank rank;
         rank.share.place.devices = {{.number = 2, .cpus = CpuSet::range(0, 3)},
@@ -32,16 +32,16 @@ protected:
     RankBoard board_;
     Doorbell bell_;
     StopRequest stop_{bell_};
-    Lanes lanes_;
-    HangWatch hangs_{board_, lanes_, "n07"};
-    LastWords last_words_;
+    Activities activities_;
+    HangWatch hangs_{board_, activities_, "n07"};
+    ShutdownHook shutdown_hook_;
     RankContext context_{.apps = apps_,
                          .board = board_,
                          .bell = bell_,
                          .stop = stop_,
-                         .lanes = lanes_,
+                         .activities = activities_,
                          .hangs = hangs_,
-                         .last_words = last_words_,
+                         .shutdown_hook = shutdown_hook_,
                          .host = "n07"};
     JobPlan plan_{.items = 97, .chunk_items = 10, .depth = 2, .first_chunk = 4};
 };

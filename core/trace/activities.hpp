@@ -15,7 +15,7 @@ namespace sluice {
 
 /// What one thread or stream of a rank is at, for whoever watches it for hangs. Its owner writes, anyone reads: no
 /// lock, a few relaxed stores.
-class Lane {
+class Activity {
 public:
     static constexpr std::uint64_t no_chunk = UINT64_MAX;
     enum class Doing : std::uint8_t { nothing, work, wait };
@@ -28,7 +28,7 @@ public:
         std::uint64_t p99_ns = 0;        ///< 99 % of its chunks took no longer, if it says so.
     };
 
-    /// It has begun something, or gone on to something else.
+    /// It has begun something, or moved on to something else.
     void work(Stage stage, std::uint64_t chunk) noexcept { set(Doing::work, stage, chunk); }
     /// Others have to do something first.
     void wait(Stage stage, std::uint64_t chunk = no_chunk) noexcept { set(Doing::wait, stage, chunk); }
@@ -57,21 +57,21 @@ private:
     DurationHistogram chunk_times_;
 };
 
-enum class LaneKind : std::uint8_t { comm, reader, writer, device, stream };
+enum class ActivityKind : std::uint8_t { comm, reader, writer, device, stream };
 
-/// All lanes of a process. They live as long as it: a thread that has ended leaves its lane behind.
-class Lanes {
+/// All activities of a process. They live as long as it: a thread that has ended leaves its activity behind.
+class Activities {
 public:
     struct View {
-        LaneKind kind = LaneKind::comm;
+        ActivityKind kind = ActivityKind::comm;
         std::string name;         ///< "reader 1", "device 0 compute stream".
-        std::uint32_t group = 0;  ///< The lanes of one device share one: while one of them gets on, none hangs.
-        Lane::State state;
+        std::uint32_t group = 0;  ///< The activities of one device share one: while one of them gets on, none hangs.
+        Activity::State state;
     };
 
-    /// A new lane, in a group of its own or in `group`. It stays where it is.
-    Lane& add(LaneKind kind, std::string name);
-    Lane& add(LaneKind kind, std::string name, std::uint32_t group);
+    /// A new activity, in a group of its own or in `group`. It stays where it is.
+    Activity& add(ActivityKind kind, std::string name);
+    Activity& add(ActivityKind kind, std::string name, std::uint32_t group);
     [[nodiscard]] std::uint32_t new_group();
 
     /// In the order in which they were added.
@@ -79,20 +79,20 @@ public:
 
 private:
     struct Entry {
-        Entry(LaneKind of_kind, std::string named, std::uint32_t in_group)
+        Entry(ActivityKind of_kind, std::string named, std::uint32_t in_group)
             : kind(of_kind), name(std::move(named)), group(in_group) {}
-        LaneKind kind;
+        ActivityKind kind;
         std::string name;
         std::uint32_t group;
-        Lane lane{};
+        Activity activity{};
     };
 
-    mutable std::mutex mutex_;  // of the list, not of the lanes
+    mutable std::mutex mutex_;  // of the list, not of the activities
     std::deque<Entry> entries_;
     std::uint32_t groups_ = 0;
 };
 
 /// "reader 1: reads chunk 12", "writer: waits for the results of chunk 7".
-[[nodiscard]] std::string describe(const Lanes::View& lane);
+[[nodiscard]] std::string describe(const Activities::View& activity);
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-#include "core/commit/journal_record.hpp"
+#include "core/commit/journal_entry.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,10 +9,10 @@
 namespace sluice::test {
 namespace {
 
-JournalRecord random_record(std::mt19937_64& random) {
-    return {.type = static_cast<RecordType>(1 + random() % 5),
+JournalEntry random_record(std::mt19937_64& random) {
+    return {.type = static_cast<EntryType>(1 + random() % 5),
             .file = static_cast<std::uint16_t>(random()),
-            .epoch = static_cast<std::uint32_t>(random()),
+            .attempt = static_cast<std::uint32_t>(random()),
             .sequence = static_cast<std::uint32_t>(random()),
             .chunk = random(),
             .part = static_cast<std::uint32_t>(random()),
@@ -23,26 +23,26 @@ JournalRecord random_record(std::mt19937_64& random) {
             .nonfinite = static_cast<std::uint32_t>(random())};
 }
 
-TEST(JournalRecord, ReadsBackAsItWasWritten) {
+TEST(JournalEntry, ReadsBackAsItWasWritten) {
     std::mt19937_64 random(fresh_seed());
     for (int i = 0; i < 1000; ++i) {
-        const JournalRecord record = random_record(random);
-        EXPECT_EQ(decode_journal_record(encode(record)), record);
+        const JournalEntry entry = random_record(random);
+        EXPECT_EQ(decode_journal_entry(encode(entry)), entry);
     }
 }
 
-TEST(JournalRecord, HasItsBytesInTheDocumentedOrder) {
-    const auto bytes = encode(JournalRecord{.type = RecordType::seal,
-                                            .file = 0x0201,
-                                            .epoch = 0x13121110,
-                                            .sequence = 0x23222120,
-                                            .chunk = 0x3736353433323130,
-                                            .part = 0x43424140,
-                                            .items = 0x53525150,
-                                            .offset = 0x6766656463626160,
-                                            .length = 0x7776757473727170,
-                                            .checksum = 0x8786858483828180,
-                                            .nonfinite = 0x93929190});
+TEST(JournalEntry, HasItsBytesInTheDocumentedOrder) {
+    const auto bytes = encode(JournalEntry{.type = EntryType::seal,
+                                           .file = 0x0201,
+                                           .attempt = 0x13121110,
+                                           .sequence = 0x23222120,
+                                           .chunk = 0x3736353433323130,
+                                           .part = 0x43424140,
+                                           .items = 0x53525150,
+                                           .offset = 0x6766656463626160,
+                                           .length = 0x7776757473727170,
+                                           .checksum = 0x8786858483828180,
+                                           .nonfinite = 0x93929190});
 
     std::string text;
     for (const std::byte byte : std::span(bytes).first(60)) {
@@ -63,21 +63,21 @@ TEST(JournalRecord, HasItsBytesInTheDocumentedOrder) {
               "90919293");
 }
 
-TEST(JournalRecord, IsNoneWhenAnyBitHasChanged) {
+TEST(JournalEntry, IsNoneWhenAnyBitHasChanged) {
     std::mt19937_64 random(fresh_seed());
     for (int i = 0; i < 100; ++i) {
         auto bytes = encode(random_record(random));
         for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
             const auto mask = static_cast<std::byte>(1U << (bit % 8));
             bytes[bit / 8] ^= mask;
-            EXPECT_FALSE(decode_journal_record(bytes)) << bit;
+            EXPECT_FALSE(decode_journal_entry(bytes)) << bit;
             bytes[bit / 8] ^= mask;
         }
     }
 }
 
-TEST(JournalRecord, IsNoneOfZeros) {
-    EXPECT_FALSE(decode_journal_record(std::vector<std::byte>(JournalRecord::bytes)));
+TEST(JournalEntry, IsNoneOfZeros) {
+    EXPECT_FALSE(decode_journal_entry(std::vector<std::byte>(JournalEntry::bytes)));
 }
 
 }  // namespace

@@ -18,12 +18,13 @@ enum class Standing : std::uint8_t {
 };
 
 /// One attempt's own folder: nobody else writes to it, and it writes to no other. Numbers rise from 1.
-class Epoch {
+class AttemptFolder {
 public:
-    /// The next epoch of the run, owned by `me`. The folder is prepared under another name, owner and heartbeat in it,
-    /// and renamed, which succeeds for one process alone. Throws Error (in_use, E-OUT-079) while the newest epoch's
-    /// owner gave a sign of life less than `alive_within` ago and is not known to have ended.
-    [[nodiscard]] static Epoch acquire(const RunPaths& paths, const Owner& me, std::chrono::seconds alive_within);
+    /// The next attempt of the run, owned by `me`. The folder is prepared under another name, owner and heartbeat in
+    /// it, and renamed, which succeeds for one process alone. Throws Error (in_use, E-OUT-079) while the newest
+    /// attempt's owner sent a heartbeat less than `alive_within` ago and is not known to have ended.
+    [[nodiscard]] static AttemptFolder acquire(const RunPaths& paths, const Owner& me,
+                                               std::chrono::seconds alive_within);
 
     [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
     [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
@@ -38,7 +39,7 @@ public:
     void check_fence() const;
 
 private:
-    Epoch(RunPaths paths, std::uint32_t number, Owner owner);
+    AttemptFolder(RunPaths paths, std::uint32_t number, Owner owner);
 
     RunPaths paths_;
     std::uint32_t number_;
@@ -46,7 +47,7 @@ private:
     Owner owner_;
 };
 
-/// The epochs of a run, in order.
-[[nodiscard]] std::vector<std::uint32_t> epochs_of(const RunPaths& paths);
+/// The attempts of a run, in order.
+[[nodiscard]] std::vector<std::uint32_t> attempts_of(const RunPaths& paths);
 
 }  // namespace sluice

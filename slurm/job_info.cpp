@@ -1,4 +1,4 @@
-#include "slurm/job_record.hpp"
+#include "slurm/job_info.hpp"
 
 #include <sys/wait.h>
 
@@ -40,7 +40,7 @@ std::string answer_of(std::vector<std::string> words, const Submission& submissi
 
 }  // namespace
 
-std::optional<JobRecord> parse_job_record(std::string_view state, std::string_view code) {
+std::optional<JobInfo> parse_job_info(std::string_view state, std::string_view code) {
     const std::string_view word = state.substr(0, state.find_first_of(" +"));
     const std::size_t colon = code.find(':');
     const std::optional<int> exit_code = number(code.substr(0, colon));
@@ -51,13 +51,13 @@ std::optional<JobRecord> parse_job_record(std::string_view state, std::string_vi
         return std::nullopt;
     }
     if (colon == std::string_view::npos && *exit_code > most_exit_codes) {
-        return JobRecord{
+        return JobInfo{
             .state = std::string(word), .exit_code = WEXITSTATUS(*exit_code), .signal = WTERMSIG(*exit_code)};
     }
-    return JobRecord{.state = std::string(word), .exit_code = *exit_code, .signal = *signal};
+    return JobInfo{.state = std::string(word), .exit_code = *exit_code, .signal = *signal};
 }
 
-std::optional<JobRecord> find_controller_record(const Submission& submission) {
+std::optional<JobInfo> find_controller_info(const Submission& submission) {
     const std::string answer = answer_of(
         {"squeue", "--noheader", "--states=all", "--jobs=" + submission.job, "--Format=State:40,exit_code:20"},
         submission, patience);
@@ -65,19 +65,19 @@ std::optional<JobRecord> find_controller_record(const Submission& submission) {
     line.remove_prefix(line.starts_with("CLUSTER:") ? std::min(line.size(), line.find('\n') + 1) : 0);
     const std::string_view state = line.substr(0, line.find_first_of(" \n"));
     line.remove_prefix(std::min(line.find_first_not_of(' ', state.size()), line.size()));
-    return parse_job_record(state, line.substr(0, line.find_first_of(" \n")));
+    return parse_job_info(state, line.substr(0, line.find_first_of(" \n")));
 }
 
-std::optional<JobRecord> find_accounting_record(const Submission& submission) {
+std::optional<JobInfo> find_accounting_info(const Submission& submission) {
     const std::string answer = answer_of(
         {"sacct", "--noheader", "--parsable2", "--allocations", "--jobs=" + submission.job, "--format=State,ExitCode"},
         submission, patience_with_sacct);
     const std::string_view line = std::string_view(answer).substr(0, answer.find('\n'));
     const std::size_t bar = line.find('|');
-    return bar == std::string_view::npos ? std::nullopt : parse_job_record(line.substr(0, bar), line.substr(bar + 1));
+    return bar == std::string_view::npos ? std::nullopt : parse_job_info(line.substr(0, bar), line.substr(bar + 1));
 }
 
-int code_of_ended_job(const std::string& job, const std::optional<JobRecord>& record,
+int code_of_ended_job(const std::string& job, const std::optional<JobInfo>& record,
                       const std::optional<RunStatus>& status) {
     constexpr int first_own_code = static_cast<int>(ExitCode::usage);
     constexpr int last_own_code = static_cast<int>(ExitCode::checkpoint_damaged);

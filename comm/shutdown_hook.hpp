@@ -24,7 +24,7 @@ struct EndNotes {
 };
 
 /// What rank 0 still does when the job has to end at once: to commit what is there, and to say how far it has come.
-class LastWords {
+class ShutdownHook {
 public:
     /// Called with what ends the job, by a thread of its own, while the rest of the process may be stuck.
     using Action = std::function<void(const ErrorText& reason)>;

@@ -1,4 +1,4 @@
-#include "core/commit/epoch.hpp"
+#include "core/commit/attempt_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -19,15 +19,15 @@ namespace sluice {
 namespace {
 
 constexpr mode_t private_mode = 0700;
-constexpr int most_attempts = 100;  // each lost to another process that began an epoch at the same moment
+constexpr int most_attempts = 100;  // each lost to another process that began an attempt at the same moment
 
-void refuse_in_use(const std::filesystem::path& epoch, const Owner& me, std::chrono::seconds alive_within,
+void refuse_in_use(const std::filesystem::path& attempt, const Owner& me, std::chrono::seconds alive_within,
                    const RunPaths& paths) {
-    const Sighting sighting = look_for_owner(epoch, me, alive_within);
+    const Sighting sighting = look_for_owner(attempt, me, alive_within);
     if (sighting.presence != Presence::present) {
         return;
     }
-    const std::optional<Owner> owner = read_owner(epoch);
+    const std::optional<Owner> owner = read_owner(attempt);
     throw Error(
         ExitCode::in_use,
         {.id = "E-OUT-079",
@@ -37,10 +37,10 @@ void refuse_in_use(const std::filesystem::path& epoch, const Owner& me, std::chr
          .hint = fmt::format("wait for it; if it has died, run the same command again in {} s", alive_within.count())});
 }
 
-/// An epoch's folder before it has its number; removed when it does not get one.
+/// An attempt's folder before it has its number; removed when it does not get one.
 class PreparedFolder {
 public:
-    PreparedFolder(const RunPaths& paths, const Owner& me) : path_(paths.epochs() / (".new-" + me.id)) {
+    PreparedFolder(const RunPaths& paths, const Owner& me) : path_(paths.attempts() / (".new-" + me.id)) {
         make_folder(path_, private_mode);
         File::create(heartbeat_file(path_)).close();
         File owner = File::create(owner_file(path_));
@@ -65,54 +65,54 @@ private:
 };
 
 /// A reply that got lost makes a network file system try again, and meet what the first try has done.
-bool is_mine(const std::filesystem::path& epoch, const Owner& me) {
-    const std::optional<Owner> owner = read_owner(epoch);
+bool is_mine(const std::filesystem::path& attempt, const Owner& me) {
+    const std::optional<Owner> owner = read_owner(attempt);
     return owner && owner->id == me.id;
 }
 
 /// Test builds only: the folder that all attempts share, owned by the last one.
-constexpr std::uint32_t shared_epoch = 1;
+constexpr std::uint32_t shared_attempt = 1;
 void make_shared_folder(const RunPaths& paths, const Owner& me, std::chrono::seconds alive_within) {
-    const std::filesystem::path folder = paths.epoch(shared_epoch);
+    const std::filesystem::path folder = paths.attempt(shared_attempt);
     if (!make_folder(folder, private_mode)) {
         refuse_in_use(folder, me, alive_within, paths);
     }
     write_text_durably(heartbeat_file(folder), "");
     write_text_durably(owner_file(folder), encode(me));
-    fault_point("epoch.made");
+    fault_point("attempt.made");
 }
 
 }  // namespace
 
-Epoch::Epoch(RunPaths paths, std::uint32_t number, Owner owner)
-    : paths_(std::move(paths)), number_(number), folder_(paths_.epoch(number)), owner_(std::move(owner)) {}
+AttemptFolder::AttemptFolder(RunPaths paths, std::uint32_t number, Owner owner)
+    : paths_(std::move(paths)), number_(number), folder_(paths_.attempt(number)), owner_(std::move(owner)) {}
 
-Epoch Epoch::acquire(const RunPaths& paths, const Owner& me, std::chrono::seconds alive_within) {
-    make_folder(paths.epochs(), private_mode);
+AttemptFolder AttemptFolder::acquire(const RunPaths& paths, const Owner& me, std::chrono::seconds alive_within) {
+    make_folder(paths.attempts(), private_mode);
     sync_folder(paths.run_folder());
-    if (is_broken("no-epoch")) {
+    if (is_broken("shared-folder")) {
         make_shared_folder(paths, me, alive_within);
-        return {paths, shared_epoch, me};
+        return {paths, shared_attempt, me};
     }
     std::optional<PreparedFolder> prepared;
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
-        const std::vector<std::uint32_t> epochs = epochs_of(paths);
-        const std::uint32_t newest = epochs.empty() ? 0 : epochs.back();
+        const std::vector<std::uint32_t> attempts = attempts_of(paths);
+        const std::uint32_t newest = attempts.empty() ? 0 : attempts.back();
         if (newest != 0) {
-            refuse_in_use(paths.epoch(newest), me, alive_within, paths);
+            refuse_in_use(paths.attempt(newest), me, alive_within, paths);
         }
         if (!prepared) {
-            make_folder(paths.epochs(), private_mode);  // an attempt that gives up may have removed it
+            make_folder(paths.attempts(), private_mode);  // an attempt that gives up may have removed it
             prepared.emplace(paths, me);
         }
-        const int error = rename_to(prepared->path(), paths.epoch(newest + 1));
-        if (error == 0 || is_mine(paths.epoch(newest + 1), me)) {
-            sync_folder(paths.epochs());
-            fault_point("epoch.made");
+        const int error = rename_to(prepared->path(), paths.attempt(newest + 1));
+        if (error == 0 || is_mine(paths.attempt(newest + 1), me)) {
+            sync_folder(paths.attempts());
+            fault_point("attempt.made");
             return {paths, newest + 1, me};
         }
         if (error == ENOENT) {
-            fail_on_file(paths.epoch(newest + 1), "rename a folder to", error);
+            fail_on_file(paths.attempt(newest + 1), "rename a folder to", error);
         }
     }
     throw Error(ExitCode::in_use, {.id = "E-OUT-079",
@@ -121,16 +121,16 @@ Epoch Epoch::acquire(const RunPaths& paths, const Owner& me, std::chrono::second
                                    .hint = "start one at a time"});
 }
 
-Standing Epoch::standing() const {
-    if (is_broken("no-epoch") || is_broken("rename-over")) {
+Standing AttemptFolder::standing() const {
+    if (is_broken("shared-folder") || is_broken("rename-over")) {
         return Standing::current;
     }
     if (!is_in_place(paths_.run_folder())) {
         return Standing::gone;
     }
     // Not the next number alone: whoever has finished the run may have removed all but the last.
-    const std::vector<std::uint32_t> epochs = epochs_of(paths_);
-    if (!epochs.empty() && epochs.back() > number_) {
+    const std::vector<std::uint32_t> attempts = attempts_of(paths_);
+    if (!attempts.empty() && attempts.back() > number_) {
         return Standing::superseded;
     }
     const std::optional<Manifest> manifest = read_manifest(paths_);
@@ -144,7 +144,7 @@ Standing Epoch::standing() const {
     return owner ? Standing::superseded : Standing::gone;
 }
 
-void Epoch::check_fence() const {
+void AttemptFolder::check_fence() const {
     switch (standing()) {
         case Standing::current:
             return;
@@ -165,18 +165,18 @@ void Epoch::check_fence() const {
     }
 }
 
-std::vector<std::uint32_t> epochs_of(const RunPaths& paths) {
-    std::vector<std::uint32_t> epochs;
-    for (const std::string& name : names_in_folder(paths.epochs())) {
+std::vector<std::uint32_t> attempts_of(const RunPaths& paths) {
+    std::vector<std::uint32_t> attempts;
+    for (const std::string& name : names_in_folder(paths.attempts())) {
         std::uint32_t number = 0;
         const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
         if (error == std::errc() && end == name.data() + name.size() && number != 0 &&
             number != std::numeric_limits<std::uint32_t>::max()) {
-            epochs.push_back(number);
+            attempts.push_back(number);
         }
     }
-    std::sort(epochs.begin(), epochs.end());
-    return epochs;
+    std::sort(attempts.begin(), attempts.end());
+    return attempts;
 }
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-#include "core/trace/lanes.hpp"
+#include "core/trace/activities.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ std::string what_a_device_waits_for(Stage stage, const std::string& chunk) {
 
 }  // namespace
 
-Lane::State Lane::state() const noexcept {
+Activity::State Activity::state() const noexcept {
     return {.doing = doing_.load(std::memory_order_relaxed),
             .stage = stage_.load(std::memory_order_relaxed),
             .chunk = chunk_.load(std::memory_order_relaxed),
@@ -21,56 +21,57 @@ Lane::State Lane::state() const noexcept {
             .p99_ns = chunk_times_.p99()};
 }
 
-Lane& Lanes::add(LaneKind kind, std::string name) {
+Activity& Activities::add(ActivityKind kind, std::string name) {
     return add(kind, std::move(name), new_group());
 }
 
-Lane& Lanes::add(LaneKind kind, std::string name, std::uint32_t group) {
+Activity& Activities::add(ActivityKind kind, std::string name, std::uint32_t group) {
     const std::lock_guard lock(mutex_);
-    return entries_.emplace_back(kind, std::move(name), group).lane;
+    return entries_.emplace_back(kind, std::move(name), group).activity;
 }
 
-std::uint32_t Lanes::new_group() {
+std::uint32_t Activities::new_group() {
     const std::lock_guard lock(mutex_);
     return groups_++;
 }
 
-std::vector<Lanes::View> Lanes::look() const {
+std::vector<Activities::View> Activities::look() const {
     const std::lock_guard lock(mutex_);
     std::vector<View> views;
     views.reserve(entries_.size());
     for (const Entry& entry : entries_) {
-        views.push_back({.kind = entry.kind, .name = entry.name, .group = entry.group, .state = entry.lane.state()});
+        views.push_back(
+            {.kind = entry.kind, .name = entry.name, .group = entry.group, .state = entry.activity.state()});
     }
     return views;
 }
 
-std::string describe(const Lanes::View& lane) {
-    const Lane::State& state = lane.state;
-    if (state.doing == Lane::Doing::nothing) {
-        return lane.name + ": has ended";
+std::string describe(const Activities::View& activity) {
+    const Activity::State& state = activity.state;
+    if (state.doing == Activity::Doing::nothing) {
+        return activity.name + ": has ended";
     }
-    const bool works = state.doing == Lane::Doing::work;
-    const std::string chunk = state.chunk == Lane::no_chunk ? std::string() : fmt::format(" chunk {}", state.chunk);
+    const bool works = state.doing == Activity::Doing::work;
+    const std::string chunk = state.chunk == Activity::no_chunk ? std::string() : fmt::format(" chunk {}", state.chunk);
     std::string doing;
-    switch (lane.kind) {
-        case LaneKind::comm:
+    switch (activity.kind) {
+        case ActivityKind::comm:
             doing = works ? "is exchanging messages" : "waits for messages";
             break;
-        case LaneKind::reader:
+        case ActivityKind::reader:
             doing = (works ? "reads" : "waits for room for") + chunk;
             break;
-        case LaneKind::writer:
+        case ActivityKind::writer:
             doing = (works ? "writes" : "waits for the results of") + chunk;
             break;
-        case LaneKind::device:
+        case ActivityKind::device:
             doing = works ? "computes" + chunk : what_a_device_waits_for(state.stage, chunk);
             break;
-        case LaneKind::stream:
+        case ActivityKind::stream:
             doing = works ? "is working" : "is idle";
             break;
     }
-    return fmt::format("{}: {}", lane.name, doing);
+    return fmt::format("{}: {}", activity.name, doing);
 }
 
 }  // namespace sluice

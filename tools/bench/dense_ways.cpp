@@ -1,4 +1,4 @@
-#include "tools/bench/fat_ways.hpp"
+#include "tools/bench/dense_ways.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -79,10 +79,10 @@ public:
     [[nodiscard]] Seconds copy_and_pack(std::uint32_t threads) {
         const auto work = [&](std::uint32_t i) {
             const auto buffer = std::make_unique_for_overwrite<std::byte[]>(item_bytes_);
-            const std::span<std::byte> fat(buffer.get(), item_bytes_);
+            const std::span<std::byte> dense(buffer.get(), item_bytes_);
             each(i, threads, [&](std::uint64_t item) {
-                input_.read(item * item_bytes_, fat);
-                pack(item, fat);
+                input_.read(item * item_bytes_, dense);
+                pack(item, dense);
             });
         };
         return time_together(threads, work);
@@ -110,11 +110,11 @@ private:
         }
     }
 
-    void pack(std::uint64_t item, std::span<const std::byte> fat) {
-        const std::size_t wire_bytes = codec_.shape().input_bytes;
+    void pack(std::uint64_t item, std::span<const std::byte> dense) {
+        const std::size_t packed_bytes = codec_.shape().input_bytes;
         const std::string problem =
-            codec_.pack_fat({reinterpret_cast<const float*>(fat.data()), fat.size() / sizeof(float)},
-                            std::span(wire_).subspan(item * wire_bytes, wire_bytes));
+            codec_.pack_dense({reinterpret_cast<const float*>(dense.data()), dense.size() / sizeof(float)},
+                              std::span(wire_).subspan(item * packed_bytes, packed_bytes));
         expects(problem.empty(), "the benchmark's items are good");
     }
 
@@ -141,8 +141,8 @@ const std::array ways{
 
 }  // namespace
 
-void compare_fat_ways(const ReaderFile& file, const ItemCodec& codec, const PlainMemory& memory,
-                      std::span<const std::uint32_t> threads, std::uint32_t repeats) {
+void compare_dense_ways(const ReaderFile& file, const ItemCodec& codec, const PlainMemory& memory,
+                        std::span<const std::uint32_t> threads, std::uint32_t repeats) {
     Ways all(file, codec, memory);
     fmt::print("\nfp32 items       threads   of a plain read:    GB/s, median (least to most of {})\n", repeats);
     for (const std::uint32_t count : threads) {

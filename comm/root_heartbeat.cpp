@@ -1,4 +1,4 @@
-#include "comm/root_signs.hpp"
+#include "comm/root_heartbeat.hpp"
 
 #include <algorithm>
 #include <future>
@@ -20,9 +20,10 @@ std::future<void> begin(const std::function<void()>& action) {
 
 }  // namespace
 
-RootSigns::RootSigns(MpiSession& session) : session_(session), ranks_(static_cast<std::size_t>(session.size())) {}
+RootHeartbeat::RootHeartbeat(MpiSession& session)
+    : session_(session), ranks_(static_cast<std::size_t>(session.size())) {}
 
-RootSigns::~RootSigns() {
+RootHeartbeat::~RootHeartbeat() {
     for (Rank& rank : ranks_) {
         if (rank.under_way != MPI_REQUEST_NULL) {
             MPI_Request_free(&rank.under_way);
@@ -30,7 +31,7 @@ RootSigns::~RootSigns() {
     }
 }
 
-void RootSigns::give_if_due(Instant now) noexcept {
+void RootHeartbeat::send_if_due(Instant now) noexcept {
     if (pause_.count() == 0 || now - last_ < pause_) {
         return;
     }
@@ -38,33 +39,33 @@ void RootSigns::give_if_due(Instant now) noexcept {
     for (int number = 1; number < session_.size(); ++number) {
         Rank& rank = ranks_[static_cast<std::size_t>(number)];
         if (has_left(rank) && !rank.is_lost) {
-            rank.is_lost = MPI_Isend(&sign_, sizeof sign_, MPI_BYTE, number, tags::from_root, session_.world(),
-                                     &rank.under_way) != MPI_SUCCESS;
+            rank.is_lost = MPI_Isend(&heartbeat_, sizeof heartbeat_, MPI_BYTE, number, tags::from_root,
+                                     session_.world(), &rank.under_way) != MPI_SUCCESS;
         }
     }
 }
 
-void RootSigns::give_while(const std::function<void()>& action) {
+void RootHeartbeat::send_while(const std::function<void()>& action) {
     const std::chrono::nanoseconds before = pause_;
-    give_every(between_signs);
+    send_every(between_heartbeats);
     std::future<void> done = begin(action);
     if (!done.valid()) {
-        give_every(before);
+        send_every(before);
         action();
         return;
     }
     do {
-        give_if_due(Clock::now());
-    } while (done.wait_for(between_signs) != std::future_status::ready);
-    give_every(before);
+        send_if_due(Clock::now());
+    } while (done.wait_for(between_heartbeats) != std::future_status::ready);
+    send_every(before);
     done.get();
 }
 
-bool RootSigns::have_left() noexcept {
+bool RootHeartbeat::have_left() noexcept {
     return std::ranges::all_of(ranks_, [](Rank& rank) { return has_left(rank); });
 }
 
-bool RootSigns::has_left(Rank& rank) noexcept {
+bool RootHeartbeat::has_left(Rank& rank) noexcept {
     int left = 1;
     if (MPI_Test(&rank.under_way, &left, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
         rank.under_way = MPI_REQUEST_NULL;

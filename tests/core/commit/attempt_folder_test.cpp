@@ -1,4 +1,4 @@
-#include "core/commit/epoch.hpp"
+#include "core/commit/attempt_folder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,36 +16,36 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class EpochTest : public testing::Test {
+class AttemptFolderTest : public testing::Test {
 protected:
-    EpochTest() { std::filesystem::create_directories(paths_.run_folder()); }
+    AttemptFolderTest() { std::filesystem::create_directories(paths_.run_folder()); }
 
-    [[nodiscard]] Epoch acquire(seconds alive_within = seconds(0)) const {
-        return Epoch::acquire(paths_, this_process("", 0), alive_within);
+    [[nodiscard]] AttemptFolder acquire(seconds alive_within = seconds(0)) const {
+        return AttemptFolder::acquire(paths_, this_process("", 0), alive_within);
     }
 
     TemporaryFolder folder_;
     RunPaths paths_ = run_paths(folder_.path() / "out.csv", ".csv");
 };
 
-TEST_F(EpochTest, NumbersRiseFromOne) {
+TEST_F(AttemptFolderTest, NumbersRiseFromOne) {
     EXPECT_EQ(acquire().number(), 1U);
     EXPECT_EQ(acquire().number(), 2U);
     EXPECT_EQ(acquire().number(), 3U);
 
-    EXPECT_THAT(epochs_of(paths_), ElementsAre(1, 2, 3));
+    EXPECT_THAT(attempts_of(paths_), ElementsAre(1, 2, 3));
 }
 
-TEST_F(EpochTest, HasItsOwnerAndItsHeartbeatFromTheFirstMomentOn) {
-    const Epoch epoch = acquire();
+TEST_F(AttemptFolderTest, HasItsOwnerAndItsHeartbeatFromTheFirstMomentOn) {
+    const AttemptFolder attempt = acquire();
 
-    EXPECT_EQ(read_owner(epoch.folder()).value().id, epoch.owner().id);
-    EXPECT_TRUE(std::filesystem::exists(heartbeat_file(epoch.folder())));
-    EXPECT_EQ(std::filesystem::status(epoch.folder()).permissions(), std::filesystem::perms::owner_all);
+    EXPECT_EQ(read_owner(attempt.folder()).value().id, attempt.owner().id);
+    EXPECT_TRUE(std::filesystem::exists(heartbeat_file(attempt.folder())));
+    EXPECT_EQ(std::filesystem::status(attempt.folder()).permissions(), std::filesystem::perms::owner_all);
 }
 
-TEST_F(EpochTest, IsRefusedWhileTheNewestOwnerLives) {
-    const Epoch first = acquire();
+TEST_F(AttemptFolderTest, IsRefusedWhileTheNewestOwnerLives) {
+    const AttemptFolder first = acquire();
 
     try {
         static_cast<void>(acquire(seconds(60)));
@@ -56,11 +56,11 @@ TEST_F(EpochTest, IsRefusedWhileTheNewestOwnerLives) {
         EXPECT_THAT(error.text().what, HasSubstr(fmt::format("in use by process {} on ", ::getpid())));
         EXPECT_THAT(error.text().what, HasSubstr("seen alive 0 s ago"));
     }
-    EXPECT_THAT(epochs_of(paths_), ElementsAre(1));
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths_.epochs()), {}), 1);
+    EXPECT_THAT(attempts_of(paths_), ElementsAre(1));
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths_.attempts()), {}), 1);
 }
 
-TEST_F(EpochTest, OfAKilledProcessIsFollowedAtOnce) {
+TEST_F(AttemptFolderTest, OfAKilledProcessIsFollowedAtOnce) {
     Child child([&] {
         static_cast<void>(acquire());
         ::raise(SIGKILL);
@@ -70,7 +70,7 @@ TEST_F(EpochTest, OfAKilledProcessIsFollowedAtOnce) {
     EXPECT_EQ(acquire(seconds(60)).number(), 2U);
 }
 
-TEST_F(EpochTest, GoesToOneOfManyThatStartAtOnce) {
+TEST_F(AttemptFolderTest, GoesToOneOfManyThatStartAtOnce) {
     constexpr int starters = 8;
     for (int round = 1; round <= 10; ++round) {
         std::vector<std::unique_ptr<Child>> children;
@@ -96,85 +96,85 @@ TEST_F(EpochTest, GoesToOneOfManyThatStartAtOnce) {
         }
 
         EXPECT_EQ(winners, 1);
-        EXPECT_EQ(epochs_of(paths_).size(), static_cast<std::size_t>(round));
+        EXPECT_EQ(attempts_of(paths_).size(), static_cast<std::size_t>(round));
     }
 }
 
-TEST_F(EpochTest, IsFencedOffByTheNextOne) {
-    const Epoch first = acquire();
+TEST_F(AttemptFolderTest, IsFencedOffByTheNextOne) {
+    const AttemptFolder first = acquire();
     EXPECT_EQ(first.standing(), Standing::current);
     first.check_fence();
 
-    const Epoch second = acquire();
+    const AttemptFolder second = acquire();
 
     EXPECT_EQ(first.standing(), Standing::superseded);
     EXPECT_EQ(second.standing(), Standing::current);
     EXPECT_EQ(code_of([&] { first.check_fence(); }), "83 E-OUT-083");
 }
 
-TEST_F(EpochTest, IsGoneWithItsFolderUnlessANewerOneIsThere) {
-    const Epoch epoch = acquire();
+TEST_F(AttemptFolderTest, IsGoneWithItsFolderUnlessANewerOneIsThere) {
+    const AttemptFolder attempt = acquire();
 
-    std::filesystem::remove_all(epoch.folder());
+    std::filesystem::remove_all(attempt.folder());
 
-    EXPECT_EQ(code_of([&] { epoch.check_fence(); }), "74 E-OUT-119");
+    EXPECT_EQ(code_of([&] { attempt.check_fence(); }), "74 E-OUT-119");
     static_cast<void>(acquire());
     static_cast<void>(acquire());
-    EXPECT_EQ(code_of([&] { epoch.check_fence(); }), "83 E-OUT-083");
+    EXPECT_EQ(code_of([&] { attempt.check_fence(); }), "83 E-OUT-083");
 }
 
-TEST_F(EpochTest, IsGoneWithTheRunsFolder) {
-    const Epoch epoch = acquire();
+TEST_F(AttemptFolderTest, IsGoneWithTheRunsFolder) {
+    const AttemptFolder attempt = acquire();
     const std::filesystem::path elsewhere = paths_.run_folder().native() + ".moved";
 
     std::filesystem::rename(paths_.run_folder(), elsewhere);
-    EXPECT_EQ(code_of([&] { epoch.check_fence(); }), "74 E-OUT-119");
+    EXPECT_EQ(code_of([&] { attempt.check_fence(); }), "74 E-OUT-119");
     std::filesystem::rename(elsewhere, paths_.run_folder());
-    EXPECT_EQ(epoch.standing(), Standing::current);
+    EXPECT_EQ(attempt.standing(), Standing::current);
     std::filesystem::remove_all(paths_.run_folder());
-    EXPECT_EQ(epoch.standing(), Standing::gone);
+    EXPECT_EQ(attempt.standing(), Standing::gone);
 }
 
-TEST_F(EpochTest, IsFencedOffByAnyLaterOne) {
-    const Epoch first = acquire();
+TEST_F(AttemptFolderTest, IsFencedOffByAnyLaterOne) {
+    const AttemptFolder first = acquire();
     static_cast<void>(acquire());
     static_cast<void>(acquire());
 
-    std::filesystem::remove_all(paths_.epoch(2));  // as the third one does when it has finished
+    std::filesystem::remove_all(paths_.attempt(2));  // as the third one does when it has finished
 
     EXPECT_EQ(code_of([&] { first.check_fence(); }), "83 E-OUT-083");
 }
 
 // The run was removed and begun anew while its owner slept.
-TEST_F(EpochTest, IsFencedOffByAnotherOwnerOfItsNumber) {
-    const Epoch epoch = acquire();
-    std::filesystem::remove_all(paths_.epochs());
-    const Epoch other = acquire();
-    ASSERT_EQ(other.number(), epoch.number());
+TEST_F(AttemptFolderTest, IsFencedOffByAnotherOwnerOfItsNumber) {
+    const AttemptFolder attempt = acquire();
+    std::filesystem::remove_all(paths_.attempts());
+    const AttemptFolder other = acquire();
+    ASSERT_EQ(other.number(), attempt.number());
 
-    EXPECT_EQ(code_of([&] { epoch.check_fence(); }), "83 E-OUT-083");
+    EXPECT_EQ(code_of([&] { attempt.check_fence(); }), "83 E-OUT-083");
     EXPECT_EQ(other.standing(), Standing::current);
 }
 
-TEST_F(EpochTest, IsFencedOffByTheManifestOfAnother) {
-    const Epoch epoch = acquire();
+TEST_F(AttemptFolderTest, IsFencedOffByTheManifestOfAnother) {
+    const AttemptFolder attempt = acquire();
     const auto write_manifest = [&](const std::string& owner) {
-        write_contents(paths_.manifest(), encode(Manifest{.fingerprint = "x", .epoch = 1, .owner = owner}));
+        write_contents(paths_.manifest(), encode(Manifest{.fingerprint = "x", .attempt = 1, .owner = owner}));
     };
 
-    write_manifest(epoch.owner().id);
-    EXPECT_EQ(epoch.standing(), Standing::current);
+    write_manifest(attempt.owner().id);
+    EXPECT_EQ(attempt.standing(), Standing::current);
     write_manifest(make_unique_id());
-    EXPECT_EQ(epoch.standing(), Standing::superseded);
+    EXPECT_EQ(attempt.standing(), Standing::superseded);
 }
 
-TEST_F(EpochTest, PassesOverWhatIsNoEpoch) {
+TEST_F(AttemptFolderTest, PassesOverWhatIsNoAttempt) {
     static_cast<void>(acquire());
     for (const char* name : {"x", "1x", "0", "-1", "99999999999", ".new-abc", "4294967295"}) {
-        std::filesystem::create_directory(paths_.epochs() / name);
+        std::filesystem::create_directory(paths_.attempts() / name);
     }
 
-    EXPECT_THAT(epochs_of(paths_), ElementsAre(1));
+    EXPECT_THAT(attempts_of(paths_), ElementsAre(1));
 }
 
 }  // namespace

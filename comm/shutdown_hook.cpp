@@ -1,4 +1,4 @@
-#include "comm/last_words.hpp"
+#include "comm/shutdown_hook.hpp"
 
 #include <future>
 #include <thread>
@@ -18,12 +18,12 @@ bool run_for(std::chrono::nanoseconds at_most, std::function<void()> action) {
     return end.wait_for(at_most) == std::future_status::ready;
 }
 
-void LastWords::set(Action action) {
+void ShutdownHook::set(Action action) {
     const std::lock_guard lock(mutex_);
     action_ = std::make_shared<Action>(std::move(action));
 }
 
-void LastWords::clear() {
+void ShutdownHook::clear() {
     std::shared_future<void> running;
     {
         const std::lock_guard lock(mutex_);
@@ -35,7 +35,7 @@ void LastWords::clear() {
     }
 }
 
-void LastWords::say(const ErrorText& reason, std::chrono::nanoseconds at_most) {
+void ShutdownHook::say(const ErrorText& reason, std::chrono::nanoseconds at_most) {
     std::shared_ptr<Action> action;
     std::promise<void> end;
     {
@@ -58,31 +58,31 @@ void LastWords::say(const ErrorText& reason, std::chrono::nanoseconds at_most) {
     });
 }
 
-void LastWords::set_notes(EndNotes notes) {
+void ShutdownHook::set_notes(EndNotes notes) {
     const std::lock_guard lock(mutex_);
     notes_ = std::move(notes);
 }
 
-void LastWords::set_stop_note(Action note) {
+void ShutdownHook::set_stop_note(Action note) {
     const std::lock_guard lock(mutex_);
     stop_note_ = std::move(note);
 }
 
-void LastWords::note_lost_rank(int rank, const std::string& cause, const std::vector<std::uint64_t>& chunks) {
+void ShutdownHook::note_lost_rank(int rank, const std::string& cause, const std::vector<std::uint64_t>& chunks) {
     const std::lock_guard lock(mutex_);
     if (notes_.lost_rank) {
         run_for(longest_note, [note = notes_.lost_rank, rank, cause, chunks] { note(rank, cause, chunks); });
     }
 }
 
-void LastWords::note_end(ExitCode code, const ErrorText& text) {
+void ShutdownHook::note_end(ExitCode code, const ErrorText& text) {
     const std::lock_guard lock(mutex_);
     if (notes_.end) {
         run_for(longest_note, [note = notes_.end, code, text] { note(code, text); });
     }
 }
 
-void LastWords::note_stop(const ErrorText& text) {
+void ShutdownHook::note_stop(const ErrorText& text) {
     const std::lock_guard lock(mutex_);
     if (stop_note_) {
         run_for(longest_note, [note = stop_note_, text] { note(text); });
