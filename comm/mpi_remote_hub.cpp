@@ -4,6 +4,7 @@
 
 #include "comm/message_pieces.hpp"
 #include "comm/tag_limit.hpp"
+#include "core/fault_point.hpp"
 
 namespace sluice {
 namespace {
@@ -44,8 +45,8 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const Messa
       controls_(std::min(most_listening, 2 * slots_.size() + 2)),
       listening_(controls_.size()),
       pending_((staged + slots_.size()) * grant_messages(shape) + window * result_messages(shape)),
-      egress_(Stage::scatter, server.grid().chunks_left()),
-      ingress_(Stage::gather, server.grid().chunks_left()),
+      egress_("send", server.grid().chunks_left()),
+      ingress_("receive", server.grid().chunks_left()),
       open_ranks_(session.size() - 1),
       closed_(static_cast<std::size_t>(session.size())),
       last_word_(static_cast<std::size_t>(session.size())),
@@ -191,18 +192,23 @@ void MpiRemoteHub::send(const Grant& grant) {
         "MPI_Isend");
     for (std::size_t i = 0; i + 1 < slot.grant_messages; ++i) {
         const Piece piece = piece_at(grant.items.size(), shape_.largest_message, i);
-        check_mpi(
-            MPI_Isend(grant.items.data() + piece.offset, piece.count, MPI_BYTE, grant.to.rank,
-                      tags::items(grant.to.device, grant.to.slot, shape_.depth), session_.world(), &pending_.add(note)),
-            "MPI_Isend");
+        // Synchronous: done when it is received, so that the time it takes is the link's. A send that MPI may buffer is
+        // done when it is copied.
+        check_mpi(MPI_Issend(grant.items.data() + piece.offset, piece.count, MPI_BYTE, grant.to.rank,
+                             tags::items(grant.to.device, grant.to.slot, shape_.depth), session_.world(),
+                             &pending_.add(note)),
+                  "MPI_Issend");
     }
+    fault_point("scatter");
 }
 
 void MpiRemoteHub::finish_grant(SlotState& slot) {
     if (--slot.grant_messages == 0 && slot.head.count > 0) {
         const Chunk chunk = slot.head.chunk();
-        egress_.add(
-            {.busy = {slot.grant_begun, Clock::now()}, .items = chunk.count, .bytes = shape_.input_bytes(chunk.count)});
+        egress_.add({.stage = Stage::scatter,
+                     .busy = {slot.grant_begun, Clock::now()},
+                     .items = chunk.count,
+                     .bytes = shape_.input_bytes(chunk.count)});
         server_.release(chunk);
     }
 }
@@ -229,7 +235,8 @@ void MpiRemoteHub::receive_result(int rank, const ControlMessage& message) {
 
 void MpiRemoteHub::finish_result(SlotState& slot) {
     if (--slot.result_messages == 0) {
-        ingress_.add({.busy = {slot.result_begun, Clock::now()},
+        ingress_.add({.stage = Stage::gather,
+                      .busy = {slot.result_begun, Clock::now()},
                       .items = slot.result.count,
                       .bytes = shape_.output_bytes(slot.result.count)});
         server_.arrived(slot.result, slot.rank, slot.checksum);

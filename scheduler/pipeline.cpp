@@ -143,6 +143,7 @@ void Pipeline::run() {
             sleep_until_rung(seen);
         }
     }
+    trace_.set_run_delay(compute_->run_delay());
     activity_->end();
 }
 

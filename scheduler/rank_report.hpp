@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,9 +26,22 @@ struct RelativeMilestones {
     std::vector<Moment> first_compute{};  ///< One a device.
     Moment compute_end{};
     Moment delivered{};
+    Moment written{};  ///< The last chunk, on rank 0.
     std::chrono::nanoseconds finish{0};
     friend bool operator==(const RelativeMilestones&, const RelativeMilestones&) = default;
 };
+
+/// What one chunk of so many items took on a device.
+struct ChunkTimes {
+    std::uint32_t items = 1;
+    std::chrono::nanoseconds upload{0};
+    std::chrono::nanoseconds compute{0};
+    std::chrono::nanoseconds download{0};
+    friend bool operator==(const ChunkTimes&, const ChunkTimes&) = default;
+};
+
+/// So many of a device's chunks at most, evenly chosen, tell what its chunks took.
+inline constexpr std::size_t most_sampled_chunks = 256;
 
 /// What a rank sends to rank 0 at the end of a run. Strings are escaped, hence valid UTF-8.
 struct RankReport {
@@ -34,7 +49,8 @@ struct RankReport {
     std::string host;
     RelativeMilestones milestones;
     Breakdown breakdown;
-    std::optional<Certification> certification{};  ///< Of all its devices: the sum, and the largest bound.
+    std::vector<std::vector<ChunkTimes>> device_chunks{};  ///< Of each of its devices; none of one without a chunk.
+    std::optional<Certification> certification{};          ///< Of all its devices: the sum, and the largest bound.
     friend bool operator==(const RankReport&, const RankReport&) = default;
 };
 

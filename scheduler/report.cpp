@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono::nanoseconds;
 
-constexpr int schema_version = 1;  // goes up when a key changes its meaning or goes away, not when one is added
+constexpr int schema_version = 2;  // goes up when a key changes its meaning or goes away, not when one is added
 constexpr const char* format_name = "sluice report";
 
 /// What a report has that was written before there was a "format".
@@ -44,6 +44,7 @@ Json milestones_json(const RelativeMilestones& milestones) {
             {"scatter_end", in_seconds(milestones.scatter_end)},
             {"compute_end", in_seconds(milestones.compute_end)},
             {"delivered", in_seconds(milestones.delivered)},
+            {"written", in_seconds(milestones.written)},
             {"finish", in_seconds(milestones.finish)}};
 }
 
@@ -61,12 +62,16 @@ Json rank_json(const RankReport& rank) {
         const std::string name(to_string(stage));
         stages[name] = {{"busy", in_seconds(totals.busy)},
                         {"active", in_seconds(totals.active)},
-                        {"waiting", in_seconds(totals.waiting)},
+                        {"exposed", in_seconds(totals.exposed)},
+                        {"hidden", in_seconds(totals.hidden())},
                         {"chunks", totals.chunks},
                         {"items", totals.items}};
         wall[name] = in_seconds(breakdown.wall.stages[index_of(stage)]);
     }
-    wall["startup"] = in_seconds(breakdown.wall.startup);
+    wall["overlapped"] = in_seconds(breakdown.wall.overlapped);
+    for (std::size_t phase = 0; phase < phase_count; ++phase) {
+        wall[std::string(to_string(static_cast<Phase>(phase)))] = in_seconds(breakdown.wall.phases[phase]);
+    }
     wall["waiting"] = in_seconds(breakdown.wall.waiting);
     wall["total"] = in_seconds(breakdown.wall.total());
     Json instances = Json::array();
@@ -75,7 +80,8 @@ Json rank_json(const RankReport& rank) {
                              {"name", instance.name},
                              {"busy", in_seconds(instance.busy)},
                              {"items", instance.items},
-                             {"bytes", instance.bytes == 0 ? Json(nullptr) : Json(instance.bytes)}});
+                             {"bytes", instance.bytes == 0 ? Json(nullptr) : Json(instance.bytes)},
+                             {"run_delay", in_seconds(instance.delayed)}});
     }
     json["stages"] = std::move(stages);
     json["wall"] = std::move(wall);
@@ -83,22 +89,47 @@ Json rank_json(const RankReport& rank) {
     return json;
 }
 
+std::string_view word_for(Bound bound) {
+    constexpr std::array<std::string_view, 5> words{"stage", "startup", "end", "nothing", "unknown"};
+    return words[static_cast<std::size_t>(bound)];
+}
+
 Json verdict_json(const Verdict& verdict) {
-    Json json{{"text", verdict.line}, {"notes", verdict.notes}};
-    if (verdict.binding) {
-        Json capacity = Json::object();
-        for (const Stage stage : all_stages) {
-            const std::optional<double>& value = verdict.capacity[index_of(stage)];
-            capacity[std::string(to_string(stage))] = value ? Json(*value) : Json(nullptr);
-        }
-        json["binding"] = to_string(*verdict.binding);
-        json["rank"] = verdict.rank;
-        json["achieved"] = verdict.achieved;
-        json["achievable"] = verdict.achievable;
-        json["share"] = verdict.share;
-        json["capacity"] = std::move(capacity);
-    } else {
-        json["binding"] = nullptr;
+    Json json{{"text", verdict.line}, {"notes", verdict.notes}, {"bound", word_for(verdict.bound)}};
+    json["binding"] = verdict.bound == Bound::stage ? Json(to_string(*verdict.binding)) : Json(nullptr);
+    if (verdict.bound == Bound::unknown) {
+        return json;
+    }
+    Json capacity = Json::object();
+    for (const Stage stage : all_stages) {
+        const std::optional<double>& value = verdict.capacity[index_of(stage)];
+        capacity[std::string(to_string(stage))] = value ? Json(*value) : Json(nullptr);
+    }
+    json["least"] = to_string(*verdict.binding);
+    json["rank"] = verdict.rank ? Json(*verdict.rank) : Json(nullptr);
+    json["achieved"] = verdict.achieved;
+    json["steady"] = verdict.steady;
+    json["achievable"] = verdict.achievable;
+    json["share"] = verdict.share;
+    json["startup"] = verdict.startup;
+    json["end"] = verdict.end;
+    json["capacity"] = std::move(capacity);
+    json["stragglers"] = Json::array();
+    for (const Straggler& straggler : verdict.stragglers) {
+        json["stragglers"].push_back({{"rank", straggler.rank},
+                                      {"name", straggler.name},
+                                      {"rate", straggler.rate},
+                                      {"median", straggler.usual},
+                                      {"cost", straggler.cost}});
+    }
+    json["contention"] = Json::array();
+    for (const Contention& contention : verdict.contended) {
+        json["contention"].push_back({{"stage", to_string(contention.stage)}, {"share", contention.share}});
+    }
+    json["replayed"] = verdict.replayed == 0 ? Json(nullptr) : Json(verdict.replayed);
+    json["what_if"] = Json::array();
+    for (const WhatIf& what_if : verdict.what_if) {
+        json["what_if"].push_back({{"change", what_if.change}, {"seconds", what_if.seconds}});
     }
     return json;
 }
@@ -154,7 +185,14 @@ std::optional<Certification> RunReport::certification() const {
 
 Verdict verdict_of(const RunReport& report) {
     if (report.lost.empty()) {
-        return judge(report.ranks, report.items_done);
+        return judge({.ranks = report.ranks,
+                      .items = report.items_done,
+                      .chunk_items = std::max(report.chunk_items, 1U),
+                      .depth = std::max(report.depth, 1U),
+                      .staged = report.queues.staged,
+                      .window = report.queues.window,
+                      .mode = report.mode,
+                      .distribution = report.distribution});
     }
     Verdict verdict;
     verdict.line = "no verdict: the times of the other ranks are lost";
@@ -175,7 +213,11 @@ Json report_json(const RunReport& report, const Json& config) {
     }
     Json lost = Json::array();
     for (const LostRank& rank : report.lost) {
-        lost.push_back({{"rank", rank.rank}, {"host", rank.host}, {"chunks", rank.chunks}, {"items", rank.items}});
+        lost.push_back({{"rank", rank.rank},
+                        {"host", rank.host},
+                        {"devices", rank.devices},
+                        {"chunks", rank.chunks},
+                        {"items", rank.items}});
     }
     return {{"schema", schema_version},
             {"units", {{"time", "s"}, {"rate", "items/s"}, {"size", "bytes"}}},
@@ -190,6 +232,8 @@ Json report_json(const RunReport& report, const Json& config) {
               {"chunks", report.chunks},
               {"chunk_items", report.chunk_items},
               {"depth", report.depth},
+              {"staged", report.queues.staged},
+              {"window", report.queues.window},
               {"mode", word_for(report.mode)},
               {"distribution", word_for(report.distribution)},
               {"device", word_for(report.device)},

@@ -11,6 +11,7 @@
 #include "core/modes.hpp"
 #include "core/text/item_count.hpp"
 #include "scheduler/attempt_summary.hpp"
+#include "scheduler/queue_sizes.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"
 
@@ -20,6 +21,7 @@ namespace sluice {
 struct LostRank {
     int rank = 0;
     std::string host;
+    std::uint32_t devices = 0;
     std::uint64_t chunks = 0;  ///< That it has returned.
     std::uint64_t items = 0;
 };
@@ -32,6 +34,7 @@ struct RunReport {
     std::uint64_t chunks = 0;
     std::uint32_t chunk_items = 0;
     std::uint32_t depth = 0;
+    QueueSizes queues{};
     PipelineMode mode = PipelineMode::overlap;
     Distribution distribution = Distribution::pull;
     DeviceKind device = DeviceKind::host;
@@ -59,11 +62,14 @@ struct RunReport {
     [[nodiscard]] bool partial() const noexcept { return items_before + items_done < items || !ended_by.empty(); }
 };
 
-/// The report for people: header, one column a rank and one row an event, busy and waiting time of every stage, the
-/// wall view, notes, and the verdict as the last line. Times in seconds. Beyond 8 ranks the columns wrap; beyond 64
-/// ranks they are rank 0, minimum, median and maximum. Withheld, with the reason, when the timers are invalid.
-/// docs/latency-table.md.
-[[nodiscard]] std::string latency_table(const RunReport& report);
+enum class TableForm : std::uint8_t {
+    brief,  ///< Header, a line a stage, the wall's shares, notes and the verdict: a dozen lines.
+    full,   ///< Also one column a rank and one row an event, and each stage's and the wall's times.
+};
+
+/// The report for people; the verdict is its last line. Beyond 8 ranks the columns wrap; beyond 64 ranks they are rank
+/// 0, minimum, median and maximum. Withheld, with the reason, when the timers are invalid. docs/latency-table.md.
+[[nodiscard]] std::string latency_table(const RunReport& report, TableForm form);
 
 /// The same for machines, complete for any number of ranks. `config` is stored as it is. docs/latency-table.md has the
 /// schema.

@@ -2,18 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "core/fault_point.hpp"
 #include "core/stage_error.hpp"
+#include "core/trace/run_delay.hpp"
 
 namespace sluice {
 
-/// What one reader did for one chunk, of which it may read several parts in a row: one span of its trace.
+/// What one reader did for one chunk, of which it may read several parts in a row: in its trace all bytes are read
+/// first, and then parsed.
 class ReadAhead::ChunkSpan {
 public:
     explicit ChunkSpan(ThreadTrace& trace) : trace_(trace) {}
 
-    void add(std::uint64_t id, const ThreadSpan& part) {
+    void add(std::uint64_t id, const ThreadSpan& part, const InnerWork& reads) {
         if (id != id_ || span_.items == 0) {
             finish();
             id_ = id;
@@ -21,12 +25,15 @@ public:
         }
         span_.busy.end = part.busy.end;
         span_.items += part.items;
-        span_.bytes += part.bytes;
+        span_.bytes += reads.bytes;
+        reading_ += reads.time;
     }
 
     void finish() {
         if (span_.items != 0) {
-            trace_.add(std::exchange(span_, {}));
+            const auto all = span_.busy.end - span_.busy.begin;
+            trace_.add(std::exchange(span_, {}), Stage::parse, all - std::min<Clock::duration>(all, reading_));
+            reading_ = {};
         }
     }
 
@@ -34,6 +41,7 @@ private:
     ThreadTrace& trace_;
     std::uint64_t id_ = 0;
     ThreadSpan span_{};
+    std::chrono::nanoseconds reading_{0};
 };
 
 ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const ReadAheadOptions& options, Doorbell& bell)
@@ -55,7 +63,7 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
     }
     traces_.reserve(options.readers);
     for (std::uint32_t i = 0; i < options.readers; ++i) {
-        traces_.emplace_back(Stage::read, grid.chunks_left());
+        traces_.emplace_back(fmt::format("reader {}", i), 2 * grid.chunks_left());
     }
     Activities& activities = options.activities == nullptr ? own_activities_ : *options.activities;
     try {
@@ -98,6 +106,7 @@ void ReadAhead::read_chunks(ThreadTrace& trace, Activity& activity) {
     ChunkSpan span(trace);
     read_until_end(span, activity);
     span.finish();
+    trace.set_run_delay(read_run_delay());
     activity.end();
     if (reading_.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
         first_bad_.load(std::memory_order_relaxed) != part_count_) {
@@ -121,14 +130,18 @@ void ReadAhead::read_until_end(ChunkSpan& span, Activity& activity) {
         const auto items = std::span(bin.items).subspan(std::size_t{part.begin} * input_bytes_,
                                                         std::size_t{part.count} * input_bytes_);
         const Instant begin = Clock::now();
+        const InnerWork before = file_reads_of_thread();
         activity.work(Stage::read, part.chunk.id);
         try {
             source_.read(part.first(), part.count, items);
+            fault_point("parse");
         } catch (...) {  // handed to the thread that takes chunks
             fail(number, std::current_exception());
             return;
         }
-        span.add(part.chunk.id, {.busy = {begin, Clock::now()}, .items = part.count, .bytes = items.size()});
+        const InnerWork& after = file_reads_of_thread();
+        span.add(part.chunk.id, {.stage = Stage::read, .busy = {begin, Clock::now()}, .items = part.count},
+                 {.time = after.time - before.time, .bytes = after.bytes - before.bytes});
         complete_part(part.chunk.id);
     }
 }

@@ -35,8 +35,12 @@ RankTrace busy_trace() {
                           .compute = {at(1400), at(1500)},
                           .gather = {at(1500), at(1600)}});
     trace.devices.emplace_back("host", 1);
-    trace.threads.emplace_back(Stage::read, 1);
-    trace.threads[0].add(
+    trace.devices[0].set_run_delay(7ns);
+    trace.phases.push_back({Phase::index, {at(1000), at(1100)}});
+    trace.threads.emplace_back("writer", 1);
+    trace.threads[0].add({.stage = Stage::write, .busy = {at(1600), at(1700)}, .items = 10});
+    trace.threads.emplace_back("reader 0", 1);
+    trace.threads[1].add(
         {.busy = {at(1000), at(1010)}, .items = 10, .bytes = std::numeric_limits<std::uint64_t>::max()});
     return trace;
 }
@@ -50,7 +54,26 @@ TEST(RankReport, CountsTimeFromTheCommonStartOnRankZerosClock) {
     EXPECT_EQ(report.milestones.first_compute.at(0), 500ns);
     EXPECT_EQ(report.milestones.first_compute.at(1), std::nullopt);
     EXPECT_EQ(report.milestones.finish, 1100ns);
+    EXPECT_EQ(report.milestones.written, 800ns);
     EXPECT_EQ(report.breakdown.run, 1000ns);
+    ASSERT_EQ(report.device_chunks.size(), 2U);
+    EXPECT_EQ(report.device_chunks[0], (std::vector{ChunkTimes{.items = 10, .upload = 50ns, .compute = 100ns}}));
+    EXPECT_TRUE(report.device_chunks[1].empty());
+}
+
+TEST(RankReport, SamplesTheChunksOfALongRunEvenly) {
+    RankTrace trace = busy_trace();
+    DeviceTrace& device = trace.devices.emplace_back("host", 10'000);
+    for (std::uint64_t chunk = 0; chunk < 10'000; ++chunk) {
+        device.add({.chunk = {chunk, chunk * 3, 3}, .compute = {at(0), at(static_cast<std::int64_t>(chunk))}});
+    }
+
+    const std::vector<ChunkTimes> sample = make_rank_report(trace, at(5000), 0ns).device_chunks.back();
+
+    ASSERT_EQ(sample.size(), most_sampled_chunks);
+    EXPECT_EQ(sample.front().compute, 0ns);
+    EXPECT_NEAR(static_cast<double>(sample[sample.size() / 2].compute.count()), 5000, 50);
+    EXPECT_GT(sample.back().compute, 9900ns);
 }
 
 TEST(RankReport, KeepsAStartBeforeTheCommonOneNegative) {
@@ -102,9 +125,10 @@ TEST(RankReport, EscapesAHostNameThatIsNoText) {
 TEST(RankReport, RefusesWhatNoRankSends) {
     const std::string good = encode(make_rank_report(busy_trace(), at(1000), 0ns));
     std::string unknown_stage = good;
-    const auto instance = unknown_stage.find("\"instances\":[[0,");
+    const std::string instances = "\"instances\":[[";
+    const auto instance = unknown_stage.find(instances);
     ASSERT_NE(instance, std::string::npos);
-    unknown_stage[instance + 14] = '9';
+    unknown_stage.replace(instance + instances.size(), 1, "9");
 
     EXPECT_THROW((void)decode_rank_report(""), ContractViolation);
     EXPECT_THROW((void)decode_rank_report("{}"), ContractViolation);

@@ -104,6 +104,7 @@ RankTrace DriverTeam::take_trace() {
         note(trace.milestones, driver);
         trace.devices.push_back(std::move(driver.trace));
     }
+    note_start(trace);
     return trace;
 }
 
@@ -113,7 +114,14 @@ RankTrace DriverTeam::trace_so_far() const {
         note(trace.milestones, driver);
         trace.devices.push_back(driver.trace.so_far());
     }
+    note_start(trace);
     return trace;
+}
+
+void DriverTeam::note_start(RankTrace& trace) const {
+    if (trace.milestones.buffers_ready) {
+        trace.phases.push_back({.phase = Phase::devices, .time = {begin_, *trace.milestones.buffers_ready}});
+    }
 }
 
 void DriverTeam::note(Milestones& at, const Driver& driver) {

@@ -72,11 +72,13 @@ private:
     void drive(Driver& driver, Endpoint& endpoint, std::uint32_t index);
     [[nodiscard]] ModelRoom room_on(const Device& device, std::uint32_t index) const;
     static void note(Milestones& at, const Driver& driver);
+    void note_start(RankTrace& trace) const;
     void join();
 
     const LoadedApp& app_;
     DriverTeamOptions options_;
     std::optional<ErrorText> finding_;
+    Instant begin_ = Clock::now();
     std::deque<Driver> drivers_;
 };
 

@@ -53,7 +53,8 @@ Weights make_weights(const JobConfig::Model& model, const OpenApp& app) {
 
 }  // namespace
 
-PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
+PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases, bool start_gpus) {
+    PhaseTimer opening(phases, Phase::job);
     PreparedJob prepared;
     prepared.job = std::move(config);
     const JobConfig& job = prepared.job;
@@ -70,9 +71,14 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
     prepared.app_files = open_app_files(job.settings, *prepared.app);  // before the codec reads them
     prepared.codec = prepared.app->make_codec();
     check_format(job.output.format, prepared.codec->output_fields());
-    std::future<Weights> weights =
-        std::async(std::launch::async, [&] { return make_weights(job.model, *prepared.app); });
+    opening.stop();
+    std::future<Weights> weights = std::async(std::launch::async, [&] {
+        const PhaseTimer timer(phases, Phase::weights);
+        return make_weights(job.model, *prepared.app);
+    });
+    PhaseTimer index(phases, Phase::index);
     prepared.source = open_input(job.input, *prepared.codec);  // if both fail, this is what is told
+    index.stop();
     std::tie(prepared.weights_file, prepared.weights) = weights.get();
     plan.items = prepared.source->count();
     plan.device = choose_device(job.run.device);

@@ -18,6 +18,7 @@
 #include "core/input/item_source.hpp"
 #include "core/input/weights_file.hpp"
 #include "core/stage_error.hpp"
+#include "core/trace/trace.hpp"
 #include "kernels/host_instructions.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "scheduler/chunk_size.hpp"
@@ -73,7 +74,13 @@ struct PreparedJob {
 /// what is wrong with the weights.
 /// `start_gpus`: this process will drive all GPUs that it sees, unless the job asks for fewer: CUDA starts on them
 /// while files are read.
-[[nodiscard]] PreparedJob prepare_job(JobConfig job, const Apps& apps, bool start_gpus = false);
+[[nodiscard]] PreparedJob prepare_job(JobConfig job, const Apps& apps, PhaseLog& phases, bool start_gpus = false);
+
+/// The same where nobody asks what takes how long.
+[[nodiscard]] inline PreparedJob prepare_job(JobConfig job, const Apps& apps) {
+    PhaseLog phases;
+    return prepare_job(std::move(job), apps, phases);
+}
 
 /// The plan's app, of `apps`, with the plan's settings.
 [[nodiscard]] std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps);

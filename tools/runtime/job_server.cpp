@@ -51,6 +51,7 @@ JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting,
       root_(root),
       job_(job),
       hosts_(meeting.hosts),
+      clock_error_(meeting.clock.error),
       rank_(rank),
       options_(options),
       grid_(job.plan.grid()) {
@@ -116,7 +117,10 @@ RankTrace JobServer::run() {
         if (remote_) {
             remote_->heartbeats().send_every(heartbeat_interval(job_.plan.hang_timeout));
         }
-        give_signs_while(root_, [&, this] { compute_suspects(context_, job_, rank_, *server_); });
+        give_signs_while(root_, [&, this] {
+            const PhaseTimer timer(context_.phases, Phase::suspects);
+            compute_suspects(context_, job_, rank_, *server_);
+        });
         const Served served = serve(*server_, *local_, root_.others, context_.bell, context_.stop,
                                     {.activity = &context_.activities.add(ActivityKind::comm, "comm thread"),
                                      .drain_timeout = job_.job.fault.drain_timeout,
@@ -132,7 +136,9 @@ RankTrace JobServer::run() {
         if (served.lost_rank != 0) {
             end_after_loss(served);
         }
+        PhaseTimer publishing(context_.phases, Phase::publish);
         finish(served, server_->end() == grid_.chunks());
+        publishing.stop();
         if (remote_) {
             remote_->end_ranks(ExitCode::ok);
         }
@@ -142,6 +148,7 @@ RankTrace JobServer::run() {
         note_device_failure(context_, failure, rank_of(std::current_exception()));
         end_all(root_, failure);
     }
+    const PhaseTimer timer(context_.phases, Phase::finish);
     progress_.reset();
     RankTrace of_drivers = team.take_trace();  // waits for them
     return joined(std::move(of_drivers), input_->take_traces(), results_->take_trace());
@@ -231,12 +238,16 @@ HangWatchOptions JobServer::hang_watch_options() const {
 /// Of a run that ends at once: what this rank has recorded, and what the others have returned.
 RunReport JobServer::partial_report(RankTrace&& trace, const ErrorText& reason) const {
     RunReport report = report_of_run(job_, results_->items_written());
+    report.queues = rank_.queues;
+    report.clock_rounds = hosts_.size() > 1 ? clock_rounds : 0;
+    report.clock_error = clock_error_;
     report.ended_by = fmt::format("{}{}{}: {}", reason.id, reason.where.empty() ? "" : ": ", reason.where, reason.what);
     report.ranks.push_back(make_rank_report(sign(context_, std::move(trace)), context_.start, {}));
     const std::vector<GrantBook::Rank> returned = server_->book().ranks();
     for (std::size_t rank = 1; rank < returned.size(); ++rank) {
         report.lost.push_back({.rank = static_cast<int>(rank),
                                .host = escaped(hosts_.at(rank)),
+                               .devices = rank_.devices.at(rank),
                                .chunks = returned[rank].chunks,
                                .items = returned[rank].items});
     }

@@ -59,6 +59,7 @@ private:
     Root root_;
     PreparedJob& job_;
     const std::vector<std::string>& hosts_;
+    std::chrono::nanoseconds clock_error_;
     PreparedRank& rank_;
     RunOptions options_;
     ChunkGrid grid_;

@@ -149,6 +149,7 @@ std::string share_sample(const RankContext& context, const LoadedApp& app, const
 
 Meeting meet_ranks(const RankContext& context) {
     Meeting meeting;
+    const PhaseTimer launch(context.phases, Phase::launch, context.start);
     const std::string mine = fmt::format("{} {} {}", build_id(), name_of(host_instructions()), context.host);
     if (context.session == nullptr) {
         take_greeting(meeting, mine);
@@ -179,8 +180,11 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
     PreparedRank rank;
     rank.wire = {
         .item = app->shape(), .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message};
+    PhaseTimer place(context.phases, Phase::place);
     rank.share = choose_share(context, plan);
     rank.devices = devices_of_ranks(context, rank.share.place.devices.size());
+    place.stop();
+    const PhaseTimer load(context.phases, Phase::load);
     rank.app = load_app(context, plan, *app, std::move(weights), rank.share.place.cores);
     rank.sample = share_sample(context, *rank.app, rank.wire.item, source);
     rank.wire.depth = depth_with_lag(plan.depth, plan.depth_by, rank.app->lag());

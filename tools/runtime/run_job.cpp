@@ -69,6 +69,7 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
     Activities activities;
     HangWatch hangs(*board, activities, host);
     ShutdownHook shutdown_hook;
+    PhaseLog phases;
     const RankContext context{.apps = apps,
                               .session = session ? &*session : nullptr,
                               .board = *board,
@@ -77,6 +78,7 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
                               .activities = activities,
                               .hangs = hangs,
                               .shutdown_hook = shutdown_hook,
+                              .phases = phases,
                               .host = host,
                               .start = start};
     std::shared_ptr<RunMonitor> monitor;  // rank 0's

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -69,6 +71,7 @@ RankTrace sign(const RankContext& context, RankTrace trace) {
     trace.host = context.host;
     trace.milestones.start = context.start;
     trace.milestones.finish = Clock::now();
+    std::ranges::copy(context.phases.spans(), std::back_inserter(trace.phases));
     return trace;
 }
 
@@ -99,7 +102,8 @@ void publish_report(RunReport report, const PreparedJob& prepared, const RunOpti
     }
     warn_unless_placed(text, job.output, kept);
     if (!options.quiet) {
-        print(fmt::format("{}\n\n{}", count_text(report.count()), latency_table(report)));
+        const TableForm form = options.full_table ? TableForm::full : TableForm::brief;
+        print(fmt::format("{}\n\n{}", count_text(report.count()), latency_table(report, form)));
     }
 }
 

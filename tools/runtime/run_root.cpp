@@ -64,11 +64,16 @@ PreparedJob prepare_for_all(const Root& root, const Meeting& meeting, const std:
     const RankContext& context = root.context;
     PreparedJob job;
     try {
+        PhaseTimer reading(context.phases, Phase::job);
         JobConfig config = read_job(job_file(), context.apps);
         check_before_reading(context, config);
-        job = prepare_job(std::move(config), context.apps, context.session == nullptr);
+        reading.stop();
+        job = prepare_job(std::move(config), context.apps, context.phases, context.session == nullptr);
         choose_instructions(meeting, job);
+        PhaseTimer tuning(context.phases, Phase::tuning);
         tune(job);
+        tuning.stop();
+        const PhaseTimer output(context.phases, Phase::output);
         job.output = open_output(job, context.board);
         if (job.output->complete() == nullptr) {
             job.plan.first_chunk = job.output->first_chunk();
@@ -117,6 +122,7 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, const 
     const std::optional<Failure>& stopped = server.stopped_by();
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
     RunReport report = report_of_run(job, server.items_written());
+    report.queues = rank.queues;
     report.ranks = end_together(context, trace, meeting.clock, code).reports;
     report.clock_error = meeting.clock.error;
     report.clock_rounds = report.ranks.size() > 1 ? clock_rounds : 0;
