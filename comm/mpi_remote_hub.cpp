@@ -199,7 +199,7 @@ void MpiRemoteHub::send(const Grant& grant) {
                              &pending_.add(note)),
                   "MPI_Issend");
     }
-    fault_point("scatter");
+    fault_delay("scatter");
 }
 
 void MpiRemoteHub::finish_grant(SlotState& slot) {
@@ -231,6 +231,7 @@ void MpiRemoteHub::receive_result(int rank, const ControlMessage& message) {
                             &pending_.add({What::result, index})),
                   "MPI_Irecv");
     }
+    fault_delay("gather");
 }
 
 void MpiRemoteHub::finish_result(SlotState& slot) {

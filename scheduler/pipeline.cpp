@@ -7,7 +7,9 @@
 #include <exception>
 #include <string_view>
 
+#include "core/device/host_stream.hpp"
 #include "core/error.hpp"
+#include "core/fault_point.hpp"
 #include "core/stage_error.hpp"
 
 namespace sluice {
@@ -47,6 +49,13 @@ bool failed(const Event& event) {
         return false;
     } catch (...) {  // somebody has met it before: it is what is being told
         return true;
+    }
+}
+
+/// For tests, on host devices.
+void delay_on(Stream& stream, Stage stage) {
+    if (auto* const host = has_fault_hooks() ? dynamic_cast<HostStream*>(&stream) : nullptr) {
+        host->run([stage] { fault_delay(to_string(stage)); });
     }
 }
 
@@ -196,11 +205,13 @@ void Pipeline::admit(Slot& slot) {
     in_stage(Stage::upload, slot.chunk, [&] {
         slot.upload_begun = upload_->mark();
         upload_->copy(input, slot.arrived.first(input.size()));
+        delay_on(*upload_, Stage::upload);
         slot.uploaded = upload_->record();
     });
     in_stage(Stage::compute, slot.chunk, [&] {
         compute_->wait(slot.uploaded);
         slot.compute_begun = compute_->mark();
+        delay_on(*compute_, Stage::compute);
         const auto forward = [&] { model_.forward(*compute_, items, input, output); };
         if (input.size() == slot.input.size()) {
             compute_->launch(slot.full_chunk, forward);
@@ -227,6 +238,7 @@ void Pipeline::send_back(std::uint64_t end, const Event& computed) {
             next.computed = computed;
             next.download_begun = download_->mark();
             download_->copy(next.downloaded.first(output.size()), output);
+            delay_on(*download_, Stage::download);
             next.done = download_->record();
         }
     });

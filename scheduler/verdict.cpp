@@ -20,6 +20,7 @@ constexpr double long_part = 0.5;      // of the run, for start-up or the end to
 constexpr double straggler_factor = 1.25;
 constexpr std::size_t least_chunks_to_compare = 3;  // of a device: less is chance
 constexpr double contended_share = 0.2;
+constexpr double least_load = 0.25;    // of its capacity, for a resource's threads to matter
 constexpr double telling_gain = 0.03;  // of the run
 constexpr double replay_error = 0.25;  // beyond, the replay is not this run's
 constexpr std::size_t most_what_ifs = 3;
@@ -172,7 +173,7 @@ double rate_of(const Instance& instance) {
 void find_stragglers(Verdict& verdict, const JudgedRun& run, const std::vector<Resource>& resources) {
     const auto compute =
         std::ranges::find_if(resources, [](const Resource& resource) { return does(*resource.kind, Stage::compute); });
-    if (compute == resources.end()) {
+    if (compute == resources.end() || compute->capacity * least_load > verdict.steady) {
         return;
     }
     std::vector<Instance> compared;
@@ -203,8 +204,12 @@ void find_stragglers(Verdict& verdict, const JudgedRun& run, const std::vector<R
     std::ranges::sort(verdict.stragglers, std::greater<>(), &Straggler::cost);
 }
 
+/// Of threads that have much to do: what others wait for matters to nobody.
 void find_contention(Verdict& verdict, const std::vector<Resource>& resources) {
     for (const Resource& resource : resources) {
+        if (resource.capacity * least_load > verdict.steady) {
+            continue;
+        }
         nanoseconds busy{0};
         nanoseconds delayed{0};
         for (const Instance& instance : resource.instances) {
@@ -217,6 +222,10 @@ void find_contention(Verdict& verdict, const std::vector<Resource>& resources) {
             verdict.contended.push_back({.stage = resource.main_stage(), .share = seconds(delayed) / seconds(busy)});
         }
     }
+}
+
+bool is_contended(const Verdict& verdict, Stage stage) {
+    return std::ranges::find(verdict.contended, stage, &Contention::stage) != verdict.contended.end();
 }
 
 // ---- what if
@@ -325,7 +334,9 @@ void add_what_ifs(Verdict& verdict, const JudgedRun& run, double wall) {
     }
     ReplayPlan twice = *plan;
     twice.devices.insert(twice.devices.end(), plan->devices.begin(), plan->devices.end());
-    consider("twice the devices", with(twice));
+    if (!is_contended(verdict, Stage::compute)) {
+        consider("twice the devices", with(twice));
+    }
     consider("no start-up", wall - verdict.startup);
     std::ranges::stable_sort(verdict.what_if, {}, &WhatIf::seconds);
     if (verdict.what_if.size() > most_what_ifs) {
@@ -388,10 +399,6 @@ void note_idle_devices(Verdict& verdict, const JudgedRun& run) {
             "NOTE: {} of {} devices had no chunk; a smaller pipeline.chunk_items, or fewer devices, suits this job",
             idle, all));
     }
-}
-
-bool is_contended(const Verdict& verdict, Stage stage) {
-    return std::ranges::find(verdict.contended, stage, &Contention::stage) != verdict.contended.end();
 }
 
 /// Why no resource comes close to what it can, and what may help: never what is set already.

@@ -100,6 +100,7 @@ void Committer::prepare_commit() {
 
 void Committer::sync_and_record() {
     const InnerTimer timer(commits_of_thread());
+    fault_delay("commit");
     prepare_commit();
     if (policy_.durability == Durability::node) {
         open_->sync_data();

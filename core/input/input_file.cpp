@@ -107,7 +107,7 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
     InnerWork& work = file_reads_of_thread();
     const InnerTimer timer(work);
     work.bytes += to.size();
-    fault_point("disk");
+    fault_delay("disk");
     while (!to.empty()) {
         const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset));
         if (got > 0) {

@@ -52,6 +52,7 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
       bell_(bell),
       bins_(options.staged),
       next_(parts_.parts_done()),
+      wanted_(options.on_demand ? grid.begin() : grid.chunks()),
       reading_(options.readers),
       first_bad_(part_count_) {
     expects(options.staged >= 1 && options.readers >= 1, "ReadAhead: one chunk and one reader at least");
@@ -81,9 +82,13 @@ ReadAhead::~ReadAhead() {
     join();
 }
 
-std::optional<std::span<const std::byte>> ReadAhead::take(std::uint64_t id) const {
+std::optional<std::span<const std::byte>> ReadAhead::take(std::uint64_t id) {
     if (failed_.load(std::memory_order_acquire)) {
         std::rethrow_exception(failure_);
+    }
+    if (wanted_.load(std::memory_order_relaxed) <= id) {
+        wanted_.store(id + 1, std::memory_order_release);
+        released_.ring();
     }
     const Bin& bin = bin_of(id);
     if (bin.turn.load(std::memory_order_acquire) != 2 * (id / bins_.size()) + 1) {
@@ -124,7 +129,7 @@ void ReadAhead::read_until_end(ChunkSpan& span, Activity& activity) {
         const ChunkPart part = parts_.at(number);
         Bin& bin = bin_of(part.chunk.id);
         activity.wait(Stage::read, part.chunk.id);
-        if (!wait_until_free(number, bin, 2 * (part.chunk.id / bins_.size()))) {
+        if (!wait_until_free(number, part.chunk.id)) {
             return;
         }
         const auto items = std::span(bin.items).subspan(std::size_t{part.begin} * input_bytes_,
@@ -134,7 +139,7 @@ void ReadAhead::read_until_end(ChunkSpan& span, Activity& activity) {
         activity.work(Stage::read, part.chunk.id);
         try {
             source_.read(part.first(), part.count, items);
-            fault_point("parse");
+            fault_delay("parse");
         } catch (...) {  // handed to the thread that takes chunks
             fail(number, std::current_exception());
             return;
@@ -146,13 +151,15 @@ void ReadAhead::read_until_end(ChunkSpan& span, Activity& activity) {
     }
 }
 
-bool ReadAhead::wait_until_free(std::uint64_t part, const Bin& bin, std::uint64_t free_turn) {
+bool ReadAhead::wait_until_free(std::uint64_t part, std::uint64_t chunk) {
+    const Bin& bin = bin_of(chunk);
+    const std::uint64_t free_turn = 2 * (chunk / bins_.size());
     for (;;) {
         const std::uint32_t seen = released_.listen();
         if (stopping_.load(std::memory_order_acquire) || part > first_bad_.load(std::memory_order_relaxed)) {
             return false;
         }
-        if (bin.turn.load(std::memory_order_acquire) == free_turn) {
+        if (bin.turn.load(std::memory_order_acquire) == free_turn && chunk < wanted_.load(std::memory_order_acquire)) {
             return true;
         }
         released_.wait(seen);

@@ -22,6 +22,7 @@ struct ReadAheadOptions {
     std::uint32_t input_bytes = 0;     ///< Of one item.
     std::uint32_t staged = 8;          ///< Chunks in memory at most.
     std::uint32_t readers = 1;         ///< Threads.
+    bool on_demand = false;            ///< A chunk is read once take() has asked for it, in place of ahead.
     Activities* activities = nullptr;  ///< Where they say what they are at; outlives the object.
 };
 
@@ -39,7 +40,7 @@ public:
 
     /// The items of a chunk that was not released yet, or nothing if they are not there yet. Throws StageError (read)
     /// of the first chunk that cannot be read, once all readers have ended because of it.
-    [[nodiscard]] std::optional<std::span<const std::byte>> take(std::uint64_t id) const;
+    [[nodiscard]] std::optional<std::span<const std::byte>> take(std::uint64_t id);
 
     /// The chunk's items are not needed any more.
     void release(std::uint64_t id);
@@ -63,7 +64,7 @@ private:
 
     void read_chunks(ThreadTrace& trace, Activity& activity);
     void read_until_end(ChunkSpan& span, Activity& activity);
-    [[nodiscard]] bool wait_until_free(std::uint64_t part, const Bin& bin, std::uint64_t free_turn);
+    [[nodiscard]] bool wait_until_free(std::uint64_t part, std::uint64_t chunk);
     void complete_part(std::uint64_t id);
     void fail(std::uint64_t part, std::exception_ptr cause);
     void join();
@@ -77,7 +78,8 @@ private:
     std::vector<Bin> bins_;
     std::vector<ThreadTrace> traces_;
     Activities own_activities_;
-    std::atomic<std::uint64_t> next_;  // part that nobody reads yet
+    std::atomic<std::uint64_t> next_;    // part that nobody reads yet
+    std::atomic<std::uint64_t> wanted_;  // chunks before this one may be read
     std::atomic<bool> stopping_{false};
     std::atomic<bool> failed_{false};       // all readers have ended: no earlier part can fail any more
     std::atomic<std::uint32_t> reading_;    // readers that have not

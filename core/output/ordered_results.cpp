@@ -6,6 +6,7 @@
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/fault_point.hpp"
 #include "core/stage_error.hpp"
 #include "core/trace/run_delay.hpp"
 
@@ -119,6 +120,7 @@ bool OrderedResults::write_next(std::uint64_t id) {
     const Instant begin = Clock::now();
     const std::chrono::nanoseconds before = commits_of_thread().time;
     check_unchanged(outputs, place.origin);
+    fault_delay("write");
     writer_.append(items, outputs);
     trace_.add({.stage = Stage::write, .busy = {begin, Clock::now()}, .items = items, .bytes = outputs.size()},
                Stage::commit, commits_of_thread().time - before);

@@ -216,20 +216,20 @@ TEST(LatencyTable, PrintsWallRowsThatAddUpToTheLastDigit) {
         const std::string view = table.substr(table.find("wall (ms"));
 
         std::int64_t sum = 0;
-        std::int64_t total = -1;
+        std::int64_t total = 0;
         for (const std::string& line : lines_of(view)) {
-            const auto number = line.find_last_of(' ');
-            if (number == std::string::npos || !std::isdigit(static_cast<unsigned char>(line.back())) ||
-                line.starts_with("wall")) {
+            const bool is_row = line.starts_with("only ") || line.starts_with("(") || line.starts_with("overlapped") ||
+                                line.starts_with("waiting") || line.starts_with("total");
+            if (!is_row) {
                 continue;
             }
-            const std::int64_t microseconds = std::llround(std::stod(line.substr(number)) * 1e3);
+            const std::int64_t microseconds = std::llround(std::stod(line.substr(line.find_last_of(' '))) * 1e3);
             (line.starts_with("total") ? total : sum) += microseconds;
             if (line.starts_with("total")) {
                 break;
             }
         }
-        ASSERT_EQ(sum, total + 1);
+        ASSERT_EQ(sum, total);
         ASSERT_THAT(view, Not(HasSubstr("only upload")));
     }
 }
@@ -283,8 +283,10 @@ TEST(LatencyTable, StaysAlignedWithLongHostNames) {
 
     const auto lines = lines_of(latency_table(report, TableForm::full));
 
-    EXPECT_EQ(lines.at(6).size(), lines.at(8).size());
-    EXPECT_THAT(lines.at(7), HasSubstr("a-very-long…"));
+    const auto title = std::ranges::find_if(lines, [](const std::string& line) { return line.starts_with("event"); });
+    ASSERT_LT(title + 2, lines.end());
+    EXPECT_EQ(title->size(), (title + 2)->size());
+    EXPECT_THAT(*(title + 1), HasSubstr("a-very-long…"));
 }
 
 TEST(LatencyTable, IsWithheldWhenTheTimersAreInvalid) {

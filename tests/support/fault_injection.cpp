@@ -9,8 +9,10 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/error.hpp"
@@ -40,6 +42,12 @@ constexpr std::array<std::string_view, 33> point_names{"abandon",      "abandone
                                                        "unlink",       "write",
                                                        "writeback"};
 
+/// Where work can be made to take longer; these count as no moment and no call.
+constexpr std::array<std::string_view, 10> delay_names{"index",   "disk",     "parse",  "scatter", "upload",
+                                                       "compute", "download", "gather", "write",   "commit"};
+constexpr std::string_view delay_prefix = "slow.";
+constexpr std::uint64_t longest_delay = 10'000'000;  // in microseconds
+
 constexpr std::array<std::string_view, 3> wrong_orders{"shared-folder", "journal-first", "rename-over"};
 
 constexpr std::array<std::pair<std::string_view, int>, 9> errors{{{"EDQUOT", EDQUOT},
@@ -52,13 +60,13 @@ constexpr std::array<std::pair<std::string_view, int>, 9> errors{{{"EDQUOT", EDQ
                                                                   {"EROFS", EROFS},
                                                                   {"ESTALE", ESTALE}}};
 
-enum class Action { none, kill, stop, exit, fail, break_order };
+enum class Action { none, kill, stop, exit, fail, break_order, delay };
 
 struct Fault {
     std::string point{};
     std::uint64_t nth = 1;  // 0: every time
     Action action = Action::none;
-    int value = 0;  // exit code or errno
+    int value = 0;  // exit code, errno, or microseconds
 };
 
 constexpr std::size_t most_faults = 4;
@@ -115,11 +123,27 @@ bool is_one_of(const std::array<std::string_view, count>& names, std::string_vie
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// "slow.compute:2=5000"
+std::optional<Fault> parse_delay(std::string_view all, std::string_view name, std::string_view rank,
+                                 std::string_view microseconds, int my_rank) {
+    const std::optional<std::uint64_t> value = number_in(microseconds);
+    if (!is_one_of(delay_names, name) || (!rank.empty() && !number_in(rank)) || !value || *value > longest_delay) {
+        refuse(all, "expected slow.STAGE[:RANK]=MICROSECONDS");
+    }
+    if (!rank.empty() && number_in(rank) != static_cast<std::uint64_t>(my_rank)) {
+        return std::nullopt;
+    }
+    return Fault{.point = std::string(name), .action = Action::delay, .value = static_cast<int>(*value)};
+}
+
 /// Nothing when it is another rank's.
 std::optional<Fault> parse_fault(std::string_view all, int rank) {
     std::string_view text = all;
     std::string_view place = take_until(text, '=');
     Fault parsed{.point = std::string(take_until(place, ':'))};
+    if (parsed.point.starts_with(delay_prefix)) {
+        return parse_delay(all, std::string_view(parsed.point).substr(delay_prefix.size()), place, text, rank);
+    }
     if (is_one_of(wrong_orders, parsed.point)) {
         if (!place.empty() || text != "break") {
             refuse(all, "expected NAME=break");
@@ -172,7 +196,7 @@ int meet(std::string_view name, bool is_call) {
     for (ArmedFault& armed : faults) {
         const Fault& fault = armed.fault;
         const bool meant = fault.point == name || fault.point == any_point || (is_call && fault.point == any_call);
-        if (fault.action == Action::none || !meant) {
+        if (fault.action == Action::none || fault.action == Action::delay || !meant) {
             continue;
         }
         if (armed.matches.fetch_add(1) + 1 == fault.nth || fault.nth == 0) {
@@ -201,6 +225,15 @@ bool is_order_broken(std::string_view name) {
     });
 }
 
+void delay(std::string_view name) {
+    expects(is_one_of(delay_names, name), "every place for a delay stands in the table");
+    for (const ArmedFault& armed : faults) {
+        if (armed.fault.action == Action::delay && armed.fault.point == name) {
+            std::this_thread::sleep_for(std::chrono::microseconds(armed.fault.value));
+        }
+    }
+}
+
 void take_variable(const char* text, int rank) {
     arm_fault(text, rank);
 }
@@ -209,6 +242,7 @@ constexpr FaultHooks hooks{.at_point = at_point,
                            .at_call = at_call,
                            .value_at = value_at,
                            .is_broken = is_order_broken,
+                           .delay = delay,
                            .take_variable = take_variable};
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/config/config.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
+#include "core/fault_point.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_output.hpp"
@@ -77,6 +78,7 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases, bo
         return make_weights(job.model, *prepared.app);
     });
     PhaseTimer index(phases, Phase::index);
+    fault_delay("index");
     prepared.source = open_input(job.input, *prepared.codec);  // if both fail, this is what is told
     index.stop();
     std::tie(prepared.weights_file, prepared.weights) = weights.get();

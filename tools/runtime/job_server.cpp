@@ -63,6 +63,7 @@ JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting,
                    ReadAheadOptions{.input_bytes = rank.wire.item.input_bytes,
                                     .staged = rank.queues.staged,
                                     .readers = readers,
+                                    .on_demand = job.job.pipeline.mode == PipelineMode::serial,
                                     .activities = &context_.activities},
                    context_.bell);
     job.output->use_encoders(choose_encoders({.cores = cores_of_readers(rank.share),

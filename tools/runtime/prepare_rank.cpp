@@ -95,7 +95,11 @@ std::vector<std::uint32_t> devices_of_ranks(const RankContext& context, std::siz
 
 QueueSizes queues_for(const JobPlan& plan, const MessageShape& wire, const std::vector<std::uint32_t>& devices) {
     const std::uint64_t slots = std::accumulate(devices.begin(), devices.end(), std::uint64_t{0}) * wire.depth;
-    return choose_queue_sizes(wire.item, plan.chunk_items, slots, plan.grid().chunks_left());
+    QueueSizes sizes = choose_queue_sizes(wire.item, plan.chunk_items, slots, plan.grid().chunks_left());
+    if (plan.depth_by == DepthBy::serial_mode) {  // a device's next chunk waits until its last one is written
+        sizes.window = static_cast<std::uint32_t>(std::min<std::uint64_t>(sizes.window, slots));
+    }
+    return sizes;
 }
 
 MemoryNeeds memory_needs(const RankContext& context, const JobPlan& plan, const PreparedRank& rank) {
