@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "core/machine/placement_table.hpp"
+#include "core/machine/placement_text.hpp"
 #include "core/text/text_columns.hpp"
 
 namespace sluice {

@@ -21,7 +21,6 @@
 #include "core/input/item_source.hpp"
 #include "core/input/read_ahead.hpp"
 #include "core/machine/cgroup.hpp"
-#include "core/machine/memory_limit.hpp"
 #include "core/machine/topology_hwloc.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "scheduler/queue_sizes.hpp"

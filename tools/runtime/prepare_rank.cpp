@@ -12,7 +12,7 @@
 #include "comm/node_view.hpp"
 #include "core/device/cuda.hpp"
 #include "core/input/sample.hpp"
-#include "core/machine/build_id.hpp"
+#include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "scheduler/memory_plan.hpp"

@@ -1,5 +1,8 @@
-#include "core/machine/build_id.hpp"
+#include "core/machine/provenance.hpp"
 
+#include <unistd.h>
+
+#include <array>
 #include <cstddef>
 #include <fstream>
 #include <span>
@@ -9,6 +12,14 @@
 #include "core/error.hpp"
 
 namespace sluice {
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) != 0) {
+        return "localhost";
+    }
+    return name.data();
+}
 
 std::string build_id() {
     const char* const path = "/proc/self/exe";
