@@ -8,7 +8,7 @@
 #include "core/config/text.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
-#include "core/text/closest_name.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/machine/placement.hpp"
-#include "core/text/text_columns.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/machine/placement_text.hpp"
-#include "core/text/text_columns.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {

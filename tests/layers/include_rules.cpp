@@ -37,7 +37,7 @@ struct Rooms {
 };
 
 const std::array rooms{
-    Rooms{"core", {"", "text", "sync", "trace", "device", "machine", "config", "input", "output", "commit"}},
+    Rooms{"core", {"", "sync", "trace", "device", "machine", "config", "input", "output", "commit"}},
     Rooms{"tools", {"doctor", "runtime", "cli", "torture", "bench", ""}},
 };
 

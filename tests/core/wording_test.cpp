@@ -1,4 +1,4 @@
-#include "core/text/closest_name.hpp"
+#include "core/wording.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
-#include "core/text/closest_name.hpp"
+#include "core/wording.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "core/error.hpp"
 
@@ -11,6 +12,45 @@ namespace {
 constexpr std::size_t longest_wrong_name = 64;  // the cost is quadratic, and no name of ours comes near this
 
 }  // namespace
+
+std::string text_columns(const std::vector<std::vector<std::string>>& rows) {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            widths[i] = std::max(widths[i], row[i].size());
+        }
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            line += fmt::format("  {:<{}}", row[i], widths[i]);
+        }
+        text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return text;
+}
+
+std::string count_of(std::size_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+double ItemCount::percent() const noexcept {
+    return total == 0 ? 100.0 : 100.0 * static_cast<double>(done) / static_cast<double>(total);
+}
+
+std::string count_text(const ItemCount& items, Percentage percentage) {
+    std::string text = fmt::format("{} of {} items", items.done, items.total);
+    if (percentage == Percentage::shown) {
+        text += fmt::format(" ({:.1f} %)", items.percent());
+    }
+    if (items.before > 0) {
+        text +=
+            fmt::format(": {} in this run, {} before", items.done - std::min(items.before, items.done), items.before);
+    }
+    return text;
+}
 
 std::size_t edit_distance(std::string_view from, std::string_view to) {
     std::vector<std::size_t> before_last(to.size() + 1);
