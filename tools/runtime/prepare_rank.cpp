@@ -11,7 +11,7 @@
 #include "comm/node_sharing.hpp"
 #include "comm/node_view.hpp"
 #include "core/device/cuda.hpp"
-#include "core/input/sample.hpp"
+#include "core/input/item_source.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
 #include "scheduler/chunk_size.hpp"

@@ -5,8 +5,7 @@
 
 #include <random>
 
-#include "core/input/csv_framing.hpp"
-#include "core/input/line_framing.hpp"
+#include "core/input/framing.hpp"
 #include "core/input/record_reader.hpp"
 #include "tests/core/input/io_fixture.hpp"
 

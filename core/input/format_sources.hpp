@@ -18,4 +18,13 @@ namespace sluice {
 [[nodiscard]] std::unique_ptr<ItemSource> make_jsonl_source(std::unique_ptr<const InputFile> file,
                                                             const JobConfig::Input& input, const ItemCodec& codec);
 
+/// Sources of the formats whose items all have the same size. They take the file over and keep `codec`. Throw Error
+/// (bad_data) as open_input does; an item with bad content is refused by read().
+[[nodiscard]] std::unique_ptr<ItemSource> make_dense_source(std::unique_ptr<const InputFile> file,
+                                                            const ItemCodec& codec);
+[[nodiscard]] std::unique_ptr<ItemSource> make_packed_source(std::unique_ptr<const InputFile> file,
+                                                             const ItemCodec& codec);
+[[nodiscard]] std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> file,
+                                                          const ItemCodec& codec);
+
 }  // namespace sluice

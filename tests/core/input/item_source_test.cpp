@@ -1,4 +1,4 @@
-#include "core/input/sample.hpp"
+#include "core/input/item_source.hpp"
 
 #include <gmock/gmock.h>
 

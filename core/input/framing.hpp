@@ -10,6 +10,17 @@
 
 namespace sluice {
 
+/// Records that end with LF or CRLF; the last one may do without.
+class LineFraming {
+public:
+    std::optional<Frame> find(std::string_view window, bool last);
+
+    [[nodiscard]] std::string hint_when_long() const { return "one line is one item: check [input].format"; }
+
+private:
+    std::size_t scanned_ = 0;  // bytes of the window without a line end
+};
+
 /// Records of comma-separated values. RFC 4180, section 2, in full: a quote opens a field or is an error, a closed
 /// field ends, every record has as many columns as the first. LF ends a record as well as CRLF.
 class CsvFraming {
