@@ -9,6 +9,7 @@
 namespace sluice {
 namespace {
 
+constexpr std::uint64_t manifest_version = 1;
 constexpr std::size_t most_manifest_bytes = std::size_t{1} << 30;
 
 std::uint64_t parse_checksum(const std::string& text) {
@@ -86,7 +87,7 @@ std::string encode(const Manifest& manifest) {
         provenance[json_safe(name)] = json_safe(value);
     }
     return sealed_text({{"format", "sluice manifest"},
-                        {"version", 1},
+                        {"version", manifest_version},
                         {"fingerprint", manifest.fingerprint},
                         {"attempt", manifest.attempt},
                         {"owner", manifest.owner},
@@ -103,7 +104,8 @@ std::optional<Manifest> read_manifest(const RunPaths& paths) {
         return std::nullopt;
     }
     try {
-        if (const std::optional<Json> json = open_sealed_text(*text); json) {
+        if (const std::optional<Json> json = open_sealed_text(*text)) {
+            check_version(*json, manifest_version, paths.manifest());
             return manifest_of(*json, paths);
         }
     } catch (const nlohmann::json::exception&) {  // valid by its checksum, but something else: said below

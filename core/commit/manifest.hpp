@@ -39,7 +39,7 @@ struct Manifest {
 
 [[nodiscard]] std::string encode(const Manifest& manifest);
 
-/// nullopt: there is none. Throws Error (checkpoint_damaged, E-CKP-088).
+/// nullopt: there is none. Throws Error: checkpoint_damaged (E-CKP-088), configuration (E-CKP-089, another version).
 [[nodiscard]] std::optional<Manifest> read_manifest(const RunPaths& paths);
 
 }  // namespace sluice

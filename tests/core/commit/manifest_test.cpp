@@ -61,6 +61,23 @@ TEST_F(ManifestTest, IsRefusedWhenAnyByteHasChangedOrIsMissing) {
     EXPECT_EQ(reading(text), "none");
 }
 
+TEST_F(ManifestTest, OfAnotherVersionIsRefusedWithBothVersions) {
+    const auto message_of = [&](const Json& version) {
+        write_contents(paths_.manifest(), sealed_text({{"format", "sluice manifest"}, {"version", version}}));
+        try {
+            static_cast<void>(read_manifest(paths_));
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ExitCode::configuration);
+            return error.text().id + (": " + error.text().what);
+        }
+        return std::string("accepted");
+    };
+
+    EXPECT_EQ(message_of(2), "E-CKP-089: was written by a newer sluice (format 2, expected 1)");
+    EXPECT_EQ(message_of(0), "E-CKP-089: was written in a form that is not known (format 0, expected 1)");
+    EXPECT_EQ(message_of("x"), "E-CKP-089: was written in a form that is not known (format \"x\", expected 1)");
+}
+
 TEST_F(ManifestTest, IsNoneWhileTheRunIsNotComplete) {
     EXPECT_FALSE(read_manifest(paths_));
 }
