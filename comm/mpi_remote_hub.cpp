@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "comm/message_pieces.hpp"
-#include "comm/tag_limit.hpp"
+#include "comm/wire.hpp"
 
 namespace sluice {
 namespace {

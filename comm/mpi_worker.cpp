@@ -8,7 +8,7 @@
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
 #include "comm/serve.hpp"
-#include "comm/tag_limit.hpp"
+#include "comm/wire.hpp"
 
 namespace sluice {
 namespace {

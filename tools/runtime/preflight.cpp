@@ -6,7 +6,7 @@
 #include <array>
 #include <iterator>
 
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_links.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "core/standard_error.hpp"

@@ -1,8 +1,7 @@
-#include "comm/tag_limit.hpp"
+#include "comm/wire.hpp"
 
 #include <gtest/gtest.h>
 
-#include "comm/wire.hpp"
 #include "core/error.hpp"
 
 namespace sluice {

@@ -1,10 +1,9 @@
-#include "comm/tag_limit.hpp"
+#include "comm/wire.hpp"
 
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include "comm/mpi_session.hpp"
-#include "comm/wire.hpp"
 
 namespace sluice {
 

@@ -1,4 +1,4 @@
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_links.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
