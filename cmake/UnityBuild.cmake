@@ -8,7 +8,6 @@ function(sluice_compile_alone target)
   endif()
 endfunction()
 
-sluice_compile_alone(sluice_scheduler scheduler/cost_model.cpp scheduler/reader_count.cpp)
 sluice_compile_alone(sluice_slurm slurm/queue.cpp slurm/submission.cpp slurm/submit.cpp slurm/time_limit.cpp)
 sluice_compile_alone(sluice_comm comm/mpi_worker.cpp)
 sluice_compile_alone(sluice_kernels kernels/host/invariant_linear.cpp kernels/host/linear.cpp

@@ -23,7 +23,7 @@
 #include "core/machine/cgroup.hpp"
 #include "core/machine/topology_hwloc.hpp"
 #include "scheduler/chunk_size.hpp"
-#include "scheduler/queue_sizes.hpp"
+#include "scheduler/reading.hpp"
 #include "tools/bench/dense_ways.hpp"
 #include "tools/bench/memory_read.hpp"
 #include "tools/bench/reader_files.hpp"
