@@ -22,6 +22,6 @@ sluice_compile_alone(tensor_file_test tests/core/input/hostile_tensor_file_test.
 sluice_compile_alone(comm_test tests/comm/hang_watch_test.cpp)
 sluice_compile_alone(apps_test tests/apps/classifier_weights_test.cpp)
 sluice_compile_alone(layers_test tests/layers/include_rules_test.cpp)
-sluice_compile_alone(sluice_echo_support tests/e2e/faulty_job.cpp)
+sluice_compile_alone(sluice_echo_support tests/e2e/echo_job.cpp)
 sluice_compile_alone(commit_test tests/core/commit/committed_output_test.cpp)
 sluice_compile_alone(kernels_test tests/kernels/operation_test.cpp)

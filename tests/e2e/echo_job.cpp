@@ -1,4 +1,4 @@
-#include "tests/e2e/faulty_job.hpp"
+#include "tests/e2e/echo_job.hpp"
 
 #include <string_view>
 
@@ -27,7 +27,7 @@ hang_timeout = "2s"
 
 }  // namespace
 
-FaultyJob::FaultyJob(const std::vector<std::string>& items) {
+EchoJob::EchoJob(const std::vector<std::string>& items) {
     std::string lines;
     for (const std::string& item : items) {
         lines += item + "\n";
@@ -36,28 +36,28 @@ FaultyJob::FaultyJob(const std::vector<std::string>& items) {
     write_file(path() / "job.toml", std::string(job));
 }
 
-std::unique_ptr<Process> FaultyJob::start(int ranks, const std::vector<std::string>& settings) const {
+std::unique_ptr<Process> EchoJob::start(int ranks, const std::vector<std::string>& settings) const {
     std::vector<std::string> words{"run", "job.toml", "--no-progress"};
     const std::vector<std::string> more = set(settings);
     words.insert(words.end(), more.begin(), more.end());
     return std::make_unique<Process>(launch_words(ranks, words, SLUICE_ECHO_PROGRAM), ProcessOptions{.folder = path()});
 }
 
-ProcessResult FaultyJob::retry() const {
+ProcessResult EchoJob::retry() const {
     return Process(launch_words(0, {"run", "job.toml", "--no-progress", "--retry"}, SLUICE_ECHO_PROGRAM),
                    {.folder = path()})
         .wait();
 }
 
-ProcessResult FaultyJob::run(int ranks, const std::vector<std::string>& settings) const {
+ProcessResult EchoJob::run(int ranks, const std::vector<std::string>& settings) const {
     return start(ranks, settings)->wait();
 }
 
-std::filesystem::path FaultyJob::attempt(int number) const {
+std::filesystem::path EchoJob::attempt(int number) const {
     return path() / "labels.csv.sluice" / "attempts" / std::to_string(number);
 }
 
-nlohmann::json FaultyJob::report() const {
+nlohmann::json EchoJob::report() const {
     return nlohmann::json::parse(contents(path() / "labels.csv.report.json"));
 }
 

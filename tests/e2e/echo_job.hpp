@@ -13,9 +13,9 @@ namespace sluice::test {
 
 /// A folder with a job of the app that obeys its items (tests/e2e/echo_app.cpp): items.txt to labels.csv, one host
 /// device a rank, a hang after two seconds.
-class FaultyJob {
+class EchoJob {
 public:
-    explicit FaultyJob(const std::vector<std::string>& items);
+    explicit EchoJob(const std::vector<std::string>& items);
 
     /// `ranks` 0: without a launcher.
     [[nodiscard]] std::unique_ptr<Process> start(int ranks, const std::vector<std::string>& settings = {}) const;
