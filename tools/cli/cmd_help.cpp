@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/config/schema.hpp"
 #include "core/error.hpp"
 #include "core/wording.hpp"

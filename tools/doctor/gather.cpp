@@ -1,6 +1,5 @@
 #include "tools/doctor/gather.hpp"
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>

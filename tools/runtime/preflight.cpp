@@ -1,7 +1,5 @@
 #include "tools/runtime/preflight.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
