@@ -197,7 +197,7 @@ void Pipeline::admit(Slot& slot) {
         upload_->copy(input, slot.arrived.first(input.size()));
         slot.uploaded = upload_->record();
     });
-    in_stage(Stage::compute, slot.chunk, [&] {
+    const auto compute = [&] {
         compute_->wait(slot.uploaded);
         slot.compute_begun = compute_->mark();
         const auto forward = [&] { model_.forward(*compute_, items, input, output); };
@@ -209,7 +209,12 @@ void Pipeline::admit(Slot& slot) {
             forward();
         }
         slot.forwarded = compute_->record();
-    });
+    };
+    try {
+        compute();
+    } catch (...) {
+        throw_compute_failure(leaving_, admitted_, std::current_exception());
+    }
     const std::uint64_t forwarded = admitted_ + 1;
     send_back(std::max(leaving_, forwarded - std::min<std::uint64_t>(forwarded, lag_)), slot.forwarded);
 }
@@ -241,13 +246,16 @@ bool Pipeline::finish_held_back() {
             return false;
         }
     } catch (...) {
-        throw_failure(leaving_, std::current_exception());
+        throw_failure(admitted_, std::current_exception());
     }
-    const Event finished = in_stage(Stage::compute, slot(leaving_).chunk, [&] {
+    Event finished;
+    try {
         const auto finish = [&] { model_.finish(*compute_); };
         compute_->launch(finish_, finish);
-        return compute_->record();
-    });
+        finished = compute_->record();
+    } catch (...) {
+        throw_compute_failure(leaving_, admitted_ - 1, std::current_exception());
+    }
     send_back(admitted_, finished);
     return true;
 }
@@ -261,7 +269,7 @@ bool Pipeline::retire_outputs() {
                 break;
             }
         } catch (...) {
-            throw_failure(retired_, std::current_exception());
+            throw_failure(std::min(admitted_, retired_ + lag_ + 1), std::current_exception());
         }
         if (!next.chunk.end_of_input()) {
             retire(next);
@@ -270,17 +278,45 @@ bool Pipeline::retire_outputs() {
     return moved;
 }
 
-void Pipeline::throw_failure(std::uint64_t turn, const std::exception_ptr& failure) {
-    for (std::uint64_t i = turn; i != admitted_ && i <= turn + lag_ && !slot(i).chunk.end_of_input(); ++i) {
-        if (failed(slot(i).uploaded)) {
-            throw StageError(Stage::upload, slot(i).chunk, failure);
+void Pipeline::throw_failure(std::uint64_t end, const std::exception_ptr& failure) {
+    const Event* first = nullptr;  // of those that failed on the compute stream
+    const auto look_at = [&first](const Event& event) {
+        if ((first == nullptr || event.ticket() < first->ticket()) && failed(event)) {
+            first = &event;
         }
-        if (failed(slot(i).forwarded)) {
-            throw StageError(Stage::compute, slot(i).chunk, failure);
+    };
+    while (slot(end - 1).chunk.end_of_input()) {
+        --end;
+    }
+    for (std::uint64_t i = retired_; i != end; ++i) {
+        look_at(slot(i).forwarded);
+        if (i < leaving_) {
+            look_at(slot(i).computed);
         }
     }
-    const Slot& first = slot(turn);
-    throw StageError(failed(first.computed) ? Stage::compute : Stage::download, first.chunk, failure);
+    if (first == nullptr) {
+        throw StageError(Stage::download, slot(retired_).chunk, failure);
+    }
+    std::uint64_t oldest = retired_;
+    while (oldest < leaving_ && slot(oldest).computed.ticket() < first->ticket()) {
+        ++oldest;
+    }
+    std::uint64_t last = oldest;
+    while (last + 1 != end && slot(last + 1).forwarded.ticket() <= first->ticket()) {
+        ++last;
+    }
+    if (slot(last).forwarded.ticket() == first->ticket() && failed(slot(last).uploaded)) {
+        throw StageError(Stage::upload, slot(last).chunk, failure);
+    }
+    throw_compute_failure(oldest, last, failure);
+}
+
+void Pipeline::throw_compute_failure(std::uint64_t first, std::uint64_t last, const std::exception_ptr& failure) {
+    std::vector<std::uint64_t> beside;
+    for (std::uint64_t i = first + 1; i <= last; ++i) {
+        beside.push_back(slot(i).chunk.id);
+    }
+    throw StageError(Stage::compute, slot(first).chunk, failure, std::move(beside));
 }
 
 void Pipeline::retire(Slot& slot) {
