@@ -13,7 +13,7 @@ std::string chunk_name(Stage stage, const Chunk& chunk, const std::vector<std::u
     std::string name = fmt::format("{} of chunk {} (items {} to {})", to_string(stage), chunk.id, chunk.first,
                                    chunk.first + (chunk.count == 0 ? 0 : chunk.count - 1));
     if (!beside.empty()) {
-        name += fmt::format(" or of chunk {}, computed together", fmt::join(beside, ", "));
+        name += fmt::format(" or of chunk {}, in flight with it", fmt::join(beside, ", "));
     }
     return name;
 }

@@ -130,6 +130,26 @@ void Pipeline::prepare(const PipelineOptions& options) {
 }
 
 void Pipeline::run() {
+    try {
+        run_until_ended();
+    } catch (const StageError& error) {
+        if (has_failed_as_a_whole()) {
+            std::uint64_t last = retired_;
+            while (last + 1 < admitted_ && !slot(last + 1).chunk.end_of_input()) {
+                ++last;
+            }
+            throw_compute_failure(retired_, last, error.cause());
+        }
+        throw;
+    }
+}
+
+/// A GPU's failure fails every event that nobody has met, also those of work that was done before it.
+bool Pipeline::has_failed_as_a_whole() {
+    return retired_ < admitted_ && !slot(retired_).chunk.end_of_input() && failed(slot(retired_).upload_begun);
+}
+
+void Pipeline::run_until_ended() {
     while (!ended_ || freed_ != requested_) {
         const std::uint32_t seen = transport_.bell().listen();
         bool moved = free_slots();

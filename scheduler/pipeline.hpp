@@ -41,6 +41,8 @@ public:
 private:
     [[nodiscard]] Slot& slot(std::uint64_t turn) noexcept { return slots_[turn % slots_.size()]; }
 
+    void run_until_ended();
+    [[nodiscard]] bool has_failed_as_a_whole();
     [[nodiscard]] bool request_chunks();
     [[nodiscard]] bool admit_arrivals();
     [[nodiscard]] bool finish_held_back();

@@ -28,7 +28,7 @@ TEST(StageError, NamesTheChunksThatSharedTheWork) {
 
     const Failure described = describe(failure, "");
 
-    EXPECT_EQ(described.text.where, "compute of chunk 9 (items 63 to 69) or of chunk 11, 13, computed together");
+    EXPECT_EQ(described.text.where, "compute of chunk 9 (items 63 to 69) or of chunk 11, 13, in flight with it");
     EXPECT_EQ(described.chunks, (std::vector<std::uint64_t>{9, 11, 13}));
 }
 
