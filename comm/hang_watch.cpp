@@ -138,10 +138,13 @@ std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
 
 std::vector<std::uint64_t> HangWatch::chunks_of(const RankEntry& entry) {
     std::vector<std::uint64_t> chunks = chunks_of(entry.rank.load());
-    const std::uint64_t oldest = entry.chunk.load();
-    if (oldest != RankEntry::no_chunk && std::ranges::find(chunks, oldest) == chunks.end()) {
-        chunks.push_back(oldest);
-    }
+    const auto add = [&chunks](std::uint64_t chunk) {
+        if (chunk != RankEntry::no_chunk && std::ranges::find(chunks, chunk) == chunks.end()) {
+            chunks.push_back(chunk);
+        }
+    };
+    add(entry.chunk.load());
+    entry.for_each_open(add);
     return chunks;
 }
 
