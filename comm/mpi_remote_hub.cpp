@@ -11,8 +11,8 @@ namespace {
 /// Control receives posted at once: more only save copies when many ranks speak in the same moment.
 constexpr std::size_t most_listening = 64;
 
-constexpr std::chrono::milliseconds longest_step{100};  // of the clock that silence is measured with
-constexpr std::chrono::milliseconds longest_farewell{200};
+constexpr std::chrono::milliseconds longest_hub_step{100};  // of the clock that silence is measured with
+constexpr std::chrono::milliseconds longest_hub_farewell{200};
 constexpr std::size_t told_at_most = 2;  // that the run drains, and that it ends
 
 std::size_t grant_messages(const MessageShape& shape) {
@@ -82,7 +82,7 @@ void MpiRemoteHub::listen(std::size_t index) {
 
 bool MpiRemoteHub::progress() {
     const Instant now = Clock::now();
-    clock_ += std::min<std::chrono::nanoseconds>(now - last_progress_, longest_step);
+    clock_ += std::min<std::chrono::nanoseconds>(now - last_progress_, longest_hub_step);
     last_progress_ = now;
     heartbeats_.send_if_due(now);
     bool moved = finish_messages();
@@ -162,7 +162,7 @@ void MpiRemoteHub::end_ranks(ExitCode code) noexcept {
         MPI_Isend(&end_, sizeof end_, MPI_BYTE, rank, tags::from_root, session_.world(),
                   &told_.emplace_back(MPI_REQUEST_NULL));
     }
-    const Instant end = Clock::now() + longest_farewell;
+    const Instant end = Clock::now() + longest_hub_farewell;
     int done = 0;
     while (done == 0 && Clock::now() < end) {
         MPI_Testall(static_cast<int>(told_.size()), told_.data(), &done, MPI_STATUSES_IGNORE);

@@ -13,8 +13,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::chrono::milliseconds longest_step{100};  // of the clock that silence is measured with
-constexpr std::chrono::milliseconds longest_farewell{200};
+constexpr std::chrono::milliseconds longest_worker_step{100};  // of the clock that silence is measured with
+constexpr std::chrono::milliseconds longest_worker_farewell{200};
 
 /// While it lives, this rank listens to rank 0: then that has to send heartbeats, once it has said something.
 class ExpectingRoot {
@@ -106,7 +106,7 @@ void MpiWorker::wait_for_the_end(Doorbell& bell, const StopRequest& stop) {
             bell.wait_for(seen, backoff.next(Backoff::longest));
         }
     }
-    const Instant end = Clock::now() + longest_farewell;  // of a stop that nobody takes any more
+    const Instant end = Clock::now() + longest_worker_farewell;  // of a stop that nobody takes any more
     while (!pending_.empty() && Clock::now() < end) {
         static_cast<void>(move_on());
     }
@@ -155,7 +155,7 @@ void MpiWorker::look_for_root() {
         return;
     }
     const Instant now = Clock::now();
-    silence_ += std::min<std::chrono::nanoseconds>(now - last_look_, longest_step);
+    silence_ += std::min<std::chrono::nanoseconds>(now - last_look_, longest_worker_step);
     last_look_ = now;
     if (silence_ > options_.longest_silence) {
         throw RootHasEnded(ExitCode::internal,

@@ -15,7 +15,7 @@ constexpr double cuda_flop_a_second = 0.8e15;
 /// File and wire bytes that one reader handles, of JSON, the slowest format (docs/performance.md).
 constexpr double reader_bytes_a_second = 0.4e9;
 
-constexpr std::uint32_t fewest = 2;
+constexpr std::uint32_t fewest_readers = 2;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ std::uint32_t choose_readers(const ReadingNeeds& needs) {
     if (wanted >= most) {
         return most;
     }
-    return std::min(most, std::max(fewest, static_cast<std::uint32_t>(wanted)));
+    return std::min(most, std::max(fewest_readers, static_cast<std::uint32_t>(wanted)));
 }
 
 }  // namespace sluice

@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr char const* malformed = "E-INP-035";
-constexpr char const* mismatch = "E-INP-032";
+constexpr char const* malformed_line = "E-INP-035";
+constexpr char const* unlike_columns = "E-INP-032";
 constexpr std::size_t deepest = 64;  // no item needs more; bounds the parser's own stack
 
 /// Picks the wanted values out of the parser's events, so that no document is built.
@@ -52,7 +52,7 @@ public:
         // The parser reports an overflowing number in the same way as a syntax error, told apart by its class alone.
         const bool overflow = dynamic_cast<const Json::out_of_range*>(&problem) != nullptr;
         throw RecordProblem{
-            malformed,
+            malformed_line,
             fmt::format("{} at byte {} of the line, near {}", overflow ? "a number too large" : "not valid JSON",
                         position, sluice::quoted(token)),
             "write one JSON object per line, in UTF-8"};
@@ -62,7 +62,7 @@ public:
         joined.clear();
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             if (!values_[i]) {
-                throw RecordProblem{mismatch, fmt::format("column {} is missing", sluice::quoted(columns_[i])),
+                throw RecordProblem{unlike_columns, fmt::format("column {} is missing", sluice::quoted(columns_[i])),
                                     "check [input].columns"};
             }
             joined += i == 0 ? "" : " ";
@@ -75,7 +75,8 @@ private:
         require_object();
         for (const std::size_t column : wanted_) {
             if (values_[column]) {
-                throw RecordProblem{mismatch, fmt::format("column {} appears twice", sluice::quoted(columns_[column])),
+                throw RecordProblem{unlike_columns,
+                                    fmt::format("column {} appears twice", sluice::quoted(columns_[column])),
                                     "keep one of them"};
             }
             values_[column] = value;
@@ -87,7 +88,7 @@ private:
     bool refuse_wanted(const char* kind) {
         require_object();
         if (!wanted_.empty()) {
-            throw RecordProblem{mismatch,
+            throw RecordProblem{unlike_columns,
                                 fmt::format("column {} is {} (expected a string or a number)",
                                             sluice::quoted(columns_[wanted_.front()]), kind),
                                 "make it a string, or leave the item out"};
@@ -100,7 +101,7 @@ private:
             refuse_wanted(kind);
         }
         if (++depth_ > deepest) {
-            throw RecordProblem{malformed, fmt::format("nested deeper than {} levels", deepest),
+            throw RecordProblem{malformed_line, fmt::format("nested deeper than {} levels", deepest),
                                 "write one flat JSON object per line"};
         }
         return true;
@@ -114,7 +115,7 @@ private:
 
     void require_object() const {
         if (depth_ == 0) {
-            throw RecordProblem{mismatch, "the line is not a JSON object", "write one JSON object per line"};
+            throw RecordProblem{unlike_columns, "the line is not a JSON object", "write one JSON object per line"};
         }
     }
 
