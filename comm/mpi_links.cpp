@@ -29,7 +29,7 @@ namespace {
 constexpr int tag_size = 9;
 constexpr int tag_bytes = 10;
 constexpr int end_of_probe = -1;
-constexpr int word = 8;
+constexpr int probe_word = 8;
 constexpr int latency_rounds = 40;
 constexpr std::array largest_last{1 << 16, 1 << 20, 1 << 23};
 constexpr int bandwidth_rounds = 3;
@@ -65,7 +65,7 @@ double quickest(MpiSession& session, int to, std::span<std::byte> bytes, int rou
 
 LinkSpeed probe(MpiSession& session, int to, std::span<std::byte> bytes) {
     LinkSpeed speed{.to = to};
-    speed.latency_seconds = quickest(session, to, bytes.first(word), latency_rounds) / 2;
+    speed.latency_seconds = quickest(session, to, bytes.first(probe_word), latency_rounds) / 2;
     for (const int size : largest_last) {
         const double seconds = quickest(session, to, bytes.first(static_cast<std::size_t>(size)), bandwidth_rounds) / 2;
         speed.bytes_per_second = size / seconds;

@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-constexpr char const* mismatch = "E-INP-032";
+constexpr char const* unlike_columns = "E-INP-032";
 constexpr char const* malformed_json = "E-INP-035";
 constexpr std::size_t most_names = 12;  // in a message
 
@@ -42,7 +42,7 @@ CsvField take_field(std::string_view& rest, bool& more) {
 
 std::size_t find_column(std::uint32_t number, std::size_t columns) {
     if (number == 0 || number > columns) {
-        throw RecordProblem{mismatch,
+        throw RecordProblem{unlike_columns,
                             fmt::format("there is no column {} (got {} column{}, counted from 1)", number, columns,
                                         columns == 1 ? "" : "s"),
                             "check [input].columns"};
@@ -60,13 +60,13 @@ std::size_t find_column(const std::string& name, std::span<const std::string> he
         }
         names += header.size() > most_names ? ", …" : "";
         throw RecordProblem{
-            mismatch,
+            unlike_columns,
             header.empty() ? fmt::format("there is no column {} without a header", sluice::quoted(name))
                            : fmt::format("there is no column {} (got {})", sluice::quoted(name), names),
             header.empty() ? "set [input].header = true, or give columns by number" : "check [input].columns"};
     }
     if (std::find(found + 1, header.end(), name) != header.end()) {
-        throw RecordProblem{mismatch, fmt::format("two columns are called {}", sluice::quoted(name)),
+        throw RecordProblem{unlike_columns, fmt::format("two columns are called {}", sluice::quoted(name)),
                             "give the column by its number"};
     }
     return static_cast<std::size_t>(found - header.begin());
@@ -117,7 +117,7 @@ public:
         joined.clear();
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             if (!values_[i]) {
-                throw RecordProblem{mismatch, fmt::format("column {} is missing", sluice::quoted(columns_[i])),
+                throw RecordProblem{unlike_columns, fmt::format("column {} is missing", sluice::quoted(columns_[i])),
                                     "check [input].columns"};
             }
             joined += i == 0 ? "" : " ";
@@ -130,7 +130,7 @@ private:
         require_object();
         for (const std::size_t column : wanted_) {
             if (values_[column]) {
-                throw RecordProblem{mismatch, fmt::format("column {} appears twice", sluice::quoted(columns_[column])),
+                throw RecordProblem{unlike_columns, fmt::format("column {} appears twice", sluice::quoted(columns_[column])),
                                     "keep one of them"};
             }
             values_[column] = value;
@@ -142,7 +142,7 @@ private:
     bool refuse_wanted(const char* kind) {
         require_object();
         if (!wanted_.empty()) {
-            throw RecordProblem{mismatch,
+            throw RecordProblem{unlike_columns,
                                 fmt::format("column {} is {} (expected a string or a number)",
                                             sluice::quoted(columns_[wanted_.front()]), kind),
                                 "make it a string, or leave the item out"};
@@ -169,7 +169,7 @@ private:
 
     void require_object() const {
         if (depth_ == 0) {
-            throw RecordProblem{mismatch, "the line is not a JSON object", "write one JSON object per line"};
+            throw RecordProblem{unlike_columns, "the line is not a JSON object", "write one JSON object per line"};
         }
     }
 

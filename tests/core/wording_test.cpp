@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::array<std::string_view, 4> names{"depth", "devices", "device", "mode"};
+constexpr std::array<std::string_view, 4> some_names{"depth", "devices", "device", "mode"};
 
 TEST(EditDistance, CountsInsertionsDeletionsReplacementsAndSwaps) {
     EXPECT_EQ(edit_distance("", ""), 0U);
@@ -21,22 +21,22 @@ TEST(EditDistance, CountsInsertionsDeletionsReplacementsAndSwaps) {
 }
 
 TEST(ClosestName, IsTheNearestOne) {
-    EXPECT_EQ(closest_name("detph", names), "depth");
-    EXPECT_EQ(closest_name("devicse", names), "devices");
-    EXPECT_EQ(closest_name("devce", names), "device");
+    EXPECT_EQ(closest_name("detph", some_names), "depth");
+    EXPECT_EQ(closest_name("devicse", some_names), "devices");
+    EXPECT_EQ(closest_name("devce", some_names), "device");
 }
 
 TEST(ClosestName, IsEmptyWhenNothingIsNear) {
-    EXPECT_EQ(closest_name("", names), "");
-    EXPECT_EQ(closest_name("zzzzz", names), "");
-    EXPECT_EQ(closest_name("x", names), "");
-    EXPECT_EQ(closest_name(std::string(1'000'000, 'd'), names), "");
+    EXPECT_EQ(closest_name("", some_names), "");
+    EXPECT_EQ(closest_name("zzzzz", some_names), "");
+    EXPECT_EQ(closest_name("x", some_names), "");
+    EXPECT_EQ(closest_name(std::string(1'000'000, 'd'), some_names), "");
     EXPECT_EQ(closest_name("depth", {}), "");
 }
 
 TEST(DidYouMean, IsReadyToBeAppended) {
-    EXPECT_EQ(did_you_mean("mod", names), "; did you mean 'mode'?");
-    EXPECT_EQ(did_you_mean("zzzzz", names), "");
+    EXPECT_EQ(did_you_mean("mod", some_names), "; did you mean 'mode'?");
+    EXPECT_EQ(did_you_mean("zzzzz", some_names), "");
 }
 
 }  // namespace

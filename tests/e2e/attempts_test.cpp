@@ -18,11 +18,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::vector<std::string> slow_items(8, "slow");
-const std::vector<std::string> small_chunks{"pipeline.chunk_items=1"};
+const std::vector<std::string> chunks_of_one{"pipeline.chunk_items=1"};
 
 /// Ends it by `signal` when attempt `attempt` has written its first chunk.
 ProcessResult end_early(const EchoJob& job, int attempt, int signal) {
-    const auto process = job.start(0, small_chunks);
+    const auto process = job.start(0, chunks_of_one);
     EXPECT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(attempt) / "part-00000.bin"); }));
     process->send(signal);
     return process->wait();
@@ -65,7 +65,7 @@ TEST(ReportOfAJob, ListsAllItsAttemptsAndWhatTheyCost) {
 
 TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
     const EchoJob job(slow_items);
-    const auto process = job.start(0, small_chunks);
+    const auto process = job.start(0, chunks_of_one);
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
 
     write_file(job.path() / "labels.csv.report.json", "precious");
@@ -81,7 +81,7 @@ TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
 
 TEST(ReportOfAJob, ThatCannotBePlacedLeavesAStopAStop) {
     const EchoJob job(slow_items);
-    const auto process = job.start(0, small_chunks);
+    const auto process = job.start(0, chunks_of_one);
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
 
     std::filesystem::create_directory(job.path() / "labels.csv.report.json");

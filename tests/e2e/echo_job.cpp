@@ -8,7 +8,7 @@
 namespace sluice::test {
 namespace {
 
-constexpr std::string_view job = R"(app = "echo"
+constexpr std::string_view echo_job = R"(app = "echo"
 [input]
 path = "items.txt"
 [model]
@@ -33,7 +33,7 @@ EchoJob::EchoJob(const std::vector<std::string>& items) {
         lines += item + "\n";
     }
     write_file(path() / "items.txt", lines);
-    write_file(path() / "job.toml", std::string(job));
+    write_file(path() / "job.toml", std::string(echo_job));
 }
 
 std::unique_ptr<Process> EchoJob::start(int ranks, const std::vector<std::string>& settings) const {

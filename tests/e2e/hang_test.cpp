@@ -18,7 +18,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr int ranks = 3;
+constexpr int rank_count = 3;
 constexpr std::size_t minutes_of_items = 600;  // of a fifth of a second each, which nobody waits for
 
 std::vector<std::string> items(std::size_t count, const std::string& text = "item") {
@@ -37,7 +37,7 @@ std::vector<pid_t> computing_ranks(const EchoJob& job, const Process& launcher) 
     EXPECT_TRUE(
         eventually([&] { return std::filesystem::exists(journal) && std::filesystem::file_size(journal) > 0; }));
     std::vector<pid_t> pids = ranks_of(launcher.pid());
-    EXPECT_EQ(pids.size(), ranks);
+    EXPECT_EQ(pids.size(), rank_count);
     return pids;
 }
 
@@ -69,9 +69,9 @@ class MpiHang : public testing::TestWithParam<int> {};
 
 TEST_P(MpiHang, OfAStoppedRankEndsTheJobInItsName) {
     const EchoJob job(items(minutes_of_items, "slow"));
-    const auto launcher = job.start(ranks);
+    const auto launcher = job.start(rank_count);
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
-    ASSERT_EQ(pids.size(), ranks);
+    ASSERT_EQ(pids.size(), rank_count);
 
     ASSERT_EQ(::kill(pids[static_cast<std::size_t>(GetParam())], SIGSTOP), 0);
 
@@ -84,7 +84,7 @@ TEST_P(MpiHang, OfAStoppedRankEndsTheJobInItsName) {
     const bool by_root = GetParam() != 0;
     const std::string dump = contents(dump_in(job.attempt(1)));
     EXPECT_THAT(dump, testing::StartsWith(culprit));
-    for (int rank = 0; rank < ranks; ++rank) {
+    for (int rank = 0; rank < rank_count; ++rank) {
         EXPECT_THAT(dump, HasSubstr("rank " + std::to_string(rank) + " on "));
     }
     if (by_root) {
@@ -102,9 +102,9 @@ class MpiLoss : public testing::TestWithParam<int> {};
 
 TEST_P(MpiLoss, OfARankWhileTheRunDrainsIsADeath) {
     const EchoJob job(items(minutes_of_items, "slow"));
-    const auto launcher = job.start(ranks, {"fault.drain_timeout=8s", "fault.hang_timeout=0s"});
+    const auto launcher = job.start(rank_count, {"fault.drain_timeout=8s", "fault.hang_timeout=0s"});
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
-    ASSERT_EQ(pids.size(), ranks);
+    ASSERT_EQ(pids.size(), rank_count);
     const auto lost = static_cast<std::size_t>(GetParam());
     const std::string name = "rank " + std::to_string(lost);
 
@@ -197,9 +197,9 @@ TEST(Hang, IsNotSaidWhenTheWholeProcessWasStopped) {
 
 TEST(MpiDeath, OfAnotherRankLeavesAPartialReport) {
     const EchoJob job(items(minutes_of_items, "slow"));
-    const auto launcher = job.start(ranks);
+    const auto launcher = job.start(rank_count);
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
-    ASSERT_EQ(pids.size(), ranks);
+    ASSERT_EQ(pids.size(), rank_count);
 
     ASSERT_EQ(::kill(pids[2], SIGKILL), 0);
 

@@ -15,14 +15,14 @@ using testing::Not;
 const std::string clear_line = "\r\x1b[K";
 
 /// Eight items of a fifth of a second each.
-const std::vector<std::string> slow_items(8, "slow");
+const std::vector<std::string> eight_slow_items(8, "slow");
 
 std::vector<std::string> words_of_run(const char* option) {
     return launch_words(0, {"run", "job.toml", option, "--set", "pipeline.chunk_items=1"}, SLUICE_ECHO_PROGRAM);
 }
 
 TEST(OnATerminal, AStopIsToldOnALineOfItsOwn) {
-    const EchoJob job(slow_items);
+    const EchoJob job(eight_slow_items);
     Terminal terminal;
     Process run(words_of_run("--quiet"), {.folder = job.path(), .err = terminal.file()});
 

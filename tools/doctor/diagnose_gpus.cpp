@@ -11,11 +11,10 @@
 #include "core/wording.hpp"
 #include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
+#include "tools/doctor/units.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr double giga = 1e9;
 
 std::string name_of(const GpuFacts& gpu) {
     return fmt::format("GPU {}", gpu.pci.empty() ? gpu.id : std::string(short_pci(gpu.pci)));
