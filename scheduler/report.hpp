@@ -9,7 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/modes.hpp"
-#include "core/text/item_count.hpp"
+#include "core/wording.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"

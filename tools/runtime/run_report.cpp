@@ -5,7 +5,6 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 
 #include "core/chunk_grid.hpp"
 #include "core/commit/run_paths.hpp"
