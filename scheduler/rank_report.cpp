@@ -40,11 +40,14 @@ Json from_milestones(const RelativeMilestones& milestones) {
     return Json::array(
         {from_duration(milestones.start), from_moment(milestones.buffers_ready), from_moment(milestones.devices_ready),
          from_moment(milestones.scatter_begin), from_moment(milestones.scatter_end), std::move(first_compute),
-         from_moment(milestones.compute_end), from_moment(milestones.delivered), from_duration(milestones.finish)});
+         from_moment(milestones.compute_end), from_moment(milestones.delivered), from_duration(milestones.finish),
+         from_moment(milestones.driver_begin), from_moment(milestones.driver_ready)});
 }
 
 RelativeMilestones to_milestones(const Json& json) {
     RelativeMilestones milestones{.start = to_duration(json.at(0)),
+                                  .driver_begin = to_moment(json.at(9)),
+                                  .driver_ready = to_moment(json.at(10)),
                                   .buffers_ready = to_moment(json.at(1)),
                                   .devices_ready = to_moment(json.at(2)),
                                   .scatter_begin = to_moment(json.at(3)),
@@ -143,6 +146,8 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
     RankReport report{.rank = trace.rank,
                       .host = escaped(trace.host),
                       .milestones = {.start = since_start(from.start),
+                                     .driver_begin = from.driver ? moment(from.driver->begin) : Moment(),
+                                     .driver_ready = from.driver ? moment(from.driver->end) : Moment(),
                                      .buffers_ready = moment(from.buffers_ready),
                                      .devices_ready = moment(from.devices_ready),
                                      .scatter_begin = moment(from.scatter_begin),

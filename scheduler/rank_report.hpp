@@ -17,6 +17,8 @@ struct RelativeMilestones {
     using Moment = std::optional<std::chrono::nanoseconds>;  ///< nullopt: did not happen.
 
     std::chrono::nanoseconds start{0};
+    Moment driver_begin{};  ///< Of the GPUs' driver's start; on a host it does not happen.
+    Moment driver_ready{};
     Moment buffers_ready{};
     Moment devices_ready{};
     Moment scatter_begin{};
@@ -26,6 +28,11 @@ struct RelativeMilestones {
     Moment delivered{};
     std::chrono::nanoseconds finish{0};
     friend bool operator==(const RelativeMilestones&, const RelativeMilestones&) = default;
+
+    /// What the driver took.
+    [[nodiscard]] Moment driver_time() const {
+        return driver_begin && driver_ready ? Moment(*driver_ready - *driver_begin) : std::nullopt;
+    }
 };
 
 /// What a rank sends to rank 0 at the end of a run. Strings are escaped, hence valid UTF-8.

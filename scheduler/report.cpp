@@ -37,6 +37,8 @@ Json milestones_json(const RelativeMilestones& milestones) {
         first_compute.push_back(in_seconds(moment));
     }
     return {{"start", in_seconds(milestones.start)},
+            {"driver_begin", in_seconds(milestones.driver_begin)},
+            {"driver_ready", in_seconds(milestones.driver_ready)},
             {"buffers_ready", in_seconds(milestones.buffers_ready)},
             {"devices_ready", in_seconds(milestones.devices_ready)},
             {"scatter_begin", in_seconds(milestones.scatter_begin)},

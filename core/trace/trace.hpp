@@ -115,6 +115,7 @@ private:
 /// Moments of one rank, on its own clock. nullopt: did not happen, as on a rank that got no chunk.
 struct Milestones {
     Instant start{};
+    std::optional<Interval> driver{};  ///< In which the GPUs' driver started, until the last one's context was there.
     std::optional<Instant> buffers_ready{};
     std::optional<Instant> devices_ready{};
     std::optional<Instant> scatter_begin{};

@@ -21,6 +21,7 @@ RankTrace busy_trace() {
     trace.rank = 3;
     trace.host = "n07";
     trace.milestones = {.start = instant(1000),
+                        .driver = Interval{instant(1010), instant(1060)},
                         .buffers_ready = instant(1100),
                         .devices_ready = instant(1200),
                         .scatter_begin = instant(1300),
@@ -45,6 +46,9 @@ TEST(RankReport, CountsTimeFromTheCommonStartOnRankZerosClock) {
     const RankReport report = make_rank_report(busy_trace(), instant(5000), 4100ns);
 
     EXPECT_EQ(report.milestones.start, 100ns);
+    EXPECT_EQ(report.milestones.driver_begin, 110ns);
+    EXPECT_EQ(report.milestones.driver_ready, 160ns);
+    EXPECT_EQ(report.milestones.driver_time(), 50ns);
     EXPECT_EQ(report.milestones.buffers_ready, 200ns);
     EXPECT_EQ(report.milestones.scatter_end, std::nullopt);
     EXPECT_EQ(report.milestones.first_compute.at(0), 500ns);

@@ -99,6 +99,22 @@ TEST(LatencyTable, HasAColumnARankAndARowAnEvent) {
     EXPECT_THAT(row(table, "finish"), testing::ElementsAre("10.000000", "10.000000"));
 }
 
+TEST(LatencyTable, TellsWhatTheGpusDriverTook) {
+    RunReport report = run_of(2);
+    report.ranks[1].milestones.driver_begin = 30us;
+    report.ranks[1].milestones.driver_ready = 250ms;
+
+    const std::string table = latency_table(report);
+    const nlohmann::json ranks = report_json(report, {}).at("ranks");
+
+    EXPECT_THAT(row(table, "driver ready"), testing::ElementsAre("-", "0.250000"));
+    EXPECT_THAT(row(table, "driver   start"), testing::ElementsAre("-", "0.249970"));
+    EXPECT_THAT(latency_table(run_of(2)), Not(HasSubstr("driver"))) << "of hosts";
+    EXPECT_TRUE(ranks.at(0).at("milestones").at("driver_ready").is_null());
+    EXPECT_EQ(ranks.at(1).at("milestones").at("driver_begin"), 30e-6);
+    EXPECT_EQ(ranks.at(1).at("milestones").at("driver_ready"), 0.25);
+}
+
 TEST(LatencyTable, NamesTheDeviceItsPrecisionAndWhyItIsNotAnother) {
     RunReport on_gpu = run_of(2);
     on_gpu.device = DeviceKind::cuda;

@@ -99,7 +99,7 @@ ModelRoom DriverTeam::room_on(const Device& device, std::uint32_t index) const {
 
 RankTrace DriverTeam::take_trace() {
     join();
-    RankTrace trace;
+    RankTrace trace = empty_trace();
     for (Driver& driver : drivers_) {
         note(trace.milestones, driver);
         trace.devices.push_back(std::move(driver.trace));
@@ -108,11 +108,17 @@ RankTrace DriverTeam::take_trace() {
 }
 
 RankTrace DriverTeam::trace_so_far() const {
-    RankTrace trace;
+    RankTrace trace = empty_trace();
     for (const Driver& driver : drivers_) {
         note(trace.milestones, driver);
         trace.devices.push_back(driver.trace.so_far());
     }
+    return trace;
+}
+
+RankTrace DriverTeam::empty_trace() const {
+    RankTrace trace;
+    trace.milestones.driver = options_.driver_start == nullptr ? std::nullopt : options_.driver_start->took();
     return trace;
 }
 

@@ -53,15 +53,12 @@ Weights make_weights(const JobConfig::Model& model, const OpenApp& app) {
 
 }  // namespace
 
-PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
+PreparedJob prepare_job(JobConfig config, const Apps& apps) {
     PreparedJob prepared;
     prepared.job = std::move(config);
     const JobConfig& job = prepared.job;
     check_output_path(job.output.path);
     check_report_path(job.output.report, job.output.path);
-    if (start_gpus && job.run.device != DeviceKind::host && !job.run.devices) {
-        prepared.cuda_start.emplace();
-    }
     JobPlan& plan = prepared.plan;
     plan.app = job.app;
     plan.settings = encode(job.settings);

@@ -5,6 +5,7 @@
 #include "comm/mpi_worker.hpp"
 #include "comm/serve.hpp"
 #include "tools/runtime/driver_team.hpp"
+#include "tools/runtime/gpu_start.hpp"
 #include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/prepare_rank.hpp"
 #include "tools/runtime/rank_context.hpp"
@@ -71,13 +72,18 @@ int run_worker(const RankContext& context) {
     std::optional<HeldFolder> notes;
     try {
         const Meeting meeting = meet_ranks(context);
-        const RootAnnouncement said = announce(context);
+        RootAnnouncement said = announce(context);
+        if (said.code != 0) {
+            return said.code;
+        }
+        GpuStart gpus = start_gpus(context, decode_gpu_wish(said.plan));
+        said = announce(context);
         if (said.code != 0 || said.complete) {
             return said.code;
         }
         const JobPlan plan = decode_job_plan(said.plan);
         notes = leave_notes_in(context, plan.dump_folder);
-        PreparedRank rank = prepare_rank(context, plan, meeting);
+        PreparedRank rank = prepare_rank(context, plan, meeting, std::move(gpus));
         root_serves = true;
         check_memory(context, plan, rank);
         return work(context, plan, meeting, rank, root_serves);

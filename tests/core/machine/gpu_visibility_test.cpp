@@ -33,6 +33,40 @@ std::string note(const std::string& value, const Topology& topology = three_gpus
     return notes.empty() ? "" : notes.front();
 }
 
+std::vector<CudaGpu> three_of_cuda() {
+    return {{.uuid = first, .pci = "0000:31:00.0", .name = "NVIDIA H200"},
+            {.uuid = second, .pci = "0000:b1:00.0", .name = "NVIDIA H200"},
+            {.uuid = third, .pci = "0000:ca:00.0", .name = "NVIDIA H200"}};
+}
+
+TEST(GpuVisibility, IsToldWithoutCudaWhereTheVariableLeavesNoDoubt) {
+    const auto uuids_seen = [](const std::optional<std::string>& variable) {
+        std::vector<std::string> uuids;
+        const std::vector<CudaGpu> gpus = seen_by_cuda(three_of_cuda(), variable).value();
+        for (const CudaGpu& gpu : gpus) {
+            uuids.push_back(gpu.uuid);
+        }
+        return uuids;
+    };
+    EXPECT_THAT(uuids_seen(std::nullopt), ElementsAre(first, second, third));
+    EXPECT_THAT(uuids_seen("2,0"), ElementsAre(third, first));
+    EXPECT_THAT(uuids_seen("GPU-c0"), ElementsAre(third));
+    EXPECT_THAT(uuids_seen(""), IsEmpty());
+    EXPECT_FALSE(seen_by_cuda(three_of_cuda(), "0,7"));
+    EXPECT_FALSE(seen_by_cuda(three_of_cuda(), "MIG-GPU-c0ffee00/3/0"));
+}
+
+TEST(GpuVisibility, IsNarrowedToTheGpusThatAProcessDrives) {
+    EXPECT_EQ(variable_for(std::vector{second}, three_of_cuda()), second);
+    EXPECT_EQ(variable_for(std::vector{third, first}, three_of_cuda()), third + "," + first);
+    EXPECT_EQ(variable_for(std::vector{third, first, second}, three_of_cuda()), std::nullopt) << "all that it sees";
+}
+
+TEST(GpuVisibility, NumbersGpusAsCudaShowsThem) {
+    EXPECT_EQ(numbers_of(std::vector{third, first}, three_of_cuda()), (std::vector<std::uint32_t>{2, 0}));
+    EXPECT_EQ(numbers_of(std::vector{first, std::string("GPU-gone")}, three_of_cuda()), std::nullopt);
+}
+
 TEST(GpuVisibility, IsAllWithoutTheVariableAndNoneWhenItIsEmpty) {
     EXPECT_THAT(visible_in(std::nullopt), ElementsAre(first, second, third));
     EXPECT_THAT(visible_in(""), IsEmpty());
