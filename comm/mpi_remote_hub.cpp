@@ -44,6 +44,7 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const Messa
       controls_(std::min(most_listening, 2 * slots_.size() + 2)),
       listening_(controls_.size()),
       pending_((staged + slots_.size()) * grant_messages(shape) + window * result_messages(shape)),
+      clock_bounds_(static_cast<std::size_t>(session.size())),
       egress_(Stage::scatter, server.grid().chunks_left()),
       ingress_(Stage::gather, server.grid().chunks_left()),
       open_ranks_(session.size() - 1),
@@ -108,6 +109,9 @@ bool MpiRemoteHub::finish_messages() {
 void MpiRemoteHub::take(int rank, const ControlMessage& message) {
     last_word_[static_cast<std::size_t>(rank)] = clock_;
     heard_[static_cast<std::size_t>(rank)] = true;
+    if (message.sent != Instant()) {
+        clock_bounds_[static_cast<std::size_t>(rank)].add(message.sent, Clock::now() - message.sent);
+    }
     switch (message.kind) {
         case ControlMessage::Kind::request:
             server_.request({rank, message.device, message.slot});
@@ -183,7 +187,8 @@ void MpiRemoteHub::send(const Grant& grant) {
                  .slot = grant.to.slot,
                  .count = grant.chunk.count,
                  .id = grant.chunk.id,
-                 .first = grant.chunk.first};
+                 .first = grant.chunk.first,
+                 .sent = slot.grant_begun};
     slot.grant_messages = grant_messages(shape_);
     check_mpi(
         MPI_Isend(&slot.head, sizeof slot.head, MPI_BYTE, grant.to.rank,

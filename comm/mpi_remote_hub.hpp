@@ -3,9 +3,11 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "comm/clock_bounds.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/pending_messages.hpp"
 #include "comm/root_heartbeat.hpp"
@@ -55,6 +57,9 @@ public:
     [[nodiscard]] const ThreadTrace& egress() const noexcept { return egress_; }
     [[nodiscard]] const ThreadTrace& ingress() const noexcept { return ingress_; }
 
+    /// What the messages of each rank so far say of its clock and this one; by its number.
+    [[nodiscard]] std::span<const ClockBounds> clock_bounds() const noexcept { return clock_bounds_; }
+
 private:
     enum class What : std::uint8_t { control, grant, result };
     struct Note {
@@ -91,6 +96,7 @@ private:
     std::vector<ControlMessage> controls_;
     PendingMessages<Note> listening_;  // receives for control messages, always posted
     PendingMessages<Note> pending_;    // grants and results
+    std::vector<ClockBounds> clock_bounds_;
     ThreadTrace egress_;
     ThreadTrace ingress_;
     int open_ranks_;

@@ -47,8 +47,17 @@ Json milestones_json(const RelativeMilestones& milestones) {
             {"finish", in_seconds(milestones.finish)}};
 }
 
+Json clock_json(const RankClock& clock) {
+    return {{"error", in_seconds(clock.error)},
+            {"drift", clock.drift},
+            {"messages", clock.messages},
+            {"violation", in_seconds(clock.violation)},
+            {"bound", in_seconds(clock.bound)}};
+}
+
 Json rank_json(const RankReport& rank) {
     Json json{{"rank", rank.rank}, {"host", rank.host}, {"milestones", milestones_json(rank.milestones)}};
+    json["clock"] = clock_json(rank.clock);
     const Breakdown& breakdown = rank.breakdown;
     if (!breakdown.invalid.empty()) {
         json["invalid"] = breakdown.invalid;
@@ -152,6 +161,14 @@ std::optional<Certification> RunReport::certification() const {
     return all;
 }
 
+nanoseconds RunReport::clock_error() const {
+    nanoseconds most{0};
+    for (const RankReport& rank : ranks) {
+        most = std::max(most, rank.clock.error);
+    }
+    return most;
+}
+
 Verdict verdict_of(const RunReport& report) {
     if (report.lost.empty()) {
         return judge(report.ranks, report.items_done);
@@ -173,6 +190,7 @@ Json report_json(const RunReport& report, const Json& config) {
     for (const AttemptSummary& attempt : report.attempts) {
         attempts.push_back(to_json(attempt));
     }
+    const bool knows_clocks = report.clock_rounds > 0 || report.lost.empty();
     Json lost = Json::array();
     for (const LostRank& rank : report.lost) {
         lost.push_back({{"rank", rank.rank}, {"host", rank.host}, {"chunks", rank.chunks}, {"items", rank.items}});
@@ -204,7 +222,7 @@ Json report_json(const RunReport& report, const Json& config) {
               {"report", report.report_path}}},
             {"clocks",
              {{"aligned", report.clock_rounds > 0},
-              {"error", report.clock_error.count()},
+              {"error", knows_clocks ? in_seconds(report.clock_error()) : Json(nullptr)},
               {"rounds", report.clock_rounds}}},
             {"timers", {{"valid", withheld.empty()}, {"reason", withheld.empty() ? Json(nullptr) : Json(withheld)}}},
             {"ranks", std::move(ranks)},

@@ -53,6 +53,14 @@ public:
         count_.store(records_.size(), std::memory_order_release);
     }
 
+    /// Changes each record, once nobody adds or reads any more.
+    template <class Change>
+    void rewrite(Change change) {
+        for (Record& record : records_) {
+            change(record);
+        }
+    }
+
     [[nodiscard]] std::span<const Record> records() const noexcept {
         return {records_.data(), count_.load(std::memory_order_acquire)};
     }
@@ -70,6 +78,10 @@ public:
         : name_(std::move(device_name)), log_(expected_chunks) {}
 
     void add(const ChunkSpans& spans) { log_.add(spans); }
+    template <class Change>
+    void rewrite(Change change) {
+        log_.rewrite(change);
+    }
 
     /// A copy of what is there so far, but for the certification; from any thread.
     [[nodiscard]] DeviceTrace so_far() const { return DeviceTrace(name_, log_); }
@@ -103,6 +115,10 @@ public:
     ThreadTrace(Stage stage, std::size_t expected_spans) : stage_(stage), log_(expected_spans) {}
 
     void add(const ThreadSpan& span) { log_.add(span); }
+    template <class Change>
+    void rewrite(Change change) {
+        log_.rewrite(change);
+    }
 
     [[nodiscard]] Stage stage() const noexcept { return stage_; }
     [[nodiscard]] std::span<const ThreadSpan> spans() const noexcept { return log_.records(); }

@@ -1,8 +1,12 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/e2e/babble.hpp"
@@ -47,11 +51,16 @@ public:
         return all;
     }
 
-    [[nodiscard]] ProcessResult run(int ranks, const std::vector<std::string>& settings) const {
+    [[nodiscard]] ProcessResult run(int ranks, const std::vector<std::string>& settings,
+                                    const std::string& fault = {}) const {
         std::vector<std::string> words{"run", "job.toml", "--no-progress"};
         const std::vector<std::string> more = set(settings);
         words.insert(words.end(), more.begin(), more.end());
-        return Process(launch_words(ranks, words, SLUICE_GENERATOR_PROGRAM), {.folder = folder_.path()}).wait();
+        std::vector<std::string> command = launch_words(ranks, words, SLUICE_GENERATOR_PROGRAM);
+        if (!fault.empty()) {
+            command.insert(command.begin(), {"/usr/bin/env", "SLUICE_FAULT=" + fault});
+        }
+        return Process(std::move(command), {.folder = folder_.path()}).wait();
     }
 
     [[nodiscard]] std::string output() const { return contents(folder_.path() / "texts.txt"); }
@@ -61,6 +70,40 @@ public:
 private:
     TemporaryFolder folder_;
 };
+
+using nlohmann::json;
+
+/// The clock of rank 1 shows 2 % more time, or less, as no real one does. What happens there still lies between what
+/// rank 0 does before and after it, and the error that is stated covers what is wrong.
+class MpiClock : public testing::TestWithParam<int> {};
+
+TEST_P(MpiClock, ThatDriftsTurnsNoEventsAround) {
+    const double drift = GetParam() * 1e-6;
+    const Generator job;
+
+    const ProcessResult done = job.run(2, {"pipeline.chunk_items=1", "pipeline.distribution=static"},
+                                       fmt::format("clock:1=drift:{}", GetParam()));
+
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+    const json report = json::parse(contents(job.path() / "texts.txt.report.json"));
+    const json& root = report.at("ranks").at(0).at("milestones");
+    const json& other = report.at("ranks").at(1).at("milestones");
+    const json& clock = report.at("ranks").at(1).at("clock");
+    const double error = report.at("clocks").at("error");
+    const double run = other.at("finish").get<double>() - other.at("start").get<double>();
+    EXPECT_EQ(clock.at("error"), error);
+    EXPECT_LE(std::abs(clock.at("drift").get<double>() - (1 / (1 + drift) - 1)) * run, 2 * error);
+    EXPECT_EQ(clock.at("violation"), 0);
+    EXPECT_GT(clock.at("messages"), 0);
+    EXPECT_NEAR(report.at("ranks").at(1).at("wall").at("total"), run, 2e-9);
+    EXPECT_LE(other.at("delivered").get<double>(), root.at("finish").get<double>() + error);
+    EXPECT_GE(other.at("scatter_end").get<double>() + error, root.at("scatter_begin").get<double>());
+    EXPECT_THAT(done.out, HasSubstr("clocks aligned to ±"));
+    EXPECT_THAT(done.out, testing::Not(HasSubstr("one clock")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ppm, MpiClock, testing::Values(20'000, -20'000),
+                         [](const auto& row) { return row.param > 0 ? "Fast" : "Slow"; });
 
 struct Way {
     int ranks;  ///< 0: without a launcher.

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "comm/root_time.hpp"
 #include "core/chunk_grid.hpp"
 #include "core/commit/run_paths.hpp"
 #include "core/standard_error.hpp"
+#include "core/trace/retime.hpp"
 #include "tools/runtime/job_attempts.hpp"
 #include "tools/runtime/report_target.hpp"
 #include "tools/runtime/standard_output.hpp"
@@ -27,6 +30,28 @@ void describe_this(AttemptSummary& attempt, const RunReport& report, std::option
     attempt.exit_code = code ? std::optional(static_cast<int>(*code)) : std::nullopt;
     attempt.ended_by = report.ended_by;
     attempt.items_done = report.items_done;
+}
+
+/// Aligns the clocks again, and puts this rank's trace into rank 0's time.
+RankClock in_root_time(MpiSession& session, RankTrace& trace, const ClockFacts& clocks) {
+    const ClockOffset last = align_clock(session);
+    const ClockBounds to_root = share_bounds(session, clocks.to_root);
+    if (session.rank() == 0) {
+        return {};
+    }
+    const RootTime time(clocks.first, last);
+    const Causality causality = check_causality(time, to_root, clocks.from_root);
+    const Milestones& at = trace.milestones;
+    RankClock clock{.error = std::max(time.error_at(at.start), time.error_at(at.finish)),
+                    .drift = time.drift(),
+                    .messages = causality.messages,
+                    .bound = causality.bound};
+    if (causality.violation > clock.error) {
+        clock.violation = causality.violation;
+        clock.error += causality.violation;
+    }
+    retime(trace, time);
+    return clock;
 }
 
 void warn_unless_placed(const std::string& text, const JobConfig::Output& output, const std::filesystem::path& kept) {
@@ -72,16 +97,18 @@ RankTrace sign(const RankContext& context, RankTrace trace) {
     return trace;
 }
 
-CommonEnd end_together(const RankContext& context, const RankTrace& trace, const ClockOffset& clock, ExitCode code) {
+CommonEnd end_together(const RankContext& context, RankTrace trace, const ClockFacts& clocks, ExitCode code) {
     if (context.session == nullptr) {
-        return {.code = static_cast<int>(code), .reports = {make_rank_report(trace, context.start, clock.offset)}};
+        return {.code = static_cast<int>(code), .reports = {make_rank_report(trace, context.start, {})}};
     }
     std::int64_t common_start = context.start.time_since_epoch().count();
     context.session->broadcast_number(common_start);
     auto common_code = static_cast<std::int64_t>(code);
     context.session->broadcast_number(common_code);
     CommonEnd end{.code = static_cast<int>(common_code)};
-    const RankReport mine = make_rank_report(trace, Instant(Instant::duration(common_start)), clock.offset);
+    const RankClock clock = in_root_time(*context.session, trace, clocks);
+    RankReport mine = make_rank_report(trace, Instant(Instant::duration(common_start)), {});
+    mine.clock = clock;
     for (const std::string& text : context.session->gather(encode(mine))) {
         end.reports.push_back(decode_rank_report(text));
     }
