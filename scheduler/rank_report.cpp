@@ -171,6 +171,8 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
     for (const DeviceTrace& device : trace.devices) {
         report.certification = together(report.certification, device.certification());
     }
+    report.facts.threads = trace.usage;
+    report.facts.chunk_times = chunk_times(trace);
     return report;
 }
 
@@ -180,7 +182,8 @@ std::string encode(const RankReport& report) {
                 {"milestones", from_milestones(report.milestones)},
                 {"breakdown", from_breakdown(report.breakdown)},
                 {"certification", from_certification(report.certification)},
-                {"clock", from_clock(report.clock)}}
+                {"clock", from_clock(report.clock)},
+                {"facts", to_json(report.facts)}}
         .dump();
 }
 
@@ -192,7 +195,8 @@ RankReport decode_rank_report(std::string_view text) {
                 .milestones = to_milestones(json.at("milestones")),
                 .breakdown = to_breakdown(json.at("breakdown")),
                 .certification = to_certification(json.at("certification")),
-                .clock = to_clock(json.at("clock"))};
+                .clock = to_clock(json.at("clock")),
+                .facts = rank_facts_from(json.at("facts"))};
     } catch (const Json::exception& error) {
         throw ContractViolation(fmt::format("a rank's report cannot be read: {}", escaped(error.what())));
     } catch (const std::out_of_range& error) {

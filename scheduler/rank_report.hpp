@@ -10,6 +10,7 @@
 #include "core/clock.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/breakdown.hpp"
+#include "scheduler/provenance.hpp"
 
 namespace sluice {
 
@@ -49,6 +50,7 @@ struct RankReport {
     Breakdown breakdown;
     std::optional<Certification> certification{};  ///< Of all its devices: the sum, and the largest bound.
     RankClock clock{};
+    RankFacts facts{};
     friend bool operator==(const RankReport&, const RankReport&) = default;
 };
 

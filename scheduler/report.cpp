@@ -58,6 +58,7 @@ Json clock_json(const RankClock& clock) {
 Json rank_json(const RankReport& rank) {
     Json json{{"rank", rank.rank}, {"host", rank.host}, {"milestones", milestones_json(rank.milestones)}};
     json["clock"] = clock_json(rank.clock);
+    json["facts"] = to_json(rank.facts);
     const Breakdown& breakdown = rank.breakdown;
     if (!breakdown.invalid.empty()) {
         json["invalid"] = breakdown.invalid;
@@ -90,6 +91,12 @@ Json rank_json(const RankReport& rank) {
     json["wall"] = std::move(wall);
     json["instances"] = std::move(instances);
     return json;
+}
+
+Json input_json(const InputReads& reads) {
+    return {{"file_bytes", reads.file == 0 ? Json(nullptr) : Json(reads.file)},
+            {"bytes_indexed", reads.indexing},
+            {"bytes_read", reads.items}};
 }
 
 Json verdict_json(const Verdict& verdict) {
@@ -191,6 +198,10 @@ Json report_json(const RunReport& report, const Json& config) {
         attempts.push_back(to_json(attempt));
     }
     const bool knows_clocks = report.clock_rounds > 0 || report.lost.empty();
+    Json links = Json::array();
+    for (const LinkTraffic& link : report.links) {
+        links.push_back(to_json(link));
+    }
     Json lost = Json::array();
     for (const LostRank& rank : report.lost) {
         lost.push_back({{"rank", rank.rank}, {"host", rank.host}, {"chunks", rank.chunks}, {"items", rank.items}});
@@ -198,6 +209,9 @@ Json report_json(const RunReport& report, const Json& config) {
     return {{"schema", schema_version},
             {"units", {{"time", "s"}, {"rate", "items/s"}, {"size", "bytes"}}},
             {"config", config},
+            {"provenance", to_json(report.provenance)},
+            {"input", input_json(report.input)},
+            {"links", std::move(links)},
             {"run",
              {{"items", report.items},
               {"items_done", report.items_done},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/input/item_source.hpp"
 #include "core/modes.hpp"
 #include "core/text/item_count.hpp"
 #include "scheduler/attempt_summary.hpp"
@@ -40,6 +41,9 @@ struct RunReport {
     std::string chunk_note{};         ///< Why chunks are as large as they are; may be empty.
     std::vector<RankReport> ranks{};  ///< In the order of their numbers; at least one.
     std::uint32_t clock_rounds = 0;   ///< Of ping-pong at each alignment of the ranks' clocks; 0: there was none.
+    InputReads input{};               ///< Of its file.
+    Provenance provenance{};
+    std::vector<LinkTraffic> links{};  ///< To each other rank.
     std::string output_path{};
     std::string report_path{};
     std::string ended_by{};  ///< What ended the run before its end; empty: it came to its end, or was stopped.

@@ -15,6 +15,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/model.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 
@@ -148,6 +149,8 @@ struct RankTrace {
     Milestones milestones;
     std::vector<DeviceTrace> devices;
     std::vector<ThreadTrace> threads;
+    std::vector<ThreadUsage> usage{};  ///< Of those threads that have ended.
+    std::vector<std::string> gpus{};   ///< Models of the devices, where those are GPUs.
 };
 
 }  // namespace sluice

@@ -10,10 +10,15 @@
 
 #include "comm/root_time.hpp"
 #include "core/chunk_grid.hpp"
+#include "core/commit/run_identity.hpp"
 #include "core/commit/run_paths.hpp"
+#include "core/config/job_json.hpp"
+#include "core/machine/host_facts.hpp"
 #include "core/standard_error.hpp"
 #include "core/trace/retime.hpp"
 #include "tools/runtime/job_attempts.hpp"
+#include "tools/runtime/job_output.hpp"
+#include "tools/runtime/program_facts.hpp"
 #include "tools/runtime/report_target.hpp"
 #include "tools/runtime/standard_output.hpp"
 
@@ -30,6 +35,30 @@ void describe_this(AttemptSummary& attempt, const RunReport& report, std::option
     attempt.exit_code = code ? std::optional(static_cast<int>(*code)) : std::nullopt;
     attempt.ended_by = report.ended_by;
     attempt.items_done = report.items_done;
+}
+
+Provenance provenance_of(const PreparedJob& prepared) {
+    const ProgramFacts& program = program_facts();
+    const RunIdentity& identity = prepared.output->identity();
+    const Owner& me = prepared.output->owner();
+    return {.version = std::string(program.version),
+            .commit = std::string(program.commit),
+            .compiler = std::string(program.compiler),
+            .build = std::string(program.build),
+            .mpi = mpi_library(),
+            .cuda = std::string(program.cuda),
+            .slurm_job = me.job.empty() ? std::nullopt : std::optional(me.job),
+            .slurm_restarts = me.restarts,
+            .fingerprint = fingerprint(identity),
+            .identity = identity.settings};
+}
+
+RankReport report_of(const RankTrace& trace, Instant common_start) {
+    RankReport report = make_rank_report(trace, common_start, {});
+    report.facts.cpu = cpu_model();
+    report.facts.driver = nvidia_driver();
+    report.facts.gpus = trace.gpus;
+    return report;
 }
 
 /// Aligns the clocks again, and puts this rank's trace into rank 0's time.
@@ -84,6 +113,8 @@ RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
             .precision = plan.precision,
             .device_note = plan.device_note,
             .chunk_note = plan.chunk_note,
+            .input = prepared.source->reads(),
+            .provenance = provenance_of(prepared),
             .output_path = job.output.path.string(),
             .report_path = job.output.report.string(),
             .failed_items = prepared.output->failed_items()};
@@ -98,8 +129,9 @@ RankTrace sign(const RankContext& context, RankTrace trace) {
 }
 
 CommonEnd end_together(const RankContext& context, RankTrace trace, const ClockFacts& clocks, ExitCode code) {
+    trace.usage.push_back(usage_of_this_thread("comm", context.start));
     if (context.session == nullptr) {
-        return {.code = static_cast<int>(code), .reports = {make_rank_report(trace, context.start, {})}};
+        return {.code = static_cast<int>(code), .reports = {report_of(trace, context.start)}};
     }
     std::int64_t common_start = context.start.time_since_epoch().count();
     context.session->broadcast_number(common_start);
@@ -107,7 +139,7 @@ CommonEnd end_together(const RankContext& context, RankTrace trace, const ClockF
     context.session->broadcast_number(common_code);
     CommonEnd end{.code = static_cast<int>(common_code)};
     const RankClock clock = in_root_time(*context.session, trace, clocks);
-    RankReport mine = make_rank_report(trace, Instant(Instant::duration(common_start)), {});
+    RankReport mine = report_of(trace, Instant(Instant::duration(common_start)));
     mine.clock = clock;
     for (const std::string& text : context.session->gather(encode(mine))) {
         end.reports.push_back(decode_rank_report(text));
@@ -119,7 +151,8 @@ void publish_report(RunReport report, const PreparedJob& prepared, const RunOpti
     const JobConfig& job = prepared.job;
     report.attempts = prepared.summaries;
     describe_this(report.attempts.back(), report, end.code);
-    const std::string text = report_file_text(report, nlohmann::json(to_toml(job)));
+    report.provenance.date = report.attempts.back().start;
+    const std::string text = report_file_text(report, nlohmann::json::parse(to_json_text(job)));
     std::filesystem::path kept;
     if (end.is_kept) {
         kept = keep_report(run_paths(job.output.path, {}), report.attempts.back().number, text);
