@@ -8,8 +8,6 @@ function(sluice_compile_alone target)
   endif()
 endfunction()
 
-sluice_compile_alone(sluice_core core/input/json_record.cpp)
-sluice_compile_alone(sluice_scheduler scheduler/cost_model.cpp scheduler/reader_count.cpp)
 sluice_compile_alone(sluice_slurm slurm/queue.cpp slurm/submission.cpp slurm/submit.cpp slurm/time_limit.cpp)
 sluice_compile_alone(sluice_comm comm/mpi_worker.cpp)
 sluice_compile_alone(sluice_kernels kernels/host/invariant_linear.cpp kernels/host/linear.cpp
@@ -24,6 +22,6 @@ sluice_compile_alone(tensor_file_test tests/core/input/hostile_tensor_file_test.
 sluice_compile_alone(comm_test tests/comm/hang_watch_test.cpp)
 sluice_compile_alone(apps_test tests/apps/classifier_weights_test.cpp)
 sluice_compile_alone(layers_test tests/layers/include_rules_test.cpp)
-sluice_compile_alone(sluice_echo_support tests/e2e/faulty_job.cpp)
+sluice_compile_alone(sluice_echo_support tests/e2e/echo_job.cpp)
 sluice_compile_alone(commit_test tests/core/commit/committed_output_test.cpp)
 sluice_compile_alone(kernels_test tests/kernels/operation_test.cpp)

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <span>
 
 #include "comm/clock_bounds.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "comm/message_pieces.hpp"
-#include "comm/tag_limit.hpp"
+#include "comm/wire.hpp"
 
 namespace sluice {
 namespace {
@@ -11,8 +11,6 @@ namespace {
 /// Control receives posted at once: more only save copies when many ranks speak in the same moment.
 constexpr std::size_t most_listening = 64;
 
-constexpr std::chrono::milliseconds longest_step{100};  // of the clock that silence is measured with
-constexpr std::chrono::milliseconds longest_farewell{200};
 constexpr std::size_t told_at_most = 2;  // that the run drains, and that it ends
 
 std::size_t grant_messages(const MessageShape& shape) {
@@ -98,7 +96,7 @@ void MpiRemoteHub::listen(std::size_t index) {
 
 bool MpiRemoteHub::progress() {
     const Instant now = Clock::now();
-    clock_ += std::min<std::chrono::nanoseconds>(now - last_progress_, longest_step);
+    clock_ += std::min<std::chrono::nanoseconds>(now - last_progress_, longest_silence_step);
     last_progress_ = now;
     heartbeats_.send_if_due(now);
     bool moved = finish_messages();

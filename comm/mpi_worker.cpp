@@ -8,13 +8,10 @@
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
 #include "comm/serve.hpp"
-#include "comm/tag_limit.hpp"
+#include "comm/wire.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr std::chrono::milliseconds longest_step{100};  // of the clock that silence is measured with
-constexpr std::chrono::milliseconds longest_farewell{200};
 
 /// While it lives, this rank listens to rank 0: then that has to send heartbeats, once it has said something.
 class ExpectingRoot {
@@ -155,7 +152,7 @@ void MpiWorker::look_for_root() {
         return;
     }
     const Instant now = Clock::now();
-    silence_ += std::min<std::chrono::nanoseconds>(now - last_look_, longest_step);
+    silence_ += std::min<std::chrono::nanoseconds>(now - last_look_, longest_silence_step);
     last_look_ = now;
     if (silence_ > options_.longest_silence) {
         throw RootHasEnded(ExitCode::internal,

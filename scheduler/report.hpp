@@ -10,7 +10,7 @@
 #include "core/clock.hpp"
 #include "core/input/item_source.hpp"
 #include "core/modes.hpp"
-#include "core/text/item_count.hpp"
+#include "core/wording.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"

@@ -1,4 +1,4 @@
-#include "core/input/fixed_source.hpp"
+#include "core/input/format_sources.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -55,4 +55,8 @@ public:
 /// source.
 [[nodiscard]] std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const ItemCodec& codec);
 
+/// Up to `most` items of `input_bytes` each, in groups spread evenly over the input: the same in every run. As
+/// bytes for the way to other ranks.
+[[nodiscard]] std::string read_sample(const ItemSource& source, std::uint32_t most, std::uint32_t input_bytes);
+
 }  // namespace sluice

@@ -12,8 +12,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/input/csv_framing.hpp"
-#include "core/input/line_framing.hpp"
+#include "core/input/framing.hpp"
 #include "core/input/record_reader.hpp"
 #include "core/input/record_stitcher.hpp"
 #include "core/machine/affinity.hpp"

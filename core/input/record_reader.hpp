@@ -100,24 +100,29 @@ private:
         reject(item_, {"E-INP-035", fmt::format("longer than {} bytes", longest_record), framing_.hint_when_long()});
     }
 
-    /// Makes the window longer by what fits into the buffer.
+    /// Makes the window longer by what fits into the buffer, up to a NUL: it is refused when all before it was good.
     void load() {
         if (filled_ - begin_ == longest_window) {
             refuse_length();
         }
         make_room();
-        const std::size_t bytes =
-            static_cast<std::size_t>(std::min<std::uint64_t>(capacity_ - filled_, end_ - loaded_));
+        std::size_t bytes = static_cast<std::size_t>(std::min<std::uint64_t>(capacity_ - filled_, end_ - loaded_));
         char* const to = buffer_.get() + filled_;
         file_.read(loaded_, std::as_writable_bytes(std::span(to, bytes)));
         if (const void* zero = std::memchr(to, 0, bytes); zero != nullptr) {
-            const auto at = loaded_ + static_cast<std::uint64_t>(static_cast<const char*>(zero) - to);
-            file_.check_unchanged();
-            file_.reject("E-INP-035", fmt::format("byte {} is NUL: this is not a text file", at),
-                         "check [input].format, and that the text is UTF-8");
+            bytes = static_cast<std::size_t>(static_cast<const char*>(zero) - to);
+            if (bytes == 0) {
+                refuse_nul();
+            }
         }
         filled_ += bytes;
         loaded_ += bytes;
+    }
+
+    [[noreturn]] void refuse_nul() const {
+        file_.check_unchanged();
+        file_.reject("E-INP-035", fmt::format("byte {} is NUL: this is not a text file", loaded_),
+                     "check [input].format, and that the text is UTF-8");
     }
 
     void make_room() {

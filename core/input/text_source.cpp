@@ -1,4 +1,4 @@
-#include "core/input/text_source.hpp"
+#include "core/input/format_sources.hpp"
 
 #include <fmt/format.h>
 
@@ -13,12 +13,10 @@
 
 #include "core/error.hpp"
 #include "core/input/checked.hpp"
-#include "core/input/csv_columns.hpp"
-#include "core/input/csv_framing.hpp"
-#include "core/input/json_record.hpp"
-#include "core/input/line_framing.hpp"
+#include "core/input/framing.hpp"
 #include "core/input/record_index.hpp"
 #include "core/input/record_reader.hpp"
+#include "core/input/record_text.hpp"
 #include "core/input/stretch_cache.hpp"
 
 namespace sluice {

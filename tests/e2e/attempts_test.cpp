@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/faulty_job.hpp"
+#include "tests/e2e/echo_job.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/proc.hpp"
 
@@ -21,7 +21,7 @@ const std::vector<std::string> slow_items(8, "slow");
 const std::vector<std::string> small_chunks{"pipeline.chunk_items=1"};
 
 /// Ends it by `signal` when attempt `attempt` has written its first chunk.
-ProcessResult end_early(const FaultyJob& job, int attempt, int signal) {
+ProcessResult end_early(const EchoJob& job, int attempt, int signal) {
     const auto process = job.start(0, small_chunks);
     EXPECT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(attempt) / "part-00000.bin"); }));
     process->send(signal);
@@ -29,7 +29,7 @@ ProcessResult end_early(const FaultyJob& job, int attempt, int signal) {
 }
 
 TEST(ReportOfAJob, ListsAllItsAttemptsAndWhatTheyCost) {
-    const FaultyJob job(slow_items);
+    const EchoJob job(slow_items);
     ASSERT_EQ(end_early(job, 1, SIGKILL).exit_code, 128 + SIGKILL);
     ASSERT_EQ(end_early(job, 2, SIGTERM).exit_code, 75);
     const nlohmann::json second = job.report();
@@ -64,7 +64,7 @@ TEST(ReportOfAJob, ListsAllItsAttemptsAndWhatTheyCost) {
 }
 
 TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
-    const FaultyJob job(slow_items);
+    const EchoJob job(slow_items);
     const auto process = job.start(0, small_chunks);
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
 
@@ -80,7 +80,7 @@ TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
 }
 
 TEST(ReportOfAJob, ThatCannotBePlacedLeavesAStopAStop) {
-    const FaultyJob job(slow_items);
+    const EchoJob job(slow_items);
     const auto process = job.start(0, small_chunks);
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/faulty_job.hpp"
+#include "tests/e2e/echo_job.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/proc.hpp"
 
@@ -32,7 +32,7 @@ std::vector<std::string> with(std::size_t index, const std::string& text, std::s
 }
 
 /// The ranks, once chunks are being committed.
-std::vector<pid_t> computing_ranks(const FaultyJob& job, const Process& launcher) {
+std::vector<pid_t> computing_ranks(const EchoJob& job, const Process& launcher) {
     const std::filesystem::path journal = job.attempt(1) / "w0.jrn";
     EXPECT_TRUE(
         eventually([&] { return std::filesystem::exists(journal) && std::filesystem::file_size(journal) > 0; }));
@@ -41,13 +41,13 @@ std::vector<pid_t> computing_ranks(const FaultyJob& job, const Process& launcher
     return pids;
 }
 
-void expect_partial(const FaultyJob& job, const std::string& reason) {
+void expect_partial(const EchoJob& job, const std::string& reason) {
     const nlohmann::json report = job.report();
     EXPECT_EQ(report.at("run").at("partial"), true);
     EXPECT_THAT(report.at("run").at("ended_by").get<std::string>(), HasSubstr(reason));
 }
 
-void expect_two_of_three_lost(const FaultyJob& job) {
+void expect_two_of_three_lost(const EchoJob& job) {
     const nlohmann::json report = job.report();
     EXPECT_EQ(report.at("ranks").size(), 1U);
     ASSERT_EQ(report.at("lost").size(), 2U);
@@ -68,7 +68,7 @@ std::filesystem::path dump_in(const std::filesystem::path& attempt) {
 class MpiHang : public testing::TestWithParam<int> {};
 
 TEST_P(MpiHang, OfAStoppedRankEndsTheJobInItsName) {
-    const FaultyJob job(items(minutes_of_items, "slow"));
+    const EchoJob job(items(minutes_of_items, "slow"));
     const auto launcher = job.start(ranks);
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
     ASSERT_EQ(pids.size(), ranks);
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, MpiHang, testing::Values(0, 2));
 class MpiLoss : public testing::TestWithParam<int> {};
 
 TEST_P(MpiLoss, OfARankWhileTheRunDrainsIsADeath) {
-    const FaultyJob job(items(minutes_of_items, "slow"));
+    const EchoJob job(items(minutes_of_items, "slow"));
     const auto launcher = job.start(ranks, {"fault.drain_timeout=8s", "fault.hang_timeout=0s"});
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
     ASSERT_EQ(pids.size(), ranks);
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, MpiLoss, testing::Values(0, 2));
 TEST(MpiHang, OfAStreamOnAnotherRankIsSaidByRank0) {
     std::vector<std::string> texts = items(minutes_of_items, "slow");
     texts[4] = "hang";  // in the second chunk, which another rank gets when rank 0 waits for its turn
-    const FaultyJob job(texts);
+    const EchoJob job(texts);
 
     const ProcessResult result = job.run(2, {"pipeline.distribution=static"});
 
@@ -135,7 +135,7 @@ TEST(MpiHang, OfAStreamOnAnotherRankIsSaidByRank0) {
 }
 
 TEST(Hang, OfAStreamEndsTheRun) {
-    const FaultyJob job(with(9, "hang", 100));
+    const EchoJob job(with(9, "hang", 100));
 
     const ProcessResult result = job.run(0, {"fault.hang_timeout=1s"});
 
@@ -150,7 +150,7 @@ TEST(Hang, OfAStreamEndsTheRun) {
 }
 
 TEST(Hang, OfAReaderEndsTheRun) {
-    const FaultyJob job(with(9, "unreadable", 100));
+    const EchoJob job(with(9, "unreadable", 100));
 
     const ProcessResult result = job.run(0, {"fault.hang_timeout=1s"});
 
@@ -161,7 +161,7 @@ TEST(Hang, OfAReaderEndsTheRun) {
 }
 
 TEST(Hang, IsNotWhatASlowDeviceDoes) {
-    const FaultyJob job(items(9, "slow"));  // in one chunk, which takes longer than hang_timeout
+    const EchoJob job(items(9, "slow"));  // in one chunk, which takes longer than hang_timeout
 
     const ProcessResult result = job.run(0, {"pipeline.chunk_items=9", "fault.hang_timeout=1s"});
 
@@ -174,7 +174,7 @@ TEST(MpiHang, IsNotWhatASlowRankDoes) {
     for (std::size_t i = 15; i < 30; ++i) {
         texts[i] = "slow";  // rank 1's share, in one chunk
     }
-    const FaultyJob job(texts);
+    const EchoJob job(texts);
 
     const ProcessResult result =
         job.run(2, {"pipeline.chunk_items=15", "pipeline.distribution=static", "fault.hang_timeout=1s"});
@@ -183,7 +183,7 @@ TEST(MpiHang, IsNotWhatASlowRankDoes) {
 }
 
 TEST(Hang, IsNotSaidWhenTheWholeProcessWasStopped) {
-    const FaultyJob job(items(6, "slow"));
+    const EchoJob job(items(6, "slow"));
     const auto process = job.start(0, {"fault.hang_timeout=1s"});
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
 
@@ -196,7 +196,7 @@ TEST(Hang, IsNotSaidWhenTheWholeProcessWasStopped) {
 }
 
 TEST(MpiDeath, OfAnotherRankLeavesAPartialReport) {
-    const FaultyJob job(items(minutes_of_items, "slow"));
+    const EchoJob job(items(minutes_of_items, "slow"));
     const auto launcher = job.start(ranks);
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
     ASSERT_EQ(pids.size(), ranks);

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "tests/e2e/faulty_job.hpp"
+#include "tests/e2e/echo_job.hpp"
 #include "tests/e2e/job_folder.hpp"
 #include "tests/support/terminal.hpp"
 
@@ -22,7 +22,7 @@ std::vector<std::string> words_of_run(const char* option) {
 }
 
 TEST(OnATerminal, AStopIsToldOnALineOfItsOwn) {
-    const FaultyJob job(slow_items);
+    const EchoJob job(slow_items);
     Terminal terminal;
     Process run(words_of_run("--quiet"), {.folder = job.path(), .err = terminal.file()});
 
@@ -37,7 +37,7 @@ TEST(OnATerminal, AStopIsToldOnALineOfItsOwn) {
 }
 
 TEST(OnATerminal, NoBarIsShownWithoutProgress) {
-    const FaultyJob job({"slow", "slow"});
+    const EchoJob job({"slow", "slow"});
     Terminal terminal;
     Process run(words_of_run("--no-progress"), {.folder = job.path(), .err = terminal.file()});
 

@@ -59,14 +59,14 @@ TEST(Layers, RefuseAnIncludeSideways) {
 
 TEST(Layers, RefuseAnIncludeOfALaterRoom) {
     EXPECT_EQ(
-        violation_in("core/input/sample.cpp", "#include \"core/output/row_encoder.hpp\""),
-        "core/input/sample.cpp:1: includes \"core/output/row_encoder.hpp\", but core/input comes before it: a room "
+        violation_in("core/input/framing.cpp", "#include \"core/output/row_encoder.hpp\""),
+        "core/input/framing.cpp:1: includes \"core/output/row_encoder.hpp\", but core/input comes before it: a room "
         "includes only rooms before it");
     EXPECT_THAT(violation_in("core/event.hpp", "#include \"core/sync/spin.hpp\""), HasSubstr("comes before it"));
     EXPECT_THAT(violation_in("tools/runtime/run_job.cpp", "#include \"tools/cli/main.hpp\""),
                 HasSubstr("comes before it"));
     EXPECT_THAT(violation_in("core/attic/x.cpp", "#include \"core/clock.hpp\""), HasSubstr("does not have"));
-    EXPECT_EQ(violation_in("core/commit/file.cpp", "#include \"core/input/sample.hpp\""), "");
+    EXPECT_EQ(violation_in("core/commit/file.cpp", "#include \"core/input/framing.hpp\""), "");
 }
 
 TEST(Layers, RefuseAnIncludeOfOneBackendByWhoServesAll) {

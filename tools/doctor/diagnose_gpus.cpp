@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "core/machine/cpu_set.hpp"
 #include "core/machine/topology.hpp"
-#include "core/text/text_columns.hpp"
+#include "core/wording.hpp"
 #include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/text/text_columns.hpp"
+#include "core/wording.hpp"
 #include "tools/doctor/fact_groups.hpp"
 
 namespace sluice {

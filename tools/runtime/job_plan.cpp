@@ -167,26 +167,20 @@ RootAnnouncement decode_announcement(const std::string& text) {
 
 std::string encode_failure(const Failure& failure) {
     const ErrorText& text = failure.text;
-    nlohmann::json json{{"code", static_cast<int>(failure.code)},
-                        {"id", text.id},
-                        {"where", text.where},
-                        {"what", text.what},
-                        {"hint", text.hint}};
-    if (failure.chunk) {
-        json["chunk"] = *failure.chunk;
-    }
+    const nlohmann::json json{{"code", static_cast<int>(failure.code)},
+                              {"id", text.id},
+                              {"where", text.where},
+                              {"what", text.what},
+                              {"hint", text.hint},
+                              {"chunks", failure.chunks}};
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Failure decode_failure(const std::string& text) {
     const nlohmann::json json = nlohmann::json::parse(text);
-    Failure failure{
-        .code = static_cast<ExitCode>(json.at("code").get<int>()),
-        .text = {.id = json.at("id"), .where = json.at("where"), .what = json.at("what"), .hint = json.at("hint")}};
-    if (const auto chunk = json.find("chunk"); chunk != json.end()) {
-        failure.chunk = chunk->get<std::uint64_t>();
-    }
-    return failure;
+    return {.code = static_cast<ExitCode>(json.at("code").get<int>()),
+            .text = {.id = json.at("id"), .where = json.at("where"), .what = json.at("what"), .hint = json.at("hint")},
+            .chunks = json.at("chunks")};
 }
 
 }  // namespace sluice

@@ -13,7 +13,7 @@
 #include "core/commit/attempt_traces.hpp"
 #include "core/commit/file.hpp"
 #include "core/machine/cgroup.hpp"
-#include "scheduler/reader_count.hpp"
+#include "scheduler/reading.hpp"
 #include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/run_report.hpp"

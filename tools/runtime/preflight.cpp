@@ -1,12 +1,10 @@
 #include "tools/runtime/preflight.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
 
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_links.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "core/standard_error.hpp"

@@ -15,7 +15,7 @@
 #include "core/machine/binding.hpp"
 #include "core/machine/placement.hpp"
 #include "core/machine/topology_hwloc.hpp"
-#include "scheduler/queue_sizes.hpp"
+#include "scheduler/reading.hpp"
 #include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/rank_context.hpp"

@@ -6,14 +6,13 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 
 #include "comm/root_time.hpp"
 #include "core/chunk_grid.hpp"
 #include "core/commit/run_identity.hpp"
 #include "core/commit/run_paths.hpp"
 #include "core/config/job_json.hpp"
-#include "core/machine/host_facts.hpp"
+#include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
 #include "core/trace/retime.hpp"
 #include "tools/runtime/job_attempts.hpp"

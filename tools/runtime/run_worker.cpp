@@ -1,7 +1,6 @@
 #include <chrono>
 #include <optional>
 #include <thread>
-#include <utility>
 
 #include "comm/mpi_worker.hpp"
 #include "comm/serve.hpp"

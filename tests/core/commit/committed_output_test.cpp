@@ -6,7 +6,7 @@
 
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
-#include "core/commit/verify.hpp"
+#include "core/commit/manifest.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 #include "tests/support/fault_injection.hpp"
