@@ -29,6 +29,19 @@ std::size_t slots_of_others(const MessageShape& shape, const std::vector<std::ui
     return slots;
 }
 
+void begin_chunk(MpiRemoteHub::Traffic& traffic, Instant now) {
+    if (traffic.under_way++ == 0) {
+        traffic.since = now;
+    }
+}
+
+void end_chunk(MpiRemoteHub::Traffic& traffic, Instant now, std::uint64_t bytes) {
+    traffic.bytes += bytes;
+    if (--traffic.under_way == 0) {
+        traffic.busy += now - traffic.since;
+    }
+}
+
 }  // namespace
 
 MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const MessageShape& shape,
@@ -42,6 +55,9 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const Messa
       controls_(std::min(most_listening, 2 * slots_.size() + 2)),
       listening_(controls_.size()),
       pending_((staged + slots_.size()) * grant_messages(shape) + window * result_messages(shape)),
+      clock_bounds_(static_cast<std::size_t>(session.size())),
+      sent_(clock_bounds_.size()),
+      received_(clock_bounds_.size()),
       egress_(Stage::scatter, server.grid().chunks_left()),
       ingress_(Stage::gather, server.grid().chunks_left()),
       open_ranks_(session.size() - 1),
@@ -106,6 +122,9 @@ bool MpiRemoteHub::finish_messages() {
 void MpiRemoteHub::take(int rank, const ControlMessage& message) {
     last_word_[static_cast<std::size_t>(rank)] = clock_;
     heard_[static_cast<std::size_t>(rank)] = true;
+    if (message.sent != Instant()) {
+        clock_bounds_[static_cast<std::size_t>(rank)].add(message.sent, Clock::now() - message.sent);
+    }
     switch (message.kind) {
         case ControlMessage::Kind::request:
             server_.request({rank, message.device, message.slot});
@@ -181,8 +200,12 @@ void MpiRemoteHub::send(const Grant& grant) {
                  .slot = grant.to.slot,
                  .count = grant.chunk.count,
                  .id = grant.chunk.id,
-                 .first = grant.chunk.first};
+                 .first = grant.chunk.first,
+                 .sent = slot.grant_begun};
     slot.grant_messages = grant_messages(shape_);
+    if (grant.chunk.count > 0) {
+        begin_chunk(sent_[static_cast<std::size_t>(slot.rank)], slot.grant_begun);
+    }
     check_mpi(
         MPI_Isend(&slot.head, sizeof slot.head, MPI_BYTE, grant.to.rank,
                   tags::grant(grant.to.device, grant.to.slot, shape_.depth), session_.world(), &pending_.add(note)),
@@ -199,8 +222,10 @@ void MpiRemoteHub::send(const Grant& grant) {
 void MpiRemoteHub::finish_grant(SlotState& slot) {
     if (--slot.grant_messages == 0 && slot.head.count > 0) {
         const Chunk chunk = slot.head.chunk();
-        egress_.add(
-            {.busy = {slot.grant_begun, Clock::now()}, .items = chunk.count, .bytes = shape_.input_bytes(chunk.count)});
+        const Instant now = Clock::now();
+        const std::uint64_t bytes = shape_.input_bytes(chunk.count);
+        egress_.add({.busy = {slot.grant_begun, now}, .items = chunk.count, .bytes = bytes});
+        end_chunk(sent_[static_cast<std::size_t>(slot.rank)], now, bytes);
         server_.release(chunk);
     }
 }
@@ -214,6 +239,7 @@ void MpiRemoteHub::receive_result(int rank, const ControlMessage& message) {
     slot.result = message.chunk();
     slot.checksum = message.checksum;
     slot.result_begun = Clock::now();
+    begin_chunk(received_[static_cast<std::size_t>(rank)], slot.result_begun);
     const std::span<std::byte> to = server_.place(slot.result, rank);
     slot.result_messages = piece_count(to.size(), shape_.largest_message);
     for (std::size_t i = 0; i < slot.result_messages; ++i) {
@@ -227,9 +253,10 @@ void MpiRemoteHub::receive_result(int rank, const ControlMessage& message) {
 
 void MpiRemoteHub::finish_result(SlotState& slot) {
     if (--slot.result_messages == 0) {
-        ingress_.add({.busy = {slot.result_begun, Clock::now()},
-                      .items = slot.result.count,
-                      .bytes = shape_.output_bytes(slot.result.count)});
+        const Instant now = Clock::now();
+        const std::uint64_t bytes = shape_.output_bytes(slot.result.count);
+        ingress_.add({.busy = {slot.result_begun, now}, .items = slot.result.count, .bytes = bytes});
+        end_chunk(received_[static_cast<std::size_t>(slot.rank)], now, bytes);
         server_.arrived(slot.result, slot.rank, slot.checksum);
     }
 }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/chunk.hpp"
+#include "core/clock.hpp"
 
 namespace sluice {
 
@@ -26,10 +27,11 @@ struct ControlMessage {
     std::uint64_t id = 0;
     std::uint64_t first = 0;
     std::uint64_t checksum = 0;  ///< result: of the outputs, as they left the device.
+    Instant sent{};              ///< request, result, grant: when, by the sender's clock.
 
     [[nodiscard]] Chunk chunk() const noexcept { return {id, first, count}; }
 };
-static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMessage) == 40);
+static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMessage) == 48);
 
 /// Message sizes that both sides know before the first message.
 struct MessageShape {

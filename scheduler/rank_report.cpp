@@ -126,6 +126,19 @@ std::optional<Certification> to_certification(const Json& json) {
                          .bound = std::bit_cast<double>(json.at(2).get<std::uint64_t>())};
 }
 
+Json from_clock(const RankClock& clock) {
+    return Json::array({from_duration(clock.error), clock.drift, clock.messages, from_duration(clock.violation),
+                        from_moment(clock.bound)});
+}
+
+RankClock to_clock(const Json& json) {
+    return {.error = to_duration(json.at(0)),
+            .drift = json.at(1).get<double>(),
+            .messages = json.at(2).get<std::uint64_t>(),
+            .violation = to_duration(json.at(3)),
+            .bound = to_moment(json.at(4))};
+}
+
 }  // namespace
 
 std::optional<Certification> together(const std::optional<Certification>& a, const std::optional<Certification>& b) {
@@ -163,6 +176,8 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
     for (const DeviceTrace& device : trace.devices) {
         report.certification = together(report.certification, device.certification());
     }
+    report.facts.threads = trace.usage;
+    report.facts.chunk_times = chunk_times(trace);
     return report;
 }
 
@@ -171,7 +186,9 @@ std::string encode(const RankReport& report) {
                 {"host", report.host},
                 {"milestones", from_milestones(report.milestones)},
                 {"breakdown", from_breakdown(report.breakdown)},
-                {"certification", from_certification(report.certification)}}
+                {"certification", from_certification(report.certification)},
+                {"clock", from_clock(report.clock)},
+                {"facts", to_json(report.facts)}}
         .dump();
 }
 
@@ -182,7 +199,9 @@ RankReport decode_rank_report(std::string_view text) {
                 .host = json.at("host").get<std::string>(),
                 .milestones = to_milestones(json.at("milestones")),
                 .breakdown = to_breakdown(json.at("breakdown")),
-                .certification = to_certification(json.at("certification"))};
+                .certification = to_certification(json.at("certification")),
+                .clock = to_clock(json.at("clock")),
+                .facts = rank_facts_from(json.at("facts"))};
     } catch (const Json::exception& error) {
         throw ContractViolation(fmt::format("a rank's report cannot be read: {}", escaped(error.what())));
     } catch (const std::out_of_range& error) {

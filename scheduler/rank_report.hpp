@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "core/clock.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/breakdown.hpp"
+#include "scheduler/provenance.hpp"
 
 namespace sluice {
 
@@ -35,6 +37,18 @@ struct RelativeMilestones {
     }
 };
 
+/// How well a rank's times are turned into rank 0's.
+struct RankClock {
+    std::chrono::nanoseconds error{0};      ///< None of its times is off by more, unless its clock drifts unevenly.
+    double drift = 0;                       ///< By how much rank 0's clock is faster, as a share: 20e-6 is 20 ppm.
+    std::uint64_t messages = 0;             ///< Of those between both, of which none arrives before it was sent.
+    std::chrono::nanoseconds violation{0};  ///< By how much one does, beyond what the alignments leave open: part of
+                                            ///< `error`. 0: none does.
+    std::optional<std::chrono::nanoseconds> bound{};  ///< However it drifts: none was off by more when the quickest
+                                                      ///< messages travelled. nullopt: not known.
+    friend bool operator==(const RankClock&, const RankClock&) = default;
+};
+
 /// What a rank sends to rank 0 at the end of a run. Strings are escaped, hence valid UTF-8.
 struct RankReport {
     int rank = 0;
@@ -42,6 +56,8 @@ struct RankReport {
     RelativeMilestones milestones;
     Breakdown breakdown;
     std::optional<Certification> certification{};  ///< Of all its devices: the sum, and the largest bound.
+    RankClock clock{};
+    RankFacts facts{};
     friend bool operator==(const RankReport&, const RankReport&) = default;
 };
 

@@ -102,6 +102,7 @@ InputFile::InputFile(const std::filesystem::path& path)
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
     expects(offset <= size() && to.size() <= size() - offset, "InputFile::read stays inside the file");
+    bytes_read_.fetch_add(to.size(), std::memory_order_relaxed);
     while (!to.empty()) {
         const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset));
         if (got > 0) {

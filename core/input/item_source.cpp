@@ -17,6 +17,7 @@ public:
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return 0; }
+    [[nodiscard]] InputReads reads() const noexcept override { return {}; }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return items_worth_a_read; }
     [[nodiscard]] std::string stamp() const override { return "no file"; }
     void check_content() const override {}

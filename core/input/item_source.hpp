@@ -11,6 +11,13 @@
 
 namespace sluice {
 
+/// Bytes of an input file, and how many were read from it so far; one that was read twice counts twice.
+struct InputReads {
+    std::uint64_t file = 0;      ///< All that it has; 0: there is no file.
+    std::uint64_t indexing = 0;  ///< Read when it was opened.
+    std::uint64_t items = 0;     ///< Read for items.
+};
+
 /// An input file as numbered items in packed form.
 class ItemSource {
 public:
@@ -23,6 +30,9 @@ public:
 
     /// Bytes of the file that hold them.
     [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+
+    /// Thread-safe.
+    [[nodiscard]] virtual InputReads reads() const noexcept = 0;
 
     /// read() costs least an item for as many items or more, beginning at a multiple of it; at least 1.
     [[nodiscard]] virtual std::uint32_t granularity() const noexcept = 0;

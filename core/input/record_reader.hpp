@@ -24,6 +24,17 @@ inline constexpr std::size_t longest_window = longest_record + 2;
 /// Large enough that a pread costs little beside its copy, small enough to stay in the second-level cache.
 inline constexpr std::size_t reading_window = std::size_t{256} << 10;
 
+/// Throws Error about record `record` of `file`, which begins at `line` and of which `items_each` items are made.
+[[noreturn]] inline void reject_record(const InputFile& file, std::uint64_t record, std::uint64_t items_each,
+                                       std::uint64_t line, const RecordProblem& problem) {
+    file.check_unchanged();  // the better explanation, if it holds
+    throw Error(ExitCode::bad_data,
+                {problem.id, fmt::format("{}:{}", file.where(), line),
+                 record == header_item ? "header: " + problem.what
+                                       : fmt::format("item {}: {}", record * items_each, problem.what),
+                 problem.hint});
+}
+
 /// Walks through the records of a range in order, a window at a time. `Framing` finds where they end:
 ///     std::optional<Frame> find(std::string_view window, bool last)
 /// `window` begins at the record; nothing means that a longer window with the same beginning must follow, which it
@@ -82,12 +93,7 @@ private:
     }
 
     [[noreturn]] void reject(std::uint64_t item, const RecordProblem& problem) const {
-        file_.check_unchanged();  // the better explanation, if it holds
-        throw Error(ExitCode::bad_data,
-                    {problem.id, fmt::format("{}:{}", file_.where(), current_line_),
-                     item == header_item ? "header: " + problem.what
-                                         : fmt::format("item {}: {}", item * items_each_, problem.what),
-                     problem.hint});
+        reject_record(file_, item, items_each_, current_line_, problem);
     }
 
     [[noreturn]] void refuse_length() const {

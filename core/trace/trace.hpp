@@ -15,6 +15,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/model.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 
@@ -53,6 +54,14 @@ public:
         count_.store(records_.size(), std::memory_order_release);
     }
 
+    /// Changes each record, once nobody adds or reads any more.
+    template <class Change>
+    void rewrite(Change change) {
+        for (Record& record : records_) {
+            change(record);
+        }
+    }
+
     [[nodiscard]] std::span<const Record> records() const noexcept {
         return {records_.data(), count_.load(std::memory_order_acquire)};
     }
@@ -70,6 +79,10 @@ public:
         : name_(std::move(device_name)), log_(expected_chunks) {}
 
     void add(const ChunkSpans& spans) { log_.add(spans); }
+    template <class Change>
+    void rewrite(Change change) {
+        log_.rewrite(change);
+    }
 
     /// A copy of what is there so far, but for the certification; from any thread.
     [[nodiscard]] DeviceTrace so_far() const { return DeviceTrace(name_, log_); }
@@ -103,6 +116,10 @@ public:
     ThreadTrace(Stage stage, std::size_t expected_spans) : stage_(stage), log_(expected_spans) {}
 
     void add(const ThreadSpan& span) { log_.add(span); }
+    template <class Change>
+    void rewrite(Change change) {
+        log_.rewrite(change);
+    }
 
     [[nodiscard]] Stage stage() const noexcept { return stage_; }
     [[nodiscard]] std::span<const ThreadSpan> spans() const noexcept { return log_.records(); }
@@ -133,6 +150,8 @@ struct RankTrace {
     Milestones milestones;
     std::vector<DeviceTrace> devices;
     std::vector<ThreadTrace> threads;
+    std::vector<ThreadUsage> usage{};  ///< Of those threads that have ended.
+    std::vector<std::string> gpus{};   ///< Models of the devices, where those are GPUs.
 };
 
 }  // namespace sluice

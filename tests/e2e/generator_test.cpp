@@ -1,11 +1,14 @@
 // Compiled once for each kind of device, SLUICE_TEST_DEVICE. Without a GPU the one for it is skipped, with the reason.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/device/cuda.hpp"
@@ -61,11 +64,16 @@ protected:
         return all;
     }
 
-    [[nodiscard]] ProcessResult run(int ranks, const std::vector<std::string>& settings) const {
+    [[nodiscard]] ProcessResult run(int ranks, const std::vector<std::string>& settings,
+                                    const std::string& fault = {}) const {
         std::vector<std::string> words{"run", "job.toml", "--no-progress"};
         const std::vector<std::string> more = set(settings);
         words.insert(words.end(), more.begin(), more.end());
-        return Process(launch_words(ranks, words, SLUICE_GENERATOR_PROGRAM), {.folder = folder_.path()}).wait();
+        std::vector<std::string> command = launch_words(ranks, words, SLUICE_GENERATOR_PROGRAM);
+        if (!fault.empty()) {
+            command.insert(command.begin(), {"/usr/bin/env", "SLUICE_FAULT=" + fault});
+        }
+        return Process(std::move(command), {.folder = folder_.path()}).wait();
     }
 
     [[nodiscard]] std::string output() const { return contents(folder_.path() / "texts.txt"); }
@@ -79,6 +87,42 @@ protected:
 private:
     TemporaryFolder folder_;
 };
+
+using nlohmann::json;
+
+/// The clock of rank 1 shows 2 % more time, or less, as no real one does. What happens there still lies between what
+/// rank 0 does before and after it, and the error that is stated covers what is wrong.
+class MpiClock : public Generator, public testing::WithParamInterface<int> {};
+
+TEST_P(MpiClock, ThatDriftsTurnsNoEventsAround) {
+    if (on_gpu) {
+        GTEST_SKIP() << "the clock is the host's";
+    }
+    const double drift = GetParam() * 1e-6;
+
+    const ProcessResult done =
+        run(2, {"pipeline.chunk_items=1", "pipeline.distribution=static"}, fmt::format("clock:1=drift:{}", GetParam()));
+
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+    const json all = report();
+    const json& root = all.at("ranks").at(0).at("milestones");
+    const json& other = all.at("ranks").at(1).at("milestones");
+    const json& clock = all.at("ranks").at(1).at("clock");
+    const double error = all.at("clocks").at("error");
+    const double length = other.at("finish").get<double>() - other.at("start").get<double>();
+    EXPECT_EQ(clock.at("error"), error);
+    EXPECT_LE(std::abs(clock.at("drift").get<double>() - (1 / (1 + drift) - 1)) * length, 2 * error);
+    EXPECT_EQ(clock.at("violation"), 0);
+    EXPECT_GT(clock.at("messages"), 0);
+    EXPECT_NEAR(all.at("ranks").at(1).at("wall").at("total"), length, 2e-9);
+    EXPECT_LE(other.at("delivered").get<double>(), root.at("finish").get<double>() + error);
+    EXPECT_GE(other.at("scatter_end").get<double>() + error, root.at("scatter_begin").get<double>());
+    EXPECT_THAT(done.out, HasSubstr("clocks aligned to ±"));
+    EXPECT_THAT(done.out, testing::Not(HasSubstr("one clock")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ppm, MpiClock, testing::Values(20'000, -20'000),
+                         [](const auto& row) { return row.param > 0 ? "Fast" : "Slow"; });
 
 struct Way {
     int ranks;  ///< 0: without a launcher.

@@ -61,6 +61,7 @@ public:
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return items_ * times_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return source_.bytes() * times_; }
+    [[nodiscard]] InputReads reads() const noexcept override { return source_.reads(); }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return source_.granularity(); }
     [[nodiscard]] std::string stamp() const override { return source_.stamp(); }
     void check_content() const override { source_.check_content(); }

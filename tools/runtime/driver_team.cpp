@@ -1,5 +1,7 @@
 #include "tools/runtime/driver_team.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -62,6 +64,7 @@ std::thread DriverTeam::start(std::uint32_t index, Endpoint& endpoint) {
 }
 
 void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) {
+    const Instant begin = Clock::now();
     // Declared here: after a failure they live until the comm thread has let go of the buffers (Endpoint::close).
     std::unique_ptr<Device> device;
     std::unique_ptr<Model> model;
@@ -87,6 +90,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
     } catch (...) {  // handed to the comm thread with the close
         failure = std::current_exception();
     }
+    driver.usage = usage_of_this_thread(fmt::format("driver {}", index), begin);
     endpoint.close(failure);
 }
 
@@ -100,9 +104,15 @@ ModelRoom DriverTeam::room_on(const Device& device, std::uint32_t index) const {
 RankTrace DriverTeam::take_trace() {
     join();
     RankTrace trace = empty_trace();
+    for (const std::uint32_t number : options_.device_numbers) {
+        if (options_.device == DeviceKind::cuda) {
+            trace.gpus.push_back(escaped(cuda_device_model(number)));
+        }
+    }
     for (Driver& driver : drivers_) {
         note(trace.milestones, driver);
         trace.devices.push_back(std::move(driver.trace));
+        trace.usage.push_back(std::move(driver.usage));
     }
     return trace;
 }

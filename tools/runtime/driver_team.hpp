@@ -65,6 +65,7 @@ private:
     struct Driver {
         explicit Driver(DeviceTrace empty) : trace(std::move(empty)) {}
         DeviceTrace trace;
+        ThreadUsage usage{};  // once its thread has ended
         std::atomic<Instant> device_ready{};
         std::atomic<Instant> buffers_ready{};
         std::thread thread{};

@@ -144,7 +144,10 @@ RankTrace JobServer::run() {
     }
     progress_.reset();
     RankTrace of_drivers = team.take_trace();  // waits for them
-    return joined(std::move(of_drivers), input_->take_traces(), results_->take_trace());
+    RankTrace trace = joined(std::move(of_drivers), input_->take_traces(), results_->take_trace());
+    std::ranges::move(input_->take_usage(), std::back_inserter(trace.usage));
+    trace.usage.push_back(results_->usage());
+    return trace;
 }
 
 /// What the drivers have recorded, and all others.
@@ -156,6 +159,20 @@ RankTrace JobServer::joined(RankTrace trace, std::vector<ThreadTrace> readers, T
         trace.threads.push_back(remote_->ingress());
     }
     return trace;
+}
+
+std::vector<LinkTraffic> JobServer::links() const {
+    std::vector<LinkTraffic> links;
+    for (std::size_t rank = 1; remote_ && rank < remote_->sent().size(); ++rank) {
+        const MpiRemoteHub::Traffic& sent = remote_->sent()[rank];
+        const MpiRemoteHub::Traffic& received = remote_->received()[rank];
+        links.push_back({.rank = static_cast<int>(rank),
+                         .to_rank = sent.bytes,
+                         .from_rank = received.bytes,
+                         .sending = sent.busy,
+                         .receiving = received.busy});
+    }
+    return links;
 }
 
 /// What a launcher kills a moment after it has asked for the end is to be committed by then.
@@ -232,6 +249,7 @@ HangWatchOptions JobServer::hang_watch_options() const {
 RunReport JobServer::partial_report(RankTrace&& trace, const ErrorText& reason) const {
     RunReport report = report_of_run(job_, results_->items_written());
     report.ended_by = fmt::format("{}{}{}: {}", reason.id, reason.where.empty() ? "" : ": ", reason.where, reason.what);
+    report.links = links();
     report.ranks.push_back(make_rank_report(sign(context_, std::move(trace)), context_.start, {}));
     const std::vector<GrantBook::Rank> returned = server_->book().ranks();
     for (std::size_t rank = 1; rank < returned.size(); ++rank) {

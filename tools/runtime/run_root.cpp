@@ -139,12 +139,12 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
         prepare_rank(context, job.plan, meeting, std::move(gpus), std::move(job.weights), job.source.get());
     check_memory(context, job.plan, rank);
     JobServer server(root, job, meeting, rank, options);
-    const RankTrace trace = sign(context, server.run());
+    RankTrace trace = sign(context, server.run());
     const std::optional<Failure>& stopped = server.stopped_by();
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
     RunReport report = report_of_run(job, server.items_written());
-    report.ranks = end_together(context, trace, meeting.clock, code).reports;
-    report.clock_error = meeting.clock.error;
+    report.ranks = end_together(context, std::move(trace), {.to_root = server.clock_bounds()}, code).reports;
+    report.links = server.links();
     report.clock_rounds = report.ranks.size() > 1 ? clock_rounds : 0;
     publish_report(
         std::move(report), job, options,

@@ -56,13 +56,13 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
         fail(context, describe(std::current_exception(), context.who()), root_serves);
     }
     root_serves = false;
-    const RankTrace trace = sign(context, team.take_trace());
+    RankTrace trace = sign(context, team.take_trace());
     try {
         worker.wait_for_the_end(context.bell, context.stop);
     } catch (const RootHasEnded& end) {
         end_with_root(context, end);
     }
-    return end_together(context, trace, meeting.clock).code;
+    return end_together(context, std::move(trace), {.first = meeting.clock, .from_root = worker.clock_bounds()}).code;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ public:
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return count_ * sizeof(std::uint64_t); }
+    [[nodiscard]] InputReads reads() const noexcept override { return {}; }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return 1; }
     [[nodiscard]] std::string stamp() const override { return "numbers"; }
     void check_content() const override {}

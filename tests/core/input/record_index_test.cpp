@@ -336,6 +336,22 @@ TEST_F(RecordIndexTest, HasAPlaceToBeginAtEveryMultipleOfItsGranularity) {
     }
 }
 
+TEST_F(RecordIndexTest, TakesLittleMemoryBesideItsText) {
+    for (const std::size_t record_bytes : {2U, 20U, 500U, 700U, 5000U, 60'000U}) {
+        constexpr std::size_t records = 640;
+        std::string text;
+        for (std::size_t i = 0; i < records; ++i) {
+            text += std::string(record_bytes - 1, 'x') + "\n";
+        }
+        const InputFile file(write("text", text));
+
+        const RecordIndex index = index_records(file, {.begin = 0, .end = file.size()}, 0);
+
+        const std::size_t bytes = (index.checkpoints().size() - 1) * sizeof(Checkpoint);
+        EXPECT_LE(bytes, record_bytes <= 512 ? records * 4 / 10 : text.size() / 500) << record_bytes;
+    }
+}
+
 TEST_F(RecordIndexTest, IsMadeByOneThreadWhereMoreWouldNotHelp) {
     constexpr std::uint64_t mebibyte = 1 << 20;
 
