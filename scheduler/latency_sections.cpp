@@ -89,6 +89,11 @@ void add_first_computes(Section& section, const std::vector<RankReport>& ranks) 
     }
 }
 
+/// Of GPUs; a host has none.
+bool has_driver(const std::vector<RankReport>& ranks) {
+    return std::ranges::any_of(ranks, [](const RankReport& rank) { return rank.milestones.driver_time().has_value(); });
+}
+
 Section event_section(const std::vector<RankReport>& ranks) {
     Section section{"event (ms since the start)", {}};
     const auto add = [&](const char* label, auto member) {
@@ -96,6 +101,9 @@ Section event_section(const std::vector<RankReport>& ranks) {
             row_of(label, ranks, [member](const RankReport& rank) -> Moment { return rank.milestones.*member; }));
     };
     add("start", &RelativeMilestones::start);
+    if (has_driver(ranks)) {
+        add("driver ready", &RelativeMilestones::driver_ready);
+    }
     add("buffers ready", &RelativeMilestones::buffers_ready);
     add("devices ready", &RelativeMilestones::devices_ready);
     add("input scatter start", &RelativeMilestones::scatter_begin);
@@ -132,6 +140,10 @@ Section busy_section(const std::vector<RankReport>& ranks) {
         add("busy", &StageTotals::busy);
         add("active", &StageTotals::active);
         add("exposed", &StageTotals::exposed);
+    }
+    if (has_driver(ranks)) {
+        section.rows.push_back(
+            row_of("driver   start", ranks, [](const RankReport& rank) { return rank.milestones.driver_time(); }));
     }
     return section;
 }

@@ -30,14 +30,30 @@ std::string short_text(nanoseconds time) {
     return time_text(Seconds(time).count());
 }
 
+std::string length_text(nanoseconds time) {
+    const double seconds = Seconds(time).count();
+    return seconds < 1e-3 ? fmt::format("{:.1f} µs", seconds * 1e6) : fmt::format("{:.3f} ms", seconds * 1e3);
+}
+
+/// "one clock" only where there is one.
 std::string clock_text(const RunReport& report) {
-    if (report.clock_rounds == 0 || report.ranks.size() + report.lost.size() == 1) {
+    if (report.ranks.size() + report.lost.size() == 1) {
         return "one clock for all ranks\n";
     }
-    const double error = report.clock_error.count();
-    const std::string amount =
-        error < 1e-3 ? fmt::format("{:.1f} µs", error * 1e6) : fmt::format("{:.3f} ms", error * 1e3);
-    return fmt::format("clocks aligned to ±{} (ping-pong, {} rounds)\n", amount, report.clock_rounds);
+    if (report.clock_rounds == 0) {
+        return "times are of rank 0's clock; those of the other ranks are lost\n";
+    }
+    std::string text = fmt::format("clocks aligned to ±{} (ping-pong, {} rounds)\n", length_text(report.clock_error()),
+                                   report.clock_rounds);
+    for (const RankReport& rank : report.ranks) {
+        if (rank.clock.violation.count() > 0) {
+            text += fmt::format(
+                "NOTE: the clock of rank {} drifts unevenly: messages arrive up to {} before they were "
+                "sent\n",
+                rank.rank, length_text(rank.clock.violation));
+        }
+    }
+    return text;
 }
 
 std::string certification_text(const RunReport& report) {

@@ -38,15 +38,17 @@ Json from_milestones(const RelativeMilestones& milestones) {
     for (const Moment& moment : milestones.first_compute) {
         first_compute.push_back(from_moment(moment));
     }
-    return Json::array({from_duration(milestones.start), from_moment(milestones.buffers_ready),
-                        from_moment(milestones.devices_ready), from_moment(milestones.scatter_begin),
-                        from_moment(milestones.scatter_end), std::move(first_compute),
-                        from_moment(milestones.compute_end), from_moment(milestones.delivered),
-                        from_duration(milestones.finish), from_moment(milestones.written)});
+    return Json::array(
+        {from_duration(milestones.start), from_moment(milestones.buffers_ready), from_moment(milestones.devices_ready),
+         from_moment(milestones.scatter_begin), from_moment(milestones.scatter_end), std::move(first_compute),
+         from_moment(milestones.compute_end), from_moment(milestones.delivered), from_duration(milestones.finish),
+         from_moment(milestones.driver_begin), from_moment(milestones.driver_ready), from_moment(milestones.written)});
 }
 
 RelativeMilestones to_milestones(const Json& json) {
     RelativeMilestones milestones{.start = to_duration(json.at(0)),
+                                  .driver_begin = to_moment(json.at(9)),
+                                  .driver_ready = to_moment(json.at(10)),
                                   .buffers_ready = to_moment(json.at(1)),
                                   .devices_ready = to_moment(json.at(2)),
                                   .scatter_begin = to_moment(json.at(3)),
@@ -54,7 +56,7 @@ RelativeMilestones to_milestones(const Json& json) {
                                   .first_compute = {},
                                   .compute_end = to_moment(json.at(6)),
                                   .delivered = to_moment(json.at(7)),
-                                  .written = to_moment(json.at(9)),
+                                  .written = to_moment(json.at(11)),
                                   .finish = to_duration(json.at(8))};
     for (const Json& moment : json.at(5)) {
         milestones.first_compute.push_back(to_moment(moment));
@@ -125,11 +127,11 @@ Breakdown to_breakdown(const Json& json) {
 }
 
 /// Four numbers a chunk, one after the other.
-Json from_chunks(const std::vector<std::vector<ChunkTimes>>& devices) {
+Json from_chunks(const std::vector<std::vector<ChunkDurations>>& devices) {
     Json json = Json::array();
-    for (const std::vector<ChunkTimes>& chunks : devices) {
+    for (const std::vector<ChunkDurations>& chunks : devices) {
         Json& numbers = json.emplace_back(Json::array());
-        for (const ChunkTimes& times : chunks) {
+        for (const ChunkDurations& times : chunks) {
             numbers.push_back(times.items);
             for (const nanoseconds time : {times.upload, times.compute, times.download}) {
                 numbers.push_back(from_duration(time));
@@ -139,10 +141,10 @@ Json from_chunks(const std::vector<std::vector<ChunkTimes>>& devices) {
     return json;
 }
 
-std::vector<std::vector<ChunkTimes>> to_chunks(const Json& json) {
-    std::vector<std::vector<ChunkTimes>> devices;
+std::vector<std::vector<ChunkDurations>> to_chunks(const Json& json) {
+    std::vector<std::vector<ChunkDurations>> devices;
     for (const Json& numbers : json) {
-        std::vector<ChunkTimes>& chunks = devices.emplace_back();
+        std::vector<ChunkDurations>& chunks = devices.emplace_back();
         for (std::size_t at = 0; at + 3 < numbers.size(); at += 4) {
             chunks.push_back({.items = numbers.at(at).get<std::uint32_t>(),
                               .upload = to_duration(numbers.at(at + 1)),
@@ -153,10 +155,10 @@ std::vector<std::vector<ChunkTimes>> to_chunks(const Json& json) {
     return devices;
 }
 
-std::vector<ChunkTimes> sampled_chunks(const DeviceTrace& device) {
+std::vector<ChunkDurations> sampled_chunks(const DeviceTrace& device) {
     const std::span<const ChunkSpans> chunks = device.chunks();
     const std::size_t count = std::min(chunks.size(), most_sampled_chunks);
-    std::vector<ChunkTimes> times;
+    std::vector<ChunkDurations> times;
     for (std::size_t i = 0; i < count; ++i) {
         const ChunkSpans& spans = chunks[i * chunks.size() / count];
         const auto length = [](const Interval& interval) { return interval.end - interval.begin; };
@@ -196,6 +198,19 @@ std::optional<Certification> to_certification(const Json& json) {
                          .bound = std::bit_cast<double>(json.at(2).get<std::uint64_t>())};
 }
 
+Json from_clock(const RankClock& clock) {
+    return Json::array({from_duration(clock.error), clock.drift, clock.messages, from_duration(clock.violation),
+                        from_moment(clock.bound)});
+}
+
+RankClock to_clock(const Json& json) {
+    return {.error = to_duration(json.at(0)),
+            .drift = json.at(1).get<double>(),
+            .messages = json.at(2).get<std::uint64_t>(),
+            .violation = to_duration(json.at(3)),
+            .bound = to_moment(json.at(4))};
+}
+
 }  // namespace
 
 std::optional<Certification> together(const std::optional<Certification>& a, const std::optional<Certification>& b) {
@@ -216,6 +231,8 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
     RankReport report{.rank = trace.rank,
                       .host = escaped(trace.host),
                       .milestones = {.start = since_start(from.start),
+                                     .driver_begin = from.driver ? moment(from.driver->begin) : Moment(),
+                                     .driver_ready = from.driver ? moment(from.driver->end) : Moment(),
                                      .buffers_ready = moment(from.buffers_ready),
                                      .devices_ready = moment(from.devices_ready),
                                      .scatter_begin = moment(from.scatter_begin),
@@ -233,6 +250,8 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
         report.device_chunks.push_back(sampled_chunks(device));
         report.certification = together(report.certification, device.certification());
     }
+    report.facts.threads = trace.usage;
+    report.facts.chunk_times = chunk_times(trace);
     return report;
 }
 
@@ -242,7 +261,9 @@ std::string encode(const RankReport& report) {
                 {"milestones", from_milestones(report.milestones)},
                 {"breakdown", from_breakdown(report.breakdown)},
                 {"device_chunks", from_chunks(report.device_chunks)},
-                {"certification", from_certification(report.certification)}}
+                {"certification", from_certification(report.certification)},
+                {"clock", from_clock(report.clock)},
+                {"facts", to_json(report.facts)}}
         .dump();
 }
 
@@ -254,7 +275,9 @@ RankReport decode_rank_report(std::string_view text) {
                 .milestones = to_milestones(json.at("milestones")),
                 .breakdown = to_breakdown(json.at("breakdown")),
                 .device_chunks = to_chunks(json.at("device_chunks")),
-                .certification = to_certification(json.at("certification"))};
+                .certification = to_certification(json.at("certification")),
+                .clock = to_clock(json.at("clock")),
+                .facts = rank_facts_from(json.at("facts"))};
     } catch (const Json::exception& error) {
         throw ContractViolation(fmt::format("a rank's report cannot be read: {}", escaped(error.what())));
     } catch (const std::out_of_range& error) {

@@ -17,7 +17,7 @@ struct Engines {
     double upload = 0;  ///< When it is free again, each.
     double compute = 0;
     double download = 0;
-    std::size_t next = 0;  ///< Of its ChunkTimes.
+    std::size_t next = 0;  ///< Of its ChunkDurations.
 };
 
 /// The last `size` values.
@@ -96,8 +96,8 @@ private:
 
     double compute(std::size_t device, double at, double items) {
         Engines& engine = engines_[device];
-        const std::vector<ChunkTimes>& chunks = plan_.devices[device].chunks;
-        const ChunkTimes& times = chunks[engine.next++ % chunks.size()];
+        const std::vector<ChunkDurations>& chunks = plan_.devices[device].chunks;
+        const ChunkDurations& times = chunks[engine.next++ % chunks.size()];
         const double share = items / times.items;
         const auto serve = [&](double& free, std::chrono::nanoseconds time) {
             at = free = std::max(at, free) + share * Seconds(time).count();

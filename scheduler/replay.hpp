@@ -26,7 +26,7 @@ struct ReplayPlan {
 
     struct Device {
         bool is_remote = false;
-        std::vector<ChunkTimes> chunks;  ///< Repeated as often as needed; at least one.
+        std::vector<ChunkDurations> chunks;  ///< Repeated as often as needed; at least one.
     };
     std::vector<Device> devices;  ///< At least one.
 };

@@ -37,6 +37,8 @@ Json milestones_json(const RelativeMilestones& milestones) {
         first_compute.push_back(in_seconds(moment));
     }
     return {{"start", in_seconds(milestones.start)},
+            {"driver_begin", in_seconds(milestones.driver_begin)},
+            {"driver_ready", in_seconds(milestones.driver_ready)},
             {"buffers_ready", in_seconds(milestones.buffers_ready)},
             {"devices_ready", in_seconds(milestones.devices_ready)},
             {"scatter_begin", in_seconds(milestones.scatter_begin)},
@@ -48,8 +50,18 @@ Json milestones_json(const RelativeMilestones& milestones) {
             {"finish", in_seconds(milestones.finish)}};
 }
 
+Json clock_json(const RankClock& clock) {
+    return {{"error", in_seconds(clock.error)},
+            {"drift", clock.drift},
+            {"messages", clock.messages},
+            {"violation", in_seconds(clock.violation)},
+            {"bound", in_seconds(clock.bound)}};
+}
+
 Json rank_json(const RankReport& rank) {
     Json json{{"rank", rank.rank}, {"host", rank.host}, {"milestones", milestones_json(rank.milestones)}};
+    json["clock"] = clock_json(rank.clock);
+    json["facts"] = to_json(rank.facts);
     const Breakdown& breakdown = rank.breakdown;
     if (!breakdown.invalid.empty()) {
         json["invalid"] = breakdown.invalid;
@@ -92,6 +104,12 @@ Json rank_json(const RankReport& rank) {
 std::string_view word_for(Bound bound) {
     constexpr std::array<std::string_view, 5> words{"stage", "startup", "end", "nothing", "unknown"};
     return words[static_cast<std::size_t>(bound)];
+}
+
+Json input_json(const InputReads& reads) {
+    return {{"file_bytes", reads.file == 0 ? Json(nullptr) : Json(reads.file)},
+            {"bytes_indexed", reads.indexing},
+            {"bytes_read", reads.items}};
 }
 
 Json verdict_json(const Verdict& verdict) {
@@ -183,6 +201,14 @@ std::optional<Certification> RunReport::certification() const {
     return all;
 }
 
+nanoseconds RunReport::clock_error() const {
+    nanoseconds most{0};
+    for (const RankReport& rank : ranks) {
+        most = std::max(most, rank.clock.error);
+    }
+    return most;
+}
+
 Verdict verdict_of(const RunReport& report) {
     if (report.lost.empty()) {
         return judge({.ranks = report.ranks,
@@ -211,6 +237,11 @@ Json report_json(const RunReport& report, const Json& config) {
     for (const AttemptSummary& attempt : report.attempts) {
         attempts.push_back(to_json(attempt));
     }
+    const bool knows_clocks = report.clock_rounds > 0 || report.lost.empty();
+    Json links = Json::array();
+    for (const LinkTraffic& link : report.links) {
+        links.push_back(to_json(link));
+    }
     Json lost = Json::array();
     for (const LostRank& rank : report.lost) {
         lost.push_back({{"rank", rank.rank},
@@ -222,6 +253,9 @@ Json report_json(const RunReport& report, const Json& config) {
     return {{"schema", schema_version},
             {"units", {{"time", "s"}, {"rate", "items/s"}, {"size", "bytes"}}},
             {"config", config},
+            {"provenance", to_json(report.provenance)},
+            {"input", input_json(report.input)},
+            {"links", std::move(links)},
             {"run",
              {{"items", report.items},
               {"items_done", report.items_done},
@@ -248,7 +282,7 @@ Json report_json(const RunReport& report, const Json& config) {
               {"report", report.report_path}}},
             {"clocks",
              {{"aligned", report.clock_rounds > 0},
-              {"error", report.clock_error.count()},
+              {"error", knows_clocks ? in_seconds(report.clock_error()) : Json(nullptr)},
               {"rounds", report.clock_rounds}}},
             {"timers", {{"valid", withheld.empty()}, {"reason", withheld.empty() ? Json(nullptr) : Json(withheld)}}},
             {"ranks", std::move(ranks)},

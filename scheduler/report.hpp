@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/input/item_source.hpp"
 #include "core/modes.hpp"
-#include "core/text/item_count.hpp"
+#include "core/wording.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "scheduler/queue_sizes.hpp"
 #include "scheduler/rank_report.hpp"
@@ -42,8 +43,10 @@ struct RunReport {
     std::string device_note{};        ///< Why the device is not what one might expect; may be empty.
     std::string chunk_note{};         ///< Why chunks are as large as they are; may be empty.
     std::vector<RankReport> ranks{};  ///< In the order of their numbers; at least one.
-    Seconds clock_error{0};           ///< Of the alignment of the ranks' clocks.
-    std::uint32_t clock_rounds = 0;   ///< Of ping-pong; 0: all ranks share one clock.
+    std::uint32_t clock_rounds = 0;   ///< Of ping-pong at each alignment of the ranks' clocks; 0: there was none.
+    InputReads input{};               ///< Of its file.
+    Provenance provenance{};
+    std::vector<LinkTraffic> links{};  ///< To each other rank.
     std::string output_path{};
     std::string report_path{};
     std::string ended_by{};  ///< What ended the run before its end; empty: it came to its end, or was stopped.
@@ -57,6 +60,9 @@ struct RunReport {
 
     /// Of all ranks.
     [[nodiscard]] std::optional<Certification> certification() const;
+
+    /// The largest of all ranks' clocks.
+    [[nodiscard]] std::chrono::nanoseconds clock_error() const;
 
     /// It ended early.
     [[nodiscard]] bool partial() const noexcept { return items_before + items_done < items || !ended_by.empty(); }

@@ -257,7 +257,7 @@ std::optional<ReplayPlan> plan_of(const JudgedRun& run) {
     plan.gather = run.ranks.size() > 1 ? mean_time(instances_of(run.ranks, kinds[5])) : 0;
     plan.write = mean_time(instances_of(run.ranks, kinds[6]));
     for (const RankReport& rank : run.ranks) {
-        for (const std::vector<ChunkTimes>& chunks : rank.device_chunks) {
+        for (const std::vector<ChunkDurations>& chunks : rank.device_chunks) {
             if (!chunks.empty()) {
                 plan.devices.push_back({.is_remote = rank.rank != 0, .chunks = chunks});
             }
@@ -266,9 +266,9 @@ std::optional<ReplayPlan> plan_of(const JudgedRun& run) {
     return plan.devices.empty() ? std::nullopt : std::optional(std::move(plan));
 }
 
-void speed_up(ReplayPlan& plan, nanoseconds ChunkTimes::*stage) {
+void speed_up(ReplayPlan& plan, nanoseconds ChunkDurations::*stage) {
     for (ReplayPlan::Device& device : plan.devices) {
-        for (ChunkTimes& times : device.chunks) {
+        for (ChunkDurations& times : device.chunks) {
             times.*stage /= 2;
         }
     }
@@ -289,13 +289,13 @@ ReplayPlan without_half_of(const ReplayPlan& plan, const JudgedRun& run, Stage s
             faster.scatter /= 2;
             break;
         case Stage::upload:
-            speed_up(faster, &ChunkTimes::upload);
+            speed_up(faster, &ChunkDurations::upload);
             break;
         case Stage::compute:
-            speed_up(faster, &ChunkTimes::compute);
+            speed_up(faster, &ChunkDurations::compute);
             break;
         case Stage::download:
-            speed_up(faster, &ChunkTimes::download);
+            speed_up(faster, &ChunkDurations::download);
             break;
         case Stage::gather:
             faster.gather /= 2;

@@ -108,6 +108,7 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
     const InnerTimer timer(work);
     work.bytes += to.size();
     fault_delay("disk");
+    bytes_read_.fetch_add(to.size(), std::memory_order_relaxed);
     while (!to.empty()) {
         const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset));
         if (got > 0) {

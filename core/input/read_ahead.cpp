@@ -66,11 +66,13 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
     for (std::uint32_t i = 0; i < options.readers; ++i) {
         traces_.emplace_back(fmt::format("reader {}", i), 2 * grid.chunks_left());
     }
+    usage_.resize(options.readers);
     Activities& activities = options.activities == nullptr ? own_activities_ : *options.activities;
     try {
-        for (ThreadTrace& trace : traces_) {
-            Activity& activity = activities.add(ActivityKind::reader, fmt::format("reader {}", readers_.size()));
-            readers_.emplace_back([this, &trace, &activity] { read_chunks(trace, activity); });
+        for (std::size_t i = 0; i < traces_.size(); ++i) {
+            usage_[i].name = fmt::format("reader {}", i);
+            Activity& activity = activities.add(ActivityKind::reader, usage_[i].name);
+            readers_.emplace_back([this, i, &activity] { read_chunks(traces_[i], usage_[i], activity); });
         }
     } catch (...) {  // no thread for it: those that run already end first
         join();
@@ -107,12 +109,14 @@ std::vector<ThreadTrace> ReadAhead::take_traces() {
     return std::move(traces_);
 }
 
-void ReadAhead::read_chunks(ThreadTrace& trace, Activity& activity) {
+void ReadAhead::read_chunks(ThreadTrace& trace, ThreadUsage& usage, Activity& activity) {
+    const Instant begin = Clock::now();
     ChunkSpan span(trace);
     read_until_end(span, activity);
     span.finish();
     trace.set_run_delay(read_run_delay());
     activity.end();
+    usage = usage_of_this_thread(std::move(usage.name), begin);
     if (reading_.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
         first_bad_.load(std::memory_order_relaxed) != part_count_) {
         failed_.store(true, std::memory_order_release);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/doorbell.hpp"
@@ -48,6 +49,9 @@ public:
     /// One activity a reader. Only after the input was read to its end, or the destructor's threads have ended.
     [[nodiscard]] std::vector<ThreadTrace> take_traces();
 
+    /// One a reader, in the same order; after take_traces().
+    [[nodiscard]] std::vector<ThreadUsage> take_usage() { return std::move(usage_); }
+
     /// The same of what they have read so far; from any thread.
     [[nodiscard]] std::vector<ThreadTrace> traces_so_far() const { return traces_; }
 
@@ -62,7 +66,7 @@ private:
     [[nodiscard]] const Bin& bin_of(std::uint64_t id) const { return bins_[id % bins_.size()]; }
     class ChunkSpan;
 
-    void read_chunks(ThreadTrace& trace, Activity& activity);
+    void read_chunks(ThreadTrace& trace, ThreadUsage& usage, Activity& activity);
     void read_until_end(ChunkSpan& span, Activity& activity);
     [[nodiscard]] bool wait_until_free(std::uint64_t part, std::uint64_t chunk);
     void complete_part(std::uint64_t id);
@@ -77,6 +81,7 @@ private:
     Doorbell released_;
     std::vector<Bin> bins_;
     std::vector<ThreadTrace> traces_;
+    std::vector<ThreadUsage> usage_;  // each its reader's own until that ends
     Activities own_activities_;
     std::atomic<std::uint64_t> next_;    // part that nobody reads yet
     std::atomic<std::uint64_t> wanted_;  // chunks before this one may be read

@@ -90,6 +90,7 @@ std::size_t OrderedResults::bytes_of(std::uint64_t id) const {
 }
 
 void OrderedResults::write_chunks() {
+    const Instant begin = Clock::now();
     for (std::uint64_t id = grid_.begin(); id < grid_.chunks(); ++id) {
         try {
             if (!write_next(id)) {
@@ -104,6 +105,7 @@ void OrderedResults::write_chunks() {
     }
     trace_.set_run_delay(read_run_delay());
     activity_.end();
+    usage_ = usage_of_this_thread("writer", begin);
 }
 
 /// False: the thread is to end.

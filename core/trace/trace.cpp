@@ -20,9 +20,9 @@ void ThreadTrace::add(const ThreadSpan& span, Stage last, std::chrono::nanosecon
 }
 
 std::string_view to_string(Phase phase) noexcept {
-    constexpr std::array<std::string_view, phase_count> names{"launch",  "job",      "index",   "weights",
-                                                              "tuning",  "output",   "place",   "load",
-                                                              "devices", "suspects", "publish", "finish"};
+    constexpr std::array<std::string_view, phase_count> names{"launch",   "job",     "index",  "weights", "tuning",
+                                                              "output",   "place",   "driver", "load",    "devices",
+                                                              "suspects", "publish", "finish"};
     return names[static_cast<std::size_t>(phase)];
 }
 

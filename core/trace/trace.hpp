@@ -17,6 +17,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/model.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 
@@ -59,6 +60,14 @@ public:
         count_.store(records_.size(), std::memory_order_release);
     }
 
+    /// Changes each record, once nobody adds or reads any more.
+    template <class Change>
+    void rewrite(Change change) {
+        for (Record& record : records_) {
+            change(record);
+        }
+    }
+
     [[nodiscard]] std::span<const Record> records() const noexcept {
         return {records_.data(), count_.load(std::memory_order_acquire)};
     }
@@ -87,6 +96,10 @@ public:
         : name_(std::move(device_name)), log_(expected_chunks) {}
 
     void add(const ChunkSpans& spans) { log_.add(spans); }
+    template <class Change>
+    void rewrite(Change change) {
+        log_.rewrite(change);
+    }
 
     /// A copy of what is there so far, but for the certification; from any thread.
     [[nodiscard]] DeviceTrace so_far() const { return DeviceTrace(name_, log_); }
@@ -126,6 +139,10 @@ public:
     ThreadTrace(std::string name, std::size_t expected_spans) : name_(std::move(name)), log_(expected_spans) {}
 
     void add(const ThreadSpan& span) { log_.add(span); }
+    template <class Change>
+    void rewrite(Change change) {
+        log_.rewrite(change);
+    }
 
     /// Work whose last `late` were another stage's: two spans, of which one may be empty and is left out.
     void add(const ThreadSpan& span, Stage last, std::chrono::nanoseconds late);
@@ -151,6 +168,7 @@ enum class Phase : std::uint8_t {
     tuning,    ///< The costs of chunk sizes measured, or looked up.
     output,    ///< Earlier attempts looked at and taken over, the output begun.
     place,     ///< The node's topology, the ranks' and threads' places.
+    driver,    ///< The GPUs' driver started, contexts made.
     load,      ///< The weights given to all ranks and packed; a sample of the items.
     devices,   ///< Models and buffers made on the devices, until all of the rank's are ready.
     suspects,  ///< Chunks that earlier attempts died over, computed one by one.
@@ -158,7 +176,7 @@ enum class Phase : std::uint8_t {
     finish,    ///< The ranks' goodbye, and what they report.
 };
 
-inline constexpr std::size_t phase_count = 12;
+inline constexpr std::size_t phase_count = 13;
 
 [[nodiscard]] std::string_view to_string(Phase phase) noexcept;
 
@@ -218,6 +236,7 @@ private:
 /// Moments of one rank, on its own clock. nullopt: did not happen, as on a rank that got no chunk.
 struct Milestones {
     Instant start{};
+    std::optional<Interval> driver{};  ///< In which the GPUs' driver started, until the last one's context was there.
     std::optional<Instant> buffers_ready{};
     std::optional<Instant> devices_ready{};
     std::optional<Instant> scatter_begin{};
@@ -236,6 +255,8 @@ struct RankTrace {
     std::vector<DeviceTrace> devices;
     std::vector<ThreadTrace> threads;
     std::vector<PhaseSpan> phases;
+    std::vector<ThreadUsage> usage{};  ///< Of those threads that have ended.
+    std::vector<std::string> gpus{};   ///< Models of the devices, where those are GPUs.
 };
 
 }  // namespace sluice

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// 100 chunks of 10 items.
-ReplayPlan plan_of(std::size_t devices, ChunkTimes times) {
+ReplayPlan plan_of(std::size_t devices, ChunkDurations times) {
     ReplayPlan plan{.items = 1000, .chunk_items = 10, .depth = 3, .staged = 6, .window = 96, .devices = {}};
     plan.devices.assign(devices, {.chunks = {times}});
     return plan;
@@ -34,7 +34,7 @@ TEST(Replay, AddsAllStagesUpWhenTheyTakeTurns) {
 }
 
 TEST(Replay, HalvesWithTwiceTheDevicesWhereComputeBinds) {
-    const ChunkTimes times{.items = 10, .upload = 1ms, .compute = 100ms, .download = 1ms};
+    const ChunkDurations times{.items = 10, .upload = 1ms, .compute = 100ms, .download = 1ms};
 
     EXPECT_NEAR(replay(plan_of(2, times)) / replay(plan_of(1, times)), 0.5, 0.01);
 }

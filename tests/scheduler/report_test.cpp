@@ -57,12 +57,12 @@ RunReport run_of(int ranks, std::size_t devices = 1) {
                      .chunk_items = 64,
                      .depth = 3,
                      .ranks = {},
-                     .clock_error = Seconds(3.14e-6),
                      .clock_rounds = 32,
                      .output_path = "labels.csv",
                      .report_path = "report.json"};
     for (int rank = 0; rank < ranks; ++rank) {
         report.ranks.push_back(rank_of(rank, fmt::format("n{}", rank), devices));
+        report.ranks.back().clock.error = rank == 0 ? 0ns : 3140ns;
     }
     return report;
 }
@@ -100,6 +100,22 @@ TEST(LatencyTable, HasAColumnARankAndARowAnEvent) {
     EXPECT_THAT(row(table, "compute end"), testing::ElementsAre("9000.000", "9000.000"));
     EXPECT_THAT(row(table, "results delivered"), testing::ElementsAre("9500.000", "9500.000"));
     EXPECT_THAT(row(table, "finish"), testing::ElementsAre("10000.000", "10000.000"));
+}
+
+TEST(LatencyTable, TellsWhatTheGpusDriverTook) {
+    RunReport report = run_of(2);
+    report.ranks[1].milestones.driver_begin = 30us;
+    report.ranks[1].milestones.driver_ready = 250ms;
+
+    const std::string table = latency_table(report);
+    const nlohmann::json ranks = report_json(report, {}).at("ranks");
+
+    EXPECT_THAT(row(table, "driver ready"), testing::ElementsAre("-", "0.250000"));
+    EXPECT_THAT(row(table, "driver   start"), testing::ElementsAre("-", "0.249970"));
+    EXPECT_THAT(latency_table(run_of(2)), Not(HasSubstr("driver"))) << "of hosts";
+    EXPECT_TRUE(ranks.at(0).at("milestones").at("driver_ready").is_null());
+    EXPECT_EQ(ranks.at(1).at("milestones").at("driver_begin"), 30e-6);
+    EXPECT_EQ(ranks.at(1).at("milestones").at("driver_ready"), 0.25);
 }
 
 TEST(LatencyTable, NamesTheDeviceItsPrecisionAndWhyItIsNotAnother) {
@@ -355,10 +371,32 @@ TEST(LatencyTable, ShowsLongPathsWhole) {
 
 TEST(LatencyTable, ShowsAClockErrorInMilliseconds) {
     RunReport report = run_of(2);
-    report.clock_error = Seconds(0.0123);
+    report.ranks[1].clock.error = 12'300us;
 
     EXPECT_THAT(latency_table(report, TableForm::full),
                 HasSubstr("clocks aligned to ±12.300 ms (ping-pong, 32 rounds)\n"));
+}
+
+TEST(LatencyTable, TellsOfAClockThatNoStraightLineFits) {
+    RunReport report = run_of(3);
+    EXPECT_THAT(latency_table(report), Not(HasSubstr("drifts")));
+
+    report.ranks[2].clock = {.error = 130us, .violation = 120us};
+
+    EXPECT_THAT(latency_table(report), HasSubstr("clocks aligned to ±130.0 µs (ping-pong, 32 rounds)\nNOTE: the clock "
+                                                 "of rank 2 drifts unevenly: messages arrive up to 120.0 µs before "
+                                                 "they were sent\n"));
+}
+
+TEST(LatencyTable, SpeaksOfOneClockOnlyWhereThereIsOne) {
+    RunReport report = run_of(1);
+    EXPECT_THAT(latency_table(report), HasSubstr("\none clock for all ranks\n"));
+
+    report.clock_rounds = 0;
+    report.lost = {{.rank = 1, .host = "n1"}};
+
+    EXPECT_THAT(latency_table(report), HasSubstr("\ntimes are of rank 0's clock; those of the other ranks are lost\n"));
+    EXPECT_EQ(report_json(report, {}).at("clocks").at("error"), nullptr);
 }
 
 TEST(LatencyTable, SaysNothingOfTheClocksOfOneRank) {
@@ -381,8 +419,9 @@ TEST(ReportFile, IsKnownForAReportWithOrWithoutItsFormat) {
     EXPECT_TRUE(is_report(text));
     EXPECT_TRUE(is_report(text.substr(0, 100)));
     nlohmann::json more = report_json(report, "");
-    more.erase("job");
-    more.erase("attempts");
+    for (const char* const newer : {"job", "attempts", "provenance", "input", "links"}) {
+        more.erase(newer);
+    }
     EXPECT_TRUE(is_report(more.dump()));  // as reports were written before they had a format
     more["notes"] = "";
     for (const std::string& other : {std::string(), std::string("{}"), std::string("[]"), text.substr(0, 20),
@@ -402,6 +441,8 @@ TEST(ReportJson, HoldsWhatTheTableHoldsAndTheConfiguration) {
     EXPECT_EQ(json.at("run").at("throughput"), 100.0);
     EXPECT_EQ(json.at("run").at("distribution"), "pull");
     EXPECT_EQ(json.at("clocks").at("rounds"), 32);
+    EXPECT_EQ(json.at("clocks").at("error"), 3.14e-6);
+    EXPECT_EQ(json.at("ranks").at(1).at("clock").at("error"), 3.14e-6);
     EXPECT_EQ(json.at("timers").at("valid"), true);
     const nlohmann::json& second = json.at("ranks").at(1);
     EXPECT_EQ(second.at("host"), "n1");

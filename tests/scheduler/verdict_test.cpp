@@ -39,7 +39,7 @@ RankReport rank_of(int rank, nanoseconds first, nanoseconds written, nanoseconds
     report.milestones.finish = finish;
     report.breakdown.run = finish;
     report.breakdown.instances = std::move(instances);
-    report.device_chunks = {{ChunkTimes{}}};
+    report.device_chunks = {{ChunkDurations{}}};
     return report;
 }
 
@@ -241,7 +241,7 @@ TEST(Verdict, PredictsWhatAChangeWouldBring) {
                 {thread(Stage::read, "reader 0", 1s, 1000), device(Stage::compute, 100s, 1000),
                  thread(Stage::write, "writer", 2s, 1000)})};
     ranks[0].breakdown.steady = {.items = 1000, .time = 100s};
-    ranks[0].device_chunks = {{ChunkTimes{.items = 10, .compute = 1s}}};
+    ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 1s}}};
 
     const Verdict verdict = judge(run_of(ranks, 1000));
 
@@ -251,7 +251,7 @@ TEST(Verdict, PredictsWhatAChangeWouldBring) {
                 ElementsAre("compute 2 x faster", "twice the devices"));
     EXPECT_NEAR(verdict.what_if[0].seconds, 52, 1);
 
-    ranks[0].device_chunks = {{ChunkTimes{.items = 10, .compute = 300ms}}};  // not the run that was
+    ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 300ms}}};  // not the run that was
     EXPECT_THAT(judge(run_of(ranks, 1000)).what_if, IsEmpty());
 }
 

@@ -17,6 +17,7 @@
 
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
+#include "tests/support/drifting_clock.hpp"
 
 namespace sluice {
 namespace {
@@ -50,6 +51,8 @@ constexpr std::uint64_t longest_delay = 10'000'000;  // in microseconds
 
 constexpr std::array<std::string_view, 3> wrong_orders{"shared-folder", "journal-first", "rename-over"};
 
+constexpr std::string_view clock_name = "clock";
+
 constexpr std::array<std::pair<std::string_view, int>, 9> errors{{{"EDQUOT", EDQUOT},
                                                                   {"EFBIG", EFBIG},
                                                                   {"EINVAL", EINVAL},
@@ -60,13 +63,13 @@ constexpr std::array<std::pair<std::string_view, int>, 9> errors{{{"EDQUOT", EDQ
                                                                   {"EROFS", EROFS},
                                                                   {"ESTALE", ESTALE}}};
 
-enum class Action { none, kill, stop, exit, fail, break_order, delay };
+enum class Action { none, kill, stop, exit, fail, break_order, delay, drift };
 
 struct Fault {
     std::string point{};
     std::uint64_t nth = 1;  // 0: every time
     Action action = Action::none;
-    int value = 0;  // exit code, errno, or microseconds
+    int value = 0;  // exit code, errno, microseconds or ppm
 };
 
 constexpr std::size_t most_faults = 4;
@@ -136,6 +139,23 @@ std::optional<Fault> parse_delay(std::string_view all, std::string_view name, st
     return Fault{.point = std::string(name), .action = Action::delay, .value = static_cast<int>(*value)};
 }
 
+/// Of this process's clock, by so many millionths.
+void set_drift(Fault& parsed, std::string_view text, std::string_view all) {
+    constexpr std::uint64_t most_ppm = 100'000;
+    const std::string_view name = take_until(text, ':');
+    const bool is_slower = text.starts_with('-');
+    const auto ppm = number_in(text.substr(is_slower ? 1 : 0));
+    if (name != "drift" || !ppm || *ppm > most_ppm) {
+        refuse(all, "expected clock[:RANK]=drift:PPM");
+    }
+    parsed.action = Action::drift;
+    parsed.value = static_cast<int>(*ppm) * (is_slower ? -1 : 1);
+}
+
+bool is_mine(std::string_view wanted, int rank) {
+    return wanted.empty() || number_in(wanted) == static_cast<std::uint64_t>(rank);
+}
+
 /// Nothing when it is another rank's.
 std::optional<Fault> parse_fault(std::string_view all, int rank) {
     std::string_view text = all;
@@ -151,6 +171,10 @@ std::optional<Fault> parse_fault(std::string_view all, int rank) {
         parsed.action = Action::break_order;
         return parsed;
     }
+    if (parsed.point == clock_name) {
+        set_drift(parsed, text, all);
+        return is_mine(place, rank) ? std::optional(parsed) : std::nullopt;
+    }
     const bool known = is_one_of(point_names, parsed.point);
     if (!known && parsed.point != any_point && parsed.point != any_call) {
         refuse(all, "unknown point");
@@ -163,8 +187,7 @@ std::optional<Fault> parse_fault(std::string_view all, int rank) {
     }
     parsed.nth = always ? 0 : number_in(place).value_or(1);
     set_action(parsed, text, all);
-    const bool mine = wanted_rank.empty() || number_in(wanted_rank) == static_cast<std::uint64_t>(rank);
-    return mine ? std::optional(parsed) : std::nullopt;
+    return is_mine(wanted_rank, rank) ? std::optional(parsed) : std::nullopt;
 }
 
 std::size_t index_of(std::string_view name) {
@@ -265,6 +288,9 @@ void arm_fault(std::string_view text, int rank) {
     for (std::size_t i = 0; i < most_faults; ++i) {
         faults[i].fault = parsed[i];
         faults[i].matches = 0;
+        if (parsed[i].action == Action::drift) {
+            let_clock_drift(parsed[i].value);
+        }
     }
     for (std::atomic<std::uint64_t>& met : meetings) {
         met = 0;
@@ -276,6 +302,7 @@ void disarm_faults() {
     for (ArmedFault& armed : faults) {
         armed.fault = {};
     }
+    let_clock_drift(0);
     for (std::atomic<std::uint64_t>& met : meetings) {
         met = 0;
     }

@@ -13,7 +13,7 @@
 #include "core/commit/attempt_traces.hpp"
 #include "core/commit/file.hpp"
 #include "core/machine/cgroup.hpp"
-#include "scheduler/reader_count.hpp"
+#include "scheduler/reading.hpp"
 #include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/run_report.hpp"
@@ -51,7 +51,6 @@ JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting,
       root_(root),
       job_(job),
       hosts_(meeting.hosts),
-      clock_error_(meeting.clock.error),
       rank_(rank),
       options_(options),
       grid_(job.plan.grid()) {
@@ -152,7 +151,10 @@ RankTrace JobServer::run() {
     const PhaseTimer timer(context_.phases, Phase::finish);
     progress_.reset();
     RankTrace of_drivers = team.take_trace();  // waits for them
-    return joined(std::move(of_drivers), input_->take_traces(), results_->take_trace());
+    RankTrace trace = joined(std::move(of_drivers), input_->take_traces(), results_->take_trace());
+    std::ranges::move(input_->take_usage(), std::back_inserter(trace.usage));
+    trace.usage.push_back(results_->usage());
+    return trace;
 }
 
 /// What the drivers have recorded, and all others.
@@ -164,6 +166,20 @@ RankTrace JobServer::joined(RankTrace trace, std::vector<ThreadTrace> readers, T
         trace.threads.push_back(remote_->ingress());
     }
     return trace;
+}
+
+std::vector<LinkTraffic> JobServer::links() const {
+    std::vector<LinkTraffic> links;
+    for (std::size_t rank = 1; remote_ && rank < remote_->sent().size(); ++rank) {
+        const MpiRemoteHub::Traffic& sent = remote_->sent()[rank];
+        const MpiRemoteHub::Traffic& received = remote_->received()[rank];
+        links.push_back({.rank = static_cast<int>(rank),
+                         .to_rank = sent.bytes,
+                         .from_rank = received.bytes,
+                         .sending = sent.busy,
+                         .receiving = received.busy});
+    }
+    return links;
 }
 
 /// What a launcher kills a moment after it has asked for the end is to be committed by then.
@@ -240,9 +256,8 @@ HangWatchOptions JobServer::hang_watch_options() const {
 RunReport JobServer::partial_report(RankTrace&& trace, const ErrorText& reason) const {
     RunReport report = report_of_run(job_, results_->items_written());
     report.queues = rank_.queues;
-    report.clock_rounds = hosts_.size() > 1 ? clock_rounds : 0;
-    report.clock_error = clock_error_;
     report.ended_by = fmt::format("{}{}{}: {}", reason.id, reason.where.empty() ? "" : ": ", reason.where, reason.what);
+    report.links = links();
     report.ranks.push_back(make_rank_report(sign(context_, std::move(trace)), context_.start, {}));
     const std::vector<GrantBook::Rank> returned = server_->book().ranks();
     for (std::size_t rank = 1; rank < returned.size(); ++rank) {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "comm/watcher.hpp"
-#include "core/machine/host_name.hpp"
 #include "core/machine/launch.hpp"
+#include "core/machine/provenance.hpp"
 #include "core/stage_error.hpp"
 #include "core/standard_error.hpp"
 #include "tools/runtime/rank_context.hpp"
