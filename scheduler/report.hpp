@@ -12,7 +12,7 @@
 #include "core/modes.hpp"
 #include "core/wording.hpp"
 #include "scheduler/attempt_summary.hpp"
-#include "scheduler/queue_sizes.hpp"
+#include "scheduler/reading.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"
 
