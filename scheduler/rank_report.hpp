@@ -50,7 +50,7 @@ struct RankReport {
     Breakdown breakdown;
     std::optional<Certification> certification{};  ///< Of all its devices: the sum, and the largest bound.
     RankClock clock{};
-    RankFacts facts{};
+    RankDetails facts{};
     friend bool operator==(const RankReport&, const RankReport&) = default;
 };
 
