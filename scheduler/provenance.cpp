@@ -70,7 +70,7 @@ Json rate(std::uint64_t bytes, nanoseconds time) {
 
 }  // namespace
 
-Json to_json(const RankFacts& facts) {
+Json to_json(const RankDetails& facts) {
     Json threads = Json::array();
     for (const ThreadUsage& usage : facts.threads) {
         threads.push_back(to_json(usage));
@@ -86,10 +86,10 @@ Json to_json(const RankFacts& facts) {
             {"chunk_times", std::move(times)}};
 }
 
-RankFacts rank_facts_from(const Json& json) {
-    RankFacts facts{.cpu = known_text(json.at("cpu")),
-                    .gpus = json.at("gpus").get<std::vector<std::string>>(),
-                    .driver = known_text(json.at("driver"))};
+RankDetails rank_details_from(const Json& json) {
+    RankDetails facts{.cpu = known_text(json.at("cpu")),
+                      .gpus = json.at("gpus").get<std::vector<std::string>>(),
+                      .driver = known_text(json.at("driver"))};
     for (const Json& usage : json.at("threads")) {
         facts.threads.push_back(thread_usage_from(usage));
     }

@@ -13,18 +13,18 @@
 namespace sluice {
 
 /// What one rank ran on, and what its threads and chunks took. Strings are escaped, hence valid UTF-8.
-struct RankFacts {
+struct RankDetails {
     std::string cpu{};                ///< Model of its host's CPUs; empty: not known.
     std::vector<std::string> gpus{};  ///< Models of its GPUs.
     std::string driver{};             ///< NVIDIA's, "580.65.06"; empty: there is none.
     std::vector<ThreadUsage> threads{};
     std::vector<ChunkTimes> chunk_times{};
-    friend bool operator==(const RankFacts&, const RankFacts&) = default;
+    friend bool operator==(const RankDetails&, const RankDetails&) = default;
 };
 
-/// In seconds; rank_facts_from() gives back the same.
-[[nodiscard]] nlohmann::json to_json(const RankFacts& facts);
-[[nodiscard]] RankFacts rank_facts_from(const nlohmann::json& json);
+/// In seconds; rank_details_from() gives back the same.
+[[nodiscard]] nlohmann::json to_json(const RankDetails& facts);
+[[nodiscard]] RankDetails rank_details_from(const nlohmann::json& json);
 
 /// What made a run's numbers, beside its ranks.
 struct Provenance {

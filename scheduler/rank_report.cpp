@@ -277,7 +277,7 @@ RankReport decode_rank_report(std::string_view text) {
                 .device_chunks = to_chunks(json.at("device_chunks")),
                 .certification = to_certification(json.at("certification")),
                 .clock = to_clock(json.at("clock")),
-                .facts = rank_facts_from(json.at("facts"))};
+                .facts = rank_details_from(json.at("facts"))};
     } catch (const Json::exception& error) {
         throw ContractViolation(fmt::format("a rank's report cannot be read: {}", escaped(error.what())));
     } catch (const std::out_of_range& error) {

@@ -72,7 +72,7 @@ struct RankReport {
     std::vector<std::vector<ChunkDurations>> device_chunks{};  ///< Of each of its devices; none of one without a chunk.
     std::optional<Certification> certification{};              ///< Of all its devices: the sum, and the largest bound.
     RankClock clock{};
-    RankFacts facts{};
+    RankDetails facts{};
     friend bool operator==(const RankReport&, const RankReport&) = default;
 };
 
