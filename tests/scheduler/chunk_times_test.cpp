@@ -37,8 +37,8 @@ TEST(ChunkTimes, AreThoseOfChunksByTheNearestRank) {
 
 TEST(ChunkTimes, AreOfEachDeviceStageAndThreadThatDidSomething) {
     RankTrace trace;
-    trace.threads.emplace_back(Stage::read, 1);
-    trace.threads.emplace_back(Stage::read, 1);
+    trace.threads.emplace_back("reader 0", 1);
+    trace.threads.emplace_back("reader 1", 1);
     trace.threads[1].add({.busy = lasting(7), .items = 1});
     trace.devices.emplace_back("host", 1);
     trace.devices.emplace_back("host", 1);
@@ -47,7 +47,7 @@ TEST(ChunkTimes, AreOfEachDeviceStageAndThreadThatDidSomething) {
     const std::vector<ChunkTimes> times = chunk_times(trace);
 
     ASSERT_EQ(times.size(), 3U);
-    EXPECT_EQ(times[0].name, "read 1");
+    EXPECT_EQ(times[0].name, "reader 1");
     EXPECT_EQ(times[0].p50, nanoseconds(7));
     EXPECT_EQ(times[1].stage, Stage::upload);
     EXPECT_EQ(times[1].name, "device 1 (host)");

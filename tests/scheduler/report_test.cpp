@@ -107,12 +107,12 @@ TEST(LatencyTable, TellsWhatTheGpusDriverTook) {
     report.ranks[1].milestones.driver_begin = 30us;
     report.ranks[1].milestones.driver_ready = 250ms;
 
-    const std::string table = latency_table(report);
+    const std::string table = latency_table(report, TableForm::full);
     const nlohmann::json ranks = report_json(report, {}).at("ranks");
 
-    EXPECT_THAT(row(table, "driver ready"), testing::ElementsAre("-", "0.250000"));
-    EXPECT_THAT(row(table, "driver   start"), testing::ElementsAre("-", "0.249970"));
-    EXPECT_THAT(latency_table(run_of(2)), Not(HasSubstr("driver"))) << "of hosts";
+    EXPECT_THAT(row(table, "driver ready"), testing::ElementsAre("-", "250.000"));
+    EXPECT_THAT(row(table, "driver   start"), testing::ElementsAre("-", "249.970"));
+    EXPECT_THAT(latency_table(run_of(2), TableForm::full), Not(HasSubstr("driver"))) << "of hosts";
     EXPECT_TRUE(ranks.at(0).at("milestones").at("driver_ready").is_null());
     EXPECT_EQ(ranks.at(1).at("milestones").at("driver_begin"), 30e-6);
     EXPECT_EQ(ranks.at(1).at("milestones").at("driver_ready"), 0.25);
@@ -379,23 +379,25 @@ TEST(LatencyTable, ShowsAClockErrorInMilliseconds) {
 
 TEST(LatencyTable, TellsOfAClockThatNoStraightLineFits) {
     RunReport report = run_of(3);
-    EXPECT_THAT(latency_table(report), Not(HasSubstr("drifts")));
+    EXPECT_THAT(latency_table(report, TableForm::full), Not(HasSubstr("drifts")));
 
     report.ranks[2].clock = {.error = 130us, .violation = 120us};
 
-    EXPECT_THAT(latency_table(report), HasSubstr("clocks aligned to ±130.0 µs (ping-pong, 32 rounds)\nNOTE: the clock "
-                                                 "of rank 2 drifts unevenly: messages arrive up to 120.0 µs before "
-                                                 "they were sent\n"));
+    EXPECT_THAT(latency_table(report, TableForm::full),
+                HasSubstr("clocks aligned to ±130.0 µs (ping-pong, 32 rounds)\nNOTE: the clock "
+                          "of rank 2 drifts unevenly: messages arrive up to 120.0 µs before "
+                          "they were sent\n"));
 }
 
 TEST(LatencyTable, SpeaksOfOneClockOnlyWhereThereIsOne) {
     RunReport report = run_of(1);
-    EXPECT_THAT(latency_table(report), HasSubstr("\none clock for all ranks\n"));
+    EXPECT_THAT(latency_table(report, TableForm::full), HasSubstr("\none clock for all ranks\n"));
 
     report.clock_rounds = 0;
     report.lost = {{.rank = 1, .host = "n1"}};
 
-    EXPECT_THAT(latency_table(report), HasSubstr("\ntimes are of rank 0's clock; those of the other ranks are lost\n"));
+    EXPECT_THAT(latency_table(report, TableForm::full),
+                HasSubstr("\ntimes are of rank 0's clock; those of the other ranks are lost\n"));
     EXPECT_EQ(report_json(report, {}).at("clocks").at("error"), nullptr);
 }
 

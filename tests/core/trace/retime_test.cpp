@@ -27,8 +27,10 @@ TEST(Retime, ChangesEachTimeOfATraceAndLeavesWhatDidNotHappen) {
                           .compute = {at(14), at(15)},
                           .download = {},
                           .gather = {at(16), at(17)}});
-    trace.threads.emplace_back(Stage::read, 1);
+    trace.threads.emplace_back("reader 0", 1);
     trace.threads[0].add({.busy = {at(18), at(19)}, .items = 10, .bytes = 20});
+    trace.milestones.driver = Interval{at(20), at(21)};
+    trace.phases = {{Phase::index, {at(22), at(23)}}};
     const auto later = [](Instant time) { return time + std::chrono::nanoseconds(1000); };
 
     retime(trace, later);
@@ -51,6 +53,8 @@ TEST(Retime, ChangesEachTimeOfATraceAndLeavesWhatDidNotHappen) {
     EXPECT_EQ(spans.gather, (Interval{at(1016), at(1017)}));
     EXPECT_EQ(trace.threads[0].spans().front().busy, (Interval{at(1018), at(1019)}));
     EXPECT_EQ(trace.threads[0].spans().front().bytes, 20U);
+    EXPECT_EQ(moments.driver, (Interval{at(1020), at(1021)}));
+    EXPECT_EQ(trace.phases.front().time, (Interval{at(1022), at(1023)}));
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ protected:
     Activities activities_;
     HangWatch hangs_{board_, activities_, "n07"};
     ShutdownHook shutdown_hook_;
+    PhaseLog phases_;
     RankContext context_{.apps = apps_,
                          .board = board_,
                          .bell = bell_,
@@ -42,6 +43,7 @@ protected:
                          .activities = activities_,
                          .hangs = hangs_,
                          .shutdown_hook = shutdown_hook_,
+                         .phases = phases_,
                          .host = "n07"};
     JobPlan plan_{.items = 97, .chunk_items = 10, .depth = 2, .first_chunk = 4};
 };
