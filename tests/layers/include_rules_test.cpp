@@ -108,7 +108,7 @@ TEST(Layers, RefuseAnIncludeThatIsNotNamedFromTheRoot) {
 
     const std::string violation = violation_of(includes.front(), in_project);
 
-    EXPECT_THAT(violation, HasSubstr("named from its rules_root"));
+    EXPECT_THAT(violation, HasSubstr("named from its root"));
 }
 
 TEST(Layers, PassOverIncludesInComments) {
