@@ -217,6 +217,7 @@ Verdict verdict_of(const RunReport& report) {
                       .depth = std::max(report.depth, 1U),
                       .staged = report.queues.staged,
                       .window = report.queues.window,
+                      .device = report.device,
                       .mode = report.mode,
                       .distribution = report.distribution});
     }

@@ -47,7 +47,7 @@ bool does(const Kind& kind, Stage stage) {
     return std::ranges::find(kind.stages, stage) != kind.stages.end();
 }
 
-std::string advice(Stage stage) {
+std::string advice(Stage stage, DeviceKind device) {
     switch (stage) {
         case Stage::read:
             return "a faster file system helps, or a more compact input (.u8, uint8 .npy)";
@@ -58,7 +58,8 @@ std::string advice(Stage stage) {
         case Stage::upload:
             return "devices with links of their own help, or ranks bound near their devices";
         case Stage::compute:
-            return "more devices help, or a lower precision";
+            return device == DeviceKind::host ? "more nodes or cores help, or GPUs"
+                                              : "more devices help, or a lower precision";
         case Stage::download:
             return "a smaller output helps (output.scores = false), or devices with links of their own";
         case Stage::gather:
@@ -335,7 +336,8 @@ void add_what_ifs(Verdict& verdict, const JudgedRun& run, double wall) {
     ReplayPlan twice = *plan;
     twice.devices.insert(twice.devices.end(), plan->devices.begin(), plan->devices.end());
     if (!is_contended(verdict, Stage::compute)) {
-        consider("twice the devices", with(twice));
+        consider(run.device == DeviceKind::host ? "twice the devices, on cores of their own" : "twice the devices",
+                 with(twice));
     }
     consider("no start-up", wall - verdict.startup);
     std::ranges::stable_sort(verdict.what_if, {}, &WhatIf::seconds);
@@ -441,7 +443,7 @@ void add_notes(Verdict& verdict, const JudgedRun& run) {
     }
     note_idle_devices(verdict, run);
     if (verdict.bound == Bound::stage && !is_contended(verdict, *verdict.binding)) {
-        verdict.notes.push_back(fmt::format("NOTE: {}", advice(*verdict.binding)));
+        verdict.notes.push_back(fmt::format("NOTE: {}", advice(*verdict.binding, run.device)));
     } else if (verdict.bound == Bound::startup) {
         verdict.notes.push_back("NOTE: more items in one run make start-up matter less; more devices do not");
     } else if (verdict.bound == Bound::nothing) {

@@ -22,6 +22,7 @@ struct JudgedRun {
     std::uint32_t depth = 1;
     std::uint32_t staged = 2;  ///< As QueueSizes.
     std::uint32_t window = 2;
+    DeviceKind device = DeviceKind::host;
     PipelineMode mode = PipelineMode::overlap;
     Distribution distribution = Distribution::pull;
 };

@@ -51,7 +51,7 @@ RankReport busy_rank(Stage stage, nanoseconds busy, std::uint64_t items) {
 }
 
 JudgedRun run_of(const std::vector<RankReport>& ranks, std::uint64_t items) {
-    return {.ranks = ranks, .items = items, .chunk_items = 10, .depth = 3};
+    return {.ranks = ranks, .items = items, .chunk_items = 10, .depth = 3, .device = DeviceKind::cuda};
 }
 
 TEST(Verdict, NamesTheStageOfLeastCapacity) {
@@ -253,6 +253,20 @@ TEST(Verdict, PredictsWhatAChangeWouldBring) {
 
     ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 300ms}}};  // not the run that was
     EXPECT_THAT(judge(run_of(ranks, 1000)).what_if, IsEmpty());
+}
+
+TEST(Verdict, PromisesNothingOfDevicesThatTheHostHasNoCoresFor) {
+    std::vector<RankReport> ranks{busy_rank(Stage::compute, 10s, 1000)};
+    ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 100ms}}};
+    JudgedRun run = run_of(ranks, 1000);
+    run.device = DeviceKind::host;
+
+    const Verdict verdict = judge(run);
+
+    EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("more nodes or cores help")));
+    ASSERT_THAT(verdict.what_if, SizeIs(2));
+    EXPECT_TRUE(verdict.what_if[0].change.ends_with("cores of their own") ||
+                verdict.what_if[1].change.ends_with("cores of their own"));
 }
 
 TEST(Verdict, SaysThatThereWasNothingToDo) {
