@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 #include "scheduler/replay.hpp"
 
@@ -202,7 +203,8 @@ void find_stragglers(Verdict& verdict, const JudgedRun& run, const std::vector<R
                                       .usual = usual,
                                       .cost = decides ? std::max(cost, 0.0) : 0});
     }
-    std::ranges::sort(verdict.stragglers, std::greater<>(), &Straggler::cost);
+    std::ranges::sort(verdict.stragglers, {},
+                      [](const Straggler& straggler) { return std::pair(-straggler.cost, straggler.rate); });
 }
 
 /// Of threads that have much to do: what others wait for matters to nobody.
