@@ -14,6 +14,7 @@ endforeach()
 set_target_properties(sluice_all PROPERTIES EXPORT_NAME sluice)
 
 install(TARGETS sluice RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES docs/report.schema.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/sluice)
 install(DIRECTORY core kernels apps DESTINATION ${headers} FILES_MATCHING PATTERN "*.hpp"
   PATTERN kernels/host EXCLUDE PATTERN kernels/cuda EXCLUDE PATTERN apps/classifier EXCLUDE)

@@ -5,7 +5,6 @@ find_dependency(Threads)
 find_dependency(MPI 3.1 COMPONENTS C)
 find_dependency(Boost 1.74 COMPONENTS program_options)
 find_dependency(fmt)
-find_dependency(spdlog)
 find_dependency(nlohmann_json)
 find_dependency(dnnl 2.6...<4)
 find_dependency(OpenMP COMPONENTS CXX)  # oneDNN's threads, which each worker limits to one

@@ -2,8 +2,9 @@
 # sluice_executable(NAME sources…): the same for a program.
 option(SLUICE_WERROR "Take the C++ compiler's warnings for errors, as every preset does" OFF)
 add_library(sluice_options INTERFACE)
+set(shadow "-Wshadow$<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:=local>")  # a neighbour's constants are no global ones
 target_compile_options(sluice_options INTERFACE
-  "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;$<$<BOOL:${SLUICE_WERROR}>:-Werror>;-fno-omit-frame-pointer>"
+  "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;${shadow};$<$<BOOL:${SLUICE_WERROR}>:-Werror>;-fno-omit-frame-pointer>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-fno-omit-frame-pointer;--expt-relaxed-constexpr>")
 target_include_directories(sluice_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_link_libraries(sluice_options INTERFACE Threads::Threads)

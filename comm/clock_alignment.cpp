@@ -21,12 +21,14 @@ Reading now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
 
-void send(MpiSession& session, int to, const Reading* values, int count) {
-    check_mpi(MPI_Send(values, count, MPI_INT64_T, to, tag_clock, session.world()), "MPI_Send");
+void send(MpiSession& session, int to, const Reading* values, std::size_t count) {
+    check_mpi(MPI_Send(values, static_cast<int>(count), MPI_INT64_T, to, tag_clock, session.world()), "MPI_Send");
 }
 
-void receive(MpiSession& session, int from, Reading* values, int count) {
-    check_mpi(MPI_Recv(values, count, MPI_INT64_T, from, tag_clock, session.world(), MPI_STATUS_IGNORE), "MPI_Recv");
+void receive(MpiSession& session, int from, Reading* values, std::size_t count) {
+    check_mpi(
+        MPI_Recv(values, static_cast<int>(count), MPI_INT64_T, from, tag_clock, session.world(), MPI_STATUS_IGNORE),
+        "MPI_Recv");
 }
 
 /// Rank 0: asks `rank` for its clock, then tells it what came out.
@@ -44,8 +46,9 @@ ClockOffset measure(MpiSession& session, int rank) {
             {std::chrono::nanoseconds(sent), std::chrono::nanoseconds(remote), std::chrono::nanoseconds(received)});
     }
     const ClockOffset offset = offset_from(rounds);
-    const std::array<Reading, 2> result{offset.offset.count(), offset.error.count()};
-    send(session, rank, result.data(), 2);
+    const std::array<Reading, 3> result{offset.offset.count(), offset.error.count(),
+                                        offset.at.time_since_epoch().count()};
+    send(session, rank, result.data(), result.size());
     return offset;
 }
 
@@ -64,9 +67,10 @@ ClockOffset be_measured(MpiSession& session) {
             receive(session, 0, &ping, 1);
         }
     }
-    std::array<Reading, 2> result{};
-    receive(session, 0, result.data(), 2);
-    return {std::chrono::nanoseconds(result[0]), std::chrono::nanoseconds(result[1])};
+    std::array<Reading, 3> result{};
+    receive(session, 0, result.data(), result.size());
+    return {std::chrono::nanoseconds(result[0]), std::chrono::nanoseconds(result[1]),
+            Instant(std::chrono::nanoseconds(result[2]))};
 }
 
 }  // namespace
@@ -75,7 +79,8 @@ ClockOffset offset_from(std::span<const PingPong> rounds) {
     expects(!rounds.empty(), "offset_from: no rounds");
     const auto length = [](const PingPong& round) { return round.received - round.sent; };
     const PingPong best = *std::ranges::min_element(rounds, {}, length);
-    return {best.sent + length(best) / 2 - best.remote, (length(best) + std::chrono::nanoseconds(1)) / 2};
+    return {best.sent + length(best) / 2 - best.remote, (length(best) + std::chrono::nanoseconds(1)) / 2,
+            Instant(best.remote)};
 }
 
 ClockOffset align_clock(MpiSession& session) {
@@ -87,6 +92,18 @@ ClockOffset align_clock(MpiSession& session) {
         worst.error = std::max(worst.error, measure(session, rank).error);
     }
     return worst;
+}
+
+ClockBounds share_bounds(MpiSession& session, std::span<const ClockBounds> seen) {
+    expects(session.rank() != 0 || seen.size() == static_cast<std::size_t>(session.size()),
+            "rank 0 has seen something of every rank");
+    ClockBounds mine;
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(
+        MPI_Iscatter(seen.data(), sizeof mine, MPI_BYTE, &mine, sizeof mine, MPI_BYTE, 0, session.world(), &request),
+        "MPI_Iscatter");
+    wait_asleep(request);
+    return mine;
 }
 
 }  // namespace sluice

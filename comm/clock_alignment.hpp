@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <span>
+
+#include "comm/clock_bounds.hpp"
+#include "core/clock.hpp"
 
 namespace sluice {
 
@@ -12,6 +14,7 @@ class MpiSession;
 struct ClockOffset {
     std::chrono::nanoseconds offset{0};  ///< Rank 0's clock − this rank's: add it to a local time.
     std::chrono::nanoseconds error{0};   ///< The offset is within ± this.
+    Instant at{};                        ///< When, by this rank's clock.
 };
 
 /// Three readings of one ping-pong: rank 0 sends at `sent`, the other rank reads `remote`, rank 0 receives at
@@ -28,8 +31,12 @@ struct PingPong {
 
 inline constexpr int clock_rounds = 32;
 
-/// Ping-pong of rank 0 with each other rank in turn. Collective. Returns this rank's offset; on rank 0
-/// zero, with the largest error of all ranks.
+/// Ping-pong of rank 0 with each other rank in turn; a clock that drifts is aligned again later (RootTime). Collective.
+/// Returns this rank's offset; on rank 0 zero, with the largest error of all ranks.
 [[nodiscard]] ClockOffset align_clock(MpiSession& session);
+
+/// What rank 0 has seen of each rank's messages, by its number; `seen` is empty elsewhere. Collective. Returns what
+/// rank 0 has seen of this one's.
+[[nodiscard]] ClockBounds share_bounds(MpiSession& session, std::span<const ClockBounds> seen);
 
 }  // namespace sluice

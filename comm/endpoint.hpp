@@ -49,6 +49,14 @@ public:
     /// The oldest chunk that the driver was given and has not delivered.
     [[nodiscard]] std::optional<Chunk> oldest_open() const;
 
+    /// Calls `visit(chunk)` for every such chunk, oldest first.
+    template <class Visit>
+    void for_each_open(Visit visit) const {
+        for (std::uint64_t i = taken_back_; i != answered_ && !arrivals_[i % depth_].chunk.end_of_input(); ++i) {
+            visit(arrivals_[i % depth_].chunk);
+        }
+    }
+
     /// Whether its outputs are on their way already.
     [[nodiscard]] bool oldest_open_is_leaving() const noexcept { return leaving_ > taken_back_; }
 

@@ -26,6 +26,11 @@ nanoseconds limit_of_silence(nanoseconds timeout) {
     return timeout + heartbeat_interval(timeout) + longest_step;
 }
 
+/// How long an activity may be still at its work: `timeout`, or 20 times the 99th percentile of its chunks' times.
+nanoseconds limit_of(const Activity::State& state, nanoseconds timeout) {
+    return std::max(timeout, nanoseconds(chunks_of_patience * state.p99_ns));
+}
+
 std::string seconds_text(nanoseconds time) {
     return fmt::format("{:.1f} s", Seconds(time).count());
 }
@@ -72,10 +77,6 @@ std::map<std::uint32_t, Group> grouped(std::span<const StillActivity> activities
 nanoseconds heartbeat_interval(nanoseconds timeout) {
     return timeout.count() == 0 ? longest_between_heartbeats
                                 : std::min(longest_between_heartbeats, timeout / heartbeats_per_timeout);
-}
-
-nanoseconds limit_of(const Activity::State& state, nanoseconds timeout) {
-    return std::max(timeout, nanoseconds(chunks_of_patience * state.p99_ns));
 }
 
 const StillActivity* find_stuck(std::span<const StillActivity> activities, nanoseconds timeout) {
@@ -137,10 +138,13 @@ std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
 
 std::vector<std::uint64_t> HangWatch::chunks_of(const RankEntry& entry) {
     std::vector<std::uint64_t> chunks = chunks_of(entry.rank.load());
-    const std::uint64_t oldest = entry.chunk.load();
-    if (oldest != RankEntry::no_chunk && std::ranges::find(chunks, oldest) == chunks.end()) {
-        chunks.push_back(oldest);
-    }
+    const auto add = [&chunks](std::uint64_t chunk) {
+        if (chunk != RankEntry::no_chunk && std::ranges::find(chunks, chunk) == chunks.end()) {
+            chunks.push_back(chunk);
+        }
+    };
+    add(entry.chunk.load());
+    entry.for_each_open(add);
     return chunks;
 }
 

@@ -40,9 +40,6 @@ struct StillActivity {
     std::chrono::nanoseconds still{0};
 };
 
-/// How long an activity may be still at its work: `timeout`, or 20 times the 99th percentile of its chunks' times.
-[[nodiscard]] std::chrono::nanoseconds limit_of(const Activity::State& state, std::chrono::nanoseconds timeout);
-
 /// An activity that is at work and does not get on: of all groups in which nothing has moved for longer than the
 /// longest of its activities' limits, the one that is still for longest. nullptr: every group moves or waits for
 /// others. Pure.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/fault_point.hpp"
+
 namespace sluice {
 
 LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, int rank)
@@ -32,6 +34,7 @@ void LocalHub::take(Endpoint& endpoint, std::uint32_t device, const Post& post) 
             break;
         case Post::Kind::deliver:
             std::ranges::copy(post.from, server_.place(post.chunk, rank_).begin());
+            fault_delay("gather");
             server_.arrived(post.chunk, rank_, post.checksum);
             endpoint.complete_delivery();
             break;
@@ -49,6 +52,7 @@ void LocalHub::fulfil(const Grant& grant) {
     if (!grant.chunk.end_of_input()) {
         std::ranges::copy(grant.items, targets_[grant.to.device][grant.to.slot].begin());
         server_.release(grant.chunk);
+        fault_delay("scatter");
     }
     endpoints_[grant.to.device].complete_request({grant.chunk, began});
     note_open_chunk(entry_, endpoints_);

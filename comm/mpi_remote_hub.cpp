@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "comm/message_pieces.hpp"
-#include "comm/tag_limit.hpp"
+#include "comm/wire.hpp"
+#include "core/fault_point.hpp"
 
 namespace sluice {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 /// Control receives posted at once: more only save copies when many ranks speak in the same moment.
 constexpr std::size_t most_listening = 64;
 
-constexpr std::chrono::milliseconds longest_step{100};  // of the clock that silence is measured with
-constexpr std::chrono::milliseconds longest_farewell{200};
 constexpr std::size_t told_at_most = 2;  // that the run drains, and that it ends
 
 std::size_t grant_messages(const MessageShape& shape) {
@@ -31,6 +30,19 @@ std::size_t slots_of_others(const MessageShape& shape, const std::vector<std::ui
     return slots;
 }
 
+void begin_chunk(MpiRemoteHub::Traffic& traffic, Instant now) {
+    if (traffic.under_way++ == 0) {
+        traffic.since = now;
+    }
+}
+
+void end_chunk(MpiRemoteHub::Traffic& traffic, Instant now, std::uint64_t bytes) {
+    traffic.bytes += bytes;
+    if (--traffic.under_way == 0) {
+        traffic.busy += now - traffic.since;
+    }
+}
+
 }  // namespace
 
 MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const MessageShape& shape,
@@ -44,8 +56,11 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const Messa
       controls_(std::min(most_listening, 2 * slots_.size() + 2)),
       listening_(controls_.size()),
       pending_((staged + slots_.size()) * grant_messages(shape) + window * result_messages(shape)),
-      egress_(Stage::scatter, server.grid().chunks_left()),
-      ingress_(Stage::gather, server.grid().chunks_left()),
+      clock_bounds_(static_cast<std::size_t>(session.size())),
+      sent_(clock_bounds_.size()),
+      received_(clock_bounds_.size()),
+      egress_("send", server.grid().chunks_left()),
+      ingress_("receive", server.grid().chunks_left()),
       open_ranks_(session.size() - 1),
       closed_(static_cast<std::size_t>(session.size())),
       last_word_(static_cast<std::size_t>(session.size())),
@@ -82,7 +97,7 @@ void MpiRemoteHub::listen(std::size_t index) {
 
 bool MpiRemoteHub::progress() {
     const Instant now = Clock::now();
-    clock_ += std::min<std::chrono::nanoseconds>(now - last_progress_, longest_step);
+    clock_ += std::min<std::chrono::nanoseconds>(now - last_progress_, longest_silence_step);
     last_progress_ = now;
     heartbeats_.send_if_due(now);
     bool moved = finish_messages();
@@ -108,6 +123,9 @@ bool MpiRemoteHub::finish_messages() {
 void MpiRemoteHub::take(int rank, const ControlMessage& message) {
     last_word_[static_cast<std::size_t>(rank)] = clock_;
     heard_[static_cast<std::size_t>(rank)] = true;
+    if (message.sent != Instant()) {
+        clock_bounds_[static_cast<std::size_t>(rank)].add(message.sent, Clock::now() - message.sent);
+    }
     switch (message.kind) {
         case ControlMessage::Kind::request:
             server_.request({rank, message.device, message.slot});
@@ -183,26 +201,35 @@ void MpiRemoteHub::send(const Grant& grant) {
                  .slot = grant.to.slot,
                  .count = grant.chunk.count,
                  .id = grant.chunk.id,
-                 .first = grant.chunk.first};
+                 .first = grant.chunk.first,
+                 .sent = slot.grant_begun};
     slot.grant_messages = grant_messages(shape_);
+    if (grant.chunk.count > 0) {
+        begin_chunk(sent_[static_cast<std::size_t>(slot.rank)], slot.grant_begun);
+    }
     check_mpi(
         MPI_Isend(&slot.head, sizeof slot.head, MPI_BYTE, grant.to.rank,
                   tags::grant(grant.to.device, grant.to.slot, shape_.depth), session_.world(), &pending_.add(note)),
         "MPI_Isend");
     for (std::size_t i = 0; i + 1 < slot.grant_messages; ++i) {
         const Piece piece = piece_at(grant.items.size(), shape_.largest_message, i);
-        check_mpi(
-            MPI_Isend(grant.items.data() + piece.offset, piece.count, MPI_BYTE, grant.to.rank,
-                      tags::items(grant.to.device, grant.to.slot, shape_.depth), session_.world(), &pending_.add(note)),
-            "MPI_Isend");
+        // Synchronous: done when it is received, so that the time it takes is the link's. A send that MPI may buffer is
+        // done when it is copied.
+        check_mpi(MPI_Issend(grant.items.data() + piece.offset, piece.count, MPI_BYTE, grant.to.rank,
+                             tags::items(grant.to.device, grant.to.slot, shape_.depth), session_.world(),
+                             &pending_.add(note)),
+                  "MPI_Issend");
     }
+    fault_delay("scatter");
 }
 
 void MpiRemoteHub::finish_grant(SlotState& slot) {
     if (--slot.grant_messages == 0 && slot.head.count > 0) {
         const Chunk chunk = slot.head.chunk();
-        egress_.add(
-            {.busy = {slot.grant_begun, Clock::now()}, .items = chunk.count, .bytes = shape_.input_bytes(chunk.count)});
+        const Instant now = Clock::now();
+        const std::uint64_t bytes = shape_.input_bytes(chunk.count);
+        egress_.add({.stage = Stage::scatter, .busy = {slot.grant_begun, now}, .items = chunk.count, .bytes = bytes});
+        end_chunk(sent_[static_cast<std::size_t>(slot.rank)], now, bytes);
         server_.release(chunk);
     }
 }
@@ -216,6 +243,7 @@ void MpiRemoteHub::receive_result(int rank, const ControlMessage& message) {
     slot.result = message.chunk();
     slot.checksum = message.checksum;
     slot.result_begun = Clock::now();
+    begin_chunk(received_[static_cast<std::size_t>(rank)], slot.result_begun);
     const std::span<std::byte> to = server_.place(slot.result, rank);
     slot.result_messages = piece_count(to.size(), shape_.largest_message);
     for (std::size_t i = 0; i < slot.result_messages; ++i) {
@@ -225,13 +253,16 @@ void MpiRemoteHub::receive_result(int rank, const ControlMessage& message) {
                             &pending_.add({What::result, index})),
                   "MPI_Irecv");
     }
+    fault_delay("gather");
 }
 
 void MpiRemoteHub::finish_result(SlotState& slot) {
     if (--slot.result_messages == 0) {
-        ingress_.add({.busy = {slot.result_begun, Clock::now()},
-                      .items = slot.result.count,
-                      .bytes = shape_.output_bytes(slot.result.count)});
+        const Instant now = Clock::now();
+        const std::uint64_t bytes = shape_.output_bytes(slot.result.count);
+        ingress_.add(
+            {.stage = Stage::gather, .busy = {slot.result_begun, now}, .items = slot.result.count, .bytes = bytes});
+        end_chunk(received_[static_cast<std::size_t>(slot.rank)], now, bytes);
         server_.arrived(slot.result, slot.rank, slot.checksum);
     }
 }

@@ -3,9 +3,11 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "comm/clock_bounds.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/pending_messages.hpp"
 #include "comm/root_heartbeat.hpp"
@@ -55,6 +57,19 @@ public:
     [[nodiscard]] const ThreadTrace& egress() const noexcept { return egress_; }
     [[nodiscard]] const ThreadTrace& ingress() const noexcept { return ingress_; }
 
+    /// What went to a rank, or came from it.
+    struct Traffic {
+        std::uint64_t bytes = 0;           ///< Of items, or outputs, that are through.
+        std::chrono::nanoseconds busy{0};  ///< With at least one chunk under way.
+        std::uint32_t under_way = 0;       ///< Chunks.
+        Instant since{};                   ///< There were some.
+    };
+    [[nodiscard]] const std::vector<Traffic>& sent() const noexcept { return sent_; }          ///< By rank.
+    [[nodiscard]] const std::vector<Traffic>& received() const noexcept { return received_; }  ///< By rank.
+
+    /// What the messages of each rank so far say of its clock and this one; by its number.
+    [[nodiscard]] std::span<const ClockBounds> clock_bounds() const noexcept { return clock_bounds_; }
+
 private:
     enum class What : std::uint8_t { control, grant, result };
     struct Note {
@@ -91,6 +106,9 @@ private:
     std::vector<ControlMessage> controls_;
     PendingMessages<Note> listening_;  // receives for control messages, always posted
     PendingMessages<Note> pending_;    // grants and results
+    std::vector<ClockBounds> clock_bounds_;
+    std::vector<Traffic> sent_;
+    std::vector<Traffic> received_;
     ThreadTrace egress_;
     ThreadTrace ingress_;
     int open_ranks_;

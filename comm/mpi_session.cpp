@@ -1,7 +1,5 @@
 #include "comm/mpi_session.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>

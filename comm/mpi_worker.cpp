@@ -8,13 +8,10 @@
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
 #include "comm/serve.hpp"
-#include "comm/tag_limit.hpp"
+#include "comm/wire.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr std::chrono::milliseconds longest_step{100};  // of the clock that silence is measured with
-constexpr std::chrono::milliseconds longest_farewell{200};
 
 /// While it lives, this rank listens to rank 0: then that has to send heartbeats, once it has said something.
 class ExpectingRoot {
@@ -155,7 +152,7 @@ void MpiWorker::look_for_root() {
         return;
     }
     const Instant now = Clock::now();
-    silence_ += std::min<std::chrono::nanoseconds>(now - last_look_, longest_step);
+    silence_ += std::min<std::chrono::nanoseconds>(now - last_look_, longest_silence_step);
     last_look_ = now;
     if (silence_ > options_.longest_silence) {
         throw RootHasEnded(ExitCode::internal,
@@ -242,7 +239,7 @@ void MpiWorker::send_request(std::uint32_t device, const Post& post) {
                             tags::items(device, post.slot, shape_.depth), session_.world(), &pending_.add(note)),
                   "MPI_Irecv");
     }
-    slot.request = {.kind = ControlMessage::Kind::request, .device = device, .slot = post.slot};
+    slot.request = {.kind = ControlMessage::Kind::request, .device = device, .slot = post.slot, .sent = Clock::now()};
     send_control(slot.request, note);
 }
 
@@ -260,7 +257,8 @@ void MpiWorker::send_result(std::uint32_t device, const Post& post) {
                    .count = post.chunk.count,
                    .id = post.chunk.id,
                    .first = post.chunk.first,
-                   .checksum = post.checksum};
+                   .checksum = post.checksum,
+                   .sent = Clock::now()};
     send_control(slot.result, note);
     for (std::size_t i = 0; i < pieces; ++i) {
         const Piece piece = piece_at(post.from.size(), shape_.largest_message, i);
@@ -285,6 +283,7 @@ void MpiWorker::finish(const Note& note) {
     SlotState& slot = devices_[note.device].slots[note.slot];
     if (note.is_head) {
         slot.head_came = Clock::now();
+        clock_bounds_.add(slot.head_came, slot.head_came - slot.head.sent);
         slot.head_is_there = true;
         note_word_of_root();
     }

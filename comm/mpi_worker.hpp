@@ -6,6 +6,7 @@
 #include <exception>
 #include <vector>
 
+#include "comm/clock_bounds.hpp"
 #include "comm/endpoint.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/pending_messages.hpp"
@@ -48,6 +49,9 @@ public:
 
     /// After that: until rank 0 says that the run is done. Throws RootHasEnded in the same cases.
     void wait_for_the_end(Doorbell& bell, const StopRequest& stop);
+
+    /// What the messages of rank 0 so far say of its clock and this one.
+    [[nodiscard]] const ClockBounds& clock_bounds() const noexcept { return clock_bounds_; }
 
     /// Tells rank 0, in one message, what this rank ends with. Waits `at_most` for it to be taken; false if it was not.
     [[nodiscard]] static bool report_failure(MpiSession& session, const std::string& text,
@@ -116,6 +120,7 @@ private:
     std::size_t closed_ = 0;
     ControlMessage from_root_{};
     MPI_Request listening_ = MPI_REQUEST_NULL;
+    ClockBounds clock_bounds_;
     std::uint64_t root_words_ = 0;
     bool said_stop_ = false;
     bool drains_ = false;

@@ -84,7 +84,9 @@ NodeView view_node(MpiSession* session, const NodeWish& wish) {
     NodeWord mine{.number = session == nullptr ? 0 : session->rank(),
                   .reads = wish.reads,
                   .knows_node = view.machine.affinity != nullptr};
-    mine.gpus = cuda ? cuda_gpus() : std::vector<CudaGpu>();
+    if (cuda) {
+        mine.gpus = wish.gpus ? *wish.gpus : cuda_gpus();
+    }
     mine.rank = {
         .mask = topology.mask, .quota_cpus = quota.cpus, .quota_group = quota.group, .gpus = visible_gpus(mine.gpus)};
     view.layout = {.device = wish.device, .devices = wish.devices};

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "comm/mpi_session.hpp"
+#include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "core/machine/binding.hpp"
 #include "core/machine/placement.hpp"
@@ -21,6 +23,7 @@ struct NodeWish {
     BindMode bind = BindMode::gpu_local;
     bool reads = false;                            ///< This rank does.
     TopologyDetail detail = TopologyDetail::cpus;  ///< At least; CUDA needs to know of devices.
+    std::optional<std::vector<CudaGpu>> gpus{};    ///< That this process sees; nullopt: CUDA is asked.
 };
 
 /// A rank's node, and who gets what of it. All ranks of the node have the same layout and placement.

@@ -65,7 +65,13 @@ std::string activity(const RankEntry& entry) {
 void note_open_chunk(RankEntry& entry, const std::deque<Endpoint>& endpoints) noexcept {
     std::uint64_t oldest = RankEntry::no_chunk;
     Stage stage = Stage::scatter;
+    std::uint32_t open = 0;
     for (const Endpoint& endpoint : endpoints) {
+        endpoint.for_each_open([&](const Chunk& chunk) {
+            if (open < RankEntry::most_open) {
+                entry.open[open++].store(chunk.id, std::memory_order_relaxed);
+            }
+        });
         if (const auto chunk = endpoint.oldest_open()) {
             if (chunk->id < oldest) {
                 oldest = chunk->id;
@@ -73,6 +79,7 @@ void note_open_chunk(RankEntry& entry, const std::deque<Endpoint>& endpoints) no
             }
         }
     }
+    entry.open_count.store(open, std::memory_order_relaxed);
     entry.stage.store(stage, std::memory_order_relaxed);
     entry.chunk.store(oldest, std::memory_order_relaxed);
 }

@@ -21,6 +21,7 @@ class MpiSession;
 /// What one rank is doing, in memory that the other ranks of its node can read even after it has died.
 struct RankEntry {
     static constexpr std::uint64_t no_chunk = UINT64_MAX;
+    static constexpr std::size_t most_open = 64;
 
     std::atomic<std::int32_t> pid{0};  ///< 0: not there yet.
     std::atomic<std::int32_t> rank{0};
@@ -32,6 +33,19 @@ struct RankEntry {
     std::atomic<std::uint32_t> heartbeats{0};    ///< Goes up while its devices get on: heartbeats for rank 0.
     std::atomic<std::uint32_t> stuck{0};         ///< 1: one of its threads does not get on.
     std::atomic<std::uint64_t> root_words{0};    ///< Goes up when rank 0 says something; 0: it need not.
+
+    /// Those that it was given and has not delivered; most_open of them at most.
+    std::array<std::atomic<std::uint64_t>, most_open> open{};
+    std::atomic<std::uint32_t> open_count{0};
+
+    /// Calls `visit(chunk)` for each of those; by what signal-safety(7) allows, if visit is.
+    template <class Visit>
+    void for_each_open(Visit visit) const noexcept {
+        const std::uint32_t count = open_count.load(std::memory_order_relaxed);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            visit(open[i].load(std::memory_order_relaxed));
+        }
+    }
 
     /// It leaves.
     void end_with(ExitCode with) noexcept {

@@ -131,6 +131,7 @@ void leave_crash_file(const RankEntry& entry, int signal) noexcept {
     if (const std::uint64_t chunk = entry.chunk.load(); chunk != RankEntry::no_chunk) {
         note_chunk(chunk);
     }
+    entry.for_each_open(note_chunk);
     if (const GrantBook* const book = crash_report.book.load()) {
         book->for_each_open([&](std::uint64_t chunk, int rank) {
             if (rank == entry.rank.load()) {

@@ -57,8 +57,8 @@ public:
     CrashReports(RankBoard& board, const std::string& host);
     ~CrashReports();
 
-    /// From now on a crash also leaves `file`, with the line and the chunks that this rank held: those that `book` says
-    /// (rank 0's, which outlives this or is set to null before), else the oldest.
+    /// From now on a crash also leaves `file`, with the line and the chunks that this rank held: those that the board
+    /// says, and `book` (rank 0's, which outlives this or is set to null before).
     static void leave_behind(const std::filesystem::path& file);
     static void set_book(const GrantBook* book) noexcept;
 

@@ -1,12 +1,20 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include "core/chunk.hpp"
+#include "core/clock.hpp"
 
 namespace sluice {
+
+/// Of the clock that a peer's silence is measured with: a longer pause was one of this rank itself.
+inline constexpr std::chrono::milliseconds longest_silence_step{100};
+
+/// Either side waits so long at the end for what the other one may no longer take.
+inline constexpr std::chrono::milliseconds longest_farewell{200};
 
 /// What a rank tells rank 0, the head of a grant on its way back, and what rank 0 tells a whole rank. Sent as bytes:
 /// one build runs on all ranks, which the session checks at its start.
@@ -19,10 +27,11 @@ struct ControlMessage {
     std::uint64_t id = 0;
     std::uint64_t first = 0;
     std::uint64_t checksum = 0;  ///< result: of the outputs, as they left the device.
+    Instant sent{};              ///< request, result, grant: when, by the sender's clock.
 
     [[nodiscard]] Chunk chunk() const noexcept { return {id, first, count}; }
 };
-static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMessage) == 40);
+static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMessage) == 48);
 
 /// Message sizes that both sides know before the first message.
 struct MessageShape {
@@ -64,5 +73,12 @@ inline constexpr int a_slot = 3;
     return first_of_slots + a_slot * devices * depth - 1;
 }
 }  // namespace tags
+
+/// Throws Error (configuration) when the tags of a rank with `devices` devices and `depth` slots each go beyond
+/// `limit`, MPI's largest tag.
+void check_tags(std::uint64_t devices, std::uint64_t depth, std::uint64_t limit);
+
+/// The largest tag of this MPI, which is initialized.
+[[nodiscard]] std::uint64_t read_largest_tag();
 
 }  // namespace sluice

@@ -38,4 +38,7 @@ private:
 /// 16 hexadecimal digits, as checksums stand in files.
 [[nodiscard]] std::string hexadecimal(std::uint64_t checksum);
 
+/// CRC-32C (Castagnoli) of `bytes`: polynomial 0x1EDC6F41, reflected, as in RFC 3720, appendix B.4.
+[[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept;
+
 }  // namespace sluice

@@ -24,21 +24,22 @@ struct IoShape {
     friend bool operator==(const IoShape&, const IoShape&) = default;
 };
 
-/// What happens to a chunk, in this order. `read`, `scatter`, `gather` and `write` are rank 0's for all; the others
-/// each device's.
-enum class Stage : std::uint8_t { read, scatter, upload, compute, download, gather, write };
+/// What happens to a chunk, in this order: bytes are read from the file and parsed into items; rows are written, and
+/// committed together with others'. `upload`, `compute` and `download` are each device's; the others rank 0's for all.
+enum class Stage : std::uint8_t { read, parse, scatter, upload, compute, download, gather, write, commit };
 
-inline constexpr std::size_t stage_count = 7;
-inline constexpr std::array<Stage, stage_count> all_stages{
-    Stage::read, Stage::scatter, Stage::upload, Stage::compute, Stage::download, Stage::gather, Stage::write};
+inline constexpr std::size_t stage_count = 9;
+inline constexpr std::array<Stage, stage_count> all_stages{Stage::read,   Stage::parse,   Stage::scatter,
+                                                           Stage::upload, Stage::compute, Stage::download,
+                                                           Stage::gather, Stage::write,   Stage::commit};
 
 [[nodiscard]] constexpr std::size_t index_of(Stage stage) noexcept {
     return static_cast<std::size_t>(stage);
 }
 
 [[nodiscard]] constexpr std::string_view to_string(Stage stage) noexcept {
-    constexpr std::array<std::string_view, stage_count> names{"read",     "scatter", "upload", "compute",
-                                                              "download", "gather",  "write"};
+    constexpr std::array<std::string_view, stage_count> names{"read",     "parse",  "scatter", "upload", "compute",
+                                                              "download", "gather", "write",   "commit"};
     return names[index_of(stage)];
 }
 

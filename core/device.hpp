@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -67,6 +68,9 @@ public:
 
     /// The same for an event that only tells the time: nobody is woken for it, so that nobody may wait for it.
     [[nodiscard]] virtual Event mark() = 0;
+
+    /// How long the thread that does its work could have run, but had no CPU. nullopt: it has none, or nobody counts.
+    [[nodiscard]] virtual std::optional<std::chrono::nanoseconds> run_delay() const { return std::nullopt; }
 };
 
 struct StreamOptions {

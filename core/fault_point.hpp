@@ -14,6 +14,7 @@ struct FaultHooks {
     int (*at_call)(std::string_view name) = nullptr;
     int (*value_at)(std::string_view name) = nullptr;
     bool (*is_broken)(std::string_view name) = nullptr;
+    void (*delay)(std::string_view name) = nullptr;
     void (*take_variable)(const char* text, int rank) = nullptr;
 };
 
@@ -41,6 +42,13 @@ inline void fault_point(std::string_view name) {
 [[nodiscard]] inline int fault_at_call(std::string_view name) {
     const FaultHooks* const hooks = fault_hooks.load(std::memory_order_acquire);
     return hooks == nullptr ? 0 : hooks->at_call(name);
+}
+
+/// Where a test can make work take longer: the calling thread sleeps as long as is asked for at `name`.
+inline void fault_delay(std::string_view name) {
+    if (const FaultHooks* const hooks = fault_hooks.load(std::memory_order_acquire); hooks != nullptr) {
+        hooks->delay(name);
+    }
 }
 
 /// Whether the protocol is to be the wrong one that `name` describes (NAME=break): shared-folder, journal-first,

@@ -37,7 +37,8 @@ ModelRunner::Events ModelRunner::enqueue(std::size_t count, std::unique_ptr<Capt
         stream_->launch(*captured, forward);
     }
     if (model_.lag() != 0) {
-        model_.finish(*stream_);
+        const auto finish = [&] { model_.finish(*stream_); };
+        stream_->launch(finish_, finish);
     }
     events.computed = stream_->record();
     stream_->copy(pinned_out_.bytes().first(out.size()), out);

@@ -42,7 +42,8 @@ private:
     Buffer in_;
     Buffer out_;
     Buffer pinned_out_;
-    std::unique_ptr<Stream> stream_;  // declared last: it drains first, so no queued copy outlives its buffers
+    std::unique_ptr<CapturedWork> finish_;  // the model's
+    std::unique_ptr<Stream> stream_;        // declared last: it drains first, so no queued copy outlives its buffers
 };
 
 }  // namespace sluice

@@ -9,9 +9,13 @@
 namespace sluice {
 namespace {
 
-std::string chunk_name(Stage stage, const Chunk& chunk) {
-    return fmt::format("{} of chunk {} (items {} to {})", to_string(stage), chunk.id, chunk.first,
-                       chunk.first + (chunk.count == 0 ? 0 : chunk.count - 1));
+std::string chunk_name(Stage stage, const Chunk& chunk, const std::vector<std::uint64_t>& beside) {
+    std::string name = fmt::format("{} of chunk {} (items {} to {})", to_string(stage), chunk.id, chunk.first,
+                                   chunk.first + (chunk.count == 0 ? 0 : chunk.count - 1));
+    if (!beside.empty()) {
+        name += fmt::format(" or of chunk {}, in flight with it", fmt::join(beside, ", "));
+    }
+    return name;
 }
 
 bool is_of_device(Stage stage) {
@@ -36,8 +40,12 @@ Failure defect(const std::exception& error, const std::string& who) {
 
 }  // namespace
 
-StageError::StageError(Stage stage, const Chunk& chunk, std::exception_ptr cause)
-    : std::runtime_error(chunk_name(stage, chunk)), stage_(stage), chunk_(chunk), cause_(std::move(cause)) {}
+StageError::StageError(Stage stage, const Chunk& chunk, std::exception_ptr cause, std::vector<std::uint64_t> beside)
+    : std::runtime_error(chunk_name(stage, chunk, beside)),
+      stage_(stage),
+      chunk_(chunk),
+      cause_(std::move(cause)),
+      beside_(std::move(beside)) {}
 
 Failure describe(const std::exception_ptr& failure, const std::string& who) {
     try {
@@ -45,11 +53,12 @@ Failure describe(const std::exception_ptr& failure, const std::string& who) {
     } catch (const StageError& error) {
         Failure cause = describe(error.cause(), "");
         const std::string inner = cause.text.where.empty() ? "" : cause.text.where + ": ";
-        const std::string name = chunk_name(error.stage(), error.chunk());
+        const std::string name = chunk_name(error.stage(), error.chunk(), error.beside());
         cause.text.where = who.empty() ? name : fmt::format("{}: {}", who, name);
         cause.text.what = inner + cause.text.what;
         if (is_of_device(error.stage())) {
-            cause.chunk = error.chunk().id;
+            cause.chunks = {error.chunk().id};
+            cause.chunks.insert(cause.chunks.end(), error.beside().begin(), error.beside().end());
         }
         return cause;
     } catch (const Error& error) {

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 #include <exception>
-#include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "core/chunk.hpp"
 #include "core/error.hpp"
@@ -13,17 +13,19 @@ namespace sluice {
 /// A failure on a chunk's way: which stage, which chunk, and the exception behind it.
 class StageError : public std::runtime_error {
 public:
-    /// `cause` is not null.
-    StageError(Stage stage, const Chunk& chunk, std::exception_ptr cause);
+    /// `cause` is not null. `beside`: ids of chunks that shared the work, so that the failure may be one of theirs.
+    StageError(Stage stage, const Chunk& chunk, std::exception_ptr cause, std::vector<std::uint64_t> beside = {});
 
     [[nodiscard]] Stage stage() const noexcept { return stage_; }
     [[nodiscard]] const Chunk& chunk() const noexcept { return chunk_; }
+    [[nodiscard]] const std::vector<std::uint64_t>& beside() const noexcept { return beside_; }
     [[nodiscard]] const std::exception_ptr& cause() const noexcept { return cause_; }
 
 private:
     Stage stage_;
     Chunk chunk_;
     std::exception_ptr cause_;
+    std::vector<std::uint64_t> beside_;
 };
 
 /// What to print and return for `failure`: the cause's own code and id where it is an Error; `who` ("rank 3 on n07",
@@ -31,7 +33,7 @@ private:
 struct Failure {
     ExitCode code = ExitCode::internal;
     ErrorText text;
-    std::optional<std::uint64_t> chunk{};  ///< Where a device failed on one.
+    std::vector<std::uint64_t> chunks{};  ///< Where a device failed: those that it may have failed on.
 };
 [[nodiscard]] Failure describe(const std::exception_ptr& failure, const std::string& who);
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "core/error.hpp"
@@ -22,6 +25,8 @@ constexpr std::array<std::pair<Stage, Interval ChunkSpans::*>, 5> device_stages{
     {Stage::download, &ChunkSpans::download},
     {Stage::gather, &ChunkSpans::gather},
 }};
+
+constexpr std::size_t least_steady_chunks = 16;
 
 std::string device_name(const RankTrace& trace, std::size_t device) {
     return fmt::format("device {} ({})", device, escaped(trace.devices[device].name()));
@@ -50,54 +55,113 @@ std::string why_invalid(const RankTrace& trace) {
     for (const ThreadTrace& thread : trace.threads) {
         for (const ThreadSpan& span : thread.spans()) {
             if (span.busy.end < span.busy.begin) {
-                return backwards("host thread", thread.stage(), span.busy);
+                return backwards(thread.name(), span.stage, span.busy);
             }
+        }
+    }
+    for (const PhaseSpan& span : trace.phases) {
+        if (span.time.end < span.time.begin) {
+            return fmt::format("{} ends before it begins", to_string(span.phase));
         }
     }
     return {};
 }
 
+/// What may be under way at an instant: the stages, then the phases.
+constexpr std::size_t source_count = stage_count + phase_count;
+
+/// Gives each instant of the run to one row of the wall view, and counts what each stage does by itself.
+class Sweep {
+public:
+    explicit Sweep(const Interval& run) : run_(run) {}
+
+    void add(std::size_t source, const IntervalSet& times) {
+        for (const Interval& time : times.intervals()) {
+            edges_.push_back({time.begin, source, true});
+            edges_.push_back({time.end, source, false});
+        }
+    }
+
+    void fill(Breakdown& result) {
+        std::ranges::sort(edges_, {}, &Edge::at);
+        Instant before = run_.begin;
+        for (const Edge& edge : edges_) {
+            give(edge.at - before, result);
+            before = edge.at;
+            under_way_[edge.source] = edge.begins;
+        }
+        give(run_.end - before, result);
+    }
+
+private:
+    struct Edge {
+        Instant at;
+        std::size_t source;
+        bool begins;
+    };
+
+    void give(nanoseconds time, Breakdown& result) const {
+        if (time.count() == 0) {
+            return;
+        }
+        const auto stages = std::span(under_way_).first(stage_count);
+        const auto phases = std::span(under_way_).subspan(stage_count);
+        const auto stage = std::ranges::find(stages, true);
+        if (stage != stages.end()) {
+            const auto at = static_cast<std::size_t>(stage - stages.begin());
+            const bool only = std::find(stage + 1, stages.end(), true) == stages.end();
+            (only ? result.wall.stages[at] : result.wall.overlapped) += time;
+            result.stages[at].exposed += only ? time : nanoseconds(0);
+        } else if (const auto phase = std::ranges::find(phases, true); phase != phases.end()) {
+            result.wall.phases[static_cast<std::size_t>(phase - phases.begin())] += time;
+        } else {
+            result.wall.waiting += time;
+        }
+    }
+
+    Interval run_;
+    std::vector<Edge> edges_;
+    std::array<bool, source_count> under_way_{};
+};
+
 /// Gathers the intervals of a rank, cut to its run, by stage and by instance.
 class Collector {
 public:
     explicit Collector(const RankTrace& trace) : trace_(trace), run_{trace.milestones.start, trace.milestones.finish} {
-        std::array<std::size_t, stage_count> threads{};
+        std::array<bool, stage_count> traced{};
         for (const ThreadTrace& thread : trace.threads) {
-            add_thread(thread, threads[index_of(thread.stage())]++);
-            traced_by_threads_[index_of(thread.stage())] |= !thread.spans().empty();
+            add_thread(thread);
+            for (const ThreadSpan& span : thread.spans()) {
+                traced[index_of(span.stage)] = true;
+            }
         }
         for (std::size_t device = 0; device < trace.devices.size(); ++device) {
             for (const auto& [stage, member] : device_stages) {
-                // A rank with threads of a stage knows the work itself; its devices' spans are waits for that work.
-                if (!traced_by_threads_[index_of(stage)]) {
+                const bool moves_items = stage == Stage::scatter || stage == Stage::gather;
+                if (!moves_items || (trace.rank == 0 && !traced[index_of(stage)])) {
                     add_device(device, stage, member);
                 }
             }
         }
+        find_steady_stretch();
     }
 
     Breakdown breakdown() && {
         result_.run = run_.end - run_.begin;
-        std::array<IntervalSet, stage_count> active;
+        Sweep sweep(run_);
         for (const Stage stage : all_stages) {
-            const std::size_t at = index_of(stage);
-            active[at] = IntervalSet(std::move(intervals_[at]));
-            StageTotals& totals = result_.stages[at];
-            totals.active = active[at].length();
-            totals.waiting = result_.run - totals.active;
+            const IntervalSet active(std::move(intervals_[index_of(stage)]));
+            result_.stages[index_of(stage)].active = active.length();
+            sweep.add(index_of(stage), active);
         }
-        IntervalSet taken;
-        const auto take = [&taken](const IntervalSet& more) {
-            const nanoseconds before = taken.length();
-            taken = taken.united(more);
-            return taken.length() - before;
-        };
-        for (const Stage stage : wall_order) {
-            result_.wall.stages[index_of(stage)] = take(active[index_of(stage)]);
+        std::array<std::vector<Interval>, phase_count> phases;
+        for (const PhaseSpan& span : trace_.phases) {
+            phases[static_cast<std::size_t>(span.phase)].push_back(clipped(span.time));
         }
-        const Instant ready = trace_.milestones.devices_ready.value_or(run_.begin);
-        result_.wall.startup = take(IntervalSet({clipped({run_.begin, std::max(ready, run_.begin)})}));
-        result_.wall.waiting = result_.run - taken.length();
+        for (std::size_t phase = 0; phase < phase_count; ++phase) {
+            sweep.add(stage_count + phase, IntervalSet(std::move(phases[phase])));
+        }
+        sweep.fill(result_);
         return std::move(result_);
     }
 
@@ -121,26 +185,31 @@ private:
         intervals_[index_of(stage)].push_back(inside);
     }
 
-    void add_thread(const ThreadTrace& thread, std::size_t number) {
-        InstanceTotals instance{.stage = thread.stage(),
-                                .name = fmt::format("{} {}", to_string(thread.stage()), number)};
-        std::vector<Interval> own;
+    void add_thread(const ThreadTrace& thread) {
+        std::map<Stage, std::pair<InstanceTotals, std::vector<Interval>>> stages;
         for (const ThreadSpan& span : thread.spans()) {
-            add(thread.stage(), span.busy, span.items, own, instance);
+            auto& [instance, own] = stages[span.stage];
+            instance.stage = span.stage;
+            instance.name = thread.name();
+            instance.delayed = thread.run_delay();
             instance.bytes += span.bytes;
+            add(span.stage, span.busy, span.items, own, instance);
         }
-        finish_instance(std::move(instance), std::move(own));
+        for (auto& [stage, totals] : stages) {
+            finish_instance(std::move(totals.first), std::move(totals.second));
+        }
     }
 
     void add_device(std::size_t device, Stage stage, Interval ChunkSpans::*member) {
         InstanceTotals instance{.stage = stage, .name = device_name(trace_, device)};
+        if (stage == Stage::compute) {
+            instance.delayed = trace_.devices[device].run_delay();
+        }
         std::vector<Interval> own;
         for (const ChunkSpans& spans : trace_.devices[device].chunks()) {
             add(stage, spans.*member, spans.chunk.count, own, instance);
         }
-        if (stage != Stage::scatter && stage != Stage::gather) {  // seen from here those two are waits, not work
-            finish_instance(std::move(instance), std::move(own));
-        }
+        finish_instance(std::move(instance), std::move(own));
     }
 
     void finish_instance(InstanceTotals instance, std::vector<Interval> own) {
@@ -148,9 +217,35 @@ private:
         result_.instances.push_back(std::move(instance));
     }
 
+    void find_steady_stretch() {
+        std::vector<ThreadSpan> written;
+        for (const ThreadTrace& thread : trace_.threads) {
+            std::ranges::copy_if(thread.spans(), std::back_inserter(written),
+                                 [](const ThreadSpan& span) { return span.stage == Stage::write && span.items != 0; });
+        }
+        if (written.empty()) {
+            return;
+        }
+        const std::size_t left_out = written.size() < least_steady_chunks ? 0 : written.size() / 8;
+        Instant begin = written.front().busy.begin;
+        if (left_out != 0) {
+            begin = written[left_out - 1].busy.end;
+        } else {
+            for (const DeviceTrace& device : trace_.devices) {
+                for (const ChunkSpans& spans : device.chunks()) {
+                    begin = spans.compute == Interval{} ? begin : std::min(begin, spans.compute.begin);
+                }
+            }
+        }
+        SteadyStretch& steady = result_.steady.emplace();
+        for (std::size_t i = left_out; i < written.size() - left_out; ++i) {
+            steady.items += written[i].items;
+        }
+        steady.time = written[written.size() - left_out - 1].busy.end - begin;
+    }
+
     const RankTrace& trace_;
     Interval run_;
-    std::array<bool, stage_count> traced_by_threads_{};
     std::array<std::vector<Interval>, stage_count> intervals_;
     Breakdown result_;
 };
@@ -158,7 +253,13 @@ private:
 }  // namespace
 
 nanoseconds WallView::total() const noexcept {
-    return std::accumulate(stages.begin(), stages.end(), startup + waiting);
+    return std::accumulate(stages.begin(), stages.end(), nanoseconds(0)) +
+           std::accumulate(phases.begin(), phases.end(), overlapped + waiting);
+}
+
+std::optional<double> SteadyStretch::rate() const noexcept {
+    return items == 0 || time.count() <= 0 ? std::nullopt
+                                           : std::optional(static_cast<double>(items) / Seconds(time).count());
 }
 
 Breakdown break_down(const RankTrace& trace) {

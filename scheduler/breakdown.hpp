@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,44 +15,55 @@ namespace sluice {
 struct StageTotals {
     std::chrono::nanoseconds busy{0};     ///< Summed over devices and threads, so it may exceed the run.
     std::chrono::nanoseconds active{0};   ///< With at least one of them at work.
-    std::chrono::nanoseconds waiting{0};  ///< The rest of the run: active + waiting == run.
+    std::chrono::nanoseconds exposed{0};  ///< Of that, with no other stage of the rank at work.
     std::uint64_t chunks = 0;             ///< Intervals that happened; a thread may cut a chunk into several.
     std::uint64_t items = 0;
     friend bool operator==(const StageTotals&, const StageTotals&) = default;
+
+    /// Of the active time, with another stage at work too.
+    [[nodiscard]] std::chrono::nanoseconds hidden() const noexcept { return active - exposed; }
 };
 
 /// One device or host thread at one stage: what the capacity of the stage is made of.
 struct InstanceTotals {
     Stage stage = Stage::compute;
-    std::string name{};                ///< "device 0 (host)", "read 1".
+    std::string name{};  ///< "device 0 (host)", "reader 1": two stages of one thread share the name, and take turns.
     std::chrono::nanoseconds busy{0};  ///< With at least one piece of work under way, so it never exceeds the run.
     std::uint64_t items = 0;
-    std::uint64_t bytes = 0;  ///< 0: not counted.
+    std::uint64_t bytes = 0;                            ///< 0: not counted.
+    std::optional<std::chrono::nanoseconds> delayed{};  ///< Its thread could have run then, but had no CPU.
     friend bool operator==(const InstanceTotals&, const InstanceTotals&) = default;
 };
 
-/// Each instant of the run, given to exactly one row: to the first stage at work in the order compute, download,
-/// upload, gather, scatter, write, read; if none is, to `startup` until the devices are ready, else to `waiting`. A
-/// stage that is hidden behind another shows 0. The rows add up to the run, exactly.
+/// Each instant of the run, given to exactly one row: to a stage if only that one is at work, to `overlapped` if
+/// several are, else to the first phase that is under way, else to `waiting`. The rows add up to the run, exactly.
 struct WallView {
-    std::array<std::chrono::nanoseconds, stage_count> stages{};  ///< By index_of(stage).
-    std::chrono::nanoseconds startup{0};
+    std::array<std::chrono::nanoseconds, stage_count> stages{};  ///< By index_of(stage): StageTotals::exposed.
+    std::chrono::nanoseconds overlapped{0};
+    std::array<std::chrono::nanoseconds, phase_count> phases{};  ///< By the phase's number.
     std::chrono::nanoseconds waiting{0};
     [[nodiscard]] std::chrono::nanoseconds total() const noexcept;
     friend bool operator==(const WallView&, const WallView&) = default;
 };
 
-/// The order in which the wall view hands out time.
-inline constexpr std::array<Stage, stage_count> wall_order{
-    Stage::compute, Stage::download, Stage::upload, Stage::gather, Stage::scatter, Stage::write, Stage::read};
+/// From the first chunk's compute to the last written one, without the ends in which the pipeline fills and empties:
+/// of n chunks, an eighth at each end, where there are 16 at least.
+struct SteadyStretch {
+    std::uint64_t items = 0;
+    std::chrono::nanoseconds time{0};
+    friend bool operator==(const SteadyStretch&, const SteadyStretch&) = default;
 
-/// Where one rank's time went. Scatter and gather are its threads' where they recorded any (rank 0: the time spent on
-/// sending and receiving), elsewhere its devices' (which includes the time that rank 0 took to answer).
+    [[nodiscard]] std::optional<double> rate() const noexcept;
+};
+
+/// Where one rank's time went. Scatter and gather are rank 0's, which does them for all; how long other ranks wait for
+/// items, or for their results to be taken, is no work of theirs.
 struct Breakdown {
     std::chrono::nanoseconds run{0};                ///< finish - start
     std::array<StageTotals, stage_count> stages{};  ///< By index_of(stage).
     WallView wall;
     std::vector<InstanceTotals> instances;
+    std::optional<SteadyStretch> steady{};  ///< Of the rank that writes, if it has written any.
     std::string invalid;  ///< Why the timers cannot be trusted, and all other members are empty; "" when they can.
 
     [[nodiscard]] const StageTotals& at(Stage stage) const noexcept { return stages[index_of(stage)]; }

@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/modes.hpp"
+#include "scheduler/latency_sections.hpp"
 #include "scheduler/report.hpp"
 #include "scheduler/text_table.hpp"
 #include "scheduler/verdict.hpp"
@@ -22,203 +23,37 @@ using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using Moment = RelativeMilestones::Moment;
 
-constexpr std::size_t columns_a_block = 8;   // fits 132 characters with six digits after the point
-constexpr std::size_t most_named = 10;       // items, by their numbers
-constexpr std::size_t most_columns = 64;     // beyond, columns are summaries
-constexpr std::size_t most_device_rows = 8;  // beyond, devices are summaries
-constexpr std::size_t longest_host_name = 12;
-constexpr std::size_t label_width = 28;  // of the longest title, so that the sections' columns line up
+constexpr double least_share = 1;       // per cent of the wall, to be named
+constexpr std::size_t most_named = 10;  // items, by their numbers
 
-/// One line of a section: a time for every rank, in the order of the ranks; nullopt: did not happen there.
-struct Row {
-    std::string label;
-    std::vector<Moment> times;
-};
-
-struct Section {
-    std::string title;
-    std::vector<Row> rows;
-};
-
-nanoseconds to_whole_microseconds(nanoseconds time) {
-    return std::chrono::round<microseconds>(time);
+std::string short_text(nanoseconds time) {
+    return time_text(Seconds(time).count());
 }
 
-std::string seconds_text(nanoseconds time) {
-    const auto total = std::chrono::round<microseconds>(time).count();
-    const auto size = std::abs(total);
-    return fmt::format("{}{}.{:06}", total < 0 ? "-" : "", size / 1'000'000, size % 1'000'000);
+std::string length_text(nanoseconds time) {
+    const double seconds = Seconds(time).count();
+    return seconds < 1e-3 ? fmt::format("{:.1f} µs", seconds * 1e6) : fmt::format("{:.3f} ms", seconds * 1e3);
 }
 
-std::string cell(const Moment& time) {
-    return time ? seconds_text(*time) : "-";
-}
-
-Row row_of(std::string label, const std::vector<RankReport>& ranks,
-           const std::function<Moment(const RankReport&)>& value) {
-    Row row{std::move(label), {}};
-    for (const RankReport& rank : ranks) {
-        row.times.push_back(value(rank));
-    }
-    return row;
-}
-
-/// First, median (the lower one) or last of the moments that happened.
-Moment pick(std::vector<Moment> moments, double position) {
-    std::erase(moments, std::nullopt);
-    if (moments.empty()) {
-        return std::nullopt;
-    }
-    std::sort(moments.begin(), moments.end());
-    return moments[static_cast<std::size_t>(position * static_cast<double>(moments.size() - 1))];
-}
-
-void add_first_computes(Section& section, const std::vector<RankReport>& ranks) {
-    std::size_t devices = 0;
-    for (const RankReport& rank : ranks) {
-        devices = std::max(devices, rank.milestones.first_compute.size());
-    }
-    if (devices > most_device_rows) {
-        for (const auto& [label, position] :
-             {std::pair{"first device first compute", 0.0}, std::pair{"median device first compute", 0.5},
-              std::pair{"last device first compute", 1.0}}) {
-            section.rows.push_back(row_of(label, ranks, [position = position](const RankReport& rank) {
-                return pick(rank.milestones.first_compute, position);
-            }));
-        }
-        return;
-    }
-    for (std::size_t device = 0; device < devices; ++device) {
-        section.rows.push_back(
-            row_of(fmt::format("device {} first compute", device), ranks, [device](const RankReport& rank) {
-                const auto& moments = rank.milestones.first_compute;
-                return device < moments.size() ? moments[device] : Moment();
-            }));
-    }
-}
-
-Section event_section(const std::vector<RankReport>& ranks) {
-    Section section{"event (s since the start)", {}};
-    const auto add = [&](const char* label, auto member) {
-        section.rows.push_back(
-            row_of(label, ranks, [member](const RankReport& rank) -> Moment { return rank.milestones.*member; }));
-    };
-    add("start", &RelativeMilestones::start);
-    add("buffers ready", &RelativeMilestones::buffers_ready);
-    add("devices ready", &RelativeMilestones::devices_ready);
-    add("input scatter start", &RelativeMilestones::scatter_begin);
-    add_first_computes(section, ranks);
-    add("input scatter end", &RelativeMilestones::scatter_end);
-    add("compute end", &RelativeMilestones::compute_end);
-    add("results delivered", &RelativeMilestones::delivered);
-    add("finish", &RelativeMilestones::finish);
-    return section;
-}
-
-Section busy_section(const std::vector<RankReport>& ranks) {
-    Section section{"busy (s, may overlap)", {}};
-    for (const Stage stage : all_stages) {
-        const auto add = [&](const char* kind, nanoseconds StageTotals::*member) {
-            section.rows.push_back(
-                row_of(fmt::format("{:<8} {}", to_string(stage), kind), ranks, [stage, member](const RankReport& rank) {
-                    const StageTotals& totals = rank.breakdown.at(stage);
-                    return totals.chunks == 0 ? Moment() : Moment(totals.*member);
-                }));
-        };
-        add("busy", &StageTotals::busy);
-        add("waiting", &StageTotals::waiting);
-    }
-    return section;
-}
-
-/// Rounds the rows' running sums, so that the printed rows add up to the printed total to the last digit.
-Section wall_section(const std::vector<RankReport>& ranks) {
-    Section section{"wall (s, adds up to the run)", {}};
-    for (const Stage stage : wall_order) {
-        section.rows.push_back({std::string(to_string(stage)), {}});
-    }
-    section.rows.push_back({"start-up", {}});
-    section.rows.push_back({"waiting", {}});
-    section.rows.push_back({"total", {}});
-    for (const RankReport& rank : ranks) {
-        const WallView& wall = rank.breakdown.wall;
-        nanoseconds sum{0};
-        std::size_t row = 0;
-        const auto add = [&](nanoseconds time) {
-            section.rows[row++].times.push_back(to_whole_microseconds(sum + time) - to_whole_microseconds(sum));
-            sum += time;
-        };
-        for (const Stage stage : wall_order) {
-            add(wall.stages[index_of(stage)]);
-        }
-        add(wall.startup);
-        add(wall.waiting);
-        section.rows[row].times.push_back(to_whole_microseconds(sum));
-    }
-    return section;
-}
-
-std::string padded(const std::string& title) {
-    return fmt::format("{:<{}}", title, label_width);
-}
-
-std::string blocks_text(const Section& section, const std::vector<RankReport>& ranks) {
-    std::string out;
-    for (std::size_t begin = 0; begin < ranks.size(); begin += columns_a_block) {
-        const std::size_t end = std::min(begin + columns_a_block, ranks.size());
-        TextTable table;
-        std::vector<std::string> numbers{padded(section.title)};
-        std::vector<std::string> hosts{""};
-        for (std::size_t column = begin; column < end; ++column) {
-            numbers.push_back(fmt::format("rank {}", ranks[column].rank));
-            hosts.push_back(shortened(ranks[column].host, longest_host_name));
-        }
-        table.add_row(std::move(numbers));
-        table.add_row(std::move(hosts));
-        for (const Row& row : section.rows) {
-            std::vector<std::string> cells{row.label};
-            for (std::size_t column = begin; column < end; ++column) {
-                cells.push_back(cell(row.times[column]));
-            }
-            table.add_row(std::move(cells));
-        }
-        out += '\n' + table.text();
-    }
-    return out;
-}
-
-std::string summary_text(const Section& section, const std::vector<RankReport>& ranks) {
-    TextTable table;
-    table.add_row({padded(section.title), fmt::format("rank {}", ranks.front().rank), "minimum", "(rank)", "median",
-                   "(rank)", "maximum", "(rank)"});
-    for (const Row& row : section.rows) {
-        std::vector<std::pair<nanoseconds, int>> happened;
-        for (std::size_t column = 0; column < ranks.size(); ++column) {
-            if (row.times[column]) {
-                happened.emplace_back(*row.times[column], ranks[column].rank);
-            }
-        }
-        std::sort(happened.begin(), happened.end());
-        std::vector<std::string> cells{row.label, cell(row.times.front())};
-        if (!happened.empty()) {
-            for (const std::size_t at : {std::size_t{0}, (happened.size() - 1) / 2, happened.size() - 1}) {
-                cells.push_back(seconds_text(happened[at].first));
-                cells.push_back(fmt::format("({})", happened[at].second));
-            }
-        }
-        table.add_row(std::move(cells));
-    }
-    return '\n' + table.text();
-}
-
+/// "one clock" only where there is one.
 std::string clock_text(const RunReport& report) {
-    if (report.clock_rounds == 0 || report.ranks.size() + report.lost.size() == 1) {
+    if (report.ranks.size() + report.lost.size() == 1) {
         return "one clock for all ranks\n";
     }
-    const double error = report.clock_error.count();
-    const std::string amount =
-        error < 1e-3 ? fmt::format("{:.1f} µs", error * 1e6) : fmt::format("{:.3f} ms", error * 1e3);
-    return fmt::format("clocks aligned to ±{} (ping-pong, {} rounds)\n", amount, report.clock_rounds);
+    if (report.clock_rounds == 0) {
+        return "times are of rank 0's clock; those of the other ranks are lost\n";
+    }
+    std::string text = fmt::format("clocks aligned to ±{} (ping-pong, {} rounds)\n", length_text(report.clock_error()),
+                                   report.clock_rounds);
+    for (const RankReport& rank : report.ranks) {
+        if (rank.clock.violation.count() > 0) {
+            text += fmt::format(
+                "NOTE: the clock of rank {} drifts unevenly: messages arrive up to {} before they were "
+                "sent\n",
+                rank.rank, length_text(rank.clock.violation));
+        }
+    }
+    return text;
 }
 
 std::string certification_text(const RunReport& report) {
@@ -242,7 +77,7 @@ std::string lost_text(const std::vector<LostRank>& lost) {
         return {};
     }
     TextTable table;
-    table.add_row({padded("returned by"), "chunks", "items"});
+    table.add_row({fmt::format("{:<{}}", "returned by", label_width), "chunks", "items"});
     for (const LostRank& rank : lost) {
         table.add_row({fmt::format("rank {} on {}", rank.rank, shortened(rank.host, longest_host_name)),
                        fmt::format("{}", rank.chunks), fmt::format("{}", rank.items)});
@@ -265,18 +100,97 @@ std::string job_text(const std::vector<AttemptSummary>& attempts) {
     if (attempts.size() < 2) {
         return {};
     }
-    const auto text_of = [](Seconds time) { return seconds_text(std::chrono::round<nanoseconds>(time)); };
+    const auto text_of = [](Seconds time) { return time_text(time.count()); };
     const JobTotals totals = totals_of(attempts);
-    return fmt::format("whole job: {} attempts, {} items computed, {} s, {}{} device-seconds\n", totals.attempts,
+    return fmt::format("whole job: {} attempts, {} items computed, {}, devices for {}{}\n", totals.attempts,
                        totals.items_done, text_of(totals.seconds), totals.devices_known ? "" : "at least ",
                        text_of(totals.device_seconds));
 }
 
-std::string header(const RunReport& report, bool timed) {
+/// "; steady 61200, start-up 21.2 ms", where there is a steady rate.
+std::string steady_text(const Verdict& verdict) {
+    return verdict.bound == Bound::unknown
+               ? std::string()
+               : fmt::format("; steady {} items/s, start-up {}", rate_text(verdict.steady), time_text(verdict.startup));
+}
+
+/// A line a stage: what it could do, how much of the time between the first and the last chunk its threads or engines
+/// were at work, and how long nothing else was.
+std::string stages_text(const RunReport& report, const Verdict& verdict) {
+    if (verdict.bound == Bound::unknown) {
+        return {};
+    }
+    const double serving = Seconds(wall_time(report.ranks)).count() - verdict.startup - verdict.end;
+    TextTable table;
+    table.add_row({"stage", "items/s", "busy", "exposed"});
+    for (const Stage stage : all_stages) {
+        nanoseconds busy{0};
+        nanoseconds exposed{0};
+        std::size_t instances = 0;
+        for (const RankReport& rank : report.ranks) {
+            exposed = std::max(exposed, rank.breakdown.at(stage).exposed);
+            for (const InstanceTotals& instance : rank.breakdown.instances) {
+                if (instance.stage == stage && instance.busy.count() != 0) {
+                    busy += instance.busy;
+                    ++instances;
+                }
+            }
+        }
+        if (instances == 0) {
+            continue;
+        }
+        const double share = serving <= 0 ? 0 : Seconds(busy).count() / static_cast<double>(instances) / serving;
+        const std::optional<double>& capacity = verdict.capacity[index_of(stage)];
+        table.add_row({std::string(to_string(stage)), capacity ? rate_text(*capacity) : "-",
+                       fmt::format("{:.1f} %", 100 * std::min(share, 1.0)), short_text(exposed)});
+    }
+    return '\n' + table.text();
+}
+
+/// Of rank 0, which has a part in everything: "wall of rank 0: overlapped 62.1 %, only compute 20.3 %, …".
+std::string shares_text(const RunReport& report) {
+    const WallView& wall = report.ranks.front().breakdown.wall;
+    const double total = Seconds(wall.total()).count();
+    std::vector<WallRow> rows = wall_rows(wall);
+    std::ranges::stable_sort(rows, std::ranges::greater(), &WallRow::time);
+    std::vector<std::string> shares;
+    double rest = 100;
+    for (const WallRow& row : rows) {
+        const double share = total <= 0 ? 0 : 100 * Seconds(row.time).count() / total;
+        if (share >= least_share) {
+            shares.push_back(fmt::format("{} {:.1f} %", row.label, share));
+            rest -= share;
+        }
+    }
+    if (shares.empty()) {
+        return {};
+    }
+    if (rest >= 0.05) {
+        shares.push_back(fmt::format("rest {:.1f} %", rest));
+    }
+    return fmt::format("\nwall{}: {}\n", report.ranks.size() > 1 ? " of rank 0" : "", fmt::join(shares, ", "));
+}
+
+/// "with compute 2 x faster: 1.21 s (now 2.02 s); twice the devices: 1.23 s"
+std::string what_if_text(const Verdict& verdict, nanoseconds wall) {
+    if (verdict.what_if.empty()) {
+        return {};
+    }
+    std::vector<std::string> changes;
+    for (const WhatIf& what_if : verdict.what_if) {
+        changes.push_back(fmt::format("{}: {}", what_if.change, time_text(what_if.seconds)));
+    }
+    return fmt::format("what if (now {}): {}\n", short_text(wall), fmt::join(changes, "; "));
+}
+
+std::string header(const RunReport& report, const Verdict& verdict, bool timed) {
     const nanoseconds wall = wall_time(report.ranks);
     std::size_t devices = 0;
     for (const RankReport& rank : report.ranks) {
         devices += rank.milestones.first_compute.size();
+    }
+    for (const LostRank& rank : report.lost) {
+        devices += rank.devices;
     }
     const std::size_t ranks = report.ranks.size() + report.lost.size();
     const bool all_here = report.items_done == report.items;
@@ -287,7 +201,9 @@ std::string header(const RunReport& report, bool timed) {
         wall > nanoseconds(0)
             ? fmt::format(": {} items/s", rate_text(static_cast<double>(report.items_done) / Seconds(wall).count()))
             : std::string();
-    std::string out = timed ? fmt::format("{}{} {} s{}\n", count, before_time, seconds_text(wall), rate) : count + '\n';
+    std::string out =
+        timed ? fmt::format("{}{} {}{}{}\n", count, before_time, short_text(wall), rate, steady_text(verdict))
+              : count + '\n';
     out += job_text(report.attempts);
     if (!report.failed_items.empty()) {
         out += fmt::format(
@@ -320,28 +236,20 @@ std::string header(const RunReport& report, bool timed) {
 
 }  // namespace
 
-std::string latency_table(const RunReport& report) {
+std::string latency_table(const RunReport& report, TableForm form) {
     expects(!report.ranks.empty(), "a run has at least one rank");
     expects(report.items_before + report.items_done <= report.items, "a run finishes at most the items of its input");
     const std::string withheld = why_withheld(report);
-    std::string out = header(report, withheld.empty());
+    const Verdict verdict = verdict_of(report);
+    std::string out = header(report, verdict, withheld.empty());
     if (!withheld.empty()) {
         out += fmt::format("\nthe latency table is withheld because its times cannot be trusted: {}\n", withheld);
     } else {
-        const bool summary = report.ranks.size() > most_columns;
-        for (const Section& section :
-             {event_section(report.ranks), busy_section(report.ranks), wall_section(report.ranks)}) {
-            out += summary ? summary_text(section, report.ranks) : blocks_text(section, report.ranks);
-        }
-        if (summary) {
-            out += fmt::format(
-                "\n{} ranks: a row's minimum, median and maximum are different ranks', so only rank {}'s wall "
-                "rows add up; the JSON report has every rank\n",
-                report.ranks.size(), report.ranks.front().rank);
-        }
+        out += stages_text(report, verdict);
+        out += form == TableForm::full ? sections_text(report) : shares_text(report);
     }
     out += lost_text(report.lost) + '\n';
-    const Verdict verdict = verdict_of(report);
+    out += what_if_text(verdict, wall_time(report.ranks));
     for (const std::string& note : verdict.notes) {
         out += note + '\n';
     }

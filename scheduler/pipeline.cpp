@@ -7,7 +7,9 @@
 #include <exception>
 #include <string_view>
 
+#include "core/device/host_stream.hpp"
 #include "core/error.hpp"
+#include "core/fault_point.hpp"
 #include "core/stage_error.hpp"
 
 namespace sluice {
@@ -40,13 +42,10 @@ decltype(auto) in_stage(Stage stage, const Chunk& chunk, Step step) {
     }
 }
 
-/// Whether the work before `event` has failed by now.
-bool failed(const Event& event) {
-    try {
-        static_cast<void>(event.ready());
-        return false;
-    } catch (...) {  // somebody has met it before: it is what is being told
-        return true;
+/// For tests, on host devices.
+void delay_on(Stream& stream, Stage stage) {
+    if (auto* const host = has_fault_hooks() ? dynamic_cast<HostStream*>(&stream) : nullptr) {
+        host->run([stage] { fault_delay(to_string(stage)); });
     }
 }
 
@@ -130,6 +129,21 @@ void Pipeline::prepare(const PipelineOptions& options) {
 }
 
 void Pipeline::run() {
+    try {
+        run_until_ended();
+    } catch (const StageError& error) {
+        if (has_failed_as_a_whole()) {
+            std::uint64_t last = retired_;
+            while (last + 1 < admitted_ && !slot(last + 1).chunk.end_of_input()) {
+                ++last;
+            }
+            throw_compute_failure(retired_, last, error.cause());
+        }
+        throw;
+    }
+}
+
+void Pipeline::run_until_ended() {
     while (!ended_ || freed_ != requested_) {
         const std::uint32_t seen = transport_.bell().listen();
         bool moved = free_slots();
@@ -143,6 +157,7 @@ void Pipeline::run() {
             sleep_until_rung(seen);
         }
     }
+    trace_.set_run_delay(compute_->run_delay());
     activity_->end();
 }
 
@@ -195,11 +210,13 @@ void Pipeline::admit(Slot& slot) {
     in_stage(Stage::upload, slot.chunk, [&] {
         slot.upload_begun = upload_->mark();
         upload_->copy(input, slot.arrived.first(input.size()));
+        delay_on(*upload_, Stage::upload);
         slot.uploaded = upload_->record();
     });
-    in_stage(Stage::compute, slot.chunk, [&] {
+    const auto compute = [&] {
         compute_->wait(slot.uploaded);
         slot.compute_begun = compute_->mark();
+        delay_on(*compute_, Stage::compute);
         const auto forward = [&] { model_.forward(*compute_, items, input, output); };
         if (input.size() == slot.input.size()) {
             compute_->launch(slot.full_chunk, forward);
@@ -209,7 +226,12 @@ void Pipeline::admit(Slot& slot) {
             forward();
         }
         slot.forwarded = compute_->record();
-    });
+    };
+    try {
+        compute();
+    } catch (...) {
+        throw_compute_failure(leaving_, admitted_, std::current_exception());
+    }
     const std::uint64_t forwarded = admitted_ + 1;
     send_back(std::max(leaving_, forwarded - std::min<std::uint64_t>(forwarded, lag_)), slot.forwarded);
 }
@@ -226,6 +248,7 @@ void Pipeline::send_back(std::uint64_t end, const Event& computed) {
             next.computed = computed;
             next.download_begun = download_->mark();
             download_->copy(next.downloaded.first(output.size()), output);
+            delay_on(*download_, Stage::download);
             next.done = download_->record();
         }
     });
@@ -241,13 +264,16 @@ bool Pipeline::finish_held_back() {
             return false;
         }
     } catch (...) {
-        throw_failure(leaving_, std::current_exception());
+        throw_failure(admitted_, std::current_exception());
     }
-    const Event finished = in_stage(Stage::compute, slot(leaving_).chunk, [&] {
+    Event finished;
+    try {
         const auto finish = [&] { model_.finish(*compute_); };
         compute_->launch(finish_, finish);
-        return compute_->record();
-    });
+        finished = compute_->record();
+    } catch (...) {
+        throw_compute_failure(leaving_, admitted_ - 1, std::current_exception());
+    }
     send_back(admitted_, finished);
     return true;
 }
@@ -261,26 +287,13 @@ bool Pipeline::retire_outputs() {
                 break;
             }
         } catch (...) {
-            throw_failure(retired_, std::current_exception());
+            throw_failure(std::min(admitted_, retired_ + lag_ + 1), std::current_exception());
         }
         if (!next.chunk.end_of_input()) {
             retire(next);
         }
     }
     return moved;
-}
-
-void Pipeline::throw_failure(std::uint64_t turn, const std::exception_ptr& failure) {
-    for (std::uint64_t i = turn; i != admitted_ && i <= turn + lag_ && !slot(i).chunk.end_of_input(); ++i) {
-        if (failed(slot(i).uploaded)) {
-            throw StageError(Stage::upload, slot(i).chunk, failure);
-        }
-        if (failed(slot(i).forwarded)) {
-            throw StageError(Stage::compute, slot(i).chunk, failure);
-        }
-    }
-    const Slot& first = slot(turn);
-    throw StageError(failed(first.computed) ? Stage::compute : Stage::download, first.chunk, failure);
 }
 
 void Pipeline::retire(Slot& slot) {

@@ -41,6 +41,8 @@ public:
 private:
     [[nodiscard]] Slot& slot(std::uint64_t turn) noexcept { return slots_[turn % slots_.size()]; }
 
+    void run_until_ended();
+    [[nodiscard]] bool has_failed_as_a_whole();
     [[nodiscard]] bool request_chunks();
     [[nodiscard]] bool admit_arrivals();
     [[nodiscard]] bool finish_held_back();
@@ -54,8 +56,11 @@ private:
     void send_back(std::uint64_t end, const Event& computed);
     void retire(Slot& slot);
 
-    /// As the first failure of the chunk of `turn` and of those in whose forward() it was to be completed.
-    [[noreturn]] void throw_failure(std::uint64_t turn, const std::exception_ptr& failure);
+    /// As the first failure of those that are not retired and admitted before `end`.
+    [[noreturn]] void throw_failure(std::uint64_t end, const std::exception_ptr& failure);
+
+    /// Of the model's work on the chunks from `first` to `last`: items of each may have been in it.
+    [[noreturn]] void throw_compute_failure(std::uint64_t first, std::uint64_t last, const std::exception_ptr& failure);
     void sleep_until_rung(std::uint32_t seen);
     void make_streams(Device& device, const PipelineOptions& options);
     void say_what_it_is_at() noexcept;

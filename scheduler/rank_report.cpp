@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/error.hpp"
 
@@ -40,11 +41,14 @@ Json from_milestones(const RelativeMilestones& milestones) {
     return Json::array(
         {from_duration(milestones.start), from_moment(milestones.buffers_ready), from_moment(milestones.devices_ready),
          from_moment(milestones.scatter_begin), from_moment(milestones.scatter_end), std::move(first_compute),
-         from_moment(milestones.compute_end), from_moment(milestones.delivered), from_duration(milestones.finish)});
+         from_moment(milestones.compute_end), from_moment(milestones.delivered), from_duration(milestones.finish),
+         from_moment(milestones.driver_begin), from_moment(milestones.driver_ready), from_moment(milestones.written)});
 }
 
 RelativeMilestones to_milestones(const Json& json) {
     RelativeMilestones milestones{.start = to_duration(json.at(0)),
+                                  .driver_begin = to_moment(json.at(9)),
+                                  .driver_ready = to_moment(json.at(10)),
                                   .buffers_ready = to_moment(json.at(1)),
                                   .devices_ready = to_moment(json.at(2)),
                                   .scatter_begin = to_moment(json.at(3)),
@@ -52,6 +56,7 @@ RelativeMilestones to_milestones(const Json& json) {
                                   .first_compute = {},
                                   .compute_end = to_moment(json.at(6)),
                                   .delivered = to_moment(json.at(7)),
+                                  .written = to_moment(json.at(11)),
                                   .finish = to_duration(json.at(8))};
     for (const Json& moment : json.at(5)) {
         milestones.first_compute.push_back(to_moment(moment));
@@ -61,24 +66,31 @@ RelativeMilestones to_milestones(const Json& json) {
 
 Json from_breakdown(const Breakdown& breakdown) {
     Json stages = Json::array();
-    Json wall = Json::array();
     for (const Stage stage : all_stages) {
         const StageTotals& totals = breakdown.at(stage);
         stages.push_back(Json::array({from_duration(totals.busy), from_duration(totals.active),
-                                      from_duration(totals.waiting), totals.chunks, totals.items}));
-        wall.push_back(from_duration(breakdown.wall.stages[index_of(stage)]));
+                                      from_duration(totals.exposed), totals.chunks, totals.items}));
+    }
+    Json phases = Json::array();
+    for (const nanoseconds time : breakdown.wall.phases) {
+        phases.push_back(from_duration(time));
     }
     Json instances = Json::array();
     for (const InstanceTotals& instance : breakdown.instances) {
-        instances.push_back(Json::array(
-            {index_of(instance.stage), instance.name, from_duration(instance.busy), instance.items, instance.bytes}));
+        instances.push_back(Json::array({index_of(instance.stage), instance.name, from_duration(instance.busy),
+                                         instance.items, instance.bytes, from_moment(instance.delayed)}));
+    }
+    Json steady;
+    if (breakdown.steady) {
+        steady = Json::array({breakdown.steady->items, from_duration(breakdown.steady->time)});
     }
     return {{"run", from_duration(breakdown.run)},
             {"stages", std::move(stages)},
-            {"wall", std::move(wall)},
-            {"startup", from_duration(breakdown.wall.startup)},
+            {"phases", std::move(phases)},
+            {"overlapped", from_duration(breakdown.wall.overlapped)},
             {"waiting", from_duration(breakdown.wall.waiting)},
             {"instances", std::move(instances)},
+            {"steady", std::move(steady)},
             {"invalid", breakdown.invalid}};
 }
 
@@ -89,22 +101,85 @@ Breakdown to_breakdown(const Json& json) {
         const Json& totals = json.at("stages").at(index_of(stage));
         breakdown.stages[index_of(stage)] = {.busy = to_duration(totals.at(0)),
                                              .active = to_duration(totals.at(1)),
-                                             .waiting = to_duration(totals.at(2)),
+                                             .exposed = to_duration(totals.at(2)),
                                              .chunks = totals.at(3).get<std::uint64_t>(),
                                              .items = totals.at(4).get<std::uint64_t>()};
-        breakdown.wall.stages[index_of(stage)] = to_duration(json.at("wall").at(index_of(stage)));
+        breakdown.wall.stages[index_of(stage)] = breakdown.stages[index_of(stage)].exposed;
     }
-    breakdown.wall.startup = to_duration(json.at("startup"));
+    for (std::size_t phase = 0; phase < phase_count; ++phase) {
+        breakdown.wall.phases[phase] = to_duration(json.at("phases").at(phase));
+    }
+    breakdown.wall.overlapped = to_duration(json.at("overlapped"));
     breakdown.wall.waiting = to_duration(json.at("waiting"));
     for (const Json& instance : json.at("instances")) {
         breakdown.instances.push_back({.stage = all_stages.at(instance.at(0).get<std::size_t>()),
                                        .name = instance.at(1).get<std::string>(),
                                        .busy = to_duration(instance.at(2)),
                                        .items = instance.at(3).get<std::uint64_t>(),
-                                       .bytes = instance.at(4).get<std::uint64_t>()});
+                                       .bytes = instance.at(4).get<std::uint64_t>(),
+                                       .delayed = to_moment(instance.at(5))});
+    }
+    if (const Json& steady = json.at("steady"); !steady.is_null()) {
+        breakdown.steady = {.items = steady.at(0).get<std::uint64_t>(), .time = to_duration(steady.at(1))};
     }
     breakdown.invalid = json.at("invalid").get<std::string>();
     return breakdown;
+}
+
+/// Four numbers a chunk, one after the other.
+Json from_chunks(const std::vector<std::vector<ChunkDurations>>& devices) {
+    Json json = Json::array();
+    for (const std::vector<ChunkDurations>& chunks : devices) {
+        Json& numbers = json.emplace_back(Json::array());
+        for (const ChunkDurations& times : chunks) {
+            numbers.push_back(times.items);
+            for (const nanoseconds time : {times.upload, times.compute, times.download}) {
+                numbers.push_back(from_duration(time));
+            }
+        }
+    }
+    return json;
+}
+
+std::vector<std::vector<ChunkDurations>> to_chunks(const Json& json) {
+    std::vector<std::vector<ChunkDurations>> devices;
+    for (const Json& numbers : json) {
+        std::vector<ChunkDurations>& chunks = devices.emplace_back();
+        for (std::size_t at = 0; at + 3 < numbers.size(); at += 4) {
+            chunks.push_back({.items = numbers.at(at).get<std::uint32_t>(),
+                              .upload = to_duration(numbers.at(at + 1)),
+                              .compute = to_duration(numbers.at(at + 2)),
+                              .download = to_duration(numbers.at(at + 3))});
+        }
+    }
+    return devices;
+}
+
+std::vector<ChunkDurations> sampled_chunks(const DeviceTrace& device) {
+    const std::span<const ChunkSpans> chunks = device.chunks();
+    const std::size_t count = std::min(chunks.size(), most_sampled_chunks);
+    std::vector<ChunkDurations> times;
+    for (std::size_t i = 0; i < count; ++i) {
+        const ChunkSpans& spans = chunks[i * chunks.size() / count];
+        const auto length = [](const Interval& interval) { return interval.end - interval.begin; };
+        times.push_back({.items = std::max(spans.chunk.count, 1U),
+                         .upload = length(spans.upload),
+                         .compute = length(spans.compute),
+                         .download = length(spans.download)});
+    }
+    return times;
+}
+
+std::optional<Instant> last_written(const RankTrace& trace) {
+    std::optional<Instant> last;
+    for (const ThreadTrace& thread : trace.threads) {
+        for (const ThreadSpan& span : thread.spans()) {
+            if (span.stage == Stage::write || span.stage == Stage::commit) {
+                last = last ? std::max(*last, span.busy.end) : span.busy.end;
+            }
+        }
+    }
+    return last;
 }
 
 /// The bound as its bits: JSON has no infinity.
@@ -121,6 +196,19 @@ std::optional<Certification> to_certification(const Json& json) {
     return Certification{.recomputed = json.at(0).get<std::uint64_t>(),
                          .recomputed_twice = json.at(1).get<std::uint64_t>(),
                          .bound = std::bit_cast<double>(json.at(2).get<std::uint64_t>())};
+}
+
+Json from_clock(const RankClock& clock) {
+    return Json::array({from_duration(clock.error), clock.drift, clock.messages, from_duration(clock.violation),
+                        from_moment(clock.bound)});
+}
+
+RankClock to_clock(const Json& json) {
+    return {.error = to_duration(json.at(0)),
+            .drift = json.at(1).get<double>(),
+            .messages = json.at(2).get<std::uint64_t>(),
+            .violation = to_duration(json.at(3)),
+            .bound = to_moment(json.at(4))};
 }
 
 }  // namespace
@@ -143,6 +231,8 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
     RankReport report{.rank = trace.rank,
                       .host = escaped(trace.host),
                       .milestones = {.start = since_start(from.start),
+                                     .driver_begin = from.driver ? moment(from.driver->begin) : Moment(),
+                                     .driver_ready = from.driver ? moment(from.driver->end) : Moment(),
                                      .buffers_ready = moment(from.buffers_ready),
                                      .devices_ready = moment(from.devices_ready),
                                      .scatter_begin = moment(from.scatter_begin),
@@ -150,14 +240,18 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
                                      .first_compute = {},
                                      .compute_end = moment(from.compute_end),
                                      .delivered = moment(from.delivered),
+                                     .written = moment(last_written(trace)),
                                      .finish = since_start(from.finish)},
                       .breakdown = break_down(trace)};
     for (const std::optional<Instant>& instant : from.first_compute) {
         report.milestones.first_compute.push_back(moment(instant));
     }
     for (const DeviceTrace& device : trace.devices) {
+        report.device_chunks.push_back(sampled_chunks(device));
         report.certification = together(report.certification, device.certification());
     }
+    report.facts.threads = trace.usage;
+    report.facts.chunk_times = chunk_times(trace);
     return report;
 }
 
@@ -166,7 +260,10 @@ std::string encode(const RankReport& report) {
                 {"host", report.host},
                 {"milestones", from_milestones(report.milestones)},
                 {"breakdown", from_breakdown(report.breakdown)},
-                {"certification", from_certification(report.certification)}}
+                {"device_chunks", from_chunks(report.device_chunks)},
+                {"certification", from_certification(report.certification)},
+                {"clock", from_clock(report.clock)},
+                {"facts", to_json(report.facts)}}
         .dump();
 }
 
@@ -177,7 +274,10 @@ RankReport decode_rank_report(std::string_view text) {
                 .host = json.at("host").get<std::string>(),
                 .milestones = to_milestones(json.at("milestones")),
                 .breakdown = to_breakdown(json.at("breakdown")),
-                .certification = to_certification(json.at("certification"))};
+                .device_chunks = to_chunks(json.at("device_chunks")),
+                .certification = to_certification(json.at("certification")),
+                .clock = to_clock(json.at("clock")),
+                .facts = rank_details_from(json.at("facts"))};
     } catch (const Json::exception& error) {
         throw ContractViolation(fmt::format("a rank's report cannot be read: {}", escaped(error.what())));
     } catch (const std::out_of_range& error) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +11,7 @@
 #include "core/clock.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/breakdown.hpp"
+#include "scheduler/provenance.hpp"
 
 namespace sluice {
 
@@ -17,6 +20,8 @@ struct RelativeMilestones {
     using Moment = std::optional<std::chrono::nanoseconds>;  ///< nullopt: did not happen.
 
     std::chrono::nanoseconds start{0};
+    Moment driver_begin{};  ///< Of the GPUs' driver's start; on a host it does not happen.
+    Moment driver_ready{};
     Moment buffers_ready{};
     Moment devices_ready{};
     Moment scatter_begin{};
@@ -24,9 +29,39 @@ struct RelativeMilestones {
     std::vector<Moment> first_compute{};  ///< One a device.
     Moment compute_end{};
     Moment delivered{};
+    Moment written{};  ///< The last chunk, on rank 0.
     std::chrono::nanoseconds finish{0};
     friend bool operator==(const RelativeMilestones&, const RelativeMilestones&) = default;
+
+    /// What the driver took.
+    [[nodiscard]] Moment driver_time() const {
+        return driver_begin && driver_ready ? Moment(*driver_ready - *driver_begin) : std::nullopt;
+    }
 };
+
+/// How well a rank's times are turned into rank 0's.
+struct RankClock {
+    std::chrono::nanoseconds error{0};      ///< None of its times is off by more, unless its clock drifts unevenly.
+    double drift = 0;                       ///< By how much rank 0's clock is faster, as a share: 20e-6 is 20 ppm.
+    std::uint64_t messages = 0;             ///< Of those between both, of which none arrives before it was sent.
+    std::chrono::nanoseconds violation{0};  ///< By how much one does, beyond what the alignments leave open: part of
+                                            ///< `error`. 0: none does.
+    std::optional<std::chrono::nanoseconds> bound{};  ///< However it drifts: none was off by more when the quickest
+                                                      ///< messages travelled. nullopt: not known.
+    friend bool operator==(const RankClock&, const RankClock&) = default;
+};
+
+/// What one chunk of so many items took on a device.
+struct ChunkDurations {
+    std::uint32_t items = 1;
+    std::chrono::nanoseconds upload{0};
+    std::chrono::nanoseconds compute{0};
+    std::chrono::nanoseconds download{0};
+    friend bool operator==(const ChunkDurations&, const ChunkDurations&) = default;
+};
+
+/// So many of a device's chunks at most, evenly chosen, tell what its chunks took.
+inline constexpr std::size_t most_sampled_chunks = 256;
 
 /// What a rank sends to rank 0 at the end of a run. Strings are escaped, hence valid UTF-8.
 struct RankReport {
@@ -34,7 +69,10 @@ struct RankReport {
     std::string host;
     RelativeMilestones milestones;
     Breakdown breakdown;
-    std::optional<Certification> certification{};  ///< Of all its devices: the sum, and the largest bound.
+    std::vector<std::vector<ChunkDurations>> device_chunks{};  ///< Of each of its devices; none of one without a chunk.
+    std::optional<Certification> certification{};              ///< Of all its devices: the sum, and the largest bound.
+    RankClock clock{};
+    RankDetails facts{};
     friend bool operator==(const RankReport&, const RankReport&) = default;
 };
 

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono::nanoseconds;
 
-constexpr int schema_version = 1;  // goes up when a key changes its meaning or goes away, not when one is added
+constexpr int schema_version = 2;  // goes up when a key changes its meaning or goes away, not when one is added
 constexpr const char* format_name = "sluice report";
 
 /// What a report has that was written before there was a "format".
@@ -37,6 +37,8 @@ Json milestones_json(const RelativeMilestones& milestones) {
         first_compute.push_back(in_seconds(moment));
     }
     return {{"start", in_seconds(milestones.start)},
+            {"driver_begin", in_seconds(milestones.driver_begin)},
+            {"driver_ready", in_seconds(milestones.driver_ready)},
             {"buffers_ready", in_seconds(milestones.buffers_ready)},
             {"devices_ready", in_seconds(milestones.devices_ready)},
             {"scatter_begin", in_seconds(milestones.scatter_begin)},
@@ -44,11 +46,22 @@ Json milestones_json(const RelativeMilestones& milestones) {
             {"scatter_end", in_seconds(milestones.scatter_end)},
             {"compute_end", in_seconds(milestones.compute_end)},
             {"delivered", in_seconds(milestones.delivered)},
+            {"written", in_seconds(milestones.written)},
             {"finish", in_seconds(milestones.finish)}};
+}
+
+Json clock_json(const RankClock& clock) {
+    return {{"error", in_seconds(clock.error)},
+            {"drift", clock.drift},
+            {"messages", clock.messages},
+            {"violation", in_seconds(clock.violation)},
+            {"bound", in_seconds(clock.bound)}};
 }
 
 Json rank_json(const RankReport& rank) {
     Json json{{"rank", rank.rank}, {"host", rank.host}, {"milestones", milestones_json(rank.milestones)}};
+    json["clock"] = clock_json(rank.clock);
+    json["facts"] = to_json(rank.facts);
     const Breakdown& breakdown = rank.breakdown;
     if (!breakdown.invalid.empty()) {
         json["invalid"] = breakdown.invalid;
@@ -61,12 +74,16 @@ Json rank_json(const RankReport& rank) {
         const std::string name(to_string(stage));
         stages[name] = {{"busy", in_seconds(totals.busy)},
                         {"active", in_seconds(totals.active)},
-                        {"waiting", in_seconds(totals.waiting)},
+                        {"exposed", in_seconds(totals.exposed)},
+                        {"hidden", in_seconds(totals.hidden())},
                         {"chunks", totals.chunks},
                         {"items", totals.items}};
         wall[name] = in_seconds(breakdown.wall.stages[index_of(stage)]);
     }
-    wall["startup"] = in_seconds(breakdown.wall.startup);
+    wall["overlapped"] = in_seconds(breakdown.wall.overlapped);
+    for (std::size_t phase = 0; phase < phase_count; ++phase) {
+        wall[std::string(to_string(static_cast<Phase>(phase)))] = in_seconds(breakdown.wall.phases[phase]);
+    }
     wall["waiting"] = in_seconds(breakdown.wall.waiting);
     wall["total"] = in_seconds(breakdown.wall.total());
     Json instances = Json::array();
@@ -75,7 +92,8 @@ Json rank_json(const RankReport& rank) {
                              {"name", instance.name},
                              {"busy", in_seconds(instance.busy)},
                              {"items", instance.items},
-                             {"bytes", instance.bytes == 0 ? Json(nullptr) : Json(instance.bytes)}});
+                             {"bytes", instance.bytes == 0 ? Json(nullptr) : Json(instance.bytes)},
+                             {"run_delay", in_seconds(instance.delayed)}});
     }
     json["stages"] = std::move(stages);
     json["wall"] = std::move(wall);
@@ -83,22 +101,53 @@ Json rank_json(const RankReport& rank) {
     return json;
 }
 
+std::string_view word_for(Bound bound) {
+    constexpr std::array<std::string_view, 5> words{"stage", "startup", "end", "nothing", "unknown"};
+    return words[static_cast<std::size_t>(bound)];
+}
+
+Json input_json(const InputReads& reads) {
+    return {{"file_bytes", reads.file == 0 ? Json(nullptr) : Json(reads.file)},
+            {"bytes_indexed", reads.indexing},
+            {"bytes_read", reads.items}};
+}
+
 Json verdict_json(const Verdict& verdict) {
-    Json json{{"text", verdict.line}, {"notes", verdict.notes}};
-    if (verdict.binding) {
-        Json capacity = Json::object();
-        for (const Stage stage : all_stages) {
-            const std::optional<double>& value = verdict.capacity[index_of(stage)];
-            capacity[std::string(to_string(stage))] = value ? Json(*value) : Json(nullptr);
-        }
-        json["binding"] = to_string(*verdict.binding);
-        json["rank"] = verdict.rank;
-        json["achieved"] = verdict.achieved;
-        json["achievable"] = verdict.achievable;
-        json["share"] = verdict.share;
-        json["capacity"] = std::move(capacity);
-    } else {
-        json["binding"] = nullptr;
+    Json json{{"text", verdict.line}, {"notes", verdict.notes}, {"bound", word_for(verdict.bound)}};
+    json["binding"] = verdict.bound == Bound::stage ? Json(to_string(*verdict.binding)) : Json(nullptr);
+    if (verdict.bound == Bound::unknown) {
+        return json;
+    }
+    Json capacity = Json::object();
+    for (const Stage stage : all_stages) {
+        const std::optional<double>& value = verdict.capacity[index_of(stage)];
+        capacity[std::string(to_string(stage))] = value ? Json(*value) : Json(nullptr);
+    }
+    json["least"] = to_string(*verdict.binding);
+    json["rank"] = verdict.rank ? Json(*verdict.rank) : Json(nullptr);
+    json["achieved"] = verdict.achieved;
+    json["steady"] = verdict.steady;
+    json["achievable"] = verdict.achievable;
+    json["share"] = verdict.share;
+    json["startup"] = verdict.startup;
+    json["end"] = verdict.end;
+    json["capacity"] = std::move(capacity);
+    json["stragglers"] = Json::array();
+    for (const Straggler& straggler : verdict.stragglers) {
+        json["stragglers"].push_back({{"rank", straggler.rank},
+                                      {"name", straggler.name},
+                                      {"rate", straggler.rate},
+                                      {"median", straggler.usual},
+                                      {"cost", straggler.cost}});
+    }
+    json["contention"] = Json::array();
+    for (const Contention& contention : verdict.contended) {
+        json["contention"].push_back({{"stage", to_string(contention.stage)}, {"share", contention.share}});
+    }
+    json["replayed"] = verdict.replayed == 0 ? Json(nullptr) : Json(verdict.replayed);
+    json["what_if"] = Json::array();
+    for (const WhatIf& what_if : verdict.what_if) {
+        json["what_if"].push_back({{"change", what_if.change}, {"seconds", what_if.seconds}});
     }
     return json;
 }
@@ -152,9 +201,25 @@ std::optional<Certification> RunReport::certification() const {
     return all;
 }
 
+nanoseconds RunReport::clock_error() const {
+    nanoseconds most{0};
+    for (const RankReport& rank : ranks) {
+        most = std::max(most, rank.clock.error);
+    }
+    return most;
+}
+
 Verdict verdict_of(const RunReport& report) {
     if (report.lost.empty()) {
-        return judge(report.ranks, report.items_done);
+        return judge({.ranks = report.ranks,
+                      .items = report.items_done,
+                      .chunk_items = std::max(report.chunk_items, 1U),
+                      .depth = std::max(report.depth, 1U),
+                      .staged = report.queues.staged,
+                      .window = report.queues.window,
+                      .device = report.device,
+                      .mode = report.mode,
+                      .distribution = report.distribution});
     }
     Verdict verdict;
     verdict.line = "no verdict: the times of the other ranks are lost";
@@ -173,13 +238,25 @@ Json report_json(const RunReport& report, const Json& config) {
     for (const AttemptSummary& attempt : report.attempts) {
         attempts.push_back(to_json(attempt));
     }
+    const bool knows_clocks = report.clock_rounds > 0 || report.lost.empty();
+    Json links = Json::array();
+    for (const LinkTraffic& link : report.links) {
+        links.push_back(to_json(link));
+    }
     Json lost = Json::array();
     for (const LostRank& rank : report.lost) {
-        lost.push_back({{"rank", rank.rank}, {"host", rank.host}, {"chunks", rank.chunks}, {"items", rank.items}});
+        lost.push_back({{"rank", rank.rank},
+                        {"host", rank.host},
+                        {"devices", rank.devices},
+                        {"chunks", rank.chunks},
+                        {"items", rank.items}});
     }
     return {{"schema", schema_version},
             {"units", {{"time", "s"}, {"rate", "items/s"}, {"size", "bytes"}}},
             {"config", config},
+            {"provenance", to_json(report.provenance)},
+            {"input", input_json(report.input)},
+            {"links", std::move(links)},
             {"run",
              {{"items", report.items},
               {"items_done", report.items_done},
@@ -190,6 +267,8 @@ Json report_json(const RunReport& report, const Json& config) {
               {"chunks", report.chunks},
               {"chunk_items", report.chunk_items},
               {"depth", report.depth},
+              {"staged", report.queues.staged},
+              {"window", report.queues.window},
               {"mode", word_for(report.mode)},
               {"distribution", word_for(report.distribution)},
               {"device", word_for(report.device)},
@@ -204,7 +283,7 @@ Json report_json(const RunReport& report, const Json& config) {
               {"report", report.report_path}}},
             {"clocks",
              {{"aligned", report.clock_rounds > 0},
-              {"error", report.clock_error.count()},
+              {"error", knows_clocks ? in_seconds(report.clock_error()) : Json(nullptr)},
               {"rounds", report.clock_rounds}}},
             {"timers", {{"valid", withheld.empty()}, {"reason", withheld.empty() ? Json(nullptr) : Json(withheld)}}},
             {"ranks", std::move(ranks)},

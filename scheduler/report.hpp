@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/input/item_source.hpp"
 #include "core/modes.hpp"
-#include "core/text/item_count.hpp"
+#include "core/wording.hpp"
 #include "scheduler/attempt_summary.hpp"
+#include "scheduler/reading.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"
 
@@ -20,6 +22,7 @@ namespace sluice {
 struct LostRank {
     int rank = 0;
     std::string host;
+    std::uint32_t devices = 0;
     std::uint64_t chunks = 0;  ///< That it has returned.
     std::uint64_t items = 0;
 };
@@ -32,6 +35,7 @@ struct RunReport {
     std::uint64_t chunks = 0;
     std::uint32_t chunk_items = 0;
     std::uint32_t depth = 0;
+    QueueSizes queues{};
     PipelineMode mode = PipelineMode::overlap;
     Distribution distribution = Distribution::pull;
     DeviceKind device = DeviceKind::host;
@@ -39,8 +43,10 @@ struct RunReport {
     std::string device_note{};        ///< Why the device is not what one might expect; may be empty.
     std::string chunk_note{};         ///< Why chunks are as large as they are; may be empty.
     std::vector<RankReport> ranks{};  ///< In the order of their numbers; at least one.
-    Seconds clock_error{0};           ///< Of the alignment of the ranks' clocks.
-    std::uint32_t clock_rounds = 0;   ///< Of ping-pong; 0: all ranks share one clock.
+    std::uint32_t clock_rounds = 0;   ///< Of ping-pong at each alignment of the ranks' clocks; 0: there was none.
+    InputReads input{};               ///< Of its file.
+    Provenance provenance{};
+    std::vector<LinkTraffic> links{};  ///< To each other rank.
     std::string output_path{};
     std::string report_path{};
     std::string ended_by{};  ///< What ended the run before its end; empty: it came to its end, or was stopped.
@@ -55,15 +61,21 @@ struct RunReport {
     /// Of all ranks.
     [[nodiscard]] std::optional<Certification> certification() const;
 
+    /// The largest of all ranks' clocks.
+    [[nodiscard]] std::chrono::nanoseconds clock_error() const;
+
     /// It ended early.
     [[nodiscard]] bool partial() const noexcept { return items_before + items_done < items || !ended_by.empty(); }
 };
 
-/// The report for people: header, one column a rank and one row an event, busy and waiting time of every stage, the
-/// wall view, notes, and the verdict as the last line. Times in seconds. Beyond 8 ranks the columns wrap; beyond 64
-/// ranks they are rank 0, minimum, median and maximum. Withheld, with the reason, when the timers are invalid.
-/// docs/latency-table.md.
-[[nodiscard]] std::string latency_table(const RunReport& report);
+enum class TableForm : std::uint8_t {
+    brief,  ///< Header, a line a stage, the wall's shares, notes and the verdict: a dozen lines.
+    full,   ///< Also one column a rank and one row an event, and each stage's and the wall's times.
+};
+
+/// The report for people; the verdict is its last line. Beyond 8 ranks the columns wrap; beyond 64 ranks they are rank
+/// 0, minimum, median and maximum. Withheld, with the reason, when the timers are invalid. docs/latency-table.md.
+[[nodiscard]] std::string latency_table(const RunReport& report, TableForm form);
 
 /// The same for machines, complete for any number of ranks. `config` is stored as it is. docs/latency-table.md has the
 /// schema.

@@ -3,156 +3,469 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
 #include <string_view>
+
+#include "scheduler/replay.hpp"
 
 namespace sluice {
 namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr double poor_share = 0.8;     // below, something besides the binding stage costs enough to be named
-constexpr double telling_share = 0.1;  // of the run; a shorter row of the wall view does not explain a poor share
-constexpr double uneven_share =
-    1.25;  // longest busy time over the mean; a last round by itself stays below on any real job
+constexpr double binding_share = 0.8;  // of its capacity: from here on a resource binds
+constexpr double long_part = 0.5;      // of the run, for start-up or the end to bind
+constexpr double straggler_factor = 1.25;
+constexpr std::size_t least_chunks_to_compare = 3;  // of a device: less is chance
+constexpr double contended_share = 0.2;
+constexpr double least_load = 0.25;    // of its capacity, for a resource's threads to matter
+constexpr double telling_gain = 0.03;  // of the run
+constexpr double replay_error = 0.25;  // beyond, the replay is not this run's
+constexpr std::size_t most_what_ifs = 3;
+constexpr std::size_t most_stragglers = 3;
 
 double seconds(nanoseconds time) {
     return Seconds(time).count();
 }
 
-std::string_view advice(Stage stage) {
+/// Stages that one kind of thread or engine does, in turn.
+struct Kind {
+    std::string_view name;
+    std::array<std::optional<Stage>, 2> stages;
+};
+constexpr std::array<Kind, 7> kinds{{{"readers", {Stage::read, Stage::parse}},
+                                     {"link", {Stage::scatter}},
+                                     {"upload", {Stage::upload}},
+                                     {"compute", {Stage::compute}},
+                                     {"download", {Stage::download}},
+                                     {"link back", {Stage::gather}},
+                                     {"writer", {Stage::write, Stage::commit}}}};
+
+bool does(const Kind& kind, Stage stage) {
+    return std::ranges::find(kind.stages, stage) != kind.stages.end();
+}
+
+std::string advice(Stage stage, DeviceKind device) {
     switch (stage) {
         case Stage::read:
-            return "a faster file system, or an input in a compact format (.u8 or uint8 .npy), helps; more devices do "
-                   "not";
+            return "a faster file system helps, or a more compact input (.u8, uint8 .npy)";
+        case Stage::parse:
+            return "an input that needs no parsing helps (.u8, .npy), or more cores for rank 0";
         case Stage::scatter:
-            return "a faster network out of rank 0's node helps; more devices do not";
+            return "a faster network out of rank 0's node helps, or a more compact input";
         case Stage::upload:
-            return "more devices with links of their own, or ranks bound near their devices, help";
+            return "devices with links of their own help, or ranks bound near their devices";
         case Stage::compute:
-            return "more devices help";
+            return device == DeviceKind::host ? "more nodes or cores help, or GPUs"
+                                              : "more devices help, or a lower precision";
         case Stage::download:
-            return "a smaller output (scores = false), or more devices with links of their own, helps";
+            return "a smaller output helps (output.scores = false), or devices with links of their own";
         case Stage::gather:
-            return "a smaller output (scores = false), or a faster network into rank 0's node, helps; more devices do "
-                   "not";
+            return "a smaller output helps (output.scores = false), or a faster network into rank 0's node";
         case Stage::write:
-            return "a faster file system, or output as .npy, helps; more devices do not";
+            return "a more compact output helps (.npy, output.scores = false), or a faster file system";
+        case Stage::commit:
+            return "a file system that syncs faster helps, as a node's own disk may";
     }
     return {};
 }
 
-/// The instances of one stage on all ranks.
-struct Resource {
-    std::optional<double> capacity;
-    int busiest_rank = 0;
-    std::string busiest_name;
-    nanoseconds longest{0};
-    nanoseconds sum{0};
-    std::size_t working = 0;
-    std::size_t idle = 0;
+/// One thread, or one engine of a device.
+struct Instance {
+    int rank = 0;
+    std::string name{};
+    nanoseconds busy{0};
+    std::array<nanoseconds, 2> of_stage{};
+    std::uint64_t items = 0;
+    std::optional<nanoseconds> delayed{};
 };
 
-Resource measure(std::span<const RankReport> ranks, Stage stage, std::uint64_t items) {
-    Resource resource;
-    double rate = 0;
-    double passed = 0;
-    bool instant = false;
+std::vector<Instance> instances_of(std::span<const RankReport> ranks, const Kind& kind) {
+    std::map<std::pair<int, std::string>, Instance> found;
     for (const RankReport& rank : ranks) {
-        for (const InstanceTotals& instance : rank.breakdown.instances) {
-            if (instance.stage != stage) {
-                continue;
+        for (const InstanceTotals& totals : rank.breakdown.instances) {
+            if (does(kind, totals.stage)) {
+                Instance& instance = found[{rank.rank, totals.name}];
+                instance.rank = rank.rank;
+                instance.name = totals.name;
+                instance.busy += totals.busy;
+                instance.of_stage[totals.stage == *kind.stages[0] ? 0 : 1] += totals.busy;
+                instance.items = std::max(instance.items, totals.items);
+                instance.delayed = instance.delayed ? instance.delayed : totals.delayed;
             }
-            if (instance.items == 0) {
-                ++resource.idle;
-                continue;
-            }
-            ++resource.working;
-            passed += static_cast<double>(instance.items);
-            resource.sum += instance.busy;
-            if (instance.busy > resource.longest) {
-                resource.longest = instance.busy;
-                resource.busiest_rank = rank.rank;
-                resource.busiest_name = instance.name;
-            }
-            instant = instant || instance.busy == nanoseconds(0);
-            rate += instant ? 0 : static_cast<double>(instance.items) / seconds(instance.busy);
         }
     }
-    if (rate > 0 && !instant) {  // work in no time at all: this stage cannot bind
-        resource.capacity = rate * static_cast<double>(items) / passed;
+    std::vector<Instance> instances;
+    for (auto& [key, instance] : found) {
+        instances.push_back(std::move(instance));
     }
-    return resource;
+    return instances;
 }
 
-struct WallRow {
-    std::string_view name;
-    nanoseconds time{0};
-    std::string_view remedy;
+/// Of work in no time at all: nullopt, for it cannot bind. Not all items may pass here; the capacity is for all.
+std::optional<double> capacity_of(const std::vector<Instance>& instances, std::uint64_t items, bool is_fixed) {
+    double rate = 0;
+    double passed = 0;
+    nanoseconds longest{0};
+    for (const Instance& instance : instances) {
+        if (instance.items == 0) {
+            continue;
+        }
+        if (instance.busy.count() == 0) {
+            return std::nullopt;
+        }
+        passed += static_cast<double>(instance.items);
+        rate += static_cast<double>(instance.items) / seconds(instance.busy);
+        longest = std::max(longest, instance.busy);
+    }
+    if (passed == 0) {
+        return std::nullopt;
+    }
+    return is_fixed ? static_cast<double>(items) / seconds(longest) : rate * static_cast<double>(items) / passed;
+}
+
+bool is_of_devices(const Kind& kind) {
+    return does(kind, Stage::upload) || does(kind, Stage::compute) || does(kind, Stage::download);
+}
+
+struct Resource {
+    const Kind* kind = nullptr;
+    std::vector<Instance> instances{};
+    double capacity = 0;
+
+    [[nodiscard]] Stage main_stage() const {
+        std::array<nanoseconds, 2> sums{};
+        for (const Instance& instance : instances) {
+            sums[0] += instance.of_stage[0];
+            sums[1] += instance.of_stage[1];
+        }
+        return *kind->stages[sums[1] > sums[0] ? 1 : 0];
+    }
 };
 
-/// The row of the wall view that took the most besides `binding`.
-WallRow longest_other(const WallView& wall, Stage binding) {
-    WallRow longest{"start-up", wall.startup, "a larger input makes it matter less"};
-    const auto consider = [&longest](std::string_view name, nanoseconds time, std::string_view remedy) {
-        if (time > longest.time) {
-            longest = {name, time, remedy};
+std::vector<Resource> resources_of(const JudgedRun& run) {
+    std::vector<Resource> resources;
+    for (const Kind& kind : kinds) {
+        Resource resource{.kind = &kind, .instances = instances_of(run.ranks, kind)};
+        const bool is_fixed = run.distribution == Distribution::fixed && is_of_devices(kind);
+        if (const auto capacity = capacity_of(resource.instances, run.items, is_fixed)) {
+            resource.capacity = *capacity;
+            resources.push_back(std::move(resource));
+        }
+    }
+    std::ranges::stable_sort(resources, {}, &Resource::capacity);
+    return resources;
+}
+
+void add_capacities(Verdict& verdict, const JudgedRun& run) {
+    for (const Stage stage : all_stages) {
+        const Kind kind{.name = {}, .stages = {stage}};
+        verdict.capacity[index_of(stage)] = capacity_of(instances_of(run.ranks, kind), run.items, false);
+    }
+}
+
+double rate_of(const Instance& instance) {
+    return static_cast<double>(instance.items) / seconds(instance.busy);
+}
+
+/// Of devices with enough chunks to compare, those that are much slower than the median.
+void find_stragglers(Verdict& verdict, const JudgedRun& run, const std::vector<Resource>& resources) {
+    const auto compute =
+        std::ranges::find_if(resources, [](const Resource& resource) { return does(*resource.kind, Stage::compute); });
+    if (compute == resources.end() || compute->capacity * least_load > verdict.steady) {
+        return;
+    }
+    std::vector<Instance> compared;
+    std::ranges::copy_if(compute->instances, std::back_inserter(compared), [&](const Instance& instance) {
+        return instance.busy.count() > 0 && instance.items >= least_chunks_to_compare * std::uint64_t{run.chunk_items};
+    });
+    if (compared.size() < 2) {
+        return;
+    }
+    std::ranges::sort(compared, std::greater<>(), rate_of);
+    const double usual = rate_of(compared[(compared.size() - 1) / 2]);
+    const bool decides = verdict.bound == Bound::stage && verdict.binding == Stage::compute;
+    for (const Instance& instance : compared) {
+        const double rate = rate_of(instance);
+        if (rate * straggler_factor > usual || verdict.stragglers.size() == most_stragglers) {
+            continue;
+        }
+        const double serving = static_cast<double>(run.items) / verdict.steady;
+        const double cost = run.distribution == Distribution::fixed
+                                ? seconds(instance.busy) - static_cast<double>(instance.items) / usual
+                                : serving * (1 - compute->capacity / (compute->capacity - rate + usual));
+        verdict.stragglers.push_back({.rank = instance.rank,
+                                      .name = instance.name,
+                                      .rate = rate,
+                                      .usual = usual,
+                                      .cost = decides ? std::max(cost, 0.0) : 0});
+    }
+    std::ranges::sort(verdict.stragglers, std::greater<>(), &Straggler::cost);
+}
+
+/// Of threads that have much to do: what others wait for matters to nobody.
+void find_contention(Verdict& verdict, const std::vector<Resource>& resources) {
+    for (const Resource& resource : resources) {
+        if (resource.capacity * least_load > verdict.steady) {
+            continue;
+        }
+        nanoseconds busy{0};
+        nanoseconds delayed{0};
+        for (const Instance& instance : resource.instances) {
+            if (instance.delayed) {
+                busy += instance.busy;
+                delayed += std::min(*instance.delayed, instance.busy);
+            }
+        }
+        if (busy.count() > 0 && seconds(delayed) >= contended_share * seconds(busy)) {
+            verdict.contended.push_back({.stage = resource.main_stage(), .share = seconds(delayed) / seconds(busy)});
+        }
+    }
+}
+
+bool is_contended(const Verdict& verdict, Stage stage) {
+    return std::ranges::find(verdict.contended, stage, &Contention::stage) != verdict.contended.end();
+}
+
+// ---- what if
+
+/// Busy seconds an item, of one of `instances`: they serve side by side.
+double mean_time(const std::vector<Instance>& instances) {
+    double busy = 0;
+    double items = 0;
+    for (const Instance& instance : instances) {
+        busy += seconds(instance.busy);
+        items += static_cast<double>(instance.items);
+    }
+    return items == 0 ? 0 : busy / items;
+}
+
+std::optional<ReplayPlan> plan_of(const JudgedRun& run) {
+    ReplayPlan plan{.items = run.items,
+                    .chunk_items = run.chunk_items,
+                    .depth = run.depth,
+                    .staged = run.staged,
+                    .window = run.window,
+                    .serial = run.mode == PipelineMode::serial,
+                    .is_fixed = run.distribution == Distribution::fixed,
+                    .devices = {}};
+    const std::vector<Instance> readers = instances_of(run.ranks, kinds[0]);
+    plan.readers = static_cast<std::uint32_t>(std::max<std::size_t>(1, readers.size()));
+    plan.read = mean_time(readers);
+    plan.scatter = run.ranks.size() > 1 ? mean_time(instances_of(run.ranks, kinds[1])) : 0;
+    plan.gather = run.ranks.size() > 1 ? mean_time(instances_of(run.ranks, kinds[5])) : 0;
+    plan.write = mean_time(instances_of(run.ranks, kinds[6]));
+    for (const RankReport& rank : run.ranks) {
+        for (const std::vector<ChunkDurations>& chunks : rank.device_chunks) {
+            if (!chunks.empty()) {
+                plan.devices.push_back({.is_remote = rank.rank != 0, .chunks = chunks});
+            }
+        }
+    }
+    return plan.devices.empty() ? std::nullopt : std::optional(std::move(plan));
+}
+
+void speed_up(ReplayPlan& plan, nanoseconds ChunkDurations::*stage) {
+    for (ReplayPlan::Device& device : plan.devices) {
+        for (ChunkDurations& times : device.chunks) {
+            times.*stage /= 2;
+        }
+    }
+}
+
+ReplayPlan without_half_of(const ReplayPlan& plan, const JudgedRun& run, Stage stage) {
+    ReplayPlan faster = plan;
+    double half = 0;  // of what the stage takes of its thread's time for an item
+    for (const Instance& instance : instances_of(run.ranks, {.name = {}, .stages = {stage}})) {
+        half += seconds(instance.busy) / 2 / static_cast<double>(run.items);
+    }
+    switch (stage) {
+        case Stage::read:
+        case Stage::parse:
+            faster.read = std::max(0.0, faster.read - half);
+            break;
+        case Stage::scatter:
+            faster.scatter /= 2;
+            break;
+        case Stage::upload:
+            speed_up(faster, &ChunkDurations::upload);
+            break;
+        case Stage::compute:
+            speed_up(faster, &ChunkDurations::compute);
+            break;
+        case Stage::download:
+            speed_up(faster, &ChunkDurations::download);
+            break;
+        case Stage::gather:
+            faster.gather /= 2;
+            break;
+        case Stage::write:
+        case Stage::commit:
+            faster.write = std::max(0.0, faster.write - half);
+            break;
+    }
+    return faster;
+}
+
+void add_what_ifs(Verdict& verdict, const JudgedRun& run, double wall) {
+    const std::optional<ReplayPlan> plan = plan_of(run);
+    const double serving = wall - verdict.startup - verdict.end;
+    if (!plan || serving <= 0) {
+        return;
+    }
+    const double base = replay(*plan);
+    verdict.replayed = base / serving;
+    if (base <= 0 || std::abs(verdict.replayed - 1) > replay_error) {
+        return;
+    }
+    const auto consider = [&](std::string change, double whole) {
+        if (whole <= wall * (1 - telling_gain)) {
+            verdict.what_if.push_back({.change = std::move(change), .seconds = whole});
         }
     };
-    consider("waiting", wall.waiting, "nothing was busy then; more chunks in flight (pipeline.depth) may fill it");
+    const auto with = [&](const ReplayPlan& changed) {
+        return verdict.startup + serving * replay(changed) / base + verdict.end;
+    };
     for (const Stage stage : all_stages) {
-        if (stage != binding) {
-            consider(to_string(stage), wall.stages[index_of(stage)],
-                     "nothing hid it; pipeline.mode = \"overlap\" and a larger pipeline.depth do");
+        if (verdict.capacity[index_of(stage)]) {
+            consider(fmt::format("{} 2 x faster", to_string(stage)), with(without_half_of(*plan, run, stage)));
+        }
+    }
+    ReplayPlan twice = *plan;
+    twice.devices.insert(twice.devices.end(), plan->devices.begin(), plan->devices.end());
+    if (!is_contended(verdict, Stage::compute)) {
+        consider(run.device == DeviceKind::host ? "twice the devices, on cores of their own" : "twice the devices",
+                 with(twice));
+    }
+    consider("no start-up", wall - verdict.startup);
+    std::ranges::stable_sort(verdict.what_if, {}, &WhatIf::seconds);
+    if (verdict.what_if.size() > most_what_ifs) {
+        verdict.what_if.resize(most_what_ifs);
+    }
+}
+
+// ---- words
+
+/// The phase, or "waiting", that took most of `wall` but for the stages.
+std::pair<std::string_view, nanoseconds> longest_phase(const WallView& wall, Phase from, Phase to) {
+    std::pair<std::string_view, nanoseconds> longest{"waiting", nanoseconds(0)};
+    for (auto phase = static_cast<std::size_t>(from); phase <= static_cast<std::size_t>(to); ++phase) {
+        if (wall.phases[phase] > longest.second) {
+            longest = {to_string(static_cast<Phase>(phase)), wall.phases[phase]};
         }
     }
     return longest;
 }
 
-std::string next_limit(const Verdict& verdict) {
-    std::optional<Stage> next;
-    for (const Stage stage : all_stages) {
-        const std::optional<double>& capacity = verdict.capacity[index_of(stage)];
-        if (stage != verdict.binding && capacity && (!next || *capacity < *verdict.capacity[index_of(*next)])) {
-            next = stage;
-        }
+std::string line_of(const Verdict& verdict, const JudgedRun& run, double wall) {
+    const WallView& root = run.ranks.front().breakdown.wall;
+    const auto part = [&](std::string_view name, double time, Phase from, Phase to) {
+        const auto [phase, longest] = longest_phase(root, from, to);
+        return fmt::format("{} binds: {} of {}{}", name, time_text(time), time_text(wall),
+                           longest.count() == 0
+                               ? ""
+                               : fmt::format("; its longest part is {}, {}", phase, time_text(seconds(longest))));
+    };
+    switch (verdict.bound) {
+        case Bound::startup:
+            return part("start-up", verdict.startup, Phase::launch, Phase::suspects);
+        case Bound::end:
+            return part("the end", verdict.end, Phase::publish, Phase::finish);
+        case Bound::stage:
+        case Bound::nothing:
+            break;
+        case Bound::unknown:
+            return {};
     }
-    return next ? fmt::format("; the next limit is {} at {} items/s", to_string(*next),
-                              rate_text(*verdict.capacity[index_of(*next)]))
-                : std::string();
+    const std::string rates = fmt::format("{} of {} items/s ({:.1f} %)", rate_text(verdict.steady),
+                                          rate_text(verdict.achievable), 100 * verdict.share);
+    if (verdict.bound == Bound::nothing) {
+        return fmt::format("nothing binds: {} comes closest with {}", to_string(*verdict.binding), rates);
+    }
+    return fmt::format("{}{} binds: {}", to_string(*verdict.binding),
+                       verdict.rank ? fmt::format(" on rank {}", *verdict.rank) : "", rates);
 }
 
-void add_notes(Verdict& verdict, const Resource& resource, std::span<const RankReport> ranks) {
-    const Stage binding = *verdict.binding;
-    if (verdict.share >= poor_share) {
-        verdict.notes.push_back(fmt::format("NOTE: {}{}", advice(binding), next_limit(verdict)));
+void note_idle_devices(Verdict& verdict, const JudgedRun& run) {
+    std::size_t all = 0;
+    std::size_t idle = 0;
+    for (const RankReport& rank : run.ranks) {
+        all += rank.device_chunks.size();
+        idle += static_cast<std::size_t>(
+            std::ranges::count_if(rank.device_chunks, [](const auto& chunks) { return chunks.empty(); }));
     }
-    if (resource.idle > 0) {
+    if (idle > 0) {
         verdict.notes.push_back(fmt::format(
-            "NOTE: {} of {} had no chunk for {}; a smaller pipeline.chunk_items, or fewer devices, suits this job",
-            resource.idle, resource.idle + resource.working, to_string(binding)));
+            "NOTE: {} of {} devices had no chunk; a smaller pipeline.chunk_items, or fewer devices, suits this job",
+            idle, all));
     }
-    const double mean = seconds(resource.sum) / static_cast<double>(resource.working);
-    if (seconds(resource.longest) > uneven_share * mean) {
+}
+
+/// Why no resource comes close to what it can, and what may help: never what is set already.
+std::string reason_for_nothing(const Verdict& verdict, const JudgedRun& run, std::uint64_t chunks) {
+    if (run.mode == PipelineMode::serial) {
+        return "pipeline.mode = \"serial\" lets one stage wait for the other; \"overlap\" does not";
+    }
+    std::size_t devices = 0;
+    for (const RankReport& rank : run.ranks) {
+        devices += rank.device_chunks.size();
+    }
+    if (chunks < 8 * devices) {
+        return fmt::format(
+            "{} chunks for {} devices are too few to keep them busy; a smaller pipeline.chunk_items "
+            "helps",
+            chunks, devices);
+    }
+    if (!verdict.contended.empty()) {
+        return {};
+    }
+    return fmt::format("stages wait for each other; a pipeline.depth above {} may help", run.depth);
+}
+
+void add_notes(Verdict& verdict, const JudgedRun& run) {
+    const std::uint64_t chunks = (run.items + run.chunk_items - 1) / run.chunk_items;
+    for (const Contention& contention : verdict.contended) {
+        verdict.notes.push_back(fmt::format(
+            "NOTE: the threads of {} waited {:.0f} % of their time for a CPU: other work on the host, a CPU quota, or "
+            "more threads than cores; more devices on these hosts do not help",
+            to_string(contention.stage), 100 * contention.share));
+    }
+    for (const Straggler& straggler : verdict.stragglers) {
         verdict.notes.push_back(
-            fmt::format("NOTE: uneven {}: {} on rank {} was busy {:.3f} s, the mean is {:.3f} s; smaller chunks and "
-                        "pipeline.distribution = \"pull\" even it out",
-                        to_string(binding), resource.busiest_name, verdict.rank, seconds(resource.longest), mean));
+            fmt::format("NOTE: straggler: {} on rank {} computes {} items/s, the median is {}{}", straggler.name,
+                        straggler.rank, rate_text(straggler.rate), rate_text(straggler.usual),
+                        straggler.cost > 0 ? fmt::format("; that costs {}", time_text(straggler.cost)) : ""));
     }
-    const auto report = std::find_if(ranks.begin(), ranks.end(),
-                                     [&](const RankReport& candidate) { return candidate.rank == verdict.rank; });
-    if (verdict.share < poor_share && report->breakdown.run > nanoseconds(0)) {
-        const WallRow row = longest_other(report->breakdown.wall, binding);
-        const double part = seconds(row.time) / seconds(report->breakdown.run);
-        if (part >= telling_share) {
-            verdict.notes.push_back(fmt::format("NOTE: {} took {:.1f} % of the run on rank {}: {}", row.name,
-                                                100 * part, verdict.rank, row.remedy));
-        } else {
-            verdict.notes.push_back(fmt::format(
-                "NOTE: {} was in progress almost all the time, but each device or thread was busy for {:.1f} % of the "
-                "run on average; smaller chunks (pipeline.chunk_items) or a larger pipeline.depth may fill it",
-                to_string(binding), 100 * mean / seconds(wall_time(ranks))));
+    if (!verdict.stragglers.empty() && run.distribution == Distribution::fixed) {
+        verdict.notes.push_back("NOTE: pipeline.distribution = \"pull\" gives slow devices fewer chunks");
+    }
+    note_idle_devices(verdict, run);
+    if (verdict.bound == Bound::stage && !is_contended(verdict, *verdict.binding)) {
+        verdict.notes.push_back(fmt::format("NOTE: {}", advice(*verdict.binding, run.device)));
+    } else if (verdict.bound == Bound::startup) {
+        verdict.notes.push_back("NOTE: more items in one run make start-up matter less; more devices do not");
+    } else if (verdict.bound == Bound::nothing) {
+        if (const std::string reason = reason_for_nothing(verdict, run, chunks); !reason.empty()) {
+            verdict.notes.push_back("NOTE: " + reason);
         }
     }
+}
+
+/// Where the stretches begin and end that no chunk takes part in.
+void measure_ends(Verdict& verdict, const JudgedRun& run) {
+    nanoseconds start = run.ranks.front().milestones.start;
+    std::optional<nanoseconds> first;
+    for (const RankReport& rank : run.ranks) {
+        start = std::min(start, rank.milestones.start);
+        for (const RelativeMilestones::Moment& moment : rank.milestones.first_compute) {
+            first = moment && (!first || *moment < *first) ? moment : first;
+        }
+    }
+    verdict.startup = first ? std::max(0.0, seconds(*first - start)) : 0;
+    const RelativeMilestones& root = run.ranks.front().milestones;
+    verdict.end = root.written ? std::max(0.0, seconds(root.finish - *root.written)) : 0;
 }
 
 }  // namespace
@@ -170,40 +483,44 @@ nanoseconds wall_time(std::span<const RankReport> ranks) {
     return finish - start;
 }
 
-Verdict judge(std::span<const RankReport> ranks, std::uint64_t items) {
+Verdict judge(const JudgedRun& run) {
     Verdict verdict;
-    if (items == 0) {
+    if (run.items == 0) {
         verdict.line = "nothing to do: 0 items";
         return verdict;
     }
-    if (std::any_of(ranks.begin(), ranks.end(),
-                    [](const RankReport& rank) { return !rank.breakdown.invalid.empty(); })) {
+    if (std::ranges::any_of(run.ranks, [](const RankReport& rank) { return !rank.breakdown.invalid.empty(); })) {
         verdict.line = "no verdict: the timers are invalid";
         return verdict;
     }
-    const nanoseconds wall = wall_time(ranks);
-    Resource binding;
-    for (const Stage stage : all_stages) {
-        Resource resource = measure(ranks, stage, items);
-        verdict.capacity[index_of(stage)] = resource.capacity;
-        if (resource.capacity && (!verdict.binding || *resource.capacity < *binding.capacity)) {
-            verdict.binding = stage;
-            binding = std::move(resource);
-        }
-    }
-    if (!verdict.binding || wall <= nanoseconds(0)) {
-        verdict.binding.reset();
+    const double wall = seconds(wall_time(run.ranks));
+    const std::vector<Resource> resources = resources_of(run);
+    if (resources.empty() || wall <= 0) {
         verdict.line = "no verdict: no stage recorded any time";
         return verdict;
     }
-    verdict.rank = binding.busiest_rank;
-    verdict.achieved = static_cast<double>(items) / seconds(wall);
-    verdict.achievable = *binding.capacity;
-    verdict.share = verdict.achieved / verdict.achievable;
-    verdict.line =
-        fmt::format("{} on rank {} binds: {} of {} items/s ({:.1f} %)", to_string(*verdict.binding), verdict.rank,
-                    rate_text(verdict.achieved), rate_text(verdict.achievable), 100 * verdict.share);
-    add_notes(verdict, binding, ranks);
+    add_capacities(verdict, run);
+    measure_ends(verdict, run);
+    const Resource& least = resources.front();
+    verdict.binding = least.main_stage();
+    verdict.achieved = static_cast<double>(run.items) / wall;
+    verdict.achievable = least.capacity;
+    const std::optional<SteadyStretch>& steady = run.ranks.front().breakdown.steady;
+    verdict.steady = steady ? steady->rate().value_or(verdict.achieved) : verdict.achieved;
+    verdict.share = verdict.steady / verdict.achievable;
+    verdict.bound = verdict.startup > long_part * wall ? Bound::startup
+                    : verdict.end > long_part * wall   ? Bound::end
+                    : verdict.share >= binding_share   ? Bound::stage
+                                                       : Bound::nothing;
+    find_stragglers(verdict, run, resources);
+    find_contention(verdict, resources);
+    if (verdict.bound == Bound::stage && verdict.binding == Stage::compute && !verdict.stragglers.empty() &&
+        run.distribution == Distribution::fixed) {
+        verdict.rank = verdict.stragglers.front().rank;
+    }
+    add_what_ifs(verdict, run, wall);
+    verdict.line = line_of(verdict, run, wall);
+    add_notes(verdict, run);
     return verdict;
 }
 
@@ -218,6 +535,16 @@ std::string rate_text(double per_second) {
         return fmt::format("{:.1f}", per_second);
     }
     return fmt::format("{:.0f}", per_second);
+}
+
+std::string time_text(double time) {
+    const auto digits = [](double value) { return value < 10 ? 2 : value < 100 ? 1 : 0; };
+    for (const auto& [factor, unit] : {std::pair{1.0, "s"}, std::pair{1e3, "ms"}}) {
+        if (std::abs(time) * factor >= 1) {
+            return fmt::format("{:.{}f} {}", time * factor, digits(std::abs(time) * factor), unit);
+        }
+    }
+    return fmt::format("{:.{}f} µs", time * 1e6, digits(std::abs(time) * 1e6));
 }
 
 }  // namespace sluice

@@ -1,40 +1,96 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/modes.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/rank_report.hpp"
 
 namespace sluice {
 
+/// A run, as far as it decides what binds it.
+struct JudgedRun {
+    std::span<const RankReport> ranks{};
+    std::uint64_t items = 0;  ///< That it finished.
+    std::uint32_t chunk_items = 1;
+    std::uint32_t depth = 1;
+    std::uint32_t staged = 2;  ///< As QueueSizes.
+    std::uint32_t window = 2;
+    DeviceKind device = DeviceKind::host;
+    PipelineMode mode = PipelineMode::overlap;
+    Distribution distribution = Distribution::pull;
+};
+
+/// A device that computes clearly slower than the others: its items over its busy time against the median.
+struct Straggler {
+    int rank = 0;
+    std::string name{};  ///< "device 1 (host)"
+    double rate = 0;     ///< Items a second.
+    double usual = 0;    ///< The median's.
+    double cost = 0;     ///< Seconds by which the run would be shorter if it were as fast as the others.
+};
+
+/// Threads of a stage that could have run, but had no CPU.
+struct Contention {
+    Stage stage = Stage::compute;
+    double share = 0;  ///< Of their busy time.
+};
+
+/// What the run would take if something were different, by a replay of what its chunks took.
+struct WhatIf {
+    std::string change;  ///< "compute 2 x faster"
+    double seconds = 0;
+};
+
+enum class Bound : std::uint8_t {
+    stage,    ///< Verdict::binding does.
+    startup,  ///< What comes before the first chunk takes longer than the chunks.
+    end,      ///< What comes after the last one does.
+    nothing,  ///< No resource is at work most of the time.
+    unknown,  ///< Nothing to do, nothing recorded, or the timers are invalid.
+};
+
 /// Which resource binds the run. Rates are items per second.
 ///
-/// The capacity of a stage is the sum of items / busy time over its devices or threads on all ranks: what it would do
-/// if it never waited. The stage of least capacity binds. As no device is busy longer than the run, achieved <=
-/// achievable, but for the error of the clocks.
+/// A resource is a device's engine, or a host thread with all its stages: reading and parsing take turns in a reader,
+/// writing and committing in the writer. Its capacity is items / busy time, what it would do if it never waited; those
+/// of the same kind add up, but with fixed distribution the slowest decides. The kind of least capacity binds, by the
+/// stage that it spends most of its time on, if the steady rate comes close to it.
 struct Verdict {
-    std::array<std::optional<double>, stage_count> capacity{};  ///< By index_of(stage); nullopt: no work recorded.
-    std::optional<Stage> binding;                               ///< nullopt: no verdict; `line` says why.
-    int rank = 0;                                               ///< Where the binding stage was busy longest.
-    double achieved = 0;
-    double achievable = 0;           ///< The binding stage's capacity.
-    double share = 0;                ///< achieved / achievable
+    std::array<std::optional<double>, stage_count> capacity{};  ///< By index_of(stage), each by itself.
+    Bound bound = Bound::unknown;
+    std::optional<Stage> binding{};  ///< Of least capacity, whether or not it binds; nullopt: nothing was recorded.
+    std::optional<int> rank{};       ///< Of the one device that decides, where they differ.
+    double achieved = 0;             ///< Of the whole run.
+    double steady = 0;               ///< From the first chunk to the last; SteadyStretch.
+    double achievable = 0;           ///< The binding resource's capacity.
+    double share = 0;                ///< steady / achievable
+    double startup = 0;              ///< Seconds before the first chunk's compute.
+    double end = 0;                  ///< Seconds after the last chunk was written.
+    std::vector<Straggler> stragglers{};
+    std::vector<Contention> contended{};
+    std::vector<WhatIf> what_if{};   ///< Best first; empty where the replay does not give the run as it was.
+    double replayed = 0;             ///< The serving time by replay over the measured one; 0: not replayed.
     std::vector<std::string> notes;  ///< What to change, each "NOTE: …".
     std::string line;                ///< "compute on rank 2 binds: 812 of 840 items/s (96.7 %)"
 };
 
-/// `items` is what the run finished. Pure.
-[[nodiscard]] Verdict judge(std::span<const RankReport> ranks, std::uint64_t items);
+/// Pure.
+[[nodiscard]] Verdict judge(const JudgedRun& run);
 
 /// The run's length: from the first rank's start to the last one's finish.
 [[nodiscard]] std::chrono::nanoseconds wall_time(std::span<const RankReport> ranks);
 
 /// "0.0123", "8.33", "44.2", "812", "1250000": without a unit, as all numbers of the table.
 [[nodiscard]] std::string rate_text(double per_second);
+
+/// "1.85 s", "23.4 ms", "512 µs": three significant digits.
+[[nodiscard]] std::string time_text(double seconds);
 
 }  // namespace sluice

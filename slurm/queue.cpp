@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::chrono::seconds patience{20};
+constexpr std::chrono::seconds query_patience{20};
 constexpr const char* format = "%T|%r|%e|%N";
 
 /// Slurm's answer about a number that it does not know, any more or at all.
@@ -27,7 +27,7 @@ Error no_answer_of(const char* program, const std::optional<ChildResult>& result
             {.id = "E-SLM-113",
              .where = program,
              .what = result ? fmt::format("failed with {}: {}", result->exit_code, complaint_of(*result))
-                            : fmt::format("did not answer within {} s", patience.count()),
+                            : fmt::format("did not answer within {} s", query_patience.count()),
              .hint = "check with `sinfo` that Slurm's controller is up"}};
 }
 
@@ -57,7 +57,7 @@ std::optional<QueuedJob> parse_queue_line(std::string_view line) {
 }
 
 std::filesystem::path folder_of_job(const std::string& job) {
-    const std::optional<ChildResult> result = run_child({"scontrol", "--oneliner", "show", "job", job}, patience);
+    const std::optional<ChildResult> result = run_child({"scontrol", "--oneliner", "show", "job", job}, query_patience);
     if (result && knows_no_such_job(*result)) {
         return {};
     }
@@ -82,7 +82,7 @@ std::optional<QueuedJob> find_in_queue(const Submission& submission) {
     if (!submission.cluster.empty()) {
         words.push_back("--clusters=" + submission.cluster);
     }
-    const std::optional<ChildResult> result = run_child(words, patience);
+    const std::optional<ChildResult> result = run_child(words, query_patience);
     if (result && result->exit_code == 0) {
         std::string_view text = result->out;
         while (!text.empty()) {

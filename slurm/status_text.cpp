@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/slurm_option.hpp"
-#include "core/text/item_count.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -11,7 +11,7 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t longest_id = 32;
-constexpr std::size_t longest_file = 65'536;
+constexpr std::size_t longest_submission = 65'536;
 
 bool is_name(std::string_view text) {
     return text.size() <= longest_id && std::all_of(text.begin(), text.end(), [](char c) {
@@ -42,7 +42,7 @@ std::optional<Submission> parse_submission(std::string_view text) {
 }
 
 std::optional<Submission> read_submission(const std::filesystem::path& file) {
-    const std::optional<std::string> text = read_text(file, longest_file);
+    const std::optional<std::string> text = read_text(file, longest_submission);
     const nlohmann::json json = nlohmann::json::parse(text.value_or(""), nullptr, false);
     if (!json.is_object() || !json.contains("job") || !json["job"].is_string()) {
         return std::nullopt;

@@ -20,7 +20,8 @@ namespace sluice {
 namespace {
 
 constexpr unsigned private_mode = 0700;
-constexpr std::chrono::seconds patience{120};  // a busy controller takes its time, and a killed sbatch may have worked
+constexpr std::chrono::seconds submit_patience{
+    120};  // a busy controller takes its time, and a killed sbatch may have worked
 
 void refuse_second_job(const ScriptPaths& paths) {
     const std::optional<Submission> earlier = read_submission(paths.submission());
@@ -47,11 +48,11 @@ std::vector<std::string> sbatch_words(const std::vector<std::string>& first, con
 }
 
 ChildResult call_sbatch(const std::vector<std::string>& words) {
-    const std::optional<ChildResult> result = run_child(words, patience);
+    const std::optional<ChildResult> result = run_child(words, submit_patience);
     if (!result) {
         throw Error(ExitCode::unavailable, {.id = "E-SLM-075",
                                             .where = "sbatch",
-                                            .what = fmt::format("did not answer within {} s", patience.count()),
+                                            .what = fmt::format("did not answer within {} s", submit_patience.count()),
                                             .hint = "`squeue --me` shows whether it accepted the job anyway"});
     }
     if (result->exit_code != 0) {

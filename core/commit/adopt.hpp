@@ -7,7 +7,6 @@
 
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/journal.hpp"
-#include "core/commit/part_header.hpp"
 #include "core/commit/part_plan.hpp"
 #include "core/commit/part_writer.hpp"
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <cerrno>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/commit/attempt_history.hpp"

@@ -118,6 +118,10 @@ public:
     /// Nothing may follow.
     void abandon_if_empty();
 
+    /// What decides the output's bytes, and which attempt this is.
+    [[nodiscard]] const RunIdentity& identity() const noexcept { return identity_; }
+    [[nodiscard]] const Owner& owner() const noexcept { return options_.me; }
+
 private:
     [[nodiscard]] std::uint64_t count_nonfinite(const Chunk& chunk, std::span<const std::uint64_t> failed,
                                                 std::uint64_t all, std::span<const std::byte> outputs);

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
+#include "core/trace/trace.hpp"
 
 namespace sluice {
 
@@ -98,6 +99,8 @@ void Committer::prepare_commit() {
 }
 
 void Committer::sync_and_record() {
+    const InnerTimer timer(commits_of_thread());
+    fault_delay("commit");
     prepare_commit();
     if (policy_.durability == Durability::node) {
         open_->sync_data();
@@ -113,6 +116,7 @@ void Committer::sync_and_record() {
 }
 
 void Committer::seal() {
+    const InnerTimer timer(commits_of_thread());
     prepare_commit();
     sealed_.push_back(open_->seal());
     const std::uint32_t part = open_->part();

@@ -1,7 +1,6 @@
 #include "core/commit/journal.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <limits>
 
 #include "core/error.hpp"

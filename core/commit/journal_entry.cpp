@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "core/commit/crc32c.hpp"
+#include "core/checksum.hpp"
 #include "core/error.hpp"
 
 namespace sluice {

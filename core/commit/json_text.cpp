@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/checksum.hpp"
+#include "core/error.hpp"
 #include "core/utf8.hpp"
 
 namespace sluice {
@@ -39,6 +40,21 @@ std::optional<Json> open_sealed_text(std::string_view text) {
     }
     json.erase(checksum_key);
     return sealed_text(json) == text ? std::optional(json) : std::nullopt;
+}
+
+void check_version(const Json& json, std::uint64_t known, const std::filesystem::path& where) {
+    const Json& version = json.at("version");
+    if (version == known) {
+        return;
+    }
+    const bool is_newer = version.is_number_unsigned() && version.get<std::uint64_t>() > known;
+    throw Error(ExitCode::configuration,
+                {.id = "E-CKP-089",
+                 .where = escaped(where.native()),
+                 .what = fmt::format("was written {} (format {}, expected {})",
+                                     is_newer ? "by a newer sluice" : "in a form that is not known",
+                                     escaped(version.dump()), known),
+                 .hint = "use the version that wrote it, or a later one"});
 }
 
 }  // namespace sluice

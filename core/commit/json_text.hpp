@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -20,5 +22,8 @@ using Json = nlohmann::ordered_json;
 
 /// nullopt: damaged. The checksum is left out.
 [[nodiscard]] std::optional<Json> open_sealed_text(std::string_view text);
+
+/// Throws Error (configuration, E-CKP-089) unless the file's "version" is `known`, Json::exception when it has none.
+void check_version(const Json& json, std::uint64_t known, const std::filesystem::path& where);
 
 }  // namespace sluice

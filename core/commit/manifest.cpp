@@ -1,14 +1,20 @@
 #include "core/commit/manifest.hpp"
 
-#include <charconv>
+#include <fmt/format.h>
 
+#include <charconv>
+#include <map>
+
+#include "core/commit/attempt_journal.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/json_text.hpp"
+#include "core/commit/run_identity.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
 namespace {
 
+constexpr std::uint64_t manifest_version = 1;
 constexpr std::size_t most_manifest_bytes = std::size_t{1} << 30;
 
 std::uint64_t parse_checksum(const std::string& text) {
@@ -46,6 +52,37 @@ Manifest manifest_of(const Json& json, const RunPaths& paths) {
         manifest.provenance.emplace_back(name, value.get<std::string>());
     }
     return manifest;
+}
+
+[[noreturn]] void refuse_unfinished(const RunPaths& paths) {
+    throw Error(ExitCode::no_input, {.id = "E-OUT-111",
+                                     .where = escaped(paths.output.native()),
+                                     .what = "is not complete: there is no manifest",
+                                     .hint = "run its job again to finish it"});
+}
+
+void compare_with_identity(const Manifest& manifest, const RunPaths& paths, Verification& verification) {
+    const std::optional<RunIdentity> identity = read_run_identity(paths);
+    if (!identity) {
+        verification.problems.emplace_back("job.json: missing");
+    } else if (fingerprint(*identity) != manifest.fingerprint || identity->items != manifest.items()) {
+        verification.problems.emplace_back("MANIFEST.json: of another job than job.json");
+    }
+}
+
+void verify_part(const PublishedPart& part, const File& file, Verification& verification) {
+    const auto checksum = checksum_in(file, part.offset, part.sealed.bytes);
+    if (!checksum) {
+        verification.problems.push_back(
+            fmt::format("{}: ends before byte {}", escaped(part.file), part.offset + part.sealed.bytes));
+    } else if (*checksum != part.sealed.checksum) {
+        verification.problems.push_back(fmt::format("{}: bytes {} to {} have checksum {}, expected {}",
+                                                    escaped(part.file), part.offset, part.offset + part.sealed.bytes,
+                                                    hexadecimal(*checksum), hexadecimal(part.sealed.checksum)));
+    }
+    ++verification.parts;
+    verification.bytes += part.sealed.bytes;
+    verification.items += part.sealed.items;
 }
 
 }  // namespace
@@ -86,7 +123,7 @@ std::string encode(const Manifest& manifest) {
         provenance[json_safe(name)] = json_safe(value);
     }
     return sealed_text({{"format", "sluice manifest"},
-                        {"version", 1},
+                        {"version", manifest_version},
                         {"fingerprint", manifest.fingerprint},
                         {"attempt", manifest.attempt},
                         {"owner", manifest.owner},
@@ -103,7 +140,8 @@ std::optional<Manifest> read_manifest(const RunPaths& paths) {
         return std::nullopt;
     }
     try {
-        if (const std::optional<Json> json = open_sealed_text(*text); json) {
+        if (const std::optional<Json> json = open_sealed_text(*text)) {
+            check_version(*json, manifest_version, paths.manifest());
             return manifest_of(*json, paths);
         }
     } catch (const nlohmann::json::exception&) {  // valid by its checksum, but something else: said below
@@ -113,6 +151,46 @@ std::optional<Manifest> read_manifest(const RunPaths& paths) {
                  .where = escaped(paths.manifest().native()),
                  .what = "is damaged: the output can no longer be checked",
                  .hint = "remove it and run the same command again, which checks or recomputes the output"});
+}
+
+Verification verify_output(const RunPaths& paths) {
+    const std::optional<Manifest> manifest = read_manifest(paths);
+    if (!manifest) {
+        refuse_unfinished(paths);
+    }
+    Verification verification;
+    compare_with_identity(*manifest, paths, verification);
+    std::map<std::string, std::uint64_t> sizes;
+    for (const PublishedPart& part : manifest->parts) {
+        const std::optional<File> file = File::open_if_there(paths.published_folder() / part.file);
+        sizes[part.file] += part.sealed.bytes;
+        if (file) {
+            verify_part(part, *file, verification);
+        }
+    }
+    for (const auto& [name, size] : sizes) {
+        const std::optional<File> file = File::open_if_there(paths.published_folder() / name);
+        if (!file) {
+            verification.problems.push_back(fmt::format("{}: missing", escaped(name)));
+        } else if (file->size() > size) {
+            verification.problems.push_back(
+                fmt::format("{}: has {} bytes, expected {}", escaped(name), file->size(), size));
+        }
+    }
+    return verification;
+}
+
+void require_intact(const Verification& verification, const RunPaths& paths) {
+    if (verification.problems.empty()) {
+        return;
+    }
+    throw Error(
+        ExitCode::checkpoint_damaged,
+        {.id = "E-CKP-088",
+         .where = escaped(paths.output.native()),
+         .what = fmt::format("is not what was published ({} of {} checks failed); {}", verification.problems.size(),
+                             verification.parts + 1, verification.problems.front()),
+         .hint = "restore a copy, or remove the output and the run's folder to recompute it"});
 }
 
 }  // namespace sluice

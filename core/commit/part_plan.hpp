@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "core/chunk_grid.hpp"
+#include "core/commit/run_paths.hpp"
 
 namespace sluice {
 
@@ -36,5 +39,18 @@ private:
 /// How many chunks of about `chunk_bytes` make a part: all of `chunks` when they come to at most 256 MiB, else as many
 /// as come to 256 MiB, at least one. An estimate that is wrong by a factor of two gives parts of 128 to 512 MiB.
 [[nodiscard]] std::uint64_t choose_chunks_per_part(std::uint64_t chunks, std::uint64_t chunk_bytes) noexcept;
+
+/// The bytes that a file of `items` items begins with. A function of the job and of `items`.
+using FileHeader = std::function<std::string(std::uint64_t items)>;
+
+/// What part `part` begins with. One file has its header in part 0, for all items; in a folder each part is a file of
+/// its own and has one for its items.
+[[nodiscard]] inline std::string part_header(const FileHeader& header, const PartPlan& plan, OutputLayout layout,
+                                             std::uint32_t part) {
+    if (layout == OutputLayout::folder) {
+        return header(plan.items_of(part));
+    }
+    return part == 0 ? header(plan.grid().items()) : std::string();
+}
 
 }  // namespace sluice

@@ -42,18 +42,6 @@ std::map<std::string, std::string> values_of(const RunIdentity& identity) {
                  .hint = "remove the run's folder to start over, or choose another [output].path"});
 }
 
-void refuse_newer(const Json& json, const std::filesystem::path& where) {
-    const auto version = json.find("version");
-    if (version != json.end() && version->is_number_unsigned() && version->get<std::uint64_t>() > format_version) {
-        throw Error(ExitCode::configuration,
-                    {.id = "E-CKP-089",
-                     .where = escaped(where.native()),
-                     .what = fmt::format("was written by a newer sluice (format {}, expected at most {})",
-                                         version->get<std::uint64_t>(), format_version),
-                     .hint = "finish the run with the version that began it"});
-    }
-}
-
 }  // namespace
 
 std::string fingerprint(const RunIdentity& identity) {
@@ -102,9 +90,9 @@ RunIdentity decode_run_identity(const std::string& text, const std::filesystem::
     if (!json) {
         refuse_damaged(where);
     }
-    refuse_newer(*json, where);
     RunIdentity identity;
     try {
+        check_version(*json, format_version, where);
         identity.layout = json->at("layout") == name_of(OutputLayout::file) ? OutputLayout::file : OutputLayout::folder;
         identity.items = json->at("items");
         identity.chunk_items = json->at("chunk_items");

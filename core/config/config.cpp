@@ -12,8 +12,8 @@
 #include "core/config/text.hpp"
 #include "core/config/value.hpp"
 #include "core/error.hpp"
-#include "core/text/closest_name.hpp"
 #include "core/utf8.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -8,67 +8,13 @@
 #include "core/config/text.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
-#include "core/text/closest_name.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {
 
-std::string lower_extension(const std::filesystem::path& path) {
-    std::string extension = path.extension().native();
-    std::transform(extension.begin(), extension.end(), extension.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    return extension;
-}
-
-// Extensions of files that are not read as they are.
-constexpr std::array<std::string_view, 8> archives{".gz", ".tgz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".tar"};
-constexpr std::array<std::string_view, 11> other_tables{".parquet", ".arrow", ".feather", ".orc", ".avro", ".h5",
-                                                        ".hdf5",    ".xlsx",  ".xls",     ".pkl", ".pt"};
-
-/// nullopt: the extension says nothing.
-std::optional<std::string> hint_of_extension(const std::filesystem::path& path) {
-    const std::string extension = lower_extension(path);
-    if (std::ranges::find(archives, extension) != archives.end()) {
-        return "unpack it first: input is read as it is";
-    }
-    if (std::ranges::find(other_tables, extension) != other_tables.end()) {
-        return "convert it first, to .csv, .jsonl or .npy";
-    }
-    if (extension == ".npz") {
-        return "save the array by itself, as .npy";
-    }
-    return extension == ".tsv" ? std::optional<std::string>("convert it to .csv first: commas separate columns")
-                               : std::nullopt;
-}
-
-template <class Enum, std::size_t number>
-Enum format_by_extension(const std::filesystem::path& path, const std::string& where, std::string_view key,
-                         const std::array<std::string_view, number>& names, std::string hint) {
-    const std::string extension = lower_extension(path);
-    const auto format = extension.empty() ? std::nullopt : enum_of<Enum>(extension.substr(1), names);
-    if (!format) {
-        refuse_job(
-            "E-CFG-011", where,
-            fmt::format("{}: got {}, expected an extension .{}", key,
-                        extension.empty() ? "no extension" : "extension " + quoted(extension), fmt::join(names, " .")),
-            std::move(hint));
-    }
-    return *format;
-}
-
-/// Refuses a job that does not set this required key.
-void require(const StatedJob& stated, std::string_view full_name) {
-    if (stated.find(full_name) == nullptr) {
-        const std::size_t dot = full_name.rfind('.');
-        refuse_job("E-CFG-013", stated.origin.name,
-                   dot == std::string_view::npos
-                       ? fmt::format("{} is required", full_name)
-                       : fmt::format("[{}].{} is required", full_name.substr(0, dot), full_name.substr(dot + 1)));
-    }
-}
-
 void check_app(const std::string& app, const StatedJob& stated, std::span<const AppKeys> apps) {
-    require(stated, "app");
+    stated.require("app");
     std::vector<std::string_view> names;
     std::ranges::transform(apps, std::back_inserter(names), &AppKeys::app);
     if (std::ranges::find(names, app) == names.end()) {
@@ -76,82 +22,6 @@ void check_app(const std::string& app, const StatedJob& stated, std::span<const 
                    fmt::format("app: unknown app {}{}", quoted(app), did_you_mean(app, names)),
                    "`sluice apps` lists them");
     }
-}
-
-[[noreturn]] void refuse_pair(const StatedJob& stated, std::string_view key, std::string_view what,
-                              std::string hint = {}) {
-    refuse_job("E-CFG-105", stated.where(key), fmt::format("{}: {}", key, what), std::move(hint));
-}
-
-void check_columns(const JobConfig::Input& input, const StatedJob& stated) {
-    const std::string format(name_of(input.format));
-    const auto conflict = [&](std::string_view key, const std::string& what, std::string hint = {}) {
-        refuse_pair(stated, key, what, std::move(hint));
-    };
-    const bool named = std::any_of(input.columns.begin(), input.columns.end(),
-                                   [](const ColumnRef& column) { return std::holds_alternative<std::string>(column); });
-    const bool numbered = std::any_of(input.columns.begin(), input.columns.end(), [](const ColumnRef& column) {
-        return std::holds_alternative<std::uint32_t>(column);
-    });
-    const bool csv = input.format == InputFormat::csv;
-    const bool jsonl = input.format == InputFormat::jsonl;
-    if (input.header && !csv) {
-        conflict("input.header", fmt::format("got true for {} input, only csv has a header", format));
-    }
-    if (!input.columns.empty() && !csv && !jsonl) {
-        conflict("input.columns", fmt::format("got columns for {} input, only csv and jsonl have columns", format));
-    }
-    if (csv && named && !input.header) {
-        conflict("input.columns", "got a name, expected numbers while input.header is false",
-                 "set input.header = true or count the columns from 1");
-    }
-    if (jsonl && numbered) {
-        conflict("input.columns", "got a number, expected names for jsonl input");
-    }
-    if (jsonl && input.columns.empty()) {
-        refuse_job("E-CFG-013", stated.where("input.columns"), "[input].columns is required for jsonl input",
-                   "name the fields that hold the text, as in columns = [\"title\", \"text\"]");
-    }
-}
-
-void check_count(const JobConfig::Input& input, const StatedJob& stated) {
-    if (input.count == 0U && !input.allow_empty) {
-        refuse_pair(stated, "input.count", "got 0 while input.allow_empty is false",
-                    "set input.allow_empty = true if that is right");
-    }
-    const bool is_text =
-        input.format == InputFormat::csv || input.format == InputFormat::jsonl || input.format == InputFormat::txt;
-    if (input.count && !is_text) {
-        refuse_pair(stated, "input.count",
-                    fmt::format("got a count for {} input, only csv, jsonl and txt have one", name_of(input.format)));
-    }
-}
-
-/// As many items as the job says, without a file.
-void check_bare_input(const JobConfig::Input& input, const StatedJob& stated) {
-    for (const std::string_view key : {"input.format", "input.columns", "input.header"}) {
-        if (stated.find(key) != nullptr) {
-            refuse_pair(stated, key, "is set without input.path", "name the file in input.path");
-        }
-    }
-    check_count(input, stated);
-}
-
-void complete_input(JobConfig::Input& input, const StatedJob& stated) {
-    if (stated.find("input.path") == nullptr && input.count) {
-        return check_bare_input(input, stated);
-    }
-    require(stated, "input.path");
-    if (input.count == 1U) {
-        input.count.reset();
-    }
-    if (stated.find("input.format") == nullptr) {
-        input.format =
-            format_by_extension<InputFormat>(input.path, stated.where("input.path"), "input.path", input_format_names,
-                                             hint_of_extension(input.path).value_or("set input.format"));
-    }
-    check_columns(input, stated);
-    check_count(input, stated);
 }
 
 void choose_model(JobConfig::Model& model, const StatedJob& stated) {
@@ -170,40 +40,6 @@ void choose_model(JobConfig::Model& model, const StatedJob& stated) {
         model.random.reset();
     } else {
         model.weights.reset();
-    }
-}
-
-/// Runs keep their own files in folders of that name.
-void check_output_name(const StatedJob& stated) {
-    const Setting& path = *stated.find("output.path");
-    const auto& name = std::get<std::filesystem::path>(path.value);
-    if (std::ranges::any_of(name.lexically_normal(),
-                            [](const auto& part) { return part.native().ends_with(".sluice"); })) {
-        refuse_job(
-            "E-CFG-011", path.where,
-            fmt::format("output.path: got {}, expected no name that ends in .sluice: a run's own folder has such "
-                        "a name",
-                        quoted(name.native())),
-            "choose another [output].path");
-    }
-}
-
-void complete_output(JobConfig::Output& output, const StatedJob& stated) {
-    require(stated, "output.path");
-    check_output_name(stated);
-    const std::string& where = stated.where("output.path");
-    const bool is_open = stated.find("output.format") == nullptr;
-    if (is_open && !output.path.has_filename()) {
-        refuse_job("E-CFG-013", where, "[output].format is required for a folder of parts",
-                   "name the format, as in format = \"csv\"");
-    }
-    if (is_open) {
-        output.format = format_by_extension<OutputFormat>(
-            output.path, where, "output.path", output_format_names,
-            hint_of_extension(output.path) ? "choose one of those: nothing else is written" : "set output.format");
-    }
-    if (stated.find("output.report") == nullptr) {
-        output.report = default_report(output.path);
     }
 }
 
@@ -267,7 +103,7 @@ AppSettings own_settings(const StatedJob& stated) {
         const std::string name = key->full_name();
         const Setting* const setting = stated.find(name);
         if (key->required) {
-            require(stated, name);
+            stated.require(name);
         }
         const std::optional<SettingValue> value =
             setting == nullptr ? default_value(*key) : std::optional(setting->value);
@@ -280,16 +116,6 @@ AppSettings own_settings(const StatedJob& stated) {
 
 }  // namespace
 
-std::filesystem::path default_report(const std::filesystem::path& output) {
-    std::filesystem::path name = output.has_filename() ? output : output.parent_path();
-    if (name.filename() == "." || name.filename() == "..") {
-        std::error_code unknown;  // where nobody knows where we are, the path is taken as it is
-        const std::filesystem::path whole = std::filesystem::absolute(name, unknown).lexically_normal();
-        name = whole.has_filename() ? whole : whole.parent_path();
-    }
-    return name += ".report.json";
-}
-
 const Setting* StatedJob::find(std::string_view full_name) const {
     const auto found = settings.find(full_name);
     return found == settings.end() ? nullptr : &found->second;
@@ -298,6 +124,20 @@ const Setting* StatedJob::find(std::string_view full_name) const {
 const std::string& StatedJob::where(std::string_view full_name) const {
     const Setting* const setting = find(full_name);
     return setting == nullptr ? origin.name : setting->where;
+}
+
+void StatedJob::require(std::string_view full_name) const {
+    if (find(full_name) == nullptr) {
+        const std::size_t dot = full_name.rfind('.');
+        refuse_job("E-CFG-013", origin.name,
+                   dot == std::string_view::npos
+                       ? fmt::format("{} is required", full_name)
+                       : fmt::format("[{}].{} is required", full_name.substr(0, dot), full_name.substr(dot + 1)));
+    }
+}
+
+void StatedJob::refuse_pair(std::string_view full_name, std::string_view what, std::string hint) const {
+    refuse_job("E-CFG-105", where(full_name), fmt::format("{}: {}", full_name, what), std::move(hint));
 }
 
 JobConfig build_job(const StatedJob& stated, std::span<const AppKeys> apps) {

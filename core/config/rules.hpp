@@ -38,11 +38,21 @@ struct StatedJob {
 
     /// Where the key is set, the job file when it is not.
     [[nodiscard]] const std::string& where(std::string_view full_name) const;
+
+    /// Throws Error (configuration) when the job does not set this required key.
+    void require(std::string_view full_name) const;
+
+    /// Throws Error (configuration): the key does not go together with another one.
+    [[noreturn]] void refuse_pair(std::string_view full_name, std::string_view what, std::string hint = {}) const;
 };
 
 /// Puts single settings together: required keys, defaults, and the rules that concern more than one key. Throws Error
 /// (configuration, refused).
 [[nodiscard]] JobConfig build_job(const StatedJob& stated, std::span<const AppKeys> apps);
+
+/// The rules of [input] and [output], and what these keys are by default. Throw Error (configuration).
+void complete_input(JobConfig::Input& input, const StatedJob& stated);
+void complete_output(JobConfig::Output& output, const StatedJob& stated);
 
 /// The rules of [slurm]. Throws Error (configuration).
 void check_slurm(const SlurmConfig& slurm, const StatedJob& stated);

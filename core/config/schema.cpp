@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "core/text/closest_name.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {

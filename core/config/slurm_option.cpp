@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "core/error.hpp"
 

@@ -15,7 +15,7 @@
 #include "core/config/slurm_option.hpp"
 #include "core/config/text.hpp"
 #include "core/error.hpp"
-#include "core/text/closest_name.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "core/device.hpp"
@@ -38,16 +37,6 @@ struct CudaGpu {
 
 /// "NVIDIA H200". For the index of a GPU that this process sees, in a build with CUDA.
 [[nodiscard]] std::string cuda_device_model(std::uint32_t index);
-
-/// Starts what CUDA needs on all GPUs that this process sees, in threads of its own, so that devices made later find it
-/// done. What fails is left for make_cuda_device() to meet. Nothing in a build without CUDA.
-class CudaStart {
-public:
-    CudaStart();
-
-private:
-    std::vector<std::jthread> threads_;
-};
 
 /// Less than the GPU has, so that it runs what others would; at most what it has.
 struct CudaDeviceOptions {

@@ -7,8 +7,6 @@ std::uint32_t cuda_device_count() {
     return 0;
 }
 
-CudaStart::CudaStart() = default;
-
 std::vector<CudaGpu> cuda_gpus() {
     return {};
 }

@@ -154,28 +154,6 @@ std::uint32_t cuda_device_count() {
     return static_cast<std::uint32_t>(count);
 }
 
-CudaStart::CudaStart() {
-    const auto start_gpu = [](std::uint32_t index) {
-        if (cudaSetDevice(static_cast<int>(index)) == cudaSuccess) {
-            static_cast<void>(cudaFree(nullptr));  // the customary way to ask for a GPU's context
-        }
-    };
-    const auto start_all = [start_gpu] {
-        try {
-            const std::uint32_t seen = cuda_device_count();
-            std::vector<std::jthread> others;
-            for (std::uint32_t i = 0; i < seen; ++i) {
-                others.emplace_back(start_gpu, i);
-            }
-        } catch (const std::system_error&) {  // no thread to be early with: the drivers start them
-        }
-    };
-    try {
-        threads_.emplace_back(start_all);
-    } catch (const std::system_error&) {  // likewise
-    }
-}
-
 std::vector<CudaGpu> cuda_gpus() {
     std::vector<CudaGpu> gpus;
     for (std::uint32_t i = 0; i < cuda_device_count(); ++i) {

@@ -1,5 +1,7 @@
 #include "core/device/host_stream.hpp"
 
+#include <unistd.h>
+
 #include <bit>
 #include <cstring>
 #include <exception>
@@ -7,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/sync/spin.hpp"
+#include "core/trace/run_delay.hpp"
 
 namespace sluice {
 
@@ -124,7 +127,12 @@ void HostStream::publish(std::uint64_t tail) {
     arrivals_->ring();
 }
 
+std::optional<std::chrono::nanoseconds> HostStream::run_delay() const {
+    return read_run_delay(worker_id_.load());
+}
+
 void HostStream::work() {
+    worker_id_.store(::gettid());
     std::uint64_t head = 0;
     activity_.work(Stage::compute, Activity::no_chunk);  // the first operations may be there already
     for (;;) {

@@ -51,6 +51,7 @@ public:
     void loop(const std::uint32_t* more, std::uint32_t most_rounds, FunctionRef<void()> body) override;
     [[nodiscard]] Event record() override;
     [[nodiscard]] Event mark() override;
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> run_delay() const override;
 
     /// Enqueues a call of `task` on the worker thread. What it throws poisons the stream. `task` captures at most
     /// closure_bytes of plain values, pointers and spans; what they point to outlives the next recorded event.
@@ -101,6 +102,7 @@ private:
     std::uint64_t gate_ticket_ = 0;                  // until then there is no reason to wake it
 
     alignas(64) std::atomic<std::uint64_t> head_{0};  // written by the worker
+    std::atomic<pid_t> worker_id_{0};                 // likewise
 
     std::shared_ptr<Doorbell> arrivals_ = std::make_shared<Doorbell>();  // shared with counters that it subscribed to
     Doorbell room_;

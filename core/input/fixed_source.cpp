@@ -1,4 +1,4 @@
-#include "core/input/fixed_source.hpp"
+#include "core/input/format_sources.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -39,10 +39,13 @@ struct FixedLayout {
 class FixedSource final : public ItemSource {
 public:
     FixedSource(std::unique_ptr<const InputFile> file, const FixedLayout& layout, const ItemCodec& codec)
-        : file_(std::move(file)), layout_(layout), codec_(codec) {}
+        : file_(std::move(file)), layout_(layout), codec_(codec), bytes_opening_(file_->bytes_read()) {}
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return layout_.count; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return layout_.count * layout_.item_bytes; }
+    [[nodiscard]] InputReads reads() const noexcept override {
+        return {.file = file_->size(), .indexing = bytes_opening_, .items = file_->bytes_read() - bytes_opening_};
+    }
     [[nodiscard]] std::uint32_t granularity() const noexcept override {
         return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, shortest_read_bytes / layout_.item_bytes));
     }
@@ -102,6 +105,7 @@ private:
     std::unique_ptr<const InputFile> file_;
     FixedLayout layout_;
     const ItemCodec& codec_;
+    std::uint64_t bytes_opening_;  // of its header
 };
 
 /// "[N,70,1014]", N being any number of items.

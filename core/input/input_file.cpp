@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/fault_point.hpp"
+#include "core/trace/trace.hpp"
 
 namespace sluice {
 namespace {
@@ -102,6 +104,11 @@ InputFile::InputFile(const std::filesystem::path& path)
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
     expects(offset <= size() && to.size() <= size() - offset, "InputFile::read stays inside the file");
+    InnerWork& work = file_reads_of_thread();
+    const InnerTimer timer(work);
+    work.bytes += to.size();
+    fault_delay("disk");
+    bytes_read_.fetch_add(to.size(), std::memory_order_relaxed);
     while (!to.empty()) {
         const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset));
         if (got > 0) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -28,6 +29,9 @@ public:
     /// Fills `to` from `offset`. Throws Error: bad_data when the file has become shorter, io_error.
     void read(std::uint64_t offset, std::span<std::byte> to) const;
 
+    /// By read() so far; of a file that cannot be read, what was asked for.
+    [[nodiscard]] std::uint64_t bytes_read() const noexcept { return bytes_read_.load(std::memory_order_relaxed); }
+
     /// What it held when it was opened, as WatchedFile::stamp.
     [[nodiscard]] const std::string& stamp() const noexcept { return watched_->stamp(); }
 
@@ -47,6 +51,7 @@ private:
     std::string where_;
     Descriptor file_;
     std::optional<WatchedFile> watched_;  // always, once constructed
+    mutable std::atomic<std::uint64_t> bytes_read_{0};
 };
 
 /// Throws Error (bad_data) when the file is a Git LFS pointer instead of the data.

@@ -1,11 +1,11 @@
 #include "core/input/item_source.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/input/fixed_source.hpp"
+#include "core/input/format_sources.hpp"
 #include "core/input/input_file.hpp"
-#include "core/input/text_source.hpp"
 
 namespace sluice {
 namespace {
@@ -17,6 +17,7 @@ public:
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return 0; }
+    [[nodiscard]] InputReads reads() const noexcept override { return {}; }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return items_worth_a_read; }
     [[nodiscard]] std::string stamp() const override { return "no file"; }
     void check_content() const override {}
@@ -70,6 +71,8 @@ std::unique_ptr<ItemSource> make_source(std::unique_ptr<const InputFile> file, c
     }
 }
 
+constexpr std::uint64_t most_groups = 64;  // each of them a place that is sought
+
 }  // namespace
 
 std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const ItemCodec& codec) {
@@ -84,6 +87,25 @@ std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const Item
                                          "set [input].allow_empty = true if that is right"});
     }
     return source;
+}
+
+std::string read_sample(const ItemSource& source, std::uint32_t most, std::uint32_t input_bytes) {
+    const std::uint64_t count = source.count();
+    const std::uint64_t wanted = std::min<std::uint64_t>(most, count);
+    const std::uint64_t groups = std::min(most_groups, wanted);
+    std::string sample(wanted * input_bytes, '\0');
+    const auto room = std::as_writable_bytes(std::span(sample));
+    std::uint64_t taken = 0;
+    for (std::uint64_t group = 0; group < groups; ++group) {
+        const std::uint64_t end = (group + 1) * wanted / groups;
+        const auto items = static_cast<std::uint32_t>(end - taken);
+        // What is left out lies between the groups, in equal shares.
+        const std::uint64_t left_out = count - wanted;
+        const std::uint64_t first = taken + group * (left_out / groups) + group * (left_out % groups) / groups;
+        source.read(first, items, room.subspan(taken * input_bytes, items * std::size_t{input_bytes}));
+        taken = end;
+    }
+    return sample;
 }
 
 }  // namespace sluice

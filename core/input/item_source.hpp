@@ -11,6 +11,13 @@
 
 namespace sluice {
 
+/// Bytes of an input file, and how many were read from it so far; one that was read twice counts twice.
+struct InputReads {
+    std::uint64_t file = 0;      ///< All that it has; 0: there is no file.
+    std::uint64_t indexing = 0;  ///< Read when it was opened.
+    std::uint64_t items = 0;     ///< Read for items.
+};
+
 /// An input file as numbered items in packed form.
 class ItemSource {
 public:
@@ -23,6 +30,9 @@ public:
 
     /// Bytes of the file that hold them.
     [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+
+    /// Thread-safe.
+    [[nodiscard]] virtual InputReads reads() const noexcept = 0;
 
     /// read() costs least an item for as many items or more, beginning at a multiple of it; at least 1.
     [[nodiscard]] virtual std::uint32_t granularity() const noexcept = 0;
@@ -44,5 +54,9 @@ public:
 /// and chunks can be read in any order. Throws Error (no_input, bad_data). Keeps `codec`, which must outlive the
 /// source.
 [[nodiscard]] std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const ItemCodec& codec);
+
+/// Up to `most` items of `input_bytes` each, in groups spread evenly over the input: the same in every run. As
+/// bytes for the way to other ranks.
+[[nodiscard]] std::string read_sample(const ItemSource& source, std::uint32_t most, std::uint32_t input_bytes);
 
 }  // namespace sluice

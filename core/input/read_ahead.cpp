@@ -2,18 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "core/fault_point.hpp"
 #include "core/stage_error.hpp"
+#include "core/trace/run_delay.hpp"
 
 namespace sluice {
 
-/// What one reader did for one chunk, of which it may read several parts in a row: one span of its trace.
+/// What one reader did for one chunk, of which it may read several parts in a row: in its trace all bytes are read
+/// first, and then parsed.
 class ReadAhead::ChunkSpan {
 public:
     explicit ChunkSpan(ThreadTrace& trace) : trace_(trace) {}
 
-    void add(std::uint64_t id, const ThreadSpan& part) {
+    void add(std::uint64_t id, const ThreadSpan& part, const InnerWork& reads) {
         if (id != id_ || span_.items == 0) {
             finish();
             id_ = id;
@@ -21,12 +25,15 @@ public:
         }
         span_.busy.end = part.busy.end;
         span_.items += part.items;
-        span_.bytes += part.bytes;
+        span_.bytes += reads.bytes;
+        reading_ += reads.time;
     }
 
     void finish() {
         if (span_.items != 0) {
-            trace_.add(std::exchange(span_, {}));
+            const auto all = span_.busy.end - span_.busy.begin;
+            trace_.add(std::exchange(span_, {}), Stage::parse, all - std::min<Clock::duration>(all, reading_));
+            reading_ = {};
         }
     }
 
@@ -34,6 +41,7 @@ private:
     ThreadTrace& trace_;
     std::uint64_t id_ = 0;
     ThreadSpan span_{};
+    std::chrono::nanoseconds reading_{0};
 };
 
 ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const ReadAheadOptions& options, Doorbell& bell)
@@ -44,6 +52,7 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
       bell_(bell),
       bins_(options.staged),
       next_(parts_.parts_done()),
+      wanted_(options.on_demand ? grid.begin() : grid.chunks()),
       reading_(options.readers),
       first_bad_(part_count_) {
     expects(options.staged >= 1 && options.readers >= 1, "ReadAhead: one chunk and one reader at least");
@@ -55,13 +64,15 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
     }
     traces_.reserve(options.readers);
     for (std::uint32_t i = 0; i < options.readers; ++i) {
-        traces_.emplace_back(Stage::read, grid.chunks_left());
+        traces_.emplace_back(fmt::format("reader {}", i), 2 * grid.chunks_left());
     }
+    usage_.resize(options.readers);
     Activities& activities = options.activities == nullptr ? own_activities_ : *options.activities;
     try {
-        for (ThreadTrace& trace : traces_) {
-            Activity& activity = activities.add(ActivityKind::reader, fmt::format("reader {}", readers_.size()));
-            readers_.emplace_back([this, &trace, &activity] { read_chunks(trace, activity); });
+        for (std::size_t i = 0; i < traces_.size(); ++i) {
+            usage_[i].name = fmt::format("reader {}", i);
+            Activity& activity = activities.add(ActivityKind::reader, usage_[i].name);
+            readers_.emplace_back([this, i, &activity] { read_chunks(traces_[i], usage_[i], activity); });
         }
     } catch (...) {  // no thread for it: those that run already end first
         join();
@@ -73,9 +84,13 @@ ReadAhead::~ReadAhead() {
     join();
 }
 
-std::optional<std::span<const std::byte>> ReadAhead::take(std::uint64_t id) const {
+std::optional<std::span<const std::byte>> ReadAhead::take(std::uint64_t id) {
     if (failed_.load(std::memory_order_acquire)) {
         std::rethrow_exception(failure_);
+    }
+    if (wanted_.load(std::memory_order_relaxed) <= id) {
+        wanted_.store(id + 1, std::memory_order_release);
+        released_.ring();
     }
     const Bin& bin = bin_of(id);
     if (bin.turn.load(std::memory_order_acquire) != 2 * (id / bins_.size()) + 1) {
@@ -94,11 +109,14 @@ std::vector<ThreadTrace> ReadAhead::take_traces() {
     return std::move(traces_);
 }
 
-void ReadAhead::read_chunks(ThreadTrace& trace, Activity& activity) {
+void ReadAhead::read_chunks(ThreadTrace& trace, ThreadUsage& usage, Activity& activity) {
+    const Instant begin = Clock::now();
     ChunkSpan span(trace);
     read_until_end(span, activity);
     span.finish();
+    trace.set_run_delay(read_run_delay());
     activity.end();
+    usage = usage_of_this_thread(std::move(usage.name), begin);
     if (reading_.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
         first_bad_.load(std::memory_order_relaxed) != part_count_) {
         failed_.store(true, std::memory_order_release);
@@ -115,31 +133,37 @@ void ReadAhead::read_until_end(ChunkSpan& span, Activity& activity) {
         const ChunkPart part = parts_.at(number);
         Bin& bin = bin_of(part.chunk.id);
         activity.wait(Stage::read, part.chunk.id);
-        if (!wait_until_free(number, bin, 2 * (part.chunk.id / bins_.size()))) {
+        if (!wait_until_free(number, part.chunk.id)) {
             return;
         }
         const auto items = std::span(bin.items).subspan(std::size_t{part.begin} * input_bytes_,
                                                         std::size_t{part.count} * input_bytes_);
         const Instant begin = Clock::now();
+        const InnerWork before = file_reads_of_thread();
         activity.work(Stage::read, part.chunk.id);
         try {
             source_.read(part.first(), part.count, items);
+            fault_delay("parse");
         } catch (...) {  // handed to the thread that takes chunks
             fail(number, std::current_exception());
             return;
         }
-        span.add(part.chunk.id, {.busy = {begin, Clock::now()}, .items = part.count, .bytes = items.size()});
+        const InnerWork& after = file_reads_of_thread();
+        span.add(part.chunk.id, {.stage = Stage::read, .busy = {begin, Clock::now()}, .items = part.count},
+                 {.time = after.time - before.time, .bytes = after.bytes - before.bytes});
         complete_part(part.chunk.id);
     }
 }
 
-bool ReadAhead::wait_until_free(std::uint64_t part, const Bin& bin, std::uint64_t free_turn) {
+bool ReadAhead::wait_until_free(std::uint64_t part, std::uint64_t chunk) {
+    const Bin& bin = bin_of(chunk);
+    const std::uint64_t free_turn = 2 * (chunk / bins_.size());
     for (;;) {
         const std::uint32_t seen = released_.listen();
         if (stopping_.load(std::memory_order_acquire) || part > first_bad_.load(std::memory_order_relaxed)) {
             return false;
         }
-        if (bin.turn.load(std::memory_order_acquire) == free_turn) {
+        if (bin.turn.load(std::memory_order_acquire) == free_turn && chunk < wanted_.load(std::memory_order_acquire)) {
             return true;
         }
         released_.wait(seen);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/doorbell.hpp"
@@ -22,6 +23,7 @@ struct ReadAheadOptions {
     std::uint32_t input_bytes = 0;     ///< Of one item.
     std::uint32_t staged = 8;          ///< Chunks in memory at most.
     std::uint32_t readers = 1;         ///< Threads.
+    bool on_demand = false;            ///< A chunk is read once take() has asked for it, in place of ahead.
     Activities* activities = nullptr;  ///< Where they say what they are at; outlives the object.
 };
 
@@ -39,13 +41,16 @@ public:
 
     /// The items of a chunk that was not released yet, or nothing if they are not there yet. Throws StageError (read)
     /// of the first chunk that cannot be read, once all readers have ended because of it.
-    [[nodiscard]] std::optional<std::span<const std::byte>> take(std::uint64_t id) const;
+    [[nodiscard]] std::optional<std::span<const std::byte>> take(std::uint64_t id);
 
     /// The chunk's items are not needed any more.
     void release(std::uint64_t id);
 
     /// One activity a reader. Only after the input was read to its end, or the destructor's threads have ended.
     [[nodiscard]] std::vector<ThreadTrace> take_traces();
+
+    /// One a reader, in the same order; after take_traces().
+    [[nodiscard]] std::vector<ThreadUsage> take_usage() { return std::move(usage_); }
 
     /// The same of what they have read so far; from any thread.
     [[nodiscard]] std::vector<ThreadTrace> traces_so_far() const { return traces_; }
@@ -61,9 +66,9 @@ private:
     [[nodiscard]] const Bin& bin_of(std::uint64_t id) const { return bins_[id % bins_.size()]; }
     class ChunkSpan;
 
-    void read_chunks(ThreadTrace& trace, Activity& activity);
+    void read_chunks(ThreadTrace& trace, ThreadUsage& usage, Activity& activity);
     void read_until_end(ChunkSpan& span, Activity& activity);
-    [[nodiscard]] bool wait_until_free(std::uint64_t part, const Bin& bin, std::uint64_t free_turn);
+    [[nodiscard]] bool wait_until_free(std::uint64_t part, std::uint64_t chunk);
     void complete_part(std::uint64_t id);
     void fail(std::uint64_t part, std::exception_ptr cause);
     void join();
@@ -76,8 +81,10 @@ private:
     Doorbell released_;
     std::vector<Bin> bins_;
     std::vector<ThreadTrace> traces_;
+    std::vector<ThreadUsage> usage_;  // each its reader's own until that ends
     Activities own_activities_;
-    std::atomic<std::uint64_t> next_;  // part that nobody reads yet
+    std::atomic<std::uint64_t> next_;    // part that nobody reads yet
+    std::atomic<std::uint64_t> wanted_;  // chunks before this one may be read
     std::atomic<bool> stopping_{false};
     std::atomic<bool> failed_{false};       // all readers have ended: no earlier part can fail any more
     std::atomic<std::uint32_t> reading_;    // readers that have not

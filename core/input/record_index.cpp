@@ -12,8 +12,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/input/csv_framing.hpp"
-#include "core/input/line_framing.hpp"
+#include "core/input/framing.hpp"
 #include "core/input/record_reader.hpp"
 #include "core/input/record_stitcher.hpp"
 #include "core/machine/affinity.hpp"
@@ -186,10 +185,21 @@ std::uint32_t RecordIndex::granularity() const noexcept {
         std::bit_ceil(std::clamp<std::uint64_t>(checkpoint_bytes / mean, 1, checkpoint_records)));
 }
 
+std::vector<RecordIndex::Checkpoint>::const_iterator RecordIndex::first_behind(std::uint64_t record) const {
+    return std::ranges::upper_bound(checkpoints_, record, {}, &Checkpoint::record);
+}
+
+std::uint64_t RecordIndex::place_before(std::uint64_t record) const {
+    return (first_behind(record) - 1)->record;
+}
+
+std::uint64_t RecordIndex::place_behind(std::uint64_t record) const {
+    return first_behind(record)->record;
+}
+
 RecordRange RecordIndex::range_of(std::uint64_t first, std::uint64_t count) const {
-    const auto is_behind = [](std::uint64_t record, const Checkpoint& at) { return record < at.record; };
-    const auto begin = std::upper_bound(checkpoints_.begin(), checkpoints_.end(), first, is_behind) - 1;
-    const auto end = std::upper_bound(begin, checkpoints_.end(), first + count - 1, is_behind);
+    const auto begin = first_behind(first) - 1;
+    const auto end = first_behind(first + count - 1);
     return {.begin = begin->offset, .end = end->offset, .line = begin->line, .item = begin->record};
 }
 

@@ -11,7 +11,8 @@
 namespace sluice {
 
 /// Where the records of a text stand: their number, and a place to begin at every 64 records, or nearer where these are
-/// more than 32 KiB.
+/// more than 32 KiB. Takes 24 bytes a place: less than 0.4 MB per million records of up to 512 bytes each, and at most
+/// 0.2 % of a text of longer ones.
 class RecordIndex {
 public:
     struct Checkpoint {
@@ -34,6 +35,13 @@ public:
     /// A power of two: places to begin are rarely farther apart.
     [[nodiscard]] std::uint32_t granularity() const noexcept;
 
+    /// The nearest place to begin that is not behind `record`, by the number of its record; count() if `record` is
+    /// that.
+    [[nodiscard]] std::uint64_t place_before(std::uint64_t record) const;
+
+    /// The nearest one behind `record`, which is below count().
+    [[nodiscard]] std::uint64_t place_behind(std::uint64_t record) const;
+
     /// The shortest range between places to begin that has records [first, first + count), count >= 1; it begins with
     /// record `range.item`.
     [[nodiscard]] RecordRange range_of(std::uint64_t first, std::uint64_t count) const;
@@ -41,6 +49,8 @@ public:
     [[nodiscard]] const std::vector<Checkpoint>& checkpoints() const noexcept { return checkpoints_; }
 
 private:
+    [[nodiscard]] std::vector<Checkpoint>::const_iterator first_behind(std::uint64_t record) const;
+
     std::vector<Checkpoint> checkpoints_;  // and behind them the end
 };
 

@@ -24,6 +24,17 @@ inline constexpr std::size_t longest_window = longest_record + 2;
 /// Large enough that a pread costs little beside its copy, small enough to stay in the second-level cache.
 inline constexpr std::size_t reading_window = std::size_t{256} << 10;
 
+/// Throws Error about record `record` of `file`, which begins at `line` and of which `items_each` items are made.
+[[noreturn]] inline void reject_record(const InputFile& file, std::uint64_t record, std::uint64_t items_each,
+                                       std::uint64_t line, const RecordProblem& problem) {
+    file.check_unchanged();  // the better explanation, if it holds
+    throw Error(ExitCode::bad_data,
+                {problem.id, fmt::format("{}:{}", file.where(), line),
+                 record == header_item ? "header: " + problem.what
+                                       : fmt::format("item {}: {}", record * items_each, problem.what),
+                 problem.hint});
+}
+
 /// Walks through the records of a range in order, a window at a time. `Framing` finds where they end:
 ///     std::optional<Frame> find(std::string_view window, bool last)
 /// `window` begins at the record; nothing means that a longer window with the same beginning must follow, which it
@@ -82,36 +93,36 @@ private:
     }
 
     [[noreturn]] void reject(std::uint64_t item, const RecordProblem& problem) const {
-        file_.check_unchanged();  // the better explanation, if it holds
-        throw Error(ExitCode::bad_data,
-                    {problem.id, fmt::format("{}:{}", file_.where(), current_line_),
-                     item == header_item ? "header: " + problem.what
-                                         : fmt::format("item {}: {}", item * items_each_, problem.what),
-                     problem.hint});
+        reject_record(file_, item, items_each_, current_line_, problem);
     }
 
     [[noreturn]] void refuse_length() const {
         reject(item_, {"E-INP-035", fmt::format("longer than {} bytes", longest_record), framing_.hint_when_long()});
     }
 
-    /// Makes the window longer by what fits into the buffer.
+    /// Makes the window longer by what fits into the buffer, up to a NUL: it is refused when all before it was good.
     void load() {
         if (filled_ - begin_ == longest_window) {
             refuse_length();
         }
         make_room();
-        const std::size_t bytes =
-            static_cast<std::size_t>(std::min<std::uint64_t>(capacity_ - filled_, end_ - loaded_));
+        std::size_t bytes = static_cast<std::size_t>(std::min<std::uint64_t>(capacity_ - filled_, end_ - loaded_));
         char* const to = buffer_.get() + filled_;
         file_.read(loaded_, std::as_writable_bytes(std::span(to, bytes)));
         if (const void* zero = std::memchr(to, 0, bytes); zero != nullptr) {
-            const auto at = loaded_ + static_cast<std::uint64_t>(static_cast<const char*>(zero) - to);
-            file_.check_unchanged();
-            file_.reject("E-INP-035", fmt::format("byte {} is NUL: this is not a text file", at),
-                         "check [input].format, and that the text is UTF-8");
+            bytes = static_cast<std::size_t>(static_cast<const char*>(zero) - to);
+            if (bytes == 0) {
+                refuse_nul();
+            }
         }
         filled_ += bytes;
         loaded_ += bytes;
+    }
+
+    [[noreturn]] void refuse_nul() const {
+        file_.check_unchanged();
+        file_.reject("E-INP-035", fmt::format("byte {} is NUL: this is not a text file", loaded_),
+                     "check [input].format, and that the text is UTF-8");
     }
 
     void make_room() {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "core/error.hpp"
 #include "core/input/safetensors_sax.hpp"

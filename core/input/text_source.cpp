@@ -1,4 +1,4 @@
-#include "core/input/text_source.hpp"
+#include "core/input/format_sources.hpp"
 
 #include <fmt/format.h>
 
@@ -13,12 +13,11 @@
 
 #include "core/error.hpp"
 #include "core/input/checked.hpp"
-#include "core/input/csv_columns.hpp"
-#include "core/input/csv_framing.hpp"
-#include "core/input/json_record.hpp"
-#include "core/input/line_framing.hpp"
+#include "core/input/framing.hpp"
 #include "core/input/record_index.hpp"
 #include "core/input/record_reader.hpp"
+#include "core/input/record_text.hpp"
+#include "core/input/stretch_cache.hpp"
 
 namespace sluice {
 namespace {
@@ -88,10 +87,14 @@ public:
           codec_(codec),
           items_each_(range.items_each),
           index_(index_records(*file_, range, format_.width())),
-          count_(multiply(index_.count(), items_each_)) {}
+          count_(multiply(index_.count(), items_each_)),
+          bytes_indexed_(file_->bytes_read()) {}
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return index_.bytes(); }
+    [[nodiscard]] InputReads reads() const noexcept override {
+        return {.file = file_->size(), .indexing = bytes_indexed_, .items = file_->bytes_read() - bytes_indexed_};
+    }
     [[nodiscard]] std::uint32_t granularity() const noexcept override {
         constexpr std::uint64_t most = 1024;  // a chunk is to have several parts
         return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(index_.granularity() * items_each_, 1, most));
@@ -107,21 +110,17 @@ public:
         if (count == 0) {
             return;
         }
-        const std::uint64_t first_record = first / items_each_;
-        const std::uint64_t last_record = (first + count - 1) / items_each_;
-        RecordRange range = index_.range_of(first_record, last_record - first_record + 1);
-        range.items_each = items_each_;
-        Reader reader(*file_, range, format_.framing());
-        for (std::uint64_t before = range.item; before < first_record; ++before) {
-            static_cast<void>(take(reader));
-        }
-        Scratch scratch;
-        std::string_view text;
-        for (std::uint32_t i = 0; i < count; ++i) {
-            if (i == 0 || (first + i) % items_each_ == 0) {
-                text = text_of(reader, take(reader), scratch);
-            }
-            codec_.encode(first + i, text, to.subspan(i * item_bytes, item_bytes));
+        const std::uint64_t end = first + count;
+        for (std::uint64_t at = first; at < end;) {
+            const std::uint64_t record = at / items_each_;
+            const std::uint64_t begin = index_.place_before(record);
+            const std::uint64_t behind = index_.place_behind(record);
+            const bool is_whole = at == begin * items_each_ && behind * items_each_ <= end;
+            const std::uint64_t stop =
+                is_whole ? index_.place_before(end / items_each_) * items_each_ : std::min(end, behind * items_each_);
+            const auto items = to.subspan((at - first) * item_bytes, (stop - at) * item_bytes);
+            is_whole ? read_whole(at, stop, items) : read_part(begin, behind, at, stop, items);
+            at = stop;
         }
         file_->check_unchanged();
     }
@@ -141,6 +140,64 @@ private:
         return *items;
     }
 
+    /// Items [first, end), which are all of one place to begin or several.
+    void read_whole(std::uint64_t first, std::uint64_t end, std::span<std::byte> to) const {
+        const std::uint64_t records = (end - first) / items_each_;
+        Reader reader(*file_, range_of(first / items_each_, records), format_.framing());
+        Scratch scratch;
+        for (std::uint64_t at = first; at < end; at += items_each_) {
+            const Record record = take(reader);
+            to = encode(at, at + items_each_, text_of(at / items_each_, record, scratch), to);
+        }
+    }
+
+    /// Items [first, end) of the records [begin, behind) between two places, of which others are wanted too.
+    void read_part(std::uint64_t begin, std::uint64_t behind, std::uint64_t first, std::uint64_t end,
+                   std::span<std::byte> to) const {
+        const auto load = [&] { return load_stretch(begin, behind - begin); };
+        const auto stretch = shared_.take(begin, (behind - begin) * items_each_, end - first, load);
+        Scratch scratch;
+        for (std::uint64_t at = first; at < end;) {
+            const std::uint64_t number = at / items_each_;
+            const std::uint64_t stop = std::min(end, (number + 1) * items_each_);
+            const RecordStretch::Place& place = stretch->records[number - begin];
+            const Record record{std::string_view(stretch->text).substr(place.offset, place.length), place.line};
+            to = encode(at, stop, text_of(number, record, scratch), to);
+            at = stop;
+        }
+    }
+
+    [[nodiscard]] RecordStretch load_stretch(std::uint64_t first, std::uint64_t records) const {
+        const RecordRange range = range_of(first, records);
+        Reader reader(*file_, range, format_.framing());
+        RecordStretch stretch;
+        stretch.text.reserve(range.end - range.begin);
+        stretch.records.reserve(records);
+        for (std::uint64_t i = 0; i < records; ++i) {
+            const Record record = take(reader);
+            stretch.records.push_back({stretch.text.size(), record.text.size(), record.line});
+            stretch.text += record.text;
+        }
+        return stretch;
+    }
+
+    [[nodiscard]] RecordRange range_of(std::uint64_t first, std::uint64_t records) const {
+        RecordRange range = index_.range_of(first, records);
+        range.items_each = items_each_;
+        return range;
+    }
+
+    /// Of a record whose text is `text`. What is left of `to`.
+    std::span<std::byte> encode(std::uint64_t first, std::uint64_t end, std::string_view text,
+                                std::span<std::byte> to) const {
+        const std::size_t item_bytes = codec_.shape().input_bytes;
+        for (std::uint64_t at = first; at < end; ++at) {
+            codec_.encode(at, text, to.first(item_bytes));
+            to = to.subspan(item_bytes);
+        }
+        return to;
+    }
+
     [[nodiscard]] Record take(Reader& reader) const {
         const std::optional<Record> record = reader.next();
         if (!record) {
@@ -151,11 +208,11 @@ private:
         return *record;
     }
 
-    [[nodiscard]] std::string_view text_of(const Reader& reader, const Record& record, Scratch& scratch) const {
+    [[nodiscard]] std::string_view text_of(std::uint64_t number, const Record& record, Scratch& scratch) const {
         try {
             return format_.text(record.text, scratch);
         } catch (const RecordProblem& problem) {
-            reader.reject_last(problem);
+            reject_record(*file_, number, items_each_, record.line, problem);
         }
     }
 
@@ -165,6 +222,8 @@ private:
     std::uint64_t items_each_;  // made of a record
     RecordIndex index_;
     std::uint64_t count_;
+    std::uint64_t bytes_indexed_;  // read from the file until there was an index
+    mutable StretchCache shared_;
 };
 
 template <class Format>

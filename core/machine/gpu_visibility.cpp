@@ -118,4 +118,38 @@ VisibleGpus visible_gpus(const Topology& topology, const std::optional<std::stri
     return visible;
 }
 
+std::optional<std::vector<CudaGpu>> seen_by_cuda(std::span<const CudaGpu> all,
+                                                 const std::optional<std::string>& cuda_visible_devices) {
+    Topology topology;
+    for (const CudaGpu& gpu : all) {
+        topology.gpus.push_back({.pci = gpu.pci, .uuid = gpu.uuid, .name = gpu.name});
+    }
+    const VisibleGpus visible = visible_gpus(topology, cuda_visible_devices);
+    if (!visible.notes.empty() || std::ranges::any_of(visible.gpus, is_instance)) {
+        return std::nullopt;
+    }
+    std::vector<CudaGpu> seen;
+    for (const VisibleGpu& gpu : visible.gpus) {
+        seen.push_back(*std::ranges::find(all, gpu.id, &CudaGpu::uuid));
+    }
+    return seen;
+}
+
+std::optional<std::string> variable_for(std::span<const std::string> uuids, std::span<const CudaGpu> seen) {
+    return uuids.size() == seen.size() ? std::nullopt : std::optional(fmt::format("{}", fmt::join(uuids, ",")));
+}
+
+std::optional<std::vector<std::uint32_t>> numbers_of(std::span<const std::string> uuids,
+                                                     std::span<const CudaGpu> shown) {
+    std::vector<std::uint32_t> numbers;
+    for (const std::string& uuid : uuids) {
+        const auto gpu = std::ranges::find(shown, uuid, &CudaGpu::uuid);
+        if (gpu == shown.end()) {
+            return std::nullopt;
+        }
+        numbers.push_back(static_cast<std::uint32_t>(gpu - shown.begin()));
+    }
+    return numbers;
+}
+
 }  // namespace sluice

@@ -36,4 +36,19 @@ struct VisibleGpus {
 [[nodiscard]] VisibleGpus visible_gpus(const Topology& topology,
                                        const std::optional<std::string>& cuda_visible_devices);
 
+/// Of the GPUs that a process may open, `all` of one model in the order of their addresses, those that CUDA shows with
+/// this CUDA_VISIBLE_DEVICES, in its order. nullopt: CUDA has to be asked, because the variable names instances, or
+/// something that is not there.
+[[nodiscard]] std::optional<std::vector<CudaGpu>> seen_by_cuda(std::span<const CudaGpu> all,
+                                                               const std::optional<std::string>& cuda_visible_devices);
+
+/// The CUDA_VISIBLE_DEVICES that shows a process the GPUs of those UUIDs only, in that order; nullopt: it is to stay as
+/// it is, because these are all that the process sees.
+[[nodiscard]] std::optional<std::string> variable_for(std::span<const std::string> uuids,
+                                                      std::span<const CudaGpu> seen);
+
+/// Where in `shown` the GPUs of those UUIDs are; nullopt: one of them is not there.
+[[nodiscard]] std::optional<std::vector<std::uint32_t>> numbers_of(std::span<const std::string> uuids,
+                                                                   std::span<const CudaGpu> shown);
+
 }  // namespace sluice

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 #include <tuple>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/machine/core_share.hpp"
 #include "core/machine/gpu_share.hpp"
-#include "core/machine/placement_notes.hpp"
-#include "core/machine/quota_group.hpp"
-#include "core/machine/thread_share.hpp"
+#include "core/machine/placement_text.hpp"
 
 namespace sluice {
 namespace {
@@ -277,6 +274,22 @@ std::vector<CpuSet> block_masks(const Topology& topology, std::size_t ranks, std
 
 std::uint32_t planned_readers(std::uint32_t cores) {
     return std::clamp(cores / 2, 1U, most_readers);
+}
+
+std::optional<QuotaGroup> quota_group_of(const Topology& topology, const RankLayout& layout, std::size_t me) {
+    const NodeRank& mine = layout.ranks[me];
+    if (mine.quota_cpus == 0) {
+        return std::nullopt;
+    }
+    QuotaGroup group{.quota_cpus = mine.quota_cpus};
+    for (std::size_t rank = 0; rank < layout.ranks.size(); ++rank) {
+        const NodeRank& other = layout.ranks[rank];
+        if (other.quota_cpus == mine.quota_cpus && other.quota_group == mine.quota_group) {
+            group.ranks.push_back(rank);
+            group.cpus |= other.mask;
+        }
+    }
+    return group.quota_cpus < cores_in(topology, group.cpus) ? std::optional(std::move(group)) : std::nullopt;
 }
 
 }  // namespace sluice

@@ -7,15 +7,19 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <system_error>
 
-#include "core/machine/topology_file.hpp"
+#include "core/error.hpp"
 
 static_assert(HWLOC_API_VERSION >= 0x00020000, "hwloc 1 loses the GPUs of NUMA nodes that are not allowed");
 
 namespace sluice {
 namespace {
+
+constexpr std::uintmax_t largest_xml = 64U << 20U;
 
 struct FreeBitmap {
     void operator()(hwloc_bitmap_t bitmap) const noexcept { hwloc_bitmap_free(bitmap); }
@@ -212,6 +216,35 @@ Machine without_hwloc(std::string why) {
     return machine;
 }
 
+[[noreturn]] void refuse(ExitCode code, const char* id, const std::filesystem::path& file, std::string what) {
+    throw Error(code, {.id = id,
+                       .where = escaped(file.native()),
+                       .what = std::move(what),
+                       .hint = "write one with `lstopo FILE.xml` on that machine"});
+}
+
+[[noreturn]] void refuse_content(const std::filesystem::path& file, std::string what) {
+    refuse(ExitCode::bad_data, "E-HWL-121", file, std::move(what));
+}
+
+/// The text of a file that should hold a machine's XML.
+std::string read_xml(const std::filesystem::path& file) {
+    std::error_code failed;
+    const std::filesystem::file_status status = std::filesystem::status(file, failed);
+    if (failed || !std::filesystem::is_regular_file(status)) {
+        refuse(ExitCode::no_input, "E-HWL-120", file,
+               std::filesystem::exists(status) ? "is not a regular file" : "cannot be opened: " + failed.message());
+    }
+    if (std::filesystem::file_size(file, failed) > largest_xml || failed) {
+        refuse_content(file, "is larger than 64 MiB, expected the XML of one machine");
+    }
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) {
+        refuse(ExitCode::no_input, "E-HWL-120", file, "cannot be opened: " + std::system_category().message(errno));
+    }
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 }  // namespace
 
 Machine read_machine(TopologyDetail detail) {
@@ -240,7 +273,7 @@ std::string hwloc_version() {
 }
 
 Topology read_topology(const std::filesystem::path& xml) {
-    const std::string text = read_topology_file(xml);
+    const std::string text = read_xml(xml);
     setenv("HWLOC_HIDE_ERRORS", "2", 0);  // what is wrong with the file is told by us, once
     const Handle handle = make_handle(TopologyDetail::devices);
     if (handle == nullptr) {
@@ -248,10 +281,10 @@ Topology read_topology(const std::filesystem::path& xml) {
     }
     if (hwloc_topology_set_xmlbuffer(handle.get(), text.c_str(), static_cast<int>(text.size() + 1)) != 0 ||
         hwloc_topology_load(handle.get()) != 0) {
-        refuse_topology_file(xml, "is not the XML of a machine that hwloc 2 can read");
+        refuse_content(xml, "is not the XML of a machine that hwloc 2 can read");
     }
     if (hwloc_bitmap_last(hwloc_topology_get_complete_cpuset(handle.get())) >= static_cast<int>(CpuSet::limit)) {
-        refuse_topology_file(xml, fmt::format("has CPUs beyond number {}", CpuSet::limit - 1));
+        refuse_content(xml, fmt::format("has CPUs beyond number {}", CpuSet::limit - 1));
     }
     Topology topology = Description(handle.get()).read();
     topology.why_unbindable = "it is another machine's description";

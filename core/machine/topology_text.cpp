@@ -6,8 +6,8 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "core/machine/placement_table.hpp"
-#include "core/text/text_columns.hpp"
+#include "core/machine/placement_text.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {

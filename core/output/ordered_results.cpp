@@ -6,7 +6,9 @@
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/fault_point.hpp"
 #include "core/stage_error.hpp"
+#include "core/trace/run_delay.hpp"
 
 namespace sluice {
 namespace {
@@ -33,7 +35,7 @@ OrderedResults::OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std:
       bell_(bell),
       places_(window),
       activity_(activity == nullptr ? own_activity_ : *activity),
-      trace_(Stage::write, grid.chunks_left()),
+      trace_("writer", 3 * grid.chunks_left()),
       written_(grid.begin()) {
     expects(window >= 1, "OrderedResults: a window of one chunk at least");
     for (std::uint64_t id = grid.begin(); id < grid.begin() + window; ++id) {
@@ -88,6 +90,7 @@ std::size_t OrderedResults::bytes_of(std::uint64_t id) const {
 }
 
 void OrderedResults::write_chunks() {
+    const Instant begin = Clock::now();
     for (std::uint64_t id = grid_.begin(); id < grid_.chunks(); ++id) {
         try {
             if (!write_next(id)) {
@@ -100,7 +103,9 @@ void OrderedResults::write_chunks() {
             break;
         }
     }
+    trace_.set_run_delay(read_run_delay());
     activity_.end();
+    usage_ = usage_of_this_thread("writer", begin);
 }
 
 /// False: the thread is to end.
@@ -115,9 +120,12 @@ bool OrderedResults::write_next(std::uint64_t id) {
     const std::uint32_t items = grid_.at(id).count;
     const auto outputs = std::span<const std::byte>(place.outputs).first(bytes_of(id));
     const Instant begin = Clock::now();
+    const std::chrono::nanoseconds before = commits_of_thread().time;
     check_unchanged(outputs, place.origin);
+    fault_delay("write");
     writer_.append(items, outputs);
-    trace_.add({.busy = {begin, Clock::now()}, .items = items, .bytes = outputs.size()});
+    trace_.add({.stage = Stage::write, .busy = {begin, Clock::now()}, .items = items, .bytes = outputs.size()},
+               Stage::commit, commits_of_thread().time - before);
     place.turn.store(full_turn + 1, std::memory_order_release);
     items_.fetch_add(items, std::memory_order_relaxed);
     written_.store(id + 1, std::memory_order_release);
@@ -140,8 +148,10 @@ bool OrderedResults::wait_until_arrived(const Place& place, std::uint64_t full_t
             arrivals_.wait(seen);
         } else if (hurrying_.load(std::memory_order_acquire) || due->count() <= 0) {
             const std::uint64_t id = activity_.state().chunk;
-            activity_.work(Stage::write, id);
+            activity_.work(Stage::commit, id);
+            const Instant begin = Clock::now();
             writer_.commit();
+            trace_.add({.stage = Stage::commit, .busy = {begin, Clock::now()}});
             activity_.wait(Stage::gather, id);
         } else {
             arrivals_.wait_for(seen, *due);

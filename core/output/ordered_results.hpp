@@ -63,6 +63,9 @@ public:
     /// Only after all chunks were written, or the destructor's thread has ended.
     [[nodiscard]] ThreadTrace take_trace();
 
+    /// What the writer's thread has cost; after take_trace().
+    [[nodiscard]] const ThreadUsage& usage() const noexcept { return usage_; }
+
     /// The same of what was written so far; from any thread.
     [[nodiscard]] ThreadTrace trace_so_far() const { return trace_; }
 
@@ -89,6 +92,7 @@ private:
     Activity own_activity_;
     Activity& activity_;
     ThreadTrace trace_;
+    ThreadUsage usage_;
     std::atomic<std::uint64_t> written_;
     std::atomic<std::uint64_t> items_{0};
     std::atomic<bool> hurrying_{false};

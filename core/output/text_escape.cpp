@@ -1,6 +1,5 @@
 #include "core/output/text_escape.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 

@@ -2,8 +2,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +17,7 @@
 #include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/model.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 
@@ -39,9 +42,13 @@ public:
         const auto so_far = other.records();
         records_.assign(so_far.begin(), so_far.end());
         count_.store(records_.size(), std::memory_order_relaxed);
+        run_delay_.store(other.run_delay_.load());
     }
     TraceLog(TraceLog&& other) noexcept
-        : capacity_(other.capacity_), records_(std::move(other.records_)), count_(other.count_.exchange(0)) {}
+        : capacity_(other.capacity_),
+          records_(std::move(other.records_)),
+          count_(other.count_.exchange(0)),
+          run_delay_(other.run_delay_.load()) {}
     TraceLog& operator=(const TraceLog&) = delete;
     TraceLog& operator=(TraceLog&&) = delete;
     ~TraceLog() = default;
@@ -53,14 +60,33 @@ public:
         count_.store(records_.size(), std::memory_order_release);
     }
 
+    /// Changes each record, once nobody adds or reads any more.
+    template <class Change>
+    void rewrite(Change change) {
+        for (Record& record : records_) {
+            change(record);
+        }
+    }
+
     [[nodiscard]] std::span<const Record> records() const noexcept {
         return {records_.data(), count_.load(std::memory_order_acquire)};
+    }
+
+    /// How long the thread whose work this is waited for a CPU; nullopt: not known, or not yet.
+    void set_run_delay(std::optional<std::chrono::nanoseconds> delay) noexcept {
+        run_delay_.store(delay ? delay->count() : unknown);
+    }
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> run_delay() const noexcept {
+        const std::int64_t delay = run_delay_.load();
+        return delay == unknown ? std::nullopt : std::optional(std::chrono::nanoseconds(delay));
     }
 
 private:
     std::size_t capacity_;
     std::vector<Record> records_;
     std::atomic<std::size_t> count_{0};  // of records that are complete
+    static constexpr std::int64_t unknown = -1;
+    std::atomic<std::int64_t> run_delay_{unknown};
 };
 
 /// What one device did, filled by its driver's thread.
@@ -70,11 +96,19 @@ public:
         : name_(std::move(device_name)), log_(expected_chunks) {}
 
     void add(const ChunkSpans& spans) { log_.add(spans); }
+    template <class Change>
+    void rewrite(Change change) {
+        log_.rewrite(change);
+    }
 
     /// A copy of what is there so far, but for the certification; from any thread.
     [[nodiscard]] DeviceTrace so_far() const { return DeviceTrace(name_, log_); }
 
     void set_certification(const Certification& certification) { certification_ = certification; }
+
+    /// How long the thread that computes, if the device has one, waited for a CPU.
+    void set_run_delay(std::optional<std::chrono::nanoseconds> delay) { log_.set_run_delay(delay); }
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> run_delay() const noexcept { return log_.run_delay(); }
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] std::span<const ChunkSpans> chunks() const noexcept { return log_.records(); }
@@ -91,30 +125,118 @@ private:
 
 /// One piece of work of a host thread; `busy` leaves out the time that the thread waited for others.
 struct ThreadSpan {
+    Stage stage = Stage::read;
     Interval busy{};
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;
 };
 
-/// What one host thread did for one stage: a reader, the egress (scatter) or ingress (gather) of rank 0, the writer.
-/// Several threads of a stage are several threads.
+/// What one host thread did: a reader (read, parse), the comm thread of rank 0 (scatter and gather, a trace each,
+/// because messages overlap), the writer (write, commit).
 class ThreadTrace {
 public:
-    ThreadTrace(Stage stage, std::size_t expected_spans) : stage_(stage), log_(expected_spans) {}
+    /// "reader 0": unique on its rank.
+    ThreadTrace(std::string name, std::size_t expected_spans) : name_(std::move(name)), log_(expected_spans) {}
 
     void add(const ThreadSpan& span) { log_.add(span); }
+    template <class Change>
+    void rewrite(Change change) {
+        log_.rewrite(change);
+    }
 
-    [[nodiscard]] Stage stage() const noexcept { return stage_; }
+    /// Work whose last `late` were another stage's: two spans, of which one may be empty and is left out.
+    void add(const ThreadSpan& span, Stage last, std::chrono::nanoseconds late);
+
+    /// How long it waited for a CPU, once it knows.
+    void set_run_delay(std::optional<std::chrono::nanoseconds> delay) { log_.set_run_delay(delay); }
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> run_delay() const noexcept { return log_.run_delay(); }
+
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] std::span<const ThreadSpan> spans() const noexcept { return log_.records(); }
 
 private:
-    Stage stage_;
+    std::string name_;
     TraceLog<ThreadSpan> log_;
+};
+
+/// What a rank does outside of its chunks, one after the other but for what is started early.
+enum class Phase : std::uint8_t {
+    launch,    ///< MPI's start, the ranks' meeting and the alignment of their clocks.
+    job,       ///< The job file and its checks, the app and its files.
+    index,     ///< The input: opened, sampled, its records counted.
+    weights,   ///< Read and checked, or drawn.
+    tuning,    ///< The costs of chunk sizes measured, or looked up.
+    output,    ///< Earlier attempts looked at and taken over, the output begun.
+    place,     ///< The node's topology, the ranks' and threads' places.
+    driver,    ///< The GPUs' driver started, contexts made.
+    load,      ///< The weights given to all ranks and packed; a sample of the items.
+    devices,   ///< Models and buffers made on the devices, until all of the rank's are ready.
+    suspects,  ///< Chunks that earlier attempts died over, computed one by one.
+    publish,   ///< The last commit, the output's names, the manifest.
+    finish,    ///< The ranks' goodbye, and what they report.
+};
+
+inline constexpr std::size_t phase_count = 13;
+
+[[nodiscard]] std::string_view to_string(Phase phase) noexcept;
+
+struct PhaseSpan {
+    Phase phase = Phase::launch;
+    Interval time{};
+};
+
+/// The phases of one rank. Any thread may add and look.
+class PhaseLog {
+public:
+    void add(Phase phase, const Interval& time);
+    [[nodiscard]] std::vector<PhaseSpan> spans() const;
+
+private:
+    mutable std::mutex mutex_;
+    std::vector<PhaseSpan> spans_;
+};
+
+/// The time from its construction to its end, or to stop(), is `phase`, also when an exception ends it.
+class PhaseTimer {
+public:
+    PhaseTimer(PhaseLog& log, Phase phase, Instant begin = Clock::now()) : log_(&log), phase_(phase), begin_(begin) {}
+    ~PhaseTimer() { stop(); }
+    PhaseTimer(const PhaseTimer&) = delete;
+    PhaseTimer& operator=(const PhaseTimer&) = delete;
+    void stop();
+
+private:
+    PhaseLog* log_;  // null: stopped
+    Phase phase_;
+    Instant begin_;
+};
+
+/// What the calling thread has spent so far on part of its work that is somewhere inside of a call: on reading a file
+/// (Stage::read), or on making data durable (Stage::commit). For callers that take the difference.
+struct InnerWork {
+    std::chrono::nanoseconds time{0};
+    std::uint64_t bytes = 0;
+};
+[[nodiscard]] InnerWork& file_reads_of_thread() noexcept;
+[[nodiscard]] InnerWork& commits_of_thread() noexcept;
+
+/// Adds its own lifetime to one of these.
+class InnerTimer {
+public:
+    explicit InnerTimer(InnerWork& work) noexcept : work_(work) {}
+    ~InnerTimer() { work_.time += Clock::now() - begin_; }
+    InnerTimer(const InnerTimer&) = delete;
+    InnerTimer& operator=(const InnerTimer&) = delete;
+
+private:
+    InnerWork& work_;
+    Instant begin_ = Clock::now();
 };
 
 /// Moments of one rank, on its own clock. nullopt: did not happen, as on a rank that got no chunk.
 struct Milestones {
     Instant start{};
+    std::optional<Interval> driver{};  ///< In which the GPUs' driver started, until the last one's context was there.
     std::optional<Instant> buffers_ready{};
     std::optional<Instant> devices_ready{};
     std::optional<Instant> scatter_begin{};
@@ -132,6 +254,9 @@ struct RankTrace {
     Milestones milestones;
     std::vector<DeviceTrace> devices;
     std::vector<ThreadTrace> threads;
+    std::vector<PhaseSpan> phases;
+    std::vector<ThreadUsage> usage{};  ///< Of those threads that have ended.
+    std::vector<std::string> gpus{};   ///< Models of the devices, where those are GPUs.
 };
 
 }  // namespace sluice

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <deque>
+
 #include "comm/shutdown_hook.hpp"
 
 namespace sluice {
@@ -243,6 +246,26 @@ protected:
 
     void hear_root() { board_.mine().root_words.fetch_add(1); }
 };
+
+TEST_F(WatchOfAnotherNode, KnowsEveryChunkThatARankOfItsNodeHeld) {
+    constexpr std::uint32_t depth = 3;
+    Doorbell bell;
+    std::deque<Endpoint> endpoints;
+    std::array<std::byte, 1> item{};
+    std::uint64_t id = 4;
+    for (int device = 0; device < 2; ++device) {
+        Endpoint& endpoint = endpoints.emplace_back(depth, bell);
+        for (std::uint32_t i = 0; i < depth; ++i, ++id) {
+            static_cast<void>(endpoint.request(item));
+            endpoint.complete_request({{id, id, 1}, Clock::now()});
+        }
+    }
+    endpoints[0].complete_delivery();
+
+    note_open_chunk(board_.mine(), endpoints);
+
+    EXPECT_THAT(watch_.chunks_of(board_.mine()), testing::UnorderedElementsAre(5, 6, 7, 8, 9));
+}
 
 TEST_F(WatchOfAnotherNode, NoticesThatRank0IsSilent) {
     hear_root();

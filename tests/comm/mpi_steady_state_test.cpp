@@ -31,6 +31,12 @@ extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to,
     return PMPI_Isend(from, count, type, to, tag, comm, request);
 }
 
+extern "C" int MPI_Issend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                          MPI_Request* request) {
+    const RoleScope inside(ThreadRole::library);
+    return PMPI_Issend(from, count, type, to, tag, comm, request);
+}
+
 extern "C" int MPI_Irecv(void* to, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                          MPI_Request* request) {
     const RoleScope inside(ThreadRole::library);

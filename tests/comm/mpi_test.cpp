@@ -16,6 +16,8 @@
 #include "comm/node_sharing.hpp"
 #include "comm/rank_board.hpp"
 #include "comm/root_heartbeat.hpp"
+#include "comm/root_time.hpp"
+#include "tests/support/drifting_clock.hpp"
 #include "tests/support/mpi_job.hpp"
 #include "tests/support/mpi_main.hpp"
 #include "tests/support/proc.hpp"
@@ -39,6 +41,7 @@ extern "C" int MPI_Testsome(int count, MPI_Request requests[], int* finished, in
 namespace sluice {
 namespace {
 
+using std::chrono::nanoseconds;
 using test::MpiJob;
 using test::session;
 
@@ -262,6 +265,37 @@ TEST(ClockAlignment, FindsThatRanksOfOneNodeShareTheirClock) {
 
     EXPECT_LE(std::chrono::abs(offset.offset), offset.error);
     EXPECT_EQ(session().rank() == 0, offset.offset.count() == 0 && session().rank() == 0);
+}
+
+/// Every rank but 0 has a clock that drifts; since all share a node, the truth is the clock without that.
+TEST(ClockAlignment, PutsTimesOfDriftingClocksInOrder) {
+    constexpr std::int64_t drift_of_rank = 20'000;  // ppm
+    const int rank = session().rank();
+    if (rank != 0) {
+        let_clock_drift(rank % 2 == 0 ? rank * drift_of_rank : -rank * drift_of_rank);
+    }
+    const ClockOffset first = align_clock(session());
+    test::SeenClocks seen;
+    std::vector<Instant> truth;
+    for (int i = 0; i < 3; ++i) {
+        truth.push_back(steady_now());
+        static_cast<void>(test::run_on_all_ranks(session(), {.items = 2000}, &seen));
+    }
+    const ClockOffset last = align_clock(session());
+    const ClockBounds to_root = share_bounds(session(), seen.to_root);
+    if (rank != 0) {
+        const RootTime time(first, last);
+        const Causality causality = check_causality(time, to_root, seen.from_root);
+
+        for (const Instant steady : truth) {
+            EXPECT_LE(std::chrono::abs(time(drifted(steady)) - steady),
+                      time.error_at(drifted(steady)) + nanoseconds(2));
+        }
+        EXPECT_LE(causality.violation, time.error_at(drifted(truth.front())));
+        EXPECT_GT(causality.messages, 0U);
+        EXPECT_NE(causality.bound, std::nullopt);
+    }
+    let_clock_drift(0);
 }
 
 TEST(RankBoard, SeesNobodyDeadWhileAllLive) {

@@ -23,6 +23,15 @@ TEST(StageError, NamesStageChunkAndItems) {
     EXPECT_EQ(error.chunk(), (Chunk{9, 63, 7}));
 }
 
+TEST(StageError, NamesTheChunksThatSharedTheWork) {
+    const auto failure = std::make_exception_ptr(StageError(Stage::compute, {9, 63, 7}, disk_full(), {11, 13}));
+
+    const Failure described = describe(failure, "");
+
+    EXPECT_EQ(described.text.where, "compute of chunk 9 (items 63 to 69) or of chunk 11, 13, in flight with it");
+    EXPECT_EQ(described.chunks, (std::vector<std::uint64_t>{9, 11, 13}));
+}
+
 TEST(Describe, KeepsTheCodeIdAndHintOfTheCause) {
     const auto failure = std::make_exception_ptr(StageError(Stage::write, {9, 63, 7}, disk_full()));
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/faulty_job.hpp"
+#include "tests/e2e/echo_job.hpp"
 #include "tests/support/files.hpp"
 
 namespace sluice::test {
@@ -19,7 +19,7 @@ TEST(MpiAppKeys, ReachEveryRankAndAreTheRunsOwn) {
         items.emplace_back(i + 1, 'x');
         expected += std::to_string(i) + "," + std::to_string(i + 1 + 1000) + "\n";
     }
-    const FaultyJob job(items);
+    const EchoJob job(items);
 
     const ProcessResult done = job.run(3, {"label.offset=1000", "pipeline.distribution=static"});
 

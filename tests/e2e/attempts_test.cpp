@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/faulty_job.hpp"
+#include "tests/e2e/echo_job.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/proc.hpp"
 
@@ -18,18 +18,18 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::vector<std::string> slow_items(8, "slow");
-const std::vector<std::string> small_chunks{"pipeline.chunk_items=1"};
+const std::vector<std::string> chunks_of_one{"pipeline.chunk_items=1"};
 
 /// Ends it by `signal` when attempt `attempt` has written its first chunk.
-ProcessResult end_early(const FaultyJob& job, int attempt, int signal) {
-    const auto process = job.start(0, small_chunks);
+ProcessResult end_early(const EchoJob& job, int attempt, int signal) {
+    const auto process = job.start(0, chunks_of_one);
     EXPECT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(attempt) / "part-00000.bin"); }));
     process->send(signal);
     return process->wait();
 }
 
 TEST(ReportOfAJob, ListsAllItsAttemptsAndWhatTheyCost) {
-    const FaultyJob job(slow_items);
+    const EchoJob job(slow_items);
     ASSERT_EQ(end_early(job, 1, SIGKILL).exit_code, 128 + SIGKILL);
     ASSERT_EQ(end_early(job, 2, SIGTERM).exit_code, 75);
     const nlohmann::json second = job.report();
@@ -64,8 +64,8 @@ TEST(ReportOfAJob, ListsAllItsAttemptsAndWhatTheyCost) {
 }
 
 TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
-    const FaultyJob job(slow_items);
-    const auto process = job.start(0, small_chunks);
+    const EchoJob job(slow_items);
+    const auto process = job.start(0, chunks_of_one);
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
 
     write_file(job.path() / "labels.csv.report.json", "precious");
@@ -80,8 +80,8 @@ TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
 }
 
 TEST(ReportOfAJob, ThatCannotBePlacedLeavesAStopAStop) {
-    const FaultyJob job(slow_items);
-    const auto process = job.start(0, small_chunks);
+    const EchoJob job(slow_items);
+    const auto process = job.start(0, chunks_of_one);
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
 
     std::filesystem::create_directory(job.path() / "labels.csv.report.json");

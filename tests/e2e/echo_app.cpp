@@ -18,6 +18,9 @@
 #include "core/device/host_stream.hpp"
 #include "core/error.hpp"
 #include "tools/cli/main.hpp"
+#ifdef SLUICE_ECHO_WITH_FAULTS
+#include "tests/support/fault_injection.hpp"
+#endif
 
 namespace sluice {
 namespace {
@@ -233,6 +236,9 @@ public:
 }  // namespace sluice
 
 int main(int argc, char** argv) {
+#ifdef SLUICE_ECHO_WITH_FAULTS
+    sluice::install_faults();
+#endif
     const sluice::EchoApp app;
     return sluice::main(argc, argv, sluice::Apps({&app}));
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/faulty_job.hpp"
+#include "tests/e2e/echo_job.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/proc.hpp"
 
@@ -18,7 +18,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr int ranks = 3;
+constexpr int rank_count = 3;
 constexpr std::size_t minutes_of_items = 600;  // of a fifth of a second each, which nobody waits for
 
 std::vector<std::string> items(std::size_t count, const std::string& text = "item") {
@@ -32,22 +32,22 @@ std::vector<std::string> with(std::size_t index, const std::string& text, std::s
 }
 
 /// The ranks, once chunks are being committed.
-std::vector<pid_t> computing_ranks(const FaultyJob& job, const Process& launcher) {
+std::vector<pid_t> computing_ranks(const EchoJob& job, const Process& launcher) {
     const std::filesystem::path journal = job.attempt(1) / "w0.jrn";
     EXPECT_TRUE(
         eventually([&] { return std::filesystem::exists(journal) && std::filesystem::file_size(journal) > 0; }));
     std::vector<pid_t> pids = ranks_of(launcher.pid());
-    EXPECT_EQ(pids.size(), ranks);
+    EXPECT_EQ(pids.size(), rank_count);
     return pids;
 }
 
-void expect_partial(const FaultyJob& job, const std::string& reason) {
+void expect_partial(const EchoJob& job, const std::string& reason) {
     const nlohmann::json report = job.report();
     EXPECT_EQ(report.at("run").at("partial"), true);
     EXPECT_THAT(report.at("run").at("ended_by").get<std::string>(), HasSubstr(reason));
 }
 
-void expect_two_of_three_lost(const FaultyJob& job) {
+void expect_two_of_three_lost(const EchoJob& job) {
     const nlohmann::json report = job.report();
     EXPECT_EQ(report.at("ranks").size(), 1U);
     ASSERT_EQ(report.at("lost").size(), 2U);
@@ -68,10 +68,10 @@ std::filesystem::path dump_in(const std::filesystem::path& attempt) {
 class MpiHang : public testing::TestWithParam<int> {};
 
 TEST_P(MpiHang, OfAStoppedRankEndsTheJobInItsName) {
-    const FaultyJob job(items(minutes_of_items, "slow"));
-    const auto launcher = job.start(ranks);
+    const EchoJob job(items(minutes_of_items, "slow"));
+    const auto launcher = job.start(rank_count);
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
-    ASSERT_EQ(pids.size(), ranks);
+    ASSERT_EQ(pids.size(), rank_count);
 
     ASSERT_EQ(::kill(pids[static_cast<std::size_t>(GetParam())], SIGSTOP), 0);
 
@@ -84,7 +84,7 @@ TEST_P(MpiHang, OfAStoppedRankEndsTheJobInItsName) {
     const bool by_root = GetParam() != 0;
     const std::string dump = contents(dump_in(job.attempt(1)));
     EXPECT_THAT(dump, testing::StartsWith(culprit));
-    for (int rank = 0; rank < ranks; ++rank) {
+    for (int rank = 0; rank < rank_count; ++rank) {
         EXPECT_THAT(dump, HasSubstr("rank " + std::to_string(rank) + " on "));
     }
     if (by_root) {
@@ -101,10 +101,10 @@ INSTANTIATE_TEST_SUITE_P(Ranks, MpiHang, testing::Values(0, 2));
 class MpiLoss : public testing::TestWithParam<int> {};
 
 TEST_P(MpiLoss, OfARankWhileTheRunDrainsIsADeath) {
-    const FaultyJob job(items(minutes_of_items, "slow"));
-    const auto launcher = job.start(ranks, {"fault.drain_timeout=8s", "fault.hang_timeout=0s"});
+    const EchoJob job(items(minutes_of_items, "slow"));
+    const auto launcher = job.start(rank_count, {"fault.drain_timeout=8s", "fault.hang_timeout=0s"});
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
-    ASSERT_EQ(pids.size(), ranks);
+    ASSERT_EQ(pids.size(), rank_count);
     const auto lost = static_cast<std::size_t>(GetParam());
     const std::string name = "rank " + std::to_string(lost);
 
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, MpiLoss, testing::Values(0, 2));
 TEST(MpiHang, OfAStreamOnAnotherRankIsSaidByRank0) {
     std::vector<std::string> texts = items(minutes_of_items, "slow");
     texts[4] = "hang";  // in the second chunk, which another rank gets when rank 0 waits for its turn
-    const FaultyJob job(texts);
+    const EchoJob job(texts);
 
     const ProcessResult result = job.run(2, {"pipeline.distribution=static"});
 
@@ -135,7 +135,7 @@ TEST(MpiHang, OfAStreamOnAnotherRankIsSaidByRank0) {
 }
 
 TEST(Hang, OfAStreamEndsTheRun) {
-    const FaultyJob job(with(9, "hang", 100));
+    const EchoJob job(with(9, "hang", 100));
 
     const ProcessResult result = job.run(0, {"fault.hang_timeout=1s"});
 
@@ -150,7 +150,7 @@ TEST(Hang, OfAStreamEndsTheRun) {
 }
 
 TEST(Hang, OfAReaderEndsTheRun) {
-    const FaultyJob job(with(9, "unreadable", 100));
+    const EchoJob job(with(9, "unreadable", 100));
 
     const ProcessResult result = job.run(0, {"fault.hang_timeout=1s"});
 
@@ -161,7 +161,7 @@ TEST(Hang, OfAReaderEndsTheRun) {
 }
 
 TEST(Hang, IsNotWhatASlowDeviceDoes) {
-    const FaultyJob job(items(9, "slow"));  // in one chunk, which takes longer than hang_timeout
+    const EchoJob job(items(9, "slow"));  // in one chunk, which takes longer than hang_timeout
 
     const ProcessResult result = job.run(0, {"pipeline.chunk_items=9", "fault.hang_timeout=1s"});
 
@@ -174,7 +174,7 @@ TEST(MpiHang, IsNotWhatASlowRankDoes) {
     for (std::size_t i = 15; i < 30; ++i) {
         texts[i] = "slow";  // rank 1's share, in one chunk
     }
-    const FaultyJob job(texts);
+    const EchoJob job(texts);
 
     const ProcessResult result =
         job.run(2, {"pipeline.chunk_items=15", "pipeline.distribution=static", "fault.hang_timeout=1s"});
@@ -183,7 +183,7 @@ TEST(MpiHang, IsNotWhatASlowRankDoes) {
 }
 
 TEST(Hang, IsNotSaidWhenTheWholeProcessWasStopped) {
-    const FaultyJob job(items(6, "slow"));
+    const EchoJob job(items(6, "slow"));
     const auto process = job.start(0, {"fault.hang_timeout=1s"});
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
 
@@ -196,10 +196,10 @@ TEST(Hang, IsNotSaidWhenTheWholeProcessWasStopped) {
 }
 
 TEST(MpiDeath, OfAnotherRankLeavesAPartialReport) {
-    const FaultyJob job(items(minutes_of_items, "slow"));
-    const auto launcher = job.start(ranks);
+    const EchoJob job(items(minutes_of_items, "slow"));
+    const auto launcher = job.start(rank_count);
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
-    ASSERT_EQ(pids.size(), ranks);
+    ASSERT_EQ(pids.size(), rank_count);
 
     ASSERT_EQ(::kill(pids[2], SIGKILL), 0);
 

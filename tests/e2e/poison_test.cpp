@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/faulty_job.hpp"
+#include "tests/e2e/echo_job.hpp"
 #include "tests/e2e/job_folder.hpp"
 #include "tests/slurm/fake_programs.hpp"
 #include "tests/support/files.hpp"
@@ -29,7 +29,7 @@ std::vector<std::string> items_with(std::size_t index, const std::string& text) 
 }
 
 /// Runs the job until it does not end with `code` any more; returns how often it did.
-int attempts_until(const FaultyJob& job, int ranks, const std::vector<std::string>& settings, int code,
+int attempts_until(const EchoJob& job, int ranks, const std::vector<std::string>& settings, int code,
                    ProcessResult& last) {
     constexpr int most = 20;
     for (int attempts = 0; attempts < most; ++attempts) {
@@ -42,7 +42,7 @@ int attempts_until(const FaultyJob& job, int ranks, const std::vector<std::strin
 }
 
 TEST(Poison, IsFoundByHalvingAndLeftOutWhenTheJobAllowsIt) {
-    const FaultyJob job(items_with(13, "crash"));
+    const EchoJob job(items_with(13, "crash"));
     const std::vector<std::string> chunks_of_8{"pipeline.chunk_items=8"};
 
     ProcessResult refused;
@@ -69,7 +69,7 @@ TEST(Poison, IsFoundByHalvingAndLeftOutWhenTheJobAllowsIt) {
 }
 
 TEST(MpiPoison, IsFoundWhicheverRankDiesOfIt) {
-    const FaultyJob job(items_with(13, "crash"));
+    const EchoJob job(items_with(13, "crash"));
     const std::vector<std::string> settings{"pipeline.chunk_items=2", "fault.max_failed_items=1"};
 
     ProcessResult done;
@@ -81,7 +81,7 @@ TEST(MpiPoison, IsFoundWhicheverRankDiesOfIt) {
 }
 
 TEST(Poison, ThatHangsIsFoundLikewise) {
-    const FaultyJob job(items_with(5, "hang"));
+    const EchoJob job(items_with(5, "hang"));
     const std::vector<std::string> settings{"pipeline.chunk_items=1", "fault.hang_timeout=1s", "pipeline.depth=1",
                                             "fault.max_failed_items=1"};
 
@@ -94,7 +94,7 @@ TEST(Poison, ThatHangsIsFoundLikewise) {
 
 // As a GPU that goes wrong over one item does, each time.
 TEST(MpiPoison, ThatADeviceFailsOnIsFoundWhicheverRankHasIt) {
-    const FaultyJob job(items_with(13, "fail"));
+    const EchoJob job(items_with(13, "fail"));
     const std::vector<std::string> settings{"pipeline.chunk_items=2", "fault.max_failed_items=1"};
 
     ProcessResult done;
@@ -106,7 +106,7 @@ TEST(MpiPoison, ThatADeviceFailsOnIsFoundWhicheverRankHasIt) {
 }
 
 TEST(Deaths, OfWhichNobodyKnowsTheItemAreTriedThreeTimes) {
-    const FaultyJob job(items_with(0, "poison"));  // kills its reader
+    const EchoJob job(items_with(0, "poison"));  // kills its reader
 
     ProcessResult refused;
     const int attempts = attempts_until(job, 0, {}, crash, refused);
@@ -123,7 +123,7 @@ TEST(Deaths, OfWhichNobodyKnowsTheItemAreTriedThreeTimes) {
 }
 
 TEST(Deaths, AreForgottenOnceByAJobThatIsSubmittedSo) {
-    const FaultyJob job(items_with(0, "poison"));
+    const EchoJob job(items_with(0, "poison"));
     const FakePrograms slurm(FakePrograms::Others::seen);
     slurm.add("sbatch", "echo 7");
     slurm.add("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
@@ -147,7 +147,7 @@ TEST(Deaths, AreForgottenOnceByAJobThatIsSubmittedSo) {
 }
 
 TEST(Deaths, DoNotCountOnceAChunkIsThere) {
-    const FaultyJob job(items_with(39, "poison"));  // the last chunk's reader
+    const EchoJob job(items_with(39, "poison"));  // the last chunk's reader
 
     ProcessResult last;
     const int attempts = attempts_until(job, 0, {"fault.hang_timeout=0s"}, crash, last);

@@ -16,21 +16,21 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::size_t items = 3000;
+constexpr std::size_t item_count = 3000;
 
 /// Two chunks of 8 are computed, the rest is held.
-std::vector<std::string> texts() {
-    return held_texts(items, 16);
+std::vector<std::string> held_items() {
+    return held_texts(item_count, 16);
 }
 
-std::unique_ptr<Process> computing(const JobFolder& job, const std::vector<std::string>& settings) {
+std::unique_ptr<Process> start_computing(const JobFolder& job, const std::vector<std::string>& settings) {
     auto process = job.start_alone(set(settings));
     EXPECT_TRUE(eventually([&] { return job.has_written() && job.is_held(process->pid()); }));
     return process;
 }
 
 ProcessResult end_by(int signal, const JobFolder& job) {
-    const auto process = computing(job, {"pipeline.chunk_items=8"});
+    const auto process = start_computing(job, {"pipeline.chunk_items=8"});
     process->send(signal);
     return process->wait();
 }
@@ -42,8 +42,8 @@ void wait_for_drain(const Process& process) {
 class Stop : public testing::TestWithParam<int> {};
 
 TEST_P(Stop, FinishesWhatIsInFlightAndReportsIt) {
-    const JobFolder job(texts());
-    const auto process = computing(job, {"pipeline.chunk_items=8"});
+    const JobFolder job(held_items());
+    const auto process = start_computing(job, {"pipeline.chunk_items=8"});
 
     process->send(GetParam());
     wait_for_drain(*process);
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Signals, Stop, testing::Values(SIGTERM, SIGINT, SIGUSR1
 class Crash : public testing::TestWithParam<int> {};
 
 TEST_P(Crash, OfAProcessNamesHostStageAndChunkAndPublishesNothing) {
-    const JobFolder job(texts());
+    const JobFolder job(held_items());
 
     const ProcessResult result = end_by(GetParam(), job);
 
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Signals, Crash, testing::Values(SIGSEGV, SIGABRT, SIGBU
                          [](const auto& test) { return "Signal" + std::to_string(test.param); });
 
 TEST(Kill, OfAProcessPublishesNothing) {
-    const JobFolder job(texts());
+    const JobFolder job(held_items());
 
     const ProcessResult result = end_by(SIGKILL, job);
 
@@ -90,13 +90,13 @@ TEST(Kill, OfAProcessPublishesNothing) {
 
 /// A job that is finishing chunks that are held.
 std::unique_ptr<Process> draining(const JobFolder& job, const std::string& setting) {
-    auto process = computing(job, {"pipeline.chunk_items=16", setting});
+    auto process = start_computing(job, {"pipeline.chunk_items=16", setting});
     process->send(SIGTERM);
     return process;
 }
 
 TEST(SlowDrain, EndsAtOnceAtASecondSignal) {
-    const JobFolder job(texts());
+    const JobFolder job(held_items());
     const auto process = draining(job, "pipeline.depth=8");
 
     const EndWatch watch({process->pid()});
@@ -113,8 +113,8 @@ TEST(SlowDrain, EndsAtOnceAtASecondSignal) {
 }
 
 TEST(SlowDrain, GoesOnWhenSlurmAnnouncesTheEndOfTheTimeMeanwhile) {
-    const JobFolder job(texts());
-    const auto process = computing(job, {"pipeline.chunk_items=8"});
+    const JobFolder job(held_items());
+    const auto process = start_computing(job, {"pipeline.chunk_items=8"});
     write_file(job.path() / "labels.csv.sluice/drain", "");
     EXPECT_TRUE(eventually([&] {
         return contents(job.path() / "labels.csv.sluice/status.json").find("\"draining\"") != std::string::npos;
@@ -132,7 +132,7 @@ TEST(SlowDrain, GoesOnWhenSlurmAnnouncesTheEndOfTheTimeMeanwhile) {
 }
 
 TEST(SlowDrain, TakesNoLongerThanTheJobAllows) {
-    const JobFolder job(texts());
+    const JobFolder job(held_items());
     const auto process = draining(job, "fault.drain_timeout=1s");
 
     const ProcessResult result = process->wait();

@@ -20,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int ranks = 4;
+constexpr int world_size = 4;
 constexpr std::chrono::seconds promised_end{10};  // after a rank's death, for all others
 
 /// Two chunks of 8 are computed, the rest is held.
@@ -48,7 +48,7 @@ std::vector<pid_t> computing_ranks(const JobFolder& job, const Process& launcher
     std::vector<pid_t> pids;
     EXPECT_TRUE(eventually([&] {
         pids = ranks_of(launcher.pid());
-        return pids.size() == ranks && std::ranges::all_of(pids, [&](pid_t pid) { return job.is_held(pid); });
+        return pids.size() == world_size && std::ranges::all_of(pids, [&](pid_t pid) { return job.is_held(pid); });
     }));
     return pids;
 }
@@ -64,10 +64,10 @@ class RankDeath : public testing::TestWithParam<Death> {};
 TEST_P(RankDeath, EndsTheJobWithOneMessageAndPublishesNothing) {
     const auto [rank, signal, cause] = GetParam();
     const JobFolder job(texts());
-    const auto launcher = job.start_ranks(ranks, set({"pipeline.chunk_items=8"}));
+    const auto launcher = job.start_ranks(world_size, set({"pipeline.chunk_items=8"}));
     const auto victim = static_cast<std::size_t>(rank);
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
-    ASSERT_EQ(pids.size(), ranks);
+    ASSERT_EQ(pids.size(), world_size);
     const EndWatch all(pids);
 
     const auto killed = std::chrono::steady_clock::now();
@@ -100,23 +100,23 @@ INSTANTIATE_TEST_SUITE_P(Mpi, RankDeath,
                                     std::to_string(test.param.rank);
                          });
 
-struct Stop {
+struct LauncherStop {
     const char* name;
     int signal;
     int exit_code;
 };
 
-void PrintTo(const Stop& stop, std::ostream* stream) {
+void PrintTo(const LauncherStop& stop, std::ostream* stream) {
     *stream << stop.name;
 }
 
-class MpiStop : public testing::TestWithParam<Stop> {};
+class MpiStop : public testing::TestWithParam<LauncherStop> {};
 
 TEST_P(MpiStop, OfTheLauncherFinishesWhatIsInFlight) {
     const JobFolder job(texts());
-    const auto launcher = job.start_ranks(ranks, set({"pipeline.chunk_items=8"}));
+    const auto launcher = job.start_ranks(world_size, set({"pipeline.chunk_items=8"}));
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
-    ASSERT_EQ(pids.size(), ranks);
+    ASSERT_EQ(pids.size(), world_size);
     const EndWatch all(pids);
 
     launcher->send(GetParam().signal);
@@ -137,14 +137,15 @@ TEST_P(MpiStop, OfTheLauncherFinishesWhatIsInFlight) {
 // Open MPI 4's mpirun turns SIGINT into SIGTERM for the ranks and returns 1 of its own after both; SIGUSR1 it forwards,
 // and returns the ranks' code.
 INSTANTIATE_TEST_SUITE_P(Mpi, MpiStop,
-                         testing::Values(Stop{"Term", SIGTERM, 1}, Stop{"Int", SIGINT, 1}, Stop{"Usr1", SIGUSR1, 75}),
+                         testing::Values(LauncherStop{"Term", SIGTERM, 1}, LauncherStop{"Int", SIGINT, 1},
+                                         LauncherStop{"Usr1", SIGUSR1, 75}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(MpiStopOfOneRank, EndsTheJobInItsName) {
     const JobFolder job(texts());
-    const auto launcher = job.start_ranks(ranks, set({"pipeline.chunk_items=8"}));
+    const auto launcher = job.start_ranks(world_size, set({"pipeline.chunk_items=8"}));
     const std::vector<pid_t> pids = computing_ranks(job, *launcher);
-    ASSERT_EQ(pids.size(), ranks);
+    ASSERT_EQ(pids.size(), world_size);
 
     ASSERT_EQ(::kill(pids[2], SIGTERM), 0);
     release_in_drain(job, *launcher);

@@ -22,7 +22,7 @@ struct BadReport {
     const char* reason;
 };
 
-std::map<std::string, std::string> everything_in(const std::filesystem::path& folder) {
+std::map<std::string, std::string> files_in(const std::filesystem::path& folder) {
     std::map<std::string, std::string> all;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
         all[entry.path().native()] = entry.is_regular_file() ? contents(entry.path()) : std::string();
@@ -78,7 +78,7 @@ constexpr std::array bad_reports{BadReport{"complete/part-00000.csv", "folder of
                                  BadReport{"notes.json", "not a sluice report"}};
 
 TEST_F(ReportTarget, ThatWouldDoHarmIsRefusedBeforeAnythingIsDone) {
-    const std::map<std::string, std::string> before = everything_in(job_.path());
+    const std::map<std::string, std::string> before = files_in(job_.path());
     std::vector<std::pair<const char*, BadReport>> cases{{"submit", bad_reports[0]}, {"run", bad_reports[0]}};
     for (const BadReport& report : bad_reports) {
         cases.emplace_back("check", report);
@@ -90,7 +90,7 @@ TEST_F(ReportTarget, ThatWouldDoHarmIsRefusedBeforeAnythingIsDone) {
         EXPECT_EQ(result.exit_code, 77) << command << ' ' << report.path << ": " << result.err;
         EXPECT_THAT(result.err, HasSubstr("error[E-SEC-024]")) << report.path;
         EXPECT_THAT(result.err, HasSubstr(report.reason)) << report.path;
-        EXPECT_EQ(everything_in(job_.path()), before) << report.path;
+        EXPECT_EQ(files_in(job_.path()), before) << report.path;
     }
 }
 

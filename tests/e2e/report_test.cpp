@@ -47,7 +47,9 @@ void expect_every_instant_in_one_row(const json& rank) {
     EXPECT_NEAR(static_cast<double>(rows), static_cast<double>(run), 1);  // each moment is rounded to nanoseconds
     for (const auto& [name, stage] : rank.at("stages").items()) {
         if (!stage.is_null()) {
-            EXPECT_EQ(nanoseconds(stage.at("active")) + nanoseconds(stage.at("waiting")), rows) << name;
+            EXPECT_EQ(nanoseconds(stage.at("exposed")) + nanoseconds(stage.at("hidden")), nanoseconds(stage.at("active")))
+                << name;
+            EXPECT_EQ(stage.at("exposed"), rank.at("wall").at(name));
             EXPECT_GE(nanoseconds(stage.at("busy")), nanoseconds(stage.at("active"))) << name;
         }
     }
@@ -64,7 +66,7 @@ TEST_P(Report, HoldsAConsistentEntryForEveryRank) {
     ASSERT_EQ(result.exit_code, 0) << result.err;
     const json report = json::parse(contents(job.path() / "labels.csv.report.json"));
 
-    EXPECT_EQ(report.at("schema"), 1);
+    EXPECT_EQ(report.at("schema"), 2);
     EXPECT_TRUE(report.at("timers").at("valid"));
     EXPECT_EQ(report.at("run").at("items_done"), items);
     EXPECT_EQ(report.at("run").at("chunks"), 14);
@@ -149,7 +151,7 @@ TEST_P(Unwritable, StdoutDoesNotChangeTheExitCodeOrTheFiles) {
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(contents(job.path() / "labels.csv"), bytes);
-    EXPECT_EQ(json::parse(contents(job.path() / "labels.csv.report.json")).at("schema"), 1);
+    EXPECT_EQ(json::parse(contents(job.path() / "labels.csv.report.json")).at("schema"), 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Streams, Unwritable, testing::Values(Stdout::full, Stdout::closed));

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "tests/e2e/faulty_job.hpp"
+#include "tests/e2e/echo_job.hpp"
 #include "tests/e2e/job_folder.hpp"
 #include "tests/support/terminal.hpp"
 
@@ -15,14 +15,14 @@ using testing::Not;
 const std::string clear_line = "\r\x1b[K";
 
 /// Eight items of a fifth of a second each.
-const std::vector<std::string> slow_items(8, "slow");
+const std::vector<std::string> eight_slow_items(8, "slow");
 
 std::vector<std::string> words_of_run(const char* option) {
     return launch_words(0, {"run", "job.toml", option, "--set", "pipeline.chunk_items=1"}, SLUICE_ECHO_PROGRAM);
 }
 
 TEST(OnATerminal, AStopIsToldOnALineOfItsOwn) {
-    const FaultyJob job(slow_items);
+    const EchoJob job(eight_slow_items);
     Terminal terminal;
     Process run(words_of_run("--quiet"), {.folder = job.path(), .err = terminal.file()});
 
@@ -37,7 +37,7 @@ TEST(OnATerminal, AStopIsToldOnALineOfItsOwn) {
 }
 
 TEST(OnATerminal, NoBarIsShownWithoutProgress) {
-    const FaultyJob job({"slow", "slow"});
+    const EchoJob job({"slow", "slow"});
     Terminal terminal;
     Process run(words_of_run("--no-progress"), {.folder = job.path(), .err = terminal.file()});
 

@@ -37,7 +37,7 @@ struct Rooms {
 };
 
 const std::array rooms{
-    Rooms{"core", {"", "text", "sync", "trace", "device", "machine", "config", "input", "output", "commit"}},
+    Rooms{"core", {"", "sync", "trace", "device", "machine", "config", "input", "output", "commit"}},
     Rooms{"tools", {"doctor", "runtime", "bench", "cli", "torture", ""}},
 };
 
@@ -82,7 +82,7 @@ std::string_view folder_of(std::string_view path) {
     return path.substr(0, path.find('/'));
 }
 
-/// "input" of "core/input/sample.hpp", "" of "core/event.hpp".
+/// "input" of "core/input/framing.hpp", "" of "core/event.hpp".
 std::string_view room_of(std::string_view path) {
     path.remove_prefix(folder_of(path).size() + 1);
     const std::size_t slash = path.find('/');

@@ -10,10 +10,10 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const std::filesystem::path root = SLUICE_SOURCE_DIR;
+const std::filesystem::path rules_root = SLUICE_SOURCE_DIR;
 
 bool in_project(const std::string& path) {
-    return std::filesystem::is_regular_file(root / path);
+    return std::filesystem::is_regular_file(rules_root / path);
 }
 
 /// What is wrong with the one line `text` in `file`, in a project that has every file.
@@ -24,12 +24,12 @@ std::string violation_in(const std::string& file, const std::string& text) {
 }
 
 TEST(Layers, HoldInEverySourceOfTheProject) {
-    const std::vector<std::string> sources = sources_under(root);
+    const std::vector<std::string> sources = sources_under(rules_root);
 
     std::vector<std::string> violations;
     std::size_t includes = 0;
     for (const std::string& source : sources) {
-        for (const Include& include : includes_of(source, text_of(root / source))) {
+        for (const Include& include : includes_of(source, text_of(rules_root / source))) {
             ++includes;
             if (std::string violation = violation_of(include, in_project); !violation.empty()) {
                 violations.push_back(std::move(violation));
@@ -38,7 +38,7 @@ TEST(Layers, HoldInEverySourceOfTheProject) {
     }
 
     EXPECT_THAT(violations, IsEmpty());
-    EXPECT_GT(sources.size(), 100U) << "the sources were not found under " << root;
+    EXPECT_GT(sources.size(), 100U) << "the sources were not found under " << rules_root;
     EXPECT_GT(includes, sources.size()) << "the includes were not found";
 }
 
@@ -59,14 +59,14 @@ TEST(Layers, RefuseAnIncludeSideways) {
 
 TEST(Layers, RefuseAnIncludeOfALaterRoom) {
     EXPECT_EQ(
-        violation_in("core/input/sample.cpp", "#include \"core/output/row_encoder.hpp\""),
-        "core/input/sample.cpp:1: includes \"core/output/row_encoder.hpp\", but core/input comes before it: a room "
+        violation_in("core/input/framing.cpp", "#include \"core/output/row_encoder.hpp\""),
+        "core/input/framing.cpp:1: includes \"core/output/row_encoder.hpp\", but core/input comes before it: a room "
         "includes only rooms before it");
     EXPECT_THAT(violation_in("core/event.hpp", "#include \"core/sync/spin.hpp\""), HasSubstr("comes before it"));
     EXPECT_THAT(violation_in("tools/runtime/run_job.cpp", "#include \"tools/cli/main.hpp\""),
                 HasSubstr("comes before it"));
     EXPECT_THAT(violation_in("core/attic/x.cpp", "#include \"core/clock.hpp\""), HasSubstr("does not have"));
-    EXPECT_EQ(violation_in("core/commit/file.cpp", "#include \"core/input/sample.hpp\""), "");
+    EXPECT_EQ(violation_in("core/commit/file.cpp", "#include \"core/input/framing.hpp\""), "");
 }
 
 TEST(Layers, RefuseAnIncludeOfOneBackendByWhoServesAll) {

@@ -1,11 +1,14 @@
 #include "scheduler/breakdown.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <random>
+#include <utility>
 
 #include "scheduler/interval_set.hpp"
 
@@ -49,7 +52,7 @@ TEST(IntervalSet, IsEmptyWithoutIntervals) {
     EXPECT_EQ(IntervalSet(std::vector<Interval>()).united(IntervalSet()).length(), 0ns);
 }
 
-TEST(Breakdown, SeparatesBusyFromWaitingTime) {
+TEST(Breakdown, AddsUpBusyTimeChunksAndItems) {
     RankTrace trace = trace_of(100, 200);
     trace.devices.emplace_back("host", 2);
     trace.devices[0].add({.chunk = {0, 0, 8}, .compute = between(110, 150)});
@@ -61,7 +64,7 @@ TEST(Breakdown, SeparatesBusyFromWaitingTime) {
     EXPECT_EQ(breakdown.run, 100ns);
     EXPECT_EQ(compute.busy, 50ns);
     EXPECT_EQ(compute.active, 50ns);
-    EXPECT_EQ(compute.waiting, 50ns);
+    EXPECT_EQ(compute.exposed, 50ns);
     EXPECT_EQ(compute.chunks, 2U);
     EXPECT_EQ(compute.items, 11U);
 }
@@ -79,18 +82,20 @@ TEST(Breakdown, AddsUpDevicesButCountsSharedTimeOnceAsActive) {
     EXPECT_EQ(compute.active, 50ns);
 }
 
-TEST(Breakdown, ShowsAHiddenStageAsZeroOnTheWall) {
+TEST(Breakdown, SeparatesWhatAStageDoesByItselfFromWhatOverlaps) {
     RankTrace trace = trace_of(0, 100);
-    trace.milestones.devices_ready = at(10);
+    trace.phases.push_back({Phase::devices, between(0, 10)});
     trace.devices.emplace_back("host", 1);
     trace.devices[0].add({.chunk = {0, 0, 4}, .upload = between(30, 40), .compute = between(20, 90)});
 
     const Breakdown breakdown = break_down(trace);
 
-    EXPECT_EQ(breakdown.at(Stage::upload).busy, 10ns);
-    EXPECT_EQ(breakdown.wall.stages[index_of(Stage::upload)], 0ns);
-    EXPECT_EQ(breakdown.wall.stages[index_of(Stage::compute)], 70ns);
-    EXPECT_EQ(breakdown.wall.startup, 10ns);
+    EXPECT_EQ(breakdown.at(Stage::upload).exposed, 0ns);
+    EXPECT_EQ(breakdown.at(Stage::upload).hidden(), 10ns);
+    EXPECT_EQ(breakdown.at(Stage::compute).exposed, 60ns);
+    EXPECT_EQ(breakdown.wall.stages[index_of(Stage::compute)], 60ns);
+    EXPECT_EQ(breakdown.wall.overlapped, 10ns);
+    EXPECT_EQ(breakdown.wall.phases[static_cast<std::size_t>(Phase::devices)], 10ns);
     EXPECT_EQ(breakdown.wall.waiting, 20ns);
 }
 
@@ -98,8 +103,8 @@ TEST(Breakdown, TakesScatterFromTheThreadThatSendsWhereThereIsOne) {
     RankTrace trace = trace_of(0, 100);
     trace.devices.emplace_back("host", 1);
     trace.devices[0].add({.chunk = {0, 0, 4}, .scatter = between(0, 90)});
-    trace.threads.emplace_back(Stage::scatter, 1);
-    trace.threads[0].add({.busy = between(80, 90), .items = 4, .bytes = 4056});
+    trace.threads.emplace_back("send", 1);
+    trace.threads[0].add({.stage = Stage::scatter, .busy = between(80, 90), .items = 4, .bytes = 4056});
 
     const Breakdown breakdown = break_down(trace);
 
@@ -108,34 +113,58 @@ TEST(Breakdown, TakesScatterFromTheThreadThatSendsWhereThereIsOne) {
     EXPECT_EQ(breakdown.wall.waiting, 90ns);
 }
 
-TEST(Breakdown, TakesScatterFromTheDevicesElsewhereButNotAsAResource) {
+TEST(Breakdown, CallsWhatAnotherRankWaitsForNoWork) {
     RankTrace trace = trace_of(0, 100);
     trace.devices.emplace_back("host", 1);
-    trace.devices[0].add({.chunk = {0, 0, 4}, .scatter = between(0, 90)});
+    trace.devices[0].add({.chunk = {0, 0, 4}, .scatter = between(0, 90), .gather = between(90, 95)});
+    EXPECT_EQ(break_down(trace).at(Stage::scatter).busy, 90ns) << "rank 0 copies its devices' items itself";
+
+    trace.rank = 1;
+
+    const Breakdown breakdown = break_down(trace);
+    EXPECT_EQ(breakdown.at(Stage::scatter).busy, 0ns);
+    EXPECT_EQ(breakdown.at(Stage::gather).busy, 0ns);
+    EXPECT_EQ(breakdown.wall.waiting, 100ns);
+}
+
+TEST(Breakdown, TakesTwoStagesOfOneThreadApart) {
+    RankTrace trace = trace_of(0, 100);
+    trace.threads.emplace_back("reader 0", 4);
+    trace.threads[0].add({.stage = Stage::read, .busy = between(0, 40), .items = 8, .bytes = 99}, Stage::parse, 30ns);
+    trace.threads[0].add({.stage = Stage::read, .busy = between(50, 60), .items = 8}, Stage::parse, 0ns);
+    trace.threads[0].add({.stage = Stage::read, .busy = between(60, 70), .items = 8}, Stage::parse, 10ns);
 
     const Breakdown breakdown = break_down(trace);
 
-    EXPECT_EQ(breakdown.at(Stage::scatter).busy, 90ns);
-    for (const InstanceTotals& instance : breakdown.instances) {
-        EXPECT_NE(instance.stage, Stage::scatter);
-        EXPECT_NE(instance.stage, Stage::gather);
-    }
+    EXPECT_EQ(breakdown.at(Stage::read).busy, 20ns);
+    EXPECT_EQ(breakdown.at(Stage::parse).busy, 40ns);
+    EXPECT_EQ(breakdown.at(Stage::parse).items, 16U);
 }
 
-TEST(Breakdown, TakesScatterFromTheDevicesWhenTheSendingThreadHadNothingToSend) {
-    RankTrace trace = trace_of(0, 100);
-    trace.devices.emplace_back("host", 1);
-    trace.devices[0].add({.chunk = {0, 0, 4}, .scatter = between(0, 90)});
-    trace.threads.emplace_back(Stage::scatter, 1);
+TEST(Breakdown, FindsTheSteadyStretchBetweenTheEnds) {
+    RankTrace trace = trace_of(0, 10'000);
+    trace.devices.emplace_back("host", 16);
+    trace.devices[0].add({.chunk = {0, 0, 4}, .compute = between(50, 90)});
+    trace.threads.emplace_back("writer", 100);
+    for (int chunk = 0; chunk < 16; ++chunk) {
+        trace.threads[0].add({.stage = Stage::write, .busy = between(100 * chunk, 100 * chunk + 100), .items = 4});
+        if (chunk == 14) {
+            EXPECT_EQ(break_down(trace).steady, (SteadyStretch{.items = 60, .time = 1500ns - 0ns}))
+                << "too few chunks: from the first to the last";
+        }
+    }
 
-    EXPECT_EQ(break_down(trace).at(Stage::scatter).busy, 90ns);
+    EXPECT_EQ(break_down(trace).steady, (SteadyStretch{.items = 48, .time = 1200ns}));
+    EXPECT_EQ(break_down(trace_of(0, 10)).steady, std::nullopt);
+    EXPECT_EQ((SteadyStretch{.items = 3, .time = 0ns}).rate(), std::nullopt);
 }
 
 TEST(Breakdown, CountsOnlyTheTimeInsideTheRun) {
     RankTrace trace = trace_of(100, 200);
-    trace.threads.emplace_back(Stage::read, 2);
+    trace.threads.emplace_back("reader 0", 2);
     trace.threads[0].add({.busy = between(50, 110), .items = 1});
     trace.threads[0].add({.busy = between(190, 500), .items = 1});
+    trace.phases.push_back({Phase::launch, between(0, 120)});
 
     const Breakdown breakdown = break_down(trace);
 
@@ -148,16 +177,16 @@ TEST(Breakdown, NamesDevicesAndThreadsAsResources) {
     RankTrace trace = trace_of(0, 100);
     trace.devices.emplace_back("NVIDIA \x1b[31m", 1);
     trace.devices[0].add({.chunk = {0, 0, 4}, .compute = between(10, 30)});
-    trace.threads.emplace_back(Stage::read, 1);
-    trace.threads.emplace_back(Stage::read, 1);
+    trace.devices[0].set_run_delay(5ns);
+    trace.threads.emplace_back("reader 0", 1);
+    trace.threads.emplace_back("reader 1", 1);
     trace.threads[1].add({.busy = between(1, 3), .items = 4, .bytes = 99});
 
     const Breakdown breakdown = break_down(trace);
 
     EXPECT_THAT(breakdown.instances,
-                testing::IsSupersetOf({InstanceTotals{Stage::compute, "device 0 (NVIDIA \\x1b[31m)", 20ns, 4, 0},
-                                       InstanceTotals{Stage::read, "read 0", 0ns, 0, 0},
-                                       InstanceTotals{Stage::read, "read 1", 2ns, 4, 99}}));
+                testing::IsSupersetOf({InstanceTotals{Stage::compute, "device 0 (NVIDIA \\x1b[31m)", 20ns, 4, 0, 5ns},
+                                       InstanceTotals{Stage::read, "reader 1", 2ns, 4, 99, std::nullopt}}));
 }
 
 TEST(Breakdown, HoldsForARunWithoutAnyWork) {
@@ -165,7 +194,6 @@ TEST(Breakdown, HoldsForARunWithoutAnyWork) {
 
     EXPECT_EQ(breakdown.run, 20ns);
     EXPECT_EQ(breakdown.wall.waiting, 20ns);
-    EXPECT_EQ(breakdown.at(Stage::compute).waiting, 20ns);
     EXPECT_EQ(breakdown.invalid, "");
 }
 
@@ -177,28 +205,19 @@ TEST(Breakdown, HoldsForARunThatTookNoTime) {
     EXPECT_EQ(breakdown.invalid, "");
 }
 
-TEST(Breakdown, HandsOutSharedTimeInTheDocumentedOrder) {
-    RankTrace trace = trace_of(0, 80);
-    trace.milestones.devices_ready = at(75);
-    trace.devices.emplace_back("host", 1);
-    trace.devices[0].add({.chunk = {0, 0, 4},
-                          .scatter = between(0, 50),
-                          .upload = between(0, 30),
-                          .compute = between(0, 10),
-                          .download = between(0, 20),
-                          .gather = between(0, 40)});
-    trace.threads.emplace_back(Stage::write, 1);
-    trace.threads[0].add({.busy = between(0, 60), .items = 4});
-    trace.threads.emplace_back(Stage::read, 1);
-    trace.threads[1].add({.busy = between(0, 70), .items = 4});
+TEST(Breakdown, GivesTimeWithoutAStageToTheFirstPhaseUnderWay) {
+    RankTrace trace = trace_of(0, 100);
+    trace.phases = {{Phase::index, between(10, 50)}, {Phase::weights, between(20, 60)}, {Phase::launch, between(0, 5)}};
+    trace.threads.emplace_back("reader 0", 1);
+    trace.threads[0].add({.busy = between(45, 55), .items = 4});
 
     const WallView wall = break_down(trace).wall;
 
-    EXPECT_THAT(wall.stages, testing::Each(10ns));
-    EXPECT_EQ(wall.startup, 5ns);
-    EXPECT_EQ(wall.waiting, 5ns);
-    EXPECT_THAT(wall_order, testing::ElementsAre(Stage::compute, Stage::download, Stage::upload, Stage::gather,
-                                                 Stage::scatter, Stage::write, Stage::read));
+    EXPECT_EQ(wall.phases[static_cast<std::size_t>(Phase::launch)], 5ns);
+    EXPECT_EQ(wall.phases[static_cast<std::size_t>(Phase::index)], 35ns);
+    EXPECT_EQ(wall.phases[static_cast<std::size_t>(Phase::weights)], 5ns);
+    EXPECT_EQ(wall.stages[index_of(Stage::read)], 10ns);
+    EXPECT_EQ(wall.waiting, 45ns);
 }
 
 TEST(Breakdown, NamesTheIntervalThatEndsBeforeItBegins) {
@@ -214,10 +233,13 @@ TEST(Breakdown, NamesTheIntervalThatEndsBeforeItBegins) {
 
 TEST(Breakdown, NamesTheHostThreadAndTheRunThatGoBackwards) {
     RankTrace thread = trace_of(0, 100);
-    thread.threads.emplace_back(Stage::write, 1);
-    thread.threads[0].add({.busy = between(9, 8)});
+    thread.threads.emplace_back("writer", 1);
+    thread.threads[0].add({.stage = Stage::write, .busy = between(9, 8)});
+    RankTrace phase = trace_of(0, 100);
+    phase.phases.push_back({Phase::index, between(9, 8)});
 
-    EXPECT_EQ(break_down(thread).invalid, "host thread: write ends 1 ns before it begins");
+    EXPECT_EQ(break_down(thread).invalid, "writer: write ends 1 ns before it begins");
+    EXPECT_EQ(break_down(phase).invalid, "index ends before it begins");
     EXPECT_EQ(break_down(trace_of(100, 40)).invalid, "finish is 60 ns before start");
 }
 
@@ -228,12 +250,12 @@ WallView sampled(const RankTrace& trace) {
         return interval.begin <= tick && tick < interval.end;
     };
     const auto works = [&](Stage stage, Instant tick) {
-        bool threads = false;
+        bool threads = trace.rank != 0;
         bool working = false;
         for (const ThreadTrace& thread : trace.threads) {
-            threads = threads || (thread.stage() == stage && !thread.spans().empty());
             for (const ThreadSpan& span : thread.spans()) {
-                working = working || (thread.stage() == stage && covers(span.busy, tick));
+                threads = threads || span.stage == stage;
+                working = working || (span.stage == stage && covers(span.busy, tick));
             }
         }
         for (const DeviceTrace& device : trace.devices) {
@@ -248,12 +270,15 @@ WallView sampled(const RankTrace& trace) {
         return working;
     };
     for (Instant tick = trace.milestones.start; tick < trace.milestones.finish; tick += 1ns) {
-        const auto first =
-            std::find_if(wall_order.begin(), wall_order.end(), [&](Stage stage) { return works(stage, tick); });
-        if (first != wall_order.end()) {
-            wall.stages[index_of(*first)] += 1ns;
-        } else if (tick < trace.milestones.devices_ready.value_or(trace.milestones.start)) {
-            wall.startup += 1ns;
+        std::vector<Stage> at_work;
+        std::ranges::copy_if(all_stages, std::back_inserter(at_work), [&](Stage stage) { return works(stage, tick); });
+        const auto first = std::ranges::min_element(trace.phases, {}, [&](const PhaseSpan& span) {
+            return covers(span.time, tick) ? static_cast<int>(span.phase) : 1000;
+        });
+        if (!at_work.empty()) {
+            (at_work.size() == 1 ? wall.stages[index_of(at_work[0])] : wall.overlapped) += 1ns;
+        } else if (first != trace.phases.end() && covers(first->time, tick)) {
+            wall.phases[static_cast<std::size_t>(first->phase)] += 1ns;
         } else {
             wall.waiting += 1ns;
         }
@@ -268,8 +293,9 @@ public:
     RankTrace next() {
         const std::int64_t start = number(0, 50);
         RankTrace trace = trace_of(start, start + number(0, 150));
-        if (number(0, 3) != 0) {
-            trace.milestones.devices_ready = at(number(0, 250));
+        trace.rank = static_cast<int>(number(0, 1));
+        for (std::int64_t phases = number(0, 4); phases > 0; --phases) {
+            trace.phases.push_back({static_cast<Phase>(number(0, phase_count - 1)), interval()});
         }
         for (std::int64_t device = number(0, 3); device > 0; --device) {
             trace.devices.emplace_back("host", 6);
@@ -282,11 +308,14 @@ public:
                                           .gather = interval()});
             }
         }
-        for (const Stage stage : {Stage::read, Stage::scatter, Stage::gather, Stage::write}) {
+        for (const auto& [first, second] :
+             {std::pair{Stage::read, Stage::parse}, std::pair{Stage::scatter, Stage::scatter},
+              std::pair{Stage::gather, Stage::gather}, std::pair{Stage::write, Stage::commit}}) {
             for (std::int64_t thread = number(0, 2); thread > 0; --thread) {
-                trace.threads.emplace_back(stage, 5);
+                trace.threads.emplace_back(fmt::format("thread {}", trace.threads.size()), 5);
                 for (std::int64_t span = number(0, 5); span > 0; --span) {
-                    trace.threads.back().add({.busy = interval(), .items = 1});
+                    trace.threads.back().add(
+                        {.stage = number(0, 1) == 0 ? first : second, .busy = interval(), .items = 1});
                 }
             }
         }
@@ -326,9 +355,9 @@ TEST(Breakdown, NeverHasAStageOrAResourceActiveLongerThanTheRun) {
 
         for (const Stage stage : all_stages) {
             const StageTotals& totals = breakdown.at(stage);
-            ASSERT_EQ(totals.active + totals.waiting, breakdown.run);
+            ASSERT_LE(totals.exposed, totals.active);
+            ASSERT_LE(totals.active, breakdown.run);
             ASSERT_LE(totals.active, totals.busy);
-            ASSERT_GE(totals.waiting, 0ns);
             ASSERT_LE(breakdown.wall.stages[index_of(stage)], totals.active);
         }
         for (const InstanceTotals& instance : breakdown.instances) {

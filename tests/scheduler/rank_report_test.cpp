@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Instant at(std::int64_t tick) {
+Instant instant(std::int64_t tick) {
     return Instant(std::chrono::nanoseconds(tick));
 }
 
@@ -20,57 +20,85 @@ RankTrace busy_trace() {
     RankTrace trace;
     trace.rank = 3;
     trace.host = "n07";
-    trace.milestones = {.start = at(1000),
-                        .buffers_ready = at(1100),
-                        .devices_ready = at(1200),
-                        .scatter_begin = at(1300),
+    trace.milestones = {.start = instant(1000),
+                        .driver = Interval{instant(1010), instant(1060)},
+                        .buffers_ready = instant(1100),
+                        .devices_ready = instant(1200),
+                        .scatter_begin = instant(1300),
                         .scatter_end = {},
-                        .first_compute = {at(1400), std::nullopt},
-                        .compute_end = at(1500),
-                        .delivered = at(1600),
-                        .finish = at(2000)};
+                        .first_compute = {instant(1400), std::nullopt},
+                        .compute_end = instant(1500),
+                        .delivered = instant(1600),
+                        .finish = instant(2000)};
     trace.devices.emplace_back("host", 1);
     trace.devices[0].add({.chunk = {9, 90, 10},
-                          .upload = {at(1300), at(1350)},
-                          .compute = {at(1400), at(1500)},
-                          .gather = {at(1500), at(1600)}});
+                          .upload = {instant(1300), instant(1350)},
+                          .compute = {instant(1400), instant(1500)},
+                          .gather = {instant(1500), instant(1600)}});
     trace.devices.emplace_back("host", 1);
-    trace.threads.emplace_back(Stage::read, 1);
-    trace.threads[0].add(
-        {.busy = {at(1000), at(1010)}, .items = 10, .bytes = std::numeric_limits<std::uint64_t>::max()});
+    trace.devices[0].set_run_delay(7ns);
+    trace.phases.push_back({Phase::index, {instant(1000), instant(1100)}});
+    trace.threads.emplace_back("writer", 1);
+    trace.threads[0].add({.stage = Stage::write, .busy = {instant(1600), instant(1700)}, .items = 10});
+    trace.threads.emplace_back("reader 0", 1);
+    trace.threads[1].add(
+        {.busy = {instant(1000), instant(1010)}, .items = 10, .bytes = std::numeric_limits<std::uint64_t>::max()});
     return trace;
 }
 
 TEST(RankReport, CountsTimeFromTheCommonStartOnRankZerosClock) {
-    const RankReport report = make_rank_report(busy_trace(), at(5000), 4100ns);
+    const RankReport report = make_rank_report(busy_trace(), instant(5000), 4100ns);
 
     EXPECT_EQ(report.milestones.start, 100ns);
+    EXPECT_EQ(report.milestones.driver_begin, 110ns);
+    EXPECT_EQ(report.milestones.driver_ready, 160ns);
+    EXPECT_EQ(report.milestones.driver_time(), 50ns);
     EXPECT_EQ(report.milestones.buffers_ready, 200ns);
     EXPECT_EQ(report.milestones.scatter_end, std::nullopt);
     EXPECT_EQ(report.milestones.first_compute.at(0), 500ns);
     EXPECT_EQ(report.milestones.first_compute.at(1), std::nullopt);
     EXPECT_EQ(report.milestones.finish, 1100ns);
+    EXPECT_EQ(report.milestones.written, 800ns);
     EXPECT_EQ(report.breakdown.run, 1000ns);
+    ASSERT_EQ(report.device_chunks.size(), 2U);
+    EXPECT_EQ(report.device_chunks[0], (std::vector{ChunkDurations{.items = 10, .upload = 50ns, .compute = 100ns}}));
+    EXPECT_TRUE(report.device_chunks[1].empty());
+}
+
+TEST(RankReport, SamplesTheChunksOfALongRunEvenly) {
+    RankTrace trace = busy_trace();
+    DeviceTrace& device = trace.devices.emplace_back("host", 10'000);
+    for (std::uint64_t chunk = 0; chunk < 10'000; ++chunk) {
+        device.add(
+            {.chunk = {chunk, chunk * 3, 3}, .compute = {instant(0), instant(static_cast<std::int64_t>(chunk))}});
+    }
+
+    const std::vector<ChunkDurations> sample = make_rank_report(trace, instant(5000), 0ns).device_chunks.back();
+
+    ASSERT_EQ(sample.size(), most_sampled_chunks);
+    EXPECT_EQ(sample.front().compute, 0ns);
+    EXPECT_NEAR(static_cast<double>(sample[sample.size() / 2].compute.count()), 5000, 50);
+    EXPECT_GT(sample.back().compute, 9900ns);
 }
 
 TEST(RankReport, KeepsAStartBeforeTheCommonOneNegative) {
-    EXPECT_EQ(make_rank_report(busy_trace(), at(1003), 0ns).milestones.start, -3ns);
+    EXPECT_EQ(make_rank_report(busy_trace(), instant(1003), 0ns).milestones.start, -3ns);
 }
 
 TEST(RankReport, ArrivesAsItWasSent) {
-    const RankReport sent = make_rank_report(busy_trace(), at(1000), -7ns);
+    const RankReport sent = make_rank_report(busy_trace(), instant(1000), -7ns);
 
     EXPECT_EQ(decode_rank_report(encode(sent)), sent);
 }
 
 TEST(RankReport, AddsUpWhatItsDevicesComputedAgain) {
     RankTrace trace = busy_trace();
-    EXPECT_EQ(make_rank_report(trace, at(1000), 0ns).certification, std::nullopt);
+    EXPECT_EQ(make_rank_report(trace, instant(1000), 0ns).certification, std::nullopt);
     trace.devices[0].set_certification({.recomputed = 7, .recomputed_twice = 2, .bound = 0.1});
     trace.devices[1].set_certification(
         {.recomputed = 5, .recomputed_twice = 1, .bound = std::numeric_limits<double>::infinity()});
 
-    const RankReport sent = make_rank_report(trace, at(1000), 0ns);
+    const RankReport sent = make_rank_report(trace, instant(1000), 0ns);
 
     EXPECT_EQ(
         sent.certification,
@@ -80,8 +108,8 @@ TEST(RankReport, AddsUpWhatItsDevicesComputedAgain) {
 
 TEST(RankReport, ArrivesWithTheReasonWhenItsTimersAreInvalid) {
     RankTrace trace = busy_trace();
-    trace.milestones.finish = at(1);
-    const RankReport sent = make_rank_report(trace, at(1000), 0ns);
+    trace.milestones.finish = instant(1);
+    const RankReport sent = make_rank_report(trace, instant(1000), 0ns);
 
     const RankReport arrived = decode_rank_report(encode(sent));
 
@@ -93,18 +121,19 @@ TEST(RankReport, EscapesAHostNameThatIsNoText) {
     RankTrace trace = busy_trace();
     trace.host = "n\xff\n01";
 
-    const RankReport sent = make_rank_report(trace, at(1000), 0ns);
+    const RankReport sent = make_rank_report(trace, instant(1000), 0ns);
 
     EXPECT_EQ(sent.host, "n\\xff\\x0a01");
     EXPECT_EQ(decode_rank_report(encode(sent)), sent);
 }
 
 TEST(RankReport, RefusesWhatNoRankSends) {
-    const std::string good = encode(make_rank_report(busy_trace(), at(1000), 0ns));
+    const std::string good = encode(make_rank_report(busy_trace(), instant(1000), 0ns));
     std::string unknown_stage = good;
-    const auto instance = unknown_stage.find("\"instances\":[[0,");
+    const std::string instances = "\"instances\":[[";
+    const auto instance = unknown_stage.find(instances);
     ASSERT_NE(instance, std::string::npos);
-    unknown_stage[instance + 14] = '9';
+    unknown_stage.replace(instance + instances.size(), 1, "9");
 
     EXPECT_THROW((void)decode_rank_report(""), ContractViolation);
     EXPECT_THROW((void)decode_rank_report("{}"), ContractViolation);

@@ -13,56 +13,195 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
 
-RankReport rank_of(int rank, nanoseconds start, nanoseconds finish, std::vector<InstanceTotals> instances) {
+InstanceTotals device(Stage stage, nanoseconds busy, std::uint64_t items, int number = 0) {
+    return {.stage = stage, .name = fmt::format("device {} (host)", number), .busy = busy, .items = items};
+}
+
+InstanceTotals thread(Stage stage, std::string name, nanoseconds busy, std::uint64_t items) {
+    return {.stage = stage, .name = std::move(name), .busy = busy, .items = items};
+}
+
+/// A rank that computes from `first` on, and has written all by `written`.
+RankReport rank_of(int rank, nanoseconds first, nanoseconds written, nanoseconds finish,
+                   std::vector<InstanceTotals> instances) {
     RankReport report;
     report.rank = rank;
     report.host = fmt::format("n0{}", rank);
-    report.milestones.start = start;
+    report.milestones.first_compute = {first};
+    report.milestones.written = written;
     report.milestones.finish = finish;
-    report.breakdown.run = finish - start;
+    report.breakdown.run = finish;
     report.breakdown.instances = std::move(instances);
+    report.device_chunks = {{ChunkDurations{}}};
     return report;
 }
 
-InstanceTotals device(Stage stage, nanoseconds busy, std::uint64_t items) {
-    return {stage, "device 0 (host)", busy, items, 0};
+/// As it is where one stage decides everything.
+RankReport busy_rank(Stage stage, nanoseconds busy, std::uint64_t items) {
+    RankReport report = rank_of(0, 0s, busy, busy, {device(stage, busy, items)});
+    report.breakdown.steady = {.items = items, .time = busy};
+    return report;
+}
+
+JudgedRun run_of(const std::vector<RankReport>& ranks, std::uint64_t items) {
+    return {.ranks = ranks, .items = items, .chunk_items = 10, .depth = 3, .device = DeviceKind::cuda};
 }
 
 TEST(Verdict, NamesTheStageOfLeastCapacity) {
-    const std::vector<RankReport> ranks{rank_of(0, 0s, 10s,
-                                                {{Stage::read, "read 0", 1s, 1000, 0},
-                                                 device(Stage::upload, 500ms, 1000),
-                                                 device(Stage::compute, 9s, 1000),
-                                                 device(Stage::download, 250ms, 1000)})};
+    std::vector<RankReport> ranks{
+        rank_of(0, 500ms, 9500ms, 10s,
+                {thread(Stage::read, "reader 0", 1s, 1000), device(Stage::upload, 500ms, 1000),
+                 device(Stage::compute, 9s, 1000), device(Stage::download, 250ms, 1000)})};
+    ranks[0].breakdown.steady = {.items = 800, .time = 8s};
 
-    const Verdict verdict = judge(ranks, 1000);
+    const Verdict verdict = judge(run_of(ranks, 1000));
 
+    EXPECT_EQ(verdict.bound, Bound::stage);
     EXPECT_EQ(verdict.binding, Stage::compute);
+    EXPECT_EQ(verdict.rank, std::nullopt);
     EXPECT_DOUBLE_EQ(verdict.achieved, 100);
+    EXPECT_DOUBLE_EQ(verdict.steady, 100);
     EXPECT_DOUBLE_EQ(verdict.achievable, 1000.0 / 9);
     EXPECT_DOUBLE_EQ(verdict.share, 0.9);
-    EXPECT_EQ(verdict.line, "compute on rank 0 binds: 100 of 111 items/s (90.0 %)");
-    EXPECT_THAT(verdict.notes, ElementsAre("NOTE: more devices help; the next limit is read at 1000 items/s"));
+    EXPECT_DOUBLE_EQ(verdict.startup, 0.5);
+    EXPECT_DOUBLE_EQ(verdict.end, 0.5);
+    EXPECT_EQ(verdict.line, "compute binds: 100 of 111 items/s (90.0 %)");
+    EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("more devices help")));
 }
 
-TEST(Verdict, AddsUpTheDevicesOfAllRanksAndNamesTheBusiest) {
+TEST(Verdict, TakesTheStagesOfAThreadTogetherAndNamesTheLongest) {
+    for (const auto& [first, second, name] :
+         {std::tuple{Stage::read, Stage::parse, "reader 0"}, std::tuple{Stage::write, Stage::commit, "writer"}}) {
+        std::vector<RankReport> ranks{
+            rank_of(0, 0s, 10s, 10s,
+                    {thread(first, name, 3s, 1000), thread(second, name, 6s, 1000), device(Stage::compute, 7s, 1000)})};
+        ranks[0].breakdown.steady = {.items = 1000, .time = 10s};
+
+        const Verdict verdict = judge(run_of(ranks, 1000));
+
+        EXPECT_EQ(verdict.binding, second) << "alone it has less to do than compute";
+        EXPECT_DOUBLE_EQ(verdict.achievable, 1000.0 / 9);
+    }
+}
+
+TEST(Verdict, AddsUpTheDevicesOfAllRanks) {
     const std::vector<RankReport> ranks{
-        rank_of(0, 0s, 10s, {device(Stage::compute, 8s, 4000), device(Stage::compute, 8s, 2000)}),
-        rank_of(1, 1ms, 10s, {device(Stage::compute, 9s, 1800)}),
+        rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 8s, 4000), device(Stage::compute, 8s, 2000, 1)}),
+        rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 9s, 1800)}),
     };
 
-    const Verdict verdict = judge(ranks, 7800);
+    EXPECT_DOUBLE_EQ(judge(run_of(ranks, 7800)).achievable, 500 + 250 + 200);
+}
 
-    EXPECT_DOUBLE_EQ(verdict.achievable, 500 + 250 + 200);
+TEST(Verdict, LetsTheSlowestDeviceDecideWhereChunksAreDealtOut) {
+    std::vector<RankReport> ranks{rank_of(0, 0s, 8s, 8s, {device(Stage::compute, 2s, 500)}),
+                                  rank_of(1, 0s, 8s, 8s, {device(Stage::compute, 8s, 500)}),
+                                  rank_of(2, 0s, 8s, 8s, {device(Stage::compute, 2s, 500)})};
+    ranks[0].breakdown.steady = {.items = 1500, .time = 8s};
+    JudgedRun run = run_of(ranks, 1500);
+    run.distribution = Distribution::fixed;
+
+    const Verdict verdict = judge(run);
+
+    EXPECT_DOUBLE_EQ(verdict.achievable, 1500.0 / 8);
+    EXPECT_EQ(verdict.bound, Bound::stage);
     EXPECT_EQ(verdict.rank, 1);
-    EXPECT_EQ(verdict.line, "compute on rank 1 binds: 780 of 950 items/s (82.1 %)");
+    EXPECT_THAT(verdict.line, HasSubstr("compute on rank 1 binds"));
+    ASSERT_THAT(verdict.stragglers, SizeIs(1));
+    EXPECT_DOUBLE_EQ(verdict.stragglers[0].cost, 6);
+    EXPECT_THAT(verdict.notes, Contains(HasSubstr("\"pull\"")));
+}
+
+TEST(Verdict, NamesAStragglerUnderPullAndWhatItCosts) {
+    std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 10s, 1000)}),
+                                  rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 10s, 250)}),
+                                  rank_of(2, 0s, 10s, 10s, {device(Stage::compute, 10s, 950)})};
+    ranks[0].breakdown.steady = {.items = 2200, .time = 10s};
+
+    const Verdict verdict = judge(run_of(ranks, 2200));
+
+    ASSERT_THAT(verdict.stragglers, SizeIs(1));
+    EXPECT_EQ(verdict.stragglers[0].rank, 1);
+    EXPECT_DOUBLE_EQ(verdict.stragglers[0].rate, 25);
+    EXPECT_DOUBLE_EQ(verdict.stragglers[0].usual, 95);
+    EXPECT_NEAR(verdict.stragglers[0].cost, 10 * (1 - 220.0 / 290), 1e-9);
+    EXPECT_EQ(verdict.rank, std::nullopt) << "all devices are busy: none decides by itself";
+}
+
+TEST(Verdict, NamesNoStragglerAmongEvenDevices) {
+    std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 10s, 1000)}),
+                                  rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 10s, 900)}),
+                                  rank_of(2, 0s, 10s, 10s, {device(Stage::compute, 9s, 20)})};
+    JudgedRun run = run_of(ranks, 1920);
+    EXPECT_THAT(judge(run).stragglers, IsEmpty()) << "two chunks are too few to compare";
+
+    run.chunk_items = 5;
+    EXPECT_THAT(judge(run).stragglers, SizeIs(1));
+}
+
+TEST(Verdict, SaysThatStartUpOrTheEndBinds) {
+    std::vector<RankReport> ranks{busy_rank(Stage::compute, 3s, 300)};
+    ranks[0].milestones.first_compute = {6s};
+    ranks[0].milestones.written = 9s;
+    ranks[0].milestones.finish = 10s;
+    ranks[0].breakdown.wall.phases[static_cast<std::size_t>(Phase::index)] = 4s;
+    ranks[0].breakdown.wall.phases[static_cast<std::size_t>(Phase::publish)] = 9s;
+
+    const Verdict startup = judge(run_of(ranks, 300));
+    EXPECT_EQ(startup.bound, Bound::startup);
+    EXPECT_EQ(startup.line, "start-up binds: 6.00 s of 10.0 s; its longest part is index, 4.00 s");
+    EXPECT_THAT(startup.notes, Each(Not(HasSubstr("more devices help"))));
+
+    ranks[0].milestones.first_compute = {1s};
+    ranks[0].milestones.written = 4s;
+    const Verdict end = judge(run_of(ranks, 300));
+    EXPECT_EQ(end.bound, Bound::end);
+    EXPECT_EQ(end.line, "the end binds: 6.00 s of 10.0 s; its longest part is publish, 9.00 s");
+}
+
+TEST(Verdict, SaysThatNothingBindsAndNeverAdvisesWhatIsSet) {
+    std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 4s, 1000)})};
+    ranks[0].breakdown.steady = {.items = 1000, .time = 10s};
+    JudgedRun run = run_of(ranks, 1000);
+
+    const Verdict overlapped = judge(run);
+    EXPECT_EQ(overlapped.bound, Bound::nothing);
+    EXPECT_EQ(overlapped.line, "nothing binds: compute comes closest with 100 of 250 items/s (40.0 %)");
+    EXPECT_THAT(overlapped.notes, ElementsAre(HasSubstr("a pipeline.depth above 3")));
+
+    run.mode = PipelineMode::serial;
+    EXPECT_THAT(judge(run).notes, ElementsAre(HasSubstr("\"overlap\" does not")));
+
+    run.mode = PipelineMode::overlap;
+    run.chunk_items = 200;
+    EXPECT_THAT(judge(run).notes, ElementsAre(HasSubstr("smaller pipeline.chunk_items")));
+}
+
+TEST(Verdict, TellsThreadsWithoutACpuFromSlowCode) {
+    std::vector<RankReport> ranks{busy_rank(Stage::compute, 10s, 1000)};
+    ranks[0].breakdown.instances[0].delayed = 1s;
+    EXPECT_THAT(judge(run_of(ranks, 1000)).contended, IsEmpty());
+    EXPECT_THAT(judge(run_of(ranks, 1000)).notes, Contains(HasSubstr("more devices help")));
+
+    ranks[0].breakdown.instances[0].delayed = 5s;
+
+    const Verdict verdict = judge(run_of(ranks, 1000));
+    ASSERT_THAT(verdict.contended, SizeIs(1));
+    EXPECT_EQ(verdict.contended[0].stage, Stage::compute);
+    EXPECT_DOUBLE_EQ(verdict.contended[0].share, 0.5);
+    EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("waited 50 % of their time for a CPU")));
 }
 
 TEST(Verdict, MeasuresTheRunFromTheFirstStartToTheLastFinish) {
-    const std::vector<RankReport> ranks{rank_of(0, -1s, 2s, {}), rank_of(1, 0s, 4s, {})};
+    std::vector<RankReport> ranks{rank_of(0, 0s, 1s, 2s, {}), rank_of(1, 0s, 1s, 4s, {})};
+    ranks[0].milestones.start = -1s;
 
     EXPECT_EQ(wall_time(ranks), 5s);
     EXPECT_EQ(wall_time({}), 0s);
@@ -70,117 +209,91 @@ TEST(Verdict, MeasuresTheRunFromTheFirstStartToTheLastFinish) {
 
 TEST(Verdict, CountsAStageThatOnlySomeItemsPassForAllItems) {
     const std::vector<RankReport> ranks{
-        rank_of(0, 0s, 10s, {{Stage::scatter, "scatter 0", 5s, 500, 0}, device(Stage::compute, 4s, 1000)})};
+        rank_of(0, 0s, 10s, 10s, {thread(Stage::scatter, "send", 5s, 500), device(Stage::compute, 4s, 1000)})};
 
-    const Verdict verdict = judge(ranks, 1000);
+    const Verdict verdict = judge(run_of(ranks, 1000));
 
     EXPECT_EQ(verdict.binding, Stage::scatter);
     EXPECT_DOUBLE_EQ(verdict.achievable, 200);
 }
 
-TEST(Verdict, SaysWhatElseTookTheTimeWhenTheShareIsPoor) {
-    std::vector<RankReport> ranks{rank_of(0, 0s, 10s, {device(Stage::compute, 4s, 1000)})};
-    ranks[0].breakdown.wall.stages[index_of(Stage::compute)] = 4s;
-    ranks[0].breakdown.wall.startup = 5s;
-    ranks[0].breakdown.wall.waiting = 1s;
-
-    EXPECT_THAT(judge(ranks, 1000).notes,
-                Contains("NOTE: start-up took 50.0 % of the run on rank 0: a larger input makes it matter less"));
-
-    ranks[0].breakdown.wall.startup = 1s;
-    ranks[0].breakdown.wall.waiting = 5s;
-    EXPECT_THAT(judge(ranks, 1000).notes, Contains(HasSubstr("NOTE: waiting took 50.0 % of the run on rank 0")));
-
-    ranks[0].breakdown.wall.waiting = 1s;
-    ranks[0].breakdown.wall.stages[index_of(Stage::upload)] = 4s;
-    EXPECT_THAT(judge(ranks, 1000).notes, Contains(HasSubstr("NOTE: upload took 40.0 % of the run on rank 0")));
-}
-
-TEST(Verdict, SaysThatDevicesTookTurnsWhenTheWallViewHidesTheirWaiting) {
-    std::vector<RankReport> ranks{
-        rank_of(0, 0s, 10s, {device(Stage::compute, 5s, 500), device(Stage::compute, 5s, 500)})};
-    ranks[0].breakdown.wall.stages[index_of(Stage::compute)] = 10s;
-
-    EXPECT_THAT(judge(ranks, 1000).notes, ElementsAre(HasSubstr("was busy for 50.0 % of the run on average")));
-}
-
 TEST(Verdict, PointsOutDevicesWithoutAChunk) {
-    const std::vector<RankReport> ranks{rank_of(0, 0s, 1s, {device(Stage::compute, 1s, 3)}),
-                                        rank_of(1, 0s, 1s, {device(Stage::compute, 0s, 0)})};
+    std::vector<RankReport> ranks{rank_of(0, 0s, 1s, 1s, {device(Stage::compute, 1s, 3)}), rank_of(1, 0s, 1s, 1s, {})};
+    ranks[1].device_chunks = {{}};
 
-    EXPECT_THAT(judge(ranks, 3).notes, Contains(HasSubstr("NOTE: 1 of 2 had no chunk for compute")));
-}
-
-TEST(Verdict, PointsOutUnevenDevices) {
-    const std::vector<RankReport> ranks{rank_of(0, 0s, 9s, {device(Stage::compute, 1s, 30)}),
-                                        rank_of(1, 0s, 9s, {device(Stage::compute, 9s, 30)})};
-
-    EXPECT_THAT(judge(ranks, 60).notes,
-                Contains(HasSubstr("device 0 (host) on rank 1 was busy 9.000 s, the mean is 5.000 s")));
+    EXPECT_THAT(judge(run_of(ranks, 3)).notes, Contains(HasSubstr("NOTE: 1 of 2 devices had no chunk")));
 }
 
 TEST(Verdict, GivesEachStageAnAdvice) {
     for (const Stage stage : all_stages) {
-        const std::vector<RankReport> ranks{rank_of(0, 0s, 1s, {device(stage, 1s, 3)})};
+        const std::vector<RankReport> ranks{busy_rank(stage, 1s, 30)};
 
-        const Verdict verdict = judge(ranks, 3);
+        const Verdict verdict = judge(run_of(ranks, 30));
 
         EXPECT_EQ(verdict.binding, stage);
         EXPECT_THAT(verdict.notes, ElementsAre(testing::ContainsRegex("NOTE: .*help")));
     }
 }
 
+TEST(Verdict, PredictsWhatAChangeWouldBring) {
+    std::vector<RankReport> ranks{
+        rank_of(0, 1s, 101s, 102s,
+                {thread(Stage::read, "reader 0", 1s, 1000), device(Stage::compute, 100s, 1000),
+                 thread(Stage::write, "writer", 2s, 1000)})};
+    ranks[0].breakdown.steady = {.items = 1000, .time = 100s};
+    ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 1s}}};
+
+    const Verdict verdict = judge(run_of(ranks, 1000));
+
+    EXPECT_NEAR(verdict.replayed, 1, 0.01);
+    ASSERT_THAT(verdict.what_if, SizeIs(2)) << "start-up and all other stages would bring less than 3 %";
+    EXPECT_THAT((std::set{verdict.what_if[0].change, verdict.what_if[1].change}),
+                ElementsAre("compute 2 x faster", "twice the devices"));
+    EXPECT_NEAR(verdict.what_if[0].seconds, 52, 1);
+
+    ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 300ms}}};  // not the run that was
+    EXPECT_THAT(judge(run_of(ranks, 1000)).what_if, IsEmpty());
+}
+
+TEST(Verdict, PromisesNothingOfDevicesThatTheHostHasNoCoresFor) {
+    std::vector<RankReport> ranks{busy_rank(Stage::compute, 10s, 1000)};
+    ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 100ms}}};
+    JudgedRun run = run_of(ranks, 1000);
+    run.device = DeviceKind::host;
+
+    const Verdict verdict = judge(run);
+
+    EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("more nodes or cores help")));
+    ASSERT_THAT(verdict.what_if, SizeIs(2));
+    EXPECT_TRUE(verdict.what_if[0].change.ends_with("cores of their own") ||
+                verdict.what_if[1].change.ends_with("cores of their own"));
+}
+
 TEST(Verdict, SaysThatThereWasNothingToDo) {
-    EXPECT_EQ(judge({}, 0).line, "nothing to do: 0 items");
-    EXPECT_EQ(judge(std::vector{rank_of(0, 0s, 1s, {device(Stage::compute, 0s, 0)})}, 0).line,
-              "nothing to do: 0 items");
+    EXPECT_EQ(judge(run_of({}, 0)).line, "nothing to do: 0 items");
+    EXPECT_EQ(judge(run_of({}, 0)).bound, Bound::unknown);
 }
 
 TEST(Verdict, DoesNotInventOneFromNothing) {
-    const Verdict nothing = judge(std::vector{rank_of(0, 0s, 1s, {})}, 5);
-    const Verdict no_time = judge(std::vector{rank_of(0, 0s, 0s, {device(Stage::compute, 0s, 5)})}, 5);
-    RankReport invalid = rank_of(0, 0s, 1s, {device(Stage::compute, 1s, 5)});
-    invalid.breakdown.invalid = "finish is 1 ns before start";
+    const std::vector<RankReport> idle{rank_of(0, 0s, 1s, 1s, {})};
+    const std::vector<RankReport> no_time{rank_of(0, 0s, 0s, 0s, {device(Stage::compute, 0s, 5)})};
+    std::vector<RankReport> invalid{busy_rank(Stage::compute, 1s, 5)};
+    invalid[0].breakdown.invalid = "finish is 1 ns before start";
 
-    EXPECT_EQ(nothing.line, "no verdict: no stage recorded any time");
-    EXPECT_EQ(nothing.binding, std::nullopt);
-    EXPECT_EQ(no_time.line, "no verdict: no stage recorded any time");
-    EXPECT_EQ(judge(std::vector{invalid}, 5).line, "no verdict: the timers are invalid");
+    EXPECT_EQ(judge(run_of(idle, 5)).line, "no verdict: no stage recorded any time");
+    EXPECT_EQ(judge(run_of(idle, 5)).binding, std::nullopt);
+    EXPECT_EQ(judge(run_of(no_time, 5)).line, "no verdict: no stage recorded any time");
+    EXPECT_EQ(judge(run_of(invalid, 5)).line, "no verdict: the timers are invalid");
 }
 
 TEST(Verdict, DoesNotLetAStageThatTookNoTimeBind) {
     const std::vector<RankReport> ranks{
-        rank_of(0, 0s, 2s, {device(Stage::upload, 0s, 5), device(Stage::compute, 1s, 5)})};
+        rank_of(0, 0s, 2s, 2s, {device(Stage::upload, 0s, 5), device(Stage::compute, 1s, 5)})};
 
-    const Verdict verdict = judge(ranks, 5);
+    const Verdict verdict = judge(run_of(ranks, 5));
 
     EXPECT_EQ(verdict.binding, Stage::compute);
     EXPECT_EQ(verdict.capacity[index_of(Stage::upload)], std::nullopt);
-}
-
-TEST(Verdict, NeverFindsMoreAchievedThanAchievable) {
-    std::mt19937 random(5);
-    const auto number = [&random](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
-    for (int round = 0; round < 1000; ++round) {
-        const auto wall = std::chrono::milliseconds(number(1, 1000));
-        const auto items = static_cast<std::uint64_t>(number(1, 5000));
-        std::vector<RankReport> ranks;
-        for (int rank = number(1, 5); rank > 0; --rank) {
-            std::vector<InstanceTotals> instances;
-            for (const Stage stage : {Stage::scatter, Stage::upload, Stage::compute}) {
-                instances.push_back(
-                    device(stage, wall * number(1, 100) / 100, static_cast<std::uint64_t>(number(0, 900))));
-            }
-            ranks.push_back(rank_of(rank, 0s, wall, std::move(instances)));
-        }
-
-        const Verdict verdict = judge(ranks, items);
-
-        if (verdict.binding) {
-            ASSERT_LE(verdict.share, 1 + 1e-9);  // rounding of a few sums of doubles
-            ASSERT_GT(verdict.share, 0);
-        }
-    }
 }
 
 TEST(RateText, KeepsSensibleDigits) {
@@ -190,9 +303,17 @@ TEST(RateText, KeepsSensibleDigits) {
     EXPECT_EQ(rate_text(44.16), "44.2");
     EXPECT_EQ(rate_text(812.4), "812");
     EXPECT_EQ(rate_text(22306.7), "22307");
-    EXPECT_EQ(rate_text(123'400), "123400");
     EXPECT_EQ(rate_text(999'960), "999960");
     EXPECT_EQ(rate_text(1.25e6), "1250000");
+}
+
+TEST(TimeText, HasThreeSignificantDigitsAndAUnit) {
+    EXPECT_EQ(time_text(123.4), "123 s");
+    EXPECT_EQ(time_text(1.854), "1.85 s");
+    EXPECT_EQ(time_text(0.0234), "23.4 ms");
+    EXPECT_EQ(time_text(0.000512), "512 µs");
+    EXPECT_EQ(time_text(0), "0.00 µs");
+    EXPECT_EQ(time_text(-0.002), "-2.00 ms");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# box_fixture.sh start|stop DIR: the cluster of the tests with real Slurm: four nodes, and n4, which jobs get that ask
-# for the partition "aside". Exits with 77 where there can be none.
+# box_fixture.sh start|stop DIR: the cluster of the tests with real Slurm: four nodes, and for jobs that ask for their
+# partition n4 ("aside") and n5 to n8 ("deaths"). Exits with 77 where there can be none.
 set -euo pipefail
 box=$(dirname -- "${BASH_SOURCE[0]}")/../../tools/slurm-box
 dir=$2
@@ -9,11 +9,12 @@ if [ -e "$dir/is-a-slurm-box" ]; then # of tests that were interrupted, or the o
     "$box" stop "$dir"
 fi
 if [ "$1" = start ]; then
-    "$box" start "$dir" 5 4 || result=$?
+    "$box" start "$dir" 9 4 || result=$?
     if [ $result -eq 0 ]; then
         export SLURM_CONF=$dir/slurm.conf
         scontrol update partitionname=gpu nodes=n[0-3]
         scontrol create partitionname=aside nodes=n4
+        scontrol create partitionname=deaths nodes=n[5-8]
     fi
 fi
 [ $result -ne 69 ] || result=77

@@ -32,6 +32,19 @@ std::string slurm(const std::vector<std::string>& words) {
     return result.value_or(ChildResult{}).out;
 }
 
+std::vector<std::string> held_items() {
+    return held_texts(400, 40);
+}
+
+std::vector<std::string> slow_items() {
+    return std::vector<std::string>(4000, "slow");
+}
+
+std::vector<std::string> with(std::vector<std::string> keys, const std::vector<std::string>& more) {
+    keys.insert(keys.end(), more.begin(), more.end());
+    return keys;
+}
+
 BoxJob::BoxJob(std::size_t items, const std::vector<std::string>& keys) : folder_(items), overrides_(set(keys)) {}
 
 BoxJob::BoxJob(const std::vector<std::string>& texts, const std::vector<std::string>& keys)
@@ -105,6 +118,16 @@ void BoxJob::wait_for(const std::string& state) const {
 void BoxJob::start_requeued() const {
     // Not within the second of the requeue: slurmd still refuses the job then ("Job credential revoked").
     slurm({"scontrol", "update", "jobid=" + id_, "StartTime=now+3"});
+}
+
+void BoxJob::wait_for_drain() const {
+    EXPECT_TRUE(eventually([&] { return log().find("finishing the chunks in flight") != std::string::npos; })) << log();
+}
+
+void BoxJob::announce_the_end_of_time() const {
+    slurm({"scancel", "--signal=USR1", "--batch", id_});
+    wait_for_drain();
+    release();
 }
 
 RunStatus BoxJob::status() const {

@@ -52,6 +52,13 @@ public:
     /// Lets go of items that are held.
     void release() const { folder_.release(); }
 
+    /// Waits until the job has heard that it has to stop.
+    void wait_for_drain() const;
+
+    /// USR1 to the job's script, as Slurm sends it before the time limit. What is held continues once the job has heard
+    /// of it.
+    void announce_the_end_of_time() const;
+
     /// The status file.
     [[nodiscard]] RunStatus status() const;
 
@@ -70,6 +77,14 @@ private:
     std::vector<std::string> overrides_;
     std::string id_;
 };
+
+/// 400 items, of which the first are computed and the rest is held.
+[[nodiscard]] std::vector<std::string> held_items();
+
+/// Items that take a while, of which nobody sees the last.
+[[nodiscard]] std::vector<std::string> slow_items();
+
+[[nodiscard]] std::vector<std::string> with(std::vector<std::string> keys, const std::vector<std::string>& more);
 
 /// Ends the test as skipped where there is no box.
 #define SKIP_WITHOUT_BOX()                                                           \

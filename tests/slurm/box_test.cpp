@@ -24,59 +24,9 @@ const std::vector<std::string> four_nodes{"slurm.nodes=4", "layout.ranks_per_nod
 
 const std::vector<std::string> two_nodes{"slurm.nodes=2", "layout.ranks_per_node=2", "pipeline.chunk_items=4"};
 
-/// Chunks that take a while, of which nobody sees the last.
-const std::vector<std::string> slow(400, "slow");
-
-/// The first chunks are computed, the rest is held.
-std::vector<std::string> texts() {
-    return held_texts(400, 40);
-}
-
-std::vector<std::string> with(std::vector<std::string> keys, const std::vector<std::string>& more) {
-    keys.insert(keys.end(), more.begin(), more.end());
-    return keys;
-}
-
-/// The processes of a running job's ranks.
-std::vector<pid_t> ranks_in(const BoxJob& job) {
-    std::vector<pid_t> pids;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-        const std::string name = entry.path().filename().string();
-        if (name.find_first_not_of("0123456789") == std::string::npos) {
-            const std::string words = contents(entry.path() / "cmdline");
-            if (words.starts_with(SLUICE_PROGRAM) &&
-                words.find((job.run_folder() / "plan.toml").native()) != std::string::npos) {
-                pids.push_back(std::stoi(name));
-            }
-        }
-    }
-    return pids;
-}
-
-/// The process of a running job's rank `number`; 0 where there is none.
-pid_t rank_in(const BoxJob& job, int number) {
-    const std::string variable = std::string("\0SLURM_PROCID=", 14) + std::to_string(number) + '\0';
-    for (const pid_t pid : ranks_in(job)) {
-        const std::string path = "/proc/" + std::to_string(pid) + "/environ";
-        if (('\0' + contents(path)).find(variable) != std::string::npos) {
-            return pid;
-        }
-    }
-    return 0;
-}
-
-/// USR1 to the job's script, as Slurm sends it before the time limit. What is held continues once the job has heard of
-/// it.
-void announce_the_end_of_time(const BoxJob& job) {
-    slurm({"scancel", "--signal=USR1", "--batch", job.id()});
-    EXPECT_TRUE(eventually([&] { return job.log().find("finishing the chunks in flight") != std::string::npos; }))
-        << job.log();
-    job.release();
-}
-
 TEST(SlurmBox, GivesOnFourNodesWhatOneProcessGives) {
     SKIP_WITHOUT_BOX();
-    BoxJob job(texts(), four_nodes);
+    BoxJob job(held_items(), four_nodes);
     job.submit();
 
     job.wait_for_chunks(1);
@@ -133,71 +83,13 @@ TEST(SlurmBox, GivesEachNodeTheGpusThatTheJobAsksFor) {
     }
 }
 
-TEST(SlurmBox, EndsAJobWhoseRankWasKilled) {
-    SKIP_WITHOUT_BOX();
-    BoxJob job(slow, four_nodes);
-    const auto waiting = job.submit_waiting();
-    job.wait_for_chunks(1);
-    const std::vector<pid_t> ranks = ranks_in(job);
-    ASSERT_EQ(ranks.size(), 8U);
-
-    ASSERT_EQ(::kill(ranks.back(), SIGKILL), 0);
-
-    job.wait_for("FAILED");
-    EXPECT_EQ(job.field("ExitCode"), "70:0");
-    EXPECT_EQ(waiting->wait().exit_code, 70);
-    EXPECT_EQ(job.field("Restarts"), "0");
-    EXPECT_NE(job.status().state, RunState::complete);
-}
-
-const std::vector<std::string> alone_on_two_nodes{"slurm.nodes=2", "layout.ranks_per_node=1", "pipeline.chunk_items=4",
-                                                  "slurm.time=1h"};
-
-TEST(SlurmBox, EndsAJobWhoseRank0DoesNotRun) {
-    SKIP_WITHOUT_BOX();
-    BoxJob job(slow, with(alone_on_two_nodes, {"fault.hang_timeout=5s"}));
-    job.submit();
-    job.wait_for_chunks(1);
-    const pid_t root = rank_in(job, 0);
-    ASSERT_NE(root, 0);
-
-    ASSERT_EQ(::kill(root, SIGSTOP), 0);
-    job.wait_for("FAILED");
-
-    EXPECT_EQ(job.field("ExitCode"), "76:0");
-    EXPECT_THAT(job.log(), ContainsRegex("E-RUN-076.: rank 0 on n[0-3]: hangs: has sent no heartbeat"));
-    EXPECT_THAT(job.log(), ContainsRegex("\nrank 1 on n[0-3], process"));
-    EXPECT_THAT(job.log(), Not(ContainsRegex("E-RUN-0...: rank 1")));  // says rank 0, which srun wakes up
-}
-
-TEST(SlurmBox, EndsAJobWhoseRank0DiesWhileItDrains) {
-    SKIP_WITHOUT_BOX();
-    BoxJob job(slow, with(alone_on_two_nodes, {"slurm.resume.mode=manual", "fault.drain_timeout=24s"}));
-    job.submit();
-    job.wait_for_chunks(1);
-    const pid_t root = rank_in(job, 0);
-    const pid_t other = rank_in(job, 1);
-    ASSERT_NE(root, 0);
-    ASSERT_NE(other, 0);
-
-    ASSERT_EQ(::kill(other, SIGSTOP), 0);  // or the drain is done before
-    ASSERT_EQ(::kill(root, SIGUSR1), 0);
-    EXPECT_TRUE(eventually([&] { return job.log().find("finishing the chunks") != std::string::npos; })) << job.log();
-    ASSERT_EQ(::kill(root, SIGKILL), 0);
-    ASSERT_EQ(::kill(other, SIGCONT), 0);
-    job.wait_for("FAILED");
-
-    EXPECT_EQ(job.field("ExitCode"), "70:0");
-    EXPECT_THAT(job.log(), ContainsRegex("E-RUN-001.: rank 0 on n[0-3]: died, or cannot be reached"));
-}
-
 TEST(SlurmBox, QueuesADrainedJobAgainWhichGoesOn) {
     SKIP_WITHOUT_BOX();
-    BoxJob job(texts(), with(two_nodes, {"slurm.time=1h"}));
+    BoxJob job(held_items(), with(two_nodes, {"slurm.time=1h"}));
     const auto waiting = job.submit_waiting();
     job.wait_for_chunks(3);
 
-    announce_the_end_of_time(job);
+    job.announce_the_end_of_time();
     job.wait_for("PENDING");
     const RunStatus first = job.status();
     job.start_requeued();
@@ -212,55 +104,11 @@ TEST(SlurmBox, QueuesADrainedJobAgainWhichGoesOn) {
     EXPECT_EQ(job.output(), job.expected_output());
 }
 
-/// A node without slurmd, from then to the end of the test.
-class LostNode {
-public:
-    explicit LostNode(std::string name) : name_(std::move(name)) {
-        slurm({SLUICE_SLURM_BOX, "kill-node", name_, slurm_conf().parent_path().native()});
-        slurm({"scontrol", "update", "nodename=" + name_, "state=down", "reason=test"});  // Slurm itself waits 12 s
-    }
-    ~LostNode() { bring_back(); }
-    LostNode(const LostNode&) = delete;
-    LostNode& operator=(const LostNode&) = delete;
-
-    void bring_back() {
-        if (!std::exchange(back_, true)) {
-            slurm({SLUICE_SLURM_BOX, "start-node", name_, slurm_conf().parent_path().native()});
-        }
-    }
-
-private:
-    std::string name_;
-    bool back_ = false;
-};
-
-TEST(SlurmBox, GoesOnAfterTheLossOfANode) {
-    SKIP_WITHOUT_BOX();
-    BoxJob job(texts(), with(two_nodes, {"slurm.nodelist=n[0-1]", "slurm.time=1h"}));
-    const auto waiting = job.submit_waiting();
-    job.wait_for_chunks(3);
-
-    LostNode node("n1");
-    job.wait_for("PENDING");
-    job.release();
-    const RunStatus first = job.status();
-    const ProcessResult said = job.sluice({"status", "job.toml"});
-    node.bring_back();
-    job.start_requeued();
-    job.wait_for("COMPLETED");
-
-    EXPECT_GE(first.chunks_done, 3U);
-    EXPECT_THAT(said.out, HasSubstr("job " + job.id() + " PENDING"));
-    EXPECT_EQ(job.status().restarts, 1U);
-    EXPECT_GE(job.status().chunks_before, first.chunks_done);
-    EXPECT_EQ(waiting->wait().exit_code, 0);
-    EXPECT_EQ(job.output(), job.expected_output());
-}
-
 TEST(SlurmBox, CallsAJobThatIsStoppedBeforeItsFirstChunkStopped) {
     SKIP_WITHOUT_BOX();
     for (const char* signalled : {"--batch", "--quiet"}) {  // the script, which tells the ranks, or all of them
-        BoxJob job(slow, with(two_nodes, {"slurm.resume.mode=manual", "slurm.time=1h"}));
+        BoxJob job(slow_items(),
+                   with(two_nodes, {"slurm.resume.mode=manual", "slurm.time=1h", "pipeline.chunk_items=1"}));
         job.submit();
         ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.run_folder() / "status.json"); }));
 
@@ -287,34 +135,9 @@ TEST(SlurmBox, RefusesTasksThatDoNotKnowOfEachOther) {
     EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv"));
 }
 
-TEST(SlurmBox, GoesOnInAJobOfItsOwnWhereRequeueIsForbidden) {
-    SKIP_WITHOUT_BOX();
-    // On one node: elsewhere the second attempt would take the first for alive for a minute.
-    BoxJob job(texts(), {"slurm.time=1h", "slurm.resume.mode=dependency", "slurm.nodelist=n0", "pipeline.chunk_items=4",
-                         "layout.ranks_per_node=2"});
-    const auto waiting = job.submit_waiting();
-    const std::string first = job.id();
-    job.wait_for_chunks(3);
-
-    announce_the_end_of_time(job);
-    job.wait_for("FAILED");
-    job.turn_to_follower();
-    const ProcessResult pending = job.sluice({"status", "job.toml"});
-    slurm({"scontrol", "update", "jobid=" + job.id(), "StartTime=now"});
-
-    EXPECT_EQ(waiting->wait().exit_code, 0);
-    EXPECT_NE(job.id(), first);
-    EXPECT_THAT(pending.out, HasSubstr("which continues after " + first + "\n"));
-    EXPECT_EQ(job.status().job, job.id());
-    EXPECT_EQ(job.status().attempt, 2U);
-    EXPECT_EQ(job.status().most_attempts, 4U);
-    EXPECT_GE(job.status().chunks_before, 3U);
-    EXPECT_EQ(job.output(), job.expected_output());
-}
-
 TEST(SlurmBox, DoesNotQueueAJobAgainThatItsUserDrains) {
     SKIP_WITHOUT_BOX();
-    BoxJob job(slow, four_nodes);
+    BoxJob job(slow_items(), with(four_nodes, {"pipeline.chunk_items=1"}));
     job.submit();
     job.wait_for_chunks(1);
 

@@ -12,25 +12,25 @@ namespace {
 
 constexpr int killed = 137;
 
-RunStatus ended(int code, bool again, int signal) {
+RunStatus ended_with(int code, bool again, int signal) {
     return {.job = "7", .restarts = 1, .end = RunEnd{.code = code, .again = again, .signal = signal, .text = {}}};
 }
 
 const AttemptId attempt{.job = "7", .restarts = 1};
 
 TEST(StopReason, IsWhatTheStatusSaysWhateverTheLauncherReturns) {
-    EXPECT_EQ(stop_reason(ended(0, false, 0), attempt, {.code = 0}), (ScriptEnd{0, false}));
-    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), attempt, {.code = 0}), (ScriptEnd{75, true}));
-    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), attempt, {.code = killed}), (ScriptEnd{75, true}));
-    EXPECT_EQ(stop_reason(ended(75, false, SIGUSR1), attempt, {.code = 0}), (ScriptEnd{75, false}));
-    EXPECT_EQ(stop_reason(ended(74, false, 0), attempt, {.code = killed}), (ScriptEnd{74, false}));
+    EXPECT_EQ(stop_reason(ended_with(0, false, 0), attempt, {.code = 0}), (ScriptEnd{0, false}));
+    EXPECT_EQ(stop_reason(ended_with(75, true, SIGUSR1), attempt, {.code = 0}), (ScriptEnd{75, true}));
+    EXPECT_EQ(stop_reason(ended_with(75, true, SIGUSR1), attempt, {.code = killed}), (ScriptEnd{75, true}));
+    EXPECT_EQ(stop_reason(ended_with(75, false, SIGUSR1), attempt, {.code = 0}), (ScriptEnd{75, false}));
+    EXPECT_EQ(stop_reason(ended_with(74, false, 0), attempt, {.code = killed}), (ScriptEnd{74, false}));
 }
 
 TEST(StopReason, OfATermThatFollowedARanksDeathIsThatDeath) {
-    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, {.code = killed}), (ScriptEnd{70, false}));
-    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, {.code = 75}),
+    EXPECT_EQ(stop_reason(ended_with(75, true, SIGTERM), attempt, {.code = killed}), (ScriptEnd{70, false}));
+    EXPECT_EQ(stop_reason(ended_with(75, true, SIGTERM), attempt, {.code = 75}),
               (ScriptEnd{70, false}));  // rank 0 itself gave up
-    EXPECT_EQ(stop_reason(ended(75, true, SIGTERM), attempt, {.code = 0}), (ScriptEnd{75, true}));
+    EXPECT_EQ(stop_reason(ended_with(75, true, SIGTERM), attempt, {.code = 0}), (ScriptEnd{75, true}));
 }
 
 TEST(StopReason, OfAnAttemptThatCouldNotTellIsTheLaunchersOrInternal) {
@@ -62,9 +62,9 @@ TEST(StopReason, OfAnAttemptStoppedBeforeItsFirstChunkIsThatStop) {
 }
 
 TEST(StopReason, OfAnotherAttemptDoesNotCount) {
-    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), {.job = "7", .restarts = 2}, {.code = killed}),
+    EXPECT_EQ(stop_reason(ended_with(75, true, SIGUSR1), {.job = "7", .restarts = 2}, {.code = killed}),
               (ScriptEnd{70, false}));
-    EXPECT_EQ(stop_reason(ended(75, true, SIGUSR1), {.job = "8", .restarts = 1}, {.code = killed}),
+    EXPECT_EQ(stop_reason(ended_with(75, true, SIGUSR1), {.job = "8", .restarts = 1}, {.code = killed}),
               (ScriptEnd{70, false}));
 }
 
@@ -109,7 +109,8 @@ TEST(ThisAttempt, IsNumberedAlikeInOneJobAndInSeveral) {
 
 TEST(StopReason, LetsNoMoreAttemptsFollowThanTheJobAllows) {
     const auto reason = [](std::uint64_t number, std::uint64_t most) {
-        return stop_reason(ended(75, true, SIGUSR1), {.job = "7", .restarts = 1, .number = number, .most = most}, {});
+        return stop_reason(ended_with(75, true, SIGUSR1), {.job = "7", .restarts = 1, .number = number, .most = most},
+                           {});
     };
 
     EXPECT_EQ(reason(3, 4), (ScriptEnd{75, true, false}));

@@ -66,6 +66,7 @@ public:
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return items_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return items_ * fake_input_bytes; }
+    [[nodiscard]] InputReads reads() const noexcept override { return {}; }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return step; }
     [[nodiscard]] std::string stamp() const override { return "fake"; }
     void check_content() const override {}

@@ -9,12 +9,15 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
+#include "tests/support/drifting_clock.hpp"
 
 namespace sluice {
 namespace {
@@ -40,7 +43,15 @@ constexpr std::array<std::string_view, 33> point_names{"abandon",      "abandone
                                                        "unlink",       "write",
                                                        "writeback"};
 
+/// Where work can be made to take longer; these count as no moment and no call.
+constexpr std::array<std::string_view, 10> delay_names{"index",   "disk",     "parse",  "scatter", "upload",
+                                                       "compute", "download", "gather", "write",   "commit"};
+constexpr std::string_view delay_prefix = "slow.";
+constexpr std::uint64_t longest_delay = 10'000'000;  // in microseconds
+
 constexpr std::array<std::string_view, 3> wrong_orders{"shared-folder", "journal-first", "rename-over"};
+
+constexpr std::string_view clock_name = "clock";
 
 constexpr std::array<std::pair<std::string_view, int>, 9> errors{{{"EDQUOT", EDQUOT},
                                                                   {"EFBIG", EFBIG},
@@ -52,13 +63,13 @@ constexpr std::array<std::pair<std::string_view, int>, 9> errors{{{"EDQUOT", EDQ
                                                                   {"EROFS", EROFS},
                                                                   {"ESTALE", ESTALE}}};
 
-enum class Action { none, kill, stop, exit, fail, break_order };
+enum class Action { none, kill, stop, exit, fail, break_order, delay, drift };
 
 struct Fault {
     std::string point{};
     std::uint64_t nth = 1;  // 0: every time
     Action action = Action::none;
-    int value = 0;  // exit code or errno
+    int value = 0;  // exit code, errno, microseconds or ppm
 };
 
 constexpr std::size_t most_faults = 4;
@@ -115,17 +126,54 @@ bool is_one_of(const std::array<std::string_view, count>& names, std::string_vie
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// "slow.compute:2=5000"
+std::optional<Fault> parse_delay(std::string_view all, std::string_view name, std::string_view rank,
+                                 std::string_view microseconds, int my_rank) {
+    const std::optional<std::uint64_t> value = number_in(microseconds);
+    if (!is_one_of(delay_names, name) || (!rank.empty() && !number_in(rank)) || !value || *value > longest_delay) {
+        refuse(all, "expected slow.STAGE[:RANK]=MICROSECONDS");
+    }
+    if (!rank.empty() && number_in(rank) != static_cast<std::uint64_t>(my_rank)) {
+        return std::nullopt;
+    }
+    return Fault{.point = std::string(name), .action = Action::delay, .value = static_cast<int>(*value)};
+}
+
+/// Of this process's clock, by so many millionths.
+void set_drift(Fault& parsed, std::string_view text, std::string_view all) {
+    constexpr std::uint64_t most_ppm = 100'000;
+    const std::string_view name = take_until(text, ':');
+    const bool is_slower = text.starts_with('-');
+    const auto ppm = number_in(text.substr(is_slower ? 1 : 0));
+    if (name != "drift" || !ppm || *ppm > most_ppm) {
+        refuse(all, "expected clock[:RANK]=drift:PPM");
+    }
+    parsed.action = Action::drift;
+    parsed.value = static_cast<int>(*ppm) * (is_slower ? -1 : 1);
+}
+
+bool is_mine(std::string_view wanted, int rank) {
+    return wanted.empty() || number_in(wanted) == static_cast<std::uint64_t>(rank);
+}
+
 /// Nothing when it is another rank's.
 std::optional<Fault> parse_fault(std::string_view all, int rank) {
     std::string_view text = all;
     std::string_view place = take_until(text, '=');
     Fault parsed{.point = std::string(take_until(place, ':'))};
+    if (parsed.point.starts_with(delay_prefix)) {
+        return parse_delay(all, std::string_view(parsed.point).substr(delay_prefix.size()), place, text, rank);
+    }
     if (is_one_of(wrong_orders, parsed.point)) {
         if (!place.empty() || text != "break") {
             refuse(all, "expected NAME=break");
         }
         parsed.action = Action::break_order;
         return parsed;
+    }
+    if (parsed.point == clock_name) {
+        set_drift(parsed, text, all);
+        return is_mine(place, rank) ? std::optional(parsed) : std::nullopt;
     }
     const bool known = is_one_of(point_names, parsed.point);
     if (!known && parsed.point != any_point && parsed.point != any_call) {
@@ -139,8 +187,7 @@ std::optional<Fault> parse_fault(std::string_view all, int rank) {
     }
     parsed.nth = always ? 0 : number_in(place).value_or(1);
     set_action(parsed, text, all);
-    const bool mine = wanted_rank.empty() || number_in(wanted_rank) == static_cast<std::uint64_t>(rank);
-    return mine ? std::optional(parsed) : std::nullopt;
+    return is_mine(wanted_rank, rank) ? std::optional(parsed) : std::nullopt;
 }
 
 std::size_t index_of(std::string_view name) {
@@ -172,7 +219,7 @@ int meet(std::string_view name, bool is_call) {
     for (ArmedFault& armed : faults) {
         const Fault& fault = armed.fault;
         const bool meant = fault.point == name || fault.point == any_point || (is_call && fault.point == any_call);
-        if (fault.action == Action::none || !meant) {
+        if (fault.action == Action::none || fault.action == Action::delay || !meant) {
             continue;
         }
         if (armed.matches.fetch_add(1) + 1 == fault.nth || fault.nth == 0) {
@@ -201,6 +248,15 @@ bool is_order_broken(std::string_view name) {
     });
 }
 
+void delay(std::string_view name) {
+    expects(is_one_of(delay_names, name), "every place for a delay stands in the table");
+    for (const ArmedFault& armed : faults) {
+        if (armed.fault.action == Action::delay && armed.fault.point == name) {
+            std::this_thread::sleep_for(std::chrono::microseconds(armed.fault.value));
+        }
+    }
+}
+
 void take_variable(const char* text, int rank) {
     arm_fault(text, rank);
 }
@@ -209,6 +265,7 @@ constexpr FaultHooks hooks{.at_point = at_point,
                            .at_call = at_call,
                            .value_at = value_at,
                            .is_broken = is_order_broken,
+                           .delay = delay,
                            .take_variable = take_variable};
 
 }  // namespace
@@ -231,6 +288,9 @@ void arm_fault(std::string_view text, int rank) {
     for (std::size_t i = 0; i < most_faults; ++i) {
         faults[i].fault = parsed[i];
         faults[i].matches = 0;
+        if (parsed[i].action == Action::drift) {
+            let_clock_drift(parsed[i].value);
+        }
     }
     for (std::atomic<std::uint64_t>& met : meetings) {
         met = 0;
@@ -242,6 +302,7 @@ void disarm_faults() {
     for (ArmedFault& armed : faults) {
         armed.fault = {};
     }
+    let_clock_drift(0);
     for (std::atomic<std::uint64_t>& met : meetings) {
         met = 0;
     }

@@ -54,10 +54,17 @@ struct MpiRank {
     RankEntry record;
 };
 
+/// What messages have said of the clocks; of the last job.
+struct SeenClocks {
+    std::vector<ClockBounds> to_root;
+    ClockBounds from_root;
+};
+
 /// Rank 0's part: serves the job and returns the results in the order of the items. A failure leaves no way back: the
 /// caller ends the process with what `on_failure` makes of it, while drivers and messages are still under way.
 template <class OnFailure>
-std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFailure on_failure) {
+std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFailure on_failure,
+                                    SeenClocks* seen = nullptr) {
     MpiRank rank(session, job);
     const FakeSource source(job.items);
     MemoryWriter writer;
@@ -76,12 +83,15 @@ std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFa
         std::abort();  // on_failure does not return
     }
     static_cast<void>(drivers.take_traces());
+    if (seen != nullptr) {
+        seen->to_root.assign(remote.clock_bounds().begin(), remote.clock_bounds().end());
+    }
     return writer.results;
 }
 
 /// Any other rank's part.
 template <class OnFailure>
-void run_worker(MpiSession& session, const MpiJob& job, OnFailure on_failure) {
+void run_worker(MpiSession& session, const MpiJob& job, OnFailure on_failure, SeenClocks* seen = nullptr) {
     MpiRank rank(session, job);
     MpiWorker worker(session, rank.endpoints, rank.record, rank.shape);
     FakeDrivers drivers(rank.endpoints, rank.grid.chunks(), job.driver);
@@ -91,17 +101,20 @@ void run_worker(MpiSession& session, const MpiJob& job, OnFailure on_failure) {
         on_failure();
         std::abort();
     }
+    if (seen != nullptr) {
+        seen->from_root = worker.clock_bounds();
+    }
 }
 
 /// Runs a job that does not fail on all ranks. Returns the results on rank 0; empty elsewhere. No rank begins its next
 /// job before this one is done everywhere: its messages would look the same.
-inline std::vector<std::uint64_t> run_on_all_ranks(MpiSession& session, const MpiJob& job) {
+inline std::vector<std::uint64_t> run_on_all_ranks(MpiSession& session, const MpiJob& job, SeenClocks* seen = nullptr) {
     const auto end = [] { std::terminate(); };
     std::vector<std::uint64_t> results;
     if (session.rank() == 0) {
-        results = run_root(session, job, end);
+        results = run_root(session, job, end, seen);
     } else {
-        run_worker(session, job, end);
+        run_worker(session, job, end, seen);
     }
     session.barrier();
     return results;

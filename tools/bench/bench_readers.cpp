@@ -21,10 +21,9 @@
 #include "core/input/item_source.hpp"
 #include "core/input/read_ahead.hpp"
 #include "core/machine/cgroup.hpp"
-#include "core/machine/memory_limit.hpp"
 #include "core/machine/topology_hwloc.hpp"
 #include "scheduler/chunk_size.hpp"
-#include "scheduler/queue_sizes.hpp"
+#include "scheduler/reading.hpp"
 #include "tools/bench/dense_ways.hpp"
 #include "tools/bench/memory_read.hpp"
 #include "tools/bench/reader_files.hpp"
@@ -62,6 +61,7 @@ public:
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return items_ * times_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return source_.bytes() * times_; }
+    [[nodiscard]] InputReads reads() const noexcept override { return source_.reads(); }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return source_.granularity(); }
     [[nodiscard]] std::string stamp() const override { return source_.stamp(); }
     void check_content() const override { source_.check_content(); }

@@ -5,7 +5,7 @@
 
 #include "comm/mpi_session.hpp"
 #include "core/device/cuda.hpp"
-#include "core/machine/host_name.hpp"
+#include "core/machine/provenance.hpp"
 #include "core/stage_error.hpp"
 #include "core/standard_error.hpp"
 #include "tools/cli/common_options.hpp"

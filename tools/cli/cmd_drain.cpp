@@ -6,7 +6,7 @@
 
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
-#include "core/machine/host_name.hpp"
+#include "core/machine/provenance.hpp"
 #include "core/paths.hpp"
 #include "core/standard_error.hpp"
 #include "slurm/child.hpp"

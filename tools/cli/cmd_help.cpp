@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/config/schema.hpp"
 #include "core/error.hpp"
-#include "core/text/closest_name.hpp"
+#include "core/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/standard_output.hpp"
 

@@ -8,7 +8,7 @@
 #include "core/machine/cgroup.hpp"
 #include "core/machine/topology_hwloc.hpp"
 #include "core/machine/topology_text.hpp"
-#include "core/text/text_columns.hpp"
+#include "core/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/cli/topology_json.hpp"
 #include "tools/runtime/standard_output.hpp"

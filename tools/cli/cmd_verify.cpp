@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/commit/verify.hpp"
+#include "core/commit/manifest.hpp"
 #include "core/error.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"

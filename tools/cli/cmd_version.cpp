@@ -6,6 +6,7 @@
 #include "core/machine/topology_hwloc.hpp"
 #include "kernels/host_instructions.hpp"
 #include "tools/cli/common_options.hpp"
+#include "tools/runtime/program_facts.hpp"
 #include "tools/runtime/standard_output.hpp"
 
 namespace sluice {
@@ -19,9 +20,10 @@ Options version_options() {
 
 int print_version(const Command& command, const Invocation& invocation) {
     const ParsedArguments parsed = parse_arguments(command, invocation);
-    const nlohmann::ordered_json versions{{"sluice", SLUICE_VERSION},    {"commit", SLUICE_COMMIT},
-                                          {"compiler", SLUICE_COMPILER}, {"mpi", mpi_library()},
-                                          {"cuda", SLUICE_CUDA_VERSION}, {"onednn", onednn_version()},
+    const ProgramFacts& program = program_facts();
+    const nlohmann::ordered_json versions{{"sluice", program.version},    {"commit", program.commit},
+                                          {"compiler", program.compiler}, {"mpi", mpi_library()},
+                                          {"cuda", program.cuda},         {"onednn", onednn_version()},
                                           {"hwloc", hwloc_version()}};
     if (parsed.has("json")) {
         print(versions.dump(2) + "\n");

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <sstream>
 
 #include "core/error.hpp"
 #include "core/standard_error.hpp"
-#include "core/text/closest_name.hpp"
+#include "core/wording.hpp"
 #include "tools/runtime/standard_output.hpp"
 
 namespace po = boost::program_options;

@@ -56,10 +56,11 @@ void add_json_option(Options& options) {
 }
 
 void add_run_options(Options& options) {
-    options.add_options()                                                //
-        ("quiet,q", "print nothing on stdout: no latency table")         //
-        ("no-progress", "show no progress on stderr")                    //
-        ("time-left", po::value<std::string>()->value_name("DURATION"),  //
+    options.add_options()                                                      //
+        ("quiet,q", "print nothing on stdout: no latency table")               //
+        ("table", "print all times of all ranks, in place of a line a stage")  //
+        ("no-progress", "show no progress on stderr")                          //
+        ("time-left", po::value<std::string>()->value_name("DURATION"),        //
          "time until the job's limit (\"04:00:00\", \"90m\"), in place of what Slurm says: stop before it, in good "
          "order")  //
         ("retry", "forget that earlier attempts died (exit code 82)");
@@ -69,7 +70,8 @@ RunOptions run_options_of(const Command& command, const ParsedArguments& parsed)
     return {.quiet = parsed.has("quiet"),
             .time_left = time_left_of(command, parsed),
             .progress = !parsed.has("no-progress"),
-            .retry = parsed.has("retry")};
+            .retry = parsed.has("retry"),
+            .full_table = parsed.has("table")};
 }
 
 void add_plan_option(Options& options, const char* whose) {

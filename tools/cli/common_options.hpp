@@ -26,7 +26,7 @@ void add_set_option(Options& options, std::string_view example);
 /// --json, for an object.
 void add_json_option(Options& options);
 
-/// --quiet, --no-progress, --time-left and --retry: how a run goes, whatever its job.
+/// --quiet, --table, --no-progress, --time-left and --retry: how a run goes, whatever its job.
 void add_run_options(Options& options);
 
 /// What the user said with them; the rest as by default. Throws Error (usage).

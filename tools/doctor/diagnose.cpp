@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/text/text_columns.hpp"
+#include "core/wording.hpp"
 #include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/fact_lines.hpp"
 #include "tools/doctor/remedies.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/machine/cpu_set.hpp"
-#include "core/text/text_columns.hpp"
+#include "core/wording.hpp"
 #include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
 

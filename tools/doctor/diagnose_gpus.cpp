@@ -8,14 +8,13 @@
 #include "core/error.hpp"
 #include "core/machine/cpu_set.hpp"
 #include "core/machine/topology.hpp"
-#include "core/text/text_columns.hpp"
+#include "core/wording.hpp"
 #include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
+#include "tools/doctor/units.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr double giga = 1e9;
 
 std::string name_of(const GpuFacts& gpu) {
     return fmt::format("GPU {}", gpu.pci.empty() ? gpu.id : std::string(short_pci(gpu.pci)));

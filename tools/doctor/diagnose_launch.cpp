@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "core/text/text_columns.hpp"
+#include "core/wording.hpp"
 #include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
 

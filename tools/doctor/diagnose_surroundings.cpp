@@ -6,13 +6,12 @@
 
 #include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
+#include "tools/doctor/units.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr double mebi = 1024.0 * 1024.0;
 constexpr double mega = 1e6;
-constexpr double micro = 1e-6;
 constexpr std::uint64_t least_locked = 64ULL << 20U;  // of one message of the largest size
 constexpr double slow_link = 125 * mega;              // 1 Gbit/s: a network for logins
 constexpr double longest_clock_error = 1e-3;          // chunks take as long: tables of stages would be wrong

@@ -8,6 +8,20 @@
 #include "core/machine/cpu_set.hpp"
 
 namespace sluice {
+namespace {
+
+/// Each once.
+std::vector<std::string> hosts_of(const RankList& ranks) {
+    std::vector<std::string> hosts;
+    for (const RankFacts* rank : ranks) {
+        if (std::ranges::find(hosts, rank->host) == hosts.end()) {
+            hosts.push_back(rank->host);
+        }
+    }
+    return hosts;
+}
+
+}  // namespace
 
 std::string who(const RankList& ranks) {
     std::vector<std::uint32_t> numbers;
@@ -17,16 +31,6 @@ std::string who(const RankList& ranks) {
     const std::vector<std::string> hosts = hosts_of(ranks);
     return fmt::format("rank{} {} on {}", numbers.size() == 1 ? "" : "s", list_text(numbers),
                        hosts.size() == 1 ? hosts.front() : fmt::format("{} nodes", hosts.size()));
-}
-
-std::vector<std::string> hosts_of(const RankList& ranks) {
-    std::vector<std::string> hosts;
-    for (const RankFacts* rank : ranks) {
-        if (std::ranges::find(hosts, rank->host) == hosts.end()) {
-            hosts.push_back(rank->host);
-        }
-    }
-    return hosts;
 }
 
 std::map<std::uint32_t, RankList> by_node(std::span<const RankFacts> ranks) {

@@ -6,16 +6,14 @@
 #include <algorithm>
 #include <set>
 
-#include "core/text/text_columns.hpp"
+#include "core/wording.hpp"
 #include "tools/doctor/fact_groups.hpp"
+#include "tools/doctor/units.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr double gibi = 1024.0 * 1024.0 * 1024.0;
-constexpr double mebi = 1024.0 * 1024.0;
-constexpr double giga = 1e9;
-constexpr double micro = 1e-6;
 
 std::string launcher_text(const Launch& launch) {
     switch (launch.launcher) {

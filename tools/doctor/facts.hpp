@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/link_probe.hpp"
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_links.hpp"
 #include "core/config/config.hpp"
 #include "core/device/copy_speed.hpp"
 #include "core/machine/launch.hpp"

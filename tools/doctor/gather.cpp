@@ -1,6 +1,5 @@
 #include "tools/doctor/gather.hpp"
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -13,8 +12,7 @@
 #include "core/device/copy_speed.hpp"
 #include "core/device/cuda.hpp"
 #include "core/machine/cgroup.hpp"
-#include "core/machine/host_name.hpp"
-#include "core/machine/memory_limit.hpp"
+#include "core/machine/provenance.hpp"
 #include "core/paths.hpp"
 #include "core/stage_error.hpp"
 #include "tools/doctor/output_facts.hpp"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/modes.hpp"
-#include "core/text/text_columns.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -56,7 +56,7 @@ bool kept_before(const Json& a, const Json& b) {
 
 std::optional<std::filesystem::path> cost_cache_file() {
     const auto folder = [](const char* variable) {
-        const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets variables
+        const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets these
         return std::filesystem::path(value == nullptr ? "" : value);
     };
     const std::filesystem::path cache = folder("XDG_CACHE_HOME");

@@ -1,5 +1,7 @@
 #include "tools/runtime/driver_team.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -62,6 +64,7 @@ std::thread DriverTeam::start(std::uint32_t index, Endpoint& endpoint) {
 }
 
 void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) {
+    const Instant begin = Clock::now();
     // Declared here: after a failure they live until the comm thread has let go of the buffers (Endpoint::close).
     std::unique_ptr<Device> device;
     std::unique_ptr<Model> model;
@@ -87,6 +90,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
     } catch (...) {  // handed to the comm thread with the close
         failure = std::current_exception();
     }
+    driver.usage = usage_of_this_thread(fmt::format("driver {}", index), begin);
     endpoint.close(failure);
 }
 
@@ -99,20 +103,43 @@ ModelRoom DriverTeam::room_on(const Device& device, std::uint32_t index) const {
 
 RankTrace DriverTeam::take_trace() {
     join();
-    RankTrace trace;
+    RankTrace trace = empty_trace();
+    for (const std::uint32_t number : options_.device_numbers) {
+        if (options_.device == DeviceKind::cuda) {
+            trace.gpus.push_back(escaped(cuda_device_model(number)));
+        }
+    }
     for (Driver& driver : drivers_) {
         note(trace.milestones, driver);
         trace.devices.push_back(std::move(driver.trace));
+        trace.usage.push_back(std::move(driver.usage));
     }
+    note_start(trace);
     return trace;
 }
 
 RankTrace DriverTeam::trace_so_far() const {
-    RankTrace trace;
+    RankTrace trace = empty_trace();
     for (const Driver& driver : drivers_) {
         note(trace.milestones, driver);
         trace.devices.push_back(driver.trace.so_far());
     }
+    note_start(trace);
+    return trace;
+}
+
+void DriverTeam::note_start(RankTrace& trace) const {
+    if (trace.milestones.driver) {
+        trace.phases.push_back({.phase = Phase::driver, .time = *trace.milestones.driver});
+    }
+    if (trace.milestones.buffers_ready) {
+        trace.phases.push_back({.phase = Phase::devices, .time = {begin_, *trace.milestones.buffers_ready}});
+    }
+}
+
+RankTrace DriverTeam::empty_trace() const {
+    RankTrace trace;
+    trace.milestones.driver = options_.driver_start == nullptr ? std::nullopt : options_.driver_start->took();
     return trace;
 }
 

@@ -12,6 +12,7 @@
 #include "comm/endpoint.hpp"
 #include "core/app.hpp"
 #include "core/clock.hpp"
+#include "core/device/driver_start.hpp"
 #include "core/machine/binding.hpp"
 #include "core/modes.hpp"
 #include "core/trace/trace.hpp"
@@ -27,12 +28,13 @@ struct DriverTeamOptions {
     DeviceKind device = DeviceKind::host;         ///< Not automatic.
     std::vector<std::uint32_t> device_numbers{};  ///< One for each endpoint; empty: 0, 1, 2, …
     PipelineOptions pipeline{};
-    MemoryNeeds memory{};                   ///< Of the rank.
-    std::uint64_t host_bytes = UINT64_MAX;  ///< Of the node's memory that the rank may take.
-    std::vector<std::uint32_t> ranks{};     ///< That drive each device; empty: this one.
-    std::uint64_t chunks = 0;               ///< That all devices of all ranks do.
-    std::span<const std::byte> sample{};    ///< For Model::calibrate(); outlives the team. Empty: nobody wants one.
-    Machine* machine = nullptr;             ///< With cpus: this one, for as long as the team is made.
+    MemoryNeeds memory{};                       ///< Of the rank.
+    std::uint64_t host_bytes = UINT64_MAX;      ///< Of the node's memory that the rank may take.
+    std::vector<std::uint32_t> ranks{};         ///< That drive each device; empty: this one.
+    std::uint64_t chunks = 0;                   ///< That all devices of all ranks do.
+    std::span<const std::byte> sample{};        ///< For Model::calibrate(); outlives the team. Empty: nobody wants one.
+    Machine* machine = nullptr;                 ///< With cpus: this one, for as long as the team is made.
+    const DriverStart* driver_start = nullptr;  ///< Whose time the trace tells; outlives the team. Null: of a host.
     std::vector<CpuSet> cpus{};  ///< Where each driver runs, and what it starts; empty: where they are started.
 };
 
@@ -63,6 +65,7 @@ private:
     struct Driver {
         explicit Driver(DeviceTrace empty) : trace(std::move(empty)) {}
         DeviceTrace trace;
+        ThreadUsage usage{};  // once its thread has ended
         std::atomic<Instant> device_ready{};
         std::atomic<Instant> buffers_ready{};
         std::thread thread{};
@@ -71,12 +74,15 @@ private:
     [[nodiscard]] std::thread start(std::uint32_t index, Endpoint& endpoint);
     void drive(Driver& driver, Endpoint& endpoint, std::uint32_t index);
     [[nodiscard]] ModelRoom room_on(const Device& device, std::uint32_t index) const;
+    [[nodiscard]] RankTrace empty_trace() const;
     static void note(Milestones& at, const Driver& driver);
+    void note_start(RankTrace& trace) const;
     void join();
 
     const LoadedApp& app_;
     DriverTeamOptions options_;
     std::optional<ErrorText> finding_;
+    Instant begin_ = Clock::now();
     std::deque<Driver> drivers_;
 };
 

@@ -1,7 +1,5 @@
 #include "tools/runtime/job_file.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "core/commit/file.hpp"

@@ -11,6 +11,7 @@
 #include "core/config/config.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
+#include "core/fault_point.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_output.hpp"
@@ -53,15 +54,13 @@ Weights make_weights(const JobConfig::Model& model, const OpenApp& app) {
 
 }  // namespace
 
-PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
+PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
+    PhaseTimer opening(phases, Phase::job);
     PreparedJob prepared;
     prepared.job = std::move(config);
     const JobConfig& job = prepared.job;
     check_output_path(job.output.path);
     check_report_path(job.output.report, job.output.path);
-    if (start_gpus && job.run.device != DeviceKind::host && !job.run.devices) {
-        prepared.cuda_start.emplace();
-    }
     JobPlan& plan = prepared.plan;
     plan.app = job.app;
     plan.settings = encode(job.settings);
@@ -70,9 +69,15 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, bool start_gpus) {
     prepared.app_files = open_app_files(job.settings, *prepared.app);  // before the codec reads them
     prepared.codec = prepared.app->make_codec();
     check_format(job.output.format, prepared.codec->output_fields());
-    std::future<Weights> weights =
-        std::async(std::launch::async, [&] { return make_weights(job.model, *prepared.app); });
+    opening.stop();
+    std::future<Weights> weights = std::async(std::launch::async, [&] {
+        const PhaseTimer timer(phases, Phase::weights);
+        return make_weights(job.model, *prepared.app);
+    });
+    PhaseTimer index(phases, Phase::index);
+    fault_delay("index");
     prepared.source = open_input(job.input, *prepared.codec);  // if both fail, this is what is told
+    index.stop();
     std::tie(prepared.weights_file, prepared.weights) = weights.get();
     plan.items = prepared.source->count();
     plan.device = choose_device(job.run.device);
@@ -167,26 +172,20 @@ RootAnnouncement decode_announcement(const std::string& text) {
 
 std::string encode_failure(const Failure& failure) {
     const ErrorText& text = failure.text;
-    nlohmann::json json{{"code", static_cast<int>(failure.code)},
-                        {"id", text.id},
-                        {"where", text.where},
-                        {"what", text.what},
-                        {"hint", text.hint}};
-    if (failure.chunk) {
-        json["chunk"] = *failure.chunk;
-    }
+    const nlohmann::json json{{"code", static_cast<int>(failure.code)},
+                              {"id", text.id},
+                              {"where", text.where},
+                              {"what", text.what},
+                              {"hint", text.hint},
+                              {"chunks", failure.chunks}};
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Failure decode_failure(const std::string& text) {
     const nlohmann::json json = nlohmann::json::parse(text);
-    Failure failure{
-        .code = static_cast<ExitCode>(json.at("code").get<int>()),
-        .text = {.id = json.at("id"), .where = json.at("where"), .what = json.at("what"), .hint = json.at("hint")}};
-    if (const auto chunk = json.find("chunk"); chunk != json.end()) {
-        failure.chunk = chunk->get<std::uint64_t>();
-    }
-    return failure;
+    return {.code = static_cast<ExitCode>(json.at("code").get<int>()),
+            .text = {.id = json.at("id"), .where = json.at("where"), .what = json.at("what"), .hint = json.at("hint")},
+            .chunks = json.at("chunks")};
 }
 
 }  // namespace sluice

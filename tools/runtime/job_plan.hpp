@@ -14,10 +14,10 @@
 #include "core/commit/committed_output.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/config/config.hpp"
-#include "core/device/cuda.hpp"
 #include "core/input/item_source.hpp"
 #include "core/input/weights_file.hpp"
 #include "core/stage_error.hpp"
+#include "core/trace/trace.hpp"
 #include "kernels/host_instructions.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "scheduler/chunk_size.hpp"
@@ -66,14 +66,17 @@ struct PreparedJob {
     std::vector<AttemptSummary> summaries;          // the same, and this one as the last
     std::unique_ptr<CommittedOutput> output;        // null until open_output()
     std::optional<HeldFolder> notes;                // where this attempt leaves what ended it, likewise
-    std::optional<CudaStart> cuda_start;
 };
 
 /// Opens and indexes the input and reads the weights meanwhile. Throws Error; what is wrong with the input comes before
 /// what is wrong with the weights.
-/// `start_gpus`: this process will drive all GPUs that it sees, unless the job asks for fewer: CUDA starts on them
-/// while files are read.
-[[nodiscard]] PreparedJob prepare_job(JobConfig job, const Apps& apps, bool start_gpus = false);
+[[nodiscard]] PreparedJob prepare_job(JobConfig job, const Apps& apps, PhaseLog& phases);
+
+/// The same where nobody asks what takes how long.
+[[nodiscard]] inline PreparedJob prepare_job(JobConfig job, const Apps& apps) {
+    PhaseLog phases;
+    return prepare_job(std::move(job), apps, phases);
+}
 
 /// The plan's app, of `apps`, with the plan's settings.
 [[nodiscard]] std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps);
@@ -82,8 +85,8 @@ struct PreparedJob {
 [[nodiscard]] std::string encode(const JobPlan& plan);
 [[nodiscard]] JobPlan decode_job_plan(const std::string& text);
 
-/// Rank 0's word before the run: the plan, or the code that all ranks end with because it could not prepare the job, or
-/// that there is nothing to do.
+/// Rank 0's word before the run: what all do next (a GpuWish, then the plan), or the code that all ranks end with
+/// because it could not prepare the job, or that there is nothing to do.
 struct RootAnnouncement {
     int code = 0;
     bool complete = false;  ///< The output is there: nothing is to be done, and there is no plan.

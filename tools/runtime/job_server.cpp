@@ -13,7 +13,7 @@
 #include "core/commit/attempt_traces.hpp"
 #include "core/commit/file.hpp"
 #include "core/machine/cgroup.hpp"
-#include "scheduler/reader_count.hpp"
+#include "scheduler/reading.hpp"
 #include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/run_report.hpp"
@@ -62,6 +62,7 @@ JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting,
                    ReadAheadOptions{.input_bytes = rank.wire.item.input_bytes,
                                     .staged = rank.queues.staged,
                                     .readers = readers,
+                                    .on_demand = job.job.pipeline.mode == PipelineMode::serial,
                                     .activities = &context_.activities},
                    context_.bell);
     job.output->use_encoders(choose_encoders({.cores = cores_of_readers(rank.share),
@@ -116,7 +117,10 @@ RankTrace JobServer::run() {
         if (remote_) {
             remote_->heartbeats().send_every(heartbeat_interval(job_.plan.hang_timeout));
         }
-        give_signs_while(root_, [&, this] { compute_suspects(context_, job_, rank_, *server_); });
+        give_signs_while(root_, [&, this] {
+            const PhaseTimer timer(context_.phases, Phase::suspects);
+            compute_suspects(context_, job_, rank_, *server_);
+        });
         const Served served = serve(*server_, *local_, root_.others, context_.bell, context_.stop,
                                     {.activity = &context_.activities.add(ActivityKind::comm, "comm thread"),
                                      .drain_timeout = job_.job.fault.drain_timeout,
@@ -132,7 +136,9 @@ RankTrace JobServer::run() {
         if (served.lost_rank != 0) {
             end_after_loss(served);
         }
+        PhaseTimer publishing(context_.phases, Phase::publish);
         finish(served, server_->end() == grid_.chunks());
+        publishing.stop();
         if (remote_) {
             remote_->end_ranks(ExitCode::ok);
         }
@@ -142,9 +148,13 @@ RankTrace JobServer::run() {
         note_device_failure(context_, failure, rank_of(std::current_exception()));
         end_all(root_, failure);
     }
+    const PhaseTimer timer(context_.phases, Phase::finish);
     progress_.reset();
     RankTrace of_drivers = team.take_trace();  // waits for them
-    return joined(std::move(of_drivers), input_->take_traces(), results_->take_trace());
+    RankTrace trace = joined(std::move(of_drivers), input_->take_traces(), results_->take_trace());
+    std::ranges::move(input_->take_usage(), std::back_inserter(trace.usage));
+    trace.usage.push_back(results_->usage());
+    return trace;
 }
 
 /// What the drivers have recorded, and all others.
@@ -156,6 +166,20 @@ RankTrace JobServer::joined(RankTrace trace, std::vector<ThreadTrace> readers, T
         trace.threads.push_back(remote_->ingress());
     }
     return trace;
+}
+
+std::vector<LinkTraffic> JobServer::links() const {
+    std::vector<LinkTraffic> links;
+    for (std::size_t rank = 1; remote_ && rank < remote_->sent().size(); ++rank) {
+        const MpiRemoteHub::Traffic& sent = remote_->sent()[rank];
+        const MpiRemoteHub::Traffic& received = remote_->received()[rank];
+        links.push_back({.rank = static_cast<int>(rank),
+                         .to_rank = sent.bytes,
+                         .from_rank = received.bytes,
+                         .sending = sent.busy,
+                         .receiving = received.busy});
+    }
+    return links;
 }
 
 /// What a launcher kills a moment after it has asked for the end is to be committed by then.
@@ -231,12 +255,15 @@ HangWatchOptions JobServer::hang_watch_options() const {
 /// Of a run that ends at once: what this rank has recorded, and what the others have returned.
 RunReport JobServer::partial_report(RankTrace&& trace, const ErrorText& reason) const {
     RunReport report = report_of_run(job_, results_->items_written());
+    report.queues = rank_.queues;
     report.ended_by = fmt::format("{}{}{}: {}", reason.id, reason.where.empty() ? "" : ": ", reason.where, reason.what);
+    report.links = links();
     report.ranks.push_back(make_rank_report(sign(context_, std::move(trace)), context_.start, {}));
     const std::vector<GrantBook::Rank> returned = server_->book().ranks();
     for (std::size_t rank = 1; rank < returned.size(); ++rank) {
         report.lost.push_back({.rank = static_cast<int>(rank),
                                .host = escaped(hosts_.at(rank)),
+                               .devices = rank_.devices.at(rank),
                                .chunks = returned[rank].chunks,
                                .items = returned[rank].items});
     }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,14 @@ public:
 
     /// By this attempt.
     [[nodiscard]] std::uint64_t items_written() const { return results_->items_written(); }
+
+    /// To each other rank.
+    [[nodiscard]] std::vector<LinkTraffic> links() const;
+
+    /// What the messages of each rank say of its clock; empty in a single process.
+    [[nodiscard]] std::span<const ClockBounds> clock_bounds() const {
+        return remote_ ? remote_->clock_bounds() : std::span<const ClockBounds>();
+    }
 
     /// Why it ended early, after run().
     [[nodiscard]] const std::optional<Failure>& stopped_by() const noexcept { return stopped_by_; }

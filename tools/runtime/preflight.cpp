@@ -1,12 +1,10 @@
 #include "tools/runtime/preflight.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
 
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_links.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "core/standard_error.hpp"
@@ -14,6 +12,7 @@
 #include "tools/doctor/output_facts.hpp"
 #include "tools/doctor/remedies.hpp"
 #include "tools/doctor/topics.hpp"
+#include "tools/runtime/gpu_start.hpp"
 
 namespace sluice {
 namespace {
@@ -54,8 +53,9 @@ void check_before_reading(const RankContext& context, const JobConfig& job) {
                         {.id = finding.id, .where = "launch", .what = finding.what, .hint = finding.remedy});
         }
     }
-    // A single process starts CUDA while it reads, and would wait for it here.
-    if (job.run.device == DeviceKind::cuda && context.session != nullptr && cuda_device_count() == 0) {
+    // Where CUDA starts while the job is read, it would be waited for here.
+    const bool is_early = context.session == nullptr || !gpus_in_sight().value_or(std::vector<CudaGpu>()).empty();
+    if (job.run.device == DeviceKind::cuda && !is_early && cuda_device_count() == 0) {
         static_cast<void>(make_cuda_device(0));  // says what is missing
     }
     facts.output = look_at_output(job.output.path);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -11,8 +12,9 @@
 #include "comm/node_sharing.hpp"
 #include "comm/node_view.hpp"
 #include "core/device/cuda.hpp"
-#include "core/input/sample.hpp"
-#include "core/machine/build_id.hpp"
+#include "core/input/item_source.hpp"
+#include "core/machine/gpu_visibility.hpp"
+#include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "scheduler/memory_plan.hpp"
@@ -64,21 +66,47 @@ void warn_of_fewer_devices(const RankContext& context, const JobPlan& plan, cons
     }
 }
 
+/// Where CUDA shows the GPUs that were shared out before it was asked; nullopt: it shows others on some rank of the
+/// node, or was never waited for. Collective over the node.
+std::optional<std::vector<std::uint32_t>> find_shared_gpus(const RankContext& context, const GpuStart& gpus) {
+    if (!gpus.node) {
+        return std::nullopt;
+    }
+    const auto numbers = numbers_of(gpus.uuids, cuda_gpus());
+    return all_of_node(context, numbers.has_value()) ? numbers : std::nullopt;
+}
+
 /// With BindMode::none it frees this process of the launcher's mask.
-RankShare choose_share(const RankContext& context, const JobPlan& plan) {
-    NodeView node = view_node(
-        context.session,
-        {.device = plan.device, .devices = useful_devices(plan), .bind = plan.bind, .reads = context.rank() == 0});
+RankShare choose_share(const RankContext& context, const JobPlan& plan, GpuStart& gpus) {
+    const auto numbers = plan.device == DeviceKind::cuda ? find_shared_gpus(context, gpus) : std::nullopt;
+    NodeView node = numbers ? std::move(*gpus.node)
+                            : view_node(context.session, {.device = plan.device,
+                                                          .devices = useful_devices(plan),
+                                                          .bind = plan.bind,
+                                                          .reads = context.rank() == 0});
     warn_once(context, node.finding);
     warn_of_places(context, node, plan);
     RankShare share{.machine = std::move(node.machine),
                     .place = node.placement.ranks[node.me],
                     .binds = plan.bind == BindMode::gpu_local};
+    for (std::size_t i = 0; numbers && i < numbers->size(); ++i) {
+        share.place.devices[i].number = (*numbers)[i];
+    }
     if (share.place.devices.empty()) {
         static_cast<void>(make_cuda_device(0));  // says what is missing
     }
     warn_of_fewer_devices(context, plan, share);
     return share;
+}
+
+/// CUDA's start, which may have begun long ago.
+std::unique_ptr<DriverStart> start_of(const RankPlace& place, DeviceKind device, std::unique_ptr<DriverStart> begun) {
+    if (device != DeviceKind::cuda || begun != nullptr) {
+        return begun;
+    }
+    std::vector<std::uint32_t> numbers;
+    std::ranges::transform(place.devices, std::back_inserter(numbers), &DevicePlace::number);
+    return std::make_unique<DriverStart>(std::move(numbers));
 }
 
 /// The devices of every rank, in rank order.
@@ -95,7 +123,11 @@ std::vector<std::uint32_t> devices_of_ranks(const RankContext& context, std::siz
 
 QueueSizes queues_for(const JobPlan& plan, const MessageShape& wire, const std::vector<std::uint32_t>& devices) {
     const std::uint64_t slots = std::accumulate(devices.begin(), devices.end(), std::uint64_t{0}) * wire.depth;
-    return choose_queue_sizes(wire.item, plan.chunk_items, slots, plan.grid().chunks_left());
+    QueueSizes sizes = choose_queue_sizes(wire.item, plan.chunk_items, slots, plan.grid().chunks_left());
+    if (plan.depth_by == DepthBy::serial_mode) {  // a device's next chunk waits until its last one is written
+        sizes.window = static_cast<std::uint32_t>(std::min<std::uint64_t>(sizes.window, slots));
+    }
+    return sizes;
 }
 
 MemoryNeeds memory_needs(const RankContext& context, const JobPlan& plan, const PreparedRank& rank) {
@@ -149,6 +181,7 @@ std::string share_sample(const RankContext& context, const LoadedApp& app, const
 
 Meeting meet_ranks(const RankContext& context) {
     Meeting meeting;
+    const PhaseTimer launch(context.phases, Phase::launch, context.start);
     const std::string mine = fmt::format("{} {} {}", build_id(), name_of(host_instructions()), context.host);
     if (context.session == nullptr) {
         take_greeting(meeting, mine);
@@ -170,8 +203,8 @@ RootAnnouncement announce(const RankContext& context, RootAnnouncement word) {
     return decode_announcement(text);
 }
 
-PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const Meeting& meeting, WeightBlob weights,
-                          const ItemSource* source) {
+PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const Meeting& meeting, GpuStart gpus,
+                          WeightBlob weights, const ItemSource* source) {
     context.hangs.begin({.timeout = plan.hang_timeout,
                          .hosts = context.rank() == 0 ? meeting.hosts : std::vector{plan.root_host},
                          .dump_folder = plan.dump_folder});
@@ -179,8 +212,12 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
     PreparedRank rank;
     rank.wire = {
         .item = app->shape(), .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message};
-    rank.share = choose_share(context, plan);
+    PhaseTimer place(context.phases, Phase::place);
+    rank.share = choose_share(context, plan, gpus);
+    rank.driver_start = start_of(rank.share.place, plan.device, std::move(gpus.driver));
     rank.devices = devices_of_ranks(context, rank.share.place.devices.size());
+    place.stop();
+    const PhaseTimer load(context.phases, Phase::load);
     rank.app = load_app(context, plan, *app, std::move(weights), rank.share.place.cores);
     rank.sample = share_sample(context, *rank.app, rank.wire.item, source);
     rank.wire.depth = depth_with_lag(plan.depth, plan.depth_by, rank.app->lag());
@@ -207,7 +244,8 @@ DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan
                               .host_bytes = context.memory_share(),
                               .chunks = plan.grid().chunks_left(),
                               .sample = std::as_bytes(std::span(rank.sample)),
-                              .machine = &rank.share.machine};
+                              .machine = &rank.share.machine,
+                              .driver_start = rank.driver_start.get()};
     for (const DevicePlace& device : rank.share.place.devices) {
         options.device_numbers.push_back(device.number);
         options.ranks.push_back(device.ranks);

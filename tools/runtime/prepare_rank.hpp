@@ -15,15 +15,16 @@
 #include "core/machine/binding.hpp"
 #include "core/machine/placement.hpp"
 #include "core/machine/topology_hwloc.hpp"
-#include "scheduler/queue_sizes.hpp"
+#include "scheduler/reading.hpp"
 #include "tools/runtime/driver_team.hpp"
+#include "tools/runtime/gpu_start.hpp"
 #include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/rank_context.hpp"
 
 namespace sluice {
 
-// What all ranks do together before the first chunk, in the order of these functions. Rank 0 reads the job between the
-// first two.
+// What all ranks do together before the first chunk, in the order of these functions. Rank 0 announces twice: with a
+// GpuWish once it has read the job's file, upon which all start their GPUs, and with the plan once it has read the job.
 
 /// What the ranks know of each other before there is a job.
 struct Meeting {
@@ -48,8 +49,9 @@ struct RankShare {
 /// What a rank runs a job with.
 struct PreparedRank {
     RankShare share{};
-    std::vector<std::uint32_t> devices{};  ///< Of every rank, by its number.
-    QueueSizes queues{};                   ///< Rank 0's.
+    std::vector<std::uint32_t> devices{};         ///< Of every rank, by its number.
+    QueueSizes queues{};                          ///< Rank 0's.
+    std::unique_ptr<DriverStart> driver_start{};  ///< Null on a host.
     std::unique_ptr<LoadedApp> app{};
     std::string sample{};  ///< For Model::calibrate(); empty: nobody wants one.
     MessageShape wire{};
@@ -59,7 +61,7 @@ struct PreparedRank {
 /// A rank's place on its node, its weights, packed once for all ranks of a node, and a sample of the job's items.
 /// `weights` and `source` are rank 0's; others have none. Collective. Throws Error.
 [[nodiscard]] PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const Meeting& meeting,
-                                        WeightBlob weights = {}, const ItemSource* source = nullptr);
+                                        GpuStart gpus, WeightBlob weights = {}, const ItemSource* source = nullptr);
 
 /// Throws Error (out_of_memory) unless what the rank is going to allocate fits into its share of the node's memory.
 void check_memory(const RankContext& context, const JobPlan& plan, const PreparedRank& rank);

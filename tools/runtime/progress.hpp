@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/clock.hpp"
-#include "core/text/item_count.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 

@@ -1,10 +1,10 @@
 #include "tools/runtime/progress_view.hpp"
 
-#include <fmt/format.h>
-#include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <fmt/chrono.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <ctime>
 
 #include "core/standard_error.hpp"
 
@@ -13,17 +13,17 @@ namespace {
 
 constexpr std::uint32_t fallback_columns = 80;
 
-/// "2026-11-20 12:03:10 sluice: 812 of 2000 items …".
-std::shared_ptr<spdlog::logger> make_log() {
-    auto log = std::make_shared<spdlog::logger>("sluice", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    log->set_pattern("%Y-%m-%d %H:%M:%S %n: %v");
-    log->flush_on(spdlog::level::info);
-    return log;
+/// "2026-11-20 12:03:10 sluice: 812 of 2000 items …", in local time.
+void say_with_time(const std::string& text) {
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    localtime_r(&now, &local);
+    say(fmt::format("{:%Y-%m-%d %H:%M:%S} sluice: {}\n", local, text));
 }
 
 }  // namespace
 
-ProgressView::ProgressView() : terminal_(isatty(STDERR_FILENO) == 1), log_(make_log()) {}
+ProgressView::ProgressView() : terminal_(isatty(STDERR_FILENO) == 1) {}
 
 ProgressView::~ProgressView() {
     if (terminal_) {
@@ -41,7 +41,7 @@ void ProgressView::show(const std::string& text) {
     if (terminal_) {
         show_line(text.substr(0, columns()));
     } else {
-        log_->info(text);
+        say_with_time(text);
     }
 }
 
@@ -49,7 +49,7 @@ void ProgressView::say(const std::string& text) {
     if (terminal_) {
         sluice::say(text + "\n");
     } else {
-        log_->info(text);
+        say_with_time(text);
     }
 }
 

@@ -1,12 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
-
-namespace spdlog {
-class logger;
-}
 
 namespace sluice {
 
@@ -30,7 +25,6 @@ public:
 
 private:
     bool terminal_;
-    std::shared_ptr<spdlog::logger> log_;
 };
 
 }  // namespace sluice

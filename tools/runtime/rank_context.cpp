@@ -7,7 +7,7 @@
 
 #include "comm/watcher.hpp"
 #include "core/commit/attempt_history.hpp"
-#include "core/machine/memory_limit.hpp"
+#include "core/machine/cgroup.hpp"
 #include "core/standard_error.hpp"
 
 namespace sluice {

@@ -16,6 +16,7 @@
 #include "core/error.hpp"
 #include "core/sync/stop_request.hpp"
 #include "core/trace/activities.hpp"
+#include "core/trace/trace.hpp"
 
 namespace sluice {
 
@@ -29,6 +30,7 @@ struct RankContext {
     Activities& activities;
     HangWatch& hangs;
     ShutdownHook& shutdown_hook;
+    PhaseLog& phases;
     std::string host;
     Instant start{};
 

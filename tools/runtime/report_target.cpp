@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t most_report_bytes = std::size_t{256} << 20;  // some KiB a rank
+constexpr std::size_t longest_report = std::size_t{256} << 20;  // some KiB a rank
 constexpr std::size_t report_start_bytes = 4096;
 constexpr std::size_t manifest_start_bytes = 4096;
 constexpr std::string_view run_folder_suffix = ".sluice";
@@ -117,7 +117,7 @@ void refuse_other_files(const Path& report) {
         const std::optional<std::string> text = read_text(report, bytes);
         return !text || is_report(*text);  // null: gone meanwhile
     };
-    if (!begins_as_report(report_start_bytes) && !begins_as_report(most_report_bytes)) {
+    if (!begins_as_report(report_start_bytes) && !begins_as_report(longest_report)) {
         refuse(report, "already exists and is not a sluice report: only those may be replaced");
     }
 }

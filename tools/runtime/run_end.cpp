@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -107,13 +106,11 @@ int rank_of(const std::exception_ptr& failure) {
 }
 
 void note_device_failure(const RankContext& context, const Failure& failure, int rank) {
-    if (!failure.chunk || !is_death(failure.code)) {
+    if (failure.chunks.empty() || !is_death(failure.code)) {
         return;
     }
     std::vector<std::uint64_t> chunks = context.hangs.chunks_of(rank);  // an error on a GPU may be of one beside it
-    if (std::ranges::find(chunks, *failure.chunk) == chunks.end()) {
-        chunks.push_back(*failure.chunk);
-    }
+    chunks.insert(chunks.end(), failure.chunks.begin(), failure.chunks.end());
     context.shutdown_hook.note_lost_rank(rank, failure.text.where + ": " + failure.text.what, chunks);
 }
 

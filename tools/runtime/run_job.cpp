@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "comm/watcher.hpp"
-#include "core/machine/host_name.hpp"
 #include "core/machine/launch.hpp"
+#include "core/machine/provenance.hpp"
 #include "core/stage_error.hpp"
 #include "core/standard_error.hpp"
 #include "tools/runtime/rank_context.hpp"
@@ -69,6 +69,7 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
     Activities activities;
     HangWatch hangs(*board, activities, host);
     ShutdownHook shutdown_hook;
+    PhaseLog phases;
     const RankContext context{.apps = apps,
                               .session = session ? &*session : nullptr,
                               .board = *board,
@@ -77,6 +78,7 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
                               .activities = activities,
                               .hangs = hangs,
                               .shutdown_hook = shutdown_hook,
+                              .phases = phases,
                               .host = host,
                               .start = start};
     std::shared_ptr<RunMonitor> monitor;  // rank 0's

@@ -15,6 +15,7 @@ struct RunOptions {
     std::optional<std::chrono::seconds> time_left{};  ///< From its start; nullopt: Slurm is asked, if this is its job.
     bool progress = true;                             ///< The bar on a terminal, or lines of a log.
     bool retry = false;                               ///< Earlier attempts' deaths do not count any more.
+    bool full_table = false;                          ///< All times of all ranks, in place of a line a stage.
 };
 
 /// Runs a job to its end on every rank that was started with this one; without a launcher that is this process alone.

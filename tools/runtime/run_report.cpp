@@ -2,15 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 
+#include "comm/root_time.hpp"
 #include "core/chunk_grid.hpp"
+#include "core/commit/run_identity.hpp"
 #include "core/commit/run_paths.hpp"
+#include "core/config/job_json.hpp"
+#include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
+#include "core/trace/retime.hpp"
 #include "tools/runtime/job_attempts.hpp"
+#include "tools/runtime/job_output.hpp"
+#include "tools/runtime/program_facts.hpp"
 #include "tools/runtime/report_target.hpp"
 #include "tools/runtime/standard_output.hpp"
 
@@ -27,6 +35,52 @@ void describe_this(AttemptSummary& attempt, const RunReport& report, std::option
     attempt.exit_code = code ? std::optional(static_cast<int>(*code)) : std::nullopt;
     attempt.ended_by = report.ended_by;
     attempt.items_done = report.items_done;
+}
+
+Provenance provenance_of(const PreparedJob& prepared) {
+    const ProgramFacts& program = program_facts();
+    const RunIdentity& identity = prepared.output->identity();
+    const Owner& me = prepared.output->owner();
+    return {.version = std::string(program.version),
+            .commit = std::string(program.commit),
+            .compiler = std::string(program.compiler),
+            .build = std::string(program.build),
+            .mpi = mpi_library(),
+            .cuda = std::string(program.cuda),
+            .slurm_job = me.job.empty() ? std::nullopt : std::optional(me.job),
+            .slurm_restarts = me.restarts,
+            .fingerprint = fingerprint(identity),
+            .identity = identity.settings};
+}
+
+RankReport report_of(const RankTrace& trace, Instant common_start) {
+    RankReport report = make_rank_report(trace, common_start, {});
+    report.facts.cpu = cpu_model();
+    report.facts.driver = nvidia_driver();
+    report.facts.gpus = trace.gpus;
+    return report;
+}
+
+/// Aligns the clocks again, and puts this rank's trace into rank 0's time.
+RankClock in_root_time(MpiSession& session, RankTrace& trace, const ClockFacts& clocks) {
+    const ClockOffset last = align_clock(session);
+    const ClockBounds to_root = share_bounds(session, clocks.to_root);
+    if (session.rank() == 0) {
+        return {};
+    }
+    const RootTime time(clocks.first, last);
+    const Causality causality = check_causality(time, to_root, clocks.from_root);
+    const Milestones& at = trace.milestones;
+    RankClock clock{.error = std::max(time.error_at(at.start), time.error_at(at.finish)),
+                    .drift = time.drift(),
+                    .messages = causality.messages,
+                    .bound = causality.bound};
+    if (causality.violation > clock.error) {
+        clock.violation = causality.violation;
+        clock.error += causality.violation;
+    }
+    retime(trace, time);
+    return clock;
 }
 
 void warn_unless_placed(const std::string& text, const JobConfig::Output& output, const std::filesystem::path& kept) {
@@ -59,6 +113,8 @@ RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
             .precision = plan.precision,
             .device_note = plan.device_note,
             .chunk_note = plan.chunk_note,
+            .input = prepared.source->reads(),
+            .provenance = provenance_of(prepared),
             .output_path = job.output.path.string(),
             .report_path = job.output.report.string(),
             .failed_items = prepared.output->failed_items()};
@@ -69,19 +125,23 @@ RankTrace sign(const RankContext& context, RankTrace trace) {
     trace.host = context.host;
     trace.milestones.start = context.start;
     trace.milestones.finish = Clock::now();
+    std::ranges::copy(context.phases.spans(), std::back_inserter(trace.phases));
     return trace;
 }
 
-CommonEnd end_together(const RankContext& context, const RankTrace& trace, const ClockOffset& clock, ExitCode code) {
+CommonEnd end_together(const RankContext& context, RankTrace trace, const ClockFacts& clocks, ExitCode code) {
+    trace.usage.push_back(usage_of_this_thread("comm", context.start));
     if (context.session == nullptr) {
-        return {.code = static_cast<int>(code), .reports = {make_rank_report(trace, context.start, clock.offset)}};
+        return {.code = static_cast<int>(code), .reports = {report_of(trace, context.start)}};
     }
     std::int64_t common_start = context.start.time_since_epoch().count();
     context.session->broadcast_number(common_start);
     auto common_code = static_cast<std::int64_t>(code);
     context.session->broadcast_number(common_code);
     CommonEnd end{.code = static_cast<int>(common_code)};
-    const RankReport mine = make_rank_report(trace, Instant(Instant::duration(common_start)), clock.offset);
+    const RankClock clock = in_root_time(*context.session, trace, clocks);
+    RankReport mine = report_of(trace, Instant(Instant::duration(common_start)));
+    mine.clock = clock;
     for (const std::string& text : context.session->gather(encode(mine))) {
         end.reports.push_back(decode_rank_report(text));
     }
@@ -92,14 +152,16 @@ void publish_report(RunReport report, const PreparedJob& prepared, const RunOpti
     const JobConfig& job = prepared.job;
     report.attempts = prepared.summaries;
     describe_this(report.attempts.back(), report, end.code);
-    const std::string text = report_file_text(report, nlohmann::json(to_toml(job)));
+    report.provenance.date = report.attempts.back().start;
+    const std::string text = report_file_text(report, nlohmann::json::parse(to_json_text(job)));
     std::filesystem::path kept;
     if (end.is_kept) {
         kept = keep_report(run_paths(job.output.path, {}), report.attempts.back().number, text);
     }
     warn_unless_placed(text, job.output, kept);
     if (!options.quiet) {
-        print(fmt::format("{}\n\n{}", count_text(report.count()), latency_table(report)));
+        const TableForm form = options.full_table ? TableForm::full : TableForm::brief;
+        print(fmt::format("{}\n\n{}", count_text(report.count()), latency_table(report, form)));
     }
 }
 

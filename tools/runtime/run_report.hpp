@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "comm/clock_alignment.hpp"
+#include "comm/clock_bounds.hpp"
 #include "core/error.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/rank_report.hpp"
@@ -27,8 +29,16 @@ struct CommonEnd {
     std::vector<RankReport> reports{};  ///< Of all ranks; only rank 0 has them.
 };
 
-/// Every rank hears rank 0's `code`, and rank 0 what each has recorded. `clock`: this rank's. Collective.
-[[nodiscard]] CommonEnd end_together(const RankContext& context, const RankTrace& trace, const ClockOffset& clock,
+/// What is known of the ranks' clocks at the end of a run.
+struct ClockFacts {
+    ClockOffset first{};                        ///< This rank's, when the ranks met.
+    ClockBounds from_root{};                    ///< By rank 0's messages; on the other ranks.
+    std::span<const ClockBounds> to_root = {};  ///< By those of each rank; on rank 0, with several ranks.
+};
+
+/// Every rank hears rank 0's `code`, and rank 0 what each has recorded, in its own time: the clocks are aligned again.
+/// Collective.
+[[nodiscard]] CommonEnd end_together(const RankContext& context, RankTrace trace, const ClockFacts& clocks,
                                      ExitCode code = ExitCode::ok);
 
 /// How far an attempt has come when it reports.

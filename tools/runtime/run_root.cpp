@@ -7,6 +7,7 @@
 #include "core/commit/file.hpp"
 #include "core/commit/run_paths.hpp"
 #include "slurm/batch_script.hpp"
+#include "tools/runtime/gpu_start.hpp"
 #include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/job_plan.hpp"
@@ -57,28 +58,12 @@ void choose_instructions(const Meeting& meeting, PreparedJob& job) {
                              variable_name_of(*least))});
 }
 
-/// The job, ready to run; or its Error, which is said and known to all other ranks by then: the launcher may end this
-/// rank as soon as one of them leaves.
-PreparedJob prepare_for_all(const Root& root, const Meeting& meeting, const std::function<JobFile()>& job_file,
-                            const RunOptions& options) {
+/// Does `prepare`; its Error is said and known to all other ranks before it is thrown: the launcher may end this rank
+/// as soon as one of them leaves.
+void prepare_for_all(const Root& root, const std::function<void()>& prepare) {
     const RankContext& context = root.context;
-    PreparedJob job;
     try {
-        JobConfig config = read_job(job_file(), context.apps);
-        check_before_reading(context, config);
-        job = prepare_job(std::move(config), context.apps, context.session == nullptr);
-        choose_instructions(meeting, job);
-        tune(job);
-        job.output = open_output(job, context.board);
-        if (job.output->complete() == nullptr) {
-            job.plan.first_chunk = job.output->first_chunk();
-            job.plan.dump_folder = attempt_folder(job).native();
-            job.plan.root_host = context.host;
-            job.notes = leave_notes_in(context, job.plan.dump_folder);
-            job.summaries = attempts_at(job);
-            job.attempts = look_back(job, options);
-        }
-        return job;
+        prepare();
     } catch (...) {
         const Failure failure = describe(std::current_exception(), "");
         context.shutdown_hook.note_end(failure.code, failure.text);
@@ -88,6 +73,50 @@ PreparedJob prepare_for_all(const Root& root, const Meeting& meeting, const std:
         }
         throw Error(failure.code, failure.text);
     }
+}
+
+/// Upon rank 0's word all ranks start their GPUs.
+GpuStart start_gpus_of_all(const Root& root, const GpuWish& wish) {
+    try {
+        static_cast<void>(announce(root.context, {.plan = encode(wish)}));
+        return start_gpus(root.context, wish);
+    } catch (...) {
+        end_all(root, describe_at_root(std::current_exception(), root.context));
+    }
+}
+
+JobConfig read_job_for_all(const Root& root, const std::function<JobFile()>& job_file) {
+    JobConfig config;
+    prepare_for_all(root, [&] {
+        const PhaseTimer timer(root.context.phases, Phase::job);
+        config = read_job(job_file(), root.context.apps);
+        check_before_reading(root.context, config);
+    });
+    return config;
+}
+
+/// The job, ready to run.
+PreparedJob prepare_job_for_all(const Root& root, const Meeting& meeting, JobConfig config, const RunOptions& options) {
+    const RankContext& context = root.context;
+    PreparedJob job;  // holds the folder that a failure is noted in
+    prepare_for_all(root, [&] {
+        job = prepare_job(std::move(config), context.apps, context.phases);
+        choose_instructions(meeting, job);
+        PhaseTimer tuning(context.phases, Phase::tuning);
+        tune(job);
+        tuning.stop();
+        const PhaseTimer output(context.phases, Phase::output);
+        job.output = open_output(job, context.board);
+        if (job.output->complete() == nullptr) {
+            job.plan.first_chunk = job.output->first_chunk();
+            job.plan.dump_folder = attempt_folder(job).native();
+            job.plan.root_host = context.host;
+            job.notes = leave_notes_in(context, job.plan.dump_folder);
+            job.summaries = attempts_at(job);
+            job.attempts = look_back(job, options);
+        }
+    });
+    return job;
 }
 
 std::filesystem::path run_folder_of(const JobConfig& job) {
@@ -104,21 +133,23 @@ int leave_complete(const Root& root, const PreparedJob& job, const RunOptions& o
 }
 
 /// The run that all ranks share, from the plan to the report.
-int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, const RunOptions& options) {
+int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuStart gpus, const RunOptions& options) {
     const RankContext& context = root.context;
     keep_job(job);
     say_what_was_found(*job.output, job, options.quiet);
     root.monitor.open(run_folder_of(job.job), job.job.output.path);
     static_cast<void>(announce(context, {.plan = encode(job.plan)}));
-    PreparedRank rank = prepare_rank(context, job.plan, meeting, std::move(job.weights), job.source.get());
+    PreparedRank rank =
+        prepare_rank(context, job.plan, meeting, std::move(gpus), std::move(job.weights), job.source.get());
     check_memory(context, job.plan, rank);
     JobServer server(root, job, meeting, rank, options);
-    const RankTrace trace = sign(context, server.run());
+    RankTrace trace = sign(context, server.run());
     const std::optional<Failure>& stopped = server.stopped_by();
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
     RunReport report = report_of_run(job, server.items_written());
-    report.ranks = end_together(context, trace, meeting.clock, code).reports;
-    report.clock_error = meeting.clock.error;
+    report.queues = rank.queues;
+    report.ranks = end_together(context, std::move(trace), {.to_root = server.clock_bounds()}, code).reports;
+    report.links = server.links();
     report.clock_rounds = report.ranks.size() > 1 ? clock_rounds : 0;
     publish_report(
         std::move(report), job, options,
@@ -144,9 +175,12 @@ int run_root(const RankContext& context, RunMonitor& monitor, const std::functio
     } catch (...) {
         end_all(root, describe(std::current_exception(), context.who()));
     }
+    GpuStart gpus;
     PreparedJob job;
     try {
-        job = prepare_for_all(root, meeting, job_file, options);
+        JobConfig config = read_job_for_all(root, job_file);
+        gpus = start_gpus_of_all(root, gpu_wish(config));
+        job = prepare_job_for_all(root, meeting, std::move(config), options);
     } catch (const Error& error) {
         if (context.session == nullptr) {
             throw;
@@ -158,7 +192,7 @@ int run_root(const RankContext& context, RunMonitor& monitor, const std::functio
             return leave_complete(root, job, options);
         }
         root.output = job.output.get();
-        return serve_job(root, meeting, job, options);
+        return serve_job(root, meeting, job, std::move(gpus), options);
     } catch (...) {
         end_all(root, describe_at_root(std::current_exception(), context));
     }

@@ -1,11 +1,11 @@
 #include <chrono>
 #include <optional>
 #include <thread>
-#include <utility>
 
 #include "comm/mpi_worker.hpp"
 #include "comm/serve.hpp"
 #include "tools/runtime/driver_team.hpp"
+#include "tools/runtime/gpu_start.hpp"
 #include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/prepare_rank.hpp"
 #include "tools/runtime/rank_context.hpp"
@@ -56,13 +56,13 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
         fail(context, describe(std::current_exception(), context.who()), root_serves);
     }
     root_serves = false;
-    const RankTrace trace = sign(context, team.take_trace());
+    RankTrace trace = sign(context, team.take_trace());
     try {
         worker.wait_for_the_end(context.bell, context.stop);
     } catch (const RootHasEnded& end) {
         end_with_root(context, end);
     }
-    return end_together(context, trace, meeting.clock).code;
+    return end_together(context, std::move(trace), {.first = meeting.clock, .from_root = worker.clock_bounds()}).code;
 }
 
 }  // namespace
@@ -72,13 +72,18 @@ int run_worker(const RankContext& context) {
     std::optional<HeldFolder> notes;
     try {
         const Meeting meeting = meet_ranks(context);
-        const RootAnnouncement said = announce(context);
+        RootAnnouncement said = announce(context);
+        if (said.code != 0) {
+            return said.code;
+        }
+        GpuStart gpus = start_gpus(context, decode_gpu_wish(said.plan));
+        said = announce(context);
         if (said.code != 0 || said.complete) {
             return said.code;
         }
         const JobPlan plan = decode_job_plan(said.plan);
         notes = leave_notes_in(context, plan.dump_folder);
-        PreparedRank rank = prepare_rank(context, plan, meeting);
+        PreparedRank rank = prepare_rank(context, plan, meeting, std::move(gpus));
         root_serves = true;
         check_memory(context, plan, rank);
         return work(context, plan, meeting, rank, root_serves);

@@ -7,7 +7,7 @@
 
 #include "core/clock.hpp"
 #include "core/device/cuda.hpp"
-#include "core/input/sample.hpp"
+#include "core/input/item_source.hpp"
 #include "core/machine/cgroup.hpp"
 #include "core/machine/topology_hwloc.hpp"
 #include "core/modes.hpp"

@@ -10,7 +10,7 @@
 
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/journal.hpp"
-#include "core/commit/verify.hpp"
+#include "core/commit/manifest.hpp"
 #include "core/error.hpp"
 
 namespace sluice::torture {

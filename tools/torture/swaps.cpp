@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/clock.hpp"
-#include "core/commit/verify.hpp"
+#include "core/commit/manifest.hpp"
 #include "core/error.hpp"
 #include "tools/torture/campaigns.hpp"
 #include "tools/torture/swapped_input.hpp"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/commit/verify.hpp"
+#include "core/commit/manifest.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 #include "tests/support/fault_injection.hpp"

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uid_t somebody = 4242;
+constexpr uid_t stranger = 4242;
 
 class HeldFolderTest : public testing::Test {
 protected:
@@ -132,11 +132,11 @@ TEST_F(HeldFolderTest, RefusesAnotherUsers) {
     if (::geteuid() != 0) {
         GTEST_SKIP() << "only root can give a folder away";
     }
-    ASSERT_EQ(::chown(folder_.c_str(), somebody, somebody), 0);
+    ASSERT_EQ(::chown(folder_.c_str(), stranger, stranger), 0);
 
     EXPECT_EQ(code_of([&] { HeldFolder(folder_, FolderTrust::only_mine); }), "77 E-SEC-020");
     EXPECT_EQ(code_of([&] { HeldFolder(folder_, FolderTrust::mine); }), "77 E-SEC-020");
-    EXPECT_EQ(HeldFolder(folder_, FolderTrust::any).owner(), somebody);
+    EXPECT_EQ(HeldFolder(folder_, FolderTrust::any).owner(), stranger);
 }
 
 TEST_F(HeldFolderTest, TrustsControlFilesOfMineAndOfAFoldersOwnerWhoIsReadAfter) {
@@ -144,7 +144,7 @@ TEST_F(HeldFolderTest, TrustsControlFilesOfMineAndOfAFoldersOwnerWhoIsReadAfter)
         GTEST_SKIP() << "only root can give a file away";
     }
     write_contents(folder_ / "file", "text");
-    ASSERT_EQ(::chown((folder_ / "file").c_str(), somebody, somebody), 0);
+    ASSERT_EQ(::chown((folder_ / "file").c_str(), stranger, stranger), 0);
     const auto read = [&] { return code_of([&] { static_cast<void>(read_text(folder_ / "file", 100)); }); };
 
     EXPECT_EQ(read(), "77 E-SEC-118");
@@ -152,7 +152,7 @@ TEST_F(HeldFolderTest, TrustsControlFilesOfMineAndOfAFoldersOwnerWhoIsReadAfter)
         const HeldFolder mine(folder_, FolderTrust::any);
         EXPECT_EQ(read(), "77 E-SEC-118");
     }
-    ASSERT_EQ(::chown(folder_.c_str(), somebody, somebody), 0);
+    ASSERT_EQ(::chown(folder_.c_str(), stranger, stranger), 0);
     const HeldFolder theirs(folder_, FolderTrust::any);
     EXPECT_EQ(read(), "none");
 }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/commit/verify.hpp"
+#include "core/commit/manifest.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 #include "tests/support/fault_injection.hpp"
 

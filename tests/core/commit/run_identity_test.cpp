@@ -69,8 +69,10 @@ TEST(RunIdentity, IsRefusedWhenAnyByteHasChangedOrIsMissing) {
     EXPECT_EQ(decoding(text), "none");
 }
 
-TEST(RunIdentity, OfALaterVersionIsSaidToBe) {
-    EXPECT_EQ(decoding(sealed_text({{"format", "sluice run"}, {"version", 2}})), "78 E-CKP-089");
+TEST(RunIdentity, OfAnotherVersionIsSaidToBe) {
+    for (const Json& version : {Json(2), Json(0), Json(-1), Json("1"), Json()}) {
+        EXPECT_EQ(decoding(sealed_text({{"format", "sluice run"}, {"version", version}})), "78 E-CKP-089") << version;
+    }
 }
 
 class EstablishRunIdentity : public testing::Test {

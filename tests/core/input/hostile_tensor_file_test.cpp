@@ -15,8 +15,8 @@
 namespace sluice {
 namespace {
 
-const std::vector<TensorSpec> specs{{"a", {2, 2}}, {"b", {3}}};
-const std::vector<float> values{1, 2, 3, 4, 5, 6, 7};
+const std::vector<TensorSpec> small_specs{{"a", {2, 2}}, {"b", {3}}};
+const std::vector<float> small_values{1, 2, 3, 4, 5, 6, 7};
 
 std::string length_of(std::uint64_t length) {
     std::string bytes(8, '\0');
@@ -154,14 +154,14 @@ protected:
     }
 
     TemporaryFolder folder_;
-    std::vector<float> to_ = std::vector<float>(values.size());
+    std::vector<float> to_ = std::vector<float>(small_values.size());
 };
 
 TEST_P(HostileTensorFile, IsRefusedWithItsOwnError) {
     const auto path = write(GetParam().bytes);
 
     try {
-        read_tensors(path, specs, to_);
+        read_tensors(path, small_specs, to_);
         FAIL() << "accepted";
     } catch (const Error& error) {
         EXPECT_EQ(error.text().id, GetParam().id) << error.text().what;
@@ -183,7 +183,7 @@ std::string slurp(const std::filesystem::path& path) {
 /// that the format gives a meaning to.
 bool accepts(const std::filesystem::path& path, std::vector<float>& to) {
     try {
-        read_safetensors(path, specs, to);
+        read_safetensors(path, small_specs, to);
         return true;
     } catch (const Error&) {
         return false;
@@ -193,23 +193,23 @@ bool accepts(const std::filesystem::path& path, std::vector<float>& to) {
 class DamagedTensorFile : public testing::Test {
 protected:
     DamagedTensorFile() {
-        test::write_safetensors(path_, specs, values);
+        test::write_safetensors(path_, small_specs, small_values);
         good_ = slurp(path_);
     }
     void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes; }
-    [[nodiscard]] std::size_t data_start() const { return good_.size() - values.size() * sizeof(float); }
+    [[nodiscard]] std::size_t data_start() const { return good_.size() - small_values.size() * sizeof(float); }
 
     TemporaryFolder folder_;
     std::filesystem::path path_ = folder_.path() / "m.safetensors";
     std::string good_;
-    std::vector<float> to_ = std::vector<float>(values.size());
+    std::vector<float> to_ = std::vector<float>(small_values.size());
 };
 
 constexpr std::size_t length_bytes = 8;
 
 bool parses(const std::string& header) {
     try {
-        return !parse_safetensors_header(header, values.size() * sizeof(float), "m").empty();
+        return !parse_safetensors_header(header, small_values.size() * sizeof(float), "m").empty();
     } catch (const Error&) {
         return false;
     }
@@ -234,10 +234,10 @@ TEST_F(DamagedTensorFile, WithAByteOfItsHeaderChangedIsRefusedOrMeansTheSame) {
                 continue;
             }
             write(damaged);
-            to_.assign(values.size(), -1);
+            to_.assign(small_values.size(), -1);
 
             if (accepts(path_, to_)) {
-                EXPECT_EQ(to_, values) << "byte " << at << " = " << static_cast<int>(byte);  // other white space
+                EXPECT_EQ(to_, small_values) << "byte " << at << " = " << static_cast<int>(byte);  // other white space
             }
         }
     }

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "core/input/csv_framing.hpp"
+#include "core/input/framing.hpp"
 #include "tests/core/input/io_fixture.hpp"
 
 namespace sluice::test {

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
-#include "core/input/csv_framing.hpp"
-#include "core/input/line_framing.hpp"
+#include "core/input/framing.hpp"
 #include "core/input/record_reader.hpp"
 #include "tests/core/input/io_fixture.hpp"
 
@@ -244,6 +244,57 @@ TEST_F(RecordIndexTest, TellsTheFirstOfManyMistakes) {
     EXPECT_EQ(bad(), 20);
 }
 
+/// A mistake that is told, wherever it is put into good records of two columns: so many bytes at such a place.
+struct Mistake {
+    std::size_t at;
+    std::string_view bytes;
+};
+
+/// Several windows of records, a few of them long.
+std::string good_records() {
+    std::string text;
+    for (int i = 0; text.size() < 3 * reading_window; ++i) {
+        text += "abcdefgh," + std::string(i % 64 == 0 ? 3000 : 6, 'z') + "\n";
+    }
+    return text;
+}
+
+std::string spoilt(std::string text, const std::vector<Mistake>& mistakes) {
+    for (const Mistake& mistake : mistakes) {
+        text.replace(mistake.at, mistake.bytes.size(), mistake.bytes);
+    }
+    return text;
+}
+
+TEST_F(RecordIndexTest, TellsTheFirstMistakeWhateverStandsBehindIt) {
+    static constexpr std::array<std::string_view, 4> mistakes{std::string_view("\0", 1), "a\"", "\rb", ",,\n"};
+    static const std::vector<BlockScanner> scanners = block_scanners();
+    const std::string good = good_records();
+    std::mt19937 random(14);
+    for (int turn = 0; turn < 32; ++turn) {
+        SCOPED_TRACE(turn);
+        const std::string_view one = mistakes[turn % 4];
+        const std::string_view other = mistakes[turn / 4 % 4];
+        const std::size_t at = random() % (good.size() - 10'000);
+        // Most often in the same window.
+        const std::size_t behind = at + one.size() + random() % (turn % 5 == 0 ? 10 : 8000);
+        const IndexOptions way{.threads = static_cast<std::uint32_t>(1 + random() % 4),
+                               .block_bytes = turn % 2 == 0 ? reading_window : 1000 + random() % 100'000,
+                               .scanner = scanners[random() % scanners.size()]};
+        std::vector<std::string> told;
+
+        for (const std::vector<Mistake>& some : {std::vector<Mistake>{{at, one}}, {{at, one}, {behind, other}}}) {
+            const InputFile file(write("text", spoilt(good, some)));
+            const RecordRange all{.begin = 0, .end = file.size()};
+            told.push_back(read_one_by_one(file, all, CsvFraming(2)).problem);
+            EXPECT_EQ(difference_in(file, all, 2, way), "");
+        }
+
+        EXPECT_NE(told.front(), "");
+        EXPECT_EQ(told.front(), told.back());
+    }
+}
+
 TEST_F(RecordIndexTest, ReadsLittleMoreThanTheRecordsThatAreWanted) {
     constexpr std::size_t record_bytes = 60'000;
     std::string text;
@@ -282,6 +333,22 @@ TEST_F(RecordIndexTest, HasAPlaceToBeginAtEveryMultipleOfItsGranularity) {
             EXPECT_EQ(range.item, first);
             EXPECT_EQ(range.line, first + 1);
         }
+    }
+}
+
+TEST_F(RecordIndexTest, TakesLittleMemoryBesideItsText) {
+    for (const std::size_t record_bytes : {2U, 20U, 500U, 700U, 5000U, 60'000U}) {
+        constexpr std::size_t records = 640;
+        std::string text;
+        for (std::size_t i = 0; i < records; ++i) {
+            text += std::string(record_bytes - 1, 'x') + "\n";
+        }
+        const InputFile file(write("text", text));
+
+        const RecordIndex index = index_records(file, {.begin = 0, .end = file.size()}, 0);
+
+        const std::size_t bytes = (index.checkpoints().size() - 1) * sizeof(Checkpoint);
+        EXPECT_LE(bytes, record_bytes <= 512 ? records * 4 / 10 : text.size() / 500) << record_bytes;
     }
 }
 

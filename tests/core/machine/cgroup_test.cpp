@@ -1,9 +1,14 @@
 #include "core/machine/cgroup.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace sluice {
 namespace {
+
+using testing::IsSupersetOf;
+using testing::SizeIs;
+using Folders = std::vector<std::filesystem::path>;
 
 struct Quota {
     const char* text;
@@ -25,6 +30,46 @@ INSTANTIATE_TEST_SUITE_P(Texts, CpuQuota,
                                          Quota{"9223372036854775807 1", 1U << 20U},
                                          Quota{"9223372036854775807 9223372036854775807", 1},
                                          Quota{"99999999999999999999 100000", 0}));
+
+TEST(Cgroup, NamesEveryGroupAroundTheProcessOfVersion2) {
+    EXPECT_THAT(cgroup_folders("0::/slurm/job_7/step_0\n", "memory"),
+                IsSupersetOf(Folders{"/sys/fs/cgroup/slurm/job_7/step_0", "/sys/fs/cgroup/slurm/job_7",
+                                     "/sys/fs/cgroup/slurm", "/sys/fs/cgroup"}));
+}
+
+TEST(Cgroup, NamesTheGroupsOfTheControllerOfVersion1AndOfNoOther) {
+    const Folders folders = cgroup_folders("4:cpu,cpuacct:/a/b\n3:memory:/c\n2:cpuset:/d", "cpu");
+
+    EXPECT_THAT(folders, SizeIs(4));
+    EXPECT_THAT(folders, IsSupersetOf(Folders{"/sys/fs/cgroup/cpu/a/b", "/sys/fs/cgroup/cpu/a", "/sys/fs/cgroup/cpu"}));
+}
+
+TEST(Cgroup, NamesTheRootsWhateverTheMembershipSays) {
+    for (const char* const membership : {"", "0::/", "\n\n", "::", "x", "0::", "0::///", "5:name=systemd:/a"}) {
+        EXPECT_EQ(cgroup_folders(membership, "cpu"), (Folders{"/sys/fs/cgroup", "/sys/fs/cgroup/cpu"})) << membership;
+    }
+}
+
+TEST(MemoryLimit, IsWhatTheCgroupSays) {
+    EXPECT_EQ(memory_of_cgroup("4294967296"), 4'294'967'296U);
+    EXPECT_EQ(memory_of_cgroup("0"), 0U);
+    for (const char* const none : {"max", "", "-1", "99999999999999999999999"}) {
+        EXPECT_EQ(memory_of_cgroup(none), no_memory_limit) << none;
+    }
+}
+
+TEST(MemoryLimit, IsWhatTheNodeHasToGive) {
+    EXPECT_EQ(memory_of_meminfo("MemTotal:  8 kB\nMemFree:  1 kB\nMemAvailable:      3 kB\nBuffers: 1 kB\n"), 3072U);
+    for (const char* const none :
+         {"", "MemTotal: 8 kB\n", "MemAvailable:", "MemAvailable: x", "MemAvailable: 18446744073709551615 kB"}) {
+        EXPECT_EQ(memory_of_meminfo(none), no_memory_limit) << none;
+    }
+}
+
+TEST(MemoryLimit, IsKnownOfThisMachine) {
+    EXPECT_GT(read_memory_limit(), 1U << 20U);
+    EXPECT_LT(read_memory_limit(), no_memory_limit);
+}
 
 }  // namespace
 }  // namespace sluice

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 const std::filesystem::path fixtures = SLUICE_SOURCE_DIR "/tests/fixtures/topology";
 
-CpuSet cpus(const char* text) {
+CpuSet cpu_set(const char* text) {
     return CpuSet::parse(text).value();
 }
 
@@ -38,22 +38,22 @@ TEST(Topology, HoldsWhatTheXmlSays) {
     ASSERT_EQ(topology.gpus.size(), 4U);
     EXPECT_EQ(topology.gpus[0].pci, "0000:17:00.0");
     EXPECT_EQ(topology.gpus[0].name, "NVIDIA H200");
-    EXPECT_EQ(topology.gpus[1].near, cpus("0-3"));
-    EXPECT_EQ(topology.gpus[2].near, cpus("4-7"));
+    EXPECT_EQ(topology.gpus[1].near, cpu_set("0-3"));
+    EXPECT_EQ(topology.gpus[2].near, cpu_set("4-7"));
     ASSERT_EQ(topology.nics.size(), 2U);
     EXPECT_EQ(topology.nics[1].name, "mlx5_1");
     EXPECT_TRUE(topology.nics[1].fabric);
     EXPECT_EQ(topology.cores.size(), 8U);
     EXPECT_EQ(topology.packages.size(), 2U);
-    EXPECT_EQ(topology.mask, cpus("0-7"));
+    EXPECT_EQ(topology.mask, cpu_set("0-7"));
     EXPECT_FALSE(topology.why_unbindable.empty());
 }
 
 TEST(Topology, KeepsWhatTheCgroupDoesNotAllow) {
     const Topology topology = read_topology(fixtures / "cgroup_cut.xml");
 
-    EXPECT_EQ(topology.cpus, cpus("0-15"));
-    EXPECT_EQ(topology.allowed, cpus("6-11"));
+    EXPECT_EQ(topology.cpus, cpu_set("0-15"));
+    EXPECT_EQ(topology.allowed, cpu_set("6-11"));
     EXPECT_EQ(topology.cores.size(), 16U);
     EXPECT_EQ(topology.gpus.size(), 4U);
 }
@@ -75,8 +75,8 @@ TEST(Topology, BelievesTheGpusOwnMemoryRatherThanTheBus) {
     const Topology topology = read_topology(fixtures / "grace_hopper.xml");
 
     ASSERT_EQ(topology.gpus.size(), 2U);
-    EXPECT_EQ(topology.gpus[1].near, cpus("8-15"));
-    EXPECT_EQ(memory_node_of(topology, cpus("9")), 1U) << "not the GPU's own memory";
+    EXPECT_EQ(topology.gpus[1].near, cpu_set("8-15"));
+    EXPECT_EQ(memory_node_of(topology, cpu_set("9")), 1U) << "not the GPU's own memory";
 }
 
 TEST(Topology, LearnsFromCudaWhatTheBusDoesNotTell) {
@@ -90,15 +90,15 @@ TEST(Topology, LearnsFromCudaWhatTheBusDoesNotTell) {
     EXPECT_EQ(topology.gpus[0].uuid, "GPU-b") << "a GPU that the topology lacked, in the order of addresses";
     EXPECT_EQ(topology.gpus[0].near, topology.cpus);
     EXPECT_EQ(topology.gpus[4].uuid, "GPU-a");
-    EXPECT_EQ(topology.gpus[4].near, cpus("0-3")) << "the GPU's word against the bus's";
+    EXPECT_EQ(topology.gpus[4].near, cpu_set("0-3")) << "the GPU's word against the bus's";
 }
 
 TEST(Topology, OfACpuListIsFlat) {
-    const Topology topology = flat_topology(cpus("2,5-6"));
+    const Topology topology = flat_topology(cpu_set("2,5-6"));
 
     EXPECT_EQ(topology.cores.size(), 3U);
-    EXPECT_EQ(cores_in(topology, cpus("5-9")), 2U);
-    EXPECT_EQ(memory_node_of(topology, cpus("5")), 0U);
+    EXPECT_EQ(cores_in(topology, cpu_set("5-9")), 2U);
+    EXPECT_EQ(memory_node_of(topology, cpu_set("5")), 0U);
     EXPECT_EQ(memory_node_of(topology, CpuSet()), std::nullopt);
 }
 

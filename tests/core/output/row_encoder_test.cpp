@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 using test::FieldsCodec;
 
-const FieldsCodec codec({{"label", FieldType::int32, 1}, {"score", FieldType::float32, 2}});
+const FieldsCodec fields_codec({{"label", FieldType::int32, 1}, {"score", FieldType::float32, 2}});
 
 struct Record {
     std::int32_t label;
@@ -39,8 +39,8 @@ std::string text_of(std::span<const std::byte> bytes) {
 }
 
 /// A file of these rows, encoded `step` at a time.
-std::string written(OutputFormat format, const std::vector<Record>& rows, std::size_t step = 1000) {
-    RowEncoder encoder(format, codec);
+std::string written_rows(OutputFormat format, const std::vector<Record>& rows, std::size_t step = 1000) {
+    RowEncoder encoder(format, fields_codec);
     std::string file = encoder.header(rows.size());
     for (std::size_t first = 0; first < rows.size(); first += step) {
         const auto part = std::span(rows).subspan(first, std::min(step, rows.size() - first));
@@ -50,26 +50,26 @@ std::string written(OutputFormat format, const std::vector<Record>& rows, std::s
 }
 
 TEST(RowEncoder, NumbersTheRowsFromTheFirstOneOn) {
-    RowEncoder csv(OutputFormat::csv, codec);
+    RowEncoder csv(OutputFormat::csv, fields_codec);
     EXPECT_EQ(csv.header(2), "item,label,score_0,score_1\n");
     EXPECT_EQ(text_of(csv.encode(7, 2, std::as_bytes(std::span(two_rows))).bytes), "7,2,0.5,-1.25\n8,-1,3,4\n");
 
-    RowEncoder jsonl(OutputFormat::jsonl, codec);
+    RowEncoder jsonl(OutputFormat::jsonl, fields_codec);
     EXPECT_EQ(jsonl.header(2), "");
     EXPECT_EQ(text_of(jsonl.encode(7, 1, std::as_bytes(std::span(two_rows)).first(12)).bytes),
               "{\"item\":7,\"label\":2,\"scores\":[0.5,-1.25]}\n");
 }
 
 TEST(RowEncoder, LeavesBinaryResultsAsTheyAre) {
-    RowEncoder npy(OutputFormat::npy, codec);
+    RowEncoder npy(OutputFormat::npy, fields_codec);
     const auto bytes = std::as_bytes(std::span(two_rows));
 
     EXPECT_EQ(text_of(npy.encode(7, 2, bytes).bytes), text_of(bytes));
-    EXPECT_EQ(npy.header(2), make_npy_header(codec.output_fields(), 2));
+    EXPECT_EQ(npy.header(2), make_npy_header(fields_codec.output_fields(), 2));
 }
 
 TEST(RowEncoder, GetsExactlyItsItems) {
-    RowEncoder csv(OutputFormat::csv, codec);
+    RowEncoder csv(OutputFormat::csv, fields_codec);
 
     EXPECT_THROW(static_cast<void>(csv.encode(0, 3, std::as_bytes(std::span(two_rows)))), ContractViolation);
 }
@@ -77,7 +77,7 @@ TEST(RowEncoder, GetsExactlyItsItems) {
 TEST(RowEncoder, EstimatesARowWithinAFactorOfTwo) {
     const std::array<Record, 1> typical{{{3, 12.345678F, -0.98765432F}}};
     for (const OutputFormat format : {OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy}) {
-        RowEncoder encoder(format, codec);
+        RowEncoder encoder(format, fields_codec);
         const auto size = encoder.encode(999'999, 1, std::as_bytes(std::span(typical))).bytes.size();
         const std::uint64_t estimate = encoder.estimate_row_bytes(1'000'000);
         EXPECT_LE(estimate, 2 * size) << extension_of(format);
@@ -86,12 +86,12 @@ TEST(RowEncoder, EstimatesARowWithinAFactorOfTwo) {
 }
 
 TEST(RowEncoder, WritesCsvWithAColumnForEveryValue) {
-    EXPECT_EQ(written(OutputFormat::csv, {{2, 0.5F, -1.25F}, {-1, 1e-20F, 16777216.0F}}),
+    EXPECT_EQ(written_rows(OutputFormat::csv, {{2, 0.5F, -1.25F}, {-1, 1e-20F, 16777216.0F}}),
               "item,label,score_0,score_1\n0,2,0.5,-1.25\n1,-1,1e-20,16777216\n");
 }
 
 TEST(RowEncoder, WritesJsonlWithAnArrayForSeveralValues) {
-    EXPECT_EQ(written(OutputFormat::jsonl, {{2, 0.5F, -1.25F}, {3, 0.1F, 0.0F}}),
+    EXPECT_EQ(written_rows(OutputFormat::jsonl, {{2, 0.5F, -1.25F}, {3, 0.1F, 0.0F}}),
               "{\"item\":0,\"label\":2,\"scores\":[0.5,-1.25]}\n{\"item\":1,\"label\":3,\"scores\":[0.1,0]}\n");
 }
 
@@ -99,9 +99,9 @@ TEST(RowEncoder, WritesNumbersThatAreNoneAsEachFormatAllows) {
     const float inf = std::numeric_limits<float>::infinity();
     const float nan = std::numeric_limits<float>::quiet_NaN();
 
-    EXPECT_EQ(written(OutputFormat::csv, {{0, inf, -inf}, {1, nan, -nan}}),
+    EXPECT_EQ(written_rows(OutputFormat::csv, {{0, inf, -inf}, {1, nan, -nan}}),
               "item,label,score_0,score_1\n0,0,inf,-inf\n1,1,nan,nan\n");
-    EXPECT_EQ(written(OutputFormat::jsonl, {{0, inf, -inf}, {1, nan, -nan}}),
+    EXPECT_EQ(written_rows(OutputFormat::jsonl, {{0, inf, -inf}, {1, nan, -nan}}),
               "{\"item\":0,\"label\":0,\"scores\":[null,null]}\n{\"item\":1,\"label\":1,\"scores\":[null,null]}\n");
 }
 
@@ -115,7 +115,7 @@ TEST(RowEncoder, WritesFloatsThatReadBackToTheSameBits) {
         }
     }
 
-    const std::string text = written(OutputFormat::csv, rows);
+    const std::string text = written_rows(OutputFormat::csv, rows);
 
     std::size_t at = text.find('\n') + 1;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -138,7 +138,7 @@ TEST(RowEncoder, WritesFloatsThatReadBackToTheSameBits) {
 TEST(RowEncoder, WritesSeveralFieldsAsAStructuredArray) {
     const std::vector<Record> rows = {{2, 0.5F, -1.25F}, {3, 0.1F, 0.0F}};
 
-    const std::string file = written(OutputFormat::npy, rows);
+    const std::string file = written_rows(OutputFormat::npy, rows);
 
     const std::string data(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Record));
     ASSERT_EQ((file.size() - data.size()) % 64, 0U);
@@ -163,11 +163,11 @@ TEST(RowEncoder, WritesTheSameBytesForAnyChunkSize) {
         rows.push_back({i % 4, static_cast<float>(i) / 7, -static_cast<float>(i)});
     }
     for (const OutputFormat format : {OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy}) {
-        const std::string at_once = written(format, rows, 5000);
+        const std::string at_once = written_rows(format, rows, 5000);
 
-        EXPECT_EQ(written(format, rows, 1), at_once);
-        EXPECT_EQ(written(format, rows, 7), at_once);
-        EXPECT_EQ(written(format, rows, 64), at_once);
+        EXPECT_EQ(written_rows(format, rows, 1), at_once);
+        EXPECT_EQ(written_rows(format, rows, 7), at_once);
+        EXPECT_EQ(written_rows(format, rows, 64), at_once);
     }
 }
 
@@ -179,9 +179,9 @@ TEST(RowEncoder, WritesTheSameBytesWithAnyNumberOfThreads) {
     }
     const auto bytes = std::as_bytes(std::span(rows));
     for (const OutputFormat format : {OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy}) {
-        RowEncoder alone(format, codec);
+        RowEncoder alone(format, fields_codec);
         const std::string expected = text_of(alone.encode(5, 9000, bytes).bytes);
-        RowEncoder encoder(format, codec);
+        RowEncoder encoder(format, fields_codec);
         for (const std::uint32_t threads : {2U, 5U, 1U}) {
             encoder.use_threads(threads);
             for (int chunk = 0; chunk < 2; ++chunk) {
@@ -213,9 +213,9 @@ TEST(RowEncoder, HasAsManyThreadsAsEveryChunkGivesWorkTo) {
 }
 
 TEST(RowEncoder, MakesAnEmptyOutputOfNoItems) {
-    EXPECT_EQ(written(OutputFormat::csv, {}), "item,label,score_0,score_1\n");
-    EXPECT_EQ(written(OutputFormat::jsonl, {}), "");
-    EXPECT_THAT(written(OutputFormat::npy, {}), HasSubstr("'shape': (0,)"));
+    EXPECT_EQ(written_rows(OutputFormat::csv, {}), "item,label,score_0,score_1\n");
+    EXPECT_EQ(written_rows(OutputFormat::jsonl, {}), "");
+    EXPECT_THAT(written_rows(OutputFormat::npy, {}), HasSubstr("'shape': (0,)"));
 }
 
 TEST(RowEncoder, RefusesFieldsThatCannotStandInAFile) {

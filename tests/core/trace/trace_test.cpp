@@ -35,7 +35,7 @@ TEST(Trace, KeepsWhatWasAddedInOrder) {
 }
 
 TEST(Trace, NeverMovesItsRecords) {
-    ThreadTrace thread(Stage::read, 1000);
+    ThreadTrace thread("reader 0", 1000);
     thread.add({});
     const ThreadSpan* first = thread.spans().data();
 
@@ -55,7 +55,7 @@ TEST(Trace, RefusesMoreRecordsThanTheRunHasChunks) {
 }
 
 TEST(Trace, RefusesARecordWhenNoneWasExpected) {
-    ThreadTrace thread(Stage::write, 0);
+    ThreadTrace thread("writer", 0);
 
     EXPECT_THROW(thread.add({}), ContractViolation);
 }

@@ -35,6 +35,7 @@ protected:
     Activities activities_;
     HangWatch hangs_{board_, activities_, "n07"};
     ShutdownHook shutdown_hook_;
+    PhaseLog phases_;
     RankContext context_{.apps = apps_,
                          .board = board_,
                          .bell = bell_,
@@ -42,6 +43,7 @@ protected:
                          .activities = activities_,
                          .hangs = hangs_,
                          .shutdown_hook = shutdown_hook_,
+                         .phases = phases_,
                          .host = "n07"};
     JobPlan plan_{.items = 97, .chunk_items = 10, .depth = 2, .first_chunk = 4};
 };
@@ -55,12 +57,35 @@ TEST_F(PrepareRank, MeetsItselfWhenItIsAlone) {
     EXPECT_EQ(announce(context_, {.code = 66}).code, 66);
 }
 
+TEST_F(PrepareRank, HearsWhoWantsGpusAsItWasSaid) {
+    const GpuWish some = decode_gpu_wish(encode(GpuWish{.wanted = true, .devices = 2, .bind = BindMode::inherit}));
+    const GpuWish all = decode_gpu_wish(encode(GpuWish{.wanted = true}));
+
+    EXPECT_TRUE(some.wanted);
+    EXPECT_EQ(some.devices, 2U);
+    EXPECT_EQ(some.bind, BindMode::inherit);
+    EXPECT_EQ(all.devices, std::nullopt);
+    EXPECT_EQ(all.bind, BindMode::gpu_local);
+    EXPECT_FALSE(decode_gpu_wish(encode(GpuWish())).wanted);
+}
+
+TEST_F(PrepareRank, StartsNoGpusForAHost) {
+    JobConfig job;
+    job.run.device = DeviceKind::host;
+
+    const GpuStart none = start_gpus(context_, gpu_wish(job));
+
+    EXPECT_FALSE(none.node.has_value());
+    EXPECT_EQ(none.driver, nullptr);
+}
+
 TEST_F(PrepareRank, DrivesItsDevicesThroughWhatIsLeft) {
     PreparedRank rank = prepared();
 
     const DriverTeamOptions options = driver_options(context_, plan_, rank);
 
     EXPECT_THAT(options.device_numbers, testing::ElementsAre(2, 5));
+    EXPECT_EQ(options.driver_start, nullptr) << "of a host";
     EXPECT_EQ(options.chunks, 6U);
     EXPECT_EQ(options.pipeline.last_items, 7U);
     EXPECT_TRUE(options.cpus.empty());

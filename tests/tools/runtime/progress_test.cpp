@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <regex>
 #include <string>
 #include <vector>
+
+#include "tools/runtime/progress_view.hpp"
 
 namespace sluice {
 namespace {
@@ -76,6 +79,17 @@ TEST(ProgressBar, IsNeverWiderThanTheTerminal) {
 TEST(ProgressBar, LeavesTheBarOutWhenThereIsNoRoom) {
     EXPECT_EQ(progress_bar({.done = 500, .total = 2000}, Seconds(0), 20),
               progress_text({.done = 500, .total = 2000}, Seconds(0)).substr(0, 20));
+}
+
+TEST(ProgressView, WritesALineOfALogWithItsTimeWhereNoTerminalIs) {
+    testing::internal::CaptureStderr();
+    ProgressView().show("812 of 2000 items");
+    ProgressView().say("attempt 2 has begun");
+
+    const std::string time = R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)";
+    EXPECT_TRUE(
+        std::regex_match(testing::internal::GetCapturedStderr(),
+                         std::regex(time + " sluice: 812 of 2000 items\n" + time + " sluice: attempt 2 has begun\n")));
 }
 
 TEST(Progress, EndsAtOnceWhenItsJobEnds) {

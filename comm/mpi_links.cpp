@@ -1,0 +1,221 @@
+#include "comm/mpi_links.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <mpi.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "comm/mpi_session.hpp"
+#include "core/clock.hpp"
+#include "core/error.hpp"
+#include "core/machine/cgroup.hpp"
+#include "core/paths.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr int tag_size = 9;
+constexpr int tag_bytes = 10;
+constexpr int end_of_probe = -1;
+constexpr int probe_word = 8;
+constexpr int latency_rounds = 40;
+constexpr std::array largest_last{1 << 16, 1 << 20, 1 << 23};
+constexpr int bandwidth_rounds = 3;
+constexpr double long_enough = 0.01;  // seconds of a round after which no larger message is tried
+
+void send(MpiSession& session, int to, std::span<std::byte> bytes) {
+    check_mpi(MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag_bytes, session.world()),
+              "MPI_Send");
+}
+
+void receive(MpiSession& session, int from, std::span<std::byte> bytes) {
+    check_mpi(MPI_Recv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, from, tag_bytes, session.world(),
+                       MPI_STATUS_IGNORE),
+              "MPI_Recv");
+}
+
+void announce(MpiSession& session, int to, int size) {
+    check_mpi(MPI_Send(&size, 1, MPI_INT, to, tag_size, session.world()), "MPI_Send");
+}
+
+/// Seconds of the quickest of `rounds` there and back.
+double quickest(MpiSession& session, int to, std::span<std::byte> bytes, int rounds) {
+    double best = std::chrono::duration<double>(std::chrono::hours(1)).count();
+    for (int i = 0; i < rounds; ++i) {
+        announce(session, to, static_cast<int>(bytes.size()));
+        const Instant begin = Clock::now();
+        send(session, to, bytes);
+        receive(session, to, bytes);
+        best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
+    }
+    return best;
+}
+
+LinkSpeed probe(MpiSession& session, int to, std::span<std::byte> bytes) {
+    LinkSpeed speed{.to = to};
+    speed.latency_seconds = quickest(session, to, bytes.first(probe_word), latency_rounds) / 2;
+    for (const int size : largest_last) {
+        const double seconds = quickest(session, to, bytes.first(static_cast<std::size_t>(size)), bandwidth_rounds) / 2;
+        speed.bytes_per_second = size / seconds;
+        if (seconds > long_enough) {
+            break;
+        }
+    }
+    announce(session, to, end_of_probe);
+    return speed;
+}
+
+void answer(MpiSession& session, std::span<std::byte> bytes) {
+    for (;;) {
+        int size = 0;
+        MPI_Request request = MPI_REQUEST_NULL;
+        check_mpi(MPI_Irecv(&size, 1, MPI_INT, 0, tag_size, session.world(), &request), "MPI_Irecv");
+        wait_asleep(request);
+        if (size == end_of_probe) {
+            return;
+        }
+        receive(session, 0, bytes.first(static_cast<std::size_t>(size)));
+        send(session, 0, bytes.first(static_cast<std::size_t>(size)));
+    }
+}
+
+void add_once(std::vector<std::string>& list, std::string name) {
+    if (!name.empty() && std::ranges::find(list, name) == list.end()) {
+        list.push_back(std::move(name));
+    }
+}
+
+/// What follows `kind` in "…/mca_KIND_NAME.so"; empty: it is another file.
+std::string component(std::string_view line, std::string_view kind) {
+    const std::string prefix = fmt::format("/mca_{}_", kind);
+    const std::size_t at = line.rfind(prefix);
+    if (at == std::string_view::npos) {
+        return {};
+    }
+    const std::string_view name = line.substr(at + prefix.size());
+    return escaped(name.substr(0, name.find('.')));
+}
+
+/// The IPv4 addresses of this node, as /proc/net/tcp writes them, and whose they are.
+std::map<std::string, std::string> interfaces_by_address() {
+    std::map<std::string, std::string> names;
+    ifaddrs* first = nullptr;
+    if (getifaddrs(&first) != 0) {
+        return names;
+    }
+    for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+        if (one->ifa_addr != nullptr && one->ifa_addr->sa_family == AF_INET) {
+            const auto* const address = reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
+            names[fmt::format("{:08X}", address->sin_addr.s_addr)] = one->ifa_name;
+        }
+    }
+    freeifaddrs(first);
+    return names;
+}
+
+/// Of the sockets by their inodes, those that are connected over TCP, by the interface.
+std::set<std::string> interfaces_of(const std::set<std::string>& sockets) {
+    const std::map<std::string, std::string> names = interfaces_by_address();
+    std::set<std::string> found;
+    std::ifstream file("/proc/self/net/tcp");
+    std::string line;
+    while (std::getline(file, line)) {
+        std::istringstream fields(line);
+        const std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
+        constexpr std::size_t local = 1;
+        constexpr std::size_t state = 3;
+        constexpr std::size_t inode = 9;
+        if (words.size() > inode && words[state] == "01" && sockets.contains(words[inode])) {
+            const auto name = names.find(words[local].substr(0, words[local].find(':')));
+            found.insert(name == names.end() ? "an unnamed interface" : escaped(name->second));
+        }
+    }
+    return found;
+}
+
+void read_open_files(MpiTransport& transport) {
+    constexpr std::string_view socket = "socket:[";
+    constexpr std::string_view verbs = "/dev/infiniband/uverbs";
+    std::set<std::string> sockets;
+    std::error_code gone;  // files may be closed meanwhile by another thread
+    for (const std::filesystem::path& entry : entries_of("/proc/self/fd")) {
+        const std::string target = std::filesystem::read_symlink(entry, gone).string();
+        if (target.starts_with(socket)) {
+            sockets.insert(target.substr(socket.size(), target.size() - socket.size() - 1));
+        } else if (target.starts_with(verbs)) {
+            const std::string device = target.substr(target.rfind('/') + 1);
+            add_once(transport.interfaces, escaped(first_line("/sys/class/infiniband_verbs/" + device + "/ibdev")));
+        }
+    }
+    std::set<std::string> interfaces = interfaces_of(sockets);
+    if (interfaces.size() > 1) {
+        interfaces.erase("lo");  // to the launcher's daemon
+    }
+    for (const std::string& name : interfaces) {
+        add_once(transport.interfaces, name);
+    }
+}
+
+}  // namespace
+
+std::vector<LinkSpeed> probe_links(MpiSession& session, std::span<const int> peers) {
+    std::vector<LinkSpeed> speeds;
+    const bool is_peer = std::ranges::find(peers, session.rank()) != peers.end();
+    if (session.rank() != 0 && !is_peer) {
+        return speeds;
+    }
+    std::vector<std::byte> bytes(largest_last.back());
+    if (session.rank() != 0) {
+        answer(session, bytes);
+        return speeds;
+    }
+    for (const int peer : peers) {
+        speeds.push_back(probe(session, peer, bytes));
+    }
+    return speeds;
+}
+
+MpiTransport transport_of_maps(std::string_view maps) {
+    MpiTransport transport;
+    while (!maps.empty()) {
+        const std::string_view line = maps.substr(0, maps.find('\n'));
+        maps.remove_prefix(std::min(line.size() + 1, maps.size()));
+        if (const std::string layer = component(line, "pml"); !layer.empty()) {
+            transport.layer = layer;
+        }
+        for (const char* const kind : {"btl", "mtl"}) {
+            const std::string way = component(line, kind);
+            if (way != "self" && way != "sm") {  // sm of Open MPI 4 only says that vader has taken its place
+                add_once(transport.ways, way);
+            }
+        }
+    }
+    return transport;
+}
+
+MpiTransport read_mpi_transport() {
+    std::ifstream file("/proc/self/maps");
+    const std::string maps{std::istreambuf_iterator<char>(file), {}};
+    MpiTransport transport = transport_of_maps(maps);
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    check_mpi(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+    const std::string_view version(text.data(), static_cast<std::size_t>(length));
+    transport.library = escaped(version.substr(0, version.find_first_of(",\n")));
+    read_open_files(transport);
+    return transport;
+}
+
+}  // namespace sluice

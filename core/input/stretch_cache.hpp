@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/function_ref.hpp"
+
+namespace sluice {
+
+/// Consecutive records of a text, in memory.
+struct RecordStretch {
+    struct Place {
+        std::size_t offset;  ///< In `text`.
+        std::size_t length;
+        std::uint64_t line;
+    };
+    std::string text;
+    std::vector<Place> records;
+};
+
+/// Stretches that several reads have a part of, so that each is read from the file once: the one who comes first brings
+/// it, and it stays until all its items were taken. Thread-safe. What is taken twice, or never, leaves when more than
+/// 8 MiB are there.
+class StretchCache {
+public:
+    /// The stretch `key`, which has `items`, for somebody who takes `taken` of them; `load` brings it, unless it is
+    /// there, and may throw.
+    [[nodiscard]] std::shared_ptr<const RecordStretch> take(std::uint64_t key, std::uint64_t items, std::uint64_t taken,
+                                                            FunctionRef<RecordStretch()> load);
+
+    /// Of the stretches that are kept.
+    [[nodiscard]] std::size_t bytes() const;
+
+private:
+    struct Entry {
+        explicit Entry(std::uint64_t of) : key(of) {}
+        const std::uint64_t key;
+        std::mutex loading;  // of `stretch`
+        std::shared_ptr<const RecordStretch> stretch{};
+        std::uint64_t taken = 0;  // and the next: of StretchCache::mutex_
+        std::size_t bytes = 0;
+    };
+
+    [[nodiscard]] std::shared_ptr<Entry> entry_of(std::uint64_t key);
+    void note_taken(const std::shared_ptr<Entry>& entry, std::uint64_t items, std::uint64_t taken);
+
+    mutable std::mutex mutex_;
+    std::list<std::shared_ptr<Entry>> entries_;  // the newest last; a few
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,55 @@
+#include "core/trace/trace.hpp"
+
+#include <algorithm>
+
+namespace sluice {
+
+void ThreadTrace::add(const ThreadSpan& span, Stage last, std::chrono::nanoseconds late) {
+    const Instant change = std::max(span.busy.begin, span.busy.end - late);
+    ThreadSpan first = span;
+    first.busy.end = change;
+    if (change > span.busy.begin || late.count() == 0) {
+        log_.add(first);
+    }
+    if (late.count() != 0) {
+        ThreadSpan second = span;
+        second.stage = last;
+        second.busy.begin = change;
+        log_.add(second);
+    }
+}
+
+std::string_view to_string(Phase phase) noexcept {
+    constexpr std::array<std::string_view, phase_count> names{"launch",   "job",     "index",  "weights", "tuning",
+                                                              "output",   "place",   "driver", "load",    "devices",
+                                                              "suspects", "publish", "finish"};
+    return names[static_cast<std::size_t>(phase)];
+}
+
+void PhaseLog::add(Phase phase, const Interval& time) {
+    const std::lock_guard lock(mutex_);
+    spans_.push_back({phase, time});
+}
+
+std::vector<PhaseSpan> PhaseLog::spans() const {
+    const std::lock_guard lock(mutex_);
+    return spans_;
+}
+
+void PhaseTimer::stop() {
+    if (log_ != nullptr) {
+        std::exchange(log_, nullptr)->add(phase_, {begin_, Clock::now()});
+    }
+}
+
+InnerWork& file_reads_of_thread() noexcept {
+    thread_local InnerWork work;
+    return work;
+}
+
+InnerWork& commits_of_thread() noexcept {
+    thread_local InnerWork work;
+    return work;
+}
+
+}  // namespace sluice

@@ -1,0 +1,98 @@
+#include "core/wording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::size_t longest_wrong_name = 64;  // the cost is quadratic, and no name of ours comes near this
+
+}  // namespace
+
+std::string text_columns(const std::vector<std::vector<std::string>>& rows) {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            widths[i] = std::max(widths[i], row[i].size());
+        }
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            line += fmt::format("  {:<{}}", row[i], widths[i]);
+        }
+        text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return text;
+}
+
+std::string count_of(std::size_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+double ItemCount::percent() const noexcept {
+    return total == 0 ? 100.0 : 100.0 * static_cast<double>(done) / static_cast<double>(total);
+}
+
+std::string count_text(const ItemCount& items, Percentage percentage) {
+    std::string text = fmt::format("{} of {} items", items.done, items.total);
+    if (percentage == Percentage::shown) {
+        text += fmt::format(" ({:.1f} %)", items.percent());
+    }
+    if (items.before > 0) {
+        text +=
+            fmt::format(": {} in this run, {} before", items.done - std::min(items.before, items.done), items.before);
+    }
+    return text;
+}
+
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+    std::vector<std::size_t> before_last(to.size() + 1);
+    std::vector<std::size_t> last(to.size() + 1);
+    std::vector<std::size_t> row(to.size() + 1);
+    for (std::size_t j = 0; j <= to.size(); ++j) {
+        last[j] = j;
+    }
+    for (std::size_t i = 1; i <= from.size(); ++i) {
+        row[0] = i;
+        for (std::size_t j = 1; j <= to.size(); ++j) {
+            const bool same = from[i - 1] == to[j - 1];
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+            if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1]) {
+                row[j] = std::min(row[j], before_last[j - 2] + 1);
+            }
+        }
+        before_last.swap(last);
+        last.swap(row);
+    }
+    return last[to.size()];
+}
+
+std::string_view closest_name(std::string_view wrong, std::span<const std::string_view> names) {
+    if (wrong.size() > longest_wrong_name) {
+        return {};
+    }
+    std::size_t nearest = std::max<std::size_t>(1, wrong.size() / 3) + 1;
+    std::string_view found;
+    for (const std::string_view name : names) {
+        const std::size_t distance = edit_distance(wrong, name);
+        if (distance < nearest && distance < name.size()) {
+            nearest = distance;
+            found = name;
+        }
+    }
+    return found;
+}
+
+std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> names) {
+    const std::string_view name = closest_name(wrong, names);
+    return name.empty() ? std::string() : "; did you mean " + quoted(name) + "?";
+}
+
+}  // namespace sluice

@@ -1,0 +1,55 @@
+#include "scheduler/reading.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t memory_each = std::uint64_t{256} << 20U;
+constexpr std::uint64_t window_rounds = 32;  // a device may be this many times slower than the others
+constexpr std::uint64_t fewest_held = 2;     // one is filled while the other one is emptied
+constexpr std::uint64_t most_held = 1U << 20U;
+
+std::uint32_t fit(std::uint64_t wanted, std::uint64_t bytes_each, std::uint64_t chunks) {
+    const std::uint64_t affordable = bytes_each == 0 ? most_held : memory_each / bytes_each;
+    const std::uint64_t fitting = std::clamp(std::min(wanted, affordable), fewest_held, most_held);
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunks, 1, fitting));
+}
+
+// Of one device, in its fastest precision: generous, because a reader without work sleeps.
+constexpr double host_flop_a_second = 0.3e12;
+constexpr double cuda_flop_a_second = 0.8e15;
+
+/// File and wire bytes that one reader handles, of JSON, the slowest format (docs/performance.md).
+constexpr double reader_bytes_a_second = 0.4e9;
+
+constexpr std::uint32_t fewest_readers = 2;
+
+}  // namespace
+
+QueueSizes choose_queue_sizes(IoShape shape, std::uint32_t chunk_items, std::uint64_t slots, std::uint64_t chunks) {
+    const std::uint64_t bounded_slots = std::min(slots, most_held);
+    return {.staged = fit(bounded_slots, std::uint64_t{chunk_items} * shape.input_bytes, chunks),
+            .window = fit(window_rounds * bounded_slots, std::uint64_t{chunk_items} * shape.output_bytes, chunks)};
+}
+
+std::uint32_t choose_readers(const ReadingNeeds& needs) {
+    expects(needs.device != DeviceKind::automatic, "the device kind is known before the readers");
+    expects(std::isfinite(needs.flop_per_item) && needs.flop_per_item > 0, "an item's work is positive and finite");
+    const double item_bytes = needs.file_bytes + needs.packed_bytes;
+    expects(std::isfinite(item_bytes) && item_bytes >= 0, "an item's bytes are finite and not negative");
+    const bool host = needs.device == DeviceKind::host;
+    const double items_a_second =
+        (host ? host_flop_a_second : cuda_flop_a_second) * needs.devices / needs.flop_per_item;
+    const double wanted = std::ceil(items_a_second * item_bytes / reader_bytes_a_second);
+    const std::uint32_t most = std::max(1U, host ? needs.cores / 2 : needs.cores);
+    if (wanted >= most) {
+        return most;
+    }
+    return std::min(most, std::max(fewest_readers, static_cast<std::uint32_t>(wanted)));
+}
+
+}  // namespace sluice

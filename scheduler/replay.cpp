@@ -1,0 +1,146 @@
+#include "scheduler/replay.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+/// More are not replayed one by one: the rest goes on at the rate of these.
+constexpr std::uint64_t most_chunks = 20'000;
+
+struct Engines {
+    double upload = 0;  ///< When it is free again, each.
+    double compute = 0;
+    double download = 0;
+    std::size_t next = 0;  ///< Of its ChunkDurations.
+};
+
+/// The last `size` values.
+class Ring {
+public:
+    explicit Ring(std::size_t size) : values_(std::max<std::size_t>(size, 1)) {}
+    [[nodiscard]] double oldest(std::uint64_t at) const { return values_[at % values_.size()]; }
+    void put(std::uint64_t at, double value) { values_[at % values_.size()] = value; }
+
+private:
+    std::vector<double> values_;
+};
+
+class Replay {
+public:
+    explicit Replay(const ReplayPlan& plan)
+        : plan_(plan),
+          engines_(plan.devices.size()),
+          readers_(plan.readers),
+          staged_(plan.serial ? 1 : plan.staged),
+          window_(plan.serial ? plan.devices.size() : plan.window) {
+        for (std::size_t device = 0; device < plan.devices.size(); ++device) {
+            for (std::uint32_t slot = 0; slot < (plan.serial ? 1 : plan.depth); ++slot) {
+                slots_.emplace(0.0, device);
+            }
+        }
+        fixed_slots_.resize(plan.devices.size());
+        for (auto& free : fixed_slots_) {
+            free.assign(plan.serial ? 1 : plan.depth, 0.0);
+        }
+    }
+
+    /// The chunk is written and committed at this time.
+    double pass(std::uint64_t chunk, double items) {
+        const auto [asked, device] = take_slot(chunk);
+        const double room = window_.oldest(chunk);
+        const double may_read = plan_.serial ? std::max(asked, room) : staged_.oldest(chunk);
+        const double read = std::max(may_read, readers_.oldest(chunk)) + items * plan_.read;
+        readers_.put(chunk, read);
+        double at = std::max({read, asked, room});
+        const bool is_remote = plan_.devices[device].is_remote;
+        if (is_remote) {
+            at = send_ = std::max(at, send_) + items * plan_.scatter;
+        }
+        staged_.put(chunk, at);
+        at = compute(device, at, items);
+        if (is_remote) {
+            at = receive_ = std::max(at, receive_) + items * plan_.gather;
+        }
+        give_back(device, chunk, at);
+        write_ = std::max(at, write_) + items * plan_.write;
+        window_.put(chunk, write_);
+        return write_;
+    }
+
+private:
+    std::pair<double, std::size_t> take_slot(std::uint64_t chunk) {
+        if (plan_.is_fixed) {
+            const std::size_t device = chunk % plan_.devices.size();
+            auto& free = fixed_slots_[device];
+            return {free[chunk / plan_.devices.size() % free.size()], device};
+        }
+        const auto slot = slots_.top();
+        slots_.pop();
+        return slot;
+    }
+
+    void give_back(std::size_t device, std::uint64_t chunk, double at) {
+        if (plan_.is_fixed) {
+            auto& free = fixed_slots_[device];
+            free[chunk / plan_.devices.size() % free.size()] = at;
+        } else {
+            slots_.emplace(at, device);
+        }
+    }
+
+    double compute(std::size_t device, double at, double items) {
+        Engines& engine = engines_[device];
+        const std::vector<ChunkDurations>& chunks = plan_.devices[device].chunks;
+        const ChunkDurations& times = chunks[engine.next++ % chunks.size()];
+        const double share = items / times.items;
+        const auto serve = [&](double& free, std::chrono::nanoseconds time) {
+            at = free = std::max(at, free) + share * Seconds(time).count();
+        };
+        serve(engine.upload, times.upload);
+        serve(engine.compute, times.compute);
+        serve(engine.download, times.download);
+        return at;
+    }
+
+    using Slot = std::pair<double, std::size_t>;  // when it asks, and its device
+
+    const ReplayPlan& plan_;
+    std::vector<Engines> engines_;
+    Ring readers_;
+    Ring staged_;
+    Ring window_;
+    std::priority_queue<Slot, std::vector<Slot>, std::greater<>> slots_;
+    std::vector<std::vector<double>> fixed_slots_;
+    double send_ = 0;
+    double receive_ = 0;
+    double write_ = 0;
+};
+
+}  // namespace
+
+double replay(const ReplayPlan& plan) {
+    expects(!plan.devices.empty() && plan.readers >= 1 && plan.chunk_items >= 1 && plan.depth >= 1,
+            "replay: a device, a reader, an item a chunk and a slot at least");
+    Replay replay(plan);
+    const std::uint64_t chunks = (plan.items + plan.chunk_items - 1) / plan.chunk_items;
+    double end = 0;
+    double half = 0;
+    const std::uint64_t replayed = std::min(chunks, most_chunks);
+    for (std::uint64_t chunk = 0; chunk < replayed; ++chunk) {
+        const std::uint64_t left = plan.items - chunk * plan.chunk_items;
+        end = replay.pass(chunk, static_cast<double>(std::min<std::uint64_t>(left, plan.chunk_items)));
+        if (chunk + 1 == replayed / 2) {
+            half = end;
+        }
+    }
+    const double left = static_cast<double>(chunks - replayed);
+    return end + left * (end - half) / static_cast<double>(std::max<std::uint64_t>(1, replayed - replayed / 2));
+}
+
+}  // namespace sluice

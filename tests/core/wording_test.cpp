@@ -1,0 +1,43 @@
+#include "core/wording.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+namespace sluice {
+namespace {
+
+constexpr std::array<std::string_view, 4> some_names{"depth", "devices", "device", "mode"};
+
+TEST(EditDistance, CountsInsertionsDeletionsReplacementsAndSwaps) {
+    EXPECT_EQ(edit_distance("", ""), 0U);
+    EXPECT_EQ(edit_distance("", "abc"), 3U);
+    EXPECT_EQ(edit_distance("abc", ""), 3U);
+    EXPECT_EQ(edit_distance("depth", "detph"), 1U);
+    EXPECT_EQ(edit_distance("depth", "deeth"), 1U);
+    EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+    EXPECT_EQ(edit_distance("ca", "abc"), 3U);  // optimal string alignment: 2 would edit a part twice
+}
+
+TEST(ClosestName, IsTheNearestOne) {
+    EXPECT_EQ(closest_name("detph", some_names), "depth");
+    EXPECT_EQ(closest_name("devicse", some_names), "devices");
+    EXPECT_EQ(closest_name("devce", some_names), "device");
+}
+
+TEST(ClosestName, IsEmptyWhenNothingIsNear) {
+    EXPECT_EQ(closest_name("", some_names), "");
+    EXPECT_EQ(closest_name("zzzzz", some_names), "");
+    EXPECT_EQ(closest_name("x", some_names), "");
+    EXPECT_EQ(closest_name(std::string(1'000'000, 'd'), some_names), "");
+    EXPECT_EQ(closest_name("depth", {}), "");
+}
+
+TEST(DidYouMean, IsReadyToBeAppended) {
+    EXPECT_EQ(did_you_mean("mod", some_names), "; did you mean 'mode'?");
+    EXPECT_EQ(did_you_mean("zzzzz", some_names), "");
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,130 @@
+// Slow stages are planted, and the report has to name them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/e2e/job_folder.hpp"
+#include "tests/support/files.hpp"
+
+namespace sluice::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+/// For as long as it lives, programs that this one starts obey it.
+class Planted {
+public:
+    explicit Planted(const std::string& faults) { EXPECT_EQ(::setenv("SLUICE_FAULT", faults.c_str(), 1), 0); }
+    ~Planted() { EXPECT_EQ(::unsetenv("SLUICE_FAULT"), 0); }
+    Planted(const Planted&) = delete;
+    Planted& operator=(const Planted&) = delete;
+};
+
+/// 80 chunks of two items, on one host device a rank. `ranks` 0: without a launcher.
+json report_of(int ranks, const std::vector<std::string>& settings = {}) {
+    const JobFolder job(160);
+    std::vector<std::string> words{"run", "job.toml", "--no-progress"};
+    std::vector<std::string> all{"pipeline.chunk_items=2"};
+    all.insert(all.end(), settings.begin(), settings.end());
+    const std::vector<std::string> set_words = set(all);
+    words.insert(words.end(), set_words.begin(), set_words.end());
+    const ProcessResult done =
+        Process(launch_words(ranks, words, SLUICE_PLANTED_PROGRAM), {.folder = job.path()}).wait();
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return json::parse(contents(job.path() / "labels.csv.report.json"));
+}
+
+/// Of each rank the rows add up to its run.
+void expect_no_unexplained_time(const json& report) {
+    for (const json& rank : report.at("ranks")) {
+        double rows = 0;
+        for (const auto& [name, time] : rank.at("wall").items()) {
+            rows += name == "total" ? 0 : time.get<double>();
+        }
+        EXPECT_NEAR(rows, rank.at("wall").at("total").get<double>(), 1e-3 * rows);
+    }
+}
+
+struct Case {
+    const char* stage;
+    int ranks;
+    int microseconds;
+};
+
+class PlantedStage : public testing::TestWithParam<Case> {};
+
+TEST_P(PlantedStage, IsNamed) {
+    const std::string stage = GetParam().stage;
+    const Planted planted("slow." + (stage == "read" ? "disk" : stage) + "=" + std::to_string(GetParam().microseconds) +
+                          (stage == "commit" ? ",due::*=salt:1" : ""));
+
+    const json report = report_of(GetParam().ranks);
+
+    const json& verdict = report.at("verdict");
+    EXPECT_EQ(verdict.at("least"), stage) << verdict.dump(2);
+    EXPECT_NE(verdict.at("bound"), "nothing") << verdict.dump(2);
+    EXPECT_TRUE(verdict.at("stragglers").empty()) << verdict.dump(2);
+    expect_no_unexplained_time(report);
+}
+
+INSTANTIATE_TEST_SUITE_P(OneRank, PlantedStage,
+                         testing::Values(Case{"read", 0, 8000}, Case{"parse", 0, 8000}, Case{"scatter", 0, 8000},
+                                         Case{"upload", 0, 8000}, Case{"compute", 0, 8000}, Case{"download", 0, 8000},
+                                         Case{"gather", 0, 8000}, Case{"write", 0, 8000}, Case{"commit", 0, 8000}),
+                         [](const auto& planted) { return planted.param.stage; });
+INSTANTIATE_TEST_SUITE_P(FourRanksMpi, PlantedStage,
+                         testing::Values(Case{"read", 4, 20000}, Case{"scatter", 4, 20000}, Case{"compute", 4, 80000},
+                                         Case{"gather", 4, 20000}, Case{"commit", 4, 20000}),
+                         [](const auto& planted) { return planted.param.stage; });
+
+TEST(PlantedStartUp, IsWhatBinds) {
+    const Planted planted("slow.index=1500000");
+
+    const json report = report_of(0);
+
+    EXPECT_EQ(report.at("verdict").at("bound"), "startup");
+    EXPECT_THAT(report.at("verdict").at("text").get<std::string>(), HasSubstr("its longest part is index, 1.5"));
+    EXPECT_GE(report.at("ranks").at(0).at("wall").at("index").get<double>(), 1.5);
+    expect_no_unexplained_time(report);
+}
+
+class PlantedMpiStraggler : public testing::TestWithParam<const char*> {};
+
+TEST_P(PlantedMpiStraggler, IsNamedWithItsRank) {
+    const Planted planted("slow.compute:0=15000,slow.compute:1=15000,slow.compute:2=60000,slow.compute:3=15000");
+
+    const json report = report_of(4, {"pipeline.distribution=" + std::string(GetParam())});
+
+    const json& verdict = report.at("verdict");
+    ASSERT_EQ(verdict.at("stragglers").size(), 1U) << verdict.dump(2);
+    EXPECT_EQ(verdict.at("stragglers").at(0).at("rank"), 2);
+    if (verdict.at("bound") == "stage") {
+        EXPECT_EQ(verdict.at("binding"), "compute");
+        EXPECT_EQ(verdict.at("rank"), std::string(GetParam()) == "static" ? json(2) : json(nullptr));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Distributions, PlantedMpiStraggler, testing::Values("pull", "static"),
+                         [](const auto& distribution) { return std::string(distribution.param); });
+
+TEST(PlantedSerial, TakesTurns) {
+    const Planted planted("slow.parse=4000,slow.compute=4000,slow.write=4000");
+
+    const json report = report_of(0, {"pipeline.mode=serial"});
+
+    const json& wall = report.at("ranks").at(0).at("wall");
+    EXPECT_LE(wall.at("overlapped").get<double>(), 0.02 * wall.at("total").get<double>()) << wall.dump(2);
+    EXPECT_EQ(report.at("verdict").at("bound"), "nothing");
+    EXPECT_THAT(report.at("verdict").at("notes").dump(), HasSubstr("serial"));
+}
+
+}  // namespace
+}  // namespace sluice::test

@@ -1,0 +1,104 @@
+#include "tools/runtime/gpu_start.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/machine/driver_gpus.hpp"
+#include "core/machine/gpu_visibility.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr const char* visibility_variable = "CUDA_VISIBLE_DEVICES";
+
+std::vector<std::string> uuids_at(const NodeView& node) {
+    std::vector<std::string> uuids;
+    for (const DevicePlace& device : node.placement.ranks[node.me].devices) {
+        uuids.push_back(node.layout.ranks[node.me].gpus[device.number].id);
+    }
+    return uuids;
+}
+
+}  // namespace
+
+GpuWish gpu_wish(const JobConfig& job) {
+    const auto sees_some = [] {
+        const auto gpus = gpus_in_sight();
+        return gpus && !gpus->empty();
+    };
+    return {.wanted = built_with_cuda() &&
+                      (job.run.device == DeviceKind::cuda || (job.run.device == DeviceKind::automatic && sees_some())),
+            .devices = job.run.devices,
+            .bind = job.layout.bind};
+}
+
+std::string encode(const GpuWish& wish) {
+    nlohmann::json json{{"wanted", wish.wanted}, {"bind", wish.bind}};
+    if (wish.devices) {
+        json["devices"] = *wish.devices;
+    }
+    return json.dump();
+}
+
+GpuWish decode_gpu_wish(const std::string& text) {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    GpuWish wish{.wanted = json.at("wanted"), .bind = json.at("bind")};
+    if (json.contains("devices")) {
+        wish.devices = json.at("devices").get<std::uint32_t>();
+    }
+    return wish;
+}
+
+std::optional<std::vector<CudaGpu>> gpus_in_sight() {
+    if (!built_with_cuda()) {
+        return std::nullopt;
+    }
+    const auto gpus = read_driver_gpus();
+    const char* const value =
+        std::getenv(visibility_variable);  // NOLINT(concurrency-mt-unsafe): only this thread sets it
+    return gpus ? seen_by_cuda(*gpus, value == nullptr ? std::nullopt : std::optional<std::string>(value))
+                : std::nullopt;
+}
+
+bool all_of_node(const RankContext& context, bool mine) {
+    if (context.session == nullptr) {
+        return mine;
+    }
+    const auto words = context.session->node_all_gather(mine ? "yes" : "no");
+    return std::ranges::all_of(words, [](const std::string& word) { return word == "yes"; });
+}
+
+GpuStart start_gpus(const RankContext& context, const GpuWish& wish) {
+    GpuStart start;
+    if (!wish.wanted) {
+        return start;
+    }
+    const bool is_alone = context.session == nullptr;
+    const auto seen = gpus_in_sight();
+    const std::size_t needed = std::max(1U, wish.devices.value_or(1));
+    if (!all_of_node(context, seen && seen->size() >= needed)) {  // else place() would refuse the job too early
+        if (is_alone && !wish.devices) {
+            start.driver = std::make_unique<DriverStart>();
+        }
+        return start;
+    }
+    if (is_alone && wish.devices.value_or(seen->size()) == seen->size()) {  // it will drive all, whatever the machine
+        start.driver = std::make_unique<DriverStart>();
+    }
+    start.node = view_node(context.session, {.device = DeviceKind::cuda,
+                                             .devices = wish.devices,
+                                             .bind = wish.bind,
+                                             .reads = context.rank() == 0,
+                                             .gpus = seen});
+    start.uuids = uuids_at(*start.node);
+    if (const auto narrowed = variable_for(start.uuids, *seen)) {
+        ::setenv(visibility_variable, narrowed->c_str(), 1);
+    }
+    if (start.driver == nullptr) {
+        start.driver = std::make_unique<DriverStart>();
+    }
+    return start;
+}
+
+}  // namespace sluice
