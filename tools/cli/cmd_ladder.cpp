@@ -57,7 +57,8 @@ std::vector<std::uint32_t> rungs_of(const Command& command, const std::string& t
     while (true) {
         const std::string_view part = rest.substr(0, rest.find(','));
         const std::string_view first = part.substr(0, part.find('-'));
-        const std::string_view last = part.find('-') == part.npos ? first : part.substr(part.find('-') + 1);
+        const std::string_view last =
+            part.find('-') == std::string_view::npos ? first : part.substr(part.find('-') + 1);
         const auto from = parsed_as<std::uint32_t>(first);
         const auto to = parsed_as<std::uint32_t>(last);
         if (!from || !to || *from > *to || *to > known.back()) {

@@ -129,6 +129,7 @@ bool has_cuda_ladder(std::string& why) {
 
 std::vector<std::uint32_t> cuda_rung_numbers() {
     std::vector<std::uint32_t> numbers{0};
+    numbers.reserve(cuda_rungs().size() + 1);
     for (const Rung& rung : cuda_rungs()) {
         numbers.push_back(rung.number);
     }

@@ -72,6 +72,7 @@ double seconds_a_call(void (*multiply)(const host::Matrices&), const host::Matri
 
 std::vector<std::uint32_t> host_rung_numbers() {
     std::vector<std::uint32_t> numbers;
+    numbers.reserve(host_rungs.size());
     for (const HostRung& rung : host_rungs) {
         numbers.push_back(rung.number);
     }
