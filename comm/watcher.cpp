@@ -264,7 +264,7 @@ void Watcher::end_after_death_of(const RankEntry& dead) {
                          .where = fmt::format("rank {} on {}", dead.rank.load(), host_),
                          .what = fmt::format("died: killed or out of memory, {}", activity(dead)),
                          .hint = fmt::format("look for SIGKILL or oom_kill in the node's log{}{}",
-                                             committed.empty() ? "" : "; ", committed)};
+                                             committed.empty() ? "" : "; at least ", committed)};
     if (board_.claim_message()) {
         say(text);
     }
@@ -287,7 +287,8 @@ void Watcher::end_after(const Hang& hang) {
     const ErrorText text{.id = "E-RUN-076",
                          .where = hang.where,
                          .what = "hangs: " + hang.what,
-                         .hint = fmt::format("{}{}who waits for what{}:", committed, committed.empty() ? "" : "; ",
+                         .hint = fmt::format("{}{}{}who waits for what{}:", committed.empty() ? "" : "at least ",
+                                             committed, committed.empty() ? "" : "; ",
                                              written ? ", also in " + escaped(hang.dump_file.native()) : "")};
     say(text);
     say(hang.dump);
