@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 add_library(sluice_all INTERFACE)
 target_link_libraries(sluice_all INTERFACE sluice_cli sluice_apps)
-foreach(name core scheduler comm slurm kernels apps doctor runtime cli all)
+foreach(name core scheduler comm slurm kernels apps doctor runtime ladder cli all)
   set_target_properties(sluice_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(sluice_${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/sluice>)
   target_compile_features(sluice_${name} INTERFACE $<INSTALL_INTERFACE:cxx_std_20>)

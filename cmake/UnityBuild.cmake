@@ -8,7 +8,7 @@ function(sluice_compile_alone target)
   endif()
 endfunction()
 
-foreach(target sluice_core sluice_torture_campaigns)  # in larger units their names meet
+foreach(target sluice_core sluice_kernels sluice_torture_campaigns)  # in larger units their names meet
   if(TARGET ${target})
     set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)
   endif()

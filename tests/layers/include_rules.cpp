@@ -38,7 +38,7 @@ struct Rooms {
 
 const std::array rooms{
     Rooms{"core", {"", "sync", "trace", "device", "machine", "config", "input", "output", "commit"}},
-    Rooms{"tools", {"doctor", "runtime", "cli", "torture", "bench", ""}},
+    Rooms{"tools", {"doctor", "runtime", "bench", "cli", "torture", ""}},
 };
 
 /// An outside package, by how its headers begin, and the files that may include it, by how their paths begin.

@@ -22,7 +22,7 @@ ProcessResult sluice(std::vector<std::string> arguments, const std::filesystem::
 TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
     const std::string general = sluice({"--help"}).out;
     for (const char* command : {"run", "resume", "verify", "check", "apps", "topo", "doctor", "script", "submit",
-                                "status", "drain", "cancel", "help", "version"}) {
+                                "status", "drain", "cancel", "ladder", "help", "version"}) {
         const ProcessResult result = sluice({command, "--help"});
 
         EXPECT_EQ(result.exit_code, 0) << command;
@@ -78,6 +78,11 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{"check", "a", "--quiet"}, "unknown option '--quiet'"},
         {{"check"}, "sluice check: got no job file"},
         {{"topo", "--set", "run.device=host"}, "sluice topo: got no job file"},
+        {{"ladder", "--host", "--rungs", "0,9"}, "--rungs: got '0,9', expected numbers up to 3, like 0,2-3"},
+        {{"ladder", "--host", "--rungs", "2-1"}, "--rungs: got '2-1'"},
+        {{"ladder", "--m", "0"}, "--m: got '0', expected an integer 1..1048576"},
+        {{"ladder", "--seconds", "nan"}, "--seconds: got 'nan'"},
+        {{"ladder", "--json", "--svg"}, "--json and --svg: both are what stdout shows"},
         {{"doctor", "--set", "run.device=host"}, "sluice doctor: got no job file"},
         {{"apps", "all"}, "sluice apps: unexpected argument 'all'"},
         {{"version", "-x"}, "unknown option '-x'"},

@@ -1,0 +1,209 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/gemm/layout.cuh"
+#include "kernels/cuda/mma.cuh"
+#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/ptx_cluster.cuh"
+#include "kernels/cuda/ptx_sm90a.cuh"
+#include "kernels/cuda/values.cuh"
+
+/// What Gemm's kernel does with a tile's sums.
+namespace sluice::gemm {
+
+/// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), as x / (1 + exp(-2 ...)): no cancellation below zero.
+__device__ __forceinline__ float gelu_tanh(float x) {
+    constexpr float minus_two_root_log2e = -2.0F * 0.7978845608F * 1.4426950409F;
+    const float inner = minus_two_root_log2e * x * fmaf(0.044715F * x, x, 1.0F);
+    return __fdividef(x, 1.0F + exp2f(inner));
+}
+
+/// 0.5 x (1 + erf(x / sqrt(2))).
+__device__ __forceinline__ float gelu_erf(float x) {
+    constexpr float root_half = 0.7071067812F;
+    const float half = 0.5F * x;
+    return fmaf(half, erff(x * root_half), half);
+}
+
+template <std::uint32_t count>
+__device__ __forceinline__ void activate(float (&values)[count], Activation activation) {
+    switch (activation) {
+        case Activation::none:
+            break;
+        case Activation::relu:
+#pragma unroll
+            for (float& value : values) {
+                value = fmaxf(value, 0.0F);
+            }
+            break;
+        case Activation::gelu_tanh:
+#pragma unroll
+            for (float& value : values) {
+                value = gelu_tanh(value);
+            }
+            break;
+        case Activation::gelu_erf:
+#pragma unroll
+            for (float& value : values) {
+                value = gelu_erf(value);
+            }
+            break;
+    }
+}
+
+/// A warp's way from sums to memory: boxes of 16 rows by 64 columns lie in shared memory, from which the copy engine
+/// stores them while the next tile is multiplied. What is to be added came into the boxes the same way.
+template <class Type, class C>
+class Epilogue {
+public:
+    __device__ __forceinline__ Epilogue(const Arguments& arguments, const Layout<C>& layout, const CUtensorMap* out,
+                                        const CUtensorMap* residual, std::uint32_t consumer)
+        : arguments_(arguments),
+          layout_(layout),
+          out_(out),
+          residual_(residual),
+          warp_(consumer * warps_a_warpgroup + threadIdx.x % warpgroup_threads / 32),
+          lane_(threadIdx.x % 32),
+          first_row_(consumer * C::blocks * product_rows + threadIdx.x % warpgroup_threads / 32 * box_rows) {}
+
+    /// Before the tile's sums: asks for what is to be added to them.
+    __device__ __forceinline__ void begin(int row, int column) {
+        row_ = row + static_cast<int>(first_row_);
+        column_ = column;
+        if (arguments_.residual) {
+            request(0, 0);
+        }
+    }
+
+    /// Before the last sums are there: asks for the bias.
+    __device__ __forceinline__ void load_bias() {
+#pragma unroll
+        for (std::uint32_t j = 0; j < C::columns / 8; ++j) {
+            bias_[j] = bias_of(j);
+        }
+    }
+
+    /// Stores the sums of a tile.
+    __device__ __forceinline__ void store(const float (&sums)[C::blocks][C::columns / 2]) {
+#pragma unroll
+        for (std::uint32_t block = 0; block < C::blocks; ++block) {
+#pragma unroll
+            for (std::uint32_t first = 0; first < C::chunks; first += C::boxes) {
+                if (!arguments_.residual) {
+                    ptx::wait_for_store_reads<0>();  // of the first lane, which stores
+                    __syncwarp();
+                } else {
+                    if (block + first > 0) {
+                        request(block, first);
+                    }
+                    ptx::wait(layout_.residual(warp_), parity_);
+                    parity_ ^= 1;
+                }
+                store_boxes(sums[block], block, first);
+            }
+        }
+    }
+
+private:
+    /// Asks for what is added to the boxes from `first` on, when those before them have left.
+    __device__ __forceinline__ void request(std::uint32_t block, std::uint32_t first) const {
+        if (lane_ == 0) {
+            ptx::wait_for_store_reads<0>();
+            const std::uint32_t barrier = layout_.residual(warp_);
+            ptx::arrive_expecting(barrier, C::boxes * box_bytes);
+#pragma unroll
+            for (std::uint32_t box = 0; box < C::boxes; ++box) {
+                ptx::load_2d(layout_.box(warp_, box), residual_, barrier, column_of(first + box), row_of(block));
+            }
+        }
+    }
+
+    __device__ __forceinline__ void store_boxes(const float (&sums)[C::columns / 2], std::uint32_t block,
+                                                std::uint32_t first) const {
+#pragma unroll
+        for (std::uint32_t box = 0; box < C::boxes; ++box) {
+            const std::uint32_t chunk = first + box;
+            float values[box_columns / 2];
+#pragma unroll
+            for (std::uint32_t i = 0; i < box_columns / 2; ++i) {
+                values[i] = sums[chunk * (box_columns / 2) + i];
+            }
+            add_bias(values, chunk);
+            activate(values, arguments_.activation);
+            fill(layout_.box(warp_, box), values);
+        }
+        ptx::fence_copy_engine();
+        __syncwarp();
+        if (lane_ == 0) {
+#pragma unroll
+            for (std::uint32_t box = 0; box < C::boxes; ++box) {
+                ptx::store_2d(out_, layout_.box(warp_, box), column_of(first + box), row_of(block));
+            }
+            ptx::commit_stores();
+        }
+    }
+
+    __device__ __forceinline__ float2 bias_of(std::uint32_t j) const {
+        const std::uint32_t column = static_cast<std::uint32_t>(column_) + 8 * j + lane_ % 4 * 2;
+        return arguments_.bias != nullptr && column < arguments_.columns ? ptx::load_global_8(arguments_.bias + column)
+                                                                         : float2{0, 0};
+    }
+
+    __device__ __forceinline__ void add_bias(float (&values)[box_columns / 2], std::uint32_t chunk) const {
+#pragma unroll
+        for (std::uint32_t j = 0; j < box_columns / 8; ++j) {
+            const std::uint32_t number = chunk * (box_columns / 8) + j;
+            const float2 bias = C::blocks == 1 ? bias_[number] : bias_of(number);
+            values[4 * j] += bias.x;
+            values[4 * j + 1] += bias.y;
+            values[4 * j + 2] += bias.x;
+            values[4 * j + 3] += bias.y;
+        }
+    }
+
+    __device__ __forceinline__ int row_of(std::uint32_t block) const {
+        return row_ + static_cast<int>(block * product_rows);
+    }
+    __device__ __forceinline__ int column_of(std::uint32_t chunk) const {
+        return column_ + static_cast<int>(chunk * box_columns);
+    }
+
+    __device__ __forceinline__ void fill(std::uint32_t box, float (&values)[box_columns / 2]) const {
+#pragma unroll
+        for (std::uint32_t j = 0; j < box_columns / 8; j += 2) {
+            const std::uint32_t piece = (j + lane_ / 16) ^ lane_ % 8;
+            const std::uint32_t at = box + lane_ % 16 * step_bytes + piece * 16;
+            if (arguments_.residual) {
+                std::uint32_t words[4];
+                mma::load_matrices(words, at);
+                float others[8];
+                values::unpack({words[0], words[1], words[2], words[3]}, others, Type{});
+#pragma unroll
+                for (std::uint32_t i = 0; i < 8; ++i) {
+                    values[4 * j + i] += others[i];
+                }
+            }
+            ptx::store_matrices(at, values::pack<Type>(values[4 * j], values[4 * j + 1]),
+                                values::pack<Type>(values[4 * j + 2], values[4 * j + 3]),
+                                values::pack<Type>(values[4 * j + 4], values[4 * j + 5]),
+                                values::pack<Type>(values[4 * j + 6], values[4 * j + 7]));
+        }
+    }
+
+    const Arguments& arguments_;
+    Layout<C> layout_;
+    const CUtensorMap* out_;
+    const CUtensorMap* residual_;
+    std::uint32_t warp_;
+    std::uint32_t lane_;
+    std::uint32_t first_row_;
+    int row_ = 0;
+    int column_ = 0;
+    std::uint32_t parity_ = 0;
+    float2 bias_[C::columns / 8];
+};
+
+}  // namespace sluice::gemm

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "kernels/cuda/gemm/tile.hpp"
+#include "kernels/cuda/precision.hpp"
+
+namespace sluice {
+
+enum class Activation : std::uint8_t {
+    none,
+    relu,
+    gelu_tanh,  ///< 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): GPT-2's.
+    gelu_erf,   ///< 0.5 x (1 + erf(x / sqrt(2))).
+};
+
+/// out[m][n] = activation(bias[n] + sum over k of a[m][k] * b[n][k]) + residual[m][n], a linear layer of weights b.
+struct GemmShape {
+    std::uint32_t rows;     ///< m; with 0 nothing is done.
+    std::uint32_t columns;  ///< n; a multiple of 8, as the copy engine moves 16 bytes at least.
+    std::uint32_t depth;    ///< k; a multiple of 8.
+    Activation activation = Activation::none;
+};
+
+/// Device memory of one product; not owned. All aligned to 16 bytes.
+struct GemmMemory {
+    const void* a;         ///< (rows, depth)
+    const void* b;         ///< (columns, depth)
+    const float* bias;     ///< (columns); none if null.
+    const void* residual;  ///< (rows, columns); none if null. May be `out`.
+    void* out;             ///< (rows, columns)
+};
+
+struct GemmOptions {
+    std::optional<std::size_t> tile{};  ///< A number in gemm_tiles; else choose_gemm_tile()'s.
+    bool chained = false;               ///< May start while the kernel before it in the stream ends.
+};
+
+struct GemmKernel;
+namespace gemm {
+struct Arguments;
+}
+
+/// One product of two matrices of bf16 or fp16 on the tensor cores of the current device, summed up in fp32, by wgmma:
+/// see MatrixInstructions.
+///
+/// An element's products are added up 16 at a time, in ascending order of k, whatever the tile: its bits depend neither
+/// on the number of rows, nor on its row, nor on the tile. Values are rounded once, at the end.
+class Gemm {
+public:
+    /// Throws ContractViolation when the shape, its alignment or the precision does not fit, or the build has no code
+    /// for sm_90a; Error when CUDA fails.
+    Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory, const GemmOptions& options = {});
+
+    /// Enqueues the product; allocates nothing. Throws Error as check_cuda() when CUDA does not take it.
+    void enqueue(cudaStream_t stream) const;
+
+    /// The tile that it is computed in.
+    [[nodiscard]] const GemmTile& tile() const noexcept { return tile_; }
+
+private:
+    GemmShape shape_;
+    GemmMemory memory_;
+    GemmTile tile_;
+    const GemmKernel* kernel_;
+    void (*function_)(CUtensorMap, CUtensorMap, CUtensorMap, CUtensorMap, gemm::Arguments);
+    std::uint32_t clusters_ = 0;  // that the device runs at a time
+    bool chained_;
+    CUtensorMap a_map_{};
+    CUtensorMap b_map_{};
+    CUtensorMap out_map_{};
+    CUtensorMap residual_map_{};
+};
+
+}  // namespace sluice

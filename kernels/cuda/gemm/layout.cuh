@@ -1,0 +1,164 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/gemm/gemm.hpp"
+
+/// What Gemm's kernel is given, and where things lie in its shared memory.
+namespace sluice::gemm {
+
+constexpr std::uint32_t step_bytes = 128;  // of depth that one step multiplies: a row of the swizzle's pattern
+constexpr std::uint32_t step_depth = step_bytes / 2;
+constexpr std::uint32_t product_rows = 64;  // of one wgmma
+constexpr std::uint32_t warpgroup_threads = 128;
+constexpr std::uint32_t warps_a_warpgroup = 4;
+constexpr std::uint32_t box_rows = 16;     // of a warp in a product: what it stores at a time
+constexpr std::uint32_t box_columns = 64;  // a row of the swizzle's pattern
+constexpr std::uint32_t box_bytes = box_rows * step_bytes;
+constexpr std::uint32_t pattern_bytes = 1024;  // the swizzle's period; stages begin there
+
+/// One shape of the kernel: each of `consumers` warpgroups multiplies `blocks` times 64 rows by all columns; they share
+/// a ring of `stages`, and each of their warps has `boxes` for results on their way out.
+template <std::uint32_t consumers_, std::uint32_t blocks_, std::uint32_t columns_, std::uint32_t stages_,
+          std::uint32_t boxes_, std::uint32_t cluster_rows_ = 1, std::uint32_t cluster_columns_ = 1>
+struct Config {
+    static constexpr std::uint32_t consumers = consumers_;
+    static constexpr std::uint32_t blocks = blocks_;
+    static constexpr std::uint32_t columns = columns_;
+    static constexpr std::uint32_t stages = stages_;
+    static constexpr std::uint32_t boxes = boxes_;
+    static constexpr std::uint32_t cluster_rows = cluster_rows_;
+    static constexpr std::uint32_t cluster_columns = cluster_columns_;
+
+    static constexpr std::uint32_t rows = consumers * blocks * product_rows;
+    static constexpr std::uint32_t cluster = cluster_rows * cluster_columns;
+    static constexpr std::uint32_t threads = (consumers + 1) * warpgroup_threads;
+    static constexpr std::uint32_t a_slice =
+        rows / cluster_columns;  // rows that a block copies for all that share them
+    static constexpr std::uint32_t b_slice = columns / cluster_rows;
+    static constexpr std::uint32_t a_bytes = rows * step_bytes;
+    static constexpr std::uint32_t b_bytes = columns * step_bytes;
+    static constexpr std::uint32_t chunks = columns / box_columns;
+    static constexpr std::uint32_t warps = consumers * warps_a_warpgroup;
+
+    static constexpr std::uint32_t a_at = 0;
+    static constexpr std::uint32_t b_at = a_at + stages * a_bytes;
+    static constexpr std::uint32_t boxes_at = b_at + stages * b_bytes;
+    static constexpr std::uint32_t barriers_at = boxes_at + warps * boxes * box_bytes;
+    static constexpr std::uint32_t barriers = 2 * stages + warps;
+    static constexpr std::uint32_t shared_bytes = barriers_at + barriers * 8 + pattern_bytes;
+
+    // 64 Ki registers a multiprocessor: what the copying warpgroup does not need, the others take, in eights a thread.
+    static constexpr bool moves_registers = consumers > 1;
+    static constexpr int producer_registers = 24;
+    static constexpr int consumer_registers = 240;
+
+    static constexpr std::uint32_t most_shared_bytes = 227 * 1024;
+    static_assert(a_slice % 8 == 0 && b_slice % 8 == 0 && a_slice <= 256 && b_slice <= 256);
+    static_assert(columns % box_columns == 0 && chunks % boxes == 0 && shared_bytes <= most_shared_bytes);
+};
+
+struct Arguments {
+    const float* bias;        // null for none
+    std::uint32_t columns;    // of the matrix
+    std::uint32_t steps;      // of depth
+    std::uint32_t tile_rows;  // of cluster tiles, and their columns
+    std::uint32_t tile_columns;
+    std::uint32_t group_rows;  // rows of cluster tiles that are walked together, one column after the other
+    Activation activation;
+    bool residual;
+    bool chained;
+};
+
+/// A position in a ring, and the parity of its round.
+template <std::uint32_t stages>
+struct Ring {
+    std::uint32_t stage = 0;
+    std::uint32_t parity = 0;
+
+    __device__ __forceinline__ void next() {
+        if (++stage == stages) {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+};
+
+/// Addresses in shared memory.
+template <class C>
+class Layout {
+public:
+    __device__ explicit Layout(std::uint32_t base) : base_(base) {}
+
+    __device__ __forceinline__ std::uint32_t a(std::uint32_t stage) const {
+        return base_ + C::a_at + stage * C::a_bytes;
+    }
+    __device__ __forceinline__ std::uint32_t b(std::uint32_t stage) const {
+        return base_ + C::b_at + stage * C::b_bytes;
+    }
+    __device__ __forceinline__ std::uint32_t box(std::uint32_t warp, std::uint32_t box) const {
+        return base_ + C::boxes_at + (warp * C::boxes + box) * box_bytes;
+    }
+    __device__ __forceinline__ std::uint32_t full(std::uint32_t stage) const { return barrier(stage); }
+    __device__ __forceinline__ std::uint32_t free(std::uint32_t stage) const { return barrier(C::stages + stage); }
+    __device__ __forceinline__ std::uint32_t residual(std::uint32_t warp) const {
+        return barrier(2 * C::stages + warp);
+    }
+
+private:
+    __device__ __forceinline__ std::uint32_t barrier(std::uint32_t number) const {
+        return base_ + C::barriers_at + number * 8;
+    }
+
+    std::uint32_t base_;
+};
+
+/// The tiles of this block, in groups of rows: what runs at the same time is about square, so that the second-level
+/// cache serves most of what it reads.
+template <class C>
+class Tiles {
+public:
+    __device__ __forceinline__ explicit Tiles(const Arguments& arguments)
+        : arguments_(arguments),
+          rank_row_(C::cluster == 1 ? 0 : blockIdx.x % C::cluster % C::cluster_rows),
+          rank_column_(C::cluster == 1 ? 0 : blockIdx.x % C::cluster / C::cluster_rows),
+          number_(blockIdx.x / C::cluster) {
+        locate();
+    }
+
+    __device__ __forceinline__ bool any() const { return number_ < arguments_.tile_rows * arguments_.tile_columns; }
+    __device__ __forceinline__ bool last() const {
+        return number_ + gridDim.x / C::cluster >= arguments_.tile_rows * arguments_.tile_columns;
+    }
+    __device__ __forceinline__ void next() {
+        number_ += gridDim.x / C::cluster;
+        locate();
+    }
+    /// First row and column of this block's tile.
+    __device__ __forceinline__ int row() const {
+        return static_cast<int>((row_ * C::cluster_rows + rank_row_) * C::rows);
+    }
+    __device__ __forceinline__ int column() const {
+        return static_cast<int>((column_ * C::cluster_columns + rank_column_) * C::columns);
+    }
+
+private:
+    __device__ __forceinline__ void locate() {
+        const std::uint32_t of_group = arguments_.group_rows * arguments_.tile_columns;
+        const std::uint32_t group = number_ / of_group;
+        const std::uint32_t first = group * arguments_.group_rows;
+        const std::uint32_t rows = min(arguments_.group_rows, arguments_.tile_rows - first);
+        const std::uint32_t inside = number_ - group * of_group;
+        row_ = first + inside % rows;
+        column_ = inside / rows;
+    }
+
+    const Arguments& arguments_;
+    std::uint32_t rank_row_;
+    std::uint32_t rank_column_;
+    std::uint32_t number_;
+    std::uint32_t row_ = 0;
+    std::uint32_t column_ = 0;
+};
+
+}  // namespace sluice::gemm

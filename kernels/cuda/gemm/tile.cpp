@@ -1,0 +1,51 @@
+#include "kernels/cuda/gemm/tile.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace sluice {
+namespace {
+
+std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
+    return (a + b - 1) / b;
+}
+
+std::uint64_t rounds(const GemmTile& tile, std::uint32_t rows, std::uint32_t columns, std::uint32_t multiprocessors) {
+    const std::uint64_t cluster = std::uint64_t{tile.cluster_rows} * tile.cluster_columns;
+    const std::uint64_t clusters = divide_up(rows, std::uint64_t{tile.rows} * tile.cluster_rows) *
+                                   divide_up(columns, std::uint64_t{tile.columns} * tile.cluster_columns);
+    return divide_up(clusters, std::max<std::uint64_t>(multiprocessors / cluster, 1));
+}
+
+double cycles_of_a_round(const GemmTile& tile, std::uint32_t depth) {
+    constexpr std::uint64_t step_depth = 64;
+    constexpr double copied_row = 3.4;
+    const double area = tile.rows * tile.columns;
+    const double step = std::max(area / 32, (tile.rows + tile.columns) * copied_row);
+    return static_cast<double>(divide_up(depth, step_depth)) * step + area / 10;
+}
+
+}  // namespace
+
+std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
+                             std::uint32_t multiprocessors) {
+    constexpr std::uint32_t depth_of_large = 4096;
+    constexpr std::uint64_t rounds_of_large = 8;
+    if (depth >= depth_of_large && rounds(gemm_tiles[0], rows, columns, multiprocessors) >= rounds_of_large) {
+        return 0;
+    }
+    std::size_t best = 1;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 1; i < gemm_tiles.size(); ++i) {
+        const GemmTile& tile = gemm_tiles[i];
+        const double cycles =
+            static_cast<double>(rounds(tile, rows, columns, multiprocessors)) * cycles_of_a_round(tile, depth);
+        if (cycles < least) {
+            best = i;
+            least = cycles;
+        }
+    }
+    return best;
+}
+
+}  // namespace sluice

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "kernels/cuda/gemm/gemm_kernel.hpp"
+
+/// The kernel of each of gemm_tiles; a source each.
+namespace sluice::gemm {
+
+[[nodiscard]] GemmKernel tile_256x192_in_pairs();
+[[nodiscard]] GemmKernel tile_128x256_in_pairs();
+[[nodiscard]] GemmKernel tile_128x256();
+[[nodiscard]] GemmKernel tile_128x192();
+[[nodiscard]] GemmKernel tile_128x128();
+[[nodiscard]] GemmKernel tile_64x128();
+[[nodiscard]] GemmKernel tile_64x64();
+
+}  // namespace sluice::gemm

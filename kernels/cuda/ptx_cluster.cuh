@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+/// Instructions of sm_90a for blocks of a cluster, and for stores by the copy engine. PTX ISA 8.0.
+namespace sluice::ptx {
+
+// --- The cluster ---
+
+__device__ __forceinline__ std::uint32_t rank_in_cluster() {
+    std::uint32_t rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+/// Until all threads of the cluster are here; those of a warp come together.
+__device__ __forceinline__ void synchronize_cluster() {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/// The same for threads that come apart.
+__device__ __forceinline__ void synchronize_cluster_apart() {
+    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+}
+
+/// Arrives at the barrier that `rank`, a block of the cluster, has at this address of its shared memory.
+__device__ __forceinline__ void arrive_at(std::uint32_t barrier, std::uint32_t rank) {
+    asm volatile(
+        "{\n"
+        ".reg .b32 there;\n"
+        "mapa.shared::cluster.u32 there, %0, %1;\n"
+        "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
+        "}" ::"r"(barrier),
+        "r"(rank)
+        : "memory");
+}
+
+// --- The copy engine ---
+
+/// To the same address in every block whose bit is in `ranks`; completes on the barrier at the same address there.
+__device__ __forceinline__ void load_2d_to_many(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x,
+                                                int y, std::uint16_t ranks) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
+        "{%3, %4}], [%2], %5;" ::"r"(to),
+        "l"(map), "r"(barrier), "r"(x), "r"(y), "h"(ranks)
+        : "memory");
+}
+
+__device__ __forceinline__ void load_2d(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x, int y) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
+            to),
+        "l"(map), "r"(barrier), "r"(x), "r"(y)
+        : "memory");
+}
+
+/// What lies beyond the tensor is left out.
+__device__ __forceinline__ void store_2d(const CUtensorMap* map, std::uint32_t from, int x, int y) {
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from),
+                 "r"(x), "r"(y)
+                 : "memory");
+}
+
+/// Ends a group of this thread's stores.
+__device__ __forceinline__ void commit_stores() {
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/// Until at most `pending` of this thread's groups have not read shared memory yet.
+template <int pending>
+__device__ __forceinline__ void wait_for_store_reads() {
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+
+/// Until all of this thread's stores are done.
+__device__ __forceinline__ void wait_for_stores() {
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+/// Between this thread's own accesses to shared memory and those of the copy engine that follow.
+__device__ __forceinline__ void fence_copy_engine() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// --- Global memory ---
+
+/// A load that stays where it is written, so that it is on its way while the tensor cores work.
+__device__ __forceinline__ float2 load_global_8(const float* from) {
+    float2 v;
+    asm volatile("ld.global.nc.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(from));
+    return v;
+}
+
+}  // namespace sluice::ptx

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/wgmma.cuh"
+
+/// Products of 64 rows by 64, 128, 192 or 256 columns, for which wgmma.cuh tells the rest.
+namespace sluice::wgmma {
+
+/// d (64, columns) += a (64, 16) * b (columns, 16)^T. Thread t of warp w of the warpgroup has d[4 j + i]
+/// at row 16 w + t / 4 + 8 (i / 2), column 8 j + 2 (t % 4) + i % 2.
+template <class Type, int columns>
+__device__ void multiply(float (&d)[columns / 2], std::uint64_t a, std::uint64_t b);
+
+// Asm takes no text but literals: these spell the accumulators out.
+// clang-format off
+#define SLUICE_SUMS_8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
+#define SLUICE_SUMS_32(i) SLUICE_SUMS_8(i), SLUICE_SUMS_8(i + 8), SLUICE_SUMS_8(i + 16), SLUICE_SUMS_8(i + 24)
+#define SLUICE_NAMES_0 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define SLUICE_NAMES_1 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define SLUICE_NAMES_2 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define SLUICE_NAMES_3 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+
+#define SLUICE_WGMMA(types)                                                                     \
+    asm volatile("{\n.reg .pred p;\nsetp.eq.u32 p, 1, 1;\n"                                  \
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32." types " {" SLUICE_NAMES_0 \
+                 "}, %32, %33, p, 1, 1, 0, 0;\n}"                                              \
+                 : SLUICE_SUMS_32(0) \
+                 : "l"(a), "l"(b))
+template <>
+__device__ __forceinline__ void multiply<__nv_bfloat16, 64>(float (&d)[32], std::uint64_t a, std::uint64_t b) {
+    SLUICE_WGMMA("bf16.bf16");
+}
+template <>
+__device__ __forceinline__ void multiply<__half, 64>(float (&d)[32], std::uint64_t a, std::uint64_t b) {
+    SLUICE_WGMMA("f16.f16");
+}
+#undef SLUICE_WGMMA
+
+#define SLUICE_WGMMA(types)                                                                     \
+    asm volatile("{\n.reg .pred p;\nsetp.eq.u32 p, 1, 1;\n"                                  \
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." types " {" SLUICE_NAMES_0 ", " SLUICE_NAMES_1 \
+                 "}, %64, %65, p, 1, 1, 0, 0;\n}"                                              \
+                 : SLUICE_SUMS_32(0), SLUICE_SUMS_32(32) \
+                 : "l"(a), "l"(b))
+template <>
+__device__ __forceinline__ void multiply<__nv_bfloat16, 128>(float (&d)[64], std::uint64_t a, std::uint64_t b) {
+    SLUICE_WGMMA("bf16.bf16");
+}
+template <>
+__device__ __forceinline__ void multiply<__half, 128>(float (&d)[64], std::uint64_t a, std::uint64_t b) {
+    SLUICE_WGMMA("f16.f16");
+}
+#undef SLUICE_WGMMA
+
+#define SLUICE_WGMMA(types)                                                                     \
+    asm volatile("{\n.reg .pred p;\nsetp.eq.u32 p, 1, 1;\n"                                  \
+                 "wgmma.mma_async.sync.aligned.m64n192k16.f32." types " {" SLUICE_NAMES_0 ", " SLUICE_NAMES_1 ", " SLUICE_NAMES_2 \
+                 "}, %96, %97, p, 1, 1, 0, 0;\n}"                                              \
+                 : SLUICE_SUMS_32(0), SLUICE_SUMS_32(32), SLUICE_SUMS_32(64) \
+                 : "l"(a), "l"(b))
+template <>
+__device__ __forceinline__ void multiply<__nv_bfloat16, 192>(float (&d)[96], std::uint64_t a, std::uint64_t b) {
+    SLUICE_WGMMA("bf16.bf16");
+}
+template <>
+__device__ __forceinline__ void multiply<__half, 192>(float (&d)[96], std::uint64_t a, std::uint64_t b) {
+    SLUICE_WGMMA("f16.f16");
+}
+#undef SLUICE_WGMMA
+
+#define SLUICE_WGMMA(types)                                                                     \
+    asm volatile("{\n.reg .pred p;\nsetp.eq.u32 p, 1, 1;\n"                                  \
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32." types " {" SLUICE_NAMES_0 ", " SLUICE_NAMES_1 ", " SLUICE_NAMES_2 ", " SLUICE_NAMES_3 \
+                 "}, %128, %129, p, 1, 1, 0, 0;\n}"                                              \
+                 : SLUICE_SUMS_32(0), SLUICE_SUMS_32(32), SLUICE_SUMS_32(64), SLUICE_SUMS_32(96) \
+                 : "l"(a), "l"(b))
+template <>
+__device__ __forceinline__ void multiply<__nv_bfloat16, 256>(float (&d)[128], std::uint64_t a, std::uint64_t b) {
+    SLUICE_WGMMA("bf16.bf16");
+}
+template <>
+__device__ __forceinline__ void multiply<__half, 256>(float (&d)[128], std::uint64_t a, std::uint64_t b) {
+    SLUICE_WGMMA("f16.f16");
+}
+#undef SLUICE_WGMMA
+
+#undef SLUICE_NAMES_0
+#undef SLUICE_NAMES_1
+#undef SLUICE_NAMES_2
+#undef SLUICE_NAMES_3
+#undef SLUICE_SUMS_32
+#undef SLUICE_SUMS_8
+// clang-format on
+
+}  // namespace sluice::wgmma

@@ -1,0 +1,218 @@
+#include "kernels/cuda/gemm/gemm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "tests/kernels/cuda/gpu.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr Precision of_two_bytes[] = {Precision::bf16, Precision::fp16};
+
+class GemmOnGpu : public OnGpu {
+protected:
+    void SetUp() override {
+        OnGpu::SetUp();
+        if (!IsSkipped() && gpu().instructions() != MatrixInstructions::wgmma) {
+            GTEST_SKIP() << "no wgmma: its code, or its GPU, is another";
+        }
+    }
+};
+
+/// Operands on the device, and what they are in fp32.
+struct Operands {
+    Operands(Precision precision, std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t seed)
+        : a(rounded(precision, random_values(std::size_t{m} * k, 1.0F, seed))),
+          b(rounded(precision, random_values(std::size_t{n} * k, 1.0F / std::sqrt(static_cast<float>(k)), seed + 1))),
+          bias(random_values(n, 0.5F, seed + 2)),
+          residual(rounded(precision, random_values(std::size_t{m} * n, 1.0F, seed + 3))),
+          on_device{DeviceMemory(std::span<const std::byte>(encode(precision, a))),
+                    DeviceMemory(std::span<const std::byte>(encode(precision, b))),
+                    DeviceMemory(std::as_bytes(std::span(bias))),
+                    DeviceMemory(std::span<const std::byte>(encode(precision, residual)))} {}
+
+    std::vector<float> a;
+    std::vector<float> b;
+    std::vector<float> bias;
+    std::vector<float> residual;
+    std::array<DeviceMemory, 4> on_device;
+};
+
+enum class Extras { none, bias, bias_and_residual };
+
+double plain_activation(double x, Activation activation) {
+    switch (activation) {
+        case Activation::relu:
+            return std::max(0.0, x);
+        case Activation::gelu_tanh:
+            return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+        case Activation::gelu_erf:
+            return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+        case Activation::none:
+            break;
+    }
+    return x;
+}
+
+std::vector<double> plain_product(const GemmShape& s, const Operands& operands, Extras extras) {
+    std::vector<double> out(std::size_t{s.rows} * s.columns);
+    for (std::size_t m = 0; m < s.rows; ++m) {
+        for (std::size_t n = 0; n < s.columns; ++n) {
+            double sum = extras == Extras::none ? 0 : static_cast<double>(operands.bias[n]);
+            for (std::size_t k = 0; k < s.depth; ++k) {
+                sum +=
+                    static_cast<double>(operands.a[m * s.depth + k]) * static_cast<double>(operands.b[n * s.depth + k]);
+            }
+            out[m * s.columns + n] = plain_activation(sum, s.activation);
+            if (extras == Extras::bias_and_residual) {
+                out[m * s.columns + n] += static_cast<double>(operands.residual[m * s.columns + n]);
+            }
+        }
+    }
+    return out;
+}
+
+/// The bytes of the product; behind them, nothing was written.
+std::vector<std::byte> multiply_on_gpu(const GemmShape& shape, Precision precision, const Operands& operands,
+                                       Extras extras, const GemmOptions& options, std::uint32_t first_row = 0) {
+    constexpr std::size_t guard = 4096;
+    const std::size_t bytes = std::size_t{shape.rows} * shape.columns * element_bytes(precision);
+    const DeviceMemory out(bytes + guard);
+    const auto* const a = operands.on_device[0].as<std::byte>();
+    const Gemm product(shape, precision,
+                       {.a = a + std::size_t{first_row} * shape.depth * element_bytes(precision),
+                        .b = operands.on_device[1].as(),
+                        .bias = extras == Extras::none ? nullptr : operands.on_device[2].as<float>(),
+                        .residual = extras == Extras::bias_and_residual ? operands.on_device[3].as() : nullptr,
+                        .out = out.as()},
+                       options);
+    product.enqueue(nullptr);
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    std::vector<std::byte> result = out.content();
+    EXPECT_TRUE(std::all_of(result.begin() + static_cast<std::ptrdiff_t>(bytes), result.end(),
+                            [](std::byte b) { return b == std::byte{0xff}; }));
+    result.resize(bytes);
+    return result;
+}
+
+TEST_F(GemmOnGpu, EqualsAPlainProductAtOddSizesInEveryTile) {
+    const GemmShape shapes[] = {{1, 8, 8},
+                                {33, 72, 64, Activation::relu},
+                                {129, 520, 200, Activation::gelu_tanh},
+                                {300, 264, 72, Activation::gelu_erf}};
+    std::uint32_t seed = 1;
+    for (const GemmShape& shape : shapes) {
+        for (const Precision precision : of_two_bytes) {
+            const Operands operands(precision, shape.rows, shape.columns, shape.depth, seed += 10);
+            for (const Extras extras : {Extras::none, Extras::bias, Extras::bias_and_residual}) {
+                const auto expected = plain_product(shape, operands, extras);
+                for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
+                    SCOPED_TRACE(testing::Message() << shape.rows << " x " << shape.columns << ", tile " << tile);
+
+                    const auto got = multiply_on_gpu(shape, precision, operands, extras, {.tile = tile});
+
+                    EXPECT_LT(relative_error(decode(precision, got), expected), tolerance(precision));
+                }
+            }
+        }
+    }
+}
+
+TEST_F(GemmOnGpu, GivesTheSameBitsInEveryTileAndForAnyNumberOfRows) {
+    constexpr GemmShape whole{300, 264, 1032, Activation::gelu_tanh};
+    for (const Precision precision : of_two_bytes) {
+        const Operands operands(precision, whole.rows, whole.columns, whole.depth, 7);
+        const auto expected = multiply_on_gpu(whole, precision, operands, Extras::bias, {.tile = 0});
+        const std::size_t row_bytes = whole.columns * element_bytes(precision);
+        for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
+            EXPECT_EQ(multiply_on_gpu(whole, precision, operands, Extras::bias, {.tile = tile}), expected);
+        }
+        for (const auto& [first, rows] : {std::pair{0U, 1U}, {1U, 1U}, {63U, 2U}, {129U, 65U}, {1U, 299U}}) {
+            GemmShape part = whole;
+            part.rows = rows;
+            const auto got = multiply_on_gpu(part, precision, operands, Extras::bias, {}, first);
+            EXPECT_TRUE(
+                std::equal(got.begin(), got.end(), expected.begin() + static_cast<std::ptrdiff_t>(first * row_bytes)))
+                << rows << " rows from " << first;
+        }
+    }
+}
+
+TEST_F(GemmOnGpu, AddsToItsOwnResultInPlace) {
+    constexpr GemmShape shape{200, 136, 64};
+    const Operands operands(Precision::bf16, shape.rows, shape.columns, shape.depth, 3);
+    const auto expected = multiply_on_gpu(shape, Precision::bf16, operands, Extras::bias_and_residual, {});
+
+    void* const both = operands.on_device[3].as();
+    const Gemm product(
+        shape, Precision::bf16,
+        {operands.on_device[0].as(), operands.on_device[1].as(), operands.on_device[2].as<float>(), both, both});
+    product.enqueue(nullptr);
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+
+    EXPECT_EQ(operands.on_device[3].content(), expected);
+}
+
+TEST_F(GemmOnGpu, ComputesAChainOfProducts) {
+    constexpr GemmShape shape{256, 256, 256};
+    const Operands operands(Precision::bf16, shape.rows, shape.columns, shape.depth, 5);
+    const auto chain = [&](bool chained) {
+        const DeviceMemory middle(std::size_t{shape.rows} * shape.columns * 2);
+        const DeviceMemory out(std::size_t{shape.rows} * shape.columns * 2);
+        const Gemm first(shape, Precision::bf16,
+                         {operands.on_device[0].as(), operands.on_device[1].as(), nullptr, nullptr, middle.as()},
+                         {.chained = chained});
+        const Gemm second(shape, Precision::bf16, {middle.as(), operands.on_device[1].as(), nullptr, nullptr, out.as()},
+                          {.chained = chained});
+        for (int i = 0; i < 10; ++i) {
+            first.enqueue(nullptr);
+            second.enqueue(nullptr);
+        }
+        check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        return out.content();
+    };
+
+    EXPECT_EQ(chain(true), chain(false));
+}
+
+TEST_F(GemmOnGpu, DoesNothingForNoRows) {
+    const DeviceMemory memory(64);
+    const Gemm product({0, 8, 8}, Precision::bf16, {memory.as(), memory.as(), nullptr, nullptr, memory.as()});
+
+    product.enqueue(nullptr);
+
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    EXPECT_EQ(memory.content(), std::vector(64, std::byte{0xff}));
+}
+
+TEST_F(GemmOnGpu, RefusesWhatTheCopyEngineCannotMove) {
+    const DeviceMemory memory(4096);
+    const GemmMemory good{memory.as(), memory.as(), nullptr, nullptr, memory.as()};
+    GemmMemory crooked = good;
+    crooked.a = memory.as<std::byte>() + 8;
+
+    EXPECT_THROW(Gemm({8, 12, 8}, Precision::bf16, good), ContractViolation);
+    EXPECT_THROW(Gemm({8, 8, 9}, Precision::bf16, good), ContractViolation);
+    EXPECT_THROW(Gemm({8, 8, 8}, Precision::tf32, good), ContractViolation);
+    EXPECT_THROW(Gemm({8, 8, 8}, Precision::bf16, crooked), ContractViolation);
+}
+
+TEST(GemmTileChoice, TakesSmallTilesForFewRowsAndWholeRoundsForMany) {
+    constexpr std::uint32_t multiprocessors = 132;
+    const auto tile = [&](std::uint32_t rows, std::uint32_t columns, std::uint32_t depth) {
+        return gemm_tiles[choose_gemm_tile(rows, columns, depth, multiprocessors)];
+    };
+
+    EXPECT_EQ(tile(1, 3072, 768).rows, 64U);
+    EXPECT_EQ(tile(64, 768, 768).columns, 64U);
+    EXPECT_EQ(tile(8448, 768, 3072), (GemmTile{.rows = 128, .columns = 192}));  // 264 tiles: two whole rounds
+    EXPECT_EQ(tile(8192, 8192, 8192), (GemmTile{.rows = 256, .columns = 192, .cluster_columns = 2}));
+    EXPECT_EQ(tile(4096, 4096, 4096), (GemmTile{.rows = 128, .columns = 256, .cluster_rows = 2}));
+    EXPECT_EQ(tile(12672, 4096, 2048), (GemmTile{.rows = 128, .columns = 256}));  // 99 rows of tiles make no pairs
+}
+
+}  // namespace
+}  // namespace sluice

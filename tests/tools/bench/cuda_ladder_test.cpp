@@ -1,0 +1,44 @@
+#include <gtest/gtest.h>
+
+#include "core/device/cuda.hpp"
+#include "tools/bench/ladder/ladder.hpp"
+
+namespace sluice::ladder {
+namespace {
+
+const Report no_report = [](const RungResult&) {};
+
+class CudaLadder : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string why;
+        if (!has_cuda_ladder(why)) {
+            GTEST_SKIP() << "no GPU: " << why;
+        }
+    }
+};
+
+TEST_F(CudaLadder, ComputesEveryRungRight) {
+    for (const std::uint32_t k : {64U, 448U}) {
+        const LadderResult result = climb_cuda({.m = 768, .n = 512, .k = k, .seconds = 0}, no_report);
+
+        EXPECT_GE(result.rungs.size(), cuda_rung_numbers().size());
+        for (const RungResult& rung : result.rungs) {
+            EXPECT_TRUE(!rung.skipped.empty() || rung.right()) << rung.number << " " << rung.name << ": " << rung.error;
+        }
+    }
+}
+
+TEST_F(CudaLadder, ComputesOddSizesOnTheRungsThatTakeThemAndSaysWhyOnTheOthers) {
+    const LadderResult result =
+        climb_cuda({.rungs = {1, 2, 3, 8, 17, 18}, .m = 33, .n = 40, .k = 72, .seconds = 0}, no_report);
+
+    for (const RungResult& rung : result.rungs) {
+        const bool any_size = rung.number <= 3 || rung.number == 18;
+        EXPECT_TRUE(any_size || !rung.skipped.empty()) << rung.number;
+        EXPECT_TRUE(!rung.skipped.empty() || rung.right()) << rung.number << ": " << rung.error;
+    }
+}
+
+}  // namespace
+}  // namespace sluice::ladder

@@ -1,0 +1,101 @@
+#include "tools/bench/ladder/ladder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "tools/bench/ladder/report.hpp"
+
+namespace sluice::ladder {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const Report no_report = [](const RungResult&) {};
+
+RungResult some_rung() {
+    return {.number = 12,
+            .name = "TMA & wgmma",
+            .precision = "bf16",
+            .m = 256,
+            .n = 512,
+            .k = 64,
+            .error = 1e-3,
+            .rate = {.tflops = 450, .single_tflops = 440.0, .clock_mhz = 1500.0},
+            .peer = {.tflops = 600}};
+}
+
+TEST(HostLadder, ComputesEveryRungRightAtOddSizes) {
+    for (const auto& [m, n, k] : {std::array{1U, 1U, 1U}, {9U, 33U, 5U}, {67U, 31U, 300U}, {8U, 257U, 65U}}) {
+        const LadderResult result = climb_host({.m = m, .n = n, .k = k, .seconds = 0}, no_report);
+
+        EXPECT_EQ(result.rungs.size(), host_rung_numbers().size());
+        for (const RungResult& rung : result.rungs) {
+            EXPECT_TRUE(rung.right()) << rung.name << " at " << m << " x " << n << " x " << k << ": " << rung.error;
+            EXPECT_GT(rung.rate.tflops, 0) << rung.name;
+        }
+    }
+}
+
+TEST(HostLadder, RunsTheRungsThatAreAskedForAndReportsEach) {
+    std::vector<std::uint32_t> reported;
+
+    const LadderResult result = climb_host({.rungs = {0, 2}, .m = 8, .n = 8, .k = 8, .seconds = 0},
+                                           [&](const RungResult& rung) { reported.push_back(rung.number); });
+
+    EXPECT_THAT(reported, testing::ElementsAre(0, 2));
+    EXPECT_EQ(result.rungs.size(), 2U);
+}
+
+TEST(LadderReport, SaysWhatIsRightWrongAndSkipped) {
+    RungResult wrong = some_rung();
+    wrong.error = 1e-2;
+    RungResult unwritten = some_rung();
+    unwritten.error = std::numeric_limits<double>::quiet_NaN();
+    RungResult skipped = some_rung();
+    skipped.skipped = "needs a Hopper GPU";
+
+    EXPECT_TRUE(some_rung().right());
+    EXPECT_FALSE(wrong.right());
+    EXPECT_FALSE(unwritten.right());
+    EXPECT_THAT(table_line(some_rung()), HasSubstr("450.000     75.0    440.0   1500        -   1.0e-03\n"));
+    EXPECT_THAT(table_line(some_rung()), Not(HasSubstr("WRONG")));
+    EXPECT_THAT(table_line(wrong), HasSubstr("WRONG"));
+    EXPECT_THAT(table_line(unwritten), HasSubstr("WRONG"));
+    EXPECT_THAT(table_line(skipped), HasSubstr("skipped: needs a Hopper GPU"));
+}
+
+TEST(LadderReport, GivesJsonWithNullForWhatIsNotKnown) {
+    RungResult unwritten = some_rung();
+    unwritten.error = std::numeric_limits<double>::quiet_NaN();
+    const LadderResult result{.device = "a GPU", .peer = "a library", .rungs = {some_rung(), unwritten}};
+
+    const auto json = nlohmann::json::parse(json_of(result));
+
+    const auto& rung = json.at("rungs").at(0);
+    EXPECT_EQ(rung.at("percent"), 75.0);
+    EXPECT_EQ(rung.at("own").at("clock_mhz"), 1500.0);
+    EXPECT_TRUE(rung.at("own").at("joules_a_tflop").is_null());
+    EXPECT_TRUE(json.at("rungs").at(1).at("error").is_null());
+    EXPECT_EQ(json.at("rungs").at(1).at("right"), false);
+}
+
+TEST(LadderReport, DrawsABarForEachRungThatRan) {
+    RungResult skipped = some_rung();
+    skipped.name = "never";
+    skipped.skipped = "why";
+
+    const std::string picture = bars({.device = "a <GPU>", .peer = "a library", .rungs = {some_rung(), skipped}});
+
+    EXPECT_THAT(picture, HasSubstr("12 TMA &amp; wgmma (bf16)"));
+    EXPECT_THAT(picture, HasSubstr("75.0 %, 450 TFLOP/s"));
+    EXPECT_THAT(picture, HasSubstr("a &lt;GPU&gt;"));
+    EXPECT_THAT(picture, Not(HasSubstr("never")));
+}
+
+}  // namespace
+}  // namespace sluice::ladder

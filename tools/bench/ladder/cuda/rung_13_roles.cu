@@ -1,0 +1,12 @@
+// 13, roles: one thread does nothing but ask for copies, four stages ahead, and two warpgroups nothing but multiply
+// tiles of 128 by 256: copies and products overlap inside a block, and setmaxnreg gives the consumers the registers of
+// the others.
+#include "tools/bench/ladder/cuda/hopper.cuh"
+
+namespace sluice::ladder {
+
+const Rung rung_13_roles{
+    13,   "producer and consumers",    Precision::bf16, {hopper::tile_rows, hopper::tile_columns, hopper::depth},
+    true, &hopper::make<hopper::Roles>};
+
+}  // namespace sluice::ladder

@@ -1,0 +1,121 @@
+#include "tools/bench/ladder/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace sluice::ladder {
+namespace {
+
+std::string in_table(const std::optional<double>& value, int digits) {
+    return value ? fmt::format("{:.{}f}", *value, digits) : "-";
+}
+
+double share(const RungResult& rung) {
+    return rung.peer.tflops > 0 ? 100 * rung.rate.tflops / rung.peer.tflops : 0;
+}
+
+std::string escaped_xml(const std::string& text) {
+    std::string result;
+    for (const char c : text) {
+        result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+    }
+    return result;
+}
+
+nlohmann::json number(const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? nlohmann::json(*value) : nlohmann::json();
+}
+
+nlohmann::json json_of(const Rate& rate) {
+    return {{"tflops", number(rate.tflops)},
+            {"single_tflops", number(rate.single_tflops)},
+            {"clock_mhz", number(rate.clock_mhz)},
+            {"joules_a_tflop", number(rate.joules_a_tflop)}};
+}
+
+}  // namespace
+
+bool RungResult::right() const noexcept {
+    constexpr double of_fp32 = 1e-4;  // sums of some ten thousand products in 24 bits
+    constexpr double of_bf16 = 4e-3;  // 8 bits: 2^-9 at most for each value
+    return skipped.empty() && error < (precision == "bf16" ? of_bf16 : of_fp32);
+}
+
+std::string table_head() {
+    return fmt::format("rung {:26} {:>6} {:>17} {:>9} {:>8} {:>8} {:>6} {:>8} {:>9}\n", "", "", "m x n x k", "TFLOP/s",
+                       "percent", "single", "MHz", "J/TFLOP", "error");
+}
+
+std::string table_foot(const LadderResult& result) {
+    return fmt::format("on {}; percent of {}, in the same windows\n", result.device, result.peer);
+}
+
+std::string table_line(const RungResult& rung) {
+    const std::string size = fmt::format("{}x{}x{}", rung.m, rung.n, rung.k);
+    const std::string head = fmt::format("{:2} {:28} {:>6} {:>17}", rung.number, rung.name, rung.precision, size);
+    if (!rung.skipped.empty()) {
+        return fmt::format("{} skipped: {}\n", head, rung.skipped);
+    }
+    return fmt::format("{} {:9.3f} {:8.1f} {:>8} {:>6} {:>8} {:9.1e}{}\n", head, rung.rate.tflops, share(rung),
+                       in_table(rung.rate.single_tflops, 1), in_table(rung.rate.clock_mhz, 0),
+                       in_table(rung.rate.joules_a_tflop, 2), rung.error, rung.right() ? "" : "  WRONG");
+}
+
+std::string bars(const LadderResult& result) {
+    constexpr int line = 22;
+    constexpr int label = 290;
+    constexpr int whole = 420;  // of 100 %
+    constexpr int top = 54;
+    constexpr int width = label + whole + 250;
+    constexpr double longest = 1.15;
+    const auto ran = std::ranges::count_if(result.rungs, [](const RungResult& r) { return r.skipped.empty(); });
+    const int height = top + static_cast<int>(ran) * line + 30;
+    std::string svg = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+        "font-family=\"sans-serif\" font-size=\"13\">\n"
+        "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
+        "<text x=\"10\" y=\"20\" font-weight=\"bold\">Matrix products on {2}</text>\n"
+        "<text x=\"10\" y=\"38\" fill=\"#555\">share of {3} in the same windows</text>\n",
+        width, height, escaped_xml(result.device), escaped_xml(result.peer));
+    int y = top;
+    for (const RungResult& rung : result.rungs) {
+        if (!rung.skipped.empty()) {
+            continue;
+        }
+        const double bar = std::min(share(rung) / 100, longest) * whole;
+        svg += fmt::format(
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{} {} ({})</text>\n"
+            "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>\n"
+            "<text x=\"{:.1f}\" y=\"{}\">{:.1f} %, {:.3g} TFLOP/s</text>\n",
+            label - 8, y + 15, rung.number, escaped_xml(rung.name), rung.precision, label, y + 3, bar, line - 6,
+            rung.precision == "bf16" ? "#3a7d44" : "#2f6690", label + bar + 6, y + 15, share(rung), rung.rate.tflops);
+        y += line;
+    }
+    svg += fmt::format("<line x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" y2=\"{2}\" stroke=\"#c1121f\"/>\n", label + whole,
+                       top - 4, y + 4);
+    return svg + "</svg>\n";
+}
+
+std::string json_of(const LadderResult& result) {
+    nlohmann::json rungs = nlohmann::json::array();
+    for (const RungResult& rung : result.rungs) {
+        nlohmann::json one{{"rung", rung.number}, {"name", rung.name}, {"precision", rung.precision},
+                           {"m", rung.m},         {"n", rung.n},       {"k", rung.k}};
+        if (rung.skipped.empty()) {
+            one["error"] = number(rung.error);
+            one["right"] = rung.right();
+            one["own"] = json_of(rung.rate);
+            one["library"] = json_of(rung.peer);
+            one["percent"] = share(rung);
+        } else {
+            one["skipped"] = rung.skipped;
+        }
+        rungs.push_back(std::move(one));
+    }
+    return nlohmann::json{{"device", result.device}, {"library", result.peer}, {"rungs", rungs}}.dump(2) + "\n";
+}
+
+}  // namespace sluice::ladder

@@ -1,0 +1,94 @@
+#include "tools/bench/ladder/windows.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "core/device/cuda_error.hpp"
+
+namespace sluice::ladder {
+namespace {
+
+constexpr std::chrono::milliseconds between_readings{5};
+
+Window mean(const Window& a, const Window& b) {
+    const auto of_both = [](std::optional<double> x, std::optional<double> y) {
+        return x && y ? std::optional((*x + *y) / 2) : std::nullopt;
+    };
+    return {.seconds_a_call = (a.seconds_a_call + b.seconds_a_call) / 2,
+            .clock_mhz = of_both(a.clock_mhz, b.clock_mhz),
+            .joules_a_call = of_both(a.joules_a_call, b.joules_a_call)};
+}
+
+}  // namespace
+
+Windows::Windows(std::size_t operands, cudaStream_t stream) : operands_(operands), stream_(stream) {
+    check_cuda(cudaEventCreate(&begin_), "cudaEventCreate");
+    check_cuda(cudaEventCreate(&end_), "cudaEventCreate");
+}
+
+Windows::~Windows() {
+    cudaEventDestroy(begin_);
+    cudaEventDestroy(end_);
+}
+
+double Windows::time(const Product& product, int calls) {
+    check_cuda(cudaEventRecord(begin_, stream_), "cudaEventRecord");
+    for (int i = 0; i < calls; ++i) {
+        product(next_++ % operands_, stream_);
+    }
+    check_cuda(cudaEventRecord(end_, stream_), "cudaEventRecord");
+    check_cuda(cudaEventSynchronize(end_), "cudaEventSynchronize");
+    float ms = 0;
+    check_cuda(cudaEventElapsedTime(&ms, begin_, end_), "cudaEventElapsedTime");
+    return 1e-3 * static_cast<double>(ms) / calls;
+}
+
+double Windows::single_call(const Product& product, int calls) {
+    static_cast<void>(time(product, 1));  // loads the kernel
+    std::vector<double> times;
+    for (int i = 0; i < calls; ++i) {
+        times.push_back(time(product, 1));
+    }
+    std::ranges::sort(times);
+    return times[times.size() / 2];
+}
+
+Window Windows::sustained(const Product& product, double seconds) {
+    const double one = time(product, 2);
+    const int calls = std::max(2, static_cast<int>(std::ceil(seconds / one)));
+    const std::optional<double> before = meter_.energy_joules();
+    check_cuda(cudaEventRecord(begin_, stream_), "cudaEventRecord");
+    for (int i = 0; i < calls; ++i) {
+        product(next_++ % operands_, stream_);
+    }
+    check_cuda(cudaEventRecord(end_, stream_), "cudaEventRecord");
+    double clocks = 0;
+    int readings = 0;
+    while (cudaEventQuery(end_) == cudaErrorNotReady) {
+        if (const std::optional<double> clock = meter_.clock_mhz()) {
+            clocks += *clock;
+            ++readings;
+        }
+        std::this_thread::sleep_for(between_readings);
+    }
+    check_cuda(cudaEventSynchronize(end_), "cudaEventSynchronize");
+    const std::optional<double> after = meter_.energy_joules();
+    float ms = 0;
+    check_cuda(cudaEventElapsedTime(&ms, begin_, end_), "cudaEventElapsedTime");
+    return {.seconds_a_call = 1e-3 * static_cast<double>(ms) / calls,
+            .clock_mhz = readings > 0 ? std::optional(clocks / readings) : std::nullopt,
+            .joules_a_call = before && after ? std::optional((*after - *before) / calls) : std::nullopt};
+}
+
+std::vector<Window> Windows::in_turn(const Product& a, const Product& b, double seconds) {
+    static_cast<void>(sustained(b, seconds));
+    const Window a1 = sustained(a, seconds);
+    const Window b1 = sustained(b, seconds);
+    const Window b2 = sustained(b, seconds);
+    const Window a2 = sustained(a, seconds);
+    return {mean(a1, a2), mean(b1, b2)};
+}
+
+}  // namespace sluice::ladder

@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/error.hpp"
+#include "tools/bench/ladder/ladder.hpp"
+#include "tools/bench/ladder/report.hpp"
+#include "tools/cli/common_options.hpp"
+#include "tools/runtime/standard_output.hpp"
+
+namespace po = boost::program_options;
+
+namespace sluice {
+namespace {
+
+constexpr std::uint32_t most_side = 1U << 20U;
+constexpr double most_seconds = 60;
+
+Options ladder_options() {
+    Options options;
+    options.add_options()                                                                                            //
+        ("rungs", po::value<std::string>()->value_name("LIST"), "rungs by number, like 0,9-12; default: all")        //
+        ("m", po::value<std::string>()->value_name("N"), "rows of the result; default: 4096 in fp32, 8192 in bf16")  //
+        ("n", po::value<std::string>()->value_name("N"), "its columns")                                              //
+        ("k", po::value<std::string>()->value_name("N"), "products of each of its sums")                             //
+        ("seconds", po::value<std::string>()->value_name("S"), "that a timed window lasts, up to 60; default: 0.5")  //
+        ("svg", "print a picture of bars instead, as SVG")("host", "the host's rungs, also where there is a GPU");
+    add_json_option(options);
+    return options;
+}
+
+template <class Number>
+std::optional<Number> parsed_as(std::string_view text) {
+    Number number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+std::optional<std::uint32_t> side_of(const Command& command, const ParsedArguments& parsed, const char* name) {
+    if (!parsed.has(name)) {
+        return std::nullopt;
+    }
+    const std::string& text = parsed.options[name].as<std::string>();
+    const auto side = parsed_as<std::uint32_t>(text);
+    if (!side || *side < 1 || *side > most_side) {
+        refuse_usage(command, fmt::format("--{}: got {}, expected an integer 1..{}", name, quoted(text), most_side));
+    }
+    return side;
+}
+
+/// "0,9-12" as numbers, each of which is one of `known`.
+std::vector<std::uint32_t> rungs_of(const Command& command, const std::string& text,
+                                    const std::vector<std::uint32_t>& known) {
+    std::vector<std::uint32_t> rungs;
+    std::string_view rest = text;
+    while (true) {
+        const std::string_view part = rest.substr(0, rest.find(','));
+        const std::string_view first = part.substr(0, part.find('-'));
+        const std::string_view last =
+            part.find('-') == std::string_view::npos ? first : part.substr(part.find('-') + 1);
+        const auto from = parsed_as<std::uint32_t>(first);
+        const auto to = parsed_as<std::uint32_t>(last);
+        if (!from || !to || *from > *to || *to > known.back()) {
+            refuse_usage(command, fmt::format("--rungs: got {}, expected numbers up to {}, like 0,2-{}", quoted(text),
+                                              known.back(), known.back()));
+        }
+        for (std::uint32_t rung = *from; rung <= *to; ++rung) {
+            rungs.push_back(rung);
+        }
+        if (part.size() == rest.size()) {
+            return rungs;
+        }
+        rest.remove_prefix(part.size() + 1);
+    }
+}
+
+double seconds_of(const Command& command, const ParsedArguments& parsed) {
+    if (!parsed.has("seconds")) {
+        return ladder::LadderOptions{}.seconds;
+    }
+    const std::string& text = parsed.options["seconds"].as<std::string>();
+    const auto seconds = parsed_as<double>(text);
+    if (!seconds || !(*seconds >= 0) || *seconds > most_seconds) {
+        refuse_usage(command, fmt::format("--seconds: got {}, expected a number 0..{}", quoted(text), most_seconds));
+    }
+    return *seconds;
+}
+
+int climb(const Command& command, const Invocation& invocation) {
+    const ParsedArguments parsed = parse_arguments(command, invocation);
+    std::string why_host;
+    const bool on_gpu = !parsed.has("host") && ladder::has_cuda_ladder(why_host);
+    ladder::LadderOptions options{.m = side_of(command, parsed, "m"),
+                                  .n = side_of(command, parsed, "n"),
+                                  .k = side_of(command, parsed, "k"),
+                                  .seconds = seconds_of(command, parsed)};
+    if (parsed.has("rungs")) {
+        options.rungs = rungs_of(command, parsed.options["rungs"].as<std::string>(),
+                                 on_gpu ? ladder::cuda_rung_numbers() : ladder::host_rung_numbers());
+    }
+    const bool as_json = parsed.has("json");
+    const bool as_picture = parsed.has("svg");
+    if (as_json && as_picture) {
+        refuse_usage(command, "--json and --svg: both are what stdout shows; give one");
+    }
+    const bool as_table = !as_json && !as_picture;
+    if (as_table) {
+        if (!on_gpu && !parsed.has("host")) {
+            print(fmt::format("the host's rungs, as there is no GPU to climb on: {}\n", why_host));
+        }
+        print(ladder::table_head());
+    }
+    const ladder::Report report = [&](const ladder::RungResult& rung) {
+        if (as_table) {
+            print(ladder::table_line(rung));
+        }
+    };
+    const ladder::LadderResult result =
+        on_gpu ? ladder::climb_cuda(options, report) : ladder::climb_host(options, report);
+    print(as_json ? ladder::json_of(result) : as_picture ? ladder::bars(result) : ladder::table_foot(result));
+    const bool right = std::ranges::all_of(
+        result.rungs, [](const ladder::RungResult& rung) { return !rung.skipped.empty() || rung.right(); });
+    return right ? 0 : static_cast<int>(ExitCode::internal);
+}
+
+}  // namespace
+
+const Command ladder_command{
+    .name = "ladder",
+    .synopsis = "sluice ladder [OPTION]...",
+    .summary = "time a matrix product, from a naive kernel to the models' own",
+    .details =
+        "Each rung is a kernel with one more idea than the one before: it is checked against plain sums in\n"
+        "fp64 and timed in turn with the vendor's library, cuBLASLt on a GPU and oneDNN on the host. Shown\n"
+        "are 10^12 operations a second, without a pause and of a single call, the share of the library's\n"
+        "rate, the multiprocessors' clock and the board's energy. docs/ladder.md explains the rungs.",
+    .exit_codes =
+        "  0   all rungs are right       70  a rung's result is wrong\n"
+        "  64  wrong command line        69  no code for this GPU",
+    .example = "  sluice ladder --rungs 0,12-18 --m 8192 --n 8192 --k 8192 --svg > bars.svg",
+    .options = ladder_options,
+    .most_operands = 0,
+    .run = climb,
+};
+
+}  // namespace sluice
