@@ -99,6 +99,7 @@ std::vector<Instance> instances_of(std::span<const RankReport> ranks, const Kind
         }
     }
     std::vector<Instance> instances;
+    instances.reserve(found.size());
     for (auto& [key, instance] : found) {
         instances.push_back(std::move(instance));
     }
