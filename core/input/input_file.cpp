@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
 #include "core/trace/trace.hpp"
 
 namespace sluice {
@@ -107,7 +106,6 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
     InnerWork& work = file_reads_of_thread();
     const InnerTimer timer(work);
     work.bytes += to.size();
-    fault_delay("disk");
     bytes_read_.fetch_add(to.size(), std::memory_order_relaxed);
     while (!to.empty()) {
         const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset));

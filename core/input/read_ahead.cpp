@@ -44,6 +44,16 @@ private:
     std::chrono::nanoseconds reading_{0};
 };
 
+namespace {
+
+/// For tests: as if the file had taken longer.
+void read_slowly() {
+    const InnerTimer timer(file_reads_of_thread());
+    fault_delay("disk");
+}
+
+}  // namespace
+
 ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const ReadAheadOptions& options, Doorbell& bell)
     : source_(source),
       parts_(grid, choose_part_items(grid.chunk_items(), options.readers, source.granularity())),
@@ -142,6 +152,7 @@ void ReadAhead::read_until_end(ChunkSpan& span, Activity& activity) {
         const InnerWork before = file_reads_of_thread();
         activity.work(Stage::read, part.chunk.id);
         try {
+            read_slowly();
             source_.read(part.first(), part.count, items);
             fault_delay("parse");
         } catch (...) {  // handed to the thread that takes chunks
