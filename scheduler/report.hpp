@@ -12,8 +12,8 @@
 #include "core/modes.hpp"
 #include "core/wording.hpp"
 #include "scheduler/attempt_summary.hpp"
-#include "scheduler/reading.hpp"
 #include "scheduler/rank_report.hpp"
+#include "scheduler/reading.hpp"
 #include "scheduler/verdict.hpp"
 
 namespace sluice {

@@ -47,7 +47,8 @@ void expect_every_instant_in_one_row(const json& rank) {
     EXPECT_NEAR(static_cast<double>(rows), static_cast<double>(run), 1);  // each moment is rounded to nanoseconds
     for (const auto& [name, stage] : rank.at("stages").items()) {
         if (!stage.is_null()) {
-            EXPECT_EQ(nanoseconds(stage.at("exposed")) + nanoseconds(stage.at("hidden")), nanoseconds(stage.at("active")))
+            EXPECT_EQ(nanoseconds(stage.at("exposed")) + nanoseconds(stage.at("hidden")),
+                      nanoseconds(stage.at("active")))
                 << name;
             EXPECT_EQ(stage.at("exposed"), rank.at("wall").at(name));
             EXPECT_GE(nanoseconds(stage.at("busy")), nanoseconds(stage.at("active"))) << name;
