@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <string_view>
 #include <utility>
-
-#include "scheduler/replay.hpp"
 
 namespace sluice {
 namespace {
@@ -21,31 +18,11 @@ constexpr double long_part = 0.5;      // of the run, for start-up or the end to
 constexpr double straggler_factor = 1.25;
 constexpr std::size_t least_chunks_to_compare = 3;  // of a device: less is chance
 constexpr double contended_share = 0.2;
-constexpr double least_load = 0.25;    // of its capacity, for a resource's threads to matter
-constexpr double telling_gain = 0.03;  // of the run
-constexpr double replay_error = 0.25;  // beyond, the replay is not this run's
-constexpr std::size_t most_what_ifs = 3;
+constexpr double least_load = 0.25;  // of its capacity, for a resource's threads to matter
 constexpr std::size_t most_stragglers = 3;
 
 double seconds(nanoseconds time) {
     return Seconds(time).count();
-}
-
-/// Stages that one kind of thread or engine does, in turn.
-struct Kind {
-    std::string_view name;
-    std::array<std::optional<Stage>, 2> stages;
-};
-constexpr std::array<Kind, 7> kinds{{{"readers", {Stage::read, Stage::parse}},
-                                     {"link", {Stage::scatter}},
-                                     {"upload", {Stage::upload}},
-                                     {"compute", {Stage::compute}},
-                                     {"download", {Stage::download}},
-                                     {"link back", {Stage::gather}},
-                                     {"writer", {Stage::write, Stage::commit}}}};
-
-bool does(const Kind& kind, Stage stage) {
-    return std::ranges::find(kind.stages, stage) != kind.stages.end();
 }
 
 std::string advice(Stage stage, DeviceKind device) {
@@ -73,102 +50,14 @@ std::string advice(Stage stage, DeviceKind device) {
     return {};
 }
 
-/// One thread, or one engine of a device.
-struct Instance {
-    int rank = 0;
-    std::string name{};
-    nanoseconds busy{0};
-    std::array<nanoseconds, 2> of_stage{};
-    std::uint64_t items = 0;
-    std::optional<nanoseconds> delayed{};
-};
-
-std::vector<Instance> instances_of(std::span<const RankReport> ranks, const Kind& kind) {
-    std::map<std::pair<int, std::string>, Instance> found;
-    for (const RankReport& rank : ranks) {
-        for (const InstanceTotals& totals : rank.breakdown.instances) {
-            if (does(kind, totals.stage)) {
-                Instance& instance = found[{rank.rank, totals.name}];
-                instance.rank = rank.rank;
-                instance.name = totals.name;
-                instance.busy += totals.busy;
-                instance.of_stage[totals.stage == *kind.stages[0] ? 0 : 1] += totals.busy;
-                instance.items = std::max(instance.items, totals.items);
-                instance.delayed = instance.delayed ? instance.delayed : totals.delayed;
-            }
-        }
-    }
-    std::vector<Instance> instances;
-    instances.reserve(found.size());
-    for (auto& [key, instance] : found) {
-        instances.push_back(std::move(instance));
-    }
-    return instances;
-}
-
-/// Of work in no time at all: nullopt, for it cannot bind. Not all items may pass here; the capacity is for all.
-std::optional<double> capacity_of(const std::vector<Instance>& instances, std::uint64_t items, bool is_fixed) {
-    double rate = 0;
-    double passed = 0;
-    nanoseconds longest{0};
-    for (const Instance& instance : instances) {
-        if (instance.items == 0) {
-            continue;
-        }
-        if (instance.busy.count() == 0) {
-            return std::nullopt;
-        }
-        passed += static_cast<double>(instance.items);
-        rate += static_cast<double>(instance.items) / seconds(instance.busy);
-        longest = std::max(longest, instance.busy);
-    }
-    if (passed == 0) {
-        return std::nullopt;
-    }
-    return is_fixed ? static_cast<double>(items) / seconds(longest) : rate * static_cast<double>(items) / passed;
-}
-
-bool is_of_devices(const Kind& kind) {
-    return does(kind, Stage::upload) || does(kind, Stage::compute) || does(kind, Stage::download);
-}
-
-struct Resource {
-    const Kind* kind = nullptr;
-    std::vector<Instance> instances{};
-    double capacity = 0;
-
-    [[nodiscard]] Stage main_stage() const {
-        std::array<nanoseconds, 2> sums{};
-        for (const Instance& instance : instances) {
-            sums[0] += instance.of_stage[0];
-            sums[1] += instance.of_stage[1];
-        }
-        return *kind->stages[sums[1] > sums[0] ? 1 : 0];
-    }
-};
-
-std::vector<Resource> resources_of(const JudgedRun& run) {
-    std::vector<Resource> resources;
-    for (const Kind& kind : kinds) {
-        Resource resource{.kind = &kind, .instances = instances_of(run.ranks, kind)};
-        const bool is_fixed = run.distribution == Distribution::fixed && is_of_devices(kind);
-        if (const auto capacity = capacity_of(resource.instances, run.items, is_fixed)) {
-            resource.capacity = *capacity;
-            resources.push_back(std::move(resource));
-        }
-    }
-    std::ranges::stable_sort(resources, {}, &Resource::capacity);
-    return resources;
-}
-
 void add_capacities(Verdict& verdict, const JudgedRun& run) {
     for (const Stage stage : all_stages) {
-        const Kind kind{.name = {}, .stages = {stage}};
-        verdict.capacity[index_of(stage)] = capacity_of(instances_of(run.ranks, kind), run.items, false);
+        const ResourceKind kind{.name = {}, .stages = {stage}};
+        verdict.capacity[index_of(stage)] = capacity_of(workers_of(run.ranks, kind), run.items, false);
     }
 }
 
-double rate_of(const Instance& instance) {
+double rate_of(const Worker& instance) {
     return static_cast<double>(instance.items) / seconds(instance.busy);
 }
 
@@ -179,8 +68,8 @@ void find_stragglers(Verdict& verdict, const JudgedRun& run, const std::vector<R
     if (compute == resources.end() || compute->capacity * least_load > verdict.steady) {
         return;
     }
-    std::vector<Instance> compared;
-    std::ranges::copy_if(compute->instances, std::back_inserter(compared), [&](const Instance& instance) {
+    std::vector<Worker> compared;
+    std::ranges::copy_if(compute->workers, std::back_inserter(compared), [&](const Worker& instance) {
         return instance.busy.count() > 0 && instance.items >= least_chunks_to_compare * std::uint64_t{run.chunk_items};
     });
     if (compared.size() < 2) {
@@ -189,7 +78,7 @@ void find_stragglers(Verdict& verdict, const JudgedRun& run, const std::vector<R
     std::ranges::sort(compared, std::greater<>(), rate_of);
     const double usual = rate_of(compared[(compared.size() - 1) / 2]);
     const bool decides = verdict.bound == Bound::stage && verdict.binding == Stage::compute;
-    for (const Instance& instance : compared) {
+    for (const Worker& instance : compared) {
         const double rate = rate_of(instance);
         if (rate * straggler_factor > usual || verdict.stragglers.size() == most_stragglers) {
             continue;
@@ -216,7 +105,7 @@ void find_contention(Verdict& verdict, const std::vector<Resource>& resources) {
         }
         nanoseconds busy{0};
         nanoseconds delayed{0};
-        for (const Instance& instance : resource.instances) {
+        for (const Worker& instance : resource.workers) {
             if (instance.delayed) {
                 busy += instance.busy;
                 delayed += std::min(*instance.delayed, instance.busy);
@@ -231,125 +120,6 @@ void find_contention(Verdict& verdict, const std::vector<Resource>& resources) {
 bool is_contended(const Verdict& verdict, Stage stage) {
     return std::ranges::find(verdict.contended, stage, &Contention::stage) != verdict.contended.end();
 }
-
-// ---- what if
-
-/// Busy seconds an item, of one of `instances`: they serve side by side.
-double mean_time(const std::vector<Instance>& instances) {
-    double busy = 0;
-    double items = 0;
-    for (const Instance& instance : instances) {
-        busy += seconds(instance.busy);
-        items += static_cast<double>(instance.items);
-    }
-    return items == 0 ? 0 : busy / items;
-}
-
-std::optional<ReplayPlan> plan_of(const JudgedRun& run) {
-    ReplayPlan plan{.items = run.items,
-                    .chunk_items = run.chunk_items,
-                    .depth = run.depth,
-                    .staged = run.staged,
-                    .window = run.window,
-                    .serial = run.mode == PipelineMode::serial,
-                    .is_fixed = run.distribution == Distribution::fixed,
-                    .devices = {}};
-    const std::vector<Instance> readers = instances_of(run.ranks, kinds[0]);
-    plan.readers = static_cast<std::uint32_t>(std::max<std::size_t>(1, readers.size()));
-    plan.read = mean_time(readers);
-    plan.scatter = run.ranks.size() > 1 ? mean_time(instances_of(run.ranks, kinds[1])) : 0;
-    plan.gather = run.ranks.size() > 1 ? mean_time(instances_of(run.ranks, kinds[5])) : 0;
-    plan.write = mean_time(instances_of(run.ranks, kinds[6]));
-    for (const RankReport& rank : run.ranks) {
-        for (const std::vector<ChunkDurations>& chunks : rank.device_chunks) {
-            if (!chunks.empty()) {
-                plan.devices.push_back({.is_remote = rank.rank != 0, .chunks = chunks});
-            }
-        }
-    }
-    return plan.devices.empty() ? std::nullopt : std::optional(std::move(plan));
-}
-
-void speed_up(ReplayPlan& plan, nanoseconds ChunkDurations::*stage) {
-    for (ReplayPlan::Device& device : plan.devices) {
-        for (ChunkDurations& times : device.chunks) {
-            times.*stage /= 2;
-        }
-    }
-}
-
-ReplayPlan without_half_of(const ReplayPlan& plan, const JudgedRun& run, Stage stage) {
-    ReplayPlan faster = plan;
-    double half = 0;  // of what the stage takes of its thread's time for an item
-    for (const Instance& instance : instances_of(run.ranks, {.name = {}, .stages = {stage}})) {
-        half += seconds(instance.busy) / 2 / static_cast<double>(run.items);
-    }
-    switch (stage) {
-        case Stage::read:
-        case Stage::parse:
-            faster.read = std::max(0.0, faster.read - half);
-            break;
-        case Stage::scatter:
-            faster.scatter /= 2;
-            break;
-        case Stage::upload:
-            speed_up(faster, &ChunkDurations::upload);
-            break;
-        case Stage::compute:
-            speed_up(faster, &ChunkDurations::compute);
-            break;
-        case Stage::download:
-            speed_up(faster, &ChunkDurations::download);
-            break;
-        case Stage::gather:
-            faster.gather /= 2;
-            break;
-        case Stage::write:
-        case Stage::commit:
-            faster.write = std::max(0.0, faster.write - half);
-            break;
-    }
-    return faster;
-}
-
-void add_what_ifs(Verdict& verdict, const JudgedRun& run, double wall) {
-    const std::optional<ReplayPlan> plan = plan_of(run);
-    const double serving = wall - verdict.startup - verdict.end;
-    if (!plan || serving <= 0) {
-        return;
-    }
-    const double base = replay(*plan);
-    verdict.replayed = base / serving;
-    if (base <= 0 || std::abs(verdict.replayed - 1) > replay_error) {
-        return;
-    }
-    const auto consider = [&](std::string change, double whole) {
-        if (whole <= wall * (1 - telling_gain)) {
-            verdict.what_if.push_back({.change = std::move(change), .seconds = whole});
-        }
-    };
-    const auto with = [&](const ReplayPlan& changed) {
-        return verdict.startup + serving * replay(changed) / base + verdict.end;
-    };
-    for (const Stage stage : all_stages) {
-        if (verdict.capacity[index_of(stage)]) {
-            consider(fmt::format("{} 2 x faster", to_string(stage)), with(without_half_of(*plan, run, stage)));
-        }
-    }
-    ReplayPlan twice = *plan;
-    twice.devices.insert(twice.devices.end(), plan->devices.begin(), plan->devices.end());
-    if (!is_contended(verdict, Stage::compute)) {
-        consider(run.device == DeviceKind::host ? "twice the devices, on cores of their own" : "twice the devices",
-                 with(twice));
-    }
-    consider("no start-up", wall - verdict.startup);
-    std::ranges::stable_sort(verdict.what_if, {}, &WhatIf::seconds);
-    if (verdict.what_if.size() > most_what_ifs) {
-        verdict.what_if.resize(most_what_ifs);
-    }
-}
-
-// ---- words
 
 /// The phase, or "waiting", that took most of `wall` but for the stages.
 std::pair<std::string_view, nanoseconds> longest_phase(const WallView& wall, Phase from, Phase to) {
@@ -521,7 +291,11 @@ Verdict judge(const JudgedRun& run) {
         run.distribution == Distribution::fixed) {
         verdict.rank = verdict.stragglers.front().rank;
     }
-    add_what_ifs(verdict, run, wall);
+    const RunTimes times{
+        .startup = verdict.startup, .serving = wall - verdict.startup - verdict.end, .end = verdict.end};
+    Prediction prediction = predict_changes(run, times, !is_contended(verdict, Stage::compute));
+    verdict.replayed = prediction.replayed;
+    verdict.what_if = std::move(prediction.changes);
     verdict.line = line_of(verdict, run, wall);
     add_notes(verdict, run);
     return verdict;

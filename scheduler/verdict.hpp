@@ -8,24 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "core/modes.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/rank_report.hpp"
+#include "scheduler/resources.hpp"
+#include "scheduler/what_if.hpp"
 
 namespace sluice {
-
-/// A run, as far as it decides what binds it.
-struct JudgedRun {
-    std::span<const RankReport> ranks{};
-    std::uint64_t items = 0;  ///< That it finished.
-    std::uint32_t chunk_items = 1;
-    std::uint32_t depth = 1;
-    std::uint32_t staged = 2;  ///< As QueueSizes.
-    std::uint32_t window = 2;
-    DeviceKind device = DeviceKind::host;
-    PipelineMode mode = PipelineMode::overlap;
-    Distribution distribution = Distribution::pull;
-};
 
 /// A device that computes clearly slower than the others: its items over its busy time against the median.
 struct Straggler {
@@ -40,12 +28,6 @@ struct Straggler {
 struct Contention {
     Stage stage = Stage::compute;
     double share = 0;  ///< Of their busy time.
-};
-
-/// What the run would take if something were different, by a replay of what its chunks took.
-struct WhatIf {
-    std::string change;  ///< "compute 2 x faster"
-    double seconds = 0;
 };
 
 enum class Bound : std::uint8_t {

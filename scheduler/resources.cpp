@@ -1,0 +1,100 @@
+#include "scheduler/resources.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace sluice {
+namespace {
+
+using std::chrono::nanoseconds;
+
+bool is_of_devices(const ResourceKind& kind) {
+    return does(kind, Stage::upload) || does(kind, Stage::compute) || does(kind, Stage::download);
+}
+
+}  // namespace
+
+bool does(const ResourceKind& kind, Stage stage) {
+    return std::ranges::find(kind.stages, stage) != kind.stages.end();
+}
+
+std::vector<Worker> workers_of(std::span<const RankReport> ranks, const ResourceKind& kind) {
+    std::map<std::pair<int, std::string>, Worker> found;
+    for (const RankReport& rank : ranks) {
+        for (const InstanceTotals& totals : rank.breakdown.instances) {
+            if (does(kind, totals.stage)) {
+                Worker& worker = found[{rank.rank, totals.name}];
+                worker.rank = rank.rank;
+                worker.name = totals.name;
+                worker.busy += totals.busy;
+                worker.of_stage[totals.stage == *kind.stages[0] ? 0 : 1] += totals.busy;
+                worker.items = std::max(worker.items, totals.items);
+                worker.delayed = worker.delayed ? worker.delayed : totals.delayed;
+            }
+        }
+    }
+    std::vector<Worker> workers;
+    workers.reserve(found.size());
+    for (auto& [key, worker] : found) {
+        workers.push_back(std::move(worker));
+    }
+    return workers;
+}
+
+std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint64_t items, bool is_fixed) {
+    double rate = 0;
+    double passed = 0;
+    nanoseconds longest{0};
+    for (const Worker& worker : workers) {
+        if (worker.items == 0) {
+            continue;
+        }
+        if (worker.busy.count() == 0) {
+            return std::nullopt;
+        }
+        passed += static_cast<double>(worker.items);
+        rate += static_cast<double>(worker.items) / Seconds(worker.busy).count();
+        longest = std::max(longest, worker.busy);
+    }
+    if (passed == 0) {
+        return std::nullopt;
+    }
+    return is_fixed ? static_cast<double>(items) / Seconds(longest).count()
+                    : rate * static_cast<double>(items) / passed;
+}
+
+double mean_time(const std::vector<Worker>& workers) {
+    double busy = 0;
+    double items = 0;
+    for (const Worker& worker : workers) {
+        busy += Seconds(worker.busy).count();
+        items += static_cast<double>(worker.items);
+    }
+    return items == 0 ? 0 : busy / items;
+}
+
+Stage Resource::main_stage() const {
+    std::array<nanoseconds, 2> sums{};
+    for (const Worker& worker : workers) {
+        sums[0] += worker.of_stage[0];
+        sums[1] += worker.of_stage[1];
+    }
+    return *kind->stages[sums[1] > sums[0] ? 1 : 0];
+}
+
+std::vector<Resource> resources_of(const JudgedRun& run) {
+    std::vector<Resource> resources;
+    for (const ResourceKind& kind : resource_kinds) {
+        Resource resource{.kind = &kind, .workers = workers_of(run.ranks, kind)};
+        const bool is_fixed = run.distribution == Distribution::fixed && is_of_devices(kind);
+        if (const auto capacity = capacity_of(resource.workers, run.items, is_fixed)) {
+            resource.capacity = *capacity;
+            resources.push_back(std::move(resource));
+        }
+    }
+    std::ranges::stable_sort(resources, {}, &Resource::capacity);
+    return resources;
+}
+
+}  // namespace sluice

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/modes.hpp"
+#include "core/trace/trace.hpp"
+#include "scheduler/rank_report.hpp"
+
+namespace sluice {
+
+/// A run, as far as it decides what binds it.
+struct JudgedRun {
+    std::span<const RankReport> ranks{};
+    std::uint64_t items = 0;  ///< That it finished.
+    std::uint32_t chunk_items = 1;
+    std::uint32_t depth = 1;
+    std::uint32_t staged = 2;  ///< As QueueSizes.
+    std::uint32_t window = 2;
+    DeviceKind device = DeviceKind::host;
+    PipelineMode mode = PipelineMode::overlap;
+    Distribution distribution = Distribution::pull;
+};
+
+/// Stages that one kind of thread or engine does, in turn.
+struct ResourceKind {
+    std::string_view name;
+    std::array<std::optional<Stage>, 2> stages;
+};
+inline constexpr std::array<ResourceKind, 7> resource_kinds{{{"readers", {Stage::read, Stage::parse}},
+                                                             {"link", {Stage::scatter}},
+                                                             {"upload", {Stage::upload}},
+                                                             {"compute", {Stage::compute}},
+                                                             {"download", {Stage::download}},
+                                                             {"link back", {Stage::gather}},
+                                                             {"writer", {Stage::write, Stage::commit}}}};
+
+[[nodiscard]] bool does(const ResourceKind& kind, Stage stage);
+
+/// One thread, or one engine of a device.
+struct Worker {
+    int rank = 0;
+    std::string name{};
+    std::chrono::nanoseconds busy{0};
+    std::array<std::chrono::nanoseconds, 2> of_stage{};
+    std::uint64_t items = 0;
+    std::optional<std::chrono::nanoseconds> delayed{};
+};
+
+/// Those of all ranks, in the order of ranks and names.
+[[nodiscard]] std::vector<Worker> workers_of(std::span<const RankReport> ranks, const ResourceKind& kind);
+
+/// Items per second, as if none of them ever waited. Not all items may pass here; the capacity is for all. With
+/// `is_fixed` the slowest decides. nullopt: nothing was done, or in no time at all, so that it cannot bind.
+[[nodiscard]] std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint64_t items, bool is_fixed);
+
+/// Busy seconds an item, of one of `workers`: they serve side by side.
+[[nodiscard]] double mean_time(const std::vector<Worker>& workers);
+
+/// All workers of one kind.
+struct Resource {
+    const ResourceKind* kind = nullptr;
+    std::vector<Worker> workers{};
+    double capacity = 0;
+
+    /// That they spend most of their time on.
+    [[nodiscard]] Stage main_stage() const;
+};
+
+/// Those that have a capacity, the least first.
+[[nodiscard]] std::vector<Resource> resources_of(const JudgedRun& run);
+
+}  // namespace sluice

@@ -1,0 +1,127 @@
+#include "scheduler/what_if.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "scheduler/replay.hpp"
+
+namespace sluice {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr double telling_gain = 0.03;  // of the run
+constexpr double replay_error = 0.25;  // beyond, the replay is not this run's
+constexpr std::size_t most_what_ifs = 3;
+
+std::optional<ReplayPlan> plan_of(const JudgedRun& run) {
+    ReplayPlan plan{.items = run.items,
+                    .chunk_items = run.chunk_items,
+                    .depth = run.depth,
+                    .staged = run.staged,
+                    .window = run.window,
+                    .serial = run.mode == PipelineMode::serial,
+                    .is_fixed = run.distribution == Distribution::fixed,
+                    .devices = {}};
+    const std::vector<Worker> readers = workers_of(run.ranks, resource_kinds[0]);
+    plan.readers = static_cast<std::uint32_t>(std::max<std::size_t>(1, readers.size()));
+    plan.read = mean_time(readers);
+    plan.scatter = run.ranks.size() > 1 ? mean_time(workers_of(run.ranks, resource_kinds[1])) : 0;
+    plan.gather = run.ranks.size() > 1 ? mean_time(workers_of(run.ranks, resource_kinds[5])) : 0;
+    plan.write = mean_time(workers_of(run.ranks, resource_kinds[6]));
+    for (const RankReport& rank : run.ranks) {
+        for (const std::vector<ChunkDurations>& chunks : rank.device_chunks) {
+            if (!chunks.empty()) {
+                plan.devices.push_back({.is_remote = rank.rank != 0, .chunks = chunks});
+            }
+        }
+    }
+    return plan.devices.empty() ? std::nullopt : std::optional(std::move(plan));
+}
+
+void speed_up(ReplayPlan& plan, nanoseconds ChunkDurations::*stage) {
+    for (ReplayPlan::Device& device : plan.devices) {
+        for (ChunkDurations& times : device.chunks) {
+            times.*stage /= 2;
+        }
+    }
+}
+
+ReplayPlan without_half_of(const ReplayPlan& plan, const JudgedRun& run, Stage stage) {
+    ReplayPlan faster = plan;
+    double half = 0;  // of what the stage takes of its thread's time for an item
+    for (const Worker& instance : workers_of(run.ranks, {.name = {}, .stages = {stage}})) {
+        half += Seconds(instance.busy).count() / 2 / static_cast<double>(run.items);
+    }
+    switch (stage) {
+        case Stage::read:
+        case Stage::parse:
+            faster.read = std::max(0.0, faster.read - half);
+            break;
+        case Stage::scatter:
+            faster.scatter /= 2;
+            break;
+        case Stage::upload:
+            speed_up(faster, &ChunkDurations::upload);
+            break;
+        case Stage::compute:
+            speed_up(faster, &ChunkDurations::compute);
+            break;
+        case Stage::download:
+            speed_up(faster, &ChunkDurations::download);
+            break;
+        case Stage::gather:
+            faster.gather /= 2;
+            break;
+        case Stage::write:
+        case Stage::commit:
+            faster.write = std::max(0.0, faster.write - half);
+            break;
+    }
+    return faster;
+}
+
+}  // namespace
+
+Prediction predict_changes(const JudgedRun& run, const RunTimes& times, bool may_add_devices) {
+    Prediction prediction;
+    const std::optional<ReplayPlan> plan = plan_of(run);
+    if (!plan || times.serving <= 0) {
+        return prediction;
+    }
+    const double base = replay(*plan);
+    prediction.replayed = base / times.serving;
+    if (base <= 0 || std::abs(prediction.replayed - 1) > replay_error) {
+        return prediction;
+    }
+    const auto consider = [&](std::string change, double whole) {
+        if (whole <= times.whole() * (1 - telling_gain)) {
+            prediction.changes.push_back({.change = std::move(change), .seconds = whole});
+        }
+    };
+    const auto with = [&](const ReplayPlan& changed) {
+        return times.startup + times.serving * replay(changed) / base + times.end;
+    };
+    for (const Stage stage : all_stages) {
+        if (!workers_of(run.ranks, {.name = {}, .stages = {stage}}).empty()) {
+            consider(fmt::format("{} 2 x faster", to_string(stage)), with(without_half_of(*plan, run, stage)));
+        }
+    }
+    if (may_add_devices) {
+        ReplayPlan twice = *plan;
+        twice.devices.insert(twice.devices.end(), plan->devices.begin(), plan->devices.end());
+        consider(run.device == DeviceKind::host ? "twice the devices, on cores of their own" : "twice the devices",
+                 with(twice));
+    }
+    consider("no start-up", times.whole() - times.startup);
+    std::ranges::stable_sort(prediction.changes, {}, &WhatIf::seconds);
+    prediction.changes.resize(std::min(prediction.changes.size(), most_what_ifs));
+    return prediction;
+}
+
+}  // namespace sluice
