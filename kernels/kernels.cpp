@@ -16,8 +16,13 @@ const Kernels& kernels_of(DeviceKind kind, Precision precision) {
     return host_kernels();
 }
 
-const GeneratorKernels& generator_kernels_of(DeviceKind kind) {
-    expects(kind == DeviceKind::host, "generator_kernels_of: only the host has them");
+const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precision) {
+    expects(kind != DeviceKind::automatic, "generator_kernels_of: a device that is not chosen yet");
+    expects(precision != Precision::certified, "generator_kernels_of: certified is no precision of one model");
+    if (kind == DeviceKind::cuda) {
+        return cuda_generator_kernels(precision);
+    }
+    expects(precision == Precision::fp32, "generator_kernels_of: the host computes in fp32 only");
     return host_generator_kernels();
 }
 

@@ -22,7 +22,8 @@ struct Kernels {
 /// certified: that is three models. Throws Error (unavailable) when this build has none.
 [[nodiscard]] const Kernels& kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
-/// Of the host, in fp32: no other device has them, which is a broken assumption.
-[[nodiscard]] const GeneratorKernels& generator_kernels_of(DeviceKind kind);
+/// The same for generators. tf32x3 is fp32 here. A GRU in fp32 writes the same texts on all devices; in another
+/// precision make_generator() throws Error (unavailable) where the GPU or the build has no wgmma.
+[[nodiscard]] const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
 }  // namespace sluice

@@ -53,6 +53,19 @@ public:
     }
 };
 
+class CudaGenerators final : public GeneratorKernels {
+public:
+    explicit CudaGenerators(Precision precision) noexcept : precision_(precision) {}
+
+    std::unique_ptr<GeneratorLayer> gru(const GruShape& shape, const GruWeights& weights, const Sampling& sampling,
+                                        PackedWeights& packed) const override {
+        return make_cuda_gru_generator(shape, precision_, weights, sampling, packed);
+    }
+
+private:
+    Precision precision_;
+};
+
 /// All families in one precision.
 struct Backend {
     explicit Backend(Precision precision) noexcept : convolution(precision), dense(precision) {}
@@ -86,6 +99,23 @@ const Kernels& cuda_kernels(Precision precision) {
             break;
     }
     throw ContractViolation("certified is three precisions, not one of a kernel");
+}
+
+const GeneratorKernels& cuda_generator_kernels(Precision precision) {
+    static const CudaGenerators fp32(Precision::fp32);
+    static const CudaGenerators tf32(Precision::tf32);
+    static const CudaGenerators bf16(Precision::bf16);
+    static const CudaGenerators fp16(Precision::fp16);
+    switch (in_one_part(precision)) {
+        case Precision::tf32:
+            return tf32;
+        case Precision::bf16:
+            return bf16;
+        case Precision::fp16:
+            return fp16;
+        default:
+            return fp32;
+    }
 }
 
 }  // namespace sluice

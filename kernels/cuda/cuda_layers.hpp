@@ -23,6 +23,9 @@ std::unique_ptr<Layer> make_cuda_linear(const LinearShape& shape, Precision prec
 std::unique_ptr<Layer> make_cuda_classify(const ClassifyShape& shape, Precision precision,
                                           std::span<const float> weights, std::span<const float> bias,
                                           PackedWeights& packed);
+std::unique_ptr<GeneratorLayer> make_cuda_gru_generator(const GruShape& shape, Precision precision,
+                                                        const GruWeights& weights, const Sampling& sampling,
+                                                        PackedWeights& packed);
 std::unique_ptr<Certifier> make_cuda_certifier(Device& device, const CertifyShape& shape, Model& exact);
 
 }  // namespace sluice

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/generator.hpp"
+
+/// What the kernels of a CUDA generator share: rows that take steps together. Where a text has ended the next item
+/// begins, in the same row; once there are no more, the last rows move to where others have ended.
+namespace sluice::generator {
+
+inline constexpr std::uint32_t no_item = 0xFFFFFFFF;
+
+/// The text that a row writes; the rest of it is in its item and its result.
+struct Row {
+    double log_probability = 0;
+    std::uint32_t item = no_item;
+    std::uint32_t length = 0;
+};
+
+/// A row to copy.
+struct Move {
+    std::uint32_t from;
+    std::uint32_t to;
+};
+
+struct Batch {
+    const std::byte* in = nullptr;
+    std::byte* out = nullptr;
+    std::uint32_t items = 0;
+    std::uint32_t next = 0;    ///< The first item that no row has taken; may be more than `items`.
+    std::uint32_t living = 0;  ///< Rows that write a text: the first ones.
+    std::uint32_t ended = 0;   ///< Of those, since the last plan: their text is complete, and no other took its place.
+    std::uint32_t moves = 0;
+    std::uint32_t more = 0;  ///< Whether any row writes a text.
+    GeneratorCounts counts{};
+};
+
+/// States of rows in all layers, (matrices, rows, row_bytes): in a precision of two parts the layer's second matrix
+/// follows its first.
+struct StateRows {
+    std::byte* data = nullptr;
+    std::uint32_t matrices = 0;
+    std::uint32_t rows = 0;
+    std::uint32_t row_bytes = 0;  ///< A multiple of 16.
+
+    [[nodiscard]] __host__ __device__ std::byte* at(std::uint32_t matrix, std::uint32_t row) const {
+        return data + (std::size_t{matrix} * rows + row) * row_bytes;
+    }
+    [[nodiscard]] __host__ __device__ std::size_t bytes() const { return std::size_t{matrices} * rows * row_bytes; }
+};
+
+/// What may follow a prefix.
+struct Distribution {
+    double log_sum;      ///< Of e^(score - best score).
+    std::uint32_t best;  ///< The first of the largest scores.
+    std::uint32_t last;  ///< That may be chosen.
+    float scores[gru_symbols];
+    float sums[gru_symbols];  ///< p[0] + ... + p[i]
+};
+
+/// All prefixes of one length: number 256 p + b is the one of number p with byte b behind it.
+struct PrefixTable {
+    const Distribution* distributions = nullptr;  ///< (prefixes)
+    StateRows states{};                           ///< (prefixes) rows; of the longest prefixes only.
+};
+
+inline constexpr std::uint32_t most_prefix_tables = 3;
+
+/// Device memory of a generator that all of its kernels see.
+struct Memory {
+    Batch* batch = nullptr;
+    Row* rows = nullptr;              ///< (most rows)
+    std::uint8_t* symbols = nullptr;  ///< (most rows): what goes in next.
+    float* scores = nullptr;          ///< (most rows, 256)
+    Move* moves = nullptr;            ///< (most rows)
+    PrefixTable prefixes[most_prefix_tables] = {};
+    std::uint32_t prefix_tables = 0;  ///< Of prefixes of 0, 1, ... bytes.
+    std::uint32_t most_rows = 0;      ///< A multiple of 32.
+};
+
+/// Begins a chunk: `items` of them, or only the first `*active`. The first rows take the first items.
+void enqueue_begin(const Memory& memory, const Sampling& sampling, const StateRows& states, const std::byte* in,
+                   std::byte* out, std::uint32_t items, const std::uint32_t* active, cudaStream_t stream);
+
+/// Chooses a byte in each living row, by its scores; the rows whose text is complete take another item. Their states,
+/// which were the last step's results, become those of the item's prefix.
+void enqueue_draw(const Memory& memory, const Sampling& sampling, const StateRows& states, cudaStream_t stream);
+
+/// Moves rows to where others have ended, so that the living ones are the first again.
+void enqueue_compaction(const Memory& memory, const StateRows& states, cudaStream_t stream);
+
+/// Fails if there are texts that are not complete: the loop's bound is none of the generator's.
+void enqueue_expect_done(const Memory& memory, cudaStream_t stream);
+
+/// Makes distributions of `rows` rows of scores.
+void enqueue_distributions(const Sampling& sampling, const float* scores, std::uint32_t rows, Distribution* out,
+                           cudaStream_t stream);
+
+/// Before a step that extends prefixes by a byte: the first `rows` rows become prefixes first, first + 1, ... of one
+/// byte more than those of `parents`: their states, and the byte as the symbol that goes in.
+void enqueue_extend_prefixes(const Memory& memory, const StateRows& parents, const StateRows& states,
+                             std::uint32_t first, std::uint32_t rows, cudaStream_t stream);
+
+/// The first `rows` rows count as living, as in a step without texts.
+void enqueue_living(const Memory& memory, std::uint32_t rows, cudaStream_t stream);
+
+}  // namespace sluice::generator

@@ -1,0 +1,222 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/generator/arithmetic.cuh"
+#include "kernels/cuda/generator/batch.hpp"
+
+/// How a warp looks at the scores of some rows: as the host's ByteDraw, bit for bit.
+namespace sluice::generator {
+
+constexpr std::uint32_t every_lane = 0xFFFFFFFF;
+constexpr std::uint32_t warp_lanes = 32;
+constexpr std::uint32_t draw_warps = 4;  // of a block; they work apart
+constexpr std::uint32_t warp_rows = 8;   // each of which has a lane for what goes in order
+constexpr std::uint32_t lane_scores = gru_symbols / warp_lanes;
+constexpr std::uint32_t weights_row = gru_symbols + 1;  // so that the lanes of rows meet in no bank
+constexpr std::uint32_t draw_threads = draw_warps * warp_lanes;
+constexpr std::uint32_t block_rows = draw_warps * warp_rows;
+constexpr std::uint32_t draw_shared_bytes = block_rows * weights_row * sizeof(float);
+
+/// A larger score first, of equal ones the first.
+struct Best {
+    float score;
+    std::uint32_t place;
+
+    __device__ __forceinline__ void look_at(float other, std::uint32_t at) {
+        if (other > score || (other == score && at < place)) {
+            score = other;
+            place = at;
+        }
+    }
+};
+
+/// Larger of a larger score, of equal ones of the first: their order is total, NaN included.
+__device__ __forceinline__ std::uint64_t rank_of(float score, std::uint32_t place) {
+    constexpr std::uint32_t sign = 1U << 31U;
+    const std::uint32_t bits = __float_as_uint(score == 0 ? 0.0F : score);
+    const std::uint32_t ordered = (bits & sign) != 0 ? ~bits : bits | sign;
+    return (std::uint64_t{ordered} << 32U) | (gru_symbols - place);
+}
+
+class WarpDraw {
+public:
+    /// `scores`: (rows, 256) from the warp's first row on, `rows` of them at most warp_rows; `weights`: shared memory
+    /// for (warp_rows, weights_row).
+    __device__ WarpDraw(const Sampling& sampling, const float* scores, std::uint32_t rows, float* weights)
+        : sampling_(sampling),
+          scores_(scores),
+          rows_(rows),
+          lane_(threadIdx.x % warp_lanes),
+          weights_(weights),
+          own_(weights + lane_ % warp_rows * weights_row) {}
+
+    /// Whether this lane has a row: number lane().
+    [[nodiscard]] __device__ __forceinline__ bool has_row() const { return lane_ < rows_; }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t lane() const { return lane_; }
+
+    /// By all lanes: then those that have a row know what follows from its scores.
+    __device__ void look() {
+        weigh<false>();
+        sum_ = sum_own();
+        log_sum_ = log_of(static_cast<double>(sum_));
+        if (sampling_.temperature == 0) {
+            return;
+        }
+        if (sampling_.temperature != 1 || (sampling_.top_k != 0 && sampling_.top_k < gru_symbols)) {
+            __syncwarp();
+            weigh<true>();
+            sum_ = sum_own();
+        }
+        __syncwarp();
+        for (std::uint32_t row = 0; row < rows_; ++row) {
+            const float sum = __shfl_sync(every_lane, sum_, row);
+#pragma unroll
+            for (std::uint32_t i = 0; i < lane_scores; ++i) {
+                float& weight = weights_[row * weights_row + i * warp_lanes + lane_];
+                weight = __fdiv_rn(weight, sum);
+            }
+        }
+        __syncwarp();
+    }
+
+    /// By a lane that has a row.
+    [[nodiscard]] __device__ std::uint32_t choose(float uniform) const {
+        if (sampling_.temperature == 0) {
+            return best_.place;
+        }
+        float sum = 0;
+        std::uint32_t chosen = gru_symbols;
+#pragma unroll 16
+        for (std::uint32_t i = 0; i < gru_symbols; ++i) {
+            sum = __fadd_rn(sum, own_[i]);
+            chosen = chosen == gru_symbols && sum > uniform ? i : chosen;
+        }
+        return chosen == gru_symbols ? last() : chosen;
+    }
+
+    [[nodiscard]] __device__ double log_probability(std::uint32_t byte) const {
+        const double above =
+            __dadd_rn(static_cast<double>(scores_[lane_ * gru_symbols + byte]), -static_cast<double>(best_.score));
+        return __dadd_rn(above, -log_sum_);
+    }
+
+    [[nodiscard]] __device__ double log_sum() const {
+        return log_sum_;
+    }
+    [[nodiscard]] __device__ std::uint32_t best() const {
+        return best_.place;
+    }
+    [[nodiscard]] __device__ std::uint32_t last() const {
+        std::uint32_t last = gru_symbols - 1;
+        if (sampling_.temperature != 0) {
+            while (last > 0 && own_[last] == 0) {
+                --last;
+            }
+        }
+        return last;
+    }
+    /// What look() left: the row's probabilities, unless the temperature is 0.
+    [[nodiscard]] __device__ float* own() const {
+        return own_;
+    }
+
+private:
+    /// e^(score - best) of all rows, or e^((score - best) / temperature) of those that count.
+    template <bool chosen_from>
+    __device__ void weigh() {
+        for (std::uint32_t row = 0; row < rows_; ++row) {
+            float scores[lane_scores];
+#pragma unroll
+            for (std::uint32_t i = 0; i < lane_scores; ++i) {
+                scores[i] = scores_[row * gru_symbols + i * warp_lanes + lane_];
+            }
+            float best = 0;
+            if constexpr (chosen_from) {
+                best = __shfl_sync(every_lane, best_.score, row);
+            } else {
+                const Best found = best_of(scores);
+                best = found.score;
+                if (lane_ == row) {
+                    best_ = found;
+                }
+            }
+            std::uint64_t least = 0;
+            if (chosen_from && sampling_.top_k != 0 && sampling_.top_k < gru_symbols) {
+                least = least_rank(scores);
+            }
+#pragma unroll
+            for (std::uint32_t i = 0; i < lane_scores; ++i) {
+                const std::uint32_t place = i * warp_lanes + lane_;
+                float above = __fadd_rn(scores[i], -best);
+                if (chosen_from && sampling_.temperature != 1) {
+                    above = __fdiv_rn(above, sampling_.temperature);
+                }
+                const bool counts = rank_of(scores[i], place) >= least;
+                weights_[row * weights_row + place] = counts ? exp_of(above) : 0.0F;
+            }
+        }
+        __syncwarp();
+    }
+
+    /// As the host finds it, going from the first to the last.
+    __device__ Best best_of(const float (&scores)[lane_scores]) const {
+        Best best{-INFINITY, lane_};
+#pragma unroll
+        for (std::uint32_t i = 0; i < lane_scores; ++i) {
+            best.look_at(scores[i], i * warp_lanes + lane_);
+        }
+#pragma unroll
+        for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
+            const float score = __shfl_xor_sync(every_lane, best.score, apart);
+            best.look_at(score, __shfl_xor_sync(every_lane, best.place, apart));
+        }
+        const float first = __shfl_sync(every_lane, scores[0], 0);
+        return isnan(first) ? Best{first, 0} : best;  // nothing is larger
+    }
+
+    /// The top_k-th largest rank.
+    __device__ std::uint64_t least_rank(const float (&scores)[lane_scores]) const {
+        constexpr int place_bits = 9;
+        std::uint64_t ranks[lane_scores];
+#pragma unroll
+        for (std::uint32_t i = 0; i < lane_scores; ++i) {
+            ranks[i] = rank_of(scores[i], i * warp_lanes + lane_);
+        }
+        std::uint64_t least = 0;
+        for (int bit = 63; bit >= 0; bit = bit == 32 ? place_bits - 1 : bit - 1) {
+            const std::uint64_t candidate = least | std::uint64_t{1} << bit;
+            std::uint32_t count = 0;
+#pragma unroll
+            for (std::uint32_t i = 0; i < lane_scores; ++i) {
+                count += __popc(__ballot_sync(every_lane, ranks[i] >= candidate));
+            }
+            least = count >= sampling_.top_k ? candidate : least;
+        }
+        return least;
+    }
+
+    /// Of the row's weights, in order.
+    [[nodiscard]] __device__ float sum_own() const {
+        float sum = 0;
+        if (has_row()) {
+#pragma unroll 16
+            for (std::uint32_t i = 0; i < gru_symbols; ++i) {
+                sum = __fadd_rn(sum, own_[i]);
+            }
+        }
+        return sum;
+    }
+
+    const Sampling& sampling_;
+    const float* scores_;
+    std::uint32_t rows_;
+    std::uint32_t lane_;
+    float* weights_;
+    float* own_;
+    Best best_{0, 0};
+    float sum_ = 0;
+    double log_sum_ = 0;
+};
+
+}  // namespace sluice::generator

@@ -1,0 +1,23 @@
+#include "kernels/cuda/generator/product.hpp"
+#include "kernels/cuda/generator/steps.hpp"
+
+namespace sluice::generator {
+
+StepSizes simt_sizes(const GruShape& shape) {
+    const PaddedShape sizes = padded(shape, Precision::fp32);
+    const std::uint32_t gates = shape.layers > 1 ? 2 : 1;
+    return {.row_multiple = product_rows,
+            .matrices = shape.layers,
+            .row_bytes = sizes.hidden * static_cast<std::uint32_t>(sizeof(float)),
+            .work_bytes_a_row = std::uint64_t{gates} * sizes.gate_columns * sizeof(float)};
+}
+
+StepSizes tensor_sizes(const GruShape& shape, Precision precision) {
+    constexpr std::uint32_t cluster_rows = 256;  // of two tiles
+    constexpr std::uint32_t value_bytes = 2;
+    return {.row_multiple = cluster_rows,
+            .matrices = shape.layers * parts_of_generator(precision),
+            .row_bytes = padded(shape, precision).hidden * value_bytes};
+}
+
+}  // namespace sluice::generator

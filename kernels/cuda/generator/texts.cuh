@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/generator/batch.hpp"
+#include "kernels/philox.hpp"
+
+/// Texts that rows write, one by one, straight to their results.
+namespace sluice::generator {
+
+constexpr std::uint32_t end_of_text = 0;
+
+enum class Append : std::uint8_t { continues, complete, ended };
+
+/// A text as the lane of its row sees it.
+class Text {
+public:
+    __device__ Text(const Sampling& sampling, const Batch& batch, const Row& row) : sampling_(sampling), row_(row) {
+        const IoShape io = generator_io(sampling.max_length);
+        item_ = batch.in + std::size_t{row.item} * io.input_bytes;
+        result_ = batch.out + std::size_t{row.item} * io.output_bytes;
+        start_ = *reinterpret_cast<const TextStart*>(item_);
+        prefix_ = min(start_.prefix, sampling.max_length);
+    }
+
+    __device__ void clear_result() const {
+        const std::uint32_t words = generator_io(sampling_.max_length).output_bytes / 4;
+        for (std::uint32_t i = 0; i < words; ++i) {
+            reinterpret_cast<std::uint32_t*>(result_)[i] = 0;
+        }
+    }
+
+    /// Appends the prefix's next byte, or what `choose(uniform)` gives, with `log_probability(byte)`.
+    template <class Choose, class LogProbability>
+    __device__ Append append(const Choose& choose, const LogProbability& log_probability) {
+        if (row_.length < prefix_) {
+            byte_ = prefix_bytes()[row_.length];
+        } else {
+            byte_ = choose(uniform());
+            row_.log_probability = __dadd_rn(row_.log_probability, log_probability(byte_));
+            if (byte_ == end_of_text) {
+                return Append::ended;
+            }
+        }
+        bytes()[row_.length++] = static_cast<std::uint8_t>(byte_);
+        return row_.length < sampling_.max_length ? Append::continues : Append::complete;
+    }
+
+    /// The text is complete.
+    __device__ void finish(GeneratorCounts& counts, bool ended) const {
+        auto* const end = reinterpret_cast<TextEnd*>(result_);
+        end->length = static_cast<std::int32_t>(row_.length);
+        end->log_probability = static_cast<float>(row_.log_probability);
+        add(counts.texts, 1);
+        add(counts.bytes, row_.length - prefix_);
+        add(counts.ended, ended ? 1 : 0);
+    }
+
+    [[nodiscard]] __device__ const Row& row() const { return row_; }
+    [[nodiscard]] __device__ std::uint32_t last_byte() const { return byte_; }
+
+private:
+    __device__ static void add(std::uint64_t& to, std::uint32_t count) {
+        if (count != 0) {
+            atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(count));
+        }
+    }
+
+    [[nodiscard]] __device__ const float* draws() const {
+        return reinterpret_cast<const float*>(item_ + sizeof(TextStart));
+    }
+    [[nodiscard]] __device__ const std::uint8_t* prefix_bytes() const {
+        return reinterpret_cast<const std::uint8_t*>(draws() + sampling_.max_length);
+    }
+    [[nodiscard]] __device__ std::uint8_t* bytes() const {
+        return reinterpret_cast<std::uint8_t*>(result_ + sizeof(TextEnd));
+    }
+    [[nodiscard]] __device__ float uniform() const {
+        if (start_.has_draws != 0) {
+            return draws()[row_.length];
+        }
+        return uniform_below_one(random_words(sampling_.seed, {.item = start_.number, .number = row_.length}).words[0]);
+    }
+
+    const Sampling& sampling_;
+    Row row_;
+    const std::byte* item_;
+    std::byte* result_;
+    TextStart start_;
+    std::uint32_t prefix_;
+    std::uint32_t byte_ = 0;
+};
+
+}  // namespace sluice::generator
