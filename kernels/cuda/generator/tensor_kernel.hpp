@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+
+/// Steps on the tensor cores, by wgmma: what their kernels are given.
+namespace sluice::generator {
+
+inline constexpr std::uint32_t most_segments = 6;
+inline constexpr std::uint32_t tensor_units = 64;           ///< Of a tile of gates.
+inline constexpr std::uint32_t tensor_gate_columns = 192;   ///< The rows of weights for those.
+inline constexpr std::uint32_t tensor_score_columns = 128;  ///< Of a tile of scores.
+inline constexpr std::uint32_t tensor_tile_rows = 128;
+inline constexpr std::uint32_t tensor_cluster_rows = 2;  ///< Tiles of a cluster, which share their weights.
+inline constexpr std::uint32_t tensor_step_depth = 64;
+
+/// Products that are summed up: each of a matrix of states, (rows, hidden), and one of weights, (outputs, hidden).
+struct TensorMaps {
+    CUtensorMap states[most_segments];
+    CUtensorMap weights[most_segments];
+};
+
+struct TensorArguments {
+    std::uint32_t input_segments;  ///< The first ones: products with the layer's input.
+    std::uint32_t segments;
+    std::uint32_t steps;         ///< Of depth, in a segment.
+    std::uint32_t tile_columns;  ///< Of all outputs.
+    const std::uint32_t* rows;   ///< Device memory: only the first ones count.
+    std::uint32_t hidden;        ///< Padded.
+    const float* bias;           ///< (4, hidden): r, z, n of the input, n of the state; of scores (256).
+    const float* table;          ///< (256, table_stride): r, z, n of the input for each symbol, layer 0's.
+    std::uint32_t table_stride;
+    const std::uint8_t* symbols;  ///< (rows)
+    const void* before;           ///< (parts, most rows, hidden)
+    void* after;
+    std::size_t part_values;  ///< From one part of the states to the next.
+    float* scores;            ///< (rows, 256)
+};
+
+/// The kernels of a precision.
+struct TensorKernels {
+    using Function = void (*)(TensorMaps, TensorArguments);
+
+    Function first;    ///< Gates of layer 0.
+    Function further;  ///< Gates of a layer that has one below.
+    Function scores;
+    std::uint32_t threads;
+    std::uint32_t gates_shared_bytes;
+    std::uint32_t scores_shared_bytes;
+};
+
+// A source each: they take long to compile.
+[[nodiscard]] TensorKernels bf16_step_kernels();
+[[nodiscard]] TensorKernels fp16_step_kernels();
+[[nodiscard]] TensorKernels two_part_step_kernels();
+
+}  // namespace sluice::generator

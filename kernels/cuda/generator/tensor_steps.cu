@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/device/cuda_device.hpp"
+#include "core/device/cuda_error.hpp"
+#include "core/error.hpp"
+#include "kernels/cuda/generator/steps.hpp"
+#include "kernels/cuda/generator/table.hpp"
+#include "kernels/cuda/generator/tensor_kernel.hpp"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/tensor_map.hpp"
+
+namespace sluice::generator {
+namespace {
+
+static_assert(256 % (tensor_tile_rows * tensor_cluster_rows) == 0, "what tensor_sizes() says of rows");
+
+TensorKernels kernels_for(Precision precision) {
+    switch (precision) {
+        case Precision::bf16:
+            return bf16_step_kernels();
+        case Precision::fp16:
+            return fp16_step_kernels();
+        case Precision::tf32:
+            return two_part_step_kernels();
+        default:
+            throw ContractViolation("generator: a precision that the tensor cores do not have");
+    }
+}
+
+void check_instructions(Device& device, Precision precision) {
+    if (as_cuda(device).instructions() != MatrixInstructions::wgmma) {
+        throw Error(
+            ExitCode::unavailable,
+            {.id = "E-GPU-063",
+             .where = "run.precision",
+             .what = std::string("a GRU in ") + std::string(name_of(precision)) +
+                     " needs a GPU of compute capability 9.0 and a build for 90a, got " + std::string(device.name()),
+             .hint = "set run.precision = \"fp32\", or build with CMAKE_CUDA_ARCHITECTURES=90a"});
+    }
+}
+
+/// Clusters of the kernel that the device runs at a time.
+std::uint32_t count_clusters(TensorKernels::Function kernel, std::uint32_t threads, std::uint32_t shared_bytes) {
+    check_cuda(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(shared_bytes)),
+               "cudaFuncSetAttribute");
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = tensor_cluster_rows;
+    attribute.val.clusterDim.y = 1;
+    attribute.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(tensor_cluster_rows);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    int clusters = 0;
+    check_cuda(cudaOccupancyMaxActiveClusters(&clusters, reinterpret_cast<const void*>(kernel), &config),
+               "cudaOccupancyMaxActiveClusters");
+    expects(clusters > 0, "generator: the device runs no block of its kernel");
+    return static_cast<std::uint32_t>(clusters);
+}
+
+class TensorSteps final : public Steps {
+public:
+    TensorSteps(Device& device, const PaddedShape& shape, Precision precision, const WeightsOnDevice& weights,
+                std::uint32_t most_rows)
+        : shape_(shape),
+          kind_(precision == Precision::fp16 ? Precision::fp16 : Precision::bf16),
+          parts_(parts_of_generator(precision)),
+          kernels_(kernels_for(precision)),
+          most_rows_(most_rows),
+          table_(device, shape, weights) {
+        for (std::uint32_t turn = 0; turn < 2; ++turn) {
+            states_[turn] = {
+                .matrices = shape.layers * parts_, .rows = most_rows, .row_bytes = shape.hidden * value_bytes};
+            memory_[turn] = device.allocate(MemorySpace::device, states_[turn].bytes());
+            states_[turn].data = memory_[turn].bytes().data();
+        }
+        const std::uint32_t gate_clusters =
+            std::min(count_clusters(kernels_.first, kernels_.threads, kernels_.gates_shared_bytes),
+                     count_clusters(kernels_.further, kernels_.threads, kernels_.gates_shared_bytes));
+        const std::uint32_t score_clusters =
+            count_clusters(kernels_.scores, kernels_.threads, kernels_.scores_shared_bytes);
+        for (const std::uint32_t turn : {0U, 1U}) {
+            for (std::uint32_t layer = 0; layer < shape.layers; ++layer) {
+                launches_[turn].push_back(of_layer(turn, layer, weights, gate_clusters));
+            }
+            launches_[turn].push_back(of_scores(turn, weights, score_clusters));
+        }
+    }
+
+    void enqueue(const Memory& memory, std::uint32_t turn, cudaStream_t stream) override {
+        for (const Launch& one : launches_[turn]) {
+            TensorArguments arguments = one.arguments;
+            arguments.rows = &memory.batch->living;
+            arguments.symbols = memory.symbols;
+            arguments.scores = memory.scores;
+            launch(one.kernel, "generator's step",
+                   {.blocks = one.clusters * tensor_cluster_rows,
+                    .threads = kernels_.threads,
+                    .shared_bytes = one.shared_bytes,
+                    .chained = true},
+                   stream, one.maps, arguments);
+        }
+    }
+
+    [[nodiscard]] const StateRows& states(std::uint32_t turn) const override { return states_[turn]; }
+
+private:
+    static constexpr std::uint32_t value_bytes = 2;
+
+    struct Launch {
+        TensorKernels::Function kernel;
+        TensorMaps maps;
+        TensorArguments arguments;
+        std::uint32_t clusters;
+        std::uint32_t shared_bytes;
+    };
+
+    [[nodiscard]] CUtensorMap map_of(const void* matrix, std::uint32_t rows, std::uint32_t box_rows) const {
+        const TensorAxis axes[] = {{shape_.hidden, 0, tensor_step_depth},
+                                   {rows, std::uint64_t{shape_.hidden} * value_bytes, box_rows}};
+        return make_tensor_map(kind_, matrix, axes);
+    }
+
+    /// The products of states in a layer with weights, as they come from the parts of both: all but that of second
+    /// parts, which no precision keeps.
+    void add_segments(Launch& to, const StateRows& states, std::uint32_t layer, const Buffer& weights,
+                      std::uint32_t outputs, std::uint32_t tile_columns) const {
+        const std::size_t part_bytes = std::size_t{outputs} * shape_.hidden * value_bytes;
+        for (std::uint32_t of_state = 0; of_state < parts_; ++of_state) {
+            for (std::uint32_t of_weight = 0; of_state + of_weight < parts_; ++of_weight) {
+                const std::uint32_t segment = to.arguments.segments++;
+                expects(segment < most_segments, "generator: too many products");
+                to.maps.states[segment] = map_of(states.at(layer * parts_ + of_state, 0), most_rows_, tensor_tile_rows);
+                to.maps.weights[segment] = map_of(weights.bytes().data() + of_weight * part_bytes, outputs,
+                                                  tile_columns / tensor_cluster_rows);
+            }
+        }
+    }
+
+    [[nodiscard]] Launch of_layer(std::uint32_t turn, std::uint32_t layer, const WeightsOnDevice& weights,
+                                  std::uint32_t clusters) const {
+        const StateRows& before = states_[turn];
+        const StateRows& after = states_[1 - turn];
+        const std::uint32_t outputs = 3 * shape_.hidden;
+        Launch result{};
+        result.kernel = layer == 0 ? kernels_.first : kernels_.further;
+        result.clusters = clusters;
+        result.shared_bytes = kernels_.gates_shared_bytes;
+        if (layer != 0) {
+            add_segments(result, after, layer - 1, weights.layers[layer].input, outputs, tensor_gate_columns);
+        }
+        result.arguments.input_segments = result.arguments.segments;
+        add_segments(result, before, layer, weights.layers[layer].hidden, outputs, tensor_gate_columns);
+        result.arguments.steps = shape_.hidden / tensor_step_depth;
+        result.arguments.tile_columns = shape_.hidden / tensor_units;
+        result.arguments.hidden = shape_.hidden;
+        result.arguments.bias = weights.layers[layer].hidden_bias.as<float>().data();
+        result.arguments.table = table_.data();
+        result.arguments.table_stride = shape_.gate_columns;
+        result.arguments.before = before.at(layer * parts_, 0);
+        result.arguments.after = after.at(layer * parts_, 0);
+        result.arguments.part_values = std::size_t{most_rows_} * shape_.hidden;
+        return result;
+    }
+
+    [[nodiscard]] Launch of_scores(std::uint32_t turn, const WeightsOnDevice& weights, std::uint32_t clusters) const {
+        Launch result{};
+        result.kernel = kernels_.scores;
+        result.clusters = clusters;
+        result.shared_bytes = kernels_.scores_shared_bytes;
+        add_segments(result, states_[1 - turn], shape_.layers - 1, weights.linear, gru_symbols, tensor_score_columns);
+        result.arguments.steps = shape_.hidden / tensor_step_depth;
+        result.arguments.tile_columns = gru_symbols / tensor_score_columns;
+        result.arguments.hidden = shape_.hidden;
+        result.arguments.bias = weights.linear_bias.as<float>().data();
+        return result;
+    }
+
+    PaddedShape shape_;
+    Precision kind_;  // of the values that states and weights are kept in
+    std::uint32_t parts_;
+    TensorKernels kernels_;
+    std::uint32_t most_rows_;
+    InputTable table_;
+    std::array<Buffer, 2> memory_{};
+    std::array<StateRows, 2> states_{};
+    std::array<std::vector<Launch>, 2> launches_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Steps> make_tensor_steps(Device& device, const GruShape& shape, Precision precision,
+                                         const WeightsOnDevice& weights, std::uint32_t most_rows) {
+    check_instructions(device, precision);
+    return std::make_unique<TensorSteps>(device, padded(shape, precision), precision, weights, most_rows);
+}
+
+}  // namespace sluice::generator
