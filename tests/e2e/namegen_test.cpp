@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -239,6 +240,23 @@ TEST_F(Namegen, RefusesWeightsOfAnotherApp) {
     EXPECT_EQ(done.exit_code, 65);
     EXPECT_THAT(done.err, HasSubstr("weights.safetensors"));
     EXPECT_THAT(done.err, HasSubstr("E-MOD-"));
+}
+
+TEST_F(Namegen, CountsNamesAndCharactersOfAllRanks) {
+    const ProcessResult done = run(2, {"pipeline.chunk_items=9"});
+
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+    std::size_t characters = 0;
+    std::size_t ended = 0;
+    for (const std::vector<std::string>& row : csv_rows(contents(path() / "names.csv"))) {
+        const std::size_t length = row.at(0) == "item" ? max_length : std::stoul(row.at(2));
+        characters += row.at(0) == "item" ? 0 : length;
+        ended += length < max_length ? 1 : 0;
+    }
+    EXPECT_GT(ended, 0U);
+    EXPECT_EQ(nlohmann::json::parse(contents(path() / "names.csv.report.json")).at("run").at("counts"),
+              (nlohmann::json{{"names", items}, {"characters", characters}, {"ended_early", ended}}));
+    EXPECT_THAT(done.out, HasSubstr(fmt::format("names: {} (", items)));
 }
 
 TEST_F(Namegen, WritesRecordsAsNumpyReadsThem) {
