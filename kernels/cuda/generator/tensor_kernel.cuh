@@ -62,7 +62,7 @@ template <class C>
 __device__ __forceinline__ void produce_steps(const TensorMaps& maps, const TensorArguments& arguments,
                                               const gemm::Layout<C>& layout) {
     constexpr std::uint16_t both = (1U << C::cluster) - 1;
-    gemm::Ring<C::stages> ring;
+    ptx::Ring<C::stages> ring;
     for (StepTiles<C> tiles(arguments); tiles.any(); tiles.next()) {
         const int row = static_cast<int>(tiles.row());
         const int column = static_cast<int>(tiles.column() * C::columns + tiles.rank() * C::b_slice);
@@ -162,7 +162,7 @@ private:
 
     gemm::Layout<C> layout_;
     std::uint32_t consumer_;
-    gemm::Ring<C::stages> ring_{};
+    ptx::Ring<C::stages> ring_{};
     std::uint32_t used_ = C::stages;  // none yet
     std::uint32_t ahead_ = 0;
 };

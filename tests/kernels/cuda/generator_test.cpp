@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "core/device/host_device.hpp"
+#include "kernels/cuda/cuda_operation.hpp"
+#include "kernels/kernels.hpp"
+#include "tests/kernels/cuda/gpu.hpp"
+#include "tests/kernels/gru_texts.hpp"
+
+namespace sluice {
+namespace {
+
+using test::RandomGru;
+using test::TextItem;
+using test::TextWriter;
+using test::WrittenText;
+
+constexpr std::array generator_precisions{Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16};
+
+class GeneratorOnGpu : public OnGpu {
+protected:
+    void SetUp() override {
+        OnGpu::SetUp();
+        if (!IsSkipped()) {
+            device_ = make_cuda_device(0);
+        }
+    }
+
+    [[nodiscard]] TextWriter writer(Precision precision, const RandomGru& gru, const Sampling& sampling,
+                                    std::size_t max_items) const {
+        return {generator_kernels_of(DeviceKind::cuda, precision), gru, sampling, *device_,
+                static_cast<std::uint32_t>(max_items)};
+    }
+
+    /// Precisions that this GPU and build have.
+    [[nodiscard]] std::vector<Precision> precisions() const {
+        std::vector<Precision> some(generator_precisions.begin(), generator_precisions.end());
+        some.resize(gpu().instructions() == MatrixInstructions::wgmma ? some.size() : 1);
+        return some;
+    }
+
+    [[nodiscard]] Device& device() const { return *device_; }
+
+private:
+    std::unique_ptr<Device> device_;
+};
+
+std::vector<WrittenText> on_host(const RandomGru& gru, const Sampling& sampling, const std::vector<TextItem>& items) {
+    HostDevice host;
+    return TextWriter(generator_kernels_of(DeviceKind::host), gru, sampling, host,
+                      static_cast<std::uint32_t>(items.size()))
+        .write(items);
+}
+
+const std::array<Sampling, 4> samplings{{{.max_length = 10, .seed = 7},
+                                         {.max_length = 1},
+                                         {.max_length = 6, .temperature = 0.7F, .top_k = 20, .seed = 1},
+                                         {.max_length = 13, .temperature = 0}}};
+
+TEST_F(GeneratorOnGpu, WritesTheHostsBytesInFp32) {
+    for (const GruShape& shape : {GruShape{1, 1, 1}, GruShape{5, 3, 2}, GruShape{16, 32, 1}, GruShape{33, 31, 3},
+                                  GruShape{7, 65, 4}, GruShape{20, 530, 2}, GruShape{530, 513, 1}}) {
+        const RandomGru gru(shape, 11);
+        for (const Sampling& sampling : samplings) {
+            const std::vector<TextItem> items = test::some_text_items(300, sampling.max_length);
+
+            const std::vector<WrittenText> texts = writer(Precision::fp32, gru, sampling, 300).write(items);
+
+            ASSERT_EQ(texts, on_host(gru, sampling, items)) << shape.hidden << " hidden, " << shape.layers << " layers";
+        }
+    }
+}
+
+/// How far a draw has to be from the next byte for the text to be certain: what rounding states and weights may do to
+/// a sum of probabilities, and a few times as much to be sure.
+double certain_margin(Precision precision) {
+    return precision == Precision::bf16 ? 5e-2 : precision == Precision::fp16 ? 8e-3 : 2e-4;
+}
+
+TEST_F(GeneratorOnGpu, WritesWhatPlainLoopsWriteInDouble) {
+    for (const Precision precision : precisions()) {
+        std::size_t compared = 0;
+        std::size_t same = 0;
+        for (const GruShape& shape : {GruShape{5, 3, 2}, GruShape{16, 64, 1}, GruShape{33, 31, 3}, GruShape{7, 130, 4},
+                                      GruShape{40, 1024, 2}}) {
+            const RandomGru gru(shape, 5);
+            const std::size_t count = shape.hidden == 1024 ? 8 : 60;
+            for (const Sampling& sampling : samplings) {
+                const std::vector<TextItem> items = test::some_text_items(count, sampling.max_length);
+
+                const std::vector<WrittenText> texts = writer(precision, gru, sampling, count).write(items);
+
+                ASSERT_EQ(texts.size(), count);
+                for (std::size_t i = 0; i < count; ++i) {
+                    const test::ReferenceText reference = test::reference_text(gru, sampling, items[i]);
+                    ++compared;
+                    same += texts[i].bytes == reference.bytes ? 1 : 0;
+                    if (reference.margin > certain_margin(precision)) {
+                        ASSERT_EQ(texts[i].bytes, reference.bytes)
+                            << name_of(precision) << ", " << shape.hidden << " hidden, item " << i;
+                        EXPECT_NEAR(texts[i].log_probability, reference.log_probability,
+                                    20 * certain_margin(precision));
+                    }
+                }
+            }
+        }
+        EXPECT_GT(same, compared * 8 / 10) << name_of(precision);
+    }
+}
+
+/// Chunks of several sizes take different tables of prefixes, fill tiles or not, and more than there are rows refill.
+TEST_F(GeneratorOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
+    const RandomGru gru({.embedding = 9, .hidden = 70, .layers = 2}, 3);
+    const Sampling sampling{.max_length = 10, .seed = 3};
+    const std::vector<TextItem> items = test::some_text_items(40'009, sampling.max_length);
+    for (const Precision precision : precisions()) {
+        const std::vector<WrittenText> together = writer(precision, gru, sampling, items.size()).write(items);
+        ASSERT_EQ(together.size(), items.size());
+        for (const std::size_t chunk : {std::size_t{1}, std::size_t{127}, std::size_t{257}, std::size_t{5003}}) {
+            TextWriter some = writer(precision, gru, sampling, chunk);
+            const std::size_t chunks = std::min<std::size_t>(items.size() / chunk + 1, 20);
+            for (std::size_t n = 0; n < chunks; ++n) {
+                const std::size_t first = n * chunk;
+                const std::size_t end = std::min(first + chunk, items.size());
+                const std::vector<WrittenText> apart = some.write({items.begin() + static_cast<std::ptrdiff_t>(first),
+                                                                   items.begin() + static_cast<std::ptrdiff_t>(end)});
+                ASSERT_TRUE(
+                    std::equal(apart.begin(), apart.end(), together.begin() + static_cast<std::ptrdiff_t>(first)))
+                    << name_of(precision) << ", chunks of " << chunk << " from " << first;
+            }
+        }
+    }
+}
+
+TEST_F(GeneratorOnGpu, WritesNothingOneAndManyTexts) {
+    const RandomGru gru({.embedding = 16, .hidden = 64, .layers = 2}, 29);
+    const Sampling sampling{.max_length = 10, .seed = 1};
+    for (const Precision precision : precisions()) {
+        constexpr std::size_t most = 100'000;
+        TextWriter some = writer(precision, gru, sampling, most);
+        std::uint64_t written = 0;
+        for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{10'007}, most}) {
+            const std::vector<TextItem> items = test::some_text_items(count, sampling.max_length);
+
+            const std::vector<WrittenText> texts = some.write(items);
+
+            written += count;
+            ASSERT_EQ(texts.size(), count);
+            EXPECT_EQ(some.counts().texts, written) << name_of(precision);
+            if (precision == Precision::fp32) {
+                EXPECT_EQ(texts, on_host(gru, sampling, items)) << count;
+            }
+        }
+    }
+}
+
+TEST_F(GeneratorOnGpu, CountsAsTheHost) {
+    const RandomGru gru({.embedding = 9, .hidden = 20, .layers = 1}, 8);
+    const Sampling sampling{.max_length = 10, .seed = 3};
+    const std::vector<TextItem> items = test::some_text_items(3000, sampling.max_length);
+    HostDevice host_device;
+    TextWriter host(generator_kernels_of(DeviceKind::host), gru, sampling, host_device, 3000);
+    host.write(items);
+
+    TextWriter on_gpu = writer(Precision::fp32, gru, sampling, 3000);
+    on_gpu.write(items);
+
+    EXPECT_EQ(on_gpu.counts().texts, 3000U);
+    EXPECT_EQ(on_gpu.counts().bytes, host.counts().bytes);
+    EXPECT_EQ(on_gpu.counts().ended, host.counts().ended);
+    EXPECT_GT(on_gpu.counts().ended, 100U);
+}
+
+TEST_F(GeneratorOnGpu, ComputesOnlyTheItemsThatCount) {
+    const RandomGru gru({.embedding = 4, .hidden = 8, .layers = 1}, 2);
+    const Sampling sampling{.max_length = 4};
+    const std::vector<TextItem> items = test::some_text_items(300, sampling.max_length);
+    const Buffer active = device().allocate(MemorySpace::device, sizeof(std::uint32_t));
+    constexpr std::array<std::uint32_t, 1> count{123};
+    copy_now(active.bytes(), std::as_bytes(std::span(count)));
+    const std::vector<WrittenText> all = on_host(gru, sampling, items);
+
+    TextWriter some = writer(Precision::fp32, gru, sampling, 300);
+    const std::vector<WrittenText> texts = some.write(items, active.as<std::uint32_t>().data(), count[0]);
+
+    EXPECT_EQ(texts, std::vector<WrittenText>(all.begin(), all.begin() + count[0]));
+    EXPECT_EQ(some.counts().texts, count[0]);
+}
+
+TEST_F(GeneratorOnGpu, TakesOneStepInEveryPrecision) {
+    const RandomGru gru({.embedding = 6, .hidden = 66, .layers = 2}, 4);
+    const Sampling sampling{.max_length = 2, .seed = 5};
+    const std::vector<TextItem> items = test::some_text_items(20, sampling.max_length);
+    for (const Precision precision : precisions()) {
+        TextWriter some = writer(precision, gru, sampling, items.size());
+
+        EXPECT_EQ(some.write(items).size(), items.size());
+
+        EXPECT_EQ(some.counts().texts, items.size()) << name_of(precision);
+    }
+}
+
+TEST_F(GeneratorOnGpu, SaysWhereItHasNoTensorCores) {
+    const auto lesser = make_cuda_device(0, {.instructions = MatrixInstructions::mma});
+    const RandomGru gru({.embedding = 4, .hidden = 8, .layers = 1}, 2);
+    try {
+        const TextWriter never(generator_kernels_of(DeviceKind::cuda, Precision::bf16), gru, {.max_length = 4}, *lesser,
+                               10);
+        FAIL() << "it made one";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::unavailable);
+        EXPECT_EQ(error.text().id, "E-GPU-063");
+    }
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# All that a GPU has to say about the generator, in some minutes: its tests, its speed, and a part of the tests under compute-sanitizer.
+#   generator_on_gpu.sh [FOLDER OF THE PROGRAMS]     (build/cuda-90a/bin)
+# Ends with 1 if any of it has failed; the speed is printed even so.
+set -euo pipefail
+
+programs=${1:-build/cuda-90a/bin}
+failed=0
+
+step() {
+    local limit=$1
+    local name=$2
+    shift 2
+    echo "== $name"
+    local begin=$SECONDS
+    if timeout "$limit" "$@"; then
+        echo "== $name: passed in $((SECONDS - begin)) s"
+    else
+        echo "== $name: FAILED with $? after $((SECONDS - begin)) s"
+        failed=1
+    fi
+}
+
+tests=("$programs/cuda_kernels_test" --gtest_brief=1)
+small='GeneratorOnGpu.CountsAsTheHost:GeneratorOnGpu.ComputesOnlyTheItemsThatCount'
+
+step 60 "fp32 against the host" "${tests[@]}" --gtest_filter='GeneratorOnGpu.WritesTheHostsBytesInFp32:GeneratorOnGpu.C*:GeneratorOnGpu.Says*'
+step 60 "every precision against plain loops" "${tests[@]}" --gtest_filter='GeneratorOnGpu.WritesWhatPlainLoopsWriteInDouble'
+step 90 "chunks, and many texts" "${tests[@]}" --gtest_filter='GeneratorOnGpu.Gives*:GeneratorOnGpu.WritesNothing*'
+for precision in bf16 fp16 tf32 fp32; do
+    step 60 "speed in $precision" "$programs/bench_generator" "$precision"
+done
+if command -v compute-sanitizer > /dev/null; then
+    for tool in memcheck synccheck initcheck; do
+        step 60 "$tool" compute-sanitizer --tool "$tool" --error-exitcode 99 "${tests[@]}" --gtest_filter="$small"
+    done
+    step 60 "memcheck of the tensor cores" compute-sanitizer --tool memcheck --error-exitcode 99 "${tests[@]}" --gtest_filter='GeneratorOnGpu.TakesOneStepInEveryPrecision'
+else
+    echo "== no compute-sanitizer here"
+fi
+exit "$failed"
