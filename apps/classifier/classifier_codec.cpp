@@ -65,7 +65,8 @@ std::string ClassifierCodec::check_packed(std::span<const std::byte> item) const
 std::vector<OutputField> ClassifierCodec::output_fields() const {
     std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1}};
     if (!names_.empty()) {
-        fields.push_back({.name = "name", .type = FieldType::text, .count = 1});
+        const auto longest = std::ranges::max(names_, {}, &std::string::size).size();
+        fields.push_back({.name = "name", .type = FieldType::text, .most_bytes = static_cast<std::uint32_t>(longest)});
     }
     if (scores_) {
         fields.push_back({.name = "score", .type = FieldType::float32, .count = classifier_classes});

@@ -179,6 +179,7 @@ WeightBlob read_classifier_weights(const std::filesystem::path& path) {
                                 .hidden = size_of(reader, "w_fc1", paper.hidden, 1, most_hidden)};
     const std::string* labels = reader.metadata(labels_key);
     const std::vector<TensorSpec> wanted = classifier_tensors(sizes);
+    reader.check(wanted);
     WeightBlob blob = blob_for(sizes, labels == nullptr ? 0 : checksum_of(std::as_bytes(std::span(*labels))));
     reader.read(wanted, ClassifierWeights(blob).values());
     return blob;
