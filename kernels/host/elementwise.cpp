@@ -1,6 +1,7 @@
 #include "kernels/host/elementwise.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/machine/simd.hpp"
 
@@ -163,16 +164,25 @@ void gates_plain(std::size_t hidden, const float* in, const float* own, float* h
     gates<4>(hidden, in, own, h);
 }
 
+constexpr std::array<ElementwiseBuild, 3> builds{{{exp_v4, gates_v4}, {exp_v3, gates_v3}, {exp_plain, gates_plain}}};
+
+const ElementwiseBuild& widest_build() {
+    static const ElementwiseBuild* const build = for_this_cpu(&builds[0], &builds[1], &builds[2]);
+    return *build;
+}
+
 }  // namespace
 
 void exp_all(std::size_t count, const float* in, float* out) {
-    static auto* const kernel = for_this_cpu(&exp_v4, &exp_v3, &exp_plain);
-    kernel(count, in, out);
+    widest_build().exp_all(count, in, out);
 }
 
 void gru_gates(std::size_t hidden, const float* in, const float* own, float* h) {
-    static auto* const kernel = for_this_cpu(&gates_v4, &gates_v3, &gates_plain);
-    kernel(hidden, in, own, h);
+    widest_build().gru_gates(hidden, in, own, h);
+}
+
+std::span<const ElementwiseBuild> elementwise_builds() {
+    return std::span(builds).subspan(static_cast<std::size_t>(&widest_build() - builds.data()));
 }
 
 }  // namespace sluice

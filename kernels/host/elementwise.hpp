@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 namespace sluice {
 
@@ -13,5 +14,14 @@ void exp_all(std::size_t count, const float* in, float* out);
 /// h[j] = (1 - z) * n + z * h[j] with r = sigmoid(in[j] + own[j]), z = sigmoid(in[H + j] + own[H + j]) and
 /// n = tanh(in[2 H + j] + r * own[2 H + j]); in, own: (3, H), h: (H).
 void gru_gates(std::size_t hidden, const float* in, const float* own, float* h);
+
+/// One build of both.
+struct ElementwiseBuild {
+    void (*exp_all)(std::size_t count, const float* in, float* out);
+    void (*gru_gates)(std::size_t hidden, const float* in, const float* own, float* h);
+};
+
+/// All that this CPU can run; the first is the one above.
+[[nodiscard]] std::span<const ElementwiseBuild> elementwise_builds();
 
 }  // namespace sluice

@@ -113,6 +113,29 @@ TEST(GruGates, GiveAUnitTheSameBitsWhereverItLies) {
     }
 }
 
+TEST(GruGates, AndPowersHaveTheSameBitsWithAnyInstructions) {
+    constexpr std::size_t count = 3001;
+    std::vector<float> in = random_floats(count, 4);
+    for (float& x : in) {
+        x *= 90;
+    }
+    const Gates g(count, 4);
+    std::vector<float> powers(count);
+    std::vector<float> state = g.state;
+    exp_all(count, in.data(), powers.data());
+    gru_gates(count, g.in.data(), g.own.data(), state.data());
+
+    ASSERT_GE(elementwise_builds().size(), 1U);
+    for (const ElementwiseBuild& build : elementwise_builds()) {
+        std::vector<float> same_powers(count);
+        std::vector<float> same_state = g.state;
+        build.exp_all(count, in.data(), same_powers.data());
+        build.gru_gates(count, g.in.data(), g.own.data(), same_state.data());
+        EXPECT_EQ(std::memcmp(powers.data(), same_powers.data(), count * sizeof(float)), 0);
+        EXPECT_EQ(std::memcmp(state.data(), same_state.data(), count * sizeof(float)), 0);
+    }
+}
+
 /// A new gate of nearly nothing keeps its digits: 1 - 2 / (e^2x + 1) would lose them.
 TEST(GruGates, KeepTheDigitsOfASmallValue) {
     const float in[]{0, -100, 1.25e-5F};
