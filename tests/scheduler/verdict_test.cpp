@@ -91,6 +91,17 @@ TEST(Verdict, TakesTheStagesOfAThreadTogetherAndNamesTheLongest) {
     }
 }
 
+TEST(Verdict, TakesCopiesBothWaysTogetherInOneProcessOnly) {
+    std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s,
+                                          {thread(Stage::scatter, "comm", 4s, 1000),
+                                           thread(Stage::gather, "comm", 5s, 1000), device(Stage::compute, 8s, 1000)})};
+    EXPECT_EQ(judge(run_of(ranks, 1000)).binding, Stage::gather);
+    EXPECT_DOUBLE_EQ(judge(run_of(ranks, 1000)).achievable, 1000.0 / 9);
+
+    ranks.push_back(rank_of(1, 0s, 10s, 10s, {}));
+    EXPECT_EQ(judge(run_of(ranks, 1000)).binding, Stage::compute) << "messages go both ways at once";
+}
+
 TEST(Verdict, AddsUpTheDevicesOfAllRanks) {
     const std::vector<RankReport> ranks{
         rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 8s, 4000), device(Stage::compute, 8s, 2000, 1)}),
