@@ -67,6 +67,18 @@ std::string why_invalid(const RankTrace& trace) {
     return {};
 }
 
+/// Of the chunks around `at`, a sixteenth of all each way, the one that was waited for longest. Results arrive in
+/// bursts: where both ends of a stretch lie at the start of one, it holds whole bursts and the waits before them.
+std::size_t burst_near(std::span<const ThreadSpan> written, std::size_t at) {
+    const std::size_t reach = written.size() / 16;
+    const auto wait = [&](std::size_t i) { return written[i].busy.end - written[i - 1].busy.end; };
+    std::size_t longest = at;
+    for (std::size_t i = std::max<std::size_t>(1, at - std::min(at, reach)); i <= at + reach; ++i) {
+        longest = wait(i) > wait(longest) ? i : longest;
+    }
+    return longest;
+}
+
 /// What may be under way at an instant: the stages, then the phases.
 constexpr std::size_t source_count = stage_count + phase_count;
 
@@ -226,10 +238,14 @@ private:
         if (written.empty()) {
             return;
         }
-        const std::size_t left_out = written.size() < least_steady_chunks ? 0 : written.size() / 8;
+        std::size_t first = 0;
+        std::size_t last = written.size() - 1;
         Instant begin = written.front().busy.begin;
-        if (left_out != 0) {
-            begin = written[left_out - 1].busy.end;
+        if (written.size() >= least_steady_chunks) {
+            const std::size_t before = burst_near(written, written.size() / 8 - 1);
+            first = before + 1;
+            last = burst_near(written, written.size() - 1 - written.size() / 8);
+            begin = written[before].busy.end;
         } else {
             for (const DeviceTrace& device : trace_.devices) {
                 for (const ChunkSpans& spans : device.chunks()) {
@@ -238,10 +254,10 @@ private:
             }
         }
         SteadyStretch& steady = result_.steady.emplace();
-        for (std::size_t i = left_out; i < written.size() - left_out; ++i) {
+        for (std::size_t i = first; i <= last; ++i) {
             steady.items += written[i].items;
         }
-        steady.time = written[written.size() - left_out - 1].busy.end - begin;
+        steady.time = written[last].busy.end - begin;
     }
 
     const RankTrace& trace_;

@@ -47,7 +47,7 @@ struct WallView {
 };
 
 /// From the first chunk's compute to the last written one, without the ends in which the pipeline fills and empties:
-/// of n chunks, an eighth at each end, where there are 16 at least.
+/// of n chunks about an eighth at each end, where there are 16 at least, from the start of a burst to that of another.
 struct SteadyStretch {
     std::uint64_t items = 0;
     std::chrono::nanoseconds time{0};
