@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/machine/cpu_throttling.hpp"
 #include "core/trace/thread_usage.hpp"
 #include "scheduler/chunk_times.hpp"
 
@@ -14,9 +15,10 @@ namespace sluice {
 
 /// What one rank ran on, and what its threads and chunks took. Strings are escaped, hence valid UTF-8.
 struct RankDetails {
-    std::string cpu{};                ///< Model of its host's CPUs; empty: not known.
-    std::vector<std::string> gpus{};  ///< Models of its GPUs.
-    std::string driver{};             ///< NVIDIA's, "580.65.06"; empty: there is none.
+    std::string cpu{};                          ///< Model of its host's CPUs; empty: not known.
+    std::vector<std::string> gpus{};            ///< Models of its GPUs.
+    std::string driver{};                       ///< NVIDIA's, "580.65.06"; empty: there is none.
+    std::optional<CpuThrottling> throttling{};  ///< By a CPU quota, from its start to its end; nullopt: there is none.
     std::vector<ThreadUsage> threads{};
     std::vector<ChunkTimes> chunk_times{};
     friend bool operator==(const RankDetails&, const RankDetails&) = default;

@@ -144,6 +144,14 @@ Json verdict_json(const Verdict& verdict) {
     for (const Contention& contention : verdict.contended) {
         json["contention"].push_back({{"stage", to_string(contention.stage)}, {"share", contention.share}});
     }
+    json["throttled"] = nullptr;
+    if (verdict.throttled) {
+        const CpuThrottling& lost = verdict.throttled->by_quota;
+        json["throttled"] = {{"rank", verdict.throttled->rank},
+                             {"periods", lost.periods},
+                             {"throttled_periods", lost.throttled},
+                             {"throttled", in_seconds(lost.time)}};
+    }
     json["replayed"] = verdict.replayed == 0 ? Json(nullptr) : Json(verdict.replayed);
     json["what_if"] = Json::array();
     for (const WhatIf& what_if : verdict.what_if) {

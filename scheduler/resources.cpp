@@ -5,15 +5,8 @@
 #include <utility>
 
 namespace sluice {
-namespace {
 
 using std::chrono::nanoseconds;
-
-bool is_of_devices(const ResourceKind& kind) {
-    return does(kind, Stage::upload) || does(kind, Stage::compute) || does(kind, Stage::download);
-}
-
-}  // namespace
 
 std::span<const ResourceKind* const> kinds_of_run(std::size_t ranks) {
     using namespace resource_kinds;
@@ -22,6 +15,10 @@ std::span<const ResourceKind* const> kinds_of_run(std::size_t ranks) {
     static constexpr std::array<const ResourceKind*, 7> several{&readers,  &link,      &upload, &compute,
                                                                 &download, &link_back, &writer};
     return ranks > 1 ? std::span<const ResourceKind* const>(several) : one_process;
+}
+
+bool is_of_devices(Stage stage) {
+    return stage == Stage::upload || stage == Stage::compute || stage == Stage::download;
 }
 
 bool does(const ResourceKind& kind, Stage stage) {
@@ -96,7 +93,7 @@ std::vector<Resource> resources_of(const JudgedRun& run) {
     std::vector<Resource> resources;
     for (const ResourceKind* const kind : kinds_of_run(run.ranks.size())) {
         Resource resource{.kind = kind, .workers = workers_of(run.ranks, *kind)};
-        const bool is_fixed = run.distribution == Distribution::fixed && is_of_devices(*kind);
+        const bool is_fixed = run.distribution == Distribution::fixed && is_of_devices(*kind->stages[0]);
         if (const auto capacity = capacity_of(resource.workers, run.items, is_fixed)) {
             resource.capacity = *capacity;
             resources.push_back(std::move(resource));

@@ -47,6 +47,8 @@ inline constexpr ResourceKind writer{"writer", {Stage::write, Stage::commit}};
 /// In a single process the comm thread copies all that goes out and comes in; messages go both ways at once.
 [[nodiscard]] std::span<const ResourceKind* const> kinds_of_run(std::size_t ranks);
 
+/// Done by a device, not by a thread of the host that serves several.
+[[nodiscard]] bool is_of_devices(Stage stage);
 [[nodiscard]] bool does(const ResourceKind& kind, Stage stage);
 
 /// One thread, or one engine of a device.

@@ -157,6 +157,25 @@ TEST(Verdict, NamesNoStragglerAmongEvenDevices) {
     EXPECT_THAT(judge(run).stragglers, SizeIs(1));
 }
 
+TEST(Verdict, NamesAQuotaThatTookMoreThanATwentiethOfTheRun) {
+    std::vector<RankReport> ranks{busy_rank(Stage::compute, 10s, 1000), rank_of(1, 0s, 10s, 10s, {})};
+    ranks[1].facts.throttling = {.periods = 100, .throttled = 60, .time = 400ms};
+    JudgedRun run = run_of(ranks, 1000);
+    run.device = DeviceKind::host;
+    EXPECT_FALSE(judge(run).throttled.has_value());
+    EXPECT_THAT(judge(run).notes, Contains(HasSubstr("more nodes or cores help")));
+
+    ranks[1].facts.throttling->time = 600ms;
+
+    const Verdict verdict = judge(run);
+    ASSERT_TRUE(verdict.throttled.has_value());
+    EXPECT_EQ(verdict.throttled->rank, 1);
+    EXPECT_THAT(verdict.notes, Contains(HasSubstr("rank 1's cgroup on n01 was used up in 60 of 100 periods")));
+    EXPECT_THAT(verdict.notes, Not(Contains(HasSubstr("more nodes or cores help"))));
+    run.device = DeviceKind::cuda;
+    EXPECT_THAT(judge(run).notes, Contains(HasSubstr("more devices help"))) << "GPUs do not run on CPUs";
+}
+
 TEST(Verdict, SaysThatStartUpOrTheEndBinds) {
     std::vector<RankReport> ranks{busy_rank(Stage::compute, 3s, 300)};
     ranks[0].milestones.first_compute = {6s};
