@@ -225,6 +225,7 @@ std::string header(const RunReport& report, const Verdict& verdict, bool timed) 
     }
     out += clock_text(report);
     out += certification_text(report);
+    out += text_of(gpu_cost(report.ranks, report.items_done, wall));
     for (const auto& [name, path] :
          {std::pair{"output", &report.output_path}, std::pair{"report", &report.report_path}}) {
         if (!path->empty()) {

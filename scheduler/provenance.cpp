@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "scheduler/gpu_cost.hpp"
 
 namespace sluice {
 namespace {
@@ -97,16 +98,19 @@ Json to_json(const RankDetails& facts) {
     for (const ChunkTimes& of_one : facts.chunk_times) {
         times.push_back(to_json(of_one));
     }
-    return {{"cpu", known(facts.cpu)},       {"gpus", facts.gpus},
-            {"driver", known(facts.driver)}, {"cpu_quota", to_json(facts.throttling)},
-            {"threads", std::move(threads)}, {"chunk_times", std::move(times)}};
+    Json json{{"cpu", known(facts.cpu)},       {"gpus", facts.gpus},
+              {"driver", known(facts.driver)}, {"cpu_quota", to_json(facts.throttling)},
+              {"threads", std::move(threads)}, {"chunk_times", std::move(times)}};
+    add_to_json(json, facts.gpu_uses);
+    return json;
 }
 
 RankDetails rank_details_from(const Json& json) {
     RankDetails facts{.cpu = known_text(json.at("cpu")),
                       .gpus = json.at("gpus").get<std::vector<std::string>>(),
                       .driver = known_text(json.at("driver")),
-                      .throttling = throttling_from(json.at("cpu_quota"))};
+                      .throttling = throttling_from(json.at("cpu_quota")),
+                      .gpu_uses = gpu_uses_from(json)};
     for (const Json& usage : json.at("threads")) {
         facts.threads.push_back(thread_usage_from(usage));
     }

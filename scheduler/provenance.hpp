@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/machine/cpu_throttling.hpp"
+#include "core/machine/gpu_use.hpp"
 #include "core/trace/thread_usage.hpp"
 #include "scheduler/chunk_times.hpp"
 
@@ -19,6 +20,7 @@ struct RankDetails {
     std::vector<std::string> gpus{};            ///< Models of its GPUs.
     std::string driver{};                       ///< NVIDIA's, "580.65.06"; empty: there is none.
     std::optional<CpuThrottling> throttling{};  ///< By a CPU quota, from its start to its end; nullopt: there is none.
+    GpuUses gpu_uses{};                         ///< Of those of its GPUs that no rank before it on its node drives.
     std::vector<ThreadUsage> threads{};
     std::vector<ChunkTimes> chunk_times{};
     friend bool operator==(const RankDetails&, const RankDetails&) = default;

@@ -152,6 +152,14 @@ Json verdict_json(const Verdict& verdict) {
                              {"throttled_periods", lost.throttled},
                              {"throttled", in_seconds(lost.time)}};
     }
+    json["gpu_limits"] = Json::array();
+    for (const GpuLimited& limited : verdict.gpu_limits) {
+        json["gpu_limits"].push_back({{"limit", gpu_limits[limited.limit].name},
+                                      {"gpus", limited.gpus},
+                                      {"share", limited.share},
+                                      {"rank", limited.rank},
+                                      {"gpu", limited.gpu}});
+    }
     json["replayed"] = verdict.replayed == 0 ? Json(nullptr) : Json(verdict.replayed);
     json["what_if"] = Json::array();
     for (const WhatIf& what_if : verdict.what_if) {
@@ -265,6 +273,7 @@ Json report_json(const RunReport& report, const Json& config) {
             {"provenance", to_json(report.provenance)},
             {"input", input_json(report.input)},
             {"links", std::move(links)},
+            {"gpu_cost", to_json(gpu_cost(report.ranks, report.items_done, wall_time(report.ranks)))},
             {"run",
              {{"items", report.items},
               {"items_done", report.items_done},

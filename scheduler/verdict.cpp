@@ -207,6 +207,7 @@ Verdict judge(const JudgedRun& run) {
     find_stragglers(verdict, run, resources);
     find_contention(verdict, resources);
     find_throttled(verdict, run.ranks, wall);
+    verdict.gpu_limits = find_gpu_limits(run.ranks);
     if (verdict.bound == Bound::stage && verdict.binding == Stage::compute && !verdict.stragglers.empty() &&
         run.distribution == Distribution::fixed) {
         verdict.rank = verdict.stragglers.front().rank;

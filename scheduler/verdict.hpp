@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/trace/trace.hpp"
+#include "scheduler/gpu_cost.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/resources.hpp"
 #include "scheduler/what_if.hpp"
@@ -65,6 +66,7 @@ struct Verdict {
     std::vector<Straggler> stragglers{};
     std::vector<Contention> contended{};
     std::optional<Throttled> throttled{};  ///< The rank that lost most by it, where that mattered.
+    std::vector<GpuLimited> gpu_limits{};  ///< What held GPUs' clocks down.
     std::vector<WhatIf> what_if{};         ///< Best first; empty where the replay does not give the run as it was.
     double replayed = 0;                   ///< The serving time by replay over the measured one; 0: not replayed.
     std::vector<std::string> notes;        ///< What to change, each "NOTE: …".

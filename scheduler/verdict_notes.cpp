@@ -98,6 +98,9 @@ bool lacks_cpu(const Verdict& verdict, Stage stage, DeviceKind device) {
 void add_notes(Verdict& verdict, const JudgedRun& run) {
     const std::uint64_t chunks = (run.items + run.chunk_items - 1) / run.chunk_items;
     note_lack_of_cpu(verdict);
+    for (const GpuLimited& limited : verdict.gpu_limits) {
+        verdict.notes.push_back("NOTE: " + text_of(limited, run.ranks));
+    }
     for (const Straggler& straggler : verdict.stragglers) {
         verdict.notes.push_back(
             fmt::format("NOTE: straggler: {} on rank {} computes {} items/s, the median is {}{}", straggler.name,

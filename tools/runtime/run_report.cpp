@@ -53,12 +53,13 @@ Provenance provenance_of(const PreparedJob& prepared) {
             .identity = identity.settings};
 }
 
-RankReport report_of(const RankContext& context, const RankTrace& trace, Instant common_start) {
+RankReport report_of(const RankContext& context, const RankTrace& trace, GpuUses gpus, Instant common_start) {
     RankReport report = make_rank_report(trace, common_start, {});
     report.facts.cpu = cpu_model();
     report.facts.driver = nvidia_driver();
     report.facts.gpus = trace.gpus;
     report.facts.throttling = context.throttling.read();
+    report.facts.gpu_uses = std::move(gpus);
     return report;
 }
 
@@ -130,10 +131,11 @@ RankTrace sign(const RankContext& context, RankTrace trace) {
     return trace;
 }
 
-CommonEnd end_together(const RankContext& context, RankTrace trace, const ClockFacts& clocks, ExitCode code) {
+CommonEnd end_together(const RankContext& context, RankTrace trace, GpuUses gpus, const ClockFacts& clocks,
+                       ExitCode code) {
     trace.usage.push_back(usage_of_this_thread("comm", context.start));
     if (context.session == nullptr) {
-        return {.code = static_cast<int>(code), .reports = {report_of(context, trace, context.start)}};
+        return {.code = static_cast<int>(code), .reports = {report_of(context, trace, std::move(gpus), context.start)}};
     }
     std::int64_t common_start = context.start.time_since_epoch().count();
     context.session->broadcast_number(common_start);
@@ -141,7 +143,7 @@ CommonEnd end_together(const RankContext& context, RankTrace trace, const ClockF
     context.session->broadcast_number(common_code);
     CommonEnd end{.code = static_cast<int>(common_code)};
     const RankClock clock = in_root_time(*context.session, trace, clocks);
-    RankReport mine = report_of(context, trace, Instant(Instant::duration(common_start)));
+    RankReport mine = report_of(context, trace, std::move(gpus), Instant(Instant::duration(common_start)));
     mine.clock = clock;
     for (const std::string& text : context.session->gather(encode(mine))) {
         end.reports.push_back(decode_rank_report(text));

@@ -38,8 +38,8 @@ struct ClockFacts {
 
 /// Every rank hears rank 0's `code`, and rank 0 what each has recorded, in its own time: the clocks are aligned again.
 /// Collective.
-[[nodiscard]] CommonEnd end_together(const RankContext& context, RankTrace trace, const ClockFacts& clocks,
-                                     ExitCode code = ExitCode::ok);
+[[nodiscard]] CommonEnd end_together(const RankContext& context, RankTrace trace, GpuUses gpus,
+                                     const ClockFacts& clocks, ExitCode code = ExitCode::ok);
 
 /// How far an attempt has come when it reports.
 struct ReportedEnd {

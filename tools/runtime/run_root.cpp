@@ -148,7 +148,9 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
     RunReport report = report_of_run(job, server.items_written());
     report.queues = rank.queues;
-    report.ranks = end_together(context, std::move(trace), {.to_root = server.clock_bounds()}, code).reports;
+    report.ranks =
+        end_together(context, std::move(trace), rank.gpu_sampler->finish(), {.to_root = server.clock_bounds()}, code)
+            .reports;
     report.links = server.links();
     report.clock_rounds = report.ranks.size() > 1 ? clock_rounds : 0;
     publish_report(
