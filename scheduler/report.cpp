@@ -217,6 +217,17 @@ std::optional<Certification> RunReport::certification() const {
     return all;
 }
 
+std::size_t RunReport::devices() const noexcept {
+    std::size_t devices = 0;
+    for (const RankReport& rank : ranks) {
+        devices += rank.milestones.first_compute.size();
+    }
+    for (const LostRank& rank : lost) {
+        devices += rank.devices;
+    }
+    return devices;
+}
+
 nanoseconds RunReport::clock_error() const {
     nanoseconds most{0};
     for (const RankReport& rank : ranks) {
@@ -246,6 +257,7 @@ Json report_json(const RunReport& report, const Json& config) {
     expects(report.items_before + report.items_done <= report.items, "a run finishes at most the items of its input");
     const double wall = Seconds(wall_time(report.ranks)).count();
     const std::string withheld = why_withheld(report);
+    const Verdict verdict = verdict_of(report);
     Json ranks = Json::array();
     for (const RankReport& rank : report.ranks) {
         ranks.push_back(rank_json(rank));
@@ -307,7 +319,8 @@ Json report_json(const RunReport& report, const Json& config) {
             {"lost", std::move(lost)},
             {"job", to_json(totals_of(report.attempts))},
             {"attempts", std::move(attempts)},
-            {"verdict", verdict_json(verdict_of(report))}};
+            {"roofline", roofline_json(report.roofline, verdict, report.devices())},
+            {"verdict", verdict_json(verdict)}};
 }
 
 std::string report_file_text(const RunReport& report, const Json& config) {

@@ -424,7 +424,7 @@ TEST(ReportFile, IsKnownForAReportWithOrWithoutItsFormat) {
     EXPECT_TRUE(is_report(text));
     EXPECT_TRUE(is_report(text.substr(0, 100)));
     nlohmann::json more = report_json(report, "");
-    for (const char* const newer : {"job", "attempts", "provenance", "input", "links", "gpu_cost"}) {
+    for (const char* const newer : {"job", "attempts", "provenance", "input", "links", "gpu_cost", "roofline"}) {
         more.erase(newer);
     }
     EXPECT_TRUE(is_report(more.dump()));  // as reports were written before they had a format
