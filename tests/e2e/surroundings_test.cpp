@@ -30,9 +30,13 @@ JobFolder spinning_job() {
     return JobFolder(std::vector<std::string>(40, "spin"));
 }
 
-json report_of(const JobFolder& job, std::vector<std::string> words) {
-    const std::vector<std::string> run =
-        launch_words(0, {"run", "job.toml", "--no-progress", "--set", "pipeline.chunk_items=1"}, SLUICE_ECHO_PROGRAM);
+/// Of the run that `words` and then sluice start.
+json report_of(const JobFolder& job, std::vector<std::string> words,
+               const std::vector<std::string>& settings = {"pipeline.chunk_items=1"}) {
+    std::vector<std::string> arguments{"run", "job.toml", "--no-progress"};
+    const std::vector<std::string> set_words = set(settings);
+    arguments.insert(arguments.end(), set_words.begin(), set_words.end());
+    const std::vector<std::string> run = launch_words(0, arguments, SLUICE_ECHO_PROGRAM);
     words.insert(words.end(), run.begin(), run.end());
     const ProcessResult done = Process(words, {.folder = job.path()}).wait();
     EXPECT_EQ(done.exit_code, 0) << done.err;
@@ -156,6 +160,21 @@ TEST(Surroundings, AQuotaThatIsUsedUpIsNamed) {
     EXPECT_EQ(verdict.at("throttled").at("rank"), 0) << report.dump(2);
     EXPECT_THAT(verdict.at("notes").dump(), HasSubstr("a larger quota helps"));
     expect_no_advice_for_more_devices(verdict);
+}
+
+TEST(Surroundings, ASlowDiskIsTheReadersWork) {
+    constexpr std::size_t item_bytes = 144;  // sizeof(Item) of tests/e2e/echo_app.cpp
+    const JobFolder job(1);
+    write_file(job.path() / "items.u8", std::string(32'768 * item_bytes, '\0'));  // which need no index
+
+    const json report = report_of(
+        job, {"/usr/bin/env", "LD_PRELOAD=" SLUICE_SLOW_READS, "SLUICE_SLOW_FILE=/items.u8", "SLUICE_SLOW_MIB=150"},
+        {"input.path=items.u8", "pipeline.chunk_items=512"});
+
+    const json& verdict = report.at("verdict");
+    EXPECT_EQ(verdict.at("least"), "read") << verdict.dump(2);
+    EXPECT_EQ(verdict.at("bound"), "stage") << verdict.dump(2);
+    EXPECT_THAT(verdict.at("notes").dump(), HasSubstr("a faster file system helps"));
 }
 
 }  // namespace
