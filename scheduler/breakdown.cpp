@@ -156,6 +156,9 @@ public:
             }
         }
         find_steady_stretch();
+        if (trace.rank != 0) {
+            find_receiving();
+        }
     }
 
     Breakdown breakdown() && {
@@ -227,6 +230,16 @@ private:
     void finish_instance(InstanceTotals instance, std::vector<Interval> own) {
         instance.busy = IntervalSet(std::move(own)).length();
         result_.instances.push_back(std::move(instance));
+    }
+
+    void find_receiving() {
+        std::vector<Interval> received;
+        for (const DeviceTrace& device : trace_.devices) {
+            for (const ChunkSpans& spans : device.chunks()) {
+                received.push_back(clipped(spans.scatter));
+            }
+        }
+        result_.receiving = IntervalSet(std::move(received)).length();
     }
 
     void find_steady_stretch() {

@@ -63,6 +63,7 @@ struct Breakdown {
     std::array<StageTotals, stage_count> stages{};  ///< By index_of(stage).
     WallView wall;
     std::vector<InstanceTotals> instances;
+    std::chrono::nanoseconds receiving{0};  ///< On other ranks than 0: with items of at least one chunk on their way.
     std::optional<SteadyStretch> steady{};  ///< Of the rank that writes, if it has written any.
     std::string invalid;  ///< Why the timers cannot be trusted, and all other members are empty; "" when they can.
 

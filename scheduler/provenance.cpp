@@ -146,7 +146,8 @@ Json to_json(const LinkTraffic& link) {
             {"bytes_to", link.to_rank},
             {"bytes_from", link.from_rank},
             {"rate_to", rate(link.to_rank, link.sending)},
-            {"rate_from", rate(link.from_rank, link.receiving)}};
+            {"rate_from", rate(link.from_rank, link.receiving)},
+            {"peak", link.peak ? Json(*link.peak) : Json(nullptr)}};
 }
 
 }  // namespace sluice

@@ -54,6 +54,7 @@ struct LinkTraffic {
     std::chrono::nanoseconds sending{0};  ///< With at least one chunk on its way, as rank 0 saw it: a send is over for
                                           ///< it when MPI has the bytes.
     std::chrono::nanoseconds receiving{0};
+    std::optional<double> peak{};  ///< Bytes a second, one way, measured after the run; nullopt: not measured.
 };
 
 /// With the rates that were achieved; null where nothing was sent.

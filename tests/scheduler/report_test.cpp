@@ -481,6 +481,7 @@ RunReport full_report() {
     report.ranks[0].certification = Certification{};
     report.lost.push_back({.rank = 1, .host = "n1", .chunks = 1, .items = 64});
     report.attempts.push_back({.number = 1});
+    report.links.push_back({.rank = 1, .to_rank = 5, .sending = 1s, .peak = 7.0});
     report.ranks[0].facts.throttling = {.periods = 9, .throttled = 8, .time = 7s};
     report.ranks[0].facts.gpus = {"NVIDIA H200"};
     GpuUse use{.gpu = "GPU-a", .samples = 1, .time = 1s, .limit_shares = std::vector(gpu_limits.size(), 1.0)};

@@ -85,6 +85,13 @@ RankClock in_root_time(MpiSession& session, RankTrace& trace, const ClockFacts& 
     return clock;
 }
 
+/// How fast the links to some ranks are, if rank 0's run took long.
+std::vector<LinkSpeed> measure_links(MpiSession& session, std::chrono::nanoseconds run) {
+    std::int64_t length = run.count();
+    session.broadcast_number(length);
+    return probe_links(session, peers_to_probe(session.size(), std::chrono::nanoseconds(length)));
+}
+
 void warn_unless_placed(const std::string& text, const JobConfig::Output& output, const std::filesystem::path& kept) {
     try {
         place_report(text, output.report, output.path);
@@ -142,6 +149,9 @@ CommonEnd end_together(const RankContext& context, RankTrace trace, GpuUses gpus
     auto common_code = static_cast<std::int64_t>(code);
     context.session->broadcast_number(common_code);
     CommonEnd end{.code = static_cast<int>(common_code)};
+    if (end.code == static_cast<int>(ExitCode::ok)) {
+        end.links = measure_links(*context.session, Clock::now() - context.start);
+    }
     const RankClock clock = in_root_time(*context.session, trace, clocks);
     RankReport mine = report_of(context, trace, std::move(gpus), Instant(Instant::duration(common_start)));
     mine.clock = clock;

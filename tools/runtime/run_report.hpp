@@ -7,6 +7,7 @@
 
 #include "comm/clock_alignment.hpp"
 #include "comm/clock_bounds.hpp"
+#include "comm/mpi_links.hpp"
 #include "core/error.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/rank_report.hpp"
@@ -27,6 +28,7 @@ namespace sluice {
 struct CommonEnd {
     int code = 0;                       ///< That all ranks end with.
     std::vector<RankReport> reports{};  ///< Of all ranks; only rank 0 has them.
+    std::vector<LinkSpeed> links{};     ///< Of rank 0 with some others, after a good end of a long run.
 };
 
 /// What is known of the ranks' clocks at the end of a run.

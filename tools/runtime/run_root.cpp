@@ -6,6 +6,7 @@
 
 #include "core/commit/file.hpp"
 #include "core/commit/run_paths.hpp"
+#include "scheduler/link_times.hpp"
 #include "slurm/batch_script.hpp"
 #include "tools/runtime/compute_peak.hpp"
 #include "tools/runtime/cost_cache.hpp"
@@ -165,10 +166,14 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
     RunReport report = report_of_run(job, server.items_written());
     report.queues = rank.queues;
-    report.ranks =
-        end_together(context, std::move(trace), rank.gpu_sampler->finish(), {.to_root = server.clock_bounds()}, code)
-            .reports;
+    CommonEnd end =
+        end_together(context, std::move(trace), rank.gpu_sampler->finish(), {.to_root = server.clock_bounds()}, code);
+    report.ranks = std::move(end.reports);
     report.links = server.links();
+    count_receipts(report.ranks, report.links);
+    for (const LinkSpeed& speed : end.links) {
+        report.links.at(static_cast<std::size_t>(speed.to) - 1).peak = speed.bytes_per_second;
+    }
     report.roofline = roofline_of(job, wall_time(report.ranks));
     report.clock_rounds = report.ranks.size() > 1 ? clock_rounds : 0;
     publish_report(
