@@ -28,7 +28,7 @@ __device__ __forceinline__ void produce_input(const Arguments& arguments, const 
                                               const CUtensorMap* in_map, int elements_a_row) {
     const Parts<Type> parts(arguments.part_pieces);
     const std::uint64_t policy = ptx::no_preference();
-    Ring<input_stages> input;
+    ptx::Ring<input_stages> input;
     for (Tiles tiles(arguments); tiles.any(); tiles.next()) {
         const int row = static_cast<int>(tiles.row_tile() * (pooled ? product_rows : tile_rows));
         for (std::uint32_t piece = 0; piece < parts.pieces(); ++piece, input.next()) {
@@ -59,7 +59,7 @@ __device__ __forceinline__ void produce_weights(const Arguments& arguments, cons
     if (consumer > 0) {
         ptx::wait(layout.lead(), 0);
     }
-    Ring<weight_stages> weights;
+    ptx::Ring<weight_stages> weights;
     for (Tiles tiles(arguments); tiles.any(); tiles.next()) {
         const int column = static_cast<int>(tiles.column() + consumer * warpgroup_columns);
         for (std::uint32_t piece = 0; piece < parts.pieces(); ++piece) {
@@ -122,8 +122,8 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
             ptx::arrive(layout.input_free(stage));
         }
     };
-    Ring<weight_stages> weights;
-    Ring<input_stages> input;
+    ptx::Ring<weight_stages> weights;
+    ptx::Ring<input_stages> input;
     float sums[products][64];
     for (Tiles tiles(arguments); tiles.any(); tiles.next()) {
         const OutputRows<pooled> rows(arguments, tiles.row_tile(), warp);

@@ -53,20 +53,6 @@ struct Arguments {
     bool chained;
 };
 
-/// A position in a ring of stages, and the parity of its round.
-template <std::uint32_t stages>
-struct Ring {
-    std::uint32_t stage = 0;
-    std::uint32_t parity = 0;
-
-    __device__ __forceinline__ void next() {
-        if (++stage == stages) {
-            stage = 0;
-            parity ^= 1;
-        }
-    }
-};
-
 /// Addresses in shared memory.
 class Layout {
 public:

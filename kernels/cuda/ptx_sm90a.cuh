@@ -53,6 +53,20 @@ __device__ __forceinline__ void wait(std::uint32_t barrier, std::uint32_t parity
     }
 }
 
+/// A position in a ring of barriers, and the parity of its round.
+template <std::uint32_t stages>
+struct Ring {
+    std::uint32_t stage = 0;
+    std::uint32_t parity = 0;
+
+    __device__ __forceinline__ void next() {
+        if (++stage == stages) {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+};
+
 // --- The copy engine (TMA) ---
 
 __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {

@@ -41,7 +41,7 @@ template <class C>
 __device__ __forceinline__ void produce(const Arguments& arguments, const Layout<C>& layout, const CUtensorMap* a_map,
                                         const CUtensorMap* b_map) {
     const Sharers<C> sharers(C::cluster == 1 ? 0 : ptx::rank_in_cluster());
-    Ring<C::stages> ring;
+    ptx::Ring<C::stages> ring;
     for (Tiles<C> tiles(arguments); tiles.any(); tiles.next()) {
         const int row = tiles.row() + static_cast<int>(sharers.column * C::a_slice);
         const int column = tiles.column() + static_cast<int>(sharers.row * C::b_slice);
@@ -88,7 +88,7 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
     const std::uint32_t sharers = ranks.of_a() | ranks.of_b();
     constexpr std::uint32_t block_bytes = product_rows * step_bytes;
     Epilogue<Type, C> epilogue(arguments, layout, out_map, residual_map, consumer);
-    Ring<C::stages> ring;
+    ptx::Ring<C::stages> ring;
     for (Tiles<C> tiles(arguments); tiles.any(); tiles.next()) {
         epilogue.begin(tiles.row(), tiles.column());
         // To tell the first product not to read its sums would keep those of the tile before it alive while they are

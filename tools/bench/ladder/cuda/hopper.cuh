@@ -88,18 +88,6 @@ private:
     std::uint32_t base_;
 };
 
-struct Place {
-    std::uint32_t stage = 0;
-    std::uint32_t parity = 0;
-
-    __device__ __forceinline__ void next() {
-        if (++stage == stages) {
-            stage = 0;
-            parity ^= 1;
-        }
-    }
-};
-
 /// First row and column of tile `number`; columns of tiles go through `group_rows` rows at a time if persistent.
 template <class Steps>
 __device__ __forceinline__ uint2 tile_at(std::uint32_t number, const Size& size) {
@@ -119,7 +107,7 @@ __device__ __forceinline__ void produce(const Size& size, const Shared<Steps>& s
                                         const CUtensorMap* b_map) {
     const std::uint32_t tiles = size.m / tile_rows * (size.n / tile_columns);
     const std::uint32_t rank = Steps::multicast ? ptx::rank_in_cluster() : 0;
-    Place place;
+    ptx::Ring<stages> place;
     for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const uint2 at = tile_at<Steps>(tile, size);
         for (std::uint32_t k = 0; k < size.k; k += depth, place.next()) {
@@ -210,7 +198,7 @@ __device__ __forceinline__ void consume(const Size& size, const Shared<Steps>& s
             ptx::arrive(shared.free(i));  // all are free
         }
     }
-    Place place;
+    ptx::Ring<stages> place;
     for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const uint2 at = tile_at<Steps>(tile, size);
         float sums[tile_columns / 2] = {};

@@ -1,11 +1,12 @@
 // 3, vectors: eight rows by 32 columns of the result stay in registers for 256 products; a panel of b is copied to
 // where it lies beside itself. Two loads and eight broadcasts serve 16 fused multiply-adds of 16 elements with AVX-512;
-// without it the processor's best instructions are chosen when the program starts.
+// without it, fewer elements an instruction.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
 
+#include "core/machine/simd.hpp"
 #include "tools/bench/ladder/host/rungs.hpp"
 
 namespace sluice::ladder::host {
@@ -25,7 +26,7 @@ struct Tile {
 };
 
 /// sums (rows, width) += products of a tile.
-__attribute__((target_clones("avx512f", "fma", "default"))) void add_products(const Tile& tile, float* sums) {
+[[gnu::always_inline]] inline void add_products(const Tile& tile, float* sums) {
     Vector left[rows];
     Vector right[rows];
     for (std::size_t i = 0; i < rows; ++i) {
@@ -49,9 +50,20 @@ __attribute__((target_clones("avx512f", "fma", "default"))) void add_products(co
     }
 }
 
+[[gnu::target("arch=x86-64-v4")]] void add_products_v4(const Tile& tile, float* sums) {
+    add_products(tile, sums);
+}
+[[gnu::target("arch=x86-64-v3")]] void add_products_v3(const Tile& tile, float* sums) {
+    add_products(tile, sums);
+}
+void add_products_plain(const Tile& tile, float* sums) {
+    add_products(tile, sums);
+}
+
 }  // namespace
 
 void multiply_vectors(const Matrices& x) {
+    static auto* const add_products_here = for_this_cpu(&add_products_v4, &add_products_v3, &add_products_plain);
     std::vector<float> panel(depth * width);
     std::array<float, rows * width> sums{};
     std::fill_n(x.out, x.m * x.n, 0.0F);
@@ -70,7 +82,7 @@ void multiply_vectors(const Matrices& x) {
                     tile.a[i] = x.a + (row + std::min(i, present - 1)) * x.k + first_k;
                 }
                 sums.fill(0);
-                add_products(tile, sums.data());
+                add_products_here(tile, sums.data());
                 for (std::size_t i = 0; i < present; ++i) {
                     float* const to = x.out + (row + i) * x.n + first;
                     for (std::size_t column = 0; column < columns; ++column) {
