@@ -101,8 +101,8 @@ INSTANTIATE_TEST_SUITE_P(OneRank, PlantedStage,
                                          Case{"gather", 0, 8000}, Case{"write", 0, 8000}, Case{"commit", 0, 8000}),
                          [](const auto& planted) { return planted.param.stage; });
 INSTANTIATE_TEST_SUITE_P(FourRanksMpi, PlantedStage,
-                         testing::Values(Case{"read", 4, 20000}, Case{"scatter", 4, 20000}, Case{"compute", 4, 80000},
-                                         Case{"gather", 4, 20000}, Case{"commit", 4, 20000}),
+                         testing::Values(Case{"read", 4, 10000}, Case{"scatter", 4, 10000}, Case{"compute", 4, 40000},
+                                         Case{"gather", 4, 10000}, Case{"commit", 4, 10000}),
                          [](const auto& planted) { return planted.param.stage; });
 
 TEST(PlantedCopies, OfOneProcessAreOneThreadsWork) {
