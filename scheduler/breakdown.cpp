@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "scheduler/interval_set.hpp"
+#include "scheduler/steady_stretch.hpp"
 
 namespace sluice {
 namespace {
@@ -25,8 +26,6 @@ constexpr std::array<std::pair<Stage, Interval ChunkSpans::*>, 5> device_stages{
     {Stage::download, &ChunkSpans::download},
     {Stage::gather, &ChunkSpans::gather},
 }};
-
-constexpr std::size_t least_steady_chunks = 16;
 
 std::string device_name(const RankTrace& trace, std::size_t device) {
     return fmt::format("device {} ({})", device, escaped(trace.devices[device].name()));
@@ -65,18 +64,6 @@ std::string why_invalid(const RankTrace& trace) {
         }
     }
     return {};
-}
-
-/// Of the chunks around `at`, a sixteenth of all each way, the one that was waited for longest. Results arrive in
-/// bursts: where both ends of a stretch lie at the start of one, it holds whole bursts and the waits before them.
-std::size_t burst_near(std::span<const ThreadSpan> written, std::size_t at) {
-    const std::size_t reach = written.size() / 16;
-    const auto wait = [&](std::size_t i) { return written[i].busy.end - written[i - 1].busy.end; };
-    std::size_t longest = at;
-    for (std::size_t i = std::max<std::size_t>(1, at - std::min(at, reach)); i <= at + reach; ++i) {
-        longest = wait(i) > wait(longest) ? i : longest;
-    }
-    return longest;
 }
 
 /// What may be under way at an instant: the stages, then the phases.
@@ -155,7 +142,7 @@ public:
                 }
             }
         }
-        find_steady_stretch();
+        result_.steady = find_steady_stretch(trace);
         if (trace.rank != 0) {
             find_receiving();
         }
@@ -242,37 +229,6 @@ private:
         result_.receiving = IntervalSet(std::move(received)).length();
     }
 
-    void find_steady_stretch() {
-        std::vector<ThreadSpan> written;
-        for (const ThreadTrace& thread : trace_.threads) {
-            std::ranges::copy_if(thread.spans(), std::back_inserter(written),
-                                 [](const ThreadSpan& span) { return span.stage == Stage::write && span.items != 0; });
-        }
-        if (written.empty()) {
-            return;
-        }
-        std::size_t first = 0;
-        std::size_t last = written.size() - 1;
-        Instant begin = written.front().busy.begin;
-        if (written.size() >= least_steady_chunks) {
-            const std::size_t before = burst_near(written, written.size() / 8 - 1);
-            first = before + 1;
-            last = burst_near(written, written.size() - 1 - written.size() / 8);
-            begin = written[before].busy.end;
-        } else {
-            for (const DeviceTrace& device : trace_.devices) {
-                for (const ChunkSpans& spans : device.chunks()) {
-                    begin = spans.compute == Interval{} ? begin : std::min(begin, spans.compute.begin);
-                }
-            }
-        }
-        SteadyStretch& steady = result_.steady.emplace();
-        for (std::size_t i = first; i <= last; ++i) {
-            steady.items += written[i].items;
-        }
-        steady.time = written[last].busy.end - begin;
-    }
-
     const RankTrace& trace_;
     Interval run_;
     std::array<std::vector<Interval>, stage_count> intervals_;
@@ -284,11 +240,6 @@ private:
 nanoseconds WallView::total() const noexcept {
     return std::accumulate(stages.begin(), stages.end(), nanoseconds(0)) +
            std::accumulate(phases.begin(), phases.end(), overlapped + waiting);
-}
-
-std::optional<double> SteadyStretch::rate() const noexcept {
-    return items == 0 || time.count() <= 0 ? std::nullopt
-                                           : std::optional(static_cast<double>(items) / Seconds(time).count());
 }
 
 Breakdown break_down(const RankTrace& trace) {

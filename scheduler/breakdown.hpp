@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/trace/trace.hpp"
+#include "scheduler/steady_stretch.hpp"
 
 namespace sluice {
 
@@ -44,16 +45,6 @@ struct WallView {
     std::chrono::nanoseconds waiting{0};
     [[nodiscard]] std::chrono::nanoseconds total() const noexcept;
     friend bool operator==(const WallView&, const WallView&) = default;
-};
-
-/// From the first chunk's compute to the last written one, without the ends in which the pipeline fills and empties:
-/// of n chunks about an eighth at each end, where there are 16 at least, from the start of a burst to that of another.
-struct SteadyStretch {
-    std::uint64_t items = 0;
-    std::chrono::nanoseconds time{0};
-    friend bool operator==(const SteadyStretch&, const SteadyStretch&) = default;
-
-    [[nodiscard]] std::optional<double> rate() const noexcept;
 };
 
 /// Where one rank's time went. Scatter and gather are rank 0's, which does them for all; how long other ranks wait for
