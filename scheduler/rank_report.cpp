@@ -90,6 +90,7 @@ Json from_breakdown(const Breakdown& breakdown) {
             {"overlapped", from_duration(breakdown.wall.overlapped)},
             {"waiting", from_duration(breakdown.wall.waiting)},
             {"instances", std::move(instances)},
+            {"receiving", from_duration(breakdown.receiving)},
             {"steady", std::move(steady)},
             {"invalid", breakdown.invalid}};
 }
@@ -119,6 +120,7 @@ Breakdown to_breakdown(const Json& json) {
                                        .bytes = instance.at(4).get<std::uint64_t>(),
                                        .delayed = to_moment(instance.at(5))});
     }
+    breakdown.receiving = to_duration(json.at("receiving"));
     if (const Json& steady = json.at("steady"); !steady.is_null()) {
         breakdown.steady = {.items = steady.at(0).get<std::uint64_t>(), .time = to_duration(steady.at(1))};
     }
