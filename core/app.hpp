@@ -99,6 +99,12 @@ public:
     /// Only rank 0 asks; may read files. Throws Error.
     [[nodiscard]] virtual std::unique_ptr<ItemCodec> make_codec() const = 0;
 
+    /// The same for a job whose weights are those in file `weights`, which may have a say in how results are written.
+    [[nodiscard]] virtual std::unique_ptr<ItemCodec> make_codec_for(const std::string& weights) const {
+        static_cast<void>(weights);
+        return make_codec();
+    }
+
     /// Reads and validates a weights file. Throws Error (bad_data, no_input).
     [[nodiscard]] virtual WeightBlob read_weights(const std::string& path) const = 0;
 

@@ -79,7 +79,8 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     plan.precision = job.run.precision;
     prepared.app = open_app(plan, apps);
     prepared.app_files = open_app_files(job.settings, *prepared.app);  // before the codec reads them
-    prepared.codec = prepared.app->make_codec();
+    prepared.codec =
+        job.model.weights ? prepared.app->make_codec_for(job.model.weights->native()) : prepared.app->make_codec();
     check_format(job.output.format, prepared.codec->output_fields());
     opening.stop();
     std::future<Weights> weights = std::async(std::launch::async, [&] {
