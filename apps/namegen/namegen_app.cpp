@@ -7,6 +7,7 @@
 #include "apps/namegen/namegen_codec.hpp"
 #include "apps/namegen/namegen_options.hpp"
 #include "apps/namegen/namegen_weights.hpp"
+#include "core/error.hpp"
 #include "kernels/generator.hpp"
 #include "kernels/kernels.hpp"
 
@@ -41,9 +42,10 @@ private:
 
 class LoadedNamegen final : public LoadedApp {
 public:
-    LoadedNamegen(const WeightBlob& blob, const Sampling& sampling, DeviceKind kind)
+    LoadedNamegen(const WeightBlob& blob, const Sampling& sampling, Precision precision, DeviceKind kind)
         : shape_(generator_io(sampling.max_length)),
-          layer_(generator_kernels_of(kind).gru(shape_of_namegen(blob), namegen_weights(blob), sampling, weights_)) {}
+          layer_(generator_kernels_of(kind, precision)
+                     .gru(shape_of_namegen(blob), namegen_weights(blob), sampling, weights_)) {}
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
@@ -77,8 +79,14 @@ public:
     WeightBlob random_weights(std::uint64_t seed) const override {
         return random_namegen_weights(headerless_namegen, seed);
     }
-    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision, DeviceKind kind) const override {
-        return std::make_unique<LoadedNamegen>(weights, options_.sampling, kind);
+    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision, DeviceKind kind) const override {
+        if (precision == Precision::certified) {
+            throw Error(ExitCode::configuration, {.id = "E-CFG-105",
+                                                  .where = "run.precision",
+                                                  .what = "got \"certified\", but namegen has no labels to certify",
+                                                  .hint = "choose another precision, or leave run.precision out"});
+        }
+        return std::make_unique<LoadedNamegen>(weights, options_.sampling, precision, kind);
     }
 
 private:

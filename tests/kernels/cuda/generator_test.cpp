@@ -76,10 +76,23 @@ TEST_F(GeneratorOnGpu, WritesTheHostsBytesInFp32) {
     }
 }
 
-/// How far a draw has to be from the next byte for the text to be certain: what rounding states and weights may do to
-/// a sum of probabilities, and a few times as much to be sure.
-double certain_margin(Precision precision) {
-    return precision == Precision::bf16 ? 5e-2 : precision == Precision::fp16 ? 8e-3 : 2e-4;
+/// What rounding states and weights may do, and a few times as much to be sure.
+struct Tolerance {
+    double sum;              ///< Of probabilities: a draw that is closer to the next byte may give another text.
+    double log_probability;  ///< Of a text.
+};
+
+Tolerance tolerance_of(Precision precision) {
+    switch (precision) {
+        case Precision::bf16:
+            return {.sum = 4e-3, .log_probability = 0.2};
+        case Precision::fp16:
+            return {.sum = 5e-4, .log_probability = 0.025};
+        case Precision::tf32:
+            return {.sum = 1e-4, .log_probability = 1e-3};
+        default:
+            return {.sum = 2e-5, .log_probability = 2e-4};
+    }
 }
 
 TEST_F(GeneratorOnGpu, WritesWhatPlainLoopsWriteInDouble) {
@@ -99,17 +112,21 @@ TEST_F(GeneratorOnGpu, WritesWhatPlainLoopsWriteInDouble) {
                 for (std::size_t i = 0; i < count; ++i) {
                     const test::ReferenceText reference = test::reference_text(gru, sampling, items[i]);
                     ++compared;
-                    same += texts[i].bytes == reference.bytes ? 1 : 0;
-                    if (reference.margin > certain_margin(precision)) {
-                        ASSERT_EQ(texts[i].bytes, reference.bytes)
-                            << name_of(precision) << ", " << shape.hidden << " hidden, item " << i;
+                    if (texts[i].bytes == reference.bytes) {
+                        ++same;
                         EXPECT_NEAR(texts[i].log_probability, reference.log_probability,
-                                    20 * certain_margin(precision));
+                                    tolerance_of(precision).log_probability)
+                            << name_of(precision) << ", " << shape.hidden << " hidden, item " << i;
+                    } else if (sampling.top_k == 0) {  // which bytes count may hang on a hair that is no draw's
+                        const Tolerance tolerance = tolerance_of(precision);
+                        EXPECT_LT(reference.margin,
+                                  sampling.temperature == 0 ? tolerance.log_probability : tolerance.sum)
+                            << name_of(precision) << ", " << shape.hidden << " hidden, item " << i;
                     }
                 }
             }
         }
-        EXPECT_GT(same, compared * 8 / 10) << name_of(precision);
+        EXPECT_GT(same, compared * 8 / 10) << name_of(precision) << ", of " << compared;
     }
 }
 
