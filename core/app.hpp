@@ -83,8 +83,9 @@ public:
     /// Bytes of an item on the wire and of its outputs, as the codec's. Every rank asks: opens no file.
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
-    /// Work of one item in floating-point operations that matter; for chunk sizes and reports. Opens no file.
-    [[nodiscard]] virtual double flop_per_item() const noexcept = 0;
+    /// Work of one item in floating-point operations that matter, with `weights`, which may decide the model's sizes;
+    /// for chunk sizes and reports.
+    [[nodiscard]] virtual double flop_per_item(const WeightBlob& weights) const noexcept = 0;
 
     /// Files that only the app knows of, next to those that its keys name. Opens none of them.
     [[nodiscard]] virtual std::vector<AppFile> files() const { return {}; }

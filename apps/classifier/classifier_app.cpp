@@ -163,7 +163,7 @@ public:
 
     IoShape shape() const noexcept override { return classifier_shape(scores_); }
     /// 487.9 MFLOP: convolution 1 is a table and counts nothing.
-    double flop_per_item() const noexcept override {
+    double flop_per_item(const WeightBlob&) const noexcept override {
         return flop(conv2) + flop(conv3) + flop(conv4) + flop(conv5) + flop(conv6) + flop(fc1) + flop(fc2) +
                2.0 * features * classifier_classes;
     }

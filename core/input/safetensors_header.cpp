@@ -68,8 +68,7 @@ void check_entry(const SafetensorsEntry& entry, std::uint64_t data_bytes, const 
 
 }  // namespace
 
-std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
-                                                       const std::string& where) {
+SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes, const std::string& where) {
     if (!json.starts_with('{')) {
         refuse("E-MOD-039", where, "the header does not start with '{'");
     }
@@ -78,7 +77,8 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view json, st
     }
     SafetensorsSax sax(where);
     nlohmann::json::sax_parse(json, &sax);
-    std::vector<SafetensorsEntry> entries = sax.take();
+    SafetensorsHeader header = sax.take();
+    std::vector<SafetensorsEntry>& entries = header.tensors;
 
     for (const SafetensorsEntry& entry : entries) {
         check_entry(entry, data_bytes, where);
@@ -99,7 +99,7 @@ std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view json, st
         refuse("E-MOD-044", where,
                fmt::format("{} bytes of data, the tensors cover {}: trailing bytes", data_bytes, expected));
     }
-    return entries;
+    return header;
 }
 
 }  // namespace sluice

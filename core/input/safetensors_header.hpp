@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +23,15 @@ struct SafetensorsEntry {
     std::uint64_t end = 0;
 };
 
+struct SafetensorsHeader {
+    std::vector<SafetensorsEntry> tensors;  ///< In the order of their data.
+    std::map<std::string, std::string, std::less<>> metadata;
+};
+
 /// Parses and validates a header against a file with `data_bytes` after it: no duplicate, known types, offsets that
-/// match shapes and tile the data without gap, overlap or rest. Entries come back in the order of their data.
-/// Format: github.com/huggingface/safetensors, README. `where` stands for the file in messages. Throws Error
-/// (bad_data).
-[[nodiscard]] std::vector<SafetensorsEntry> parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
-                                                                     const std::string& where);
+/// match shapes and tile the data without gap, overlap or rest. Format: github.com/huggingface/safetensors, README.
+/// `where` stands for the file in messages. Throws Error (bad_data).
+[[nodiscard]] SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
+                                                         const std::string& where);
 
 }  // namespace sluice

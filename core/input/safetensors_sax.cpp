@@ -16,7 +16,7 @@ std::string SafetensorsSax::spot() const {
         case Place::dtype:
         case Place::shape:
         case Place::offsets:
-            return fmt::format("tensor {}", sluice::quoted(entries_.back().name));
+            return fmt::format("tensor {}", sluice::quoted(header_.tensors.back().name));
         case Place::metadata:
         case Place::metadata_value:
             return "__metadata__";
@@ -65,10 +65,10 @@ bool SafetensorsSax::number_unsigned(number_unsigned_t value) {
         unexpected("number");
     }
     if (place_ == Place::shape) {
-        if (entries_.back().shape.size() == safetensors_rank_limit) {
+        if (header_.tensors.back().shape.size() == safetensors_rank_limit) {
             refuse("E-MOD-046", fmt::format("{}: more than {} dimensions", spot(), safetensors_rank_limit));
         }
-        entries_.back().shape.push_back(value);
+        header_.tensors.back().shape.push_back(value);
     } else {
         if (offsets_.size() == 2) {
             refuse("E-MOD-044", fmt::format("{}: data_offsets has more than two numbers", spot()));
@@ -80,10 +80,11 @@ bool SafetensorsSax::number_unsigned(number_unsigned_t value) {
 
 bool SafetensorsSax::string(string_t& value) {
     if (place_ == Place::dtype) {
-        entries_.back().dtype = value;
+        header_.tensors.back().dtype = value;
         has_dtype_ = true;
         place_ = Place::tensor;
     } else if (place_ == Place::metadata_value) {
+        *metadata_value_ = value;
         place_ = Place::metadata;
     } else {
         unexpected("string");
@@ -116,22 +117,24 @@ bool SafetensorsSax::key(string_t& value) {
             refuse("E-MOD-046", fmt::format("a tensor's name has {} bytes, expected at most {}", value.size(),
                                             safetensors_name_limit));
         }
-        if (entries_.size() == safetensors_tensor_limit) {
+        if (header_.tensors.size() == safetensors_tensor_limit) {
             refuse("E-MOD-046", fmt::format("more than {} tensors", safetensors_tensor_limit));
         }
         if (!names_.insert(value).second) {
             refuse("E-MOD-040", fmt::format("tensor {} appears twice in the header", sluice::quoted(value)));
         }
-        entries_.push_back({.name = value, .dtype = {}, .shape = {}, .begin = 0, .end = 0});
+        header_.tensors.push_back({.name = value, .dtype = {}, .shape = {}, .begin = 0, .end = 0});
         has_dtype_ = has_shape_ = has_offsets_ = false;
         place_ = Place::tensor;
     } else if (place_ == Place::metadata) {
         if (depth_ != 2) {
             unexpected("key");
         }
-        if (!metadata_keys_.insert(value).second) {
+        const auto [entry, is_new] = header_.metadata.try_emplace(value);
+        if (!is_new) {
             refuse("E-MOD-040", fmt::format("__metadata__ key {} appears twice", sluice::quoted(value)));
         }
+        metadata_value_ = &entry->second;
         place_ = Place::metadata_value;
     } else {
         start_field(value);
@@ -196,8 +199,8 @@ bool SafetensorsSax::end_array() {
             refuse("E-MOD-044", fmt::format("{}: data_offsets has {} numbers, expected two", spot(), offsets_.size()));
         }
         has_offsets_ = true;
-        entries_.back().begin = offsets_[0];
-        entries_.back().end = offsets_[1];
+        header_.tensors.back().begin = offsets_[0];
+        header_.tensors.back().end = offsets_[1];
     }
     place_ = Place::tensor;
     return true;

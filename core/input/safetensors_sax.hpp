@@ -30,7 +30,7 @@ public:
     bool end_array() override;
     bool parse_error(std::size_t position, const std::string& token, const nlohmann::json::exception& problem) override;
 
-    [[nodiscard]] std::vector<SafetensorsEntry> take() { return std::move(entries_); }
+    [[nodiscard]] SafetensorsHeader take() { return std::move(header_); }
 
 private:
     enum class Place { start, top, tensor, dtype, shape, offsets, metadata, metadata_value, end };
@@ -52,8 +52,8 @@ private:
     std::vector<std::uint64_t> offsets_;
     bool has_offsets_ = false;
     std::unordered_set<std::string> names_;
-    std::unordered_set<std::string> metadata_keys_;
-    std::vector<SafetensorsEntry> entries_;
+    std::string* metadata_value_ = nullptr;  // whose key was read last
+    SafetensorsHeader header_;
 };
 
 }  // namespace sluice

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 
 #include "core/error.hpp"
-#include "core/input/safetensors_header.hpp"
-#include "core/input/weights_file.hpp"
+#include "core/input/float_type.hpp"
 
 namespace sluice {
 namespace {
@@ -42,7 +40,7 @@ std::string shape_text(std::span<const std::uint64_t> shape) {
     return fmt::format("[{}]", fmt::join(shape, ","));
 }
 
-std::vector<SafetensorsEntry> read_header(const WeightsFile& file) {
+SafetensorsHeader read_header(const WeightsFile& file) {
     if (file.size() < length_bytes) {
         refuse("E-MOD-037", file.where(), fmt::format("{} bytes are too short for safetensors", file.size()),
                "fetch the weights again");
@@ -60,8 +58,9 @@ std::vector<SafetensorsEntry> read_header(const WeightsFile& file) {
 }
 
 void check_wanted(const SafetensorsEntry& entry, const TensorSpec& spec, const std::string& where) {
-    if (entry.dtype != "F32") {
-        refuse("E-MOD-047", where, fmt::format("tensor {} is {}, expected F32", sluice::quoted(spec.name), entry.dtype),
+    if (!find_float_type(entry.dtype)) {
+        refuse("E-MOD-047", where,
+               fmt::format("tensor {} is {}, expected F32, F16 or BF16", sluice::quoted(spec.name), entry.dtype),
                "export the weights as fp32");
     }
     if (entry.shape != spec.shape) {
@@ -94,51 +93,6 @@ bool looks_like_safetensors(const WeightsFile& file) {
     return header_length(file) <= file.size() - length_bytes && first == std::byte{'{'};
 }
 
-void read_safetensors(const WeightsFile& file, std::span<const TensorSpec> wanted, std::span<float> to) {
-    expect_room(wanted, to);
-    file.refuse_known_others();
-    const std::vector<SafetensorsEntry> entries = read_header(file);
-    const std::uint64_t data_start = length_bytes + header_length(file);
-
-    std::unordered_map<std::string_view, const SafetensorsEntry*> by_name;
-    for (const SafetensorsEntry& entry : entries) {
-        by_name.emplace(entry.name, &entry);
-    }
-    for (const TensorSpec& spec : wanted) {
-        const auto found = by_name.find(spec.name);
-        if (found == by_name.end()) {
-            refuse("E-MOD-047", file.where(), fmt::format("tensor {} is missing", sluice::quoted(spec.name)),
-                   "check that the weights belong to this app");
-        }
-        check_wanted(*found->second, spec, file.where());
-    }
-    check_no_extra(entries, wanted, file.where());
-
-    for (const TensorSpec& spec : wanted) {
-        const auto part = to.first(static_cast<std::size_t>(spec.elements()));
-        file.read_finite(data_start + by_name.at(spec.name)->begin, part, spec.name);
-        to = to.subspan(part.size());
-    }
-    file.check_unchanged();
-}
-
-void read_raw_f32(const WeightsFile& file, std::span<const TensorSpec> wanted, std::span<float> to) {
-    expect_room(wanted, to);
-    if (file.size() != to.size_bytes()) {
-        file.refuse_known_others();
-        refuse("E-MOD-048", file.where(), fmt::format("got {} bytes, expected {}", file.size(), to.size_bytes()),
-               "check that the weights belong to this app");
-    }
-    std::uint64_t at = 0;
-    for (const TensorSpec& spec : wanted) {
-        const auto part = to.first(static_cast<std::size_t>(spec.elements()));
-        file.read_finite(at, part, spec.name);
-        at += part.size_bytes();
-        to = to.subspan(part.size());
-    }
-    file.check_unchanged();
-}
-
 }  // namespace
 
 std::uint64_t TensorSpec::elements() const noexcept {
@@ -149,21 +103,76 @@ std::uint64_t TensorSpec::elements() const noexcept {
     return count;
 }
 
-void read_safetensors(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
-    read_safetensors(WeightsFile(path), wanted, to);
+TensorReader::TensorReader(const std::filesystem::path& path) : file_(path) {
+    if (path.extension() != ".safetensors" && !looks_like_safetensors(file_)) {
+        return;
+    }
+    file_.refuse_known_others();
+    header_ = read_header(file_);
+    data_start_ = length_bytes + header_length(file_);
+    for (const SafetensorsEntry& entry : header_->tensors) {
+        by_name_.emplace(entry.name, &entry);
+    }
 }
 
-void read_raw_f32(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
-    read_raw_f32(WeightsFile(path), wanted, to);
+std::span<const SafetensorsEntry> TensorReader::tensors() const noexcept {
+    return header_ ? std::span<const SafetensorsEntry>(header_->tensors) : std::span<const SafetensorsEntry>();
+}
+
+const SafetensorsEntry* TensorReader::find(std::string_view name) const noexcept {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
+}
+
+const std::string* TensorReader::metadata(std::string_view key) const noexcept {
+    if (!header_) {
+        return nullptr;
+    }
+    const auto found = header_->metadata.find(key);
+    return found == header_->metadata.end() ? nullptr : &found->second;
+}
+
+void TensorReader::read(std::span<const TensorSpec> wanted, std::span<float> to) const {
+    expect_room(wanted, to);
+    is_headerless() ? read_headerless(wanted, to) : read_named(wanted, to);
+    file_.check_unchanged();
+}
+
+void TensorReader::read_named(std::span<const TensorSpec> wanted, std::span<float> to) const {
+    for (const TensorSpec& spec : wanted) {
+        const SafetensorsEntry* const entry = find(spec.name);
+        if (entry == nullptr) {
+            refuse("E-MOD-047", where(), fmt::format("tensor {} is missing", sluice::quoted(spec.name)),
+                   "check that the weights belong to this app");
+        }
+        check_wanted(*entry, spec, where());
+    }
+    check_no_extra(tensors(), wanted, where());
+    for (const TensorSpec& spec : wanted) {
+        const SafetensorsEntry& entry = *find(spec.name);
+        const auto part = to.first(static_cast<std::size_t>(spec.elements()));
+        file_.read_finite(data_start_ + entry.begin, find_float_type(entry.dtype).value(), part, spec.name);
+        to = to.subspan(part.size());
+    }
+}
+
+void TensorReader::read_headerless(std::span<const TensorSpec> wanted, std::span<float> to) const {
+    if (file_.size() != to.size_bytes()) {
+        file_.refuse_known_others();
+        refuse("E-MOD-048", where(), fmt::format("got {} bytes, expected {}", file_.size(), to.size_bytes()),
+               "check that the weights belong to this app");
+    }
+    std::uint64_t at = 0;
+    for (const TensorSpec& spec : wanted) {
+        const auto part = to.first(static_cast<std::size_t>(spec.elements()));
+        file_.read_finite(at, FloatType::f32, part, spec.name);
+        at += part.size_bytes();
+        to = to.subspan(part.size());
+    }
 }
 
 void read_tensors(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to) {
-    const WeightsFile file(path);
-    if (path.extension() == ".safetensors" || looks_like_safetensors(file)) {
-        read_safetensors(file, wanted, to);
-    } else {
-        read_raw_f32(file, wanted, to);
-    }
+    TensorReader(path).read(wanted, to);
 }
 
 }  // namespace sluice

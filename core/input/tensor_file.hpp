@@ -3,13 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
+
+#include "core/input/safetensors_header.hpp"
+#include "core/input/weights_file.hpp"
 
 namespace sluice {
 
-/// A tensor that a model wants, fp32.
+/// A tensor that a model wants, as fp32.
 struct TensorSpec {
     std::string name;
     std::vector<std::uint64_t> shape;
@@ -17,15 +23,43 @@ struct TensorSpec {
     [[nodiscard]] std::uint64_t elements() const noexcept;
 };
 
-/// Reads exactly `wanted` (no tensor missing, none extra, right shapes, F32, all finite) from a safetensors file, one
-/// after the other into `to`, whose size is the sum of their elements. Validates everything before it trusts anything:
-/// docs/errors.md, E-MOD-*. Throws Error (no_input, bad_data, numeric).
-void read_safetensors(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to);
+/// A weights file that is open and whose header is known: safetensors, by its extension `.safetensors` or by a
+/// plausible header, else headerless little-endian fp32.
+class TensorReader {
+public:
+    /// Validates everything before it trusts anything: docs/errors.md, E-MOD-*. Throws Error (no_input, bad_data).
+    explicit TensorReader(const std::filesystem::path& path);
 
-/// The same from a headerless little-endian fp32 file that holds the tensors in the order of `wanted`.
-void read_raw_f32(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to);
+    [[nodiscard]] bool is_headerless() const noexcept { return !header_.has_value(); }
 
-/// Picks one of the two by what the file is: `.safetensors` by extension or by a plausible header, else raw.
+    /// For messages.
+    [[nodiscard]] const std::string& where() const noexcept { return file_.where(); }
+
+    /// In the order of their data; none of a headerless file.
+    [[nodiscard]] std::span<const SafetensorsEntry> tensors() const noexcept;
+
+    /// Null: there is none of that name.
+    [[nodiscard]] const SafetensorsEntry* find(std::string_view name) const noexcept;
+
+    /// The string that `__metadata__` has for `key`; null: none.
+    [[nodiscard]] const std::string* metadata(std::string_view key) const noexcept;
+
+    /// Reads exactly `wanted` (no tensor missing, none extra, right shapes, all finite), one after the other into `to`,
+    /// whose size is the sum of their elements. F16 and BF16 become fp32, which is exact. A headerless file has the
+    /// tensors in the order of `wanted`. Throws Error (bad_data, numeric).
+    void read(std::span<const TensorSpec> wanted, std::span<float> to) const;
+
+private:
+    void read_named(std::span<const TensorSpec> wanted, std::span<float> to) const;
+    void read_headerless(std::span<const TensorSpec> wanted, std::span<float> to) const;
+
+    WeightsFile file_;
+    std::optional<SafetensorsHeader> header_;
+    std::unordered_map<std::string_view, const SafetensorsEntry*> by_name_;
+    std::uint64_t data_start_ = 0;
+};
+
+/// What TensorReader::read() does, of a file whose tensors are known before.
 void read_tensors(const std::filesystem::path& path, std::span<const TensorSpec> wanted, std::span<float> to);
 
 }  // namespace sluice

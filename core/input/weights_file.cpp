@@ -97,11 +97,14 @@ void WeightsFile::read(std::uint64_t at, std::span<std::byte> to) const {
     }
 }
 
-void WeightsFile::read_finite(std::uint64_t at, std::span<float> to, const std::string& tensor) const {
+void WeightsFile::read_finite(std::uint64_t at, FloatType type, std::span<float> to, const std::string& tensor) const {
     constexpr std::uint32_t exponent = 0x7f800000U;
     for (std::size_t done = 0; done < to.size();) {
         const auto part = to.subspan(done, std::min(finite_check_floats, to.size() - done));
-        read(at + done * sizeof(float), std::as_writable_bytes(part));
+        // Shorter values lie in the second half of their room: each is read before its float overwrites it.
+        const auto stored = std::as_writable_bytes(part).last(part.size() * bytes_of(type));
+        read(at + done * bytes_of(type), stored);
+        widen(type, stored, part);
         const auto bad = std::find_if(part.begin(), part.end(), [](float value) {
             return (std::bit_cast<std::uint32_t>(value) & exponent) == exponent;
         });

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "core/input/float_type.hpp"
 #include "core/input/watched_file.hpp"
 
 namespace sluice {
@@ -24,8 +25,9 @@ public:
     /// Fills `to` from byte `at`; the range lies inside the file. Throws Error (bad_data) if the file got shorter.
     void read(std::uint64_t at, std::span<std::byte> to) const;
 
-    /// Reads fp32 values of `tensor` and refuses NaN and infinity. Throws Error (bad_data, numeric).
-    void read_finite(std::uint64_t at, std::span<float> to, const std::string& tensor) const;
+    /// Reads values of `tensor`, which lie there as `type`, and refuses NaN and infinity. Throws Error (bad_data,
+    /// numeric).
+    void read_finite(std::uint64_t at, FloatType type, std::span<float> to, const std::string& tensor) const;
 
     /// Throws Error (bad_data, E-MOD-053) when size or times are no longer those of the opening.
     void check_unchanged() const;

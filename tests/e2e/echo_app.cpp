@@ -191,7 +191,7 @@ class OpenEcho final : public OpenApp {
 public:
     explicit OpenEcho(const EchoOptions& options) : options_(options) {}
     [[nodiscard]] IoShape shape() const noexcept override { return EchoCodec(options_.scores).shape(); }
-    [[nodiscard]] double flop_per_item() const noexcept override { return 1; }
+    [[nodiscard]] double flop_per_item(const WeightBlob&) const noexcept override { return 1; }
     [[nodiscard]] std::unique_ptr<ItemCodec> make_codec() const override {
         return std::make_unique<EchoCodec>(options_.scores);
     }

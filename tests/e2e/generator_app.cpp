@@ -95,7 +95,7 @@ public:
     OpenBabble(const BabbleOptions& options, std::filesystem::path alphabet)
         : options_(options), alphabet_(std::move(alphabet)) {}
     [[nodiscard]] IoShape shape() const noexcept override { return babble_shape; }
-    [[nodiscard]] double flop_per_item() const noexcept override { return 1e5; }
+    [[nodiscard]] double flop_per_item(const WeightBlob&) const noexcept override { return 1e5; }
     [[nodiscard]] std::unique_ptr<ItemCodec> make_codec() const override {
         return std::make_unique<BabbleCodec>(options_, read_alphabet(alphabet_));
     }

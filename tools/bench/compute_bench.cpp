@@ -120,7 +120,7 @@ void classifier(benchmark::State& state, std::size_t devices) {
         }
     }
     const double count = static_cast<double>(items) * static_cast<double>(devices);
-    set_rate(state, app->flop_per_item() * count);
+    set_rate(state, app->flop_per_item({}) * count);
     state.counters["items/s"] =
         benchmark::Counter(count * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }

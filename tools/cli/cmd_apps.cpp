@@ -12,11 +12,9 @@ namespace po = boost::program_options;
 namespace sluice {
 namespace {
 
-constexpr double mega = 1e6;
-
 po::options_description apps_options() {
     po::options_description options;
-    options.add_options()("json", "print a JSON list: name, summary, input_bytes, output_bytes, flop_per_item, keys");
+    options.add_options()("json", "print a JSON list: name, summary, input_bytes, output_bytes, keys");
     return options;
 }
 
@@ -45,9 +43,7 @@ int list_apps(const Command& command, const Invocation& invocation) {
             const IoShape shape = opened->shape();
             facts["input_bytes"] = shape.input_bytes;
             facts["output_bytes"] = shape.output_bytes;
-            facts["flop_per_item"] = opened->flop_per_item();
-            table += fmt::format("{:<12} per item: {} bytes in, {} out, {:.1f} MFLOP\n", "", shape.input_bytes,
-                                 shape.output_bytes, opened->flop_per_item() / mega);
+            table += fmt::format("{:<12} per item: {} bytes in, {} out\n", "", shape.input_bytes, shape.output_bytes);
         }
         facts["keys"] = keys_of(*app);
         for (const KeySpec& key : app->keys()) {

@@ -79,6 +79,7 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     prepared.source = open_input(job.input, *prepared.codec);  // if both fail, this is what is told
     index.stop();
     std::tie(prepared.weights_file, prepared.weights) = weights.get();
+    prepared.flop_per_item = prepared.app->flop_per_item(prepared.weights);
     plan.items = prepared.source->count();
     plan.device = choose_device(job.run.device);
     if (job.run.device == DeviceKind::automatic && plan.device == DeviceKind::host) {
@@ -98,7 +99,7 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
         prepared.kept_chunk_items = chunk_items_of_run(job.output);
     }
     plan.chunk_items = job.pipeline.chunk_items.value_or(
-        prepared.kept_chunk_items.value_or(choose_chunk_items(plan.items, prepared.app->flop_per_item(), plan.device)));
+        prepared.kept_chunk_items.value_or(choose_chunk_items(plan.items, prepared.flop_per_item, plan.device)));
     // Buffers are made for a chunk: no item needs room for more items than there are.
     plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));
     const bool is_serial = job.pipeline.mode == PipelineMode::serial;

@@ -61,6 +61,7 @@ struct PreparedJob {
     std::unique_ptr<ItemSource> source;
     std::unique_ptr<WeightsFile> weights_file;  // null: random
     WeightBlob weights;
+    double flop_per_item = 0;
     std::optional<std::uint32_t> kept_chunk_items;  // of the run that lies there, where the job leaves it open
     std::vector<Attempt> attempts;                  // those before this one, once output is open
     std::vector<AttemptSummary> summaries;          // the same, and this one as the last

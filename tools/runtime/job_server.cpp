@@ -38,7 +38,7 @@ std::uint32_t readers_for(const PreparedJob& job, const PreparedRank& rank) {
     return choose_readers({.cores = cores_of_readers(rank.share),
                            .device = job.plan.device,
                            .devices = std::accumulate(rank.devices.begin(), rank.devices.end(), 0U),
-                           .flop_per_item = job.app->flop_per_item(),
+                           .flop_per_item = job.flop_per_item,
                            .file_bytes = static_cast<double>(source.bytes()) / items,
                            .packed_bytes = static_cast<double>(rank.wire.item.input_bytes)});
 }

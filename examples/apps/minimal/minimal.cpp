@@ -44,7 +44,7 @@ std::vector<SequentialStage> make_stages(const Kernels& kernels, std::span<const
 class OpenMinimal final : public OpenApp {
 public:
     IoShape shape() const noexcept override { return MinimalCodec().shape(); }
-    double flop_per_item() const noexcept override { return 2.0 * inputs * classes; }
+    double flop_per_item(const WeightBlob&) const noexcept override { return 2.0 * inputs * classes; }
     std::unique_ptr<ItemCodec> make_codec() const override { return std::make_unique<MinimalCodec>(); }
     WeightBlob read_weights(const std::string& path) const override {
         static const std::array<TensorSpec, 2> tensors{{{"weight", {classes, inputs}}, {"bias", {classes}}}};

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "core/input/float_type.hpp"
 #include "core/input/weights_file.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -40,7 +41,7 @@ protected:
 TEST_F(TensorFile, ComesBackAsItWasWritten) {
     test::write_safetensors(file("a.safetensors"), specs, values);
 
-    read_safetensors(file("a.safetensors"), specs, read_);
+    read_tensors(file("a.safetensors"), specs, read_);
 
     EXPECT_EQ(read_, values);
 }
@@ -49,7 +50,7 @@ TEST_F(TensorFile, IsReadInTheOrderThatIsWanted) {
     test::write_safetensors(file("a.safetensors"), specs, values);
     const std::vector<TensorSpec> other{specs[2], specs[3], specs[1], specs[0]};
 
-    read_safetensors(file("a.safetensors"), other, read_);
+    read_tensors(file("a.safetensors"), other, read_);
 
     EXPECT_EQ(read_, (std::vector<float>{0.5F, -7, 8, 1, 2, 3, 4, 5, 6}));
 }
@@ -64,6 +65,93 @@ TEST_F(TensorFile, IsRecognisedByExtensionHeaderOrElseRaw) {
         read_.assign(values.size(), -1.0F);
         read_tensors(file(name), specs, read_);
         EXPECT_EQ(read_, values) << name;
+    }
+}
+
+/// A safetensors file with this header and data.
+void write_with_header(const std::filesystem::path& path, const std::string& header, const std::string& data) {
+    const std::uint64_t length = header.size();
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(&length), sizeof length);
+    file << header << data;
+}
+
+TEST_F(TensorFile, ShowsWhatItHoldsBeforeItIsRead) {
+    write_with_header(
+        file("a"),
+        R"({"__metadata__":{"labels":"a,b","empty":""},"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]})"
+        R"(,"a":{"dtype":"BF16","shape":[1,2],"data_offsets":[0,4]}})",
+        std::string(8, '\0'));
+
+    const TensorReader reader(file("a"));
+
+    ASSERT_FALSE(reader.is_headerless());
+    ASSERT_EQ(reader.tensors().size(), 2U);
+    EXPECT_EQ(reader.tensors().front().name, "a");
+    ASSERT_NE(reader.find("a"), nullptr);
+    EXPECT_EQ(reader.find("a")->shape, (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_EQ(reader.find("c"), nullptr);
+    ASSERT_NE(reader.metadata("labels"), nullptr);
+    EXPECT_EQ(*reader.metadata("labels"), "a,b");
+    ASSERT_NE(reader.metadata("empty"), nullptr);
+    EXPECT_EQ(*reader.metadata("empty"), "");
+    EXPECT_EQ(reader.metadata("other"), nullptr);
+}
+
+TEST_F(TensorFile, WithoutAHeaderShowsNothing) {
+    std::ofstream(file("a.bin"), std::ios::binary) << std::string(36, '\0');
+
+    const TensorReader reader(file("a.bin"));
+
+    EXPECT_TRUE(reader.is_headerless());
+    EXPECT_TRUE(reader.tensors().empty());
+    EXPECT_EQ(reader.find("a"), nullptr);
+    EXPECT_EQ(reader.metadata("labels"), nullptr);
+}
+
+TEST_F(TensorFile, WidensHalvesAndTruncatedFloatsExactly) {
+    const std::vector<TensorSpec> wanted{{"half", {4}}, {"brain", {2}}, {"whole", {1}}};
+    const std::vector<std::uint16_t> words{0x3C00, 0xC000, 0x0001, 0x7BFF, 0x3F80, 0xC040};
+    const std::string data(reinterpret_cast<const char*>(words.data()), words.size() * 2);
+    write_with_header(file("a"),
+                      R"({"half":{"dtype":"F16","shape":[4],"data_offsets":[0,8]},)"
+                      R"("brain":{"dtype":"BF16","shape":[2],"data_offsets":[8,12]},)"
+                      R"("whole":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}})",
+                      data + std::string("\0\0\x80\x3F", 4));
+    std::vector<float> read(7);
+
+    read_tensors(file("a"), wanted, read);
+
+    EXPECT_EQ(read, (std::vector<float>{1, -2, 0x1p-24F, 65504, 1, -3, 1}));
+}
+
+TEST_F(TensorFile, WithAHalfThatIsNotFiniteIsANumericError) {
+    for (const char* bad : {"\x00\x7C", "\x00\xFC", "\x01\x7E"}) {
+        write_with_header(file("a"), R"({"x":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}})",
+                          std::string(2, '\0') + std::string(bad, 2));
+        std::vector<float> read(2);
+
+        const Error error = caught([&] { read_tensors(file("a"), std::vector<TensorSpec>{{"x", {2}}}, read); });
+
+        EXPECT_EQ(error.text().id, "E-NUM-051");
+        EXPECT_NE(error.text().what.find("element 1"), std::string::npos) << error.text().what;
+    }
+}
+
+/// Every half, against what its definition says: sign, five bits of exponent, ten of fraction.
+TEST(FloatType, WidensEveryHalf) {
+    for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+        const float got = float_of_half(static_cast<std::uint16_t>(bits));
+        const auto exponent = static_cast<int>((bits >> 10U) & 31U);
+        const auto fraction = static_cast<double>(bits & 1023U) / 1024;
+        if (exponent == 31) {
+            ASSERT_TRUE(fraction == 0 ? std::isinf(got) : std::isnan(got)) << bits;
+        } else {
+            const double magnitude =
+                exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
+            ASSERT_EQ(std::abs(got), magnitude) << bits;
+        }
+        ASSERT_EQ(std::signbit(got), bits >> 15U != 0) << bits;
     }
 }
 
@@ -105,7 +193,7 @@ TEST_F(TensorFile, RawHasExactlyTheExpectedSize) {
     for (const std::size_t bytes : {0U, 35U, 37U, 40U}) {
         std::ofstream(file("a.bin"), std::ios::binary | std::ios::trunc) << std::string(bytes, '\1');
 
-        const Error error = caught([&] { read_raw_f32(file("a.bin"), specs, read_); });
+        const Error error = caught([&] { read_tensors(file("a.bin"), specs, read_); });
 
         EXPECT_EQ(error.code(), ExitCode::bad_data);
         EXPECT_EQ(error.text().id, "E-MOD-048");

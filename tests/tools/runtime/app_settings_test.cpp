@@ -46,7 +46,7 @@ public:
     explicit OpenGenerator(AppSettings given) : settings(std::move(given)) {}
 
     [[nodiscard]] IoShape shape() const noexcept override { return OneByteCodec().shape(); }
-    [[nodiscard]] double flop_per_item() const noexcept override { return 1; }
+    [[nodiscard]] double flop_per_item(const WeightBlob&) const noexcept override { return 1; }
     [[nodiscard]] std::vector<AppFile> files() const override {
         const auto& tokenizer = settings.get<std::filesystem::path>("generate.tokenizer");
         return {{.name = "generate.merges", .path = tokenizer.parent_path() / "merges.txt"}};

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace sluice {
+
+/// How a floating-point number lies in a file, little endian.
+enum class FloatType : std::uint8_t { f32, f16, bf16 };
+
+/// Of its name in safetensors: "F32", "F16", "BF16".
+[[nodiscard]] std::optional<FloatType> find_float_type(std::string_view name);
+
+[[nodiscard]] constexpr std::size_t bytes_of(FloatType type) noexcept {
+    return type == FloatType::f32 ? 4 : 2;
+}
+
+/// fp32 of IEEE 754 half precision: exact, subnormal numbers, infinity and NaN included.
+[[nodiscard]] float float_of_half(std::uint16_t half) noexcept;
+
+/// to.size() values of `from` as fp32, exactly. `from` may be the last bytes of `to`.
+void widen(FloatType type, std::span<const std::byte> from, std::span<float> to) noexcept;
+
+}  // namespace sluice
