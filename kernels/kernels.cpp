@@ -16,4 +16,9 @@ const Kernels& kernels_of(DeviceKind kind, Precision precision) {
     return host_kernels();
 }
 
+const GeneratorKernels& generator_kernels_of(DeviceKind kind) {
+    expects(kind == DeviceKind::host, "generator_kernels_of: only the host has them");
+    return host_generator_kernels();
+}
+
 }  // namespace sluice

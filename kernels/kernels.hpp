@@ -4,6 +4,7 @@
 #include "kernels/certifier.hpp"
 #include "kernels/convolution.hpp"
 #include "kernels/dense.hpp"
+#include "kernels/generator.hpp"
 
 namespace sluice {
 
@@ -20,5 +21,8 @@ struct Kernels {
 /// The backend for devices of `kind`, which is not automatic, and `precision`, which is fp32 on the host and never
 /// certified: that is three models. Throws Error (unavailable) when this build has none.
 [[nodiscard]] const Kernels& kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
+
+/// Of the host, in fp32: no other device has them, which is a broken assumption.
+[[nodiscard]] const GeneratorKernels& generator_kernels_of(DeviceKind kind);
 
 }  // namespace sluice

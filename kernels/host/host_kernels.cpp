@@ -42,6 +42,14 @@ public:
     }
 };
 
+class HostGenerators final : public GeneratorKernels {
+public:
+    std::unique_ptr<GeneratorLayer> gru(const GruShape& shape, const GruWeights& weights, const Sampling& sampling,
+                                        PackedWeights& packed) const override {
+        return make_host_gru_generator(shape, weights, sampling, packed);
+    }
+};
+
 }  // namespace
 
 const Kernels& host_kernels() {
@@ -50,6 +58,11 @@ const Kernels& host_kernels() {
     static const NoCertifier certifier;
     static const Kernels kernels{convolution, dense, certifier};
     return kernels;
+}
+
+const GeneratorKernels& host_generator_kernels() {
+    static const HostGenerators generators;
+    return generators;
 }
 
 }  // namespace sluice

@@ -1,0 +1,111 @@
+#include "kernels/host/byte_draw.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "kernels/host/elementwise.hpp"
+
+namespace sluice {
+namespace {
+
+/// Larger of a larger score, of equal ones of the first: their order is total, NaN included.
+std::uint64_t rank_of(float score, std::size_t place) {
+    constexpr std::uint32_t sign = 1U << 31U;
+    const auto bits = std::bit_cast<std::uint32_t>(score == 0 ? 0.0F : score);
+    const std::uint32_t ordered = (bits & sign) != 0 ? ~bits : bits | sign;
+    return (std::uint64_t{ordered} << 32U) | (gru_symbols - place);
+}
+
+template <class Values>
+float sum_in_order(const Values& values) {
+    float sum = 0;
+    for (const float value : values) {
+        sum += value;
+    }
+    return sum;
+}
+
+}  // namespace
+
+double plain_log(double x) {
+    constexpr double ln2 = 0.69314718055994530942;
+    constexpr double half_root = 0.70710678118654752440;
+    constexpr int terms = 11;  // the next one is less than 1e-17 of the sum
+    int exponent = 0;
+    double fraction = std::frexp(x, &exponent);
+    if (fraction < half_root) {
+        fraction *= 2;
+        --exponent;
+    }
+    const double s = (fraction - 1) / (fraction + 1);  // ln fraction = 2 (s + s^3 / 3 + s^5 / 5 + …)
+    double series = 0;
+    for (int term = terms - 1; term >= 0; --term) {
+        series = series * (s * s) + 1.0 / (2 * term + 1);
+    }
+    return 2 * s * series + exponent * ln2;
+}
+
+void ByteDraw::look_at(const float* scores) {
+    std::copy_n(scores, gru_symbols, scores_.begin());
+    const auto best = std::ranges::max_element(scores_);
+    best_ = static_cast<std::uint8_t>(best - scores_.begin());
+    Values weights;
+    std::ranges::transform(scores_, weights.begin(), [&](float score) { return score - *best; });
+    exp_all(gru_symbols, weights.data(), weights.data());
+    float sum = sum_in_order(weights);
+    log_sum_ = plain_log(static_cast<double>(sum));
+    last_ = gru_symbols - 1;
+    if (sampling_.temperature == 0) {
+        return;
+    }
+    if (sampling_.temperature != 1) {
+        std::ranges::transform(scores_, weights.begin(),
+                               [&](float score) { return (score - *best) / sampling_.temperature; });
+        exp_all(gru_symbols, weights.data(), weights.data());
+    }
+    if (sampling_.top_k != 0 && sampling_.top_k < gru_symbols) {
+        keep_largest(weights);
+    }
+    sum = sum_in_order(weights);
+    std::ranges::transform(weights, probabilities_.begin(), [&](float weight) { return weight / sum; });
+    while (last_ > 0 && probabilities_[last_] == 0) {
+        --last_;
+    }
+}
+
+/// The others become 0.
+void ByteDraw::keep_largest(Values& weights) const {
+    std::array<std::uint64_t, gru_symbols> ranks;
+    for (std::size_t i = 0; i < gru_symbols; ++i) {
+        ranks[i] = rank_of(scores_[i], i);
+    }
+    auto sorted = ranks;
+    const auto least = sorted.begin() + (sampling_.top_k - 1);
+    std::ranges::nth_element(sorted, least, std::greater());
+    for (std::size_t i = 0; i < gru_symbols; ++i) {
+        weights[i] = ranks[i] < *least ? 0.0F : weights[i];
+    }
+}
+
+std::uint8_t ByteDraw::choose(float uniform) const {
+    if (sampling_.temperature == 0) {
+        return best_;
+    }
+    float sum = 0;
+    for (std::size_t i = 0; i < gru_symbols; ++i) {
+        sum += probabilities_[i];
+        if (sum > uniform) {
+            return static_cast<std::uint8_t>(i);
+        }
+    }
+    return last_;
+}
+
+double ByteDraw::log_probability(std::uint8_t byte) const {
+    return static_cast<double>(scores_[byte]) - static_cast<double>(scores_[best_]) - log_sum_;
+}
+
+}  // namespace sluice

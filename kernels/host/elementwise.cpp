@@ -1,0 +1,178 @@
+#include "kernels/host/elementwise.hpp"
+
+#include <algorithm>
+
+#include "core/machine/simd.hpp"
+
+namespace sluice {
+namespace {
+
+// Only functions that are compiled for them take these vectors; GCC looks at the template that those are made of.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+/// e^r - 1 = rest, x = n ln 2 + r with |r| <= ln 2 / 2, and power = 2^n; -87 <= x <= 88.
+template <int lanes>
+struct SplitExp {
+    using V = typename Pack<lanes>::Type;
+    using Bits = typename Pack<lanes>::Mask;
+    V rest;
+    V power;
+
+    [[gnu::always_inline]] explicit inline SplitExp(const V& x) {
+        constexpr float per_ln2 = 1.44269504F;
+        constexpr float ln2_high = 0.693359375F;  // few digits: its products with n are exact
+        constexpr float ln2_low = -2.12194440e-4F;
+        constexpr float rounder = 12582912.0F;  // 1.5 * 2^23: the sum's last place is 1
+        constexpr int rounder_bits = 0x4B400000;
+        constexpr int bias = 127;
+        constexpr int fraction_bits = 23;
+        const V rounded = x * per_ln2 + rounder;
+        const V n = rounded - rounder;
+        const V r = (x - n * ln2_high) - n * ln2_low;
+        // The Taylor series: r^8 / 8! is less than a tenth of the last place.
+        V p = r * (1.0F / 5040) + 1.0F / 720;
+        p = p * r + 1.0F / 120;
+        p = p * r + 1.0F / 24;
+        p = p * r + 1.0F / 6;
+        p = p * r + 0.5F;
+        rest = p * (r * r) + r;
+        const Bits exponent = reinterpret_cast<Bits>(rounded) - rounder_bits + bias;
+        const Bits power_bits = exponent << fraction_bits;
+        power = reinterpret_cast<V>(power_bits);
+    }
+};
+
+template <int lanes>
+[[gnu::always_inline]] inline void clamp(typename Pack<lanes>::Type& x, float least, float most) {
+    const typename Pack<lanes>::Type zero = {};
+    x = x < zero + least ? zero + least : x;
+    x = x > zero + most ? zero + most : x;
+}
+
+template <int lanes>
+[[gnu::always_inline]] inline void exp_in_place(typename Pack<lanes>::Type& x) {
+    clamp<lanes>(x, -87.0F, 88.0F);
+    const SplitExp<lanes> e(x);
+    x = e.rest * e.power + e.power;
+}
+
+/// 1 / (1 + e^-x)
+template <int lanes>
+[[gnu::always_inline]] inline void sigmoid_in_place(typename Pack<lanes>::Type& x) {
+    x = -x;
+    exp_in_place<lanes>(x);
+    x = 1.0F / (x + 1.0F);
+}
+
+/// (e^2x - 1) / (e^2x + 1) of |x|, with the sign of x: near 0 the numerator has all its digits.
+template <int lanes>
+[[gnu::always_inline]] inline void tanh_in_place(typename Pack<lanes>::Type& x) {
+    using V = typename Pack<lanes>::Type;
+    using Bits = typename Pack<lanes>::Mask;
+    constexpr int sign_bit = static_cast<int>(0x80000000U);
+    const Bits sign = reinterpret_cast<Bits>(x) & sign_bit;
+    const Bits magnitude = reinterpret_cast<Bits>(x) & ~sign_bit;
+    V twice = reinterpret_cast<V>(magnitude) * 2.0F;
+    clamp<lanes>(twice, 0.0F, 30.0F);
+    const SplitExp<lanes> e(twice);
+    const V less_one = e.rest * e.power + (e.power - 1.0F);
+    const V result = less_one / (less_one + 2.0F);
+    const Bits with_sign = reinterpret_cast<Bits>(result) | sign;
+    x = reinterpret_cast<V>(with_sign);
+}
+
+template <int lanes>
+[[gnu::always_inline]] inline void exp_of(const float* in, float* out) {
+    typename Pack<lanes>::Type x;
+    Pack<lanes>::load(x, in);
+    exp_in_place<lanes>(x);
+    Pack<lanes>::store(out, x);
+}
+
+template <int lanes>
+[[gnu::always_inline]] inline void exp_of_all(std::size_t count, const float* in, float* out) {
+    std::size_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        exp_of<lanes>(in + i, out + i);
+    }
+    if (i < count) {
+        float rest[lanes] = {};
+        std::copy_n(in + i, count - i, rest);
+        exp_of<lanes>(rest, rest);
+        std::copy_n(rest, count - i, out + i);
+    }
+}
+
+/// Gates r, z and n of some units: what comes in, what the state gives, and the state.
+template <int lanes>
+[[gnu::always_inline]] inline void gates_of(const float* const (&in)[3], const float* const (&own)[3], float* h) {
+    using V = Pack<lanes>;
+    typename V::Type x[3];
+    typename V::Type y[3];
+    typename V::Type state;
+    for (int gate = 0; gate < 3; ++gate) {
+        V::load(x[gate], in[gate]);
+        V::load(y[gate], own[gate]);
+    }
+    V::load(state, h);
+    typename V::Type r = x[0] + y[0];
+    typename V::Type z = x[1] + y[1];
+    sigmoid_in_place<lanes>(r);
+    sigmoid_in_place<lanes>(z);
+    typename V::Type n = x[2] + r * y[2];
+    tanh_in_place<lanes>(n);
+    V::store(h, (1.0F - z) * n + z * state);
+}
+
+template <int lanes>
+[[gnu::always_inline]] inline void gates(std::size_t hidden, const float* in, const float* own, float* h) {
+    std::size_t j = 0;
+    for (; j + lanes <= hidden; j += lanes) {
+        gates_of<lanes>({in + j, in + hidden + j, in + 2 * hidden + j},
+                        {own + j, own + hidden + j, own + 2 * hidden + j}, h + j);
+    }
+    if (const std::size_t left = hidden - j; left != 0) {
+        float rest[7][lanes] = {};
+        for (std::size_t gate = 0; gate < 3; ++gate) {
+            std::copy_n(in + gate * hidden + j, left, rest[gate]);
+            std::copy_n(own + gate * hidden + j, left, rest[3 + gate]);
+        }
+        std::copy_n(h + j, left, rest[6]);
+        gates_of<lanes>({rest[0], rest[1], rest[2]}, {rest[3], rest[4], rest[5]}, rest[6]);
+        std::copy_n(rest[6], left, h + j);
+    }
+}
+
+[[gnu::target("arch=x86-64-v4")]] void exp_v4(std::size_t count, const float* in, float* out) {
+    exp_of_all<16>(count, in, out);
+}
+[[gnu::target("arch=x86-64-v3")]] void exp_v3(std::size_t count, const float* in, float* out) {
+    exp_of_all<8>(count, in, out);
+}
+void exp_plain(std::size_t count, const float* in, float* out) {
+    exp_of_all<4>(count, in, out);
+}
+
+[[gnu::target("arch=x86-64-v4")]] void gates_v4(std::size_t hidden, const float* in, const float* own, float* h) {
+    gates<16>(hidden, in, own, h);
+}
+[[gnu::target("arch=x86-64-v3")]] void gates_v3(std::size_t hidden, const float* in, const float* own, float* h) {
+    gates<8>(hidden, in, own, h);
+}
+void gates_plain(std::size_t hidden, const float* in, const float* own, float* h) {
+    gates<4>(hidden, in, own, h);
+}
+
+}  // namespace
+
+void exp_all(std::size_t count, const float* in, float* out) {
+    static auto* const kernel = for_this_cpu(&exp_v4, &exp_v3, &exp_plain);
+    kernel(count, in, out);
+}
+
+void gru_gates(std::size_t hidden, const float* in, const float* own, float* h) {
+    static auto* const kernel = for_this_cpu(&gates_v4, &gates_v3, &gates_plain);
+    kernel(hidden, in, own, h);
+}
+
+}  // namespace sluice

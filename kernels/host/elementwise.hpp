@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+
+namespace sluice {
+
+// Each value depends on its arguments alone, not on where it lies among others, nor on the instructions: nothing but
+// additions, products and divisions in a fixed order, none of them fused. NaN stays NaN.
+
+/// out[i] = e^in[i], within 2 units of the last place; below -87 as at -87, above 88 as at 88.
+void exp_all(std::size_t count, const float* in, float* out);
+
+/// h[j] = (1 - z) * n + z * h[j] with r = sigmoid(in[j] + own[j]), z = sigmoid(in[H + j] + own[H + j]) and
+/// n = tanh(in[2 H + j] + r * own[2 H + j]); in, own: (3, H), h: (H).
+void gru_gates(std::size_t hidden, const float* in, const float* own, float* h);
+
+}  // namespace sluice

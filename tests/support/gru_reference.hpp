@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "kernels/generator.hpp"
+
+namespace sluice::test {
+
+/// A text as plain loops write it, in one precision throughout.
+struct ReferenceText {
+    std::string bytes{};
+    double log_probability = 0;
+    bool ended = false;   ///< By byte 0, before it was max_length long.
+    double margin = 1e9;  ///< How close a draw came to another byte at least.
+};
+
+/// By the formulas of kernels/generator.hpp: no tables, no batches, nothing shared with what it is there to test.
+/// `uniform` gives the draw for byte i of the text.
+template <class Real>
+[[nodiscard]] ReferenceText write_reference(const GruShape& shape, const GruWeights& weights, const Sampling& sampling,
+                                            const std::string& prefix,
+                                            const std::function<float(std::uint32_t)>& uniform);
+
+/// Softmax of scores / temperature over the top_k largest.
+template <class Real>
+[[nodiscard]] std::vector<Real> reference_probabilities(const std::vector<Real>& scores, const Sampling& sampling);
+
+}  // namespace sluice::test
