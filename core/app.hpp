@@ -83,6 +83,12 @@ public:
     /// Bytes of an item on the wire and of its outputs, as the codec's. Every rank asks: opens no file.
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
+    /// Whether there are models of it for such devices, host or cuda.
+    [[nodiscard]] virtual bool runs_on(DeviceKind kind) const noexcept {
+        static_cast<void>(kind);
+        return true;
+    }
+
     /// Work of one item in floating-point operations that matter, with `weights`, which may decide the model's sizes;
     /// for chunk sizes and reports.
     [[nodiscard]] virtual double flop_per_item(const WeightBlob& weights) const noexcept = 0;

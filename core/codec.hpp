@@ -19,6 +19,8 @@ struct OutputField {
     std::string name;
     FieldType type = FieldType::int32;
     std::uint32_t count = 1;
+    std::uint32_t most_bytes = 0;  ///< Of a text, as .npy needs it; 0: of any length.
+    bool in_txt = true;            ///< Whether .txt, which has one text an item, is not to leave it out.
 };
 
 /// In a result that has its values as they are, and in .npy: an int32 that is not there.
@@ -61,6 +63,12 @@ public:
 
     /// False: an item's number says enough, so that a job may do without an input file.
     [[nodiscard]] virtual bool needs_text() const noexcept { return true; }
+
+    /// What is wrong with the text of an item ("the prefix has …"), empty: nothing. encode() gets no other text.
+    [[nodiscard]] virtual std::string check_text(std::string_view text) const {
+        static_cast<void>(text);
+        return {};
+    }
 
     /// Text (UTF-8 or any bytes) of the input's item `item`, counted from 0, to one item on the wire; to.size() ==
     /// shape().input_bytes, every byte is written. `text` is empty without an input file, and the same for all items

@@ -168,9 +168,12 @@ private:
     std::optional<std::vector<std::uint64_t>> shape_;
 };
 
-std::string_view type_of(FieldType type) {
-    expects(type != FieldType::text, "an array has numbers");
-    return type == FieldType::int32 ? "<i4" : "<f4";
+std::string type_of(const OutputField& field) {
+    if (field.type == FieldType::text) {
+        expects(field.most_bytes != 0, "a text in an array has a greatest length");
+        return fmt::format("|S{}", field.most_bytes);
+    }
+    return field.type == FieldType::int32 ? "<i4" : "<f4";
 }
 
 }  // namespace
@@ -215,14 +218,14 @@ std::string make_npy_header(std::span<const OutputField> fields, std::uint64_t i
     std::string descr;
     std::string shape = fmt::format("({},)", items);
     if (fields.size() == 1) {
-        descr = fmt::format("'{}'", type_of(fields.front().type));
+        descr = fmt::format("'{}'", type_of(fields.front()));
         shape = fields.front().count == 1 ? shape : fmt::format("({}, {})", items, fields.front().count);
     } else {
         std::vector<std::string> members;
         for (const OutputField& field : fields) {
             members.push_back(field.count == 1
-                                  ? fmt::format("('{}', '{}')", field.name, type_of(field.type))
-                                  : fmt::format("('{}', '{}', ({},))", field.name, type_of(field.type), field.count));
+                                  ? fmt::format("('{}', '{}')", field.name, type_of(field))
+                                  : fmt::format("('{}', '{}', ({},))", field.name, type_of(field), field.count));
         }
         descr = fmt::format("[{}]", fmt::join(members, ", "));
     }

@@ -134,11 +134,16 @@ const std::string* TensorReader::metadata(std::string_view key) const noexcept {
 
 void TensorReader::read(std::span<const TensorSpec> wanted, std::span<float> to) const {
     expect_room(wanted, to);
+    check(wanted);
     is_headerless() ? read_headerless(wanted, to) : read_named(wanted, to);
     file_.check_unchanged();
 }
 
-void TensorReader::read_named(std::span<const TensorSpec> wanted, std::span<float> to) const {
+void TensorReader::check(std::span<const TensorSpec> wanted) const {
+    is_headerless() ? check_size(wanted) : check_named(wanted);
+}
+
+void TensorReader::check_named(std::span<const TensorSpec> wanted) const {
     for (const TensorSpec& spec : wanted) {
         const SafetensorsEntry* const entry = find(spec.name);
         if (entry == nullptr) {
@@ -148,6 +153,18 @@ void TensorReader::read_named(std::span<const TensorSpec> wanted, std::span<floa
         check_wanted(*entry, spec, where());
     }
     check_no_extra(tensors(), wanted, where());
+}
+
+void TensorReader::check_size(std::span<const TensorSpec> wanted) const {
+    const std::uint64_t expected = total_elements(wanted) * sizeof(float);
+    if (file_.size() != expected) {
+        file_.refuse_known_others();
+        refuse("E-MOD-048", where(), fmt::format("got {} bytes, expected {}", file_.size(), expected),
+               "check that the weights belong to this app");
+    }
+}
+
+void TensorReader::read_named(std::span<const TensorSpec> wanted, std::span<float> to) const {
     for (const TensorSpec& spec : wanted) {
         const SafetensorsEntry& entry = *find(spec.name);
         const auto part = to.first(static_cast<std::size_t>(spec.elements()));
@@ -157,11 +174,6 @@ void TensorReader::read_named(std::span<const TensorSpec> wanted, std::span<floa
 }
 
 void TensorReader::read_headerless(std::span<const TensorSpec> wanted, std::span<float> to) const {
-    if (file_.size() != to.size_bytes()) {
-        file_.refuse_known_others();
-        refuse("E-MOD-048", where(), fmt::format("got {} bytes, expected {}", file_.size(), to.size_bytes()),
-               "check that the weights belong to this app");
-    }
     std::uint64_t at = 0;
     for (const TensorSpec& spec : wanted) {
         const auto part = to.first(static_cast<std::size_t>(spec.elements()));

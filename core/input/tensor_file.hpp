@@ -44,12 +44,17 @@ public:
     /// The string that `__metadata__` has for `key`; null: none.
     [[nodiscard]] const std::string* metadata(std::string_view key) const noexcept;
 
+    /// Throws what read() of these would before it reads. Throws Error (bad_data).
+    void check(std::span<const TensorSpec> wanted) const;
+
     /// Reads exactly `wanted` (no tensor missing, none extra, right shapes, all finite), one after the other into `to`,
     /// whose size is the sum of their elements. F16 and BF16 become fp32, which is exact. A headerless file has the
     /// tensors in the order of `wanted`. Throws Error (bad_data, numeric).
     void read(std::span<const TensorSpec> wanted, std::span<float> to) const;
 
 private:
+    void check_named(std::span<const TensorSpec> wanted) const;
+    void check_size(std::span<const TensorSpec> wanted) const;
     void read_named(std::span<const TensorSpec> wanted, std::span<float> to) const;
     void read_headerless(std::span<const TensorSpec> wanted, std::span<float> to) const;
 

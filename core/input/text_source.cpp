@@ -210,7 +210,11 @@ private:
 
     [[nodiscard]] std::string_view text_of(std::uint64_t number, const Record& record, Scratch& scratch) const {
         try {
-            return format_.text(record.text, scratch);
+            const std::string_view text = format_.text(record.text, scratch);
+            if (std::string problem = codec_.check_text(text); !problem.empty()) {
+                throw RecordProblem{"E-INP-032", std::move(problem), "correct the item or leave it out"};
+            }
+            return text;
         } catch (const RecordProblem& problem) {
             reject_record(*file_, number, items_each_, record.line, problem);
         }

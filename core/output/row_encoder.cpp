@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "core/config/config.hpp"
@@ -66,14 +67,19 @@ void check_format(OutputFormat format, std::span<const OutputField> fields) {
                                               .what = fmt::format("got \"{}\", but {}", name_of(format), what),
                                               .hint = hint});
     };
-    const auto text = std::ranges::find(fields, FieldType::text, &OutputField::type);
-    const bool has_text = text != fields.end();
-    if (format == OutputFormat::npy && has_text) {
-        refuse(fmt::format("'{}' is text (expected numbers only)", text->name),
-               fields.size() == 1 && text->count == 1 ? "choose csv, jsonl or txt" : "choose csv or jsonl");
+    const auto is_text = [](const OutputField& field) { return field.type == FieldType::text; };
+    const auto endless =
+        std::ranges::find_if(fields, [&](const OutputField& field) { return is_text(field) && field.most_bytes == 0; });
+    std::vector<OutputField> in_txt;
+    std::ranges::copy_if(fields, std::back_inserter(in_txt), &OutputField::in_txt);
+    const bool one_text = in_txt.size() == 1 && is_text(in_txt.front()) && in_txt.front().count == 1;
+    if (format == OutputFormat::npy && endless != fields.end()) {
+        refuse(fmt::format("'{}' is text (expected numbers only)", endless->name),
+               one_text ? "choose csv, jsonl or txt" : "choose csv or jsonl");
     }
-    if (format == OutputFormat::txt && (!has_text || fields.size() != 1 || text->count != 1)) {
-        refuse("the results are not one text an item", has_text ? "choose csv or jsonl" : "choose csv, jsonl or npy");
+    if (format == OutputFormat::txt && !one_text) {
+        refuse("the results are not one text an item",
+               endless != fields.end() ? "choose csv or jsonl" : "choose csv, jsonl or npy");
     }
 }
 
@@ -142,13 +148,15 @@ void RowEncoder::encode_piece(std::uint32_t piece, std::uint32_t pieces, std::ui
 
 std::uint64_t RowEncoder::estimate_row_bytes(std::uint64_t items) const {
     std::uint64_t values = 0;  // numbers
+    std::uint64_t padded = 0;  // bytes of texts in .npy
     bool has_text = false;
     for (const OutputField& field : fields_) {
+        padded += field.type == FieldType::text ? std::uint64_t{field.count} * field.most_bytes : 0;
         values += field.type == FieldType::text ? 0 : field.count;
         has_text = has_text || field.type == FieldType::text;
     }
     if (format_ == OutputFormat::npy) {
-        return values * number_bytes;
+        return values * number_bytes + padded;
     }
     const std::uint64_t text =
         has_text ? (result_bytes_ - std::min<std::uint64_t>(result_bytes_, values * number_bytes)) / 2 : 0;

@@ -36,6 +36,8 @@ char* put_number(Number number, char* to) noexcept {
 /// One value of a row.
 struct Column {
     FieldType type = FieldType::int32;
+    std::uint32_t most_bytes = 0;  ///< Of a text.
+    bool is_left_out = false;
     std::string before{};
     std::string after{};
 };
@@ -44,7 +46,9 @@ std::vector<Column> columns_of(OutputFormat format, std::span<const OutputField>
     std::vector<Column> columns;
     for (const OutputField& field : fields) {
         for (std::uint32_t i = 0; i < field.count; ++i) {
-            Column column{.type = field.type};
+            Column column{.type = field.type,
+                          .most_bytes = field.most_bytes,
+                          .is_left_out = format == OutputFormat::txt && !field.in_txt};
             if (format == OutputFormat::jsonl && i == 0) {
                 column.before = fmt::format(",\"{}{}", field.name, field.count == 1 ? "\":" : "s\":[");
             } else if (format == OutputFormat::csv || format == OutputFormat::jsonl) {
@@ -102,6 +106,10 @@ public:
     }
 
     void text(std::string_view bytes) override {
+        if (format == OutputFormat::npy) {
+            put_padded(bytes);
+            return;
+        }
         put_value(FieldType::text, longest_escape(bytes.size()), [&](char* to) {
             return format == OutputFormat::csv     ? put_csv_text(bytes, to)
                    : format == OutputFormat::jsonl ? put_json_text(bytes, to)
@@ -114,6 +122,8 @@ public:
         if (format != OutputFormat::npy) {
             put_value(columns_[next_].type, longest_number,
                       [](char* to) { return format == OutputFormat::jsonl ? put("null", to) : to; });
+        } else if (columns_[next_].type == FieldType::text) {
+            put_padded({});
         } else if (columns_[next_].type == FieldType::int32) {
             int32(missing_int32);
         } else {
@@ -153,9 +163,24 @@ private:
     void put_value(FieldType type, std::size_t longest, Put&& put_it) {
         expects(next_ < columns_.size() && columns_[next_].type == type, "a row has the values of its columns");
         const Column& column = columns_[next_++];
+        if (column.is_left_out) {
+            return;
+        }
         char* to = rows_.room(longest_around_ + longest);
         to = put_it(put(column.before, to));
         rows_.end_at(put(column.after, to));
+    }
+
+    /// As numpy's S type has it: zeros behind the bytes.
+    void put_padded(std::string_view bytes) {
+        expects(next_ < columns_.size(), "a row has no more values than columns");
+        const std::size_t most = columns_[next_].most_bytes;
+        expects(bytes.size() <= most, "a text is no longer than its field says");
+        put_value(FieldType::text, most, [&](char* to) {
+            std::memset(to, 0, most);
+            put(bytes, to);
+            return to + most;
+        });
     }
 
     void begin_row(std::uint64_t item) {

@@ -58,7 +58,8 @@ protected:
 /// .jsonl: {"item":7,"label":2,"scores":[0.5,-1.25]}, where a field with several values gives the plural and an array;
 /// null stands for what is missing, NaN or infinite.
 /// .txt: the text alone; an empty line for one that is missing.
-/// .npy: the values as they are; missing_int32 and NaN for those that are missing.
+/// .npy: the values as they are, a text's bytes with zeros behind them; missing_int32, NaN and zeros for those that are
+/// missing.
 [[nodiscard]] std::unique_ptr<RowWriter> make_row_writer(OutputFormat format, std::vector<OutputField> fields);
 
 }  // namespace sluice

@@ -41,6 +41,18 @@ void check_precision(const JobConfig::Run& run, DeviceKind device) {
     }
 }
 
+void check_kind(const JobConfig& job, const OpenApp& app, DeviceKind device) {
+    if (!app.runs_on(device)) {
+        const bool host = device == DeviceKind::host;
+        throw Error(ExitCode::configuration,
+                    {.id = "E-CFG-108",
+                     .where = "run.device",
+                     .what = fmt::format("{} runs on {} only in this version, and the job on {}", job.app,
+                                         host ? "GPUs" : "the host", host ? "the host" : "GPUs"),
+                     .hint = host ? "set run.device = \"cuda\"" : "set run.device = \"host\""});
+    }
+}
+
 /// And the file they come from, or null.
 using Weights = std::pair<std::unique_ptr<WeightsFile>, WeightBlob>;
 
@@ -88,6 +100,7 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     if (plan.device == DeviceKind::cuda && cuda_device_count() > 0) {
         plan.gpu = cuda_device_model(0);
     }
+    check_kind(job, *prepared.app, plan.device);
     check_precision(job.run, plan.device);
     plan.devices = job.run.devices;
     plan.bind = job.layout.bind;

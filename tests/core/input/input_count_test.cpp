@@ -15,6 +15,9 @@ public:
 
     [[nodiscard]] IoShape shape() const noexcept override { return {32, 4}; }
     [[nodiscard]] bool needs_text() const noexcept override { return needs_text_; }
+    [[nodiscard]] std::string check_text(std::string_view text) const override {
+        return text == "bad" ? "this is bad" : "";
+    }
     void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const override {
         std::string both = std::to_string(item) + ":" + std::string(text);
         both.resize(to.size());
@@ -122,6 +125,22 @@ TEST_F(InputCount, HoldsUpToAVeryLargeProduct) {
     EXPECT_EQ(open_input(texts(lines.substr(1), most), codec_)->count(), most * 256);
     EXPECT_EQ(error_of([&] { static_cast<void>(open_input(texts(lines, most), codec_)); }).text().what,
               "got 1099511627776 items of each of 257 records, expected at most 281474976710656 in all");
+}
+
+TEST_F(InputCount, SendsNoTextThatTheAppRefuses) {
+    const auto source = open_input(texts("a\nb\nbad\n", 2), codec_);
+    std::vector<std::byte> bytes(std::size_t{6} * 32);
+
+    EXPECT_NO_THROW(source->read(0, 4, std::span(bytes).first(std::size_t{4} * 32)));
+    try {
+        source->read(0, 6, bytes);
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::bad_data);
+        EXPECT_EQ(error.text().id, "E-INP-032");
+        EXPECT_THAT(error.text().where, testing::EndsWith("items.txt:3"));
+        EXPECT_EQ(error.text().what, "item 4: this is bad");
+    }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
@@ -211,6 +212,55 @@ public:
 private:
     int way_;
 };
+
+/// A name of up to 5 bytes, a number, a float; nothing where the number is 0.
+class NameCodec final : public FieldsCodec {
+public:
+    static constexpr std::uint32_t longest = 5;
+
+    NameCodec()
+        : FieldsCodec({{.name = "name", .type = FieldType::text, .most_bytes = longest},
+                       {.name = "length", .type = FieldType::int32, .in_txt = false},
+                       {.name = "score", .type = FieldType::float32, .in_txt = false}}) {}
+
+    [[nodiscard]] IoShape shape() const noexcept override { return {1, 1}; }
+    void decode(std::span<const std::byte> record, Row& row) const override {
+        const auto length = std::to_integer<std::int32_t>(record.front());
+        if (length == 0) {
+            row.missing();
+            row.missing();
+            row.missing();
+            return;
+        }
+        row.text(std::string_view("\xff,cde").substr(0, static_cast<std::size_t>(length)));
+        row.int32(length);
+        row.float32(0.5F);
+    }
+};
+
+std::string rows_of_names(OutputFormat format) {
+    const NameCodec names;
+    RowEncoder encoder(format, names);
+    constexpr std::array records{std::byte{2}, std::byte{0}, std::byte{5}};
+    const auto bytes = encoder.encode(0, 3, records).bytes;
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(TextRows, OfAnAppWithMoreThanATextHaveTheTextAloneInTxt) {
+    EXPECT_EQ(rows_of_names(OutputFormat::txt), "\uFFFD,\n\n\uFFFD,cde\n");
+    EXPECT_EQ(rows_of_names(OutputFormat::csv), "0,\"\uFFFD,\",2,0.5\n1,,,\n2,\"\uFFFD,cde\",5,0.5\n");
+}
+
+TEST(TextRows, OfALimitedLengthAreBytesInNpy) {
+    const std::string half = "\0\0\0\x3F"s;
+
+    EXPECT_EQ(rows_of_names(OutputFormat::npy), "\xff,\0\0\0"s + "\2\0\0\0"s + half + "\0\0\0\0\0"s + "\0\0\0\x80"s +
+                                                    "\0\0\xC0\x7F"s + "\xff,cde"s + "\5\0\0\0"s + half);
+    const NameCodec names;
+    const RowEncoder encoder(OutputFormat::npy, names);
+    EXPECT_THAT(encoder.header(3), testing::HasSubstr("[('name', '|S5'), ('length', '<i4'), ('score', '<f4')]"));
+    EXPECT_EQ(encoder.estimate_row_bytes(3), 13U);
+}
 
 TEST(TextRows, HaveTheValuesOfTheirColumns) {
     const std::vector<std::byte> record(8);

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+/// The numbers that rand() of glibc gives after srand(seed), from any place on: r[i] = r[i - 3] + r[i - 31] mod 2^32,
+/// of which rand() gives the upper 31 bits (TYPE_3 of random(3), an additive feedback generator; the state is filled by
+/// Lehmer's 16807, and 310 numbers are thrown away).
+class LibcRandom {
+public:
+    explicit LibcRandom(std::uint32_t seed);
+
+    /// next() gives what rand() gives after `count` calls from srand on. Takes some tens of microseconds.
+    void jump_to(std::uint64_t count);
+
+    [[nodiscard]] std::uint32_t next() noexcept;
+
+private:
+    static constexpr std::size_t degree = 31;
+
+    std::vector<std::uint32_t> start_;  // the state at the first number
+    std::vector<std::uint32_t> state_;  // a ring of the last `degree` numbers
+    std::size_t oldest_ = 0;
+};
+
+/// Draws in [0, 1] as (float)rand() / (float)RAND_MAX of glibc makes them, shared out among items in their order.
+/// Thread-safe.
+class LibcDraws {
+public:
+    /// Item i has the draws from i * each on, `each` of them.
+    LibcDraws(std::uint32_t seed, std::uint32_t each);
+
+    /// to.size() <= each.
+    void of_item(std::uint64_t item, std::span<float> to) const;
+
+private:
+    using Block = std::vector<float>;
+    struct Kept {
+        std::uint64_t number;
+        std::shared_ptr<const Block> block;
+    };
+
+    [[nodiscard]] std::shared_ptr<const Block> block(std::uint64_t number) const;
+    [[nodiscard]] std::shared_ptr<const Block> make_block(std::uint64_t number) const;
+
+    LibcRandom random_;
+    std::uint32_t each_;
+    mutable std::mutex mutex_;
+    mutable std::vector<Kept> kept_;  // the one that was used last comes last
+};
+
+}  // namespace sluice

@@ -1,0 +1,99 @@
+#include "apps/namegen/namegen_app.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "apps/namegen/namegen_codec.hpp"
+#include "apps/namegen/namegen_options.hpp"
+#include "apps/namegen/namegen_weights.hpp"
+#include "kernels/generator.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sluice {
+namespace {
+
+class NamegenModel final : public Model {
+public:
+    NamegenModel(const IoShape& shape, std::unique_ptr<Generator> generator)
+        : shape_(shape), generator_(std::move(generator)) {}
+
+    IoShape shape() const noexcept override { return shape_; }
+    void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override {
+        generator_->enqueue(stream, {.items = items}, in, out);
+    }
+    void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active, std::span<const std::byte> in,
+                        std::span<std::byte> out) override {
+        generator_->enqueue(stream, {.items = items, .active = active}, in, out);
+    }
+
+private:
+    IoShape shape_;
+    std::unique_ptr<Generator> generator_;
+};
+
+class LoadedNamegen final : public LoadedApp {
+public:
+    LoadedNamegen(const WeightBlob& blob, const Sampling& sampling, DeviceKind kind)
+        : shape_(generator_io(sampling.max_length)),
+          layer_(generator_kernels_of(kind).gru(shape_of_namegen(blob), namegen_weights(blob), sampling, weights_)) {}
+
+    PackedWeights* weights() override { return &weights_; }
+    std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
+        return std::make_unique<NamegenModel>(shape_, layer_->make_generator(device, room.max_items));
+    }
+    std::uint64_t least_room(std::uint32_t max_items) const override { return layer_->work_bytes(max_items); }
+
+private:
+    IoShape shape_;
+    PackedWeights weights_;
+    std::unique_ptr<GeneratorLayer> layer_;
+};
+
+class OpenNamegen final : public OpenApp {
+public:
+    explicit OpenNamegen(const NamegenOptions& options) : options_(options) {}
+
+    IoShape shape() const noexcept override { return generator_io(options_.sampling.max_length); }
+    bool runs_on(DeviceKind kind) const noexcept override { return kind == DeviceKind::host; }
+
+    /// The first step, which all names share, and the first layer's input, which is a table, count nothing.
+    double flop_per_item(const WeightBlob& weights) const noexcept override {
+        const GruShape shape = shape_of_namegen(weights);
+        const double hidden = shape.hidden;
+        const double products = (2.0 * shape.layers - 1) * 3 * hidden * hidden + gru_symbols * hidden;
+        return 2 * products * std::max(1U, options_.sampling.max_length - 1);
+    }
+
+    std::unique_ptr<ItemCodec> make_codec() const override { return std::make_unique<NamegenCodec>(options_); }
+    WeightBlob read_weights(const std::string& path) const override { return read_namegen_weights(path); }
+    WeightBlob random_weights(std::uint64_t seed) const override {
+        return random_namegen_weights(headerless_namegen, seed);
+    }
+    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision, DeviceKind kind) const override {
+        return std::make_unique<LoadedNamegen>(weights, options_.sampling, kind);
+    }
+
+private:
+    NamegenOptions options_;
+};
+
+class NamegenApp final : public App {
+public:
+    std::string_view name() const noexcept override { return "namegen"; }
+    std::string_view summary() const noexcept override {
+        return "character-level GRU: makes up names, a byte at a time";
+    }
+    std::span<const KeySpec> keys() const noexcept override { return namegen_keys(); }
+    std::unique_ptr<OpenApp> open(const AppSettings& settings) const override {
+        return std::make_unique<OpenNamegen>(read_namegen_options(settings));
+    }
+};
+
+}  // namespace
+
+const App& namegen_app() {
+    static const NamegenApp app;
+    return app;
+}
+
+}  // namespace sluice

@@ -1,0 +1,108 @@
+#include "apps/namegen/namegen_options.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t longest_name = 256;
+constexpr double highest_temperature = 100;
+constexpr std::array<std::string_view, 3> draw_sources{"philox", "libc", "input"};  // as DrawsFrom
+
+constexpr std::array keys{
+    KeySpec{.section = "generate",
+            .name = "max_length",
+            .type = KeyType::integer,
+            .least = 1,
+            .most = longest_name,
+            .fallback = "10",
+            .help = "Bytes of a name at most, its prefix included."},
+    KeySpec{.section = "generate",
+            .name = "temperature",
+            .type = KeyType::real,
+            .lowest = 0,
+            .highest = highest_temperature,
+            .fallback = "1.0",
+            .help = "Scores are divided by it: below 1 likely names get likelier. 0: always the likeliest byte."},
+    KeySpec{.section = "generate",
+            .name = "top_k",
+            .type = KeyType::integer,
+            .least = 1,
+            .most = gru_symbols,
+            .help = "Choose among so many likeliest bytes only."},
+    KeySpec{.section = "generate",
+            .name = "rng",
+            .type = KeyType::text,
+            .choices = draw_sources,
+            .fallback = "\"philox\"",
+            .help = "Random numbers: of each item's own, as glibc's rand(), or from the input file."},
+    KeySpec{.section = "generate",
+            .name = "seed",
+            .type = KeyType::integer,
+            .most = (std::uint64_t{1} << 63U) - 1,
+            .help = "Of the random numbers; 0 if it is left out."},
+};
+
+[[noreturn]] void refuse(std::string_view key, std::string what, std::string hint) {
+    throw Error(ExitCode::configuration, {.id = "E-CFG-105",
+                                          .where = fmt::format("generate.{}", key),
+                                          .what = std::move(what),
+                                          .hint = std::move(hint)});
+}
+
+void check_greedy(const AppSettings& settings, DrawsFrom draws) {
+    constexpr const char* what = "generate.temperature = 0 chooses the likeliest byte: nothing is drawn";
+    if (settings.find("generate.top_k") != nullptr) {
+        refuse("top_k", what, "remove it, or raise the temperature");
+    }
+    if (settings.find("generate.seed") != nullptr) {
+        refuse("seed", what, "remove it, or raise the temperature");
+    }
+    if (draws != DrawsFrom::philox) {
+        refuse("rng", what, "remove it, or raise the temperature");
+    }
+}
+
+void check_seed(std::uint64_t seed, DrawsFrom draws) {
+    if (draws == DrawsFrom::input) {
+        refuse("seed", "generate.rng = \"input\" takes the random numbers from the input file", "remove one of them");
+    }
+    if (draws == DrawsFrom::libc && seed > UINT32_MAX) {
+        refuse("seed", fmt::format("got {}, but generate.rng = \"libc\" takes 0..{}", seed, UINT32_MAX),
+               "choose a smaller one");
+    }
+}
+
+}  // namespace
+
+std::span<const KeySpec> namegen_keys() {
+    return keys;
+}
+
+NamegenOptions read_namegen_options(const AppSettings& settings) {
+    NamegenOptions options;
+    const auto& rng = settings.get<std::string>("generate.rng");
+    options.draws = rng == "libc" ? DrawsFrom::libc : rng == "input" ? DrawsFrom::input : DrawsFrom::philox;
+    Sampling& sampling = options.sampling;
+    sampling.max_length = static_cast<std::uint32_t>(settings.get<std::uint64_t>("generate.max_length"));
+    sampling.temperature = static_cast<float>(settings.get<double>("generate.temperature"));
+    if (sampling.temperature == 0) {
+        check_greedy(settings, options.draws);
+    }
+    if (settings.find("generate.top_k") != nullptr) {
+        sampling.top_k = static_cast<std::uint32_t>(settings.get<std::uint64_t>("generate.top_k"));
+    }
+    if (settings.find("generate.seed") != nullptr) {
+        sampling.seed = settings.get<std::uint64_t>("generate.seed");
+        check_seed(sampling.seed, options.draws);
+    }
+    return options;
+}
+
+}  // namespace sluice

@@ -1,0 +1,187 @@
+// Names of the app namegen on two cores of the host beside oneDNN's matrix product on the shape of its largest product,
+// on as many, in one run: the two take turns, and the ratios are of neighbours.
+//   bench_namegen [NAMES OF A CHUNK ...]
+#include <dnnl.h>
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "apps/namegen/namegen_app.hpp"
+#include "apps/namegen/namegen_weights.hpp"
+#include "core/app.hpp"
+#include "core/clock.hpp"
+#include "core/config/schema.hpp"
+#include "core/device/host_device.hpp"
+#include "core/error.hpp"
+#include "core/model_runner.hpp"
+#include "kernels/generator.hpp"
+
+namespace sluice {
+namespace {
+
+constexpr std::uint32_t max_length = 10;
+constexpr std::size_t cores = 2;
+constexpr int repetitions = 15;
+constexpr double giga = 1e9;
+constexpr double enough_seconds = 0.3;
+
+double seconds_of(const std::function<void()>& work) {
+    const Instant begin = Clock::now();
+    work();
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// The products of a step of two layers.
+double flop_of_step(const GruShape& shape) {
+    const double hidden = shape.hidden;
+    return 2 * ((2.0 * shape.layers - 1) * 3 * hidden * hidden + gru_symbols * hidden);
+}
+
+/// Product of some rows of states with the weights of the gates, on one thread.
+class Sgemm {
+public:
+    explicit Sgemm(std::int64_t rows)
+        : rows_(rows), a_(rows * inputs, 0.5F), b_(inputs * outputs, 0.25F), c_(rows * outputs) {}
+
+    void run() {
+        omp_set_num_threads(1);
+        dnnl_sgemm('N', 'N', rows_, outputs, inputs, 1.0F, a_.data(), inputs, b_.data(), outputs, 0.0F, c_.data(),
+                   outputs);
+    }
+    [[nodiscard]] double flop() const { return 2.0 * static_cast<double>(rows_ * inputs * outputs); }
+
+private:
+    static constexpr std::int64_t inputs = headerless_namegen.hidden;
+    static constexpr std::int64_t outputs = 3 * inputs;
+    std::int64_t rows_;
+    std::vector<float> a_, b_, c_;
+};
+
+/// Some names on a device of its own.
+class Names {
+public:
+    Names(const LoadedApp& app, const ItemCodec& codec, std::uint32_t count, std::uint64_t first)
+        : model_(app.make_model(device_, {.max_items = count})), runner_(device_, *model_, count), count_(count) {
+        const std::size_t bytes = codec.shape().input_bytes;
+        items_.resize(count * bytes);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            codec.encode(first + i, {}, std::span(items_).subspan(i * bytes, bytes));
+        }
+    }
+
+    void run() { results_ = runner_.run(items_); }
+
+    /// Steps of a row: each byte goes in, but for that which completes a name. The first step is shared.
+    [[nodiscard]] double steps() const {
+        double steps = 0;
+        for (std::uint32_t i = 0; i < count_; ++i) {
+            TextEnd end;
+            std::memcpy(&end, &results_[i * generator_io(max_length).output_bytes], sizeof end);
+            steps += std::min<std::int32_t>(end.length, max_length - 1);
+        }
+        return steps;
+    }
+
+private:
+    HostDevice device_;
+    std::unique_ptr<Model> model_;
+    ModelRunner runner_;
+    std::uint32_t count_;
+    std::vector<std::byte> items_;
+    std::span<const std::byte> results_;
+};
+
+/// Runs all of `workers` at once until each has worked long enough; how often each has.
+template <class Worker>
+double rate_together(std::vector<std::unique_ptr<Worker>>& workers, const std::function<double(Worker&)>& work) {
+    std::vector<double> done(workers.size(), 0);
+    const double took = seconds_of([&] {
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 0; i < workers.size(); ++i) {
+            threads.emplace_back([&, i] {
+                const Instant begin = Clock::now();
+                while (std::chrono::duration<double>(Clock::now() - begin).count() < enough_seconds) {
+                    done[i] += work(*workers[i]);
+                }
+            });
+        }
+    });
+    double all = 0;
+    for (const double one : done) {
+        all += one;
+    }
+    return all / took;
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+void compare(const LoadedApp& app, const ItemCodec& codec, std::uint32_t names) {
+    std::vector<std::unique_ptr<Sgemm>> products;
+    std::vector<std::unique_ptr<Names>> generators;
+    for (std::size_t i = 0; i < cores; ++i) {
+        products.push_back(std::make_unique<Sgemm>(std::min<std::int64_t>(names, 192)));
+        generators.push_back(std::make_unique<Names>(app, codec, names, i * names));
+    }
+    std::vector<double> sgemm_rates;
+    std::vector<double> name_rates;
+    std::vector<double> flop_rates;
+    std::vector<double> shares;
+    for (int i = 0; i < repetitions; ++i) {
+        sgemm_rates.push_back(rate_together<Sgemm>(products, [](Sgemm& product) {
+            product.run();
+            return product.flop();
+        }));
+        double steps_a_name = 0;
+        name_rates.push_back(rate_together<Names>(generators, [&](Names& generator) {
+            generator.run();
+            return static_cast<double>(names);
+        }));
+        for (const auto& generator : generators) {
+            steps_a_name += generator->steps() / names / cores;
+        }
+        flop_rates.push_back(name_rates.back() * steps_a_name * flop_of_step(headerless_namegen));
+        shares.push_back(flop_rates.back() / sgemm_rates.back());
+    }
+    fmt::print("{:>6} {:>10.0f} {:>10.1f} {:>10.1f} {:>8.1f} ({:.1f} to {:.1f})\n", names, median(name_rates),
+               median(flop_rates) / giga, median(sgemm_rates) / giga, 100 * median(shares),
+               100 * std::ranges::min(shares), 100 * std::ranges::max(shares));
+}
+
+void run(const std::vector<std::uint32_t>& sizes) {
+    const std::unique_ptr<OpenApp> app = namegen_app().open(default_settings(namegen_app().keys()));
+    const std::unique_ptr<ItemCodec> codec = app->make_codec();
+    const std::unique_ptr<LoadedApp> loaded =
+        load_alone(*app, app->random_weights(17), Precision::fp32, DeviceKind::host, cores);
+    fmt::print("namegen, 1024 hidden, 2 layers, random weights, {} cores, {} repetitions\n", cores, repetitions);
+    fmt::print("{:>6} {:>10} {:>10} {:>10} {:>8}\n", "chunk", "names/s", "GFLOP/s", "sgemm", "% of it (least to most)");
+    for (const std::uint32_t size : sizes) {
+        compare(*loaded, *codec, size);
+    }
+}
+
+}  // namespace
+}  // namespace sluice
+
+int main(int argc, char** argv) {
+    std::vector<std::uint32_t> sizes;
+    for (int i = 1; i < argc; ++i) {
+        sizes.push_back(static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10)));
+    }
+    if (std::ranges::find(sizes, 0U) != sizes.end()) {
+        fmt::print(stderr, "usage: bench_namegen [NAMES OF A CHUNK ...]\n");
+        return 64;
+    }
+    sluice::run(sizes.empty() ? std::vector<std::uint32_t>{64, 192, 1024} : sizes);
+    return 0;
+}
