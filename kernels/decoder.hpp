@@ -71,16 +71,16 @@ struct TokenSampling {
 struct PromptStart {
     std::uint64_t number = 0;  ///< The item's in the job: its random numbers follow from that.
     std::uint32_t tokens = 0;  ///< Of the prompt, at least 1.
-    std::uint32_t cut = 0;     ///< Tokens of a longer one that were left out.
+    std::uint32_t is_cut = 0;  ///< 1: it was longer.
 };
 
 /// The beginning of a result; then max_new tokens, uint32, zeros after the last; then, if there are
 /// log_probabilities, as many fp32.
 struct ContinuationStart {
     std::uint32_t tokens = 0;
-    std::uint32_t prompt = 0;   ///< Tokens.
-    std::uint32_t cut = 0;      ///< As PromptStart::cut.
-    std::uint32_t has_end = 0;  ///< 1: ended by TokenSampling::end.
+    std::uint32_t prompt = 0;     ///< Tokens.
+    std::uint32_t has_end = 0;    ///< 1: ended by TokenSampling::end.
+    std::uint32_t nonfinite = 0;  ///< 1: among the scores that a token was chosen by is a NaN or an infinity.
 };
 
 [[nodiscard]] constexpr IoShape decoder_io(const TokenSampling& sampling) {

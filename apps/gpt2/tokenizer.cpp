@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
 
+#include "apps/gpt2/side_file.hpp"
 #include "core/error.hpp"
-#include "core/input/weights_file.hpp"
 #include "core/utf8.hpp"
 
 namespace sluice::gpt2 {
@@ -18,36 +17,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t largest_file = std::uint64_t{64} << 20U;
-constexpr int deepest_json = 16;
 constexpr const char* remedy = "take the files that came with the model";
+constexpr SideFileErrors errors{"E-TOK-055", remedy};
 
 [[noreturn]] void refuse(const char* id, const std::string& where, std::string what) {
     throw Error(ExitCode::bad_data, {id, where, std::move(what), remedy});
-}
-
-std::string read_text(const WeightsFile& file) {
-    if (file.size() > largest_file) {
-        refuse("E-TOK-055", file.where(), fmt::format("got {} bytes, expected at most {}", file.size(), largest_file));
-    }
-    std::string text(static_cast<std::size_t>(file.size()), '\0');
-    file.read(0, std::as_writable_bytes(std::span(text)));
-    file.check_unchanged();
-    return text;
-}
-
-json parse_json(const std::string& text, const std::string& where) {
-    const auto shallow = [&](int depth, json::parse_event_t, json&) {
-        if (depth > deepest_json) {
-            refuse("E-TOK-055", where, fmt::format("JSON that is nested deeper than {}", deepest_json));
-        }
-        return true;
-    };
-    try {
-        return json::parse(text, shallow);
-    } catch (const json::parse_error& e) {
-        refuse("E-TOK-055", where, fmt::format("no JSON at byte {}", e.byte));
-    }
 }
 
 /// The bytes by the character that spells them: themselves where that can be seen, else one from U+0100 on.
@@ -242,26 +216,26 @@ void check_kind(const json& file, const std::string& where) {
 }  // namespace
 
 Tokenizer Tokenizer::from_vocabulary(const std::filesystem::path& vocab, const std::filesystem::path& merges) {
-    const WeightsFile vocab_file(vocab);
-    const WeightsFile merges_file(merges);
-    Vocabulary vocabulary(vocab_file.where());
-    vocabulary.add_tokens(parse_json(read_text(vocab_file), vocab_file.where()), 0);
-    add_lines(read_text(merges_file), merges_file.where(), vocabulary);
-    return Tokenizer(std::move(vocabulary).take(merges_file.where()));
+    const SideFile vocab_file = read_side_file(vocab, errors);
+    const SideFile merges_file = read_side_file(merges, errors);
+    Vocabulary vocabulary(vocab_file.where);
+    vocabulary.add_tokens(parse_json(vocab_file, errors), 0);
+    add_lines(merges_file.text, merges_file.where, vocabulary);
+    return Tokenizer(std::move(vocabulary).take(merges_file.where));
 }
 
 Tokenizer Tokenizer::from_json(const std::filesystem::path& path) {
-    const WeightsFile file(path);
-    const json all = parse_json(read_text(file), file.where());
-    check_kind(all, file.where());
+    const SideFile file = read_side_file(path, errors);
+    const json all = parse_json(file, errors);
+    check_kind(all, file.where);
     const json& model = member(all, "model");
     const json& added = member(all, "added_tokens");
-    Vocabulary vocabulary(file.where());
+    Vocabulary vocabulary(file.where);
     std::size_t more = 0;
     for (const json& token : added) {
         const json& text = member(token, "content");
         if (!text.is_string()) {
-            refuse("E-TOK-056", file.where(), "added_tokens holds one without a text as its content");
+            refuse("E-TOK-056", file.where, "added_tokens holds one without a text as its content");
         }
         more += member(model, "vocab").contains(text.get<std::string>()) ? 0U : 1U;
     }
@@ -278,12 +252,12 @@ Tokenizer Tokenizer::from_json(const std::filesystem::path& path) {
                           : merge.is_string() ? two_words(merge.get_ref<const std::string&>())
                                               : std::nullopt;
         if (!pair) {
-            refuse("E-TOK-057", file.where(),
+            refuse("E-TOK-057", file.where,
                    fmt::format("{}: got {}, expected two tokens", line, escaped(merge.dump())));
         }
         vocabulary.add_merge(pair->first, pair->second, line);
     }
-    return Tokenizer(std::move(vocabulary).take(file.where()));
+    return Tokenizer(std::move(vocabulary).take(file.where));
 }
 
 void Tokenizer::encode(std::string_view text, std::vector<TokenId>& to) const {

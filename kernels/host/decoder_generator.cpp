@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -28,6 +29,7 @@ struct Text {
     std::span<const std::uint32_t> prompt;
     std::byte* result = nullptr;
     ContinuationStart start;
+    bool is_cut = false;
     std::uint32_t in_cache = 0;  // tokens
     std::vector<KeyValueCache::Page> pages;
 
@@ -121,7 +123,8 @@ private:
         texts_.push_back({.number = start.number,
                           .prompt = {reinterpret_cast<const std::uint32_t*>(item + sizeof start), start.tokens},
                           .result = result,
-                          .start = {.prompt = start.tokens, .cut = start.cut},
+                          .start = {.prompt = start.tokens},
+                          .is_cut = start.is_cut != 0,
                           .pages = cache_.take(pages)});
         return true;
     }
@@ -169,6 +172,7 @@ private:
     }
 
     void append(Text& text, std::span<const float> scores) {
+        text.start.nonfinite |= std::ranges::all_of(scores, [](float score) { return std::isfinite(score); }) ? 0U : 1U;
         const float uniform = uniform_below_one(
             random_words(sampling_.seed, {.item = text.number, .number = text.start.tokens}).words[0]);
         const std::uint32_t token = draw_.choose(scores, {text.prompt, text.made()}, uniform);
@@ -191,7 +195,7 @@ private:
         counts_.prompt_tokens += text.prompt.size();
         counts_.new_tokens += text.start.tokens;
         counts_.ended += text.start.has_end;
-        counts_.cut += text.start.cut != 0 ? 1U : 0U;
+        counts_.cut += text.is_cut ? 1U : 0U;
     }
 
     TokenSampling sampling_;

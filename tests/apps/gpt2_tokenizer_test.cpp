@@ -1,8 +1,6 @@
 #include "apps/gpt2/tokenizer.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -13,6 +11,7 @@
 #include "apps/gpt2/byte_pairs.hpp"
 #include "core/error.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/gpt2_files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice::gpt2 {
@@ -160,37 +159,8 @@ TEST(WordSplitter, TakesIllFormedBytesForSigns) {
     EXPECT_EQ(words_of(std::string_view("\0a", 2)), (Words{std::string(1, '\0'), "a"}));
 }
 
-/// What spells a byte in the files.
-std::string spelt(std::string_view bytes) {
-    std::string text;
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        unsigned character = byte;
-        if (byte <= ' ') {
-            character = 0x100U + byte;
-        } else if (byte >= 0x7F && byte <= 0xA0) {
-            character = 0x121U + byte - 0x7FU;
-        } else if (byte == 0xAD) {
-            character = 0x143;
-        }
-        if (character < 0x80) {
-            text += static_cast<char>(character);
-        } else {
-            text += static_cast<char>(0xC0U | character >> 6U);
-            text += static_cast<char>(0x80U | (character & 0x3FU));
-        }
-    }
-    return text;
-}
-
 class TokenizerFiles : public testing::Test {
 protected:
-    TokenizerFiles() {
-        for (std::size_t i = 0; i < tokens_.size(); ++i) {
-            vocab_[spelt(tokens_[i])] = i;
-        }
-    }
-
     [[nodiscard]] Tokenizer read() {
         test::write_file(folder_.path() / "vocab.json", vocab_.dump());
         test::write_file(folder_.path() / "merges.txt", merges_);
@@ -221,13 +191,8 @@ protected:
     }
 
     TemporaryFolder folder_;
-    std::vector<std::string> tokens_ = [] {
-        std::vector<std::string> tokens = single_bytes();
-        tokens.insert(tokens.end(), {"th", "the", " the", "<|endoftext|>"});
-        return tokens;
-    }();
-    nlohmann::json vocab_;
-    std::string merges_ = "#version: 0.2\nt h\nth e\n\u0120 the\n";
+    nlohmann::json vocab_ = test::spelt_vocabulary();
+    std::string merges_ = test::small_merges;
 };
 
 TEST_F(TokenizerFiles, EncodeAndDecode) {

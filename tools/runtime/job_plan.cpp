@@ -77,7 +77,7 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     plan.app = job.app;
     plan.settings = encode(job.settings);
     plan.precision = job.run.precision;
-    prepared.app = open_app(plan, apps);
+    prepared.app = open_app(plan, apps, job.model.weights);
     prepared.app_files = open_app_files(job.settings, *prepared.app);  // before the codec reads them
     prepared.codec = prepared.app->make_codec();
     check_format(job.output.format, prepared.codec->output_fields());
@@ -121,10 +121,13 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     return prepared;
 }
 
-std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps) {
+std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps,
+                                  const std::optional<std::filesystem::path>& weights) {
     const App* const app = apps.find(plan.app);
     expects(app != nullptr, "read_job accepts known apps only");
-    return app->open(decode_settings(plan.settings, app->keys()));
+    AppSettings settings = decode_settings(plan.settings, app->keys());
+    settings.set_weights(weights);
+    return app->open(settings);
 }
 
 std::string encode(const JobPlan& plan) {
