@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "core/chunk.hpp"
 #include "core/device.hpp"
@@ -16,6 +18,17 @@ struct Certification {
     std::uint64_t recomputed_twice = 0;  ///< Of those, left uncertain by the second time too.
     double bound = 0;  ///< Of the best two scores' gap, as a share of the scores' size, below which it did.
     friend bool operator==(const Certification&, const Certification&) = default;
+};
+
+/// A number that tells of a model's work beside its items, summed over all devices for the report.
+struct ModelCount {
+    /// What the latency table adds to the number.
+    enum class Beside : std::uint8_t { rate, share_of_items };
+
+    std::string name;  ///< "ended_early"; letters, digits and _.
+    std::uint64_t value = 0;
+    Beside beside = Beside::rate;
+    friend bool operator==(const ModelCount&, const ModelCount&) = default;
 };
 
 /// What a model may take on its device.
@@ -76,6 +89,9 @@ public:
 
     /// In all that is done: wait for what was enqueued first. nullopt: it computes every item once.
     [[nodiscard]] virtual std::optional<Certification> certification() const { return std::nullopt; }
+
+    /// Likewise; the same names in the same order for all models of an app.
+    [[nodiscard]] virtual std::vector<ModelCount> counts() const { return {}; }
 };
 
 }  // namespace sluice

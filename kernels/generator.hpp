@@ -79,7 +79,7 @@ struct GeneratorCounts {
 /// a prefix its bytes go in first. In: items; out: results.
 ///
 /// A step, for a layer with input x and state h, which is 0 at first (the reset gate acts after the product, as in
-/// torch.nn.GRU and cuDNN; Chung et al. 2014 have it before):
+/// torch.nn.GRU and cuDNN; Cho et al. 2014 have it before):
 ///   r, z = sigmoid(W_i x + b_i + W_h h + b_h);  n = tanh(W_in x + b_in + r * (W_hn h + b_hn));  h' = (1 - z) n + z h.
 /// Of the last layer's state the linear layer makes scores s; p = softmax(s / temperature); the byte is the first i
 /// with p[0] + … + p[i] > draw, summed in fp32 in that order, or the last that may be chosen.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,7 @@ struct RankReport {
     Breakdown breakdown;
     std::vector<std::vector<ChunkDurations>> device_chunks{};  ///< Of each of its devices; none of one without a chunk.
     std::optional<Certification> certification{};              ///< Of all its devices: the sum, and the largest bound.
+    std::vector<ModelCount> counts{};                          ///< Likewise.
     RankClock clock{};
     RankDetails facts{};
     friend bool operator==(const RankReport&, const RankReport&) = default;
@@ -79,6 +81,9 @@ struct RankReport {
 /// What two devices or ranks did together.
 [[nodiscard]] std::optional<Certification> together(const std::optional<Certification>& a,
                                                     const std::optional<Certification>& b);
+
+/// Adds what another device or rank has counted.
+void add_counts(std::vector<ModelCount>& all, std::span<const ModelCount> more);
 
 /// `clock_offset` is what has to be added to this rank's clock to get rank 0's; `common_start` is on rank 0's clock.
 [[nodiscard]] RankReport make_rank_report(const RankTrace& trace, Instant common_start,

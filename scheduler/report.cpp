@@ -162,6 +162,14 @@ Json certification_json(const std::optional<Certification>& certification) {
             {"bound", std::isfinite(certification->bound) ? Json(certification->bound) : Json(nullptr)}};
 }
 
+Json counts_json(const std::vector<ModelCount>& counts) {
+    Json json = Json::object();
+    for (const ModelCount& count : counts) {
+        json[count.name] = count.value;
+    }
+    return json;
+}
+
 }  // namespace
 
 std::string_view word_for(PipelineMode mode) {
@@ -191,6 +199,14 @@ std::string why_withheld(const RunReport& report) {
         }
     }
     return {};
+}
+
+std::vector<ModelCount> RunReport::counts() const {
+    std::vector<ModelCount> all;
+    for (const RankReport& rank : ranks) {
+        add_counts(all, rank.counts);
+    }
+    return all;
 }
 
 std::optional<Certification> RunReport::certification() const {
@@ -276,6 +292,7 @@ Json report_json(const RunReport& report, const Json& config) {
               {"chunk_note", report.chunk_note},
               {"precision", name_of(report.precision)},
               {"certification", certification_json(report.certification())},
+              {"counts", counts_json(report.counts())},
               {"wall", withheld.empty() ? Json(wall) : Json(nullptr)},
               {"throughput",
                withheld.empty() && wall > 0 ? Json(static_cast<double>(report.items_done) / wall) : Json(nullptr)},

@@ -60,6 +60,7 @@ struct RunReport {
 
     /// Of all ranks.
     [[nodiscard]] std::optional<Certification> certification() const;
+    [[nodiscard]] std::vector<ModelCount> counts() const;
 
     /// The largest of all ranks' clocks.
     [[nodiscard]] std::chrono::nanoseconds clock_error() const;

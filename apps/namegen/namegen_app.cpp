@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "apps/namegen/namegen_codec.hpp"
 #include "apps/namegen/namegen_options.hpp"
@@ -24,6 +25,13 @@ public:
     void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active, std::span<const std::byte> in,
                         std::span<std::byte> out) override {
         generator_->enqueue(stream, {.items = items, .active = active}, in, out);
+    }
+
+    std::vector<ModelCount> counts() const override {
+        const GeneratorCounts counts = generator_->counts();
+        return {{.name = "names", .value = counts.texts},
+                {.name = "characters", .value = counts.bytes},
+                {.name = "ended_early", .value = counts.ended, .beside = ModelCount::Beside::share_of_items}};
     }
 
 private:

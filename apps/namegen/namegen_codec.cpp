@@ -47,7 +47,9 @@ void NamegenCodec::encode(std::uint64_t item, std::string_view text, std::span<s
     put_start({.number = item, .prefix = static_cast<std::uint32_t>(text.size()), .has_draws = libc_ ? 1U : 0U}, to);
     std::byte* const draws = to.data() + sizeof(TextStart);
     if (libc_) {
-        libc_->of_item(item, {reinterpret_cast<float*>(draws), most});
+        std::array<float, longest_name> numbers;
+        libc_->of_item(item, std::span(numbers).first(most));
+        std::memcpy(draws, numbers.data(), most * sizeof(float));
     }
     std::ranges::copy(std::as_bytes(std::span(text)), draws + most * sizeof(float));
 }

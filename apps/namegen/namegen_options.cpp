@@ -11,7 +11,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t longest_name = 256;
 constexpr double highest_temperature = 100;
 constexpr std::array<std::string_view, 3> draw_sources{"philox", "libc", "input"};  // as DrawsFrom
 

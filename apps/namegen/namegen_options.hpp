@@ -8,6 +8,8 @@
 
 namespace sluice {
 
+inline constexpr std::uint32_t longest_name = 256;  ///< Bytes that generate.max_length may ask for.
+
 /// Where the random numbers of a job come from.
 enum class DrawsFrom : std::uint8_t {
     philox,  ///< Of the item's number.

@@ -69,10 +69,6 @@ WeightBlob blob_for(const GruShape& shape) {
     return blob;
 }
 
-std::span<float> tensors_of(const WeightBlob& blob) {
-    return blob.floats().subspan(head_floats);
-}
-
 /// Uniform in (-bound, bound), value i of tensor `number` by its own counter.
 void draw_tensor(std::uint64_t seed, std::uint32_t number, float bound, std::span<float> to) {
     for (std::size_t i = 0; i < to.size(); i += 4) {
@@ -112,14 +108,14 @@ WeightBlob read_namegen_weights(const std::string& path) {
     const std::vector<TensorSpec> specs = namegen_tensors(shape);
     reader.check(specs);  // before room is made for what may not be there
     WeightBlob blob = blob_for(shape);
-    reader.read(specs, tensors_of(blob));
+    reader.read(specs, namegen_tensor_values(blob));
     return blob;
 }
 
 WeightBlob random_namegen_weights(const GruShape& shape, std::uint64_t seed) {
     constexpr float embedding_bound = 1.7320508F;  // variance 1
     WeightBlob blob = blob_for(shape);
-    std::span<float> left = tensors_of(blob);
+    std::span<float> left = namegen_tensor_values(blob);
     const float bound = 1 / std::sqrt(static_cast<float>(shape.hidden));
     std::uint32_t number = 0;
     for (const TensorSpec& spec : namegen_tensors(shape)) {
@@ -136,9 +132,13 @@ GruShape shape_of_namegen(const WeightBlob& blob) {
     return shape;
 }
 
+std::span<float> namegen_tensor_values(const WeightBlob& blob) {
+    return blob.floats().subspan(head_floats);
+}
+
 GruWeights namegen_weights(const WeightBlob& blob) {
     const GruShape shape = shape_of_namegen(blob);
-    std::span<const float> left = tensors_of(blob);
+    std::span<const float> left = namegen_tensor_values(blob);
     const auto take = [&](std::size_t count) {
         const auto tensor = left.first(count);
         left = left.subspan(count);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ inline constexpr GruShape headerless_namegen{.embedding = 512, .hidden = 1024, .
 [[nodiscard]] WeightBlob random_namegen_weights(const GruShape& shape, std::uint64_t seed);
 
 [[nodiscard]] GruShape shape_of_namegen(const WeightBlob& blob);
+
+/// All of namegen_tensors(), one after the other.
+[[nodiscard]] std::span<float> namegen_tensor_values(const WeightBlob& blob);
 
 /// Views into the blob.
 [[nodiscard]] GruWeights namegen_weights(const WeightBlob& blob);

@@ -101,10 +101,11 @@ public:
         log_.rewrite(change);
     }
 
-    /// A copy of what is there so far, but for the certification; from any thread.
+    /// A copy of what is there so far, but for the certification and the counts; from any thread.
     [[nodiscard]] DeviceTrace so_far() const { return DeviceTrace(name_, log_); }
 
     void set_certification(const Certification& certification) { certification_ = certification; }
+    void set_counts(std::vector<ModelCount> counts) { counts_ = std::move(counts); }
 
     /// How long the thread that computes, if the device has one, waited for a CPU.
     void set_run_delay(std::optional<std::chrono::nanoseconds> delay) { log_.set_run_delay(delay); }
@@ -114,6 +115,7 @@ public:
     [[nodiscard]] std::span<const ChunkSpans> chunks() const noexcept { return log_.records(); }
     /// nullopt: the device's model computes every item once.
     [[nodiscard]] const std::optional<Certification>& certification() const noexcept { return certification_; }
+    [[nodiscard]] std::span<const ModelCount> counts() const noexcept { return counts_; }
 
 private:
     DeviceTrace(std::string name, const TraceLog<ChunkSpans>& log) : name_(std::move(name)), log_(log) {}
@@ -121,6 +123,7 @@ private:
     std::string name_;
     TraceLog<ChunkSpans> log_;
     std::optional<Certification> certification_;
+    std::vector<ModelCount> counts_;
 };
 
 /// One piece of work of a host thread; `busy` leaves out the time that the thread waited for others.

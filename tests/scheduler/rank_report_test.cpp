@@ -106,6 +106,21 @@ TEST(RankReport, AddsUpWhatItsDevicesComputedAgain) {
     EXPECT_EQ(decode_rank_report(encode(sent)), sent);
 }
 
+TEST(RankReport, AddsUpWhatItsDevicesCounted) {
+    RankTrace trace = busy_trace();
+    EXPECT_TRUE(make_rank_report(trace, instant(1000), 0ns).counts.empty());
+    const ModelCount ended{.name = "ended", .value = 3, .beside = ModelCount::Beside::share_of_items};
+    trace.devices[0].set_counts({{.name = "names", .value = 7}, ended});
+    trace.devices[1].set_counts({{.name = "names", .value = 5}, ended});
+
+    const RankReport sent = make_rank_report(trace, instant(1000), 0ns);
+
+    EXPECT_EQ(sent.counts,
+              (std::vector<ModelCount>{{.name = "names", .value = 12},
+                                       {.name = "ended", .value = 6, .beside = ModelCount::Beside::share_of_items}}));
+    EXPECT_EQ(decode_rank_report(encode(sent)), sent);
+}
+
 TEST(RankReport, ArrivesWithTheReasonWhenItsTimersAreInvalid) {
     RankTrace trace = busy_trace();
     trace.milestones.finish = instant(1);

@@ -150,6 +150,22 @@ TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
     EXPECT_TRUE(report_json(report, {}).at("run").at("certification").at("bound").is_null());
 }
 
+TEST(LatencyTable, SaysWhatTheAppCounted) {
+    RunReport report = run_of(2);
+    EXPECT_EQ(report_json(report, {}).at("run").at("counts"), nlohmann::json::object());
+    const ModelCount ended{.name = "ended_early", .value = 20, .beside = ModelCount::Beside::share_of_items};
+    report.ranks[0].counts = {{.name = "characters", .value = 6000}, ended};
+    report.ranks[1].counts = {{.name = "characters", .value = 3000}, ended};
+    const std::string share = fmt::format("{:.1f}", 4000.0 / static_cast<double>(report.items_done));
+
+    EXPECT_THAT(latency_table(report, TableForm::full),
+                HasSubstr("\ncharacters: 9000 (900/s), ended early: 40 (" + share + " %)\n"));
+    EXPECT_EQ(report_json(report, {}).at("run").at("counts"),
+              (nlohmann::json{{"characters", 9000}, {"ended_early", 40}}));
+    report.ranks[0].breakdown.invalid = "finish is 3 ns before start";
+    EXPECT_THAT(latency_table(report, TableForm::full), HasSubstr("\ncharacters: 9000, ended early"));
+}
+
 TEST(LatencyTable, StatesWhatRanHowFastAndHowWellTheClocksAgree) {
     const auto lines = lines_of(latency_table(run_of(2), TableForm::full));
 

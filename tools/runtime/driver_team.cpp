@@ -87,6 +87,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
         if (const auto certification = model->certification()) {
             driver.trace.set_certification(*certification);
         }
+        driver.trace.set_counts(model->counts());
     } catch (...) {  // handed to the comm thread with the close
         failure = std::current_exception();
     }
