@@ -123,7 +123,8 @@ TEST_F(Checkpoint, OfAnotherModelIsRefused) {
     nlohmann::json json = test::config_json(config_);
     json["n_inner"] = 41;
     test::write_file(file("config.json"), json.dump());
-    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }), "E-MOD-047 tensor 'h.0.mlp.c_fc.bias' has shape [40], expected [41]");
+    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+              "E-MOD-047 tensor 'h.0.mlp.c_fc.bias' has shape [40], expected [41]");
 
     test::write_file(file("model.bin"), std::string(4000, 'x'));
     EXPECT_EQ(refusal([&] { static_cast<void>(read("model.bin")); }), "E-MOD-048 got 4000 bytes, expected 497759232");
@@ -140,7 +141,8 @@ TEST_F(Checkpoint, HasAConfigOfAGpt2) {
               "E-MOD-170 n_embd is 1000000000.0, expected 1 to 1048576");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["n_head"] = 5; }),
               "E-MOD-170 n_embd is 24, expected a multiple of n_head = 5");
-    EXPECT_EQ(refusal_of_config([](auto& c) { c.erase("n_layer"); }), "E-MOD-170 n_layer is null, expected 1 to 1048576");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c.erase("n_layer"); }),
+              "E-MOD-170 n_layer is null, expected 1 to 1048576");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["eos_token_id"] = 260; }),
               "E-MOD-170 eos_token_id is 260, expected 0 to 259");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["tie_word_embeddings"] = false; }),
@@ -148,9 +150,11 @@ TEST_F(Checkpoint, HasAConfigOfAGpt2) {
     EXPECT_EQ(refusal_of_config([](auto& c) { c["layer_norm_epsilon"] = -1; }),
               "E-MOD-170 layer_norm_epsilon is -1, expected a number above 0 and up to 1");
     test::write_file(file("config.json"), "{");
-    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }), "E-MOD-170 no JSON from byte 2 on");
+    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
+              "E-MOD-170 no JSON from byte 2 on");
     test::write_file(file("config.json"), "[]");
-    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }), "E-MOD-170 expected a JSON object");
+    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
+              "E-MOD-170 expected a JSON object");
 }
 
 TEST_F(Checkpoint, WithoutAHeaderHasTheSizeOfThe124MModel) {

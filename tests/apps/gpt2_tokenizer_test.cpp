@@ -288,7 +288,7 @@ TEST_F(TokenizerFiles, AreRefusedWithTheTokenOrLine) {
     EXPECT_EQ(refusal([&] {
                   return Tokenizer::from_vocabulary(folder_.path() / "vocab.json", folder_.path() / "merges.txt");
               }).substr(0, 22),
-              "E-TOK-055 no JSON at b");
+              "E-TOK-055 no JSON from");
 }
 
 TEST_F(TokenizerFiles, OfAnotherKindAreRefused) {

@@ -81,8 +81,7 @@ protected:
     [[nodiscard]] std::vector<TokenId> continued(std::vector<TokenId> text, std::size_t most) const {
         std::vector<TokenId> made;
         while (made.size() < most) {
-            const std::vector<double> scores =
-                plain_decoder_scores(config().shape, gpt2::weights_of(weights_), text);
+            const std::vector<double> scores = plain_decoder_scores(config().shape, gpt2::weights_of(weights_), text);
             const auto token = static_cast<TokenId>(std::ranges::max_element(scores) - scores.begin());
             if (token == config().end) {
                 break;
@@ -102,8 +101,7 @@ private:
 
 TEST_F(Gpt2, ContinuesPromptsAsThePlainFormulasDo) {
     write_job("results = \"ids\"\n");
-    const gpt2::Tokenizer tokenizer =
-        gpt2::Tokenizer::from_vocabulary(path() / "vocab.json", path() / "merges.txt");
+    const gpt2::Tokenizer tokenizer = gpt2::Tokenizer::from_vocabulary(path() / "vocab.json", path() / "merges.txt");
     const std::vector<std::vector<std::string>> rows = csv_rows(output_of(0, {}));
 
     ASSERT_EQ(rows.size(), prompts().size() + 1);
@@ -127,8 +125,8 @@ TEST_F(Gpt2, GivesTheSameBytesForAnyRanksAndChunks) {
     write_job("temperature = 0.9\ntop_p = 0.95\nseed = 3\nlog_probability = true\n");
     const std::string alone = output_of(0, {"pipeline.chunk_items=5"});
 
-    for (const auto& [ranks, chunk] : std::vector<std::pair<int, const char*>>{
-             {0, "1"}, {0, "1000"}, {0, "auto"}, {2, "7"}, {3, "1"}, {5, "3"}}) {
+    for (const auto& [ranks, chunk] :
+         std::vector<std::pair<int, const char*>>{{0, "1"}, {0, "1000"}, {0, "auto"}, {2, "7"}, {3, "1"}, {5, "3"}}) {
         EXPECT_EQ(output_of(ranks, {fmt::format("pipeline.chunk_items={}", chunk)}), alone) << ranks << ' ' << chunk;
     }
     EXPECT_GT(alone.size(), 40U * 15);
