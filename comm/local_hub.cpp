@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, int rank)
-    : endpoints_(endpoints), server_(server), entry_(entry), rank_(rank) {
+LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, CommTrace& trace, int rank)
+    : endpoints_(endpoints), server_(server), entry_(entry), trace_(trace), rank_(rank) {
     for (const Endpoint& endpoint : endpoints) {
         targets_.emplace_back(endpoint.depth());
     }
@@ -33,10 +33,7 @@ void LocalHub::take(Endpoint& endpoint, std::uint32_t device, const Post& post) 
             server_.request({rank_, device, post.slot});
             break;
         case Post::Kind::deliver:
-            std::ranges::copy(post.from, server_.place(post.chunk, rank_).begin());
-            fault_delay("gather");
-            server_.arrived(post.chunk, rank_, post.checksum);
-            endpoint.complete_delivery();
+            take_delivery(endpoint, post);
             break;
         case Post::Kind::closed:
             ++closed_;
@@ -47,12 +44,26 @@ void LocalHub::take(Endpoint& endpoint, std::uint32_t device, const Post& post) 
     }
 }
 
+void LocalHub::take_delivery(Endpoint& endpoint, const Post& post) {
+    const Instant began = Clock::now();
+    std::ranges::copy(post.from, server_.place(post.chunk, rank_).begin());
+    fault_delay("gather");
+    server_.arrived(post.chunk, rank_, post.checksum);
+    trace_.gather.add(
+        {.stage = Stage::gather, .busy = {began, Clock::now()}, .items = post.chunk.count, .bytes = post.from.size()});
+    endpoint.complete_delivery();
+}
+
 void LocalHub::fulfil(const Grant& grant) {
     const Instant began = Clock::now();
     if (!grant.chunk.end_of_input()) {
         std::ranges::copy(grant.items, targets_[grant.to.device][grant.to.slot].begin());
         server_.release(grant.chunk);
         fault_delay("scatter");
+        trace_.scatter.add({.stage = Stage::scatter,
+                            .busy = {began, Clock::now()},
+                            .items = grant.chunk.count,
+                            .bytes = grant.items.size()});
     }
     endpoints_[grant.to.device].complete_request({grant.chunk, began});
     note_open_chunk(entry_, endpoints_);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/chunk_server.hpp"
+#include "comm/comm_trace.hpp"
 #include "comm/endpoint.hpp"
 #include "comm/rank_board.hpp"
 
@@ -14,8 +15,8 @@ namespace sluice {
 /// Serves the device drivers of the chunk server's own process by memory copies. The comm thread's.
 class LocalHub {
 public:
-    /// `endpoints` (one a device), `server` and `entry` (where it notes what is under way) outlive it.
-    LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, int rank);
+    /// `endpoints` (one a device), `server`, `entry` (where it notes what is under way) and `trace` outlive it.
+    LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, CommTrace& trace, int rank);
 
     /// Takes what the drivers posted. False when there was nothing. Throws what a driver ended with.
     [[nodiscard]] bool take_posts();
@@ -30,10 +31,12 @@ public:
 
 private:
     void take(Endpoint& endpoint, std::uint32_t device, const Post& post);
+    void take_delivery(Endpoint& endpoint, const Post& post);
 
     std::deque<Endpoint>& endpoints_;
     ChunkServer& server_;
     RankEntry& entry_;
+    CommTrace& trace_;
     int rank_;
     std::vector<std::vector<std::span<std::byte>>> targets_;  // [device][slot]: where a request's items go
     std::size_t closed_ = 0;

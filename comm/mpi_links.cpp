@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -185,6 +186,16 @@ std::vector<LinkSpeed> probe_links(MpiSession& session, std::span<const int> pee
         speeds.push_back(probe(session, peer, bytes));
     }
     return speeds;
+}
+
+std::vector<int> peers_to_probe(int ranks, std::chrono::nanoseconds run) {
+    constexpr std::chrono::seconds run_for_each{5};  // a link takes about 50 ms
+    const std::int64_t count = std::min<std::int64_t>(ranks - 1, run / run_for_each);
+    std::vector<int> peers;
+    for (std::int64_t i = 0; i < count; ++i) {
+        peers.push_back(static_cast<int>(1 + i * (ranks - 1) / count));
+    }
+    return peers;
 }
 
 MpiTransport transport_of_maps(std::string_view maps) {

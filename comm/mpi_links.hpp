@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,10 @@ struct LinkSpeed {
 /// Ping-pong of rank 0 with each of `peers`, the same on all ranks, in turn: tens of milliseconds each, also where the
 /// way is slow. Collective; the result is rank 0's, elsewhere empty.
 [[nodiscard]] std::vector<LinkSpeed> probe_links(MpiSession& session, std::span<const int> peers);
+
+/// Ranks to probe the links to after a run of `ranks` that took so long, spread evenly: as many as take about one per
+/// cent of it, and none after a short one. Pure.
+[[nodiscard]] std::vector<int> peers_to_probe(int ranks, std::chrono::nanoseconds run);
 
 /// By which ways this process's MPI reaches the other ranks, as far as it can be seen from outside.
 struct MpiTransport {

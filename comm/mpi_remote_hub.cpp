@@ -45,11 +45,12 @@ void end_chunk(MpiRemoteHub::Traffic& traffic, Instant now, std::uint64_t bytes)
 
 }  // namespace
 
-MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const MessageShape& shape,
+MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, CommTrace& trace, const MessageShape& shape,
                            const std::vector<std::uint32_t>& devices_of_rank, std::uint32_t staged,
                            std::uint32_t window)
     : session_(session),
       server_(server),
+      trace_(trace),
       shape_(shape),
       devices_of_rank_(devices_of_rank),
       slots_(slots_of_others(shape, devices_of_rank)),
@@ -59,8 +60,6 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, const Messa
       clock_bounds_(static_cast<std::size_t>(session.size())),
       sent_(clock_bounds_.size()),
       received_(clock_bounds_.size()),
-      egress_("send", server.grid().chunks_left()),
-      ingress_("receive", server.grid().chunks_left()),
       open_ranks_(session.size() - 1),
       closed_(static_cast<std::size_t>(session.size())),
       last_word_(static_cast<std::size_t>(session.size())),
@@ -228,7 +227,8 @@ void MpiRemoteHub::finish_grant(SlotState& slot) {
         const Chunk chunk = slot.head.chunk();
         const Instant now = Clock::now();
         const std::uint64_t bytes = shape_.input_bytes(chunk.count);
-        egress_.add({.stage = Stage::scatter, .busy = {slot.grant_begun, now}, .items = chunk.count, .bytes = bytes});
+        trace_.scatter.add(
+            {.stage = Stage::scatter, .busy = {slot.grant_begun, now}, .items = chunk.count, .bytes = bytes});
         end_chunk(sent_[static_cast<std::size_t>(slot.rank)], now, bytes);
         server_.release(chunk);
     }
@@ -260,7 +260,7 @@ void MpiRemoteHub::finish_result(SlotState& slot) {
     if (--slot.result_messages == 0) {
         const Instant now = Clock::now();
         const std::uint64_t bytes = shape_.output_bytes(slot.result.count);
-        ingress_.add(
+        trace_.gather.add(
             {.stage = Stage::gather, .busy = {slot.result_begun, now}, .items = slot.result.count, .bytes = bytes});
         end_chunk(received_[static_cast<std::size_t>(slot.rank)], now, bytes);
         server_.arrived(slot.result, slot.rank, slot.checksum);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/clock_bounds.hpp"
+#include "comm/comm_trace.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/pending_messages.hpp"
 #include "comm/root_heartbeat.hpp"
@@ -32,8 +33,8 @@ private:
 /// Rank 0's side of the messages with all other ranks.
 class MpiRemoteHub final : public RemoteHub {
 public:
-    /// `session` and `server` outlive it. `devices_of_rank` has an entry for every rank, rank 0 included.
-    MpiRemoteHub(MpiSession& session, ChunkServer& server, const MessageShape& shape,
+    /// `session`, `server` and `trace` outlive it. `devices_of_rank` has an entry for every rank, rank 0 included.
+    MpiRemoteHub(MpiSession& session, ChunkServer& server, CommTrace& trace, const MessageShape& shape,
                  const std::vector<std::uint32_t>& devices_of_rank, std::uint32_t staged, std::uint32_t window);
     ~MpiRemoteHub() override;
 
@@ -52,10 +53,6 @@ public:
     /// Tells all ranks that nothing follows, and the exit code that those are to end with which are not done. To be
     /// called once. Waits a moment for the messages to leave; never throws, since a rank may be gone.
     void end_ranks(ExitCode code) noexcept;
-
-    /// What left and what came in, each from the first message's post to the last one's completion.
-    [[nodiscard]] const ThreadTrace& egress() const noexcept { return egress_; }
-    [[nodiscard]] const ThreadTrace& ingress() const noexcept { return ingress_; }
 
     /// What went to a rank, or came from it.
     struct Traffic {
@@ -99,6 +96,7 @@ private:
 
     MpiSession& session_;
     ChunkServer& server_;
+    CommTrace& trace_;
     MessageShape shape_;
     std::vector<std::size_t> first_slot_of_rank_;
     std::vector<std::uint32_t> devices_of_rank_;
@@ -109,8 +107,6 @@ private:
     std::vector<ClockBounds> clock_bounds_;
     std::vector<Traffic> sent_;
     std::vector<Traffic> received_;
-    ThreadTrace egress_;
-    ThreadTrace ingress_;
     int open_ranks_;
     StopCause stop_{};
     std::vector<bool> closed_;                         // one a rank

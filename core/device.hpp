@@ -59,8 +59,8 @@ public:
 
     /// Enqueues a loop: while `*more` is not 0, and at most `most_rounds` times, what `body` enqueues on this stream.
     /// `body` is called once, before this returns, and enqueues what launch()'s work may; a loop in it is nested.
-    /// `more` is device memory, aligned to 4 bytes, that work of this stream writes: read before each round, and alive
-    /// until an event recorded later is ready. No host waits for it. A round that fails is the last one.
+    /// `more` is device memory, aligned to 4 bytes, that this stream's work writes: read before each round, alive until
+    /// a later event is ready. A failing round is the last. The bound is no error: later work finds `*more` as it is.
     virtual void loop(const std::uint32_t* more, std::uint32_t most_rounds, FunctionRef<void()> body) = 0;
 
     /// Ready once all work enqueued before is done. Its time is kept for the next StreamOptions::records records.

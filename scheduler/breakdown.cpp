@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "scheduler/interval_set.hpp"
+#include "scheduler/steady_stretch.hpp"
 
 namespace sluice {
 namespace {
@@ -25,8 +26,6 @@ constexpr std::array<std::pair<Stage, Interval ChunkSpans::*>, 5> device_stages{
     {Stage::download, &ChunkSpans::download},
     {Stage::gather, &ChunkSpans::gather},
 }};
-
-constexpr std::size_t least_steady_chunks = 16;
 
 std::string device_name(const RankTrace& trace, std::size_t device) {
     return fmt::format("device {} ({})", device, escaped(trace.devices[device].name()));
@@ -143,7 +142,10 @@ public:
                 }
             }
         }
-        find_steady_stretch();
+        result_.steady = find_steady_stretch(trace);
+        if (trace.rank != 0) {
+            find_receiving();
+        }
     }
 
     Breakdown breakdown() && {
@@ -217,31 +219,14 @@ private:
         result_.instances.push_back(std::move(instance));
     }
 
-    void find_steady_stretch() {
-        std::vector<ThreadSpan> written;
-        for (const ThreadTrace& thread : trace_.threads) {
-            std::ranges::copy_if(thread.spans(), std::back_inserter(written),
-                                 [](const ThreadSpan& span) { return span.stage == Stage::write && span.items != 0; });
-        }
-        if (written.empty()) {
-            return;
-        }
-        const std::size_t left_out = written.size() < least_steady_chunks ? 0 : written.size() / 8;
-        Instant begin = written.front().busy.begin;
-        if (left_out != 0) {
-            begin = written[left_out - 1].busy.end;
-        } else {
-            for (const DeviceTrace& device : trace_.devices) {
-                for (const ChunkSpans& spans : device.chunks()) {
-                    begin = spans.compute == Interval{} ? begin : std::min(begin, spans.compute.begin);
-                }
+    void find_receiving() {
+        std::vector<Interval> received;
+        for (const DeviceTrace& device : trace_.devices) {
+            for (const ChunkSpans& spans : device.chunks()) {
+                received.push_back(clipped(spans.scatter));
             }
         }
-        SteadyStretch& steady = result_.steady.emplace();
-        for (std::size_t i = left_out; i < written.size() - left_out; ++i) {
-            steady.items += written[i].items;
-        }
-        steady.time = written[written.size() - left_out - 1].busy.end - begin;
+        result_.receiving = IntervalSet(std::move(received)).length();
     }
 
     const RankTrace& trace_;
@@ -255,11 +240,6 @@ private:
 nanoseconds WallView::total() const noexcept {
     return std::accumulate(stages.begin(), stages.end(), nanoseconds(0)) +
            std::accumulate(phases.begin(), phases.end(), overlapped + waiting);
-}
-
-std::optional<double> SteadyStretch::rate() const noexcept {
-    return items == 0 || time.count() <= 0 ? std::nullopt
-                                           : std::optional(static_cast<double>(items) / Seconds(time).count());
 }
 
 Breakdown break_down(const RankTrace& trace) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/trace/trace.hpp"
+#include "scheduler/steady_stretch.hpp"
 
 namespace sluice {
 
@@ -46,16 +47,6 @@ struct WallView {
     friend bool operator==(const WallView&, const WallView&) = default;
 };
 
-/// From the first chunk's compute to the last written one, without the ends in which the pipeline fills and empties:
-/// of n chunks, an eighth at each end, where there are 16 at least.
-struct SteadyStretch {
-    std::uint64_t items = 0;
-    std::chrono::nanoseconds time{0};
-    friend bool operator==(const SteadyStretch&, const SteadyStretch&) = default;
-
-    [[nodiscard]] std::optional<double> rate() const noexcept;
-};
-
 /// Where one rank's time went. Scatter and gather are rank 0's, which does them for all; how long other ranks wait for
 /// items, or for their results to be taken, is no work of theirs.
 struct Breakdown {
@@ -63,6 +54,7 @@ struct Breakdown {
     std::array<StageTotals, stage_count> stages{};  ///< By index_of(stage).
     WallView wall;
     std::vector<InstanceTotals> instances;
+    std::chrono::nanoseconds receiving{0};  ///< On other ranks than 0: with items of at least one chunk on their way.
     std::optional<SteadyStretch> steady{};  ///< Of the rank that writes, if it has written any.
     std::string invalid;  ///< Why the timers cannot be trusted, and all other members are empty; "" when they can.
 

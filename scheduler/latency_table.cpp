@@ -203,13 +203,7 @@ std::string what_if_text(const Verdict& verdict, nanoseconds wall) {
 
 std::string header(const RunReport& report, const Verdict& verdict, bool timed) {
     const nanoseconds wall = wall_time(report.ranks);
-    std::size_t devices = 0;
-    for (const RankReport& rank : report.ranks) {
-        devices += rank.milestones.first_compute.size();
-    }
-    for (const LostRank& rank : report.lost) {
-        devices += rank.devices;
-    }
+    const std::size_t devices = report.devices();
     const std::size_t ranks = report.ranks.size() + report.lost.size();
     const bool all_here = report.items_done == report.items;
     const std::string count = (report.partial() ? "PARTIAL: " : "") +
@@ -244,6 +238,7 @@ std::string header(const RunReport& report, const Verdict& verdict, bool timed) 
     out += clock_text(report);
     out += certification_text(report);
     out += counts_text(report, wall, timed);
+    out += text_of(gpu_cost(report.ranks, report.items_done, wall));
     for (const auto& [name, path] :
          {std::pair{"output", &report.output_path}, std::pair{"report", &report.report_path}}) {
         if (!path->empty()) {
@@ -268,6 +263,9 @@ std::string latency_table(const RunReport& report, TableForm form) {
         out += form == TableForm::full ? sections_text(report) : shares_text(report);
     }
     out += lost_text(report.lost) + '\n';
+    if (form == TableForm::full) {
+        out += roofline_text(report.roofline, verdict, report.devices());
+    }
     out += what_if_text(verdict, wall_time(report.ranks));
     for (const std::string& note : verdict.notes) {
         out += note + '\n';

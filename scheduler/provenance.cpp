@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "scheduler/gpu_cost.hpp"
 
 namespace sluice {
 namespace {
@@ -44,6 +45,24 @@ ThreadUsage thread_usage_from(const Json& json) {
             .preemptions = json.at("involuntary_switches").get<std::uint64_t>()};
 }
 
+Json to_json(const std::optional<CpuThrottling>& throttling) {
+    if (!throttling) {
+        return nullptr;
+    }
+    return {{"periods", throttling->periods},
+            {"throttled_periods", throttling->throttled},
+            {"throttled", to_seconds(throttling->time)}};
+}
+
+std::optional<CpuThrottling> throttling_from(const Json& json) {
+    if (json.is_null()) {
+        return std::nullopt;
+    }
+    return CpuThrottling{.periods = json.at("periods").get<std::uint64_t>(),
+                         .throttled = json.at("throttled_periods").get<std::uint64_t>(),
+                         .time = nanoseconds_of(json.at("throttled"))};
+}
+
 Json to_json(const ChunkTimes& times) {
     return {{"stage", to_string(times.stage)}, {"name", times.name},           {"chunks", times.count},
             {"p50", to_seconds(times.p50)},    {"p90", to_seconds(times.p90)}, {"p99", to_seconds(times.p99)},
@@ -79,17 +98,19 @@ Json to_json(const RankDetails& facts) {
     for (const ChunkTimes& of_one : facts.chunk_times) {
         times.push_back(to_json(of_one));
     }
-    return {{"cpu", known(facts.cpu)},
-            {"gpus", facts.gpus},
-            {"driver", known(facts.driver)},
-            {"threads", std::move(threads)},
-            {"chunk_times", std::move(times)}};
+    Json json{{"cpu", known(facts.cpu)},       {"gpus", facts.gpus},
+              {"driver", known(facts.driver)}, {"cpu_quota", to_json(facts.throttling)},
+              {"threads", std::move(threads)}, {"chunk_times", std::move(times)}};
+    add_to_json(json, facts.gpu_uses);
+    return json;
 }
 
 RankDetails rank_details_from(const Json& json) {
     RankDetails facts{.cpu = known_text(json.at("cpu")),
                       .gpus = json.at("gpus").get<std::vector<std::string>>(),
-                      .driver = known_text(json.at("driver"))};
+                      .driver = known_text(json.at("driver")),
+                      .throttling = throttling_from(json.at("cpu_quota")),
+                      .gpu_uses = gpu_uses_from(json)};
     for (const Json& usage : json.at("threads")) {
         facts.threads.push_back(thread_usage_from(usage));
     }
@@ -125,7 +146,8 @@ Json to_json(const LinkTraffic& link) {
             {"bytes_to", link.to_rank},
             {"bytes_from", link.from_rank},
             {"rate_to", rate(link.to_rank, link.sending)},
-            {"rate_from", rate(link.from_rank, link.receiving)}};
+            {"rate_from", rate(link.from_rank, link.receiving)},
+            {"peak", link.peak ? Json(*link.peak) : Json(nullptr)}};
 }
 
 }  // namespace sluice

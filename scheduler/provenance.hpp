@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/machine/cpu_throttling.hpp"
+#include "core/machine/gpu_use.hpp"
 #include "core/trace/thread_usage.hpp"
 #include "scheduler/chunk_times.hpp"
 
@@ -14,9 +16,11 @@ namespace sluice {
 
 /// What one rank ran on, and what its threads and chunks took. Strings are escaped, hence valid UTF-8.
 struct RankDetails {
-    std::string cpu{};                ///< Model of its host's CPUs; empty: not known.
-    std::vector<std::string> gpus{};  ///< Models of its GPUs.
-    std::string driver{};             ///< NVIDIA's, "580.65.06"; empty: there is none.
+    std::string cpu{};                          ///< Model of its host's CPUs; empty: not known.
+    std::vector<std::string> gpus{};            ///< Models of its GPUs.
+    std::string driver{};                       ///< NVIDIA's, "580.65.06"; empty: there is none.
+    std::optional<CpuThrottling> throttling{};  ///< By a CPU quota, from its start to its end; nullopt: there is none.
+    GpuUses gpu_uses{};                         ///< Of those of its GPUs that no rank before it on its node drives.
     std::vector<ThreadUsage> threads{};
     std::vector<ChunkTimes> chunk_times{};
     friend bool operator==(const RankDetails&, const RankDetails&) = default;
@@ -50,6 +54,7 @@ struct LinkTraffic {
     std::chrono::nanoseconds sending{0};  ///< With at least one chunk on its way, as rank 0 saw it: a send is over for
                                           ///< it when MPI has the bytes.
     std::chrono::nanoseconds receiving{0};
+    std::optional<double> peak{};  ///< Bytes a second, one way, measured after the run; nullopt: not measured.
 };
 
 /// With the rates that were achieved; null where nothing was sent.

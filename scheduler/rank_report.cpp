@@ -9,6 +9,7 @@
 #include <span>
 
 #include "core/error.hpp"
+#include "scheduler/model_counts.hpp"
 
 namespace sluice {
 namespace {
@@ -90,6 +91,7 @@ Json from_breakdown(const Breakdown& breakdown) {
             {"overlapped", from_duration(breakdown.wall.overlapped)},
             {"waiting", from_duration(breakdown.wall.waiting)},
             {"instances", std::move(instances)},
+            {"receiving", from_duration(breakdown.receiving)},
             {"steady", std::move(steady)},
             {"invalid", breakdown.invalid}};
 }
@@ -119,6 +121,7 @@ Breakdown to_breakdown(const Json& json) {
                                        .bytes = instance.at(4).get<std::uint64_t>(),
                                        .delayed = to_moment(instance.at(5))});
     }
+    breakdown.receiving = to_duration(json.at("receiving"));
     if (const Json& steady = json.at("steady"); !steady.is_null()) {
         breakdown.steady = {.items = steady.at(0).get<std::uint64_t>(), .time = to_duration(steady.at(1))};
     }
@@ -198,24 +201,6 @@ std::optional<Certification> to_certification(const Json& json) {
                          .bound = std::bit_cast<double>(json.at(2).get<std::uint64_t>())};
 }
 
-Json from_counts(std::span<const ModelCount> counts) {
-    Json json = Json::array();
-    for (const ModelCount& count : counts) {
-        json.push_back({count.name, count.value, static_cast<int>(count.beside)});
-    }
-    return json;
-}
-
-std::vector<ModelCount> to_counts(const Json& json) {
-    std::vector<ModelCount> counts;
-    for (const Json& count : json) {
-        counts.push_back({.name = count.at(0).get<std::string>(),
-                          .value = count.at(1).get<std::uint64_t>(),
-                          .beside = static_cast<ModelCount::Beside>(count.at(2).get<int>())});
-    }
-    return counts;
-}
-
 Json from_clock(const RankClock& clock) {
     return Json::array({from_duration(clock.error), clock.drift, clock.messages, from_duration(clock.violation),
                         from_moment(clock.bound)});
@@ -238,17 +223,6 @@ std::optional<Certification> together(const std::optional<Certification>& a, con
     return Certification{.recomputed = a->recomputed + b->recomputed,
                          .recomputed_twice = a->recomputed_twice + b->recomputed_twice,
                          .bound = std::max(a->bound, b->bound)};
-}
-
-void add_counts(std::vector<ModelCount>& all, std::span<const ModelCount> more) {
-    for (const ModelCount& count : more) {
-        const auto same = std::ranges::find(all, count.name, &ModelCount::name);
-        if (same == all.end()) {
-            all.push_back(count);
-        } else {
-            same->value += count.value;
-        }
-    }
 }
 
 RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanoseconds clock_offset) {
@@ -292,7 +266,7 @@ std::string encode(const RankReport& report) {
                 {"breakdown", from_breakdown(report.breakdown)},
                 {"device_chunks", from_chunks(report.device_chunks)},
                 {"certification", from_certification(report.certification)},
-                {"counts", from_counts(report.counts)},
+                {"counts", to_json(std::span<const ModelCount>(report.counts))},
                 {"clock", from_clock(report.clock)},
                 {"facts", to_json(report.facts)}}
         .dump();
@@ -307,7 +281,7 @@ RankReport decode_rank_report(std::string_view text) {
                 .breakdown = to_breakdown(json.at("breakdown")),
                 .device_chunks = to_chunks(json.at("device_chunks")),
                 .certification = to_certification(json.at("certification")),
-                .counts = to_counts(json.at("counts")),
+                .counts = counts_from(json.at("counts")),
                 .clock = to_clock(json.at("clock")),
                 .facts = rank_details_from(json.at("facts"))};
     } catch (const Json::exception& error) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,9 +80,6 @@ struct RankReport {
 /// What two devices or ranks did together.
 [[nodiscard]] std::optional<Certification> together(const std::optional<Certification>& a,
                                                     const std::optional<Certification>& b);
-
-/// Adds what another device or rank has counted.
-void add_counts(std::vector<ModelCount>& all, std::span<const ModelCount> more);
 
 /// `clock_offset` is what has to be added to this rank's clock to get rank 0's; `common_start` is on rank 0's clock.
 [[nodiscard]] RankReport make_rank_report(const RankTrace& trace, Instant common_start,

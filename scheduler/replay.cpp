@@ -20,6 +20,22 @@ struct Engines {
     std::size_t next = 0;  ///< Of its ChunkDurations.
 };
 
+/// What all devices share: it serves whoever comes first, whatever the chunks' order, so the work that it was given is
+/// the least that it takes.
+class Shared {
+public:
+    /// When work of `time` that comes at `at` is done.
+    double serve(double at, double time) {
+        begin_ = work_ == 0 ? at : std::min(begin_, at);
+        work_ += time;
+        return std::max(at + time, begin_ + work_);
+    }
+
+private:
+    double begin_ = 0;
+    double work_ = 0;
+};
+
 /// The last `size` values.
 class Ring {
 public:
@@ -58,15 +74,10 @@ public:
         const double read = std::max(may_read, readers_.oldest(chunk)) + items * plan_.read;
         readers_.put(chunk, read);
         double at = std::max({read, asked, room});
-        const bool is_remote = plan_.devices[device].is_remote;
-        if (is_remote) {
-            at = send_ = std::max(at, send_) + items * plan_.scatter;
-        }
+        at = send_.serve(at, items * plan_.scatter);
         staged_.put(chunk, at);
         at = compute(device, at, items);
-        if (is_remote) {
-            at = receive_ = std::max(at, receive_) + items * plan_.gather;
-        }
+        at = receive_.serve(at, items * plan_.gather);
         give_back(device, chunk, at);
         write_ = std::max(at, write_) + items * plan_.write;
         window_.put(chunk, write_);
@@ -117,8 +128,8 @@ private:
     Ring window_;
     std::priority_queue<Slot, std::vector<Slot>, std::greater<>> slots_;
     std::vector<std::vector<double>> fixed_slots_;
-    double send_ = 0;
-    double receive_ = 0;
+    Shared send_;
+    Shared receive_;
     double write_ = 0;
 };
 

@@ -20,12 +20,11 @@ struct ReplayPlan {
     bool is_fixed = false;     ///< Chunks are dealt out beforehand, round robin.
     std::uint32_t readers = 1;
     double read = 0;     ///< Of one reader: read and parse.
-    double scatter = 0;  ///< To devices of other ranks.
-    double gather = 0;   ///< From devices of other ranks.
+    double scatter = 0;  ///< To any device.
+    double gather = 0;   ///< From any device.
     double write = 0;    ///< Write and commit.
 
     struct Device {
-        bool is_remote = false;
         std::vector<ChunkDurations> chunks;  ///< Repeated as often as needed; at least one.
     };
     std::vector<Device> devices;  ///< At least one.

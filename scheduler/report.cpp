@@ -9,7 +9,9 @@
 
 #include "core/error.hpp"
 #include "core/modes.hpp"
+#include "scheduler/model_counts.hpp"
 #include "scheduler/verdict.hpp"
+#include "scheduler/verdict_json.hpp"
 
 namespace sluice {
 namespace {
@@ -101,55 +103,10 @@ Json rank_json(const RankReport& rank) {
     return json;
 }
 
-std::string_view word_for(Bound bound) {
-    constexpr std::array<std::string_view, 5> words{"stage", "startup", "end", "nothing", "unknown"};
-    return words[static_cast<std::size_t>(bound)];
-}
-
 Json input_json(const InputReads& reads) {
     return {{"file_bytes", reads.file == 0 ? Json(nullptr) : Json(reads.file)},
             {"bytes_indexed", reads.indexing},
             {"bytes_read", reads.items}};
-}
-
-Json verdict_json(const Verdict& verdict) {
-    Json json{{"text", verdict.line}, {"notes", verdict.notes}, {"bound", word_for(verdict.bound)}};
-    json["binding"] = verdict.bound == Bound::stage ? Json(to_string(*verdict.binding)) : Json(nullptr);
-    if (verdict.bound == Bound::unknown) {
-        return json;
-    }
-    Json capacity = Json::object();
-    for (const Stage stage : all_stages) {
-        const std::optional<double>& value = verdict.capacity[index_of(stage)];
-        capacity[std::string(to_string(stage))] = value ? Json(*value) : Json(nullptr);
-    }
-    json["least"] = to_string(*verdict.binding);
-    json["rank"] = verdict.rank ? Json(*verdict.rank) : Json(nullptr);
-    json["achieved"] = verdict.achieved;
-    json["steady"] = verdict.steady;
-    json["achievable"] = verdict.achievable;
-    json["share"] = verdict.share;
-    json["startup"] = verdict.startup;
-    json["end"] = verdict.end;
-    json["capacity"] = std::move(capacity);
-    json["stragglers"] = Json::array();
-    for (const Straggler& straggler : verdict.stragglers) {
-        json["stragglers"].push_back({{"rank", straggler.rank},
-                                      {"name", straggler.name},
-                                      {"rate", straggler.rate},
-                                      {"median", straggler.usual},
-                                      {"cost", straggler.cost}});
-    }
-    json["contention"] = Json::array();
-    for (const Contention& contention : verdict.contended) {
-        json["contention"].push_back({{"stage", to_string(contention.stage)}, {"share", contention.share}});
-    }
-    json["replayed"] = verdict.replayed == 0 ? Json(nullptr) : Json(verdict.replayed);
-    json["what_if"] = Json::array();
-    for (const WhatIf& what_if : verdict.what_if) {
-        json["what_if"].push_back({{"change", what_if.change}, {"seconds", what_if.seconds}});
-    }
-    return json;
 }
 
 /// An infinite bound, under which everything was computed again, is null: JSON has no infinity.
@@ -217,6 +174,17 @@ std::optional<Certification> RunReport::certification() const {
     return all;
 }
 
+std::size_t RunReport::devices() const noexcept {
+    std::size_t devices = 0;
+    for (const RankReport& rank : ranks) {
+        devices += rank.milestones.first_compute.size();
+    }
+    for (const LostRank& rank : lost) {
+        devices += rank.devices;
+    }
+    return devices;
+}
+
 nanoseconds RunReport::clock_error() const {
     nanoseconds most{0};
     for (const RankReport& rank : ranks) {
@@ -246,6 +214,7 @@ Json report_json(const RunReport& report, const Json& config) {
     expects(report.items_before + report.items_done <= report.items, "a run finishes at most the items of its input");
     const double wall = Seconds(wall_time(report.ranks)).count();
     const std::string withheld = why_withheld(report);
+    const Verdict verdict = verdict_of(report);
     Json ranks = Json::array();
     for (const RankReport& rank : report.ranks) {
         ranks.push_back(rank_json(rank));
@@ -273,6 +242,7 @@ Json report_json(const RunReport& report, const Json& config) {
             {"provenance", to_json(report.provenance)},
             {"input", input_json(report.input)},
             {"links", std::move(links)},
+            {"gpu_cost", to_json(gpu_cost(report.ranks, report.items_done, wall_time(report.ranks)))},
             {"run",
              {{"items", report.items},
               {"items_done", report.items_done},
@@ -307,7 +277,8 @@ Json report_json(const RunReport& report, const Json& config) {
             {"lost", std::move(lost)},
             {"job", to_json(totals_of(report.attempts))},
             {"attempts", std::move(attempts)},
-            {"verdict", verdict_json(verdict_of(report))}};
+            {"roofline", roofline_json(report.roofline, verdict, report.devices())},
+            {"verdict", verdict_json(verdict)}};
 }
 
 std::string report_file_text(const RunReport& report, const Json& config) {

@@ -14,6 +14,7 @@
 #include "scheduler/attempt_summary.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/reading.hpp"
+#include "scheduler/roofline.hpp"
 #include "scheduler/verdict.hpp"
 
 namespace sluice {
@@ -46,6 +47,7 @@ struct RunReport {
     std::uint32_t clock_rounds = 0;   ///< Of ping-pong at each alignment of the ranks' clocks; 0: there was none.
     InputReads input{};               ///< Of its file.
     Provenance provenance{};
+    Roofline roofline{};
     std::vector<LinkTraffic> links{};  ///< To each other rank.
     std::string output_path{};
     std::string report_path{};
@@ -61,6 +63,9 @@ struct RunReport {
     /// Of all ranks.
     [[nodiscard]] std::optional<Certification> certification() const;
     [[nodiscard]] std::vector<ModelCount> counts() const;
+
+    /// Of all ranks, those that are lost too.
+    [[nodiscard]] std::size_t devices() const noexcept;
 
     /// The largest of all ranks' clocks.
     [[nodiscard]] std::chrono::nanoseconds clock_error() const;

@@ -5,15 +5,21 @@
 #include <utility>
 
 namespace sluice {
-namespace {
 
 using std::chrono::nanoseconds;
 
-bool is_of_devices(const ResourceKind& kind) {
-    return does(kind, Stage::upload) || does(kind, Stage::compute) || does(kind, Stage::download);
+std::span<const ResourceKind* const> kinds_of_run(std::size_t ranks) {
+    using namespace resource_kinds;
+    static constexpr std::array<const ResourceKind*, 6> one_process{&readers, &comm_thread, &upload,
+                                                                    &compute, &download,    &writer};
+    static constexpr std::array<const ResourceKind*, 7> several{&readers,  &link,      &upload, &compute,
+                                                                &download, &link_back, &writer};
+    return ranks > 1 ? std::span<const ResourceKind* const>(several) : one_process;
 }
 
-}  // namespace
+bool is_of_devices(Stage stage) {
+    return stage == Stage::upload || stage == Stage::compute || stage == Stage::download;
+}
 
 bool does(const ResourceKind& kind, Stage stage) {
     return std::ranges::find(kind.stages, stage) != kind.stages.end();
@@ -85,9 +91,9 @@ Stage Resource::main_stage() const {
 
 std::vector<Resource> resources_of(const JudgedRun& run) {
     std::vector<Resource> resources;
-    for (const ResourceKind& kind : resource_kinds) {
-        Resource resource{.kind = &kind, .workers = workers_of(run.ranks, kind)};
-        const bool is_fixed = run.distribution == Distribution::fixed && is_of_devices(kind);
+    for (const ResourceKind* const kind : kinds_of_run(run.ranks.size())) {
+        Resource resource{.kind = kind, .workers = workers_of(run.ranks, *kind)};
+        const bool is_fixed = run.distribution == Distribution::fixed && is_of_devices(*kind->stages[0]);
         if (const auto capacity = capacity_of(resource.workers, run.items, is_fixed)) {
             resource.capacity = *capacity;
             resources.push_back(std::move(resource));

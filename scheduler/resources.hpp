@@ -33,14 +33,22 @@ struct ResourceKind {
     std::string_view name;
     std::array<std::optional<Stage>, 2> stages;
 };
-inline constexpr std::array<ResourceKind, 7> resource_kinds{{{"readers", {Stage::read, Stage::parse}},
-                                                             {"link", {Stage::scatter}},
-                                                             {"upload", {Stage::upload}},
-                                                             {"compute", {Stage::compute}},
-                                                             {"download", {Stage::download}},
-                                                             {"link back", {Stage::gather}},
-                                                             {"writer", {Stage::write, Stage::commit}}}};
+namespace resource_kinds {
+inline constexpr ResourceKind readers{"readers", {Stage::read, Stage::parse}};
+inline constexpr ResourceKind link{"link", {Stage::scatter}};
+inline constexpr ResourceKind link_back{"link back", {Stage::gather}};
+inline constexpr ResourceKind comm_thread{"comm thread", {Stage::scatter, Stage::gather}};
+inline constexpr ResourceKind upload{"upload", {Stage::upload}};
+inline constexpr ResourceKind compute{"compute", {Stage::compute}};
+inline constexpr ResourceKind download{"download", {Stage::download}};
+inline constexpr ResourceKind writer{"writer", {Stage::write, Stage::commit}};
+}  // namespace resource_kinds
 
+/// In a single process the comm thread copies all that goes out and comes in; messages go both ways at once.
+[[nodiscard]] std::span<const ResourceKind* const> kinds_of_run(std::size_t ranks);
+
+/// Done by a device, not by a thread of the host that serves several.
+[[nodiscard]] bool is_of_devices(Stage stage);
 [[nodiscard]] bool does(const ResourceKind& kind, Stage stage);
 
 /// One thread, or one engine of a device.

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "scheduler/verdict_notes.hpp"
+
 namespace sluice {
 namespace {
 
@@ -18,36 +20,12 @@ constexpr double long_part = 0.5;      // of the run, for start-up or the end to
 constexpr double straggler_factor = 1.25;
 constexpr std::size_t least_chunks_to_compare = 3;  // of a device: less is chance
 constexpr double contended_share = 0.2;
-constexpr double least_load = 0.25;  // of its capacity, for a resource's threads to matter
+constexpr double throttled_share = 0.05;  // of the run
+constexpr double least_load = 0.25;       // of its capacity, for a resource's threads to matter
 constexpr std::size_t most_stragglers = 3;
 
 double seconds(nanoseconds time) {
     return Seconds(time).count();
-}
-
-std::string advice(Stage stage, DeviceKind device) {
-    switch (stage) {
-        case Stage::read:
-            return "a faster file system helps, or a more compact input (.u8, uint8 .npy)";
-        case Stage::parse:
-            return "an input that needs no parsing helps (.u8, .npy), or more cores for rank 0";
-        case Stage::scatter:
-            return "a faster network out of rank 0's node helps, or a more compact input";
-        case Stage::upload:
-            return "devices with links of their own help, or ranks bound near their devices";
-        case Stage::compute:
-            return device == DeviceKind::host ? "more nodes or cores help, or GPUs"
-                                              : "more devices help, or a lower precision";
-        case Stage::download:
-            return "a smaller output helps (output.scores = false), or devices with links of their own";
-        case Stage::gather:
-            return "a smaller output helps (output.scores = false), or a faster network into rank 0's node";
-        case Stage::write:
-            return "a more compact output helps (.npy, output.scores = false), or a faster file system";
-        case Stage::commit:
-            return "a file system that syncs faster helps, as a node's own disk may";
-    }
-    return {};
 }
 
 void add_capacities(Verdict& verdict, const JudgedRun& run) {
@@ -117,8 +95,14 @@ void find_contention(Verdict& verdict, const std::vector<Resource>& resources) {
     }
 }
 
-bool is_contended(const Verdict& verdict, Stage stage) {
-    return std::ranges::find(verdict.contended, stage, &Contention::stage) != verdict.contended.end();
+void find_throttled(Verdict& verdict, std::span<const RankReport> ranks, double wall) {
+    for (const RankReport& rank : ranks) {
+        const std::optional<CpuThrottling>& lost = rank.facts.throttling;
+        if (lost && seconds(lost->time) > throttled_share * wall &&
+            (!verdict.throttled || lost->time > verdict.throttled->by_quota.time)) {
+            verdict.throttled = {.rank = rank.rank, .host = rank.host, .by_quota = *lost};
+        }
+    }
 }
 
 /// The phase, or "waiting", that took most of `wall` but for the stages.
@@ -159,71 +143,6 @@ std::string line_of(const Verdict& verdict, const JudgedRun& run, double wall) {
     }
     return fmt::format("{}{} binds: {}", to_string(*verdict.binding),
                        verdict.rank ? fmt::format(" on rank {}", *verdict.rank) : "", rates);
-}
-
-void note_idle_devices(Verdict& verdict, const JudgedRun& run) {
-    std::size_t all = 0;
-    std::size_t idle = 0;
-    for (const RankReport& rank : run.ranks) {
-        all += rank.device_chunks.size();
-        idle += static_cast<std::size_t>(
-            std::ranges::count_if(rank.device_chunks, [](const auto& chunks) { return chunks.empty(); }));
-    }
-    if (idle > 0) {
-        verdict.notes.push_back(fmt::format(
-            "NOTE: {} of {} devices had no chunk; a smaller pipeline.chunk_items, or fewer devices, suits this job",
-            idle, all));
-    }
-}
-
-/// Why no resource comes close to what it can, and what may help: never what is set already.
-std::string reason_for_nothing(const Verdict& verdict, const JudgedRun& run, std::uint64_t chunks) {
-    if (run.mode == PipelineMode::serial) {
-        return "pipeline.mode = \"serial\" lets one stage wait for the other; \"overlap\" does not";
-    }
-    std::size_t devices = 0;
-    for (const RankReport& rank : run.ranks) {
-        devices += rank.device_chunks.size();
-    }
-    if (chunks < 8 * devices) {
-        return fmt::format(
-            "{} chunks for {} devices are too few to keep them busy; a smaller pipeline.chunk_items "
-            "helps",
-            chunks, devices);
-    }
-    if (!verdict.contended.empty()) {
-        return {};
-    }
-    return fmt::format("stages wait for each other; a pipeline.depth above {} may help", run.depth);
-}
-
-void add_notes(Verdict& verdict, const JudgedRun& run) {
-    const std::uint64_t chunks = (run.items + run.chunk_items - 1) / run.chunk_items;
-    for (const Contention& contention : verdict.contended) {
-        verdict.notes.push_back(fmt::format(
-            "NOTE: the threads of {} waited {:.0f} % of their time for a CPU: other work on the host, a CPU quota, or "
-            "more threads than cores; more devices on these hosts do not help",
-            to_string(contention.stage), 100 * contention.share));
-    }
-    for (const Straggler& straggler : verdict.stragglers) {
-        verdict.notes.push_back(
-            fmt::format("NOTE: straggler: {} on rank {} computes {} items/s, the median is {}{}", straggler.name,
-                        straggler.rank, rate_text(straggler.rate), rate_text(straggler.usual),
-                        straggler.cost > 0 ? fmt::format("; that costs {}", time_text(straggler.cost)) : ""));
-    }
-    if (!verdict.stragglers.empty() && run.distribution == Distribution::fixed) {
-        verdict.notes.push_back("NOTE: pipeline.distribution = \"pull\" gives slow devices fewer chunks");
-    }
-    note_idle_devices(verdict, run);
-    if (verdict.bound == Bound::stage && !is_contended(verdict, *verdict.binding)) {
-        verdict.notes.push_back(fmt::format("NOTE: {}", advice(*verdict.binding, run.device)));
-    } else if (verdict.bound == Bound::startup) {
-        verdict.notes.push_back("NOTE: more items in one run make start-up matter less; more devices do not");
-    } else if (verdict.bound == Bound::nothing) {
-        if (const std::string reason = reason_for_nothing(verdict, run, chunks); !reason.empty()) {
-            verdict.notes.push_back("NOTE: " + reason);
-        }
-    }
 }
 
 /// Where the stretches begin and end that no chunk takes part in.
@@ -287,13 +206,15 @@ Verdict judge(const JudgedRun& run) {
                                                        : Bound::nothing;
     find_stragglers(verdict, run, resources);
     find_contention(verdict, resources);
+    find_throttled(verdict, run.ranks, wall);
+    verdict.gpu_limits = find_gpu_limits(run.ranks);
     if (verdict.bound == Bound::stage && verdict.binding == Stage::compute && !verdict.stragglers.empty() &&
         run.distribution == Distribution::fixed) {
         verdict.rank = verdict.stragglers.front().rank;
     }
     const RunTimes times{
         .startup = verdict.startup, .serving = wall - verdict.startup - verdict.end, .end = verdict.end};
-    Prediction prediction = predict_changes(run, times, !is_contended(verdict, Stage::compute));
+    Prediction prediction = predict_changes(run, times, !lacks_cpu(verdict, Stage::compute, run.device));
     verdict.replayed = prediction.replayed;
     verdict.what_if = std::move(prediction.changes);
     verdict.line = line_of(verdict, run, wall);

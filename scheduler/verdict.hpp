@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/trace/trace.hpp"
+#include "scheduler/gpu_cost.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/resources.hpp"
 #include "scheduler/what_if.hpp"
@@ -28,6 +29,13 @@ struct Straggler {
 struct Contention {
     Stage stage = Stage::compute;
     double share = 0;  ///< Of their busy time.
+};
+
+/// A rank whose cgroup used its CPU quota up.
+struct Throttled {
+    int rank = 0;
+    std::string host{};
+    CpuThrottling by_quota{};
 };
 
 enum class Bound : std::uint8_t {
@@ -57,10 +65,12 @@ struct Verdict {
     double end = 0;                  ///< Seconds after the last chunk was written.
     std::vector<Straggler> stragglers{};
     std::vector<Contention> contended{};
-    std::vector<WhatIf> what_if{};   ///< Best first; empty where the replay does not give the run as it was.
-    double replayed = 0;             ///< The serving time by replay over the measured one; 0: not replayed.
-    std::vector<std::string> notes;  ///< What to change, each "NOTE: …".
-    std::string line;                ///< "compute on rank 2 binds: 812 of 840 items/s (96.7 %)"
+    std::optional<Throttled> throttled{};  ///< The rank that lost most by it, where that mattered.
+    std::vector<GpuLimited> gpu_limits{};  ///< What held GPUs' clocks down.
+    std::vector<WhatIf> what_if{};         ///< Best first; empty where the replay does not give the run as it was.
+    double replayed = 0;                   ///< The serving time by replay over the measured one; 0: not replayed.
+    std::vector<std::string> notes;        ///< What to change, each "NOTE: …".
+    std::string line;                      ///< "compute on rank 2 binds: 812 of 840 items/s (96.7 %)"
 };
 
 /// Pure.

@@ -28,16 +28,16 @@ std::optional<ReplayPlan> plan_of(const JudgedRun& run) {
                     .serial = run.mode == PipelineMode::serial,
                     .is_fixed = run.distribution == Distribution::fixed,
                     .devices = {}};
-    const std::vector<Worker> readers = workers_of(run.ranks, resource_kinds[0]);
-    plan.readers = static_cast<std::uint32_t>(std::max<std::size_t>(1, readers.size()));
-    plan.read = mean_time(readers);
-    plan.scatter = run.ranks.size() > 1 ? mean_time(workers_of(run.ranks, resource_kinds[1])) : 0;
-    plan.gather = run.ranks.size() > 1 ? mean_time(workers_of(run.ranks, resource_kinds[5])) : 0;
-    plan.write = mean_time(workers_of(run.ranks, resource_kinds[6]));
+    const std::vector<Worker> reading = workers_of(run.ranks, resource_kinds::readers);
+    plan.readers = static_cast<std::uint32_t>(std::max<std::size_t>(1, reading.size()));
+    plan.read = mean_time(reading);
+    plan.scatter = mean_time(workers_of(run.ranks, resource_kinds::link));
+    plan.gather = mean_time(workers_of(run.ranks, resource_kinds::link_back));
+    plan.write = mean_time(workers_of(run.ranks, resource_kinds::writer));
     for (const RankReport& rank : run.ranks) {
         for (const std::vector<ChunkDurations>& chunks : rank.device_chunks) {
             if (!chunks.empty()) {
-                plan.devices.push_back({.is_remote = rank.rank != 0, .chunks = chunks});
+                plan.devices.push_back({.chunks = chunks});
             }
         }
     }

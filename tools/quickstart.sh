@@ -1,24 +1,23 @@
 #!/usr/bin/env bash
-# Everything from a fresh Debian 12 machine to classified text: packages, build, run. See --help.
+# Everything from a fresh Debian 12 machine to names made up and articles classified: packages, build, run. See --help.
 set -euo pipefail
 # shellcheck source=tools/lib/common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib/common.sh"
-# shellcheck source=tools/lib/sample-text.sh
-. "$root/tools/lib/sample-text.sh"
 
 usage() {
     cat <<'TEXT'
 Usage: tools/quickstart.sh [--skip-packages] [--help]
 
-Installs the Debian packages that are missing, builds sluice, classifies real text with it and prints the
-first results, the latency table and where everything is. Can be run again at any time, from any folder.
+Installs the Debian packages that are missing, builds sluice, makes up names and classifies articles with the
+trained models of examples/models, and prints the first results, the latency table and where everything is. Can be
+run again at any time, from any folder.
 
   --skip-packages   do not look at packages; for systems other than Debian
   --help            this text
 
 SLUICE_JOBS=N builds with N compilers at once (default: one a core).
 Writes build/release and out/quickstart inside the project, and packages, nothing else.
-Exits with 0 when the job ran, with sluice's own code (docs/exit-codes.md) when it did not, else with 1;
+Exits with 0 when the jobs ran, with sluice's own code (docs/exit-codes.md) when one did not, else with 1;
 64 for a wrong option.
 TEXT
 }
@@ -56,56 +55,76 @@ step "building the program with $jobs jobs (minutes the first time, seconds afte
 build release sluice
 
 # What an earlier quickstart has left: its output would be found complete, or another job's.
-rm -rf -- "$out/labels.csv" "$out/labels.csv.sluice"
-items=$(write_sample_text "$out/text.csv") ||
-    fail "found no text to classify in /usr/share/common-licenses and /usr/share/perl" \
-        "install base-files or perl-modules, or name a file of yours in examples/csv.toml"
-step "writing $items paragraphs of Debian's own texts to out/quickstart/text.csv"
-cat >"$out/job.toml" <<'TOML'
+rm -rf -- "$out"/names*.csv* "$out"/labels*.csv* "$out/text.csv" "$out"/*.toml
+
+# run_job NAME: runs $out/NAME.toml, whose table goes to $out/NAME.txt; exits with sluice's code when that fails.
+run_job() {
+    local code=0
+    "$sluice" run "$out/$1.toml" >"$out/$1.txt" || code=$?
+    if [ "$code" -ne 0 ]; then
+        printf 'error: the job ended with exit code %d (docs/exit-codes.md)\n' "$code" >&2
+        exit "$code"
+    fi
+}
+
+cat >"$out/names.toml" <<'TOML'
+app = "namegen"
+
+[input]
+count = 20000   # names; no file: a name's number and the seed say all
+
+[model]
+weights = "../../examples/models/names.safetensors"
+
+[generate]
+max_length = 15
+seed = 1
+
+[output]
+path = "names.csv"
+TOML
+step "making up 20000 names: sluice run out/quickstart/names.toml"
+run_job names
+awk -F, 'NR > 1 && NR <= 41 { printf "%s%s", NR % 10 == 2 ? "\n  " : ", ", $2 }' "$out/names.csv"
+printf '\n'
+
+cat >"$out/labels.toml" <<'TOML'
 app = "classifier"
 
 [input]
-path = "text.csv"
+path = "../../examples/articles.csv"
 header = true
-columns = ["text"]
+columns = ["title", "body"]
 
 [model]
-random = 17     # a seed: random weights until there is a trained model
+weights = "../../examples/models/news.safetensors"
 
 [output]
 path = "labels.csv"
-scores = true
+names = true
 TOML
-
-step "running the job: sluice run out/quickstart/job.toml"
-code=0
-"$sluice" run "$out/job.toml" >"$out/run.txt" || code=$?
-if [ "$code" -ne 0 ]; then
-    printf 'error: the job ended with exit code %d (docs/exit-codes.md)\n' "$code" >&2
-    exit "$code"
-fi
-
-printf '\nFirst results (class 0 to 3; the weights are random, so the labels mean nothing yet):\n\n'
-awk -v texts="$out/text.csv" '
-    FNR == 1 { getline text < texts; next }
-    FNR > 9 { exit }
-    {
-        getline text < texts
-        sub(/^[^,]*,"/, "", text)
-        gsub(/""/, "\"", text)
-        split($0, field, ",")
-        printf "  item %d  class %d  %.60s...\n", field[1], field[2], text
-    }' "$out/labels.csv"
+step "classifying the 20 articles of examples/articles.csv: sluice run out/quickstart/labels.toml"
+run_job labels
 printf '\n'
-sed -n '/^$/,$p' "$out/run.txt"
+awk -F, -v texts="$root/examples/articles.csv" '
+    { getline text < texts }
+    FNR % 2 == 0 {
+        sub(/^"/, "", text)
+        sub(/".*/, "", text)
+        printf "  %-9s %s\n", $3, text
+    }' "$out/labels.csv"
+
+printf '\nThe first job:\n'
+sed -n '/^$/,$p' "$out/names.txt"
 cat <<TEXT
 
 Everything is in $out:
-  labels.csv    a row an item: item, label, scores; labels.csv.sluice says that it is complete
-  labels.csv.report.json  the table above, complete and raw
-  job.toml      the job          text.csv   its input
-  run.txt       this table       setup.log  packages and build
+  names.csv     a row a name: item, name, length, log-probability; names.csv.sluice says that it is complete
+  labels.csv    a row an article: item, label and its name
+  names.csv.report.json  the table above, complete and raw
+  names.toml, labels.toml  the jobs     names.txt, labels.txt  their tables     setup.log  packages and build
+The models are small; examples/models/*.md say how good they are.
 The program: $sluice (run: sluice --help)
-Next: name your own text in a job file (docs/job-file.md), or spread the job over 2 ranks:
-  mpirun -n 2 --oversubscribe "$sluice" run "$out/job.toml" --set output.path=labels-2.csv
+Next: name a text of yours in a job file (docs/job-file.md), or spread a job over 2 ranks:
+  mpirun -n 2 --oversubscribe "$sluice" run "$out/names.toml" --set output.path=names-2.csv
 TEXT

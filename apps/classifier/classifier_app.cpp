@@ -23,35 +23,56 @@ constexpr std::uint32_t convolution_group(DeviceKind kind) {
     return kind == DeviceKind::host ? 8 : whole_chunk;
 }
 
-constexpr std::uint32_t filters = 256;
-constexpr std::uint32_t features = 1024;
 constexpr std::uint32_t pool = 3;
-constexpr SymbolConvShape conv1{
-    .length = classifier_length, .symbols = classifier_symbols, .taps = 7, .channels = filters, .pool = pool};
-constexpr Conv1dShape conv2{.length = conv1.positions() / pool,
-                            .in_channels = filters,
-                            .out_channels = filters,
-                            .taps = 7,
-                            .relu = true,
-                            .pool = pool};
+constexpr ClassifierSizes paper_sizes;
+
 constexpr Conv1dShape next(const Conv1dShape& before, bool relu) {
     return {.length = before.positions() / before.pool,
-            .in_channels = filters,
-            .out_channels = filters,
+            .in_channels = before.out_channels,
+            .out_channels = before.out_channels,
             .taps = 3,
             .relu = relu,
             .pool = 1};
 }
-constexpr Conv1dShape conv3 = next(conv2, true);
-constexpr Conv1dShape conv4 = next(conv3, true);
-constexpr Conv1dShape conv5 = next(conv4, true);
-constexpr Conv1dShape conv6 = next(conv5, false);
-constexpr NormShape norm6{.positions = conv6.positions(), .channels = filters, .pool = pool};
-constexpr std::uint32_t last_positions = norm6.positions / pool;
-constexpr LinearShape fc1{.inputs = last_positions * filters, .outputs = features, .relu = true, .channels = filters};
-constexpr LinearShape fc2{.inputs = features, .outputs = features, .relu = true};
-static_assert(conv1.positions() == 1008 && conv2.positions() == 330 && conv6.positions() == 102 &&
-              last_positions == 34);
+
+/// The shapes of all layers.
+struct Network {
+    explicit constexpr Network(const ClassifierSizes& sizes)
+        : conv1{.length = classifier_length,
+                .symbols = classifier_symbols,
+                .taps = 7,
+                .channels = sizes.channels,
+                .pool = pool},
+          conv2{.length = conv1.positions() / pool,
+                .in_channels = sizes.channels,
+                .out_channels = sizes.channels,
+                .taps = 7,
+                .relu = true,
+                .pool = pool},
+          conv3(next(conv2, true)),
+          conv4(next(conv3, true)),
+          conv5(next(conv4, true)),
+          conv6(next(conv5, false)),
+          norm6{.positions = conv6.positions(), .channels = sizes.channels, .pool = pool},
+          fc1{.inputs = norm6.positions / pool * sizes.channels,
+              .outputs = sizes.hidden,
+              .relu = true,
+              .channels = sizes.channels},
+          fc2{.inputs = sizes.hidden, .outputs = sizes.hidden, .relu = true} {}
+
+    SymbolConvShape conv1;
+    Conv1dShape conv2;
+    Conv1dShape conv3;
+    Conv1dShape conv4;
+    Conv1dShape conv5;
+    Conv1dShape conv6;
+    NormShape norm6;
+    LinearShape fc1;
+    LinearShape fc2;
+};
+constexpr Network paper(paper_sizes);
+static_assert(paper.conv1.positions() == 1008 && paper.conv2.positions() == 330 && paper.conv6.positions() == 102 &&
+              paper.fc1.inputs == 34 * 256);
 
 constexpr double flop(const Conv1dShape& shape) {
     return 2.0 * shape.positions() * shape.out_channels * shape.in_channels * shape.taps;
@@ -62,11 +83,11 @@ constexpr double flop(const LinearShape& shape) {
 
 using Stages = std::vector<SequentialStage>;
 
-Stages make_stages(DeviceKind kind, std::span<const float> weights, Precision precision, bool scores,
+Stages make_stages(DeviceKind kind, const ClassifierWeights& weights, Precision precision, bool scores,
                    PackedWeights& packed) {
-    expects(weights.size() == classifier_weight_count(), "classifier: a weight blob of the wrong size");
+    const Network network(weights.sizes());
     const Kernels& kernels = kernels_of(kind, precision);
-    const auto get = [&](std::string_view name) { return classifier_tensor(weights, name); };
+    const auto get = [&](std::string_view name) { return weights.tensor(name); };
     const auto conv = [&](const Conv1dShape& shape, std::string_view w, std::string_view b) {
         return kernels.convolution.conv1d(shape, get(w), get(b), packed);
     };
@@ -77,29 +98,29 @@ Stages make_stages(DeviceKind kind, std::span<const float> weights, Precision pr
     SequentialStage& convolutions = stages[0];
     convolutions.group_items = convolution_group(kind);
     convolutions.layers.push_back(kernels.convolution.symbol_conv_norm_relu_pool(
-        conv1, get("w_conv1"), get("b_conv1"), get("gamma_conv1"), get("beta_conv1"), packed));
-    convolutions.layers.push_back(conv(conv2, "w_conv2", "b_conv2"));
-    convolutions.layers.push_back(conv(conv3, "w_conv3", "b_conv3"));
-    convolutions.layers.push_back(conv(conv4, "w_conv4", "b_conv4"));
-    convolutions.layers.push_back(conv(conv5, "w_conv5", "b_conv5"));
-    convolutions.layers.push_back(conv(conv6, "w_conv6", "b_conv6"));
+        network.conv1, get("w_conv1"), get("b_conv1"), get("gamma_conv1"), get("beta_conv1"), packed));
+    convolutions.layers.push_back(conv(network.conv2, "w_conv2", "b_conv2"));
+    convolutions.layers.push_back(conv(network.conv3, "w_conv3", "b_conv3"));
+    convolutions.layers.push_back(conv(network.conv4, "w_conv4", "b_conv4"));
+    convolutions.layers.push_back(conv(network.conv5, "w_conv5", "b_conv5"));
+    convolutions.layers.push_back(conv(network.conv6, "w_conv6", "b_conv6"));
     convolutions.layers.push_back(
-        kernels.convolution.norm_relu_pool(norm6, get("gamma_conv6"), get("beta_conv6"), packed));
+        kernels.convolution.norm_relu_pool(network.norm6, get("gamma_conv6"), get("beta_conv6"), packed));
     SequentialStage& linear_layers = stages[1];
     linear_layers.group_items = whole_chunk;
-    linear_layers.layers.push_back(linear(fc1, "w_fc1", "b_fc1"));
-    linear_layers.layers.push_back(linear(fc2, "w_fc2", "b_fc2"));
+    linear_layers.layers.push_back(linear(network.fc1, "w_fc1", "b_fc1"));
+    linear_layers.layers.push_back(linear(network.fc2, "w_fc2", "b_fc2"));
     linear_layers.layers.push_back(kernels.dense.classify(
-        {.inputs = features, .classes = classifier_classes, .scores = scores, .marks_nonfinite = true}, get("w_fc3"),
-        get("b_fc3"), packed));
+        {.inputs = network.fc2.outputs, .classes = classifier_classes, .scores = scores, .marks_nonfinite = true},
+        get("w_fc3"), get("b_fc3"), packed));
     return stages;
 }
 
 /// Two buffers between the layers of each stage, and the features between the stages, for `items` items.
-std::uint64_t activation_bytes(DeviceKind kind, Precision precision, std::uint64_t items) {
-    constexpr std::uint64_t largest_activation = std::uint64_t{conv1.positions() / pool} * conv1.channels;
-    constexpr std::uint64_t convolved = fc1.inputs;
-    constexpr std::uint64_t between_linear = features;
+std::uint64_t activation_bytes(const Network& network, DeviceKind kind, Precision precision, std::uint64_t items) {
+    const std::uint64_t largest_activation = std::uint64_t{network.conv2.length} * network.conv1.channels;
+    const std::uint64_t convolved = network.fc1.inputs;
+    const std::uint64_t between_linear = network.fc2.outputs;
     constexpr std::uint64_t scores = classifier_classes * sizeof(float);
     const std::uint64_t value_bytes = precision == Precision::bf16 || precision == Precision::fp16 ? 2 : 4;
     const std::uint64_t convolution_bytes = precision == Precision::tf32x3 ? 2 * value_bytes : value_bytes;
@@ -111,16 +132,19 @@ std::uint64_t activation_bytes(DeviceKind kind, Precision precision, std::uint64
 class LoadedClassifier final : public LoadedSequential {
 public:
     LoadedClassifier(const WeightBlob& blob, Precision precision, bool scores, DeviceKind kind)
-        : LoadedSequential(
-              [&](PackedWeights& packed) { return make_stages(kind, blob.floats(), precision, scores, packed); }),
+        : LoadedSequential([&](PackedWeights& packed) {
+              return make_stages(kind, ClassifierWeights(blob), precision, scores, packed);
+          }),
+          network_(ClassifierWeights(blob).sizes()),
           kind_(kind),
           precision_(precision) {}
 
     std::uint64_t least_room(std::uint32_t max_items) const override {
-        return activation_bytes(kind_, precision_, max_items);
+        return activation_bytes(network_, kind_, precision_, max_items);
     }
 
 private:
+    Network network_;
     DeviceKind kind_;
     Precision precision_;
 };
@@ -137,56 +161,79 @@ public:
               kind,
               {.classes = classifier_classes, .scores = scores, .tf32x3_batch = tf32x3_batch, .fp32_batch = fp32_batch},
               [&](Precision precision, PackedWeights& packed) {
-                  return make_stages(kind, blob.floats(), precision, true, packed);
+                  return make_stages(kind, ClassifierWeights(blob), precision, true, packed);
               }),
           kind_(kind) {}
 
     std::uint64_t least_room(std::uint32_t max_items) const override {
-        return activation_bytes(kind_, Precision::fp16, max_items) +
-               activation_bytes(kind_, Precision::tf32x3, tf32x3_batch) +
-               activation_bytes(kind_, Precision::fp32, fp32_batch);
+        return activation_bytes(paper, kind_, Precision::fp16, max_items) +
+               activation_bytes(paper, kind_, Precision::tf32x3, tf32x3_batch) +
+               activation_bytes(paper, kind_, Precision::fp32, fp32_batch);
     }
 
 private:
     DeviceKind kind_;
 };
 
-constexpr std::array classifier_keys{KeySpec{.section = "output",
-                                             .name = "scores",
-                                             .type = KeyType::boolean,
-                                             .fallback = "false",
-                                             .help = "Write the score of every class beside the label."}};
+constexpr std::array classifier_keys{
+    KeySpec{.section = "output",
+            .name = "scores",
+            .type = KeyType::boolean,
+            .fallback = "false",
+            .help = "Write the score of every class beside the label."},
+    KeySpec{.section = "output",
+            .name = "names",
+            .type = KeyType::boolean,
+            .fallback = "false",
+            .help = "Write the label's name, which the weights' metadata has, behind the label."}};
+
+/// Kernels for GPUs are made for one set of sizes.
+void check_sizes(const ClassifierSizes& sizes, DeviceKind kind) {
+    if (kind == DeviceKind::cuda && sizes != paper_sizes) {
+        throw Error(ExitCode::configuration,
+                    {.id = "E-CFG-109",
+                     .where = "model.weights",
+                     .what = fmt::format("got {} channels and {} hidden units, but GPUs compute {} and {} only",
+                                         sizes.channels, sizes.hidden, paper_sizes.channels, paper_sizes.hidden),
+                     .hint = "set run.device = \"host\""});
+    }
+}
 
 class OpenClassifier final : public OpenApp {
 public:
-    explicit OpenClassifier(bool scores) : scores_(scores) {}
+    explicit OpenClassifier(const ClassifierOutput& output) : output_(output) {}
 
-    IoShape shape() const noexcept override { return classifier_shape(scores_); }
-    /// 487.9 MFLOP: convolution 1 is a table and counts nothing.
-    double flop_per_item(const WeightBlob&) const noexcept override {
-        return flop(conv2) + flop(conv3) + flop(conv4) + flop(conv5) + flop(conv6) + flop(fc1) + flop(fc2) +
-               2.0 * features * classifier_classes;
+    IoShape shape() const noexcept override { return classifier_shape(output_.scores); }
+    /// 487.9 MFLOP with the paper's sizes: convolution 1 is a table and counts nothing.
+    double flop_per_item(const WeightBlob& weights) const noexcept override {
+        const Network n(ClassifierWeights(weights).sizes());
+        return flop(n.conv2) + flop(n.conv3) + flop(n.conv4) + flop(n.conv5) + flop(n.conv6) + flop(n.fc1) +
+               flop(n.fc2) + 2.0 * n.fc2.outputs * classifier_classes;
     }
-    std::unique_ptr<ItemCodec> make_codec() const override { return std::make_unique<ClassifierCodec>(scores_); }
-    WeightBlob read_weights(const std::string& path) const override {
-        WeightBlob blob = WeightBlob::of_floats(classifier_weight_count());
-        read_tensors(path, classifier_tensors(), blob.floats());
-        return blob;
-    }
-    WeightBlob random_weights(std::uint64_t seed) const override {
-        WeightBlob blob = WeightBlob::of_floats(classifier_weight_count());
-        random_classifier_weights(seed, blob.floats());
-        return blob;
-    }
-    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision, DeviceKind kind) const override {
-        if (precision == Precision::certified) {
-            return std::make_unique<LoadedCertifiedClassifier>(weights, scores_, kind);
+    std::unique_ptr<ItemCodec> make_codec() const override {
+        if (!output_.names) {
+            return std::make_unique<ClassifierCodec>(output_.scores);
         }
-        return std::make_unique<LoadedClassifier>(weights, precision, scores_, kind);
+        if (!output_.weights) {
+            throw Error(ExitCode::configuration, {.id = "E-CFG-110",
+                                                  .where = "output.names",
+                                                  .what = "random weights do not name their classes",
+                                                  .hint = "set model.weights, or leave output.names out"});
+        }
+        return std::make_unique<ClassifierCodec>(output_.scores, read_class_names(*output_.weights));
+    }
+    WeightBlob read_weights(const std::string& path) const override { return read_classifier_weights(path); }
+    WeightBlob random_weights(std::uint64_t seed) const override { return random_classifier_weights(seed); }
+    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision, DeviceKind kind) const override {
+        check_sizes(ClassifierWeights(weights).sizes(), kind);
+        if (precision == Precision::certified) {
+            return std::make_unique<LoadedCertifiedClassifier>(weights, output_.scores, kind);
+        }
+        return std::make_unique<LoadedClassifier>(weights, precision, output_.scores, kind);
     }
 
 private:
-    bool scores_;
+    ClassifierOutput output_;
 };
 
 class ClassifierApp final : public App {
@@ -197,14 +244,19 @@ public:
     }
     std::span<const KeySpec> keys() const noexcept override { return classifier_keys; }
     std::unique_ptr<OpenApp> open(const AppSettings& settings) const override {
-        return open_classifier(settings.get<bool>("output.scores"));
+        ClassifierOutput output{
+            .scores = settings.get<bool>("output.scores"), .names = settings.get<bool>("output.names"), .weights = {}};
+        if (settings.weights() != nullptr) {
+            output.weights = settings.weights()->native();
+        }
+        return open_classifier(output);
     }
 };
 
 }  // namespace
 
-std::unique_ptr<OpenApp> open_classifier(bool scores) {
-    return std::make_unique<OpenClassifier>(scores);
+std::unique_ptr<OpenApp> open_classifier(const ClassifierOutput& output) {
+    return std::make_unique<OpenClassifier>(output);
 }
 
 const App& classifier_app() {

@@ -64,6 +64,10 @@ std::string ClassifierCodec::check_packed(std::span<const std::byte> item) const
 
 std::vector<OutputField> ClassifierCodec::output_fields() const {
     std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1}};
+    if (!names_.empty()) {
+        const auto longest = std::ranges::max(names_, {}, &std::string::size).size();
+        fields.push_back({.name = "name", .type = FieldType::text, .most_bytes = static_cast<std::uint32_t>(longest)});
+    }
     if (scores_) {
         fields.push_back({.name = "score", .type = FieldType::float32, .count = classifier_classes});
     }
@@ -72,6 +76,10 @@ std::vector<OutputField> ClassifierCodec::output_fields() const {
 
 void ClassifierCodec::decode(std::span<const std::byte> result, Row& row) const {
     const std::int32_t label = label_of(result);
+    if (!names_.empty()) {
+        decode_named(result, row);
+        return;
+    }
     if (!is_marked(label)) {
         row.fixed(result);
         return;
@@ -81,6 +89,27 @@ void ClassifierCodec::decode(std::span<const std::byte> result, Row& row) const 
     const std::int32_t alone = label & ~nonfinite_mark;
     std::memcpy(unmarked.data(), &alone, sizeof alone);
     row.fixed(std::span(unmarked).first(result.size()));
+}
+
+void ClassifierCodec::decode_named(std::span<const std::byte> result, Row& row) const {
+    const std::int32_t label = label_of(result);
+    if (label == missing_int32) {
+        row.missing();
+        row.missing();
+    } else {
+        const std::int32_t unmarked = label & ~nonfinite_mark;
+        row.int32(unmarked);
+        row.text(names_.at(static_cast<std::size_t>(unmarked)));
+    }
+    for (auto scores = result.subspan(label_bytes); !scores.empty(); scores = scores.subspan(sizeof(float))) {
+        float score = 0;
+        std::memcpy(&score, scores.data(), sizeof score);
+        row.float32(score);
+    }
+}
+
+void ClassifierCodec::write_missing(std::span<std::byte> result) const {
+    ClassifierCodec(scores_).ItemCodec::write_missing(result);  // a name is missing where its label is
 }
 
 std::uint64_t ClassifierCodec::nonfinite(std::span<const std::byte> results) const {

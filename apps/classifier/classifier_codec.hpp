@@ -17,7 +17,9 @@ inline constexpr std::uint32_t classifier_classes = 4;
 /// Text as classifier_length symbols, the last character first (docs/classifier.md).
 class ClassifierCodec final : public ItemCodec {
 public:
-    explicit ClassifierCodec(bool scores) : scores_(scores) {}
+    /// `names`: the classes', to be written behind the label; none: it stands by itself.
+    explicit ClassifierCodec(bool scores, std::vector<std::string> names = {})
+        : scores_(scores), names_(std::move(names)) {}
 
     [[nodiscard]] IoShape shape() const noexcept override { return classifier_shape(scores_); }
     void encode(std::uint64_t, std::string_view text, std::span<std::byte> to) const override;
@@ -31,9 +33,13 @@ public:
 
     /// Without scores, the labels that are marked.
     [[nodiscard]] std::uint64_t nonfinite(std::span<const std::byte> results) const override;
+    void write_missing(std::span<std::byte> result) const override;
 
 private:
+    void decode_named(std::span<const std::byte> result, Row& row) const;
+
     bool scores_;
+    std::vector<std::string> names_;
 };
 
 }  // namespace sluice

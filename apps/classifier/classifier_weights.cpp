@@ -1,27 +1,22 @@
 #include "apps/classifier/classifier_weights.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <future>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
-#include <vector>
+#include <type_traits>
 
+#include "apps/classifier/classifier_codec.hpp"
+#include "core/checksum.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
 namespace {
-
-const std::vector<TensorSpec>& tensors() {
-    static const std::vector<TensorSpec> specs{
-        {"w_conv1", {256, 70, 7}},  {"b_conv1", {256}}, {"gamma_conv1", {256, 1008}}, {"beta_conv1", {256, 1008}},
-        {"w_conv2", {256, 256, 7}}, {"b_conv2", {256}}, {"w_conv3", {256, 256, 3}},   {"b_conv3", {256}},
-        {"w_conv4", {256, 256, 3}}, {"b_conv4", {256}}, {"w_conv5", {256, 256, 3}},   {"b_conv5", {256}},
-        {"w_conv6", {256, 256, 3}}, {"b_conv6", {256}}, {"gamma_conv6", {256, 102}},  {"beta_conv6", {256, 102}},
-        {"w_fc1", {1024, 8704}},    {"b_fc1", {1024}},  {"w_fc2", {1024, 1024}},      {"b_fc2", {1024}},
-        {"w_fc3", {4, 1024}},       {"b_fc3", {4}},
-    };
-    return specs;
-}
 
 /// Counter-based: value i of tensor t depends on (seed, t, i) alone. SplitMix64's mixing: Steele, Lea, Flood 2014.
 std::uint64_t mix(std::uint64_t x) {
@@ -77,7 +72,7 @@ constexpr std::size_t block = 4096;   // values, a few pages
 /// Draws every `threads`-th block of each tensor, from block `thread` on.
 void draw_blocks(std::uint64_t seed, std::span<float> to, std::size_t thread, std::size_t threads) {
     std::uint64_t key = mix(seed);
-    for (const TensorSpec& spec : tensors()) {
+    for (const TensorSpec& spec : classifier_tensors()) {
         key = mix(key);
         const Spread spread = spread_of(spec);
         const bool differences = spec.name == "w_fc1";
@@ -92,32 +87,131 @@ void draw_blocks(std::uint64_t seed, std::span<float> to, std::size_t thread, st
     }
 }
 
-}  // namespace
+/// What lies behind the tensors in a blob, and is broadcast with them.
+struct Trailer {
+    ClassifierSizes sizes;
+    std::uint64_t names = 0;  ///< XXH3 of the classes' names, so that other names are another model.
+};
+constexpr std::size_t trailer_floats = sizeof(Trailer) / sizeof(float);
+static_assert(sizeof(Trailer) == trailer_floats * sizeof(float) && std::is_trivially_copyable_v<Trailer>);
 
-std::span<const TensorSpec> classifier_tensors() {
-    return tensors();
+constexpr const char* labels_key = "labels";
+constexpr std::uint32_t channel_step = 64;  // what the kernels take
+constexpr std::uint32_t most_channels = 1024;
+constexpr std::uint32_t most_hidden = 8192;
+
+[[noreturn]] void refuse(const char* id, const std::string& where, std::string what, std::string hint) {
+    throw Error(ExitCode::bad_data, {id, where, std::move(what), std::move(hint)});
 }
 
-std::size_t classifier_weight_count() {
+WeightBlob blob_for(const ClassifierSizes& sizes, std::uint64_t names) {
+    const std::size_t count = classifier_weight_count(sizes);
+    WeightBlob blob = WeightBlob::of_floats(count + trailer_floats);
+    const Trailer trailer{sizes, names};
+    std::memcpy(blob.floats().data() + count, &trailer, sizeof trailer);
+    return blob;
+}
+
+/// Of the first dimension of tensor `name`, which sets all sizes; the paper's if there is no such tensor, so that the
+/// reader says that it is missing.
+std::uint32_t size_of(const TensorReader& reader, const char* name, std::uint32_t otherwise, std::uint32_t step,
+                      std::uint32_t most) {
+    const SafetensorsEntry* entry = reader.find(name);
+    if (entry == nullptr || entry->shape.empty()) {
+        return otherwise;
+    }
+    const std::uint64_t size = entry->shape.front();
+    if (size == 0 || size % step != 0 || size > most) {
+        refuse("E-MOD-047", reader.where(),
+               fmt::format("tensor {}: got {} outputs, expected {} up to {}", quoted(name), size,
+                           step == 1 ? "1" : fmt::format("a multiple of {}", step), most),
+               "check that the weights belong to this app");
+    }
+    return static_cast<std::uint32_t>(size);
+}
+
+}  // namespace
+
+std::vector<TensorSpec> classifier_tensors(const ClassifierSizes& sizes) {
+    const std::uint64_t c = sizes.channels;
+    const std::uint64_t h = sizes.hidden;
+    return {
+        {"w_conv1", {c, 70, 7}}, {"b_conv1", {c}}, {"gamma_conv1", {c, 1008}}, {"beta_conv1", {c, 1008}},
+        {"w_conv2", {c, c, 7}},  {"b_conv2", {c}}, {"w_conv3", {c, c, 3}},     {"b_conv3", {c}},
+        {"w_conv4", {c, c, 3}},  {"b_conv4", {c}}, {"w_conv5", {c, c, 3}},     {"b_conv5", {c}},
+        {"w_conv6", {c, c, 3}},  {"b_conv6", {c}}, {"gamma_conv6", {c, 102}},  {"beta_conv6", {c, 102}},
+        {"w_fc1", {h, c * 34}},  {"b_fc1", {h}},   {"w_fc2", {h, h}},          {"b_fc2", {h}},
+        {"w_fc3", {4, h}},       {"b_fc3", {4}},
+    };
+}
+
+std::size_t classifier_weight_count(const ClassifierSizes& sizes) {
     std::size_t count = 0;
-    for (const TensorSpec& spec : tensors()) {
+    for (const TensorSpec& spec : classifier_tensors(sizes)) {
         count += spec.elements();
     }
     return count;
 }
 
-std::span<const float> classifier_tensor(std::span<const float> weights, std::string_view name) {
-    for (const TensorSpec& spec : tensors()) {
-        if (spec.name == name) {
-            return weights.first(spec.elements());
-        }
-        weights = weights.subspan(spec.elements());
-    }
-    throw ContractViolation("classifier_tensor: no tensor of that name");
+ClassifierWeights::ClassifierWeights(const WeightBlob& blob) {
+    const std::span<float> all = blob.floats();
+    expects(all.size() > trailer_floats, "classifier: a weight blob of the wrong size");
+    values_ = all.first(all.size() - trailer_floats);
+    std::memcpy(static_cast<void*>(&sizes_), values_.data() + values_.size(), sizeof sizes_);  // the trailer's first
+    expects(values_.size() == classifier_weight_count(sizes_), "classifier: a weight blob of the wrong size");
 }
 
-void random_classifier_weights(std::uint64_t seed, std::span<float> to) {
-    expects(to.size() == classifier_weight_count(), "random_classifier_weights: room for all tensors");
+std::span<const float> ClassifierWeights::tensor(std::string_view name) const {
+    std::span<const float> rest = values_;
+    for (const TensorSpec& spec : classifier_tensors(sizes_)) {
+        if (spec.name == name) {
+            return rest.first(spec.elements());
+        }
+        rest = rest.subspan(spec.elements());
+    }
+    throw ContractViolation("classifier: no tensor of that name");
+}
+
+WeightBlob read_classifier_weights(const std::filesystem::path& path) {
+    const TensorReader reader(path);
+    constexpr ClassifierSizes paper;
+    const ClassifierSizes sizes{.channels = size_of(reader, "w_conv1", paper.channels, channel_step, most_channels),
+                                .hidden = size_of(reader, "w_fc1", paper.hidden, 1, most_hidden)};
+    const std::string* labels = reader.metadata(labels_key);
+    const std::vector<TensorSpec> wanted = classifier_tensors(sizes);
+    reader.check(wanted);
+    WeightBlob blob = blob_for(sizes, labels == nullptr ? 0 : checksum_of(std::as_bytes(std::span(*labels))));
+    reader.read(wanted, ClassifierWeights(blob).values());
+    return blob;
+}
+
+std::vector<std::string> read_class_names(const std::filesystem::path& path) {
+    const TensorReader reader(path);
+    const std::string* text = reader.metadata(labels_key);
+    if (text == nullptr) {
+        refuse("E-MOD-058", reader.where(), "output.names is set, but these weights do not name their classes",
+               "leave output.names out, or export the weights with labels");
+    }
+    std::vector<std::string> names;
+    const nlohmann::json list = nlohmann::json::parse(*text, nullptr, false);
+    if (list.is_array()) {
+        for (const nlohmann::json& name : list) {
+            names.push_back(name.is_string() ? name.get<std::string>() : std::string());
+        }
+    }
+    const std::set<std::string> different(names.begin(), names.end());
+    if (names.size() != classifier_classes || different.size() != names.size() || different.contains("")) {
+        refuse("E-MOD-058", reader.where(),
+               fmt::format("metadata {}: got {}, expected a JSON list of {} different names", quoted(labels_key),
+                           quoted(*text), classifier_classes),
+               "export the weights with labels");
+    }
+    return names;
+}
+
+WeightBlob random_classifier_weights(std::uint64_t seed) {
+    WeightBlob blob = blob_for({}, 0);
+    const std::span<float> to = ClassifierWeights(blob).values();
     // Every value has a number of its own, so threads can draw any part: they share out each tensor in blocks.
     const std::size_t threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
     std::vector<std::future<void>> others;
@@ -128,6 +222,7 @@ void random_classifier_weights(std::uint64_t seed, std::span<float> to) {
     for (std::future<void>& other : others) {
         other.get();
     }
+    return blob;
 }
 
 }  // namespace sluice

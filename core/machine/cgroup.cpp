@@ -40,13 +40,6 @@ std::uint64_t number_in(std::string_view text) {
     return error == std::errc() ? number : no_memory_limit;
 }
 
-/// Of this process.
-std::vector<std::filesystem::path> own_cgroup_folders(std::string_view controller) {
-    std::ifstream file("/proc/self/cgroup");
-    const std::string membership{std::istreambuf_iterator<char>(file), {}};
-    return cgroup_folders(membership, controller);
-}
-
 }  // namespace
 
 std::vector<std::filesystem::path> cgroup_folders(std::string_view membership, std::string_view controller) {
@@ -66,6 +59,12 @@ std::vector<std::filesystem::path> cgroup_folders(std::string_view membership, s
         }
     }
     return folders;
+}
+
+std::vector<std::filesystem::path> own_cgroup_folders(std::string_view controller) {
+    std::ifstream file("/proc/self/cgroup");
+    const std::string membership{std::istreambuf_iterator<char>(file), {}};
+    return cgroup_folders(membership, controller);
 }
 
 std::string first_line(const std::filesystem::path& file) {

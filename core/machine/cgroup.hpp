@@ -14,6 +14,9 @@ namespace sluice {
 [[nodiscard]] std::vector<std::filesystem::path> cgroup_folders(std::string_view membership,
                                                                 std::string_view controller);
 
+/// The same of this process.
+[[nodiscard]] std::vector<std::filesystem::path> own_cgroup_folders(std::string_view controller);
+
 /// The first line of a file of the kernel's; empty when it is not there.
 [[nodiscard]] std::string first_line(const std::filesystem::path& file);
 

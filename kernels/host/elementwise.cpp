@@ -1,6 +1,7 @@
 #include "kernels/host/elementwise.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/machine/simd.hpp"
@@ -259,31 +260,39 @@ void gates_plain(std::size_t hidden, const float* in, const float* own, float* h
     gates<4>(hidden, in, own, h);
 }
 
+constexpr std::array<ElementwiseBuild, 3> builds{{{exp_v4, gates_v4, gelu_v4, dots_v4, rows_v4},
+                                                  {exp_v3, gates_v3, gelu_v3, dots_v3, rows_v3},
+                                                  {exp_plain, gates_plain, gelu_plain, dots_plain, rows_plain}}};
+
+const ElementwiseBuild& widest_build() {
+    static const ElementwiseBuild* const build = for_this_cpu(&builds[0], &builds[1], &builds[2]);
+    return *build;
+}
+
 }  // namespace
 
 void exp_all(std::size_t count, const float* in, float* out) {
-    static auto* const kernel = for_this_cpu(&exp_v4, &exp_v3, &exp_plain);
-    kernel(count, in, out);
+    widest_build().exp_all(count, in, out);
 }
 
 void gru_gates(std::size_t hidden, const float* in, const float* own, float* h) {
-    static auto* const kernel = for_this_cpu(&gates_v4, &gates_v3, &gates_plain);
-    kernel(hidden, in, own, h);
+    widest_build().gru_gates(hidden, in, own, h);
+}
+
+std::span<const ElementwiseBuild> elementwise_builds() {
+    return std::span(builds).subspan(static_cast<std::size_t>(&widest_build() - builds.data()));
 }
 
 void gelu_all(std::size_t count, float* x) {
-    static auto* const kernel = for_this_cpu(&gelu_v4, &gelu_v3, &gelu_plain);
-    kernel(count, x);
+    widest_build().gelu_all(count, x);
 }
 
 void dot_columns(std::size_t count, const float* by, const float* columns, float* out) {
-    static auto* const kernel = for_this_cpu(&dots_v4, &dots_v3, &dots_plain);
-    kernel(count, by, columns, out);
+    widest_build().dot_columns(count, by, columns, out);
 }
 
 void add_weighted_rows(std::size_t count, std::size_t width, const float* by, const float* rows, float* out) {
-    static auto* const kernel = for_this_cpu(&rows_v4, &rows_v3, &rows_plain);
-    kernel(count, width, by, rows, out);
+    widest_build().add_weighted_rows(count, width, by, rows, out);
 }
 
 void layer_norm(std::size_t width, float epsilon, const float* gamma, const float* beta, const float* in, float* out) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 namespace sluice {
 
@@ -27,5 +28,16 @@ void dot_columns(std::size_t count, const float* by, const float* columns, float
 
 /// out[j] += by[0] * rows[0][j], then by[1] * rows[1][j], …; rows: (count, width).
 void add_weighted_rows(std::size_t count, std::size_t width, const float* by, const float* rows, float* out);
+/// One build of all but layer_norm, which has one.
+struct ElementwiseBuild {
+    void (*exp_all)(std::size_t count, const float* in, float* out);
+    void (*gru_gates)(std::size_t hidden, const float* in, const float* own, float* h);
+    void (*gelu_all)(std::size_t count, float* x);
+    void (*dot_columns)(std::size_t count, const float* by, const float* columns, float* out);
+    void (*add_weighted_rows)(std::size_t count, std::size_t width, const float* by, const float* rows, float* out);
+};
+
+/// All that this CPU can run; the first is the one above.
+[[nodiscard]] std::span<const ElementwiseBuild> elementwise_builds();
 
 }  // namespace sluice

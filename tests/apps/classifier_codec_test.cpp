@@ -10,6 +10,7 @@
 
 #include "apps/classifier/alphabet.hpp"
 #include "apps/classifier/classifier_app.hpp"
+#include "apps/classifier/classifier_codec.hpp"
 #include "apps/classifier/one_hot.hpp"
 #include "core/error.hpp"
 #include "core/output/row_encoder.hpp"
@@ -223,6 +224,39 @@ TEST_F(ClassifierCodecTest, CountsScoresWhereTheyAreWritten) {
 
     EXPECT_EQ(rows_of(*codec, records), "0,1,nan,0.5,nan,1\n1,3,1,2,3,4\n");
     EXPECT_EQ(codec->nonfinite(records), 2U);
+}
+
+TEST_F(ClassifierCodecTest, WritesALabelsNameBehindIt) {
+    struct Record {
+        std::int32_t label;
+        std::array<float, 4> scores;
+    };
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<std::string> names{"World", "Sports", "Business, money", "Sci/Tech"};
+    const std::array<std::int32_t, 4> labels{3, 2, 1 | nonfinite_mark, missing_int32};
+    std::array<Record, 2> results{{{0, {1, 2, 3, nan}}, {}}};
+    const ClassifierCodec codec(false, names);
+    const ClassifierCodec with_scores(true, names);
+
+    with_scores.write_missing(std::as_writable_bytes(std::span(results).last(1)));
+
+    EXPECT_EQ(rows_of(codec, std::as_bytes(std::span(labels))),
+              "0,3,Sci/Tech\n1,2,\"Business, money\"\n2,1,Sports\n3,,\n");
+    EXPECT_EQ(codec.nonfinite(std::as_bytes(std::span(labels))), 1U);
+    EXPECT_EQ(rows_of(with_scores, std::as_bytes(std::span(results))), "0,0,World,1,2,3,nan\n1,,,nan,nan,nan,nan\n");
+    EXPECT_EQ(with_scores.nonfinite(std::as_bytes(std::span(results)).first(sizeof(Record))), 1U);
+    EXPECT_EQ(codec.shape(), codec_->shape());
+}
+
+TEST_F(ClassifierCodecTest, HasNoNamesOfRandomWeights) {
+    const auto app = open_classifier(ClassifierOutput{.names = true});
+
+    try {
+        (void)app->make_codec();
+        ADD_FAILURE() << "an error was expected";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.text().id, "E-CFG-110");
+    }
 }
 
 TEST(OneHot, PacksAnyNumberOfColumns) {

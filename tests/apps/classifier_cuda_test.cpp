@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/classifier/classifier_app.hpp"
+#include "apps/classifier/classifier_weights.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "tests/apps/classifier_reference.hpp"
@@ -75,7 +76,7 @@ protected:
         std::vector<std::future<std::vector<double>>> plain;
         for (std::size_t i = 0; i < items; ++i) {
             plain.push_back(std::async(std::launch::async, [i] {
-                return classifier_reference<double>(blob_->floats(),
+                return classifier_reference<double>(ClassifierWeights(*blob_).values(),
                                                     std::span(symbols_).subspan(i * item_bytes, item_bytes));
             }));
         }

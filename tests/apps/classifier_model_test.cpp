@@ -8,10 +8,13 @@
 #include <thread>
 
 #include "apps/classifier/classifier_app.hpp"
+#include "apps/classifier/classifier_weights.hpp"
 #include "core/device/host_device.hpp"
 #include "core/error.hpp"
 #include "kernels/dense.hpp"
 #include "tests/apps/classifier_reference.hpp"
+#include "tests/support/safetensors_writer.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
 namespace {
@@ -90,7 +93,7 @@ protected:
     static std::span<const std::uint8_t> symbols(std::size_t item) {
         return {reinterpret_cast<const std::uint8_t*>(items_->data()) + item * item_bytes, item_bytes};
     }
-    static std::span<const float> weights() { return blob_->floats(); }
+    static std::span<const float> weights() { return ClassifierWeights(*blob_).values(); }
 
     static inline WeightBlob* blob_ = nullptr;
     static inline LoadedApp* loaded_ = nullptr;
@@ -242,11 +245,50 @@ TEST_F(ClassifierModel, AllocatesAsMuchForItselfAsItSays) {
     }
 }
 
+TEST(ClassifierSizesTest, OfAnyKindAgreeWithAnIndependentReference) {
+    constexpr double tolerance = 1e-4;  // of two fp32 computations, of sums of up to 4,352 products
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "small.safetensors";
+    for (const ClassifierSizes& sizes : {ClassifierSizes{64, 33}, ClassifierSizes{128, 7}}) {
+        std::vector<float> values(classifier_weight_count(sizes));
+        std::mt19937 bits(3);
+        std::normal_distribution<float> bell(0.0F, 0.05F);
+        std::generate(values.begin(), values.end(), [&] { return bell(bits); });
+        test::write_safetensors(path, classifier_tensors(sizes), values);
+        const auto app = open_classifier(true);
+        const WeightBlob blob = app->read_weights(path.string());
+        const auto loaded = load_alone(*app, blob, Precision::fp32, DeviceKind::host, 1);
+        HostDevice device;
+        const auto model = loaded->make_model(device, {.max_items = 2});
+        const auto stream = device.make_stream({});
+        std::vector<std::byte> items(2 * item_bytes);
+        for (std::size_t i = 0; i < 2; ++i) {
+            app->make_codec()->encode(i, random_text(bits, 500 * i),
+                                      std::span(items).subspan(i * item_bytes, item_bytes));
+        }
+        std::vector<Record> records(2);
+
+        model->forward(*stream, 2, items, std::as_writable_bytes(std::span(records)));
+        stream->record().wait();
+
+        for (std::size_t i = 0; i < 2; ++i) {
+            const auto* symbols = reinterpret_cast<const std::uint8_t*>(items.data()) + i * item_bytes;
+            const auto want = classifier_reference<double>(values, {symbols, item_bytes}, sizes.channels, sizes.hidden);
+            Distance distance;
+            for (std::size_t c = 0; c < classes; ++c) {
+                distance.add(records[i].scores[c], want[c]);
+            }
+            EXPECT_LT(distance.relative(), tolerance) << sizes.channels << ", item " << i;
+        }
+        EXPECT_NE(records[0], records[1]);
+    }
+}
+
 // Without scores nothing else could tell.
 TEST(ClassifierLabels, SayThatAScoreIsNotFinite) {
     const auto app = open_classifier(false);
     WeightBlob blob = app->random_weights(seed);
-    blob.floats().back() = std::numeric_limits<float>::quiet_NaN();  // a bias of the last layer
+    ClassifierWeights(blob).values().back() = std::numeric_limits<float>::quiet_NaN();  // a bias of the last layer
     const auto loaded = load_alone(*app, blob, Precision::fp32, DeviceKind::host, 1);
     HostDevice device;
     const auto model = loaded->make_model(device, {.max_items = 1});

@@ -114,7 +114,8 @@ std::vector<Real> connect(Reader& reader, const std::vector<Real>& in, std::size
 }  // namespace
 
 template <class Real>
-std::vector<Real> classifier_reference(std::span<const float> weights, std::span<const std::uint8_t> symbols) {
+std::vector<Real> classifier_reference(std::span<const float> weights, std::span<const std::uint8_t> symbols,
+                                       std::size_t channels, std::size_t hidden) {
     Matrix<Real> x(70, std::vector<Real>(1014));
     for (std::size_t p = 0; p < 1014; ++p) {
         if (symbols[p] < 70) {
@@ -122,18 +123,18 @@ std::vector<Real> classifier_reference(std::span<const float> weights, std::span
         }
     }
     Reader reader(weights);
-    x = convolve(reader, x, 256, 7);
+    x = convolve(reader, x, channels, 7);
     normalise(reader, x);
     rectify(x);
     x = pool(x);
-    x = convolve(reader, x, 256, 7);
+    x = convolve(reader, x, channels, 7);
     rectify(x);
     x = pool(x);
     for (int layer = 3; layer <= 5; ++layer) {
-        x = convolve(reader, x, 256, 3);
+        x = convolve(reader, x, channels, 3);
         rectify(x);
     }
-    x = convolve(reader, x, 256, 3);
+    x = convolve(reader, x, channels, 3);
     normalise(reader, x);
     rectify(x);
     x = pool(x);
@@ -141,12 +142,14 @@ std::vector<Real> classifier_reference(std::span<const float> weights, std::span
     for (const auto& row : x) {
         flat.insert(flat.end(), row.begin(), row.end());
     }
-    flat = connect(reader, flat, 1024, true);
-    flat = connect(reader, flat, 1024, true);
+    flat = connect(reader, flat, hidden, true);
+    flat = connect(reader, flat, hidden, true);
     return connect(reader, flat, 4, false);
 }
 
-template std::vector<float> classifier_reference<float>(std::span<const float>, std::span<const std::uint8_t>);
-template std::vector<double> classifier_reference<double>(std::span<const float>, std::span<const std::uint8_t>);
+template std::vector<float> classifier_reference<float>(std::span<const float>, std::span<const std::uint8_t>,
+                                                        std::size_t, std::size_t);
+template std::vector<double> classifier_reference<double>(std::span<const float>, std::span<const std::uint8_t>,
+                                                          std::size_t, std::size_t);
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,9 +12,12 @@ namespace sluice {
 /// symbol. Returns the four logits.
 template <class Real>
 [[nodiscard]] std::vector<Real> classifier_reference(std::span<const float> weights,
-                                                     std::span<const std::uint8_t> symbols);
+                                                     std::span<const std::uint8_t> symbols, std::size_t channels = 256,
+                                                     std::size_t hidden = 1024);
 
-extern template std::vector<float> classifier_reference<float>(std::span<const float>, std::span<const std::uint8_t>);
-extern template std::vector<double> classifier_reference<double>(std::span<const float>, std::span<const std::uint8_t>);
+extern template std::vector<float> classifier_reference<float>(std::span<const float>, std::span<const std::uint8_t>,
+                                                               std::size_t, std::size_t);
+extern template std::vector<double> classifier_reference<double>(std::span<const float>, std::span<const std::uint8_t>,
+                                                                 std::size_t, std::size_t);
 
 }  // namespace sluice

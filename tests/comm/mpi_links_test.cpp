@@ -19,6 +19,15 @@ std::string loaded(const std::vector<std::string>& files) {
     return maps;
 }
 
+TEST(PeersToProbe, AreAsManyAsTakeLittleOfTheRun) {
+    using namespace std::chrono_literals;
+    EXPECT_THAT(peers_to_probe(4, 4s), IsEmpty());
+    EXPECT_THAT(peers_to_probe(1, 1h), IsEmpty());
+    EXPECT_THAT(peers_to_probe(2, 5s), ElementsAre(1));
+    EXPECT_THAT(peers_to_probe(9, 10s), ElementsAre(1, 5));
+    EXPECT_THAT(peers_to_probe(4, 1h), ElementsAre(1, 2, 3));
+}
+
 TEST(MpiTransport, IsWhatOpenMpiHasLoaded) {
     const MpiTransport tcp = transport_of_maps(loaded({"mca_btl_sm.so", "mca_btl_self.so", "mca_btl_vader.so",
                                                        "mca_btl_tcp.so", "mca_pml_ob1.so", "mca_fbtl_posix.so"}));

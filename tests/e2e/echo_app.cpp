@@ -1,8 +1,8 @@
 // The app of sluice_echo, which says of an item how long it is, and computes nothing. It obeys its items: one that
 // begins with "crash" crashes the process, one with "hang" never ends, one with "slow" takes a fifth of a second, one
 // with "held" says so in a file and waits for another one, one with "busy" does the same without sleeping, one with
-// "fail" fails on its device, one with "unreadable" is never read to its end, and one with "poison" crashes whoever
-// reads it.
+// "spin" computes for 5 ms, one with "fail" fails on its device, one with "unreadable" is never read to its end, and
+// one with "poison" crashes whoever reads it.
 #include <signal.h>
 #include <unistd.h>
 
@@ -25,8 +25,8 @@
 namespace sluice {
 namespace {
 
-enum class Order : std::uint32_t { none, crash, hang, slow, fail, held, busy };
-constexpr std::array<std::string_view, 7> orders{"", "crash", "hang", "slow", "fail", "held", "busy"};
+enum class Order : std::uint32_t { none, crash, hang, slow, fail, held, busy, spin };
+constexpr std::array<std::string_view, 8> orders{"", "crash", "hang", "slow", "fail", "held", "busy", "spin"};
 
 struct Item {
     Order order = Order::none;
@@ -77,6 +77,17 @@ void wait_for_release(const Item& item) {
     }
 }
 
+/// For 5 ms on a core, however long that takes.
+void spin() {
+    const auto used = [] {
+        std::timespec time{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return time.tv_sec * 1'000'000'000L + time.tv_nsec;
+    };
+    for (const long end = used() + 5'000'000; used() < end;) {
+    }
+}
+
 [[noreturn]] void stay() {
     for (;;) {
         ::pause();
@@ -94,6 +105,9 @@ void obey(const Item& item) {
             stay();
         case Order::slow:
             doze(200'000'000);
+            break;
+        case Order::spin:
+            spin();
             break;
         case Order::fail:
             throw std::runtime_error("the device is sick");

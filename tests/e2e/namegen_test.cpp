@@ -24,14 +24,14 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr GruShape shape{.embedding = 6, .hidden = 21, .layers = 2};
-constexpr std::size_t items = 150;
-constexpr std::uint64_t seed = 7;
-constexpr std::uint32_t max_length = 10;
+constexpr GruShape name_shape{.embedding = 6, .hidden = 21, .layers = 2};
+constexpr std::size_t name_count = 150;
+constexpr std::uint64_t name_seed = 7;
+constexpr std::uint32_t longest = 10;
 
 /// Weights whose names are of small letters, and end now and then.
 WeightBlob some_weights() {
-    WeightBlob blob = random_namegen_weights(shape, 5);
+    WeightBlob blob = random_namegen_weights(name_shape, 5);
     const std::span<float> values = namegen_tensor_values(blob);
     for (float& weight : values) {
         weight *= 3;
@@ -47,7 +47,7 @@ WeightBlob some_weights() {
 class Namegen : public testing::Test {
 protected:
     Namegen() : weights_(some_weights()) {
-        write_safetensors(path() / "weights.safetensors", namegen_tensors(shape), namegen_tensor_values(weights_));
+        write_safetensors(path() / "weights.safetensors", namegen_tensors(name_shape), namegen_tensor_values(weights_));
         write_job("input.count = 150\n", "seed = 7\n");
     }
 
@@ -78,7 +78,7 @@ protected:
 
     [[nodiscard]] std::string name_of(const Sampling& sampling, const std::string& prefix,
                                       const std::function<float(std::uint32_t)>& uniform) const {
-        return write_reference<double>(shape, namegen_weights(weights_), sampling, prefix, uniform).bytes;
+        return write_reference<double>(name_shape, namegen_weights(weights_), sampling, prefix, uniform).bytes;
     }
 
     /// The text that .txt has for each item.
@@ -117,7 +117,7 @@ std::string names_in_csv(const std::string& csv) {
 TEST_F(Namegen, MakesTheNamesOfPlainLoops) {
     const std::string names = output_of(0, {"output.path=names.txt"}, "names.txt");
 
-    EXPECT_EQ(names, lines(items, {.max_length = max_length, .seed = seed}));
+    EXPECT_EQ(names, lines(name_count, {.max_length = longest, .seed = name_seed}));
     EXPECT_EQ(names_in_csv(output_of(0, {})), names);
 }
 
@@ -130,7 +130,7 @@ TEST_P(NamegenOfRanks, GivesTheSameBytes) {
     for (const int ranks : {0, 2, 3, 5}) {
         EXPECT_EQ(output_of(ranks, settings), alone) << ranks;
     }
-    EXPECT_EQ(std::ranges::count(alone, '\n'), items + 1);
+    EXPECT_EQ(std::ranges::count(alone, '\n'), name_count + 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Chunks, NamegenOfRanks, testing::Values("1", "7", "1000", "auto"),
@@ -162,7 +162,7 @@ TEST_F(Namegen, ContinuesPrefixesBySamplingAsItIsTold) {
 
     const std::string names = output_of(0, {"output.path=names.txt"}, "names.txt");
 
-    EXPECT_EQ(names, lines(20, {.max_length = max_length, .temperature = 0.5F, .top_k = 9, .seed = seed},
+    EXPECT_EQ(names, lines(20, {.max_length = longest, .temperature = 0.5F, .top_k = 9, .seed = name_seed},
                            [&](std::size_t i) { return prefixes[i / 4]; }));
 }
 
@@ -179,17 +179,16 @@ TEST_F(Namegen, RefusesAPrefixThatIsTooLong) {
 
 /// A file of random numbers, and those of the C library, give the names that they are for.
 TEST_F(Namegen, TakesItsRandomNumbersFromTheInputOrTheLibrary) {
-    std::vector<float> draws(items * max_length);
+    std::vector<float> draws(name_count * longest);
     ::srand(4155);
     for (float& draw : draws) {
         draw = static_cast<float>(::rand()) / static_cast<float>(RAND_MAX);
     }
     write_file(path() / "draws.bin", {reinterpret_cast<const char*>(draws.data()), draws.size() * sizeof(float)});
     std::string expected;
-    for (std::size_t i = 0; i < items; ++i) {
+    for (std::size_t i = 0; i < name_count; ++i) {
         expected +=
-            name_of({.max_length = max_length}, "", [&](std::uint32_t byte) { return draws[i * max_length + byte]; }) +
-            "\n";
+            name_of({.max_length = longest}, "", [&](std::uint32_t byte) { return draws[i * longest + byte]; }) + "\n";
     }
 
     write_job("input.path = \"draws.bin\"\n", "rng = \"input\"\n");
@@ -200,7 +199,7 @@ TEST_F(Namegen, TakesItsRandomNumbersFromTheInputOrTheLibrary) {
 
 TEST_F(Namegen, RefusesRandomNumbersThatAreNone) {
     write_job("input.path = \"draws.bin\"\n", "rng = \"input\"\n");
-    std::vector<float> draws(2 * max_length, 0.5F);
+    std::vector<float> draws(2 * longest, 0.5F);
     draws[13] = 2;
     write_file(path() / "draws.bin", {reinterpret_cast<const char*>(draws.data()), draws.size() * sizeof(float)});
 
@@ -219,7 +218,7 @@ TEST_F(Namegen, IsGreedyAtTemperatureNothing) {
 
     const std::string names = output_of(0, {"output.path=names.txt"}, "names.txt");
 
-    EXPECT_EQ(names, lines(3, {.max_length = max_length, .temperature = 0}));
+    EXPECT_EQ(names, lines(3, {.max_length = longest, .temperature = 0}));
 }
 
 TEST_F(Namegen, RefusesAGpuAndOptionsThatContradictEachOther) {
@@ -249,27 +248,27 @@ TEST_F(Namegen, CountsNamesAndCharactersOfAllRanks) {
     std::size_t characters = 0;
     std::size_t ended = 0;
     for (const std::vector<std::string>& row : csv_rows(contents(path() / "names.csv"))) {
-        const std::size_t length = row.at(0) == "item" ? max_length : std::stoul(row.at(2));
+        const std::size_t length = row.at(0) == "item" ? longest : std::stoul(row.at(2));
         characters += row.at(0) == "item" ? 0 : length;
-        ended += length < max_length ? 1 : 0;
+        ended += length < longest ? 1 : 0;
     }
     EXPECT_GT(ended, 0U);
     EXPECT_EQ(nlohmann::json::parse(contents(path() / "names.csv.report.json")).at("run").at("counts"),
-              (nlohmann::json{{"names", items}, {"characters", characters}, {"ended_early", ended}}));
-    EXPECT_THAT(done.out, HasSubstr(fmt::format("names: {} (", items)));
+              (nlohmann::json{{"names", name_count}, {"characters", characters}, {"ended_early", ended}}));
+    EXPECT_THAT(done.out, HasSubstr(fmt::format("names: {} (", name_count)));
 }
 
 TEST_F(Namegen, WritesRecordsAsNumpyReadsThem) {
     const std::string csv = output_of(0, {});
     const std::string npy = output_of(0, {"output.path=names.npy"}, "names.npy");
 
-    constexpr std::size_t record = max_length + 8;
-    ASSERT_GT(npy.size(), items * record);
+    constexpr std::size_t record = longest + 8;
+    ASSERT_GT(npy.size(), name_count * record);
     EXPECT_THAT(npy, HasSubstr("[('name', '|S10'), ('length', '<i4'), ('log_probability', '<f4')]"));
-    const std::string rows = npy.substr(npy.size() - items * record);
+    const std::string rows = npy.substr(npy.size() - name_count * record);
     std::string names;
-    for (std::size_t i = 0; i < items; ++i) {
-        const std::string name = rows.substr(i * record, max_length);
+    for (std::size_t i = 0; i < name_count; ++i) {
+        const std::string name = rows.substr(i * record, longest);
         names += name.substr(0, name.find('\0')) + "\n";
     }
     EXPECT_EQ(names, names_in_csv(csv));

@@ -17,6 +17,10 @@ for format in jsonl txt npy u8 slurm; do
     cmp -- "$folder/labels-csv.csv" "$folder/labels-$format.csv"
 done
 head -n 3 -- "$folder/labels-csv.csv" | cmp - "$folder/labels-bin.csv"
+head -n 1 -- "$folder/labels-csv.csv" | grep -qx 'item,label,name' || {
+    echo "expected the columns item, label and name" >&2
+    exit 1
+}
 [ "$(wc -l <"$folder/labels-csv.csv")" -eq 21 ] || {
     echo "expected a header and 20 rows" >&2
     exit 1

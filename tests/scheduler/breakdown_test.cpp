@@ -159,6 +159,22 @@ TEST(Breakdown, FindsTheSteadyStretchBetweenTheEnds) {
     EXPECT_EQ((SteadyStretch{.items = 3, .time = 0ns}).rate(), std::nullopt);
 }
 
+TEST(Breakdown, CutsTheSteadyStretchWhereBurstsBegin) {
+    constexpr int burst = 11;
+    RankTrace trace = trace_of(0, 1'000'000);
+    trace.threads.emplace_back("writer", 160);
+    for (int chunk = 0; chunk < 160; ++chunk) {
+        const int begin = 1000 * (chunk / burst) + chunk % burst;
+        trace.threads[0].add({.stage = Stage::write, .busy = between(begin, begin + 1), .items = 4});
+    }
+
+    const std::optional<SteadyStretch> steady = break_down(trace).steady;
+
+    ASSERT_TRUE(steady.has_value());
+    EXPECT_GE(steady->items, 4 * 100U);
+    EXPECT_DOUBLE_EQ(*steady->rate() * 1e-9, 4.0 * burst / 1000);
+}
+
 TEST(Breakdown, CountsOnlyTheTimeInsideTheRun) {
     RankTrace trace = trace_of(100, 200);
     trace.threads.emplace_back("reader 0", 2);

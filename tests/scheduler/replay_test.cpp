@@ -48,13 +48,18 @@ TEST(Replay, GivesFewerChunksToASlowDeviceUnlessTheyAreDealtOut) {
     EXPECT_NEAR(replay(plan), 50 * 0.3, 1e-9);
 }
 
+TEST(Replay, LetsNoQuickDeviceWaitForASlowOnesResults) {
+    ReplayPlan plan = plan_of(2, {.items = 10, .compute = 100ms});
+    plan.devices[1].chunks[0].compute = 300ms;
+    plan.gather = 1e-6;
+
+    EXPECT_NEAR(replay(plan), 100 / (1 / 0.1 + 1 / 0.3), 0.5);
+}
+
 TEST(Replay, IsBoundByWhatAllDevicesShare) {
     for (double ReplayPlan::*shared :
          {&ReplayPlan::read, &ReplayPlan::write, &ReplayPlan::scatter, &ReplayPlan::gather}) {
         ReplayPlan plan = plan_of(4, {.items = 10, .compute = 100ms});
-        for (ReplayPlan::Device& device : plan.devices) {
-            device.is_remote = true;
-        }
         plan.*shared = 0.01;
 
         EXPECT_NEAR(replay(plan), 100 * 0.1 + 0.1, 0.01);

@@ -15,6 +15,9 @@
 
 #include "core/error.hpp"
 
+#include "tests/support/files.hpp"
+#include "tests/support/json_schema.hpp"
+
 namespace sluice {
 namespace {
 
@@ -437,7 +440,7 @@ TEST(ReportFile, IsKnownForAReportWithOrWithoutItsFormat) {
     EXPECT_TRUE(is_report(text));
     EXPECT_TRUE(is_report(text.substr(0, 100)));
     nlohmann::json more = report_json(report, "");
-    for (const char* const newer : {"job", "attempts", "provenance", "input", "links"}) {
+    for (const char* const newer : {"job", "attempts", "provenance", "input", "links", "gpu_cost", "roofline"}) {
         more.erase(newer);
     }
     EXPECT_TRUE(is_report(more.dump()));  // as reports were written before they had a format
@@ -487,22 +490,47 @@ void add_keys(const nlohmann::json& json, std::set<std::string>& keys) {
     }
 }
 
-TEST(ReportJson, HasEveryKeyInTheDocumentation) {
-    std::ifstream file(SLUICE_SOURCE_DIR "/docs/latency-table.md");
-    const std::string page{std::istreambuf_iterator<char>(file), {}};
+/// With all that a report may hold.
+RunReport full_report() {
     RunReport report = run_of(2);
     report.precision = Precision::certified;
     report.ranks[0].certification = Certification{};
     report.lost.push_back({.rank = 1, .host = "n1", .chunks = 1, .items = 64});
     report.attempts.push_back({.number = 1});
+    report.links.push_back({.rank = 1, .to_rank = 5, .sending = 1s, .peak = 7.0});
+    report.ranks[0].facts.throttling = {.periods = 9, .throttled = 8, .time = 7s};
+    report.ranks[0].facts.gpus = {"NVIDIA H200"};
+    GpuUse use{.gpu = "GPU-a", .samples = 1, .time = 1s, .limit_shares = std::vector(gpu_limits.size(), 1.0)};
+    use.clock_mhz = {.least = 1, .mean = 2, .most = 3};
+    report.ranks[0].facts.gpu_uses = {.gpus = {use}, .note = "x"};
+    return report;
+}
+
+TEST(ReportJson, HasEveryKeyInTheDocumentation) {
+    std::ifstream file(SLUICE_SOURCE_DIR "/docs/latency-table.md");
+    const std::string page{std::istreambuf_iterator<char>(file), {}};
 
     std::set<std::string> keys;
-    add_keys(report_json(report, {}), keys);
+    add_keys(report_json(full_report(), {}), keys);
 
-    EXPECT_TRUE(keys.contains("recomputed_twice") && keys.contains("lost"));
+    EXPECT_TRUE(keys.contains("recomputed_twice") && keys.contains("lost") && keys.contains("power_cap"));
     for (const std::string& key : keys) {
         EXPECT_THAT(page, HasSubstr(key));
     }
+}
+
+TEST(ReportJson, HoldsToItsSchema) {
+    const auto schema = nlohmann::json::parse(test::contents(SLUICE_SOURCE_DIR "/docs/report.schema.json"));
+    RunReport report = full_report();
+    EXPECT_THAT(test::violations(schema, nlohmann::json::parse(report_file_text(report, nlohmann::json::object()))),
+                testing::IsEmpty());
+
+    report.lost.clear();
+    const auto whole = nlohmann::json::parse(report_file_text(report, nlohmann::json::object()));
+    EXPECT_THAT(test::violations(schema, whole), testing::IsEmpty());
+    EXPECT_EQ(whole.at("verdict").at("throttled").at("periods"), 9);
+    EXPECT_EQ(whole.at("verdict").at("gpu_limits").at(0).at("limit"), "application_clocks");
+    EXPECT_EQ(whole.at("gpu_cost").at("note"), "x");
 }
 
 TEST(ReportJson, NamesInvalidTimersAndLeavesTheirTimesOut) {

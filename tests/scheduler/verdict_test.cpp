@@ -91,6 +91,17 @@ TEST(Verdict, TakesTheStagesOfAThreadTogetherAndNamesTheLongest) {
     }
 }
 
+TEST(Verdict, TakesCopiesBothWaysTogetherInOneProcessOnly) {
+    std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s,
+                                          {thread(Stage::scatter, "comm", 4s, 1000),
+                                           thread(Stage::gather, "comm", 5s, 1000), device(Stage::compute, 8s, 1000)})};
+    EXPECT_EQ(judge(run_of(ranks, 1000)).binding, Stage::gather);
+    EXPECT_DOUBLE_EQ(judge(run_of(ranks, 1000)).achievable, 1000.0 / 9);
+
+    ranks.push_back(rank_of(1, 0s, 10s, 10s, {}));
+    EXPECT_EQ(judge(run_of(ranks, 1000)).binding, Stage::compute) << "messages go both ways at once";
+}
+
 TEST(Verdict, AddsUpTheDevicesOfAllRanks) {
     const std::vector<RankReport> ranks{
         rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 8s, 4000), device(Stage::compute, 8s, 2000, 1)}),
@@ -144,6 +155,25 @@ TEST(Verdict, NamesNoStragglerAmongEvenDevices) {
 
     run.chunk_items = 5;
     EXPECT_THAT(judge(run).stragglers, SizeIs(1));
+}
+
+TEST(Verdict, NamesAQuotaThatTookMoreThanATwentiethOfTheRun) {
+    std::vector<RankReport> ranks{busy_rank(Stage::compute, 10s, 1000), rank_of(1, 0s, 10s, 10s, {})};
+    ranks[1].facts.throttling = {.periods = 100, .throttled = 60, .time = 400ms};
+    JudgedRun run = run_of(ranks, 1000);
+    run.device = DeviceKind::host;
+    EXPECT_FALSE(judge(run).throttled.has_value());
+    EXPECT_THAT(judge(run).notes, Contains(HasSubstr("more nodes or cores help")));
+
+    ranks[1].facts.throttling->time = 600ms;
+
+    const Verdict verdict = judge(run);
+    ASSERT_TRUE(verdict.throttled.has_value());
+    EXPECT_EQ(verdict.throttled->rank, 1);
+    EXPECT_THAT(verdict.notes, Contains(HasSubstr("rank 1's cgroup on n01 was used up in 60 of 100 periods")));
+    EXPECT_THAT(verdict.notes, Not(Contains(HasSubstr("more nodes or cores help"))));
+    run.device = DeviceKind::cuda;
+    EXPECT_THAT(judge(run).notes, Contains(HasSubstr("more devices help"))) << "GPUs do not run on CPUs";
 }
 
 TEST(Verdict, SaysThatStartUpOrTheEndBinds) {

@@ -119,6 +119,18 @@ std::vector<Real> reference_probabilities(const std::vector<Real>& scores, const
     return probabilities;
 }
 
+double reference_log_likelihood(const GruShape& shape, const GruWeights& weights, std::string_view text) {
+    Network<float> network{shape, weights};
+    double sum = 0;
+    std::uint8_t byte = 1;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+        const Vector<float> scores = network.scores_after(byte);
+        byte = i < text.size() ? static_cast<std::uint8_t>(text[i]) : std::uint8_t{0};
+        sum += log_probability(scores, byte);
+    }
+    return sum;
+}
+
 template <class Real>
 ReferenceText write_reference(const GruShape& shape, const GruWeights& weights, const Sampling& sampling,
                               const std::string& prefix, const std::function<float(std::uint32_t)>& uniform) {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "kernels/generator.hpp"
 
@@ -22,6 +24,9 @@ template <class Real>
 [[nodiscard]] ReferenceText write_reference(const GruShape& shape, const GruWeights& weights, const Sampling& sampling,
                                             const std::string& prefix,
                                             const std::function<float(std::uint32_t)>& uniform);
+
+/// Of `text` and its end, in nats, by the same formulas.
+[[nodiscard]] double reference_log_likelihood(const GruShape& shape, const GruWeights& weights, std::string_view text);
 
 /// Softmax of scores / temperature over the top_k largest.
 template <class Real>

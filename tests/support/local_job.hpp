@@ -37,7 +37,8 @@ inline std::deque<DeviceTrace> run_locally(const LocalJob& job, const ItemSource
         endpoints.emplace_back(job.driver.depth, bell);
     }
     RankEntry record;
-    LocalHub hub(endpoints, server, record, 0);
+    CommTrace trace(1, grid.chunks_left());
+    LocalHub hub(endpoints, server, record, trace, 0);
     FakeDrivers drivers(endpoints, grid.chunks_left(), job.driver);
     try {
         static_cast<void>(serve(server, hub, nullptr, bell, stop));

@@ -73,8 +73,9 @@ std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFa
     OrderedResults results(writer, rank.grid, fake_output_bytes, job.window, rank.bell);
     ChunkServer server(rank.grid, input, results,
                        {.distribution = job.distribution, .devices_of_rank = rank.devices, .depth = job.driver.depth});
-    LocalHub local(rank.endpoints, server, rank.record, 0);
-    MpiRemoteHub remote(session, server, rank.shape, rank.devices, job.staged, job.window);
+    CommTrace trace(session.size(), rank.grid.chunks());
+    LocalHub local(rank.endpoints, server, rank.record, trace, 0);
+    MpiRemoteHub remote(session, server, trace, rank.shape, rank.devices, job.staged, job.window);
     FakeDrivers drivers(rank.endpoints, rank.grid.chunks(), job.driver);
     try {
         static_cast<void>(serve(server, local, &remote, rank.bell, rank.stop));

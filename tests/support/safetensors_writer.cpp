@@ -7,9 +7,12 @@
 namespace sluice::test {
 
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorSpec> tensors,
-                       std::span<const float> values) {
+                       std::span<const float> values, const std::map<std::string, std::string>& metadata) {
     constexpr std::size_t alignment = 8;  // the format asks for data that starts at a multiple of 8
     nlohmann::ordered_json header = nlohmann::ordered_json::object();
+    if (!metadata.empty()) {
+        header["__metadata__"] = metadata;
+    }
     std::uint64_t at = 0;
     for (const TensorSpec& spec : tensors) {
         const std::uint64_t end = at + spec.elements() * sizeof(float);

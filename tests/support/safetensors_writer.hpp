@@ -1,7 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <span>
+#include <string>
 
 #include "core/input/tensor_file.hpp"
 
@@ -9,6 +11,6 @@ namespace sluice::test {
 
 /// Writes `tensors` with their `values`, in order, as a safetensors file. Throws std::exception.
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorSpec> tensors,
-                       std::span<const float> values);
+                       std::span<const float> values, const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace sluice::test

@@ -199,9 +199,9 @@ void run(const Options& options) {
         const ReaderFile file = write_reader_file(folder.path(), format, dense ? options.items : options.text_items,
                                                   *codec, std::ranges::max(options.readers));
         const auto source = open_measured(file, *codec, options.repeats);
-        const std::uint32_t chunk_items = options.chunk_items != 0
-                                              ? options.chunk_items
-                                              : choose_chunk_items(file.items, app->flop_per_item({}), DeviceKind::cuda);
+        const std::uint32_t chunk_items =
+            options.chunk_items != 0 ? options.chunk_items
+                                     : choose_chunk_items(file.items, app->flop_per_item({}), DeviceKind::cuda);
         const std::uint64_t chunks = file.items / chunk_items;
         expects(chunks > 0, "a file has at least one whole chunk: raise --items or lower --chunk-items");
         measure({.file = file,

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/output/output_file.hpp"
@@ -16,6 +17,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int schema = 2;
+constexpr const char* costs_of_apps = "costs";
+constexpr const char* peaks = "peaks";
 constexpr std::size_t most_entries = 64;  // versions come and go
 
 Json to_json(const StageCost& cost) {
@@ -50,6 +53,37 @@ std::uint64_t turn_of(const Json& entry) {
 
 bool kept_before(const Json& a, const Json& b) {
     return turn_of(a) < turn_of(b);
+}
+
+/// Puts `entry` among those of one kind; of many the oldest goes. Returns why it could not, or nothing.
+std::string keep_entry(const std::filesystem::path& file, const char* kind, const std::string& key, Json entry) {
+    try {
+        Json cache = read_cache(file);
+        if (cache.is_null()) {
+            cache = {{"schema", schema}, {costs_of_apps, Json::object()}};
+        }
+        Json& all = cache[kind];
+        if (!all.is_object()) {
+            all = Json::object();
+        }
+        const auto last = std::max_element(all.begin(), all.end(), kept_before);
+        entry["turn"] = last == all.end() ? 0 : turn_of(*last) + 1;
+        all[key] = std::move(entry);
+        while (all.size() > most_entries) {
+            all.erase(std::min_element(all.begin(), all.end(), kept_before));
+        }
+        std::error_code error;
+        std::filesystem::create_directories(file.parent_path(), error);
+        if (error) {
+            return error.message();
+        }
+        OutputFile out(file);
+        out.write(cache.dump(1) + "\n");
+        out.publish();
+        return {};
+    } catch (const Error& error) {
+        return error.text().what;
+    }
 }
 
 }  // namespace
@@ -92,37 +126,31 @@ std::optional<MeasuredCosts> find_costs(const std::filesystem::path& file, const
 }
 
 std::string keep_costs(const std::filesystem::path& file, const std::string& key, const MeasuredCosts& costs) {
-    try {
-        Json cache = read_cache(file);
-        if (cache.is_null()) {
-            cache = {{"schema", schema}, {"costs", Json::object()}};
-        }
-        Json& all = cache["costs"];
-        const auto last = std::max_element(all.begin(), all.end(), kept_before);
-        const std::uint64_t turn = last == all.end() ? 0 : turn_of(*last) + 1;
-        all[key] = {{"upload", to_json(costs.costs.upload)},
-                    {"compute", to_json(costs.costs.compute)},
-                    {"download", to_json(costs.costs.download)},
-                    {"whole_items", costs.costs.whole_items},
-                    {"largest_measured", costs.costs.largest_measured},
-                    {"least_items", costs.least_items},
-                    {"most_items", costs.most_items},
-                    {"turn", turn}};
-        while (all.size() > most_entries) {
-            all.erase(std::min_element(all.begin(), all.end(), kept_before));
-        }
-        std::error_code error;
-        std::filesystem::create_directories(file.parent_path(), error);
-        if (error) {
-            return error.message();
-        }
-        OutputFile out(file);
-        out.write(cache.dump(1) + "\n");
-        out.publish();
-        return {};
-    } catch (const Error& error) {
-        return error.text().what;
+    return keep_entry(file, costs_of_apps, key,
+                      {{"upload", to_json(costs.costs.upload)},
+                       {"compute", to_json(costs.costs.compute)},
+                       {"download", to_json(costs.costs.download)},
+                       {"whole_items", costs.costs.whole_items},
+                       {"largest_measured", costs.costs.largest_measured},
+                       {"least_items", costs.least_items},
+                       {"most_items", costs.most_items}});
+}
+
+std::optional<double> find_peak(const std::filesystem::path& file, const std::string& key) {
+    const Json cache = read_cache(file);
+    if (cache.is_null() || !cache.contains(peaks) || !cache.at(peaks).is_object() || !cache.at(peaks).contains(key)) {
+        return std::nullopt;
     }
+    const Json& entry = cache.at(peaks).at(key);
+    if (!entry.is_object() || !entry.contains("flop") || !entry.at("flop").is_number()) {
+        return std::nullopt;
+    }
+    const auto flop = entry.at("flop").get<double>();
+    return std::isfinite(flop) && flop > 0 ? std::optional(flop) : std::nullopt;
+}
+
+std::string keep_peak(const std::filesystem::path& file, const std::string& key, double flop_a_second) {
+    return keep_entry(file, peaks, key, {{"flop", flop_a_second}});
 }
 
 }  // namespace sluice

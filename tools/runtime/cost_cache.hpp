@@ -29,4 +29,8 @@ struct MeasuredCosts {
 [[nodiscard]] std::string keep_costs(const std::filesystem::path& file, const std::string& key,
                                      const MeasuredCosts& costs);
 
+/// The same of what a device can compute at most, FLOP per second.
+[[nodiscard]] std::optional<double> find_peak(const std::filesystem::path& file, const std::string& key);
+[[nodiscard]] std::string keep_peak(const std::filesystem::path& file, const std::string& key, double flop_a_second);
+
 }  // namespace sluice

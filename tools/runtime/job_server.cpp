@@ -75,10 +75,11 @@ JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting,
         grid_, *input_, *results_,
         ChunkServerOptions{
             .distribution = job.job.pipeline.distribution, .devices_of_rank = rank.devices, .depth = rank.wire.depth});
-    local_.emplace(rank.endpoints, *server_, context_.board.mine(), 0);
+    comm_trace_.emplace(context_.session == nullptr ? 1 : context_.session->size(), grid_.chunks_left());
+    local_.emplace(rank.endpoints, *server_, context_.board.mine(), *comm_trace_, 0);
     if (context_.session != nullptr) {
-        root_.others = &remote_.emplace(*context_.session, *server_, rank.wire, rank.devices, rank.queues.staged,
-                                        rank.queues.window);
+        root_.others = &remote_.emplace(*context_.session, *server_, *comm_trace_, rank.wire, rank.devices,
+                                        rank.queues.staged, rank.queues.window);
     }
     const auto items_written = [this] { return results_->items_written(); };
     if (options.progress) {
@@ -161,10 +162,8 @@ RankTrace JobServer::run() {
 RankTrace JobServer::joined(RankTrace trace, std::vector<ThreadTrace> readers, ThreadTrace writer) const {
     std::ranges::move(readers, std::back_inserter(trace.threads));
     trace.threads.push_back(std::move(writer));
-    if (remote_ && context_.session->size() > 1) {
-        trace.threads.push_back(remote_->egress());
-        trace.threads.push_back(remote_->ingress());
-    }
+    trace.threads.push_back(comm_trace_->scatter);
+    trace.threads.push_back(comm_trace_->gather);
     return trace;
 }
 

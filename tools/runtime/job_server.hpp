@@ -74,6 +74,7 @@ private:
     std::optional<ReadAhead> input_;  // these two are made where their threads belong
     std::optional<OrderedResults> results_;
     std::optional<ChunkServer> server_;
+    std::optional<CommTrace> comm_trace_;
     std::optional<LocalHub> local_;
     std::optional<MpiRemoteHub> remote_;  // with a session
     std::optional<Progress> progress_;

@@ -89,6 +89,9 @@ RankShare choose_share(const RankContext& context, const JobPlan& plan, GpuStart
     RankShare share{.machine = std::move(node.machine),
                     .place = node.placement.ranks[node.me],
                     .binds = plan.bind == BindMode::gpu_local};
+    if (plan.device == DeviceKind::cuda) {
+        share.sampled_gpus = gpus_to_sample(node.layout, node.placement, node.me);
+    }
     for (std::size_t i = 0; numbers && i < numbers->size(); ++i) {
         share.place.devices[i].number = (*numbers)[i];
     }
@@ -227,6 +230,7 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
     for (std::size_t i = 0; i < rank.share.place.devices.size(); ++i) {
         rank.endpoints.emplace_back(rank.wire.depth, context.bell);
     }
+    rank.gpu_sampler = std::make_unique<GpuSampler>(GpuSampling{.gpus = rank.share.sampled_gpus});
     return rank;
 }
 

@@ -13,6 +13,7 @@
 #include "core/app.hpp"
 #include "core/input/item_source.hpp"
 #include "core/machine/binding.hpp"
+#include "core/machine/gpu_sampler.hpp"
 #include "core/machine/placement.hpp"
 #include "core/machine/topology_hwloc.hpp"
 #include "scheduler/reading.hpp"
@@ -43,7 +44,8 @@ struct Meeting {
 struct RankShare {
     Machine machine{};
     RankPlace place{};
-    bool binds = false;  ///< Each thread is tied to the CPUs of its place.
+    bool binds = false;                       ///< Each thread is tied to the CPUs of its place.
+    std::vector<std::string> sampled_gpus{};  ///< gpus_to_sample(); on a host none.
 };
 
 /// What a rank runs a job with.
@@ -52,6 +54,7 @@ struct PreparedRank {
     std::vector<std::uint32_t> devices{};         ///< Of every rank, by its number.
     QueueSizes queues{};                          ///< Rank 0's.
     std::unique_ptr<DriverStart> driver_start{};  ///< Null on a host.
+    std::unique_ptr<GpuSampler> gpu_sampler{};    ///< Of those; at work.
     std::unique_ptr<LoadedApp> app{};
     std::string sample{};  ///< For Model::calibrate(); empty: nobody wants one.
     MessageShape wire{};

@@ -14,6 +14,7 @@
 #include "core/commit/held_folder.hpp"
 #include "core/doorbell.hpp"
 #include "core/error.hpp"
+#include "core/machine/cpu_throttling.hpp"
 #include "core/sync/stop_request.hpp"
 #include "core/trace/activities.hpp"
 #include "core/trace/trace.hpp"
@@ -31,6 +32,7 @@ struct RankContext {
     HangWatch& hangs;
     ShutdownHook& shutdown_hook;
     PhaseLog& phases;
+    const ThrottleMeter& throttling;  ///< Counts since the start.
     std::string host;
     Instant start{};
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "comm/watcher.hpp"
+#include "core/machine/cgroup.hpp"
 #include "core/machine/launch.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/stage_error.hpp"
@@ -70,6 +71,7 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
     HangWatch hangs(*board, activities, host);
     ShutdownHook shutdown_hook;
     PhaseLog phases;
+    const ThrottleMeter throttling(own_cgroup_folders("cpu"));
     const RankContext context{.apps = apps,
                               .session = session ? &*session : nullptr,
                               .board = *board,
@@ -79,6 +81,7 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
                               .hangs = hangs,
                               .shutdown_hook = shutdown_hook,
                               .phases = phases,
+                              .throttling = throttling,
                               .host = host,
                               .start = start};
     std::shared_ptr<RunMonitor> monitor;  // rank 0's

@@ -53,11 +53,13 @@ Provenance provenance_of(const PreparedJob& prepared) {
             .identity = identity.settings};
 }
 
-RankReport report_of(const RankTrace& trace, Instant common_start) {
+RankReport report_of(const RankContext& context, const RankTrace& trace, GpuUses gpus, Instant common_start) {
     RankReport report = make_rank_report(trace, common_start, {});
     report.facts.cpu = cpu_model();
     report.facts.driver = nvidia_driver();
     report.facts.gpus = trace.gpus;
+    report.facts.throttling = context.throttling.read();
+    report.facts.gpu_uses = std::move(gpus);
     return report;
 }
 
@@ -81,6 +83,13 @@ RankClock in_root_time(MpiSession& session, RankTrace& trace, const ClockFacts& 
     }
     retime(trace, time);
     return clock;
+}
+
+/// How fast the links to some ranks are, if rank 0's run took long.
+std::vector<LinkSpeed> measure_links(MpiSession& session, std::chrono::nanoseconds run) {
+    std::int64_t length = run.count();
+    session.broadcast_number(length);
+    return probe_links(session, peers_to_probe(session.size(), std::chrono::nanoseconds(length)));
 }
 
 void warn_unless_placed(const std::string& text, const JobConfig::Output& output, const std::filesystem::path& kept) {
@@ -129,18 +138,22 @@ RankTrace sign(const RankContext& context, RankTrace trace) {
     return trace;
 }
 
-CommonEnd end_together(const RankContext& context, RankTrace trace, const ClockFacts& clocks, ExitCode code) {
+CommonEnd end_together(const RankContext& context, RankTrace trace, GpuUses gpus, const ClockFacts& clocks,
+                       ExitCode code) {
     trace.usage.push_back(usage_of_this_thread("comm", context.start));
     if (context.session == nullptr) {
-        return {.code = static_cast<int>(code), .reports = {report_of(trace, context.start)}};
+        return {.code = static_cast<int>(code), .reports = {report_of(context, trace, std::move(gpus), context.start)}};
     }
     std::int64_t common_start = context.start.time_since_epoch().count();
     context.session->broadcast_number(common_start);
     auto common_code = static_cast<std::int64_t>(code);
     context.session->broadcast_number(common_code);
     CommonEnd end{.code = static_cast<int>(common_code)};
+    if (end.code == static_cast<int>(ExitCode::ok)) {
+        end.links = measure_links(*context.session, Clock::now() - context.start);
+    }
     const RankClock clock = in_root_time(*context.session, trace, clocks);
-    RankReport mine = report_of(trace, Instant(Instant::duration(common_start)));
+    RankReport mine = report_of(context, trace, std::move(gpus), Instant(Instant::duration(common_start)));
     mine.clock = clock;
     for (const std::string& text : context.session->gather(encode(mine))) {
         end.reports.push_back(decode_rank_report(text));

@@ -7,6 +7,7 @@
 
 #include "comm/clock_alignment.hpp"
 #include "comm/clock_bounds.hpp"
+#include "comm/mpi_links.hpp"
 #include "core/error.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/rank_report.hpp"
@@ -27,6 +28,7 @@ namespace sluice {
 struct CommonEnd {
     int code = 0;                       ///< That all ranks end with.
     std::vector<RankReport> reports{};  ///< Of all ranks; only rank 0 has them.
+    std::vector<LinkSpeed> links{};     ///< Of rank 0 with some others, after a good end of a long run.
 };
 
 /// What is known of the ranks' clocks at the end of a run.
@@ -38,8 +40,8 @@ struct ClockFacts {
 
 /// Every rank hears rank 0's `code`, and rank 0 what each has recorded, in its own time: the clocks are aligned again.
 /// Collective.
-[[nodiscard]] CommonEnd end_together(const RankContext& context, RankTrace trace, const ClockFacts& clocks,
-                                     ExitCode code = ExitCode::ok);
+[[nodiscard]] CommonEnd end_together(const RankContext& context, RankTrace trace, GpuUses gpus,
+                                     const ClockFacts& clocks, ExitCode code = ExitCode::ok);
 
 /// How far an attempt has come when it reports.
 struct ReportedEnd {

@@ -6,7 +6,10 @@
 
 #include "core/commit/file.hpp"
 #include "core/commit/run_paths.hpp"
+#include "scheduler/link_times.hpp"
 #include "slurm/batch_script.hpp"
+#include "tools/runtime/compute_peak.hpp"
+#include "tools/runtime/cost_cache.hpp"
 #include "tools/runtime/gpu_start.hpp"
 #include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
@@ -132,6 +135,21 @@ int leave_complete(const Root& root, const PreparedJob& job, const RunOptions& o
     return static_cast<int>(ExitCode::ok);
 }
 
+/// After a run that took `wall`. What GPUs can is not measured.
+Roofline roofline_of(const PreparedJob& job, std::chrono::nanoseconds wall) {
+    constexpr std::chrono::seconds long_run{10};  // of which a measurement is one per cent
+    Roofline roofline{.flop_per_item = job.flop_per_item};
+    if (job.plan.device != DeviceKind::host) {
+        roofline.note = "what a GPU can is not measured";
+        return roofline;
+    }
+    find_peak(roofline, {.file = cost_cache_file(),
+                         .key = key_of_host_peak(job.plan.instructions),
+                         .may_measure = wall >= long_run,
+                         .measure = measure_host_peak});
+    return roofline;
+}
+
 /// The run that all ranks share, from the plan to the report.
 int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuStart gpus, const RunOptions& options) {
     const RankContext& context = root.context;
@@ -148,8 +166,15 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
     RunReport report = report_of_run(job, server.items_written());
     report.queues = rank.queues;
-    report.ranks = end_together(context, std::move(trace), {.to_root = server.clock_bounds()}, code).reports;
+    CommonEnd end =
+        end_together(context, std::move(trace), rank.gpu_sampler->finish(), {.to_root = server.clock_bounds()}, code);
+    report.ranks = std::move(end.reports);
     report.links = server.links();
+    count_receipts(report.ranks, report.links);
+    for (const LinkSpeed& speed : end.links) {
+        report.links.at(static_cast<std::size_t>(speed.to) - 1).peak = speed.bytes_per_second;
+    }
+    report.roofline = roofline_of(job, wall_time(report.ranks));
     report.clock_rounds = report.ranks.size() > 1 ? clock_rounds : 0;
     publish_report(
         std::move(report), job, options,

@@ -62,7 +62,9 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
     } catch (const RootHasEnded& end) {
         end_with_root(context, end);
     }
-    return end_together(context, std::move(trace), {.first = meeting.clock, .from_root = worker.clock_bounds()}).code;
+    return end_together(context, std::move(trace), rank.gpu_sampler->finish(),
+                        {.first = meeting.clock, .from_root = worker.clock_bounds()})
+        .code;
 }
 
 }  // namespace

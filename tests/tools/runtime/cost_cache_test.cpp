@@ -43,6 +43,26 @@ TEST_F(CostCache, FindsWhatWasKept) {
     EXPECT_EQ(find_costs(file(), "a"), others);
 }
 
+TEST_F(CostCache, KeepsPeaksBesideCosts) {
+    EXPECT_EQ(keep_peak(file(), "a", 5e10), "");
+    EXPECT_EQ(find_costs(file(), "a"), std::nullopt);
+    EXPECT_EQ(keep_costs(file(), "a", some_costs), "");
+    EXPECT_EQ(keep_peak(file(), "b", 6e10), "");
+
+    EXPECT_EQ(find_peak(file(), "a"), 5e10);
+    EXPECT_EQ(find_peak(file(), "b"), 6e10);
+    EXPECT_EQ(find_peak(file(), "c"), std::nullopt);
+    EXPECT_EQ(find_costs(file(), "a"), some_costs);
+    for (const char* const text :
+         {R"({"schema":2,"costs":{},"peaks":[]})", R"({"schema":2,"costs":{},"peaks":{"a":1}})",
+          R"({"schema":2,"costs":{},"peaks":{"a":{"flop":-1}}})"}) {
+        write(text);
+        EXPECT_EQ(find_peak(file(), "a"), std::nullopt) << text;
+        EXPECT_EQ(keep_peak(file(), "a", 5e10), "") << text;
+        EXPECT_EQ(find_peak(file(), "a"), 5e10) << text;
+    }
+}
+
 TEST_F(CostCache, TakesAFileThatIsNotItsOwnForNone) {
     for (
         const char* const text :

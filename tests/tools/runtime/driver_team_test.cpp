@@ -70,7 +70,8 @@ Outcome run_team(const TeamApp& app, std::uint32_t chunk_items) {
         endpoints.emplace_back(2, bell);
     }
     RankEntry record;
-    LocalHub hub(endpoints, server, record, 0);
+    CommTrace trace(1, grid.chunks());
+    LocalHub hub(endpoints, server, record, trace, 0);
     DriverTeam team(app, endpoints,
                     {.pipeline = {.depth = 2, .chunk_items = chunk_items},
                      .memory = needs_of(app, chunk_items),

@@ -36,6 +36,7 @@ protected:
     HangWatch hangs_{board_, activities_, "n07"};
     ShutdownHook shutdown_hook_;
     PhaseLog phases_;
+    ThrottleMeter throttling_{{}};
     RankContext context_{.apps = apps_,
                          .board = board_,
                          .bell = bell_,
@@ -44,6 +45,7 @@ protected:
                          .hangs = hangs_,
                          .shutdown_hook = shutdown_hook_,
                          .phases = phases_,
+                         .throttling = throttling_,
                          .host = "n07"};
     JobPlan plan_{.items = 97, .chunk_items = 10, .depth = 2, .first_chunk = 4};
 };

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/machine/gpu_use.hpp"
+#include "core/machine/placement.hpp"
+
+namespace sluice {
+
+struct GpuSampling {
+    std::vector<std::string> gpus{};  ///< UUIDs, or addresses. None: there is no thread.
+    std::chrono::nanoseconds period = std::chrono::seconds(1);
+    std::string library = "libnvidia-ml.so.1";
+};
+
+/// UUIDs, or addresses, of the GPUs that rank `me` of a node looks at: those it drives, but for those that a rank
+/// before it drives too. Pure.
+[[nodiscard]] std::vector<std::string> gpus_to_sample(const RankLayout& layout, const Placement& placement,
+                                                      std::size_t me);
+
+/// Looks at GPUs once a period, on a thread of its own that sleeps meanwhile, from its construction to finish().
+class GpuSampler {
+public:
+    explicit GpuSampler(GpuSampling sampling);
+    ~GpuSampler();
+    GpuSampler(const GpuSampler&) = delete;
+    GpuSampler& operator=(const GpuSampler&) = delete;
+
+    /// Ends the thread, which looks at each GPU once more. To be called once.
+    [[nodiscard]] GpuUses finish();
+
+private:
+    void sample();
+    void stop();
+
+    GpuSampling sampling_;
+    GpuUses uses_{};  // the thread's, until it has ended
+    std::mutex mutex_;
+    std::condition_variable over_;
+    bool is_over_ = false;
+    std::thread thread_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,41 @@
+#include "scheduler/roofline.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+
+std::optional<double> achieved_flop(const Roofline& roofline, const Verdict& verdict, std::size_t devices) {
+    const bool is_known = roofline.flop_per_item > 0 && devices != 0 && verdict.bound != Bound::unknown;
+    return is_known ? std::optional(roofline.flop_per_item * verdict.steady / static_cast<double>(devices))
+                    : std::nullopt;
+}
+
+nlohmann::json roofline_json(const Roofline& roofline, const Verdict& verdict, std::size_t devices) {
+    const auto known = [](const std::optional<double>& value) {
+        return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+    };
+    const std::optional<double> achieved = achieved_flop(roofline, verdict, devices);
+    const bool has_share = achieved && roofline.peak && *roofline.peak > 0;
+    return {{"flop_per_item", roofline.flop_per_item},
+            {"achieved", known(achieved)},
+            {"peak", known(roofline.peak)},
+            {"share", known(has_share ? std::optional(*achieved / *roofline.peak) : std::nullopt)},
+            {"note", roofline.note.empty() ? nlohmann::json(nullptr) : nlohmann::json(roofline.note)}};
+}
+
+std::string roofline_text(const Roofline& roofline, const Verdict& verdict, std::size_t devices) {
+    constexpr double giga = 1e9;
+    const std::optional<double> achieved = achieved_flop(roofline, verdict, devices);
+    if (!achieved) {
+        return {};
+    }
+    if (!roofline.peak || *roofline.peak <= 0) {
+        return fmt::format("compute: {:.3g} GFLOP/s a device; {}\n", *achieved / giga, roofline.note);
+    }
+    return fmt::format("compute: {:.3g} of {:.3g} GFLOP/s a device ({:.1f} %)\n", *achieved / giga,
+                       *roofline.peak / giga, 100 * *achieved / *roofline.peak);
+}
+
+}  // namespace sluice

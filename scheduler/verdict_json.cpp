@@ -1,0 +1,81 @@
+#include "scheduler/verdict_json.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string_view word_for(Bound bound) {
+    constexpr std::array<std::string_view, 5> words{"stage", "startup", "end", "nothing", "unknown"};
+    return words[static_cast<std::size_t>(bound)];
+}
+
+/// Who is slower than it might be, and by what.
+void add_slowed(Json& json, const Verdict& verdict) {
+    json["stragglers"] = Json::array();
+    for (const Straggler& straggler : verdict.stragglers) {
+        json["stragglers"].push_back({{"rank", straggler.rank},
+                                      {"name", straggler.name},
+                                      {"rate", straggler.rate},
+                                      {"median", straggler.usual},
+                                      {"cost", straggler.cost}});
+    }
+    json["contention"] = Json::array();
+    for (const Contention& contention : verdict.contended) {
+        json["contention"].push_back({{"stage", to_string(contention.stage)}, {"share", contention.share}});
+    }
+    json["throttled"] = nullptr;
+    if (verdict.throttled) {
+        const CpuThrottling& lost = verdict.throttled->by_quota;
+        json["throttled"] = {{"rank", verdict.throttled->rank},
+                             {"periods", lost.periods},
+                             {"throttled_periods", lost.throttled},
+                             {"throttled", Seconds(lost.time).count()}};
+    }
+    json["gpu_limits"] = Json::array();
+    for (const GpuLimited& limited : verdict.gpu_limits) {
+        json["gpu_limits"].push_back({{"limit", gpu_limits[limited.limit].name},
+                                      {"gpus", limited.gpus},
+                                      {"share", limited.share},
+                                      {"rank", limited.rank},
+                                      {"gpu", limited.gpu}});
+    }
+}
+
+}  // namespace
+
+Json verdict_json(const Verdict& verdict) {
+    Json json{{"text", verdict.line}, {"notes", verdict.notes}, {"bound", word_for(verdict.bound)}};
+    json["binding"] = verdict.bound == Bound::stage ? Json(to_string(*verdict.binding)) : Json(nullptr);
+    if (verdict.bound == Bound::unknown) {
+        return json;
+    }
+    Json capacity = Json::object();
+    for (const Stage stage : all_stages) {
+        const std::optional<double>& value = verdict.capacity[index_of(stage)];
+        capacity[std::string(to_string(stage))] = value ? Json(*value) : Json(nullptr);
+    }
+    json["least"] = to_string(*verdict.binding);
+    json["rank"] = verdict.rank ? Json(*verdict.rank) : Json(nullptr);
+    json["achieved"] = verdict.achieved;
+    json["steady"] = verdict.steady;
+    json["achievable"] = verdict.achievable;
+    json["share"] = verdict.share;
+    json["startup"] = verdict.startup;
+    json["end"] = verdict.end;
+    json["capacity"] = std::move(capacity);
+    add_slowed(json, verdict);
+    json["replayed"] = verdict.replayed == 0 ? Json(nullptr) : Json(verdict.replayed);
+    json["what_if"] = Json::array();
+    for (const WhatIf& what_if : verdict.what_if) {
+        json["what_if"].push_back({{"change", what_if.change}, {"seconds", what_if.seconds}});
+    }
+    return json;
+}
+
+}  // namespace sluice

@@ -1,0 +1,125 @@
+#include "scheduler/verdict_notes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace sluice {
+namespace {
+
+std::string advice(Stage stage, DeviceKind device) {
+    switch (stage) {
+        case Stage::read:
+            return "a faster file system helps, or a more compact input (.u8, uint8 .npy)";
+        case Stage::parse:
+            return "an input that needs no parsing helps (.u8, .npy), or more cores for rank 0";
+        case Stage::scatter:
+            return "a faster network out of rank 0's node helps, or a more compact input";
+        case Stage::upload:
+            return "devices with links of their own help, or ranks bound near their devices";
+        case Stage::compute:
+            return device == DeviceKind::host ? "more nodes or cores help, or GPUs"
+                                              : "more devices help, or a lower precision";
+        case Stage::download:
+            return "a smaller output helps (output.scores = false), or devices with links of their own";
+        case Stage::gather:
+            return "a smaller output helps (output.scores = false), or a faster network into rank 0's node";
+        case Stage::write:
+            return "a more compact output helps (.npy, output.scores = false), or a faster file system";
+        case Stage::commit:
+            return "a file system that syncs faster helps, as a node's own disk may";
+    }
+    return {};
+}
+
+void note_idle_devices(Verdict& verdict, const JudgedRun& run) {
+    std::size_t all = 0;
+    std::size_t idle = 0;
+    for (const RankReport& rank : run.ranks) {
+        all += rank.device_chunks.size();
+        idle += static_cast<std::size_t>(
+            std::ranges::count_if(rank.device_chunks, [](const auto& chunks) { return chunks.empty(); }));
+    }
+    if (idle > 0) {
+        verdict.notes.push_back(fmt::format(
+            "NOTE: {} of {} devices had no chunk; a smaller pipeline.chunk_items, or fewer devices, suits this job",
+            idle, all));
+    }
+}
+
+/// Why no resource comes close to what it can, and what may help: never what is set already.
+std::string reason_for_nothing(const Verdict& verdict, const JudgedRun& run, std::uint64_t chunks) {
+    if (run.mode == PipelineMode::serial) {
+        return "pipeline.mode = \"serial\" lets one stage wait for the other; \"overlap\" does not";
+    }
+    std::size_t devices = 0;
+    for (const RankReport& rank : run.ranks) {
+        devices += rank.device_chunks.size();
+    }
+    if (chunks < 8 * devices) {
+        return fmt::format(
+            "{} chunks for {} devices are too few to keep them busy; a smaller pipeline.chunk_items "
+            "helps",
+            chunks, devices);
+    }
+    if (!verdict.contended.empty() || verdict.throttled) {
+        return {};
+    }
+    return fmt::format("stages wait for each other; a pipeline.depth above {} may help", run.depth);
+}
+
+void note_lack_of_cpu(Verdict& verdict) {
+    for (const Contention& contention : verdict.contended) {
+        verdict.notes.push_back(fmt::format(
+            "NOTE: the threads of {} waited {:.0f} % of their time for a CPU: other work on the host, a CPU quota, or "
+            "more threads than cores; more devices on these hosts do not help",
+            to_string(contention.stage), 100 * contention.share));
+    }
+    if (verdict.throttled) {
+        const CpuThrottling& lost = verdict.throttled->by_quota;
+        verdict.notes.push_back(
+            fmt::format("NOTE: the CPU quota of rank {}'s cgroup on {} was used up in {} of {} periods, and its CPUs "
+                        "stood still for "
+                        "{} in all: a larger quota helps (Slurm's --cpus-per-task), more devices under this one do not",
+                        verdict.throttled->rank, verdict.throttled->host, lost.throttled, lost.periods,
+                        time_text(Seconds(lost.time).count())));
+    }
+}
+
+}  // namespace
+
+bool lacks_cpu(const Verdict& verdict, Stage stage, DeviceKind device) {
+    const bool is_gpus = device == DeviceKind::cuda && is_of_devices(stage);
+    return (verdict.throttled && !is_gpus) ||
+           std::ranges::find(verdict.contended, stage, &Contention::stage) != verdict.contended.end();
+}
+
+void add_notes(Verdict& verdict, const JudgedRun& run) {
+    const std::uint64_t chunks = (run.items + run.chunk_items - 1) / run.chunk_items;
+    note_lack_of_cpu(verdict);
+    for (const GpuLimited& limited : verdict.gpu_limits) {
+        verdict.notes.push_back("NOTE: " + text_of(limited, run.ranks));
+    }
+    for (const Straggler& straggler : verdict.stragglers) {
+        verdict.notes.push_back(
+            fmt::format("NOTE: straggler: {} on rank {} computes {} items/s, the median is {}{}", straggler.name,
+                        straggler.rank, rate_text(straggler.rate), rate_text(straggler.usual),
+                        straggler.cost > 0 ? fmt::format("; that costs {}", time_text(straggler.cost)) : ""));
+    }
+    if (!verdict.stragglers.empty() && run.distribution == Distribution::fixed) {
+        verdict.notes.push_back("NOTE: pipeline.distribution = \"pull\" gives slow devices fewer chunks");
+    }
+    note_idle_devices(verdict, run);
+    if (verdict.bound == Bound::stage && !lacks_cpu(verdict, *verdict.binding, run.device)) {
+        verdict.notes.push_back(fmt::format("NOTE: {}", advice(*verdict.binding, run.device)));
+    } else if (verdict.bound == Bound::startup) {
+        verdict.notes.push_back("NOTE: more items in one run make start-up matter less; more devices do not");
+    } else if (verdict.bound == Bound::nothing) {
+        if (const std::string reason = reason_for_nothing(verdict, run, chunks); !reason.empty()) {
+            verdict.notes.push_back("NOTE: " + reason);
+        }
+    }
+}
+
+}  // namespace sluice
