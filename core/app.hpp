@@ -89,6 +89,13 @@ public:
         return true;
     }
 
+    /// Items of a chunk below which a device of that kind wastes most of its time, on reading weights for one; for the
+    /// first choice of a chunk size.
+    [[nodiscard]] virtual std::uint32_t least_chunk(DeviceKind kind) const noexcept {
+        static_cast<void>(kind);
+        return 1;
+    }
+
     /// Work of one item in floating-point operations that matter, with `weights`, which may decide the model's sizes;
     /// for chunk sizes and reports.
     [[nodiscard]] virtual double flop_per_item(const WeightBlob& weights) const noexcept = 0;

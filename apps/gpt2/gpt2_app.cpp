@@ -46,9 +46,6 @@ public:
     }
     std::uint64_t least_room(std::uint32_t max_items) const override { return layer_->least_bytes(max_items); }
 
-    /// Every pass reads all weights, however few texts there are.
-    ChunkLimits chunk_limits() const override { return {.least = 32}; }
-
 private:
     IoShape shape_;
     PackedWeights weights_;
@@ -61,6 +58,9 @@ public:
 
     IoShape shape() const noexcept override { return decoder_io(options_.sampling); }
     bool runs_on(DeviceKind kind) const noexcept override { return kind == DeviceKind::host; }
+
+    /// Every pass reads all weights, however few texts there are.
+    std::uint32_t least_chunk(DeviceKind) const noexcept override { return 32; }
 
     /// Of a prompt half as long as it may be, and a whole continuation.
     double flop_per_item(const WeightBlob& weights) const noexcept override {

@@ -111,8 +111,8 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     if (!job.pipeline.chunk_items) {
         prepared.kept_chunk_items = chunk_items_of_run(job.output);
     }
-    plan.chunk_items = job.pipeline.chunk_items.value_or(
-        prepared.kept_chunk_items.value_or(choose_chunk_items(plan.items, prepared.flop_per_item, plan.device)));
+    plan.chunk_items = job.pipeline.chunk_items.value_or(prepared.kept_chunk_items.value_or(
+        choose_chunk_items(plan.items, prepared.flop_per_item, plan.device, prepared.app->least_chunk(plan.device))));
     // Buffers are made for a chunk: no item needs room for more items than there are.
     plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));
     const bool is_serial = job.pipeline.mode == PipelineMode::serial;
