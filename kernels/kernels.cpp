@@ -26,4 +26,9 @@ const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precisio
     return host_generator_kernels();
 }
 
+const DecoderKernels& decoder_kernels_of(DeviceKind kind) {
+    expects(kind == DeviceKind::host, "decoder_kernels_of: only the host has them");
+    return host_decoder_kernels();
+}
+
 }  // namespace sluice

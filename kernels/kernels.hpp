@@ -3,6 +3,7 @@
 #include "core/modes.hpp"
 #include "kernels/certifier.hpp"
 #include "kernels/convolution.hpp"
+#include "kernels/decoder.hpp"
 #include "kernels/dense.hpp"
 #include "kernels/generator.hpp"
 
@@ -25,5 +26,8 @@ struct Kernels {
 /// The same for generators. tf32x3 is fp32 here. A GRU in fp32 writes the same texts on all devices; in another
 /// precision make_generator() throws Error (unavailable) where the GPU or the build has no wgmma.
 [[nodiscard]] const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
+
+/// Of the host, in fp32: no other device has them, which is a broken assumption.
+[[nodiscard]] const DecoderKernels& decoder_kernels_of(DeviceKind kind);
 
 }  // namespace sluice

@@ -1,0 +1,422 @@
+#include "apps/gpt2/checkpoint.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "apps/gpt2/side_file.hpp"
+#include "core/error.hpp"
+#include "kernels/philox.hpp"
+
+namespace sluice::gpt2 {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint32_t largest_size = 1U << 20U;  // of any number in config.json; their products fit 64 bits
+constexpr std::size_t head_floats = 16;            // a cache line for the sizes
+
+/// What a blob begins with.
+struct Head {
+    DecoderShape shape;
+    std::uint32_t begin;
+    std::uint32_t end;
+};
+constexpr std::uint32_t no_token = UINT32_MAX;
+static_assert(sizeof(Head) <= head_floats * sizeof(float));
+
+constexpr SideFileErrors config_errors{"E-MOD-170", "use a GPT-2 checkpoint"};
+constexpr SideFileErrors index_errors{"E-MOD-171", "fetch the checkpoint again"};
+
+[[noreturn]] void refuse(const SideFileErrors& errors, const std::string& where, std::string what) {
+    throw Error(
+        ExitCode::bad_data,
+        {.id = std::string(errors.id), .where = where, .what = std::move(what), .hint = std::string(errors.hint)});
+}
+
+class ConfigReader {
+public:
+    ConfigReader(json values, std::string where) : values_(std::move(values)), where_(std::move(where)) {
+        if (!values_.is_object()) {
+            refuse(config_errors, where_, "expected a JSON object");
+        }
+    }
+
+    [[nodiscard]] std::uint32_t size(const char* name) const {
+        const json& value = at(name);
+        if (!value.is_number_unsigned() || value.get<std::uint64_t>() == 0 ||
+            value.get<std::uint64_t>() > largest_size) {
+            refuse(config_errors, where_,
+                   fmt::format("{} is {}, expected 1 to {}", name, escaped(value.dump()), largest_size));
+        }
+        return value.get<std::uint32_t>();
+    }
+
+    [[nodiscard]] bool has(const char* name) const { return !at(name).is_null(); }
+
+    [[nodiscard]] float positive(const char* name, float fallback) const {
+        const json& value = at(name);
+        if (value.is_null()) {
+            return fallback;
+        }
+        if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > 1) {
+            refuse(config_errors, where_,
+                   fmt::format("{} is {}, expected a number above 0 and up to 1", name, escaped(value.dump())));
+        }
+        return value.get<float>();
+    }
+
+    /// Left out is as good as `expected`.
+    void expect(const char* name, const json& expected) const {
+        const json& value = at(name);
+        if (!value.is_null() && value != expected) {
+            refuse(config_errors, where_,
+                   fmt::format("{} is {}, expected {}", name, escaped(value.dump()), expected.dump()));
+        }
+    }
+
+    void expect_activation() const {
+        const json& value = at("activation_function");
+        if (!value.is_null() && value != "gelu_new" && value != "gelu_pytorch_tanh") {
+            refuse(config_errors, where_,
+                   fmt::format("activation_function is {}, expected \"gelu_new\"", escaped(value.dump())));
+        }
+    }
+
+    [[nodiscard]] std::optional<std::uint32_t> token(const char* name, std::uint32_t vocabulary) const {
+        const json& value = at(name);
+        if (value.is_null()) {
+            return std::nullopt;
+        }
+        if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= vocabulary) {
+            refuse(config_errors, where_,
+                   fmt::format("{} is {}, expected 0 to {}", name, escaped(value.dump()), vocabulary - 1));
+        }
+        return value.get<std::uint32_t>();
+    }
+
+    [[nodiscard]] const std::string& where() const noexcept { return where_; }
+
+private:
+    [[nodiscard]] const json& at(const char* name) const {
+        static const json null;
+        const auto found = values_.find(name);
+        return found == values_.end() ? null : *found;
+    }
+
+    json values_;
+    std::string where_;
+};
+
+/// "0", "1", "10", "11", "2", …
+std::vector<std::uint32_t> blocks_by_text(std::uint32_t layers) {
+    std::vector<std::string> names;
+    for (std::uint32_t layer = 0; layer < layers; ++layer) {
+        names.push_back(fmt::format("{}", layer));
+    }
+    std::ranges::sort(names);
+    std::vector<std::uint32_t> blocks;
+    for (const std::string& name : names) {
+        blocks.push_back(static_cast<std::uint32_t>(std::stoul(name)));
+    }
+    return blocks;
+}
+
+std::uint64_t elements_of(const DecoderShape& shape) {
+    std::uint64_t count = 0;
+    for (const TensorSpec& spec : gpt2_tensors(shape)) {
+        count += spec.elements();
+    }
+    return count;
+}
+
+WeightBlob blob_for(const Config& config) {
+    const Head head{config.shape, config.begin.value_or(no_token), config.end.value_or(no_token)};
+    WeightBlob blob = WeightBlob::of_floats(head_floats + elements_of(config.shape));
+    std::ranges::fill(blob.floats().first(head_floats), 0.0F);
+    std::memcpy(blob.floats().data(), &head, sizeof head);
+    return blob;
+}
+
+bool is_index(const std::filesystem::path& weights) {
+    return weights.extension() == ".json";
+}
+
+/// The tensors of one or several safetensors files.
+class Checkpoint {
+public:
+    explicit Checkpoint(const std::filesystem::path& weights) : where_(escaped(weights.native())) {
+        if (!is_index(weights)) {
+            readers_.push_back(std::make_unique<TensorReader>(weights));
+        } else {
+            for (const std::filesystem::path& shard : shards_of(weights)) {
+                readers_.push_back(std::make_unique<TensorReader>(shard));
+            }
+        }
+        for (const auto& reader : readers_) {
+            for (const SafetensorsEntry& entry : reader->tensors()) {
+                if (!by_name_.emplace(without_prefix(entry.name), Place{reader.get(), &entry}).second) {
+                    refuse_tensor(entry.name, "stands in two files");
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] bool is_headerless() const { return readers_.size() == 1 && readers_[0]->is_headerless(); }
+    [[nodiscard]] const TensorReader& only() const { return *readers_.front(); }
+
+    /// Before room is made for what may not be there: all of `wanted`, and nothing else but what other programs keep
+    /// beside it.
+    void check(std::span<const TensorSpec> wanted) const {
+        std::set<std::string_view> known;
+        for (const TensorSpec& spec : wanted) {
+            known.insert(spec.name);
+            const auto found = by_name_.find(spec.name);
+            if (found == by_name_.end()) {
+                refuse_tensor(spec.name, "is missing");
+            }
+            if (found->second.entry->shape != spec.shape) {
+                refuse_tensor(spec.name,
+                              fmt::format("has shape [{}], expected [{}]", fmt::join(found->second.entry->shape, ","),
+                                          fmt::join(spec.shape, ",")));
+            }
+        }
+        for (const auto& [name, place] : by_name_) {
+            if (!known.contains(name) && !is_kept_beside(name)) {
+                refuse_tensor(name, "is not one of this model's");
+            }
+        }
+    }
+
+    void read(std::span<const TensorSpec> wanted, std::span<float> to) const {
+        for (const TensorSpec& spec : wanted) {
+            const Place place = by_name_.at(spec.name);
+            const auto part = to.first(static_cast<std::size_t>(spec.elements()));
+            place.reader->read({place.entry->name, spec.shape}, part);
+            to = to.subspan(part.size());
+        }
+        for (const auto& reader : readers_) {
+            reader->check_unchanged();
+        }
+    }
+
+private:
+    struct Place {
+        const TensorReader* reader;
+        const SafetensorsEntry* entry;
+    };
+
+    static std::string without_prefix(std::string_view name) {
+        constexpr std::string_view prefix = "transformer.";
+        return std::string(name.starts_with(prefix) ? name.substr(prefix.size()) : name);
+    }
+
+    /// The causal mask, and the head, which is the token embeddings once more.
+    static bool is_kept_beside(std::string_view name) {
+        return name == "lm_head.weight" ||
+               (name.starts_with("h.") && (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias")));
+    }
+
+    [[noreturn]] void refuse_tensor(std::string_view name, std::string what) const {
+        throw Error(ExitCode::bad_data, {.id = "E-MOD-047",
+                                         .where = where_,
+                                         .what = fmt::format("tensor {} {}", quoted(name), what),
+                                         .hint = "check that the weights belong to this config.json"});
+    }
+
+    std::string where_;
+    std::vector<std::unique_ptr<TensorReader>> readers_;
+    std::map<std::string, Place, std::less<>> by_name_;
+};
+
+/// Normal by the sum of twelve uniforms: the same on every machine.
+float normal_of(std::uint64_t seed, std::uint64_t item, std::uint32_t tensor) {
+    float sum = -6;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        for (const std::uint32_t word : random_words(seed, {.item = item, .number = i, .purpose = tensor}).words) {
+            sum += uniform_below_one(word);
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+Config default_config() {
+    constexpr std::uint32_t width = 768;
+    constexpr std::uint32_t vocabulary = 50257;
+    return {
+        {.vocabulary = vocabulary, .positions = 1024, .width = width, .layers = 12, .heads = 12, .inner = 4 * width},
+        vocabulary - 1,
+        vocabulary - 1};
+}
+
+Config read_config(const std::filesystem::path& file) {
+    const SideFile text = read_side_file(file, config_errors);
+    const ConfigReader reader(parse_json(text, config_errors), text.where);
+    reader.expect("model_type", "gpt2");
+    reader.expect_activation();
+    reader.expect("scale_attn_weights", true);
+    reader.expect("scale_attn_by_inverse_layer_idx", false);
+    reader.expect("add_cross_attention", false);
+    reader.expect("tie_word_embeddings", true);
+    Config config;
+    DecoderShape& shape = config.shape;
+    shape.vocabulary = reader.size("vocab_size");
+    shape.positions = reader.size(reader.has("n_positions") ? "n_positions" : "n_ctx");
+    shape.width = reader.size("n_embd");
+    shape.layers = reader.size("n_layer");
+    shape.heads = reader.size("n_head");
+    shape.inner = reader.has("n_inner") ? reader.size("n_inner") : 4 * shape.width;
+    shape.norm_epsilon = reader.positive("layer_norm_epsilon", shape.norm_epsilon);
+    if (shape.width % shape.heads != 0) {
+        refuse(config_errors, reader.where(),
+               fmt::format("n_embd is {}, expected a multiple of n_head = {}", shape.width, shape.heads));
+    }
+    config.begin = reader.token("bos_token_id", shape.vocabulary);
+    config.end = reader.token("eos_token_id", shape.vocabulary);
+    return config;
+}
+
+std::vector<TensorSpec> gpt2_tensors(const DecoderShape& shape) {
+    const std::uint64_t width = shape.width;
+    const std::uint64_t inner = shape.inner;
+    std::vector<TensorSpec> specs;
+    for (const std::uint32_t block : blocks_by_text(shape.layers)) {
+        const auto add = [&](const char* name, std::vector<std::uint64_t> dims) {
+            specs.push_back({fmt::format("h.{}.{}", block, name), std::move(dims)});
+        };
+        add("attn.c_attn.bias", {3 * width});
+        add("attn.c_attn.weight", {width, 3 * width});
+        add("attn.c_proj.bias", {width});
+        add("attn.c_proj.weight", {width, width});
+        add("ln_1.bias", {width});
+        add("ln_1.weight", {width});
+        add("ln_2.bias", {width});
+        add("ln_2.weight", {width});
+        add("mlp.c_fc.bias", {inner});
+        add("mlp.c_fc.weight", {width, inner});
+        add("mlp.c_proj.bias", {width});
+        add("mlp.c_proj.weight", {inner, width});
+    }
+    specs.push_back({"ln_f.bias", {width}});
+    specs.push_back({"ln_f.weight", {width}});
+    specs.push_back({"wpe.weight", {shape.positions, width}});
+    specs.push_back({"wte.weight", {shape.vocabulary, width}});
+    return specs;
+}
+
+WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::optional<std::filesystem::path>& config) {
+    const Checkpoint checkpoint(weights);
+    if (checkpoint.is_headerless()) {
+        const std::vector<TensorSpec> specs = gpt2_tensors(default_config().shape);
+        checkpoint.only().check(specs);
+        WeightBlob blob = blob_for(default_config());
+        checkpoint.only().read(specs, blob.floats().subspan(head_floats));
+        return blob;
+    }
+    const Config read = read_config(config.value());
+    const std::vector<TensorSpec> specs = gpt2_tensors(read.shape);
+    checkpoint.check(specs);
+    WeightBlob blob = blob_for(read);
+    checkpoint.read(specs, blob.floats().subspan(head_floats));
+    return blob;
+}
+
+WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
+    WeightBlob blob = blob_for(config);
+    std::span<float> left = blob.floats().subspan(head_floats);
+    std::uint32_t number = 0;
+    for (const TensorSpec& spec : gpt2_tensors(config.shape)) {
+        const bool is_norm = spec.name.find("ln_") != std::string::npos;
+        const bool is_matrix = spec.shape.size() == 2 && spec.name.starts_with("h.");
+        const float mean = is_norm && spec.name.ends_with("weight") ? 1.0F : 0.0F;
+        const float deviation = is_matrix ? 2.0F / std::sqrt(static_cast<float>(spec.shape[0])) : 0.1F;
+        const std::span<float> part = left.first(static_cast<std::size_t>(spec.elements()));
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            part[i] = mean + deviation * normal_of(seed, i, number);
+        }
+        left = left.subspan(part.size());
+        ++number;
+    }
+    return blob;
+}
+
+std::vector<std::filesystem::path> shards_of(const std::filesystem::path& weights) {
+    if (!is_index(weights)) {
+        return {};
+    }
+    const SideFile file = read_side_file(weights, index_errors);
+    const json values = parse_json(file, index_errors);
+    const auto map = values.is_object() ? values.find("weight_map") : values.end();
+    if (!values.is_object() || map == values.end() || !map->is_object() || map->empty()) {
+        refuse(index_errors, file.where, "expected an object with a weight_map: tensors and their files");
+    }
+    std::set<std::string> names;
+    for (const auto& [tensor, shard] : map->items()) {
+        const std::string name = shard.is_string() ? shard.get<std::string>() : std::string();
+        if (name.empty() || name.find('/') != std::string::npos || name == "." || name == "..") {
+            refuse(index_errors, file.where,
+                   fmt::format("tensor {} is in {}, expected a file's name in the index's folder", quoted(tensor),
+                               escaped(shard.dump())));
+        }
+        names.insert(name);
+    }
+    std::vector<std::filesystem::path> files;
+    for (const std::string& name : names) {
+        files.push_back(weights.parent_path() / name);
+    }
+    return files;
+}
+
+Config config_of(const WeightBlob& blob) {
+    Head head{};
+    std::memcpy(static_cast<void*>(&head), blob.floats().data(), sizeof head);
+    const auto token = [](std::uint32_t id) { return id == no_token ? std::nullopt : std::optional(id); };
+    return {head.shape, token(head.begin), token(head.end)};
+}
+
+DecoderWeights weights_of(const WeightBlob& blob) {
+    const DecoderShape shape = config_of(blob).shape;
+    const std::size_t width = shape.width;
+    std::span<const float> left = blob.floats().subspan(head_floats);
+    const auto take = [&](std::size_t count) {
+        const auto tensor = left.first(count);
+        left = left.subspan(count);
+        return tensor;
+    };
+    const auto take_linear = [&](std::size_t inputs, std::size_t outputs) {
+        const auto bias = take(outputs);
+        return DecoderLinear{.weights = take(inputs * outputs), .bias = bias};
+    };
+    const auto take_norm = [&] {
+        const auto beta = take(width);
+        return DecoderNorm{.gamma = take(width), .beta = beta};
+    };
+    DecoderWeights weights{.tokens = {}, .positions = {}, .last_norm = {}};
+    weights.blocks.resize(shape.layers);
+    for (const std::uint32_t number : blocks_by_text(shape.layers)) {
+        DecoderBlockWeights& block = weights.blocks[number];
+        block.attention = take_linear(width, 3 * width);
+        block.projection = take_linear(width, width);
+        block.attention_norm = take_norm();
+        block.inner_norm = take_norm();
+        block.expansion = take_linear(width, shape.inner);
+        block.contraction = take_linear(shape.inner, width);
+    }
+    weights.last_norm = take_norm();
+    weights.positions = take(shape.positions * width);
+    weights.tokens = take(shape.vocabulary * width);
+    return weights;
+}
+
+}  // namespace sluice::gpt2

@@ -1,0 +1,202 @@
+// Jobs of the app "gpt2", against what plain formulas make of the same checkpoint.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "apps/gpt2/checkpoint.hpp"
+#include "apps/gpt2/tokenizer.hpp"
+#include "tests/e2e/job_folder.hpp"
+#include "tests/support/decoder_reference.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/gpt2_files.hpp"
+
+namespace sluice::test {
+namespace {
+
+using gpt2::TokenId;
+using testing::HasSubstr;
+
+/// A folder with a checkpoint, prompts and a job.
+class Gpt2 : public testing::Test {
+protected:
+    Gpt2() : weights_(gpt2::random_checkpoint(config(), 5)) {
+        write_checkpoint(path(), weights_);
+        write_file(path() / "prompts.jsonl", prompts_file());
+        write_job("");
+    }
+
+    static gpt2::Config config() {
+        gpt2::Config config = small_config();
+        config.shape.layers = 2;
+        return config;
+    }
+
+    [[nodiscard]] static std::vector<std::string> prompts() {
+        std::vector<std::string> prompts;
+        for (int i = 0; i < 40; ++i) {
+            prompts.push_back(fmt::format("the {} of\\n {}", i, std::string(static_cast<std::size_t>(i) % 11, 'x')));
+        }
+        return prompts;
+    }
+
+    static std::string prompts_file() {
+        std::string file;
+        for (const std::string& prompt : prompts()) {
+            file += fmt::format("{{\"text\": \"{}\"}}\n", prompt);
+        }
+        return file;
+    }
+
+    void write_job(const std::string& options) const {
+        write_file(path() / "job.toml",
+                   "app = \"gpt2\"\ninput.path = \"prompts.jsonl\"\nmodel.weights = \"model.safetensors\"\n"
+                   "output.path = \"texts.csv\"\n[run]\ndevice = \"host\"\ndevices = 1\n[generate]\n"
+                   "max_prompt_tokens = 30\nmax_new_tokens = 12\n" +
+                       options);
+    }
+
+    [[nodiscard]] ProcessResult run(int ranks, const std::vector<std::string>& settings) const {
+        std::vector<std::string> words{"run", "job.toml", "--no-progress"};
+        const std::vector<std::string> more = set(settings);
+        words.insert(words.end(), more.begin(), more.end());
+        return Process(launch_words(ranks, words, SLUICE_FAULTS_PROGRAM), {.folder = path()}).wait();
+    }
+
+    [[nodiscard]] std::string output_of(int ranks, const std::vector<std::string>& settings) const {
+        const ProcessResult done = run(ranks, settings);
+        EXPECT_EQ(done.exit_code, 0) << done.err;
+        std::string output = contents(path() / "texts.csv");
+        std::filesystem::remove(path() / "texts.csv");
+        std::filesystem::remove_all(path() / "texts.csv.sluice");
+        return output;
+    }
+
+    /// Greedy, until the end or so many tokens.
+    [[nodiscard]] std::vector<TokenId> continued(std::vector<TokenId> text, std::size_t most) const {
+        std::vector<TokenId> made;
+        while (made.size() < most) {
+            const std::vector<double> scores = plain_decoder_scores(config().shape, gpt2::weights_of(weights_), text);
+            const auto token = static_cast<TokenId>(std::ranges::max_element(scores) - scores.begin());
+            if (token == config().end) {
+                break;
+            }
+            made.push_back(token);
+            text.push_back(token);
+        }
+        return made;
+    }
+
+    [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
+
+private:
+    TemporaryFolder folder_;
+    WeightBlob weights_;
+};
+
+TEST_F(Gpt2, ContinuesPromptsAsThePlainFormulasDo) {
+    write_job("results = \"ids\"\n");
+    const gpt2::Tokenizer tokenizer = gpt2::Tokenizer::from_vocabulary(path() / "vocab.json", path() / "merges.txt");
+    const std::vector<std::vector<std::string>> rows = csv_rows(output_of(0, {}));
+
+    ASSERT_EQ(rows.size(), prompts().size() + 1);
+    for (std::size_t i = 0; i < prompts().size(); ++i) {
+        std::string prompt = prompts()[i];
+        prompt.replace(prompt.find("\\n"), 2, "\n");
+        std::vector<TokenId> ids;
+        tokenizer.encode(prompt, ids);
+        std::vector<std::string> expected{std::to_string(i)};
+        const std::vector<TokenId> made = continued(ids, 12);
+        for (std::size_t t = 0; t < 12; ++t) {
+            expected.push_back(t < made.size() ? std::to_string(made[t]) : "");
+        }
+        expected.push_back(std::to_string(ids.size()));
+        expected.push_back(std::to_string(made.size()));
+        EXPECT_EQ(rows[i + 1], expected);
+    }
+}
+
+TEST_F(Gpt2, GivesTheSameBytesForAnyRanksAndChunks) {
+    write_job("temperature = 0.9\ntop_p = 0.95\nseed = 3\nlog_probability = true\n");
+    const std::string alone = output_of(0, {"pipeline.chunk_items=5"});
+
+    for (const auto& [ranks, chunk] :
+         std::vector<std::pair<int, const char*>>{{0, "1"}, {0, "1000"}, {0, "auto"}, {2, "7"}, {3, "1"}, {5, "3"}}) {
+        EXPECT_EQ(output_of(ranks, {fmt::format("pipeline.chunk_items={}", chunk)}), alone) << ranks << ' ' << chunk;
+    }
+    EXPECT_GT(alone.size(), 40U * 15);
+}
+
+TEST_F(Gpt2, GivesTheSameBytesAfterMpiKills) {
+    write_job("temperature = 0.9\nseed = 3\n");
+    const std::string whole = output_of(0, {"pipeline.chunk_items=4"});
+    ASSERT_EQ(::setenv("SLUICE_FAULT", "due:0:*=salt:1,jrn.synced:0:2=kill", 1), 0);
+    EXPECT_NE(run(3, {"pipeline.chunk_items=4"}).exit_code, 0);
+    ASSERT_EQ(::unsetenv("SLUICE_FAULT"), 0);
+
+    const ProcessResult done = run(2, {"pipeline.chunk_items=4"});
+
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_THAT(done.err, HasSubstr("resuming after"));
+    EXPECT_EQ(contents(path() / "texts.csv"), whole);
+}
+
+TEST_F(Gpt2, TakesIdsForPromptsAndTheBeginningForNone) {
+    write_file(path() / "ids.txt", "5 6  7\n\n 259\n");
+    write_job("prompts = \"ids\"\nresults = \"ids\"\n");
+
+    const std::vector<std::vector<std::string>> rows = csv_rows(output_of(0, {"input.path=ids.txt"}));
+
+    ASSERT_EQ(rows.size(), 4U);
+    EXPECT_EQ(rows[1][13], "3");
+    EXPECT_EQ(std::vector(rows[2].begin() + 1, rows[2].end()), std::vector(rows[3].begin() + 1, rows[3].end()));
+    const std::vector<TokenId> made = continued({5, 6, 7}, 12);
+    for (std::size_t t = 0; t < made.size(); ++t) {
+        EXPECT_EQ(rows[1][1 + t], std::to_string(made[t]));
+    }
+}
+
+TEST_F(Gpt2, EndsTextsAtTheStringsThatStopThem) {
+    write_job("temperature = 1.5\n");
+    const std::string whole = output_of(0, {"output.path=texts.csv"});
+    write_job("temperature = 1.5\nstop = [\"e\", \"a\"]\n");
+
+    const std::string stopped = output_of(0, {});
+
+    EXPECT_LT(stopped.size(), whole.size());
+    EXPECT_EQ(stopped.substr(stopped.find('\n')).find_first_of("ea"), std::string::npos);
+}
+
+TEST_F(Gpt2, RefusesOrCutsPromptsThatAreTooLong) {
+    const std::string hint = "prompts.jsonl:3: ";
+    const ProcessResult refused = run(0, {"generate.max_prompt_tokens=7"});
+    EXPECT_EQ(refused.exit_code, 65);
+    EXPECT_THAT(refused.err, HasSubstr("the prompt has"));
+    EXPECT_THAT(refused.err, HasSubstr("expected at most generate.max_prompt_tokens = 7"));
+
+    const std::vector<std::vector<std::string>> rows =
+        csv_rows(output_of(0, {"generate.max_prompt_tokens=7", "generate.long_prompts=cut", "generate.results=ids"}));
+    EXPECT_EQ(rows.back()[13], "7");
+}
+
+TEST_F(Gpt2, SaysWhatIsMissingOrDoesNotFit) {
+    const auto err_of = [&](int code, const std::vector<std::string>& settings) {
+        const ProcessResult done = run(0, settings);
+        EXPECT_EQ(done.exit_code, code);
+        return done.err;
+    };
+    EXPECT_THAT(err_of(78, {"generate.max_new_tokens=40"}), HasSubstr("E-CFG-173"));
+    EXPECT_THAT(err_of(78, {"generate.top_k=5"}), HasSubstr("E-CFG-105"));
+    std::filesystem::remove(path() / "merges.txt");
+    EXPECT_THAT(err_of(66, {}), HasSubstr("merges.txt: model.merges: cannot open: No such file"));
+    std::filesystem::remove(path() / "config.json");
+    EXPECT_THAT(err_of(66, {}), HasSubstr("config.json: model.config: cannot open: No such file"));
+}
+
+}  // namespace
+}  // namespace sluice::test
