@@ -71,7 +71,7 @@ std::uint32_t count_clusters(const GemmKernel& kernel, Precision precision) {
 }  // namespace
 
 Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory, const GemmOptions& options)
-    : shape_(shape), memory_(memory), chained_(options.chained) {
+    : shape_(shape), memory_(memory), chained_(options.chained), range_(options.range) {
     constexpr std::uint32_t most = 1U << 30;  // the copy engine's coordinates have a sign
     expects(precision == Precision::bf16 || precision == Precision::fp16, "product: of bf16 or fp16 only");
     expects(shape.columns > 0 && shape.columns % 8 == 0 && shape.depth > 0 && shape.depth % 8 == 0,
@@ -111,6 +111,8 @@ void Gemm::enqueue(cudaStream_t stream) const {
         static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{tile_rows} * tile_columns, clusters_));
     const gemm::Arguments arguments{
         .bias = memory_.bias,
+        .active = memory_.active,
+        .range = range_,
         .columns = shape_.columns,
         .steps = divide_up(shape_.depth, gemm::step_depth),
         .tile_rows = tile_rows,

@@ -33,11 +33,21 @@ struct GemmMemory {
     const float* bias;     ///< (columns); none if null.
     const void* residual;  ///< (rows, columns); none if null. May be `out`.
     void* out;             ///< (rows, columns)
+    /// Device memory, read when the work runs: only so many of the rows count, the first ones. What lies behind them in
+    /// `out` is open. All count if null.
+    const std::uint32_t* active = nullptr;
+};
+
+/// Numbers of active rows.
+struct GemmRange {
+    std::uint32_t above = 0;
+    std::uint32_t up_to = 0xFFFFFFFF;
 };
 
 struct GemmOptions {
     std::optional<std::size_t> tile{};  ///< A number in gemm_tiles; else choose_gemm_tile()'s.
     bool chained = false;               ///< May start while the kernel before it in the stream ends.
+    GemmRange range{};                  ///< Nothing is done for other numbers of active rows: they have another tile.
 };
 
 struct GemmKernel;
@@ -70,6 +80,7 @@ private:
     void (*function_)(CUtensorMap, CUtensorMap, CUtensorMap, CUtensorMap, gemm::Arguments);
     std::uint32_t clusters_ = 0;  // that the device runs at a time
     bool chained_;
+    GemmRange range_;
     CUtensorMap a_map_{};
     CUtensorMap b_map_{};
     CUtensorMap out_map_{};

@@ -36,8 +36,8 @@ struct Sharers {
     }
 };
 
-/// Copies the rows of all tiles, one step of depth after the other.
-template <class C>
+/// Copies the rows of all tiles, one step of depth after the other: `depth_of_step` values of each row.
+template <class C, std::uint32_t depth_of_step = step_depth>
 __device__ __forceinline__ void produce(const Arguments& arguments, const Layout<C>& layout, const CUtensorMap* a_map,
                                         const CUtensorMap* b_map) {
     const Sharers<C> sharers(C::cluster == 1 ? 0 : ptx::rank_in_cluster());
@@ -46,7 +46,7 @@ __device__ __forceinline__ void produce(const Arguments& arguments, const Layout
         const int row = tiles.row() + static_cast<int>(sharers.column * C::a_slice);
         const int column = tiles.column() + static_cast<int>(sharers.row * C::b_slice);
         for (std::uint32_t step = 0; step < arguments.steps; ++step, ring.next()) {
-            const int depth = static_cast<int>(step * step_depth);
+            const int depth = static_cast<int>(step * depth_of_step);
             ptx::wait(layout.free(ring.stage), ring.parity ^ 1);
             const std::uint32_t full = layout.full(ring.stage);
             ptx::arrive_expecting(full, C::a_bytes + C::b_bytes);

@@ -59,7 +59,9 @@ struct Config {
 };
 
 struct Arguments {
-    const float* bias;        // null for none
+    const float* bias;            // null for none
+    const std::uint32_t* active;  // rows; null for all
+    GemmRange range;
     std::uint32_t columns;    // of the matrix
     std::uint32_t steps;      // of depth
     std::uint32_t tile_rows;  // of cluster tiles, and their columns
@@ -108,13 +110,14 @@ public:
         : arguments_(arguments),
           rank_row_(C::cluster == 1 ? 0 : blockIdx.x % C::cluster % C::cluster_rows),
           rank_column_(C::cluster == 1 ? 0 : blockIdx.x % C::cluster / C::cluster_rows),
+          tile_rows_(active_tile_rows(arguments)),
           number_(blockIdx.x / C::cluster) {
         locate();
     }
 
-    __device__ __forceinline__ bool any() const { return number_ < arguments_.tile_rows * arguments_.tile_columns; }
+    __device__ __forceinline__ bool any() const { return number_ < tile_rows_ * arguments_.tile_columns; }
     __device__ __forceinline__ bool last() const {
-        return number_ + gridDim.x / C::cluster >= arguments_.tile_rows * arguments_.tile_columns;
+        return number_ + gridDim.x / C::cluster >= tile_rows_ * arguments_.tile_columns;
     }
     __device__ __forceinline__ void next() {
         number_ += gridDim.x / C::cluster;
@@ -129,11 +132,24 @@ public:
     }
 
 private:
+    __device__ __forceinline__ static std::uint32_t active_tile_rows(const Arguments& arguments) {
+        if (arguments.active == nullptr) {
+            return arguments.tile_rows;
+        }
+        constexpr std::uint32_t height = C::rows * C::cluster_rows;
+        const std::uint32_t active = *arguments.active;
+        const bool inside = active > arguments.range.above && active <= arguments.range.up_to;
+        return inside ? min((active + height - 1) / height, arguments.tile_rows) : 0;
+    }
+
     __device__ __forceinline__ void locate() {
+        if (!any()) {
+            return;
+        }
         const std::uint32_t of_group = arguments_.group_rows * arguments_.tile_columns;
         const std::uint32_t group = number_ / of_group;
         const std::uint32_t first = group * arguments_.group_rows;
-        const std::uint32_t rows = min(arguments_.group_rows, arguments_.tile_rows - first);
+        const std::uint32_t rows = min(arguments_.group_rows, tile_rows_ - first);
         const std::uint32_t inside = number_ - group * of_group;
         row_ = first + inside % rows;
         column_ = inside / rows;
@@ -142,6 +158,7 @@ private:
     const Arguments& arguments_;
     std::uint32_t rank_row_;
     std::uint32_t rank_column_;
+    std::uint32_t tile_rows_;
     std::uint32_t number_;
     std::uint32_t row_ = 0;
     std::uint32_t column_ = 0;
