@@ -21,4 +21,8 @@ const GeneratorKernels& cuda_generator_kernels(Precision) {
     refuse_cuda();
 }
 
+const DecoderKernels& cuda_decoder_kernels(Precision) {
+    refuse_cuda();
+}
+
 }  // namespace sluice

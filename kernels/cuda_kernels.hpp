@@ -7,5 +7,6 @@ namespace sluice {
 /// Throws Error (unavailable) when this build has none.
 [[nodiscard]] const Kernels& cuda_kernels(Precision precision);
 [[nodiscard]] const GeneratorKernels& cuda_generator_kernels(Precision precision);
+[[nodiscard]] const DecoderKernels& cuda_decoder_kernels(Precision precision);
 
 }  // namespace sluice

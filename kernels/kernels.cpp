@@ -26,8 +26,13 @@ const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precisio
     return host_generator_kernels();
 }
 
-const DecoderKernels& decoder_kernels_of(DeviceKind kind) {
-    expects(kind == DeviceKind::host, "decoder_kernels_of: only the host has them");
+const DecoderKernels& decoder_kernels_of(DeviceKind kind, Precision precision) {
+    expects(kind != DeviceKind::automatic, "decoder_kernels_of: a device that is not chosen yet");
+    expects(precision != Precision::certified, "decoder_kernels_of: certified is no precision of one model");
+    if (kind == DeviceKind::cuda) {
+        return cuda_decoder_kernels(precision);
+    }
+    expects(precision == Precision::fp32, "decoder_kernels_of: the host computes in fp32 only");
     return host_decoder_kernels();
 }
 

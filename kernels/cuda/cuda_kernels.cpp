@@ -66,6 +66,19 @@ private:
     Precision precision_;
 };
 
+class CudaDecoders final : public DecoderKernels {
+public:
+    explicit CudaDecoders(Precision precision) noexcept : precision_(precision) {}
+
+    std::unique_ptr<DecoderLayer> decoder(const DecoderShape& shape, const DecoderWeights& weights,
+                                          const TokenSampling& sampling, PackedWeights& packed) const override {
+        return make_cuda_decoder(shape, precision_, weights, sampling, packed);
+    }
+
+private:
+    Precision precision_;
+};
+
 /// All families in one precision.
 struct Backend {
     explicit Backend(Precision precision) noexcept : convolution(precision), dense(precision) {}
@@ -106,6 +119,23 @@ const GeneratorKernels& cuda_generator_kernels(Precision precision) {
     static const CudaGenerators tf32(Precision::tf32);
     static const CudaGenerators bf16(Precision::bf16);
     static const CudaGenerators fp16(Precision::fp16);
+    switch (in_one_part(precision)) {
+        case Precision::tf32:
+            return tf32;
+        case Precision::bf16:
+            return bf16;
+        case Precision::fp16:
+            return fp16;
+        default:
+            return fp32;
+    }
+}
+
+const DecoderKernels& cuda_decoder_kernels(Precision precision) {
+    static const CudaDecoders fp32(Precision::fp32);
+    static const CudaDecoders tf32(Precision::tf32);
+    static const CudaDecoders bf16(Precision::bf16);
+    static const CudaDecoders fp16(Precision::fp16);
     switch (in_one_part(precision)) {
         case Precision::tf32:
             return tf32;

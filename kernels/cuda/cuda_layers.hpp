@@ -26,6 +26,9 @@ std::unique_ptr<Layer> make_cuda_classify(const ClassifyShape& shape, Precision 
 std::unique_ptr<GeneratorLayer> make_cuda_gru_generator(const GruShape& shape, Precision precision,
                                                         const GruWeights& weights, const Sampling& sampling,
                                                         PackedWeights& packed);
+std::unique_ptr<DecoderLayer> make_cuda_decoder(const DecoderShape& shape, Precision precision,
+                                                const DecoderWeights& weights, const TokenSampling& sampling,
+                                                PackedWeights& packed);
 std::unique_ptr<Certifier> make_cuda_certifier(Device& device, const CertifyShape& shape, Model& exact);
 
 }  // namespace sluice

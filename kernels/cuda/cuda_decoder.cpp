@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/device/cuda_device.hpp"
+#include "core/device/cuda_error.hpp"
+#include "core/device/cuda_stream.hpp"
+#include "core/error.hpp"
+#include "kernels/cuda/cuda_layers.hpp"
+#include "kernels/cuda/decoder/attention.hpp"
+#include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/passes.hpp"
+#include "kernels/cuda/decoder/sizes.hpp"
+#include "kernels/cuda/decoder/weights.hpp"
+
+namespace sluice {
+namespace {
+
+/// Refuses what the tensor cores' kernels do not have.
+void check_shape(const DecoderShape& shape, Precision precision) {
+    constexpr std::uint32_t multiple = 8;
+    const std::uint32_t head_size = shape.width / shape.heads;
+    const bool multiples = shape.width % multiple == 0 && shape.inner % multiple == 0;
+    const bool heads = !decoder::is_narrow(precision) ||
+                       (decoder::has_tensor_heads(head_size) && shape.width <= decoder::most_norm_width);
+    if (precision == Precision::fp32 || (multiples && heads)) {
+        return;
+    }
+    throw Error(ExitCode::unavailable,
+                {.id = "E-GPU-067",
+                 .where = "run.precision",
+                 .what = std::string("in ") + std::string(name_of(precision)) + " a GPU has no decoder of width " +
+                         std::to_string(shape.width) + ", heads of " + std::to_string(head_size) +
+                         " and an inner width of " + std::to_string(shape.inner) +
+                         ": widths are multiples of 8, and in bf16 and fp16 at most 4096, with heads of 32, 64 or 128",
+                 .hint = "set run.precision = \"fp32\""});
+}
+
+void check_decoder_instructions(Device& device, Precision precision) {
+    if (precision != Precision::fp32 && as_cuda(device).instructions() != MatrixInstructions::wgmma) {
+        throw Error(
+            ExitCode::unavailable,
+            {.id = "E-GPU-063",
+             .where = "run.precision",
+             .what = std::string("a decoder in ") + std::string(name_of(precision)) +
+                     " needs a GPU of compute capability 9.0 and a build for 90a, got " + std::string(device.name()),
+             .hint = "set run.precision = \"fp32\", or build with CMAKE_CUDA_ARCHITECTURES=90a"});
+    }
+}
+
+/// Memory that decoder::Memory points to.
+class PlanMemory {
+public:
+    PlanMemory(Device& device, const decoder::Sizes& sizes)
+        : batch_(device.allocate(MemorySpace::device, sizeof(decoder::Batch))),
+          texts_(device.allocate(MemorySpace::device, sizes.slots * sizeof(decoder::Text))),
+          entries_(device.allocate(MemorySpace::device, sizes.slots * sizeof(decoder::Entry))),
+          rows_(device.allocate(MemorySpace::device, sizes.rows * sizeof(decoder::Row))),
+          tiles_(device.allocate(MemorySpace::device,
+                                 (sizes.rows / decoder::tile_queries + sizes.slots) * sizeof(decoder::Tile))),
+          words_(device.allocate(MemorySpace::device, words_of(sizes) * sizeof(std::uint32_t))),
+          sizes_(sizes) {
+        std::vector<std::uint32_t> pages(sizes.pages);
+        std::iota(pages.begin(), pages.end(), 0U);
+        copy_now(words_.bytes().last(sizes.pages * sizeof(std::uint32_t)), std::as_bytes(std::span(pages)));
+        decoder::Batch batch;
+        batch.free_pages = sizes.pages;
+        copy_now(batch_.bytes(), std::as_bytes(std::span(&batch, 1)));
+    }
+
+    [[nodiscard]] decoder::Memory memory() const {
+        std::uint32_t* const words = words_.as<std::uint32_t>().data();
+        return {.batch = batch_.as<decoder::Batch>().data(),
+                .texts = texts_.as<decoder::Text>().data(),
+                .entries = entries_.as<decoder::Entry>().data(),
+                .rows = rows_.as<decoder::Row>().data(),
+                .tiles = tiles_.as<decoder::Tile>().data(),
+                .living = words,
+                .free_slots = words + sizes_.slots,
+                .page_table = words + 2 * std::size_t{sizes_.slots},
+                .free_pages = words + words_of(sizes_) - sizes_.pages,
+                .slots = sizes_.slots,
+                .most_rows = sizes_.rows,
+                .text_pages = sizes_.text_pages};
+    }
+
+private:
+    static std::size_t words_of(const decoder::Sizes& sizes) {
+        return sizes.slots * (std::size_t{2} + sizes.text_pages) + sizes.pages;
+    }
+
+    Buffer batch_;
+    Buffer texts_;
+    Buffer entries_;
+    Buffer rows_;
+    Buffer tiles_;
+    Buffer words_;
+    decoder::Sizes sizes_;
+};
+
+class CudaDecoder final : public Decoder {
+public:
+    CudaDecoder(const DecoderShape& shape, Precision precision, const TokenSampling& sampling,
+                const decoder::Sizes& sizes, Device& device, std::uint32_t max_items, decoder::WeightsOnDevice weights)
+        : sampling_(sampling),
+          rule_(decoder::rule_of(sampling)),
+          max_items_(max_items),
+          weights_(std::move(weights)),
+          plan_(device, sizes),
+          memory_(plan_.memory()) {
+        const decoder::PassSetup setup{.device = device,
+                                       .shape = shape,
+                                       .precision = precision,
+                                       .sampling = sampling_,
+                                       .sizes = sizes,
+                                       .weights = weights_,
+                                       .memory = memory_};
+        passes_ = decoder::is_narrow(precision) ? make_narrow_passes(setup) : make_float_passes(setup);
+    }
+
+    using Operation::enqueue;
+    void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
+        expects(batch.items <= max_items_, "decoder: more items than it was made for");
+        expects(in.size() == 1 && out.size() == 1, "decoder: takes one tensor and makes one");
+        expects(
+            in[0].size() == batch.items * rule_.io.input_bytes && out[0].size() == batch.items * rule_.io.output_bytes,
+            "decoder: input or output has the wrong size");
+        if (batch.items != 0) {
+            continue_texts(as_cuda(stream), batch, in[0].data(), out[0].data());
+        }
+    }
+
+    [[nodiscard]] DecoderCounts counts() const override {
+        decoder::Batch batch;
+        check_cuda(cudaMemcpy(&batch, memory_.batch, sizeof batch, cudaMemcpyDeviceToHost), "cudaMemcpy");
+        return batch.counts;
+    }
+
+private:
+    void continue_texts(CudaStream& stream, const Batch& batch, const std::byte* in, std::byte* out) {
+        const auto items = static_cast<std::uint32_t>(batch.items);
+        enqueue_begin(memory_, rule_, in, out, items, batch.active, stream.handle());
+        const auto pass = [&] {
+            passes_->enqueue(stream.handle(), [](std::string_view) {});
+            enqueue_plan(memory_, rule_, stream.handle());
+        };
+        stream.loop(&memory_.batch->more, most_passes(items), pass);
+        enqueue_expect_done(memory_, stream.handle());
+    }
+
+    /// Each pass makes a token of a text at least, or ends one.
+    [[nodiscard]] std::uint32_t most_passes(std::uint32_t items) const {
+        const std::uint64_t passes = std::uint64_t{items} * (sampling_.max_new + std::uint64_t{1});
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(passes, UINT32_MAX));
+    }
+
+    TokenSampling sampling_;
+    decoder::Rule rule_;
+    std::uint32_t max_items_;
+    decoder::WeightsOnDevice weights_;
+    PlanMemory plan_;
+    decoder::Memory memory_;
+    std::unique_ptr<decoder::Passes> passes_;
+};
+
+class CudaDecoderLayer final : public DecoderLayer {
+public:
+    CudaDecoderLayer(const DecoderShape& shape, Precision precision, const DecoderWeights& weights,
+                     const TokenSampling& sampling, PackedWeights& packed)
+        : shape_(shape), precision_(precision), sampling_(sampling), weights_(shape, precision, weights, packed) {
+        expects(sampling.max_prompt + std::uint64_t{sampling.max_new} <= shape.positions,
+                "decoder: prompt and continuation have as many positions as the model");
+        check_shape(shape, precision);
+    }
+
+    std::unique_ptr<Decoder> make_decoder(Device& device, std::uint32_t max_items,
+                                          std::uint64_t device_bytes) const override {
+        check_decoder_instructions(device, precision_);
+        const decoder::Sizes sizes = decoder::choose_sizes(shape_, sampling_, precision_, max_items, device_bytes);
+        return std::make_unique<CudaDecoder>(shape_, precision_, sampling_, sizes, device, max_items,
+                                             weights_.on(device));
+    }
+
+    std::uint64_t least_bytes(std::uint32_t max_items) const override {
+        return decoder::bytes_of(decoder::least_sizes(shape_, sampling_, max_items), shape_, sampling_, precision_);
+    }
+
+private:
+    DecoderShape shape_;
+    Precision precision_;
+    TokenSampling sampling_;
+    decoder::CudaDecoderWeights weights_;
+};
+
+}  // namespace
+
+std::unique_ptr<DecoderLayer> make_cuda_decoder(const DecoderShape& shape, Precision precision,
+                                                const DecoderWeights& weights, const TokenSampling& sampling,
+                                                PackedWeights& packed) {
+    return std::make_unique<CudaDecoderLayer>(shape, precision, weights, sampling, packed);
+}
+
+}  // namespace sluice

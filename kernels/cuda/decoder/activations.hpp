@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/cuda/decoder/attention.hpp"
+#include "kernels/cuda/decoder/choose.hpp"
+#include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/decoder/passes.hpp"
+#include "kernels/cuda/decoder/rows.hpp"
+
+namespace sluice::decoder {
+
+/// Device memory for what flows through a pass; see Strides. Zero at first.
+struct Activations {
+    Activations(const PassSetup& setup, bool bests_only)
+        : strides(strides_of(setup.shape, setup.precision)),
+          padded_slots(rounded_up_to_tile(setup.sizes.slots)),
+          sums(of_values(setup, setup.sizes.rows, strides.width)),
+          normed(of_values(setup, setup.sizes.rows, strides.width)),
+          queries(of_values(setup, setup.sizes.rows, strides.queries)),
+          mixed(of_values(setup, setup.sizes.rows, strides.width)),
+          inner(of_values(setup, setup.sizes.rows, strides.inner)),
+          wanted(of_values(setup, padded_slots, strides.width)),
+          scores(setup.device.allocate(
+              MemorySpace::device,
+              padded_slots * (bests_only ? float_product_tiles(setup.shape.vocabulary) * sizeof(TileBest)
+                                         : std::size_t{strides.vocabulary} * sizeof(float)))),
+          cache_memory(setup.device.allocate(MemorySpace::device, std::size_t{2} * page_positions * setup.shape.width *
+                                                                      setup.shape.layers * setup.sizes.pages *
+                                                                      number_bytes(setup.precision))),
+          cache{.values = cache_memory.bytes().data(), .pages = setup.sizes.pages, .width = setup.shape.width} {}
+
+    [[nodiscard]] Attention attention(const DecoderShape& shape, const TokenSampling& sampling) const {
+        const std::uint32_t size = shape.width / shape.heads;
+        return {.queries = queries.bytes().data(),
+                .out = mixed.bytes().data(),
+                .stride = strides.queries,
+                .out_stride = strides.width,
+                .heads = shape.heads,
+                .head_size = size,
+                .positions = sampling.max_prompt + sampling.max_new,
+                .scale = 1.0F / std::sqrt(static_cast<float>(size))};
+    }
+
+    [[nodiscard]] static std::uint32_t rounded_up_to_tile(std::uint32_t rows) { return (rows + 127) / 128 * 128; }
+
+    Strides strides;
+    std::uint32_t padded_slots;
+    Buffer sums;     ///< (rows, width): the residual stream.
+    Buffer normed;   ///< (rows, width)
+    Buffer queries;  ///< (rows, 3 width)
+    Buffer mixed;    ///< (rows, width)
+    Buffer inner;    ///< (rows, inner)
+    Buffer wanted;   ///< (slots, width): in the last layer the sums of the rows that want scores.
+    Buffer scores;   ///< (slots, vocabulary) fp32, or the tiles' TileBest
+    Buffer cache_memory;
+    Cache cache;
+
+private:
+    static Buffer of_values(const PassSetup& setup, std::uint32_t rows, std::uint32_t stride) {
+        return setup.device.allocate(MemorySpace::device, std::size_t{rows} * stride * number_bytes(setup.precision));
+    }
+};
+
+[[nodiscard]] inline const void* data_of(const Buffer& buffer) {
+    return buffer.bytes().data();
+}
+[[nodiscard]] inline float* floats_of(const Buffer& buffer) {
+    return buffer.as<float>().data();
+}
+
+}  // namespace sluice::decoder

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/rows.hpp"
+
+/// Causal attention of a pass's rows, by heads: with the queries q, keys k and values v of a head,
+///   out = sum over p of softmax(q k_p / sqrt(head size))_p v_p, for the positions p up to the row's own.
+/// A row's result depends on its text only, not on the other rows: keys are taken in blocks that begin with the text.
+namespace sluice::decoder {
+
+/// Rows that attend.
+enum class Attending : std::uint8_t {
+    all,        ///< Every row, to where it lies.
+    continued,  ///< Those of texts that continue, to where they lie.
+    wanted,     ///< The last one of each entry, to the entry's number.
+};
+
+struct Attention {
+    const void* queries;  ///< (rows, stride): queries, keys and values, of `width` each.
+    void* out;            ///< (rows, out_stride)
+    std::uint32_t stride;
+    std::uint32_t out_stride;
+    std::uint32_t heads;
+    std::uint32_t head_size;
+    std::uint32_t positions;  ///< Of the longest text.
+    float scale;              ///< 1 / sqrt(head size)
+};
+
+/// With keys and values from the cache, the row's own among them, in fp32: the host's bits, in tf32 rounded to that.
+void enqueue_attention_in_order(const Memory& memory, Precision precision, const Attention& attention,
+                                const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream);
+
+/// In bf16 or fp16, with keys and values from the cache, which are read once. Not of `all`.
+void enqueue_cached_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
+                              std::uint32_t layer, Attending attending, cudaStream_t stream);
+
+/// In bf16 or fp16, of the rows of prompts, with their keys and values among the rows, on the tensor cores.
+void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
+                              cudaStream_t stream);
+
+/// Whether bf16 and fp16 have such heads.
+[[nodiscard]] constexpr bool has_tensor_heads(std::uint32_t head_size) {
+    return head_size == 32 || head_size == 64 || head_size == 128;
+}
+
+}  // namespace sluice::decoder

@@ -1,0 +1,134 @@
+#include "kernels/cuda/decoder/attention.hpp"
+#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/row_values.cuh"
+#include "kernels/cuda/generator/arithmetic.cuh"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ptx.cuh"
+
+namespace sluice::decoder {
+
+constexpr std::uint32_t ordered_threads = 128;
+constexpr std::uint32_t ordered_warps = ordered_threads / warp_lanes;
+constexpr std::uint32_t most_ordered_blocks = 1056;
+
+extern __shared__ float4 ordered_memory[];
+
+/// The positions of a text in the cache, as one head of one layer has them.
+class HeadCache {
+public:
+    __device__ HeadCache(const Memory& memory, const Cache& cache, std::uint32_t layer, std::uint32_t slot,
+                         std::uint32_t first)
+        : memory_(memory), cache_(cache), layer_(layer), slot_(slot), first_(first) {}
+
+    /// Its values lie cache.width further.
+    [[nodiscard]] __device__ __forceinline__ const float* keys(std::uint32_t position) const {
+        return cached<float>(cache_, layer_, page_of(memory_, slot_, position), position % page_positions) + first_;
+    }
+
+private:
+    const Memory& memory_;
+    const Cache& cache_;
+    std::uint32_t layer_;
+    std::uint32_t slot_;
+    std::uint32_t first_;
+};
+
+/// Sum of by[i] * row[i], in that order.
+__device__ __forceinline__ float dot_in_order(const float* by, const float* row, std::uint32_t count) {
+    float sum = 0;
+    std::uint32_t i = 0;
+    if (reinterpret_cast<std::uintptr_t>(row) % 16 == 0) {
+        for (; i + 4 <= count; i += 4) {
+            const float4 four = *reinterpret_cast<const float4*>(row + i);
+            sum = __fadd_rn(sum, __fmul_rn(four.x, by[i]));
+            sum = __fadd_rn(sum, __fmul_rn(four.y, by[i + 1]));
+            sum = __fadd_rn(sum, __fmul_rn(four.z, by[i + 2]));
+            sum = __fadd_rn(sum, __fmul_rn(four.w, by[i + 3]));
+        }
+    }
+    for (; i < count; ++i) {
+        sum = __fadd_rn(sum, __fmul_rn(row[i], by[i]));
+    }
+    return sum;
+}
+
+/// A warp's head of a row: scores of 32 positions at a time, a lane each; then a lane a value of the head.
+/// `weights`: shared memory for all positions, `query` for the head.
+template <bool rounds_to_tf32>
+__device__ void attend(const HeadCache& head, const Attention& attention, const Cache& cache, const float* from,
+                       std::uint32_t positions, float* weights, float* query, float* to) {
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    for (std::uint32_t i = lane; i < attention.head_size; i += warp_lanes) {
+        query[i] = from[i];
+    }
+    __syncwarp();
+    float largest = -INFINITY;
+    for (std::uint32_t p = lane; p < positions; p += warp_lanes) {
+        const float score = dot_in_order(query, head.keys(p), attention.head_size);
+        weights[p] = score;
+        largest = score > largest ? score : largest;
+    }
+#pragma unroll
+    for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
+        const float other = __shfl_xor_sync(every_lane, largest, apart);
+        largest = other > largest ? other : largest;
+    }
+    for (std::uint32_t p = lane; p < positions; p += warp_lanes) {
+        weights[p] = generator::exp_of(__fmul_rn(__fadd_rn(weights[p], -largest), attention.scale));
+    }
+    __syncwarp();
+    float sum = 0;
+    for (std::uint32_t p = 0; p < positions; ++p) {
+        sum = __fadd_rn(sum, weights[p]);
+    }
+    for (std::uint32_t d = lane; d < attention.head_size; d += warp_lanes) {
+        float mixed = 0;
+        for (std::uint32_t p = 0; p < positions; ++p) {
+            mixed = __fadd_rn(mixed, __fmul_rn(head.keys(p)[cache.width + d], weights[p]));
+        }
+        const float value = __fdiv_rn(mixed, sum);
+        to[d] = rounds_to_tf32 ? values::round_tf32(value) : value;
+    }
+    __syncwarp();  // the weights are read before the next row's come
+}
+
+template <bool rounds_to_tf32>
+__global__ void __launch_bounds__(ordered_threads)
+    attend_in_order(Memory memory, Attention attention, Cache cache, std::uint32_t layer, Attending attending) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const Batch& batch = *memory.batch;
+    const std::uint32_t count = attending == Attending::wanted ? batch.entries : batch.rows;
+    const std::uint32_t first = attending == Attending::continued ? batch.beginning_rows : 0;
+    const std::uint32_t warp_floats = (attention.positions + attention.head_size + 3) / 4 * 4;
+    float* const weights = reinterpret_cast<float*>(ordered_memory) + threadIdx.x / warp_lanes * warp_floats;
+    const std::uint64_t all = std::uint64_t{count - first} * attention.heads;
+    const std::uint64_t step = std::uint64_t{gridDim.x} * ordered_warps;
+    for (std::uint64_t i = (blockIdx.x * ordered_threads + threadIdx.x) / warp_lanes; i < all; i += step) {
+        const auto number = first + static_cast<std::uint32_t>(i / attention.heads);
+        const auto head = static_cast<std::uint32_t>(i % attention.heads) * attention.head_size;
+        const std::uint32_t r = attending == Attending::wanted ? memory.entries[number].last_row() : number;
+        const Row row = memory.rows[r];
+        attend<rounds_to_tf32>(HeadCache(memory, cache, layer, row.slot, head), attention, cache,
+                               static_cast<const float*>(attention.queries) + std::size_t{r} * attention.stride + head,
+                               row.position + 1, weights, weights + attention.positions,
+                               static_cast<float*>(attention.out) + std::size_t{number} * attention.out_stride + head);
+    }
+}
+
+void enqueue_attention_in_order(const Memory& memory, Precision precision, const Attention& attention,
+                                const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream) {
+    const auto kernel = precision == Precision::tf32 ? &attend_in_order<true> : &attend_in_order<false>;
+    const std::uint32_t shared = ordered_warps * ((attention.positions + attention.head_size + 3) / 4 * 4) *
+                                 static_cast<std::uint32_t>(sizeof(float));
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+               "cudaFuncSetAttribute");
+    launch(kernel, "attention",
+           {.blocks = blocks_for(std::uint64_t{memory.most_rows} * attention.heads, ordered_warps, most_ordered_blocks),
+            .threads = ordered_threads,
+            .shared_bytes = shared,
+            .chained = true},
+           stream, memory, attention, cache, layer, attending);
+}
+
+}  // namespace sluice::decoder

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/decoder.hpp"
+
+/// What the kernels of a CUDA decoder share. Texts of a chunk live in slots; in every pass a plan made on the device
+/// says which rows go through the decoder: whole prompts of texts that begin, as many as there is room for, then the
+/// last token of others. A slot whose text is complete takes another item.
+namespace sluice::decoder {
+
+inline constexpr std::uint32_t page_positions = 16;  ///< Of a text, whose keys and values lie together.
+inline constexpr std::uint32_t tile_queries = 16;    ///< Of a prompt, which a warp of the tensor cores attends with.
+inline constexpr std::uint32_t no_token = 0xFFFFFFFF;
+
+/// TokenSampling for kernels.
+struct Rule {
+    std::uint64_t seed;
+    std::uint32_t max_prompt;
+    std::uint32_t max_new;
+    float repetition_penalty;
+    float temperature;
+    std::uint32_t top_k;  ///< 0: all.
+    float top_p;
+    std::uint32_t end;  ///< no_token: none.
+    bool log_probabilities;
+    IoShape io;
+};
+
+[[nodiscard]] Rule rule_of(const TokenSampling& sampling);
+
+/// A text in its slot; the rest of it is in its item and its result.
+struct Text {
+    std::uint64_t number = 0;
+    std::uint32_t item = 0;
+    std::uint32_t prompt = 0;     ///< Tokens.
+    std::uint32_t made = 0;       ///< Tokens.
+    std::uint32_t last = 0;       ///< The token that goes in next, once one was made.
+    std::uint32_t pages = 0;      ///< Of the cache that it holds; 0: there is no text.
+    std::uint32_t nonfinite = 0;  ///< See ContinuationStart.
+    std::uint32_t complete = 0;
+    std::uint32_t unused = 0;
+};
+
+/// A text's rows in a pass: the last one wants scores.
+struct Entry {
+    std::uint32_t slot = 0;
+    std::uint32_t first_row = 0;
+    std::uint32_t rows = 0;
+    std::uint32_t first_position = 0;
+    std::uint32_t first_tile = 0;  ///< Of a prompt.
+
+    [[nodiscard]] __host__ __device__ std::uint32_t last_row() const { return first_row + rows - 1; }
+    [[nodiscard]] __host__ __device__ std::uint32_t last_position() const { return first_position + rows - 1; }
+};
+
+struct Row {
+    std::uint32_t slot;
+    std::uint32_t position;
+    std::uint32_t token;
+};
+
+/// Queries of a prompt; its keys and values are its rows of this pass.
+struct Tile {
+    std::uint32_t first_row;  ///< Of the prompt.
+    std::uint32_t rows;       ///< Of the prompt.
+    std::uint32_t query;      ///< The first.
+};
+
+struct Batch {
+    const std::byte* in = nullptr;
+    std::byte* out = nullptr;
+    std::uint32_t items = 0;
+    std::uint32_t next = 0;            ///< The first item that no slot has taken.
+    std::uint32_t beginning = 0;       ///< Entries of texts that begin: the first ones.
+    std::uint32_t continued = 0;       ///< Entries of other texts, behind them.
+    std::uint32_t entries = 0;         ///< Both.
+    std::uint32_t beginning_rows = 0;  ///< The first rows; those of other texts follow.
+    std::uint32_t rows = 0;
+    std::uint32_t tiles = 0;
+    std::uint32_t free_pages = 0;
+    std::uint32_t turn = 0;  ///< Where among the texts that continue the next pass begins.
+    std::uint32_t more = 0;  ///< Whether there is a pass to take.
+    std::uint32_t unused = 0;
+    DecoderCounts counts{};
+};
+
+/// Device memory that plans are made of.
+struct Memory {
+    Batch* batch = nullptr;
+    Text* texts = nullptr;                ///< (slots)
+    Entry* entries = nullptr;             ///< (slots)
+    Row* rows = nullptr;                  ///< (rows)
+    Tile* tiles = nullptr;                ///< (tiles)
+    std::uint32_t* living = nullptr;      ///< (slots)
+    std::uint32_t* free_slots = nullptr;  ///< (slots)
+    std::uint32_t* page_table = nullptr;  ///< (slots, text_pages)
+    std::uint32_t* free_pages = nullptr;  ///< (pages): the first Batch::free_pages are free.
+    std::uint32_t slots = 0;
+    std::uint32_t most_rows = 0;   ///< Of a pass; not less than slots, nor than the longest prompt's tokens.
+    std::uint32_t text_pages = 0;  ///< Of the longest text.
+};
+
+/// Begins a chunk: `items` of them, or only the first `*active`; plans the first pass.
+void enqueue_begin(const Memory& memory, const Rule& rule, const std::byte* in, std::byte* out, std::uint32_t items,
+                   const std::uint32_t* active, cudaStream_t stream);
+
+/// Gives back what complete texts held, and plans the next pass.
+void enqueue_plan(const Memory& memory, const Rule& rule, cudaStream_t stream);
+
+/// Fails if there are texts that are not complete: the loop's bound is none of the decoder's.
+void enqueue_expect_done(const Memory& memory, cudaStream_t stream);
+
+}  // namespace sluice::decoder

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+/// What the threads of a block find out together.
+namespace sluice::decoder {
+
+constexpr std::uint32_t every_lane = 0xFFFFFFFF;
+constexpr std::uint32_t warp_lanes = 32;
+
+/// Sums of all values up to a thread's own, over a block of `threads`, each of which calls.
+template <std::uint32_t threads>
+class BlockScan {
+public:
+    /// `shared`: threads / 32 words, used by nothing else.
+    __device__ explicit BlockScan(std::uint32_t* shared) : shared_(shared) {}
+
+    __device__ std::uint32_t up_to(std::uint32_t value) {
+        const std::uint32_t lane = threadIdx.x % warp_lanes;
+        const std::uint32_t warp = threadIdx.x / warp_lanes;
+#pragma unroll
+        for (std::uint32_t apart = 1; apart < warp_lanes; apart *= 2) {
+            const std::uint32_t other = __shfl_up_sync(every_lane, value, apart);
+            value += lane >= apart ? other : 0;
+        }
+        if (lane == warp_lanes - 1) {
+            shared_[warp] = value;
+        }
+        __syncthreads();
+        std::uint32_t before = 0;
+        all_ = 0;
+        for (std::uint32_t i = 0; i < threads / warp_lanes; ++i) {
+            before += i < warp ? shared_[i] : 0;
+            all_ += shared_[i];
+        }
+        __syncthreads();
+        return before + value;
+    }
+
+    /// Of all values of the last call.
+    [[nodiscard]] __device__ std::uint32_t all() const {
+        return all_;
+    }
+
+private:
+    std::uint32_t* shared_;
+    std::uint32_t all_ = 0;
+};
+
+}  // namespace sluice::decoder

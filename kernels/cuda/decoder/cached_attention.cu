@@ -1,0 +1,150 @@
+#include "kernels/cuda/decoder/attention.hpp"
+#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/row_values.cuh"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ptx.cuh"
+
+namespace sluice::decoder {
+
+constexpr std::uint32_t cached_threads = 128;
+constexpr std::uint32_t cached_warps = cached_threads / warp_lanes;
+constexpr std::uint32_t cached_blocks = 4 * 132;  // as many as run at a time on an H200
+constexpr std::uint32_t cached_step = 8;          // positions whose keys and values are on their way together
+static_assert(page_positions % cached_step == 0);
+
+/// A row's queries in some heads, one for each head_size / 8 lanes, each of which has 8 values.
+template <class T, std::uint32_t head_size>
+class CachedRow {
+public:
+    static constexpr std::uint32_t head_lanes = head_size / 8;
+    static constexpr std::uint32_t heads = warp_lanes / head_lanes;  // of a warp
+
+    /// `from` is the row's query, of the lane's head and from its first value on.
+    __device__ __forceinline__ CachedRow(const T* from, float scale) {
+        constexpr float log2_e = 1.44269504F;
+        load_8(from, query_);
+#pragma unroll
+        for (float& value : query_) {
+            value *= scale * log2_e;
+        }
+    }
+
+    /// The keys and values of `count` positions, at most cached_step, whose first key is at `keys`.
+    __device__ __forceinline__ void add(const T* keys, std::uint32_t width, std::uint32_t count) {
+        uint4 key[cached_step];
+        uint4 value[cached_step];
+#pragma unroll
+        for (std::uint32_t i = 0; i < cached_step; ++i) {
+            const T* const at = keys + std::size_t{i} * 2 * width;
+            key[i] = i < count ? load_16(at) : uint4{0, 0, 0, 0};
+            value[i] = i < count ? load_16(at + width) : uint4{0, 0, 0, 0};
+        }
+        float scores[cached_step];
+        float largest = largest_;
+#pragma unroll
+        for (std::uint32_t i = 0; i < cached_step; ++i) {
+            scores[i] = i < count ? dot(key[i]) : -INFINITY;
+            largest = fmaxf(largest, scores[i]);
+        }
+        const float kept = exp2f(largest_ - largest);  // 0 the first time
+        largest_ = largest;
+        sum_ *= kept;
+#pragma unroll
+        for (float& each : mixed_) {
+            each *= kept;
+        }
+#pragma unroll
+        for (std::uint32_t i = 0; i < cached_step; ++i) {
+            const float weight = exp2f(scores[i] - largest);
+            sum_ += weight;
+            float of[8];
+            values::unpack(value[i], of, T{});
+#pragma unroll
+            for (std::uint32_t d = 0; d < 8; ++d) {
+                mixed_[d] = fmaf(weight, of[d], mixed_[d]);
+            }
+        }
+    }
+
+    __device__ __forceinline__ void store(T* to) const {
+        float out[8];
+#pragma unroll
+        for (std::uint32_t d = 0; d < 8; ++d) {
+            out[d] = mixed_[d] / sum_;
+        }
+        store_8(to, out);
+    }
+
+private:
+    /// By all lanes of the head.
+    __device__ __forceinline__ float dot(const uint4& key) const {
+        float of[8];
+        values::unpack(key, of, T{});
+        float sum = 0;
+#pragma unroll
+        for (std::uint32_t d = 0; d < 8; ++d) {
+            sum = fmaf(query_[d], of[d], sum);
+        }
+#pragma unroll
+        for (std::uint32_t apart = head_lanes / 2; apart > 0; apart /= 2) {
+            sum += __shfl_xor_sync(every_lane, sum, apart);
+        }
+        return sum;
+    }
+
+    float query_[8];
+    float mixed_[8] = {};
+    float largest_ = -INFINITY;
+    float sum_ = 0;
+};
+
+template <class T, std::uint32_t head_size>
+__global__ void __launch_bounds__(cached_threads, 4)
+    attend_cached(Memory memory, Attention attention, Cache cache, std::uint32_t layer, Attending attending) {
+    using CachedHeads = CachedRow<T, head_size>;
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const Batch& batch = *memory.batch;
+    const std::uint32_t first = attending == Attending::wanted ? 0 : batch.beginning;
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const std::uint32_t groups = (attention.heads + CachedHeads::heads - 1) / CachedHeads::heads;
+    const std::uint32_t all = (batch.entries - first) * groups;
+    for (std::uint32_t i = (blockIdx.x * cached_threads + threadIdx.x) / warp_lanes; i < all;
+         i += gridDim.x * cached_warps) {
+        const std::uint32_t number = first + i / groups;
+        const Entry entry = memory.entries[number];
+        const std::uint32_t head = i % groups * CachedHeads::heads + lane / CachedHeads::head_lanes;
+        const bool exists = head < attention.heads;  // lanes without a head do what the last one's do
+        const std::uint32_t at = min(head, attention.heads - 1) * head_size + lane % CachedHeads::head_lanes * 8;
+        const std::uint32_t row = entry.last_row();
+        CachedHeads heads(static_cast<const T*>(attention.queries) + std::size_t{row} * attention.stride + at,
+                          attention.scale);
+        const std::uint32_t positions = entry.last_position() + 1;
+        for (std::uint32_t p = 0; p < positions; p += cached_step) {
+            const std::uint32_t page = page_of(memory, entry.slot, p);
+            heads.add(cached<T>(cache, layer, page, p % page_positions) + at, cache.width, positions - p);
+        }
+        if (exists) {
+            const std::uint32_t to = attending == Attending::wanted ? number : row;
+            heads.store(static_cast<T*>(attention.out) + std::size_t{to} * attention.out_stride + at);
+        }
+    }
+}
+
+template <class T>
+auto cached_kernel(std::uint32_t head_size) {
+    return head_size == 32 ? &attend_cached<T, 32> : head_size == 64 ? &attend_cached<T, 64> : &attend_cached<T, 128>;
+}
+
+void enqueue_cached_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
+                              std::uint32_t layer, Attending attending, cudaStream_t stream) {
+    const auto kernel = precision == Precision::bf16 ? cached_kernel<__nv_bfloat16>(attention.head_size)
+                                                     : cached_kernel<__half>(attention.head_size);
+    launch(kernel, "attention to the cache",
+           {.blocks = blocks_for(std::uint64_t{memory.slots} * attention.heads, cached_warps, cached_blocks),
+            .threads = cached_threads,
+            .chained = true},
+           stream, memory, attention, cache, layer, attending);
+}
+
+}  // namespace sluice::decoder

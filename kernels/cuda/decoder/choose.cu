@@ -1,0 +1,66 @@
+#include "kernels/cuda/decoder/choose.hpp"
+
+#include "kernels/cuda/decoder/texts.cuh"
+#include "kernels/cuda/decoder/token_choice.cuh"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ptx.cuh"
+
+namespace sluice::decoder {
+
+constexpr std::uint32_t most_choice_blocks = 8 * 132;
+
+extern __shared__ uint4 choice_memory[];
+
+/// By all threads of a block.
+__device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Text& text, const float* scores,
+                               std::uint32_t vocabulary) {
+    TokenChoice choice(rule, scores, vocabulary, *reinterpret_cast<ChoiceMemory*>(choice_memory));
+    if (rule.repetition_penalty != 1) {
+        const Batch& batch = *memory.batch;
+        choice.mark(reinterpret_cast<const std::uint32_t*>(batch.in + std::size_t{text.item} * rule.io.input_bytes +
+                                                           sizeof(PromptStart)),
+                    text.prompt,
+                    reinterpret_cast<const std::uint32_t*>(batch.out + std::size_t{text.item} * rule.io.output_bytes +
+                                                           sizeof(ContinuationStart)),
+                    text.made);
+    }
+    Chosen chosen{.token = 0, .log_probability = 0, .nonfinite = choice.any_nonfinite()};
+    const Best best = choice.best<true>();
+    chosen.token = rule.temperature == 0 ? best.place : choice.draw(best.score, uniform_of(rule, text));
+    if (rule.log_probabilities) {
+        chosen.log_probability = choice.log_probability(choice.best<false>(), chosen.token);
+    }
+    return chosen;
+}
+
+/// A block an entry.
+__global__ void __launch_bounds__(choice_threads)
+    choose(Memory memory, Rule rule, const float* scores, std::uint32_t vocabulary, std::uint32_t stride) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t entries = memory.batch->entries;
+    for (std::uint32_t e = blockIdx.x; e < entries; e += gridDim.x) {
+        Text& text = memory.texts[memory.entries[e].slot];
+        const Chosen chosen = choose_token(memory, rule, text, scores + std::size_t{e} * stride, vocabulary);
+        __syncthreads();  // all have read the text
+        if (threadIdx.x == 0) {
+            append(memory, rule, text, chosen);
+        }
+        __syncthreads();
+    }
+}
+
+void enqueue_choose(const Memory& memory, const Rule& rule, const float* scores, std::uint32_t vocabulary,
+                    std::uint32_t stride, cudaStream_t stream) {
+    const std::uint32_t shared = choice_shared_bytes(vocabulary);
+    check_cuda(cudaFuncSetAttribute(&choose, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+               "cudaFuncSetAttribute");
+    launch(&choose, "choice",
+           {.blocks = memory.slots < most_choice_blocks ? memory.slots : most_choice_blocks,
+            .threads = choice_threads,
+            .shared_bytes = shared,
+            .chained = true},
+           stream, memory, rule, scores, vocabulary, stride);
+}
+
+}  // namespace sluice::decoder

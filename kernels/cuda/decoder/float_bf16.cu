@@ -1,0 +1,10 @@
+#include "kernels/cuda/decoder/float_kernel.cuh"
+
+namespace sluice::decoder {
+
+const FloatProductKernel& bf16_float_product() {
+    static const FloatProductKernel kernel = float_product_of_halves<__nv_bfloat16>();
+    return kernel;
+}
+
+}  // namespace sluice::decoder

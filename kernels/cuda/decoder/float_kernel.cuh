@@ -1,0 +1,229 @@
+#pragma once
+
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/gemm/epilogue.cuh"
+#include "kernels/cuda/gemm/kernel.cuh"
+#include "kernels/cuda/gemm/layout.cuh"
+#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/ptx_cluster.cuh"
+#include "kernels/cuda/ptx_sm90a.cuh"
+#include "kernels/cuda/values.cuh"
+#include "kernels/cuda/wgmma_wide.cuh"
+
+/// Gemm's kernel with another way from sums to memory: straight from registers, as fp32.
+namespace sluice::decoder {
+
+extern __shared__ std::uint8_t float_memory[];
+
+/// Adds the products of a step of depth to the sums.
+template <class Type, class C>
+__device__ __forceinline__ void multiply_step(float (&sums)[C::columns / 2], std::uint64_t a, std::uint64_t b) {
+#pragma unroll
+    for (std::uint32_t k = 0; k < gemm::step_bytes; k += 32) {
+        if constexpr (std::is_same_v<Type, wgmma::Tf32>) {
+            wgmma::multiply<Type>(sums, a + wgmma::advance(k), b + wgmma::advance(k));
+        } else {
+            wgmma::multiply<Type, C::columns>(sums, a + wgmma::advance(k), b + wgmma::advance(k));
+        }
+    }
+}
+
+/// A thread's part of a tile's sums: in each of two rows, eight apart, two of every eight columns.
+template <class C>
+class FloatEpilogue {
+public:
+    __device__ __forceinline__ FloatEpilogue(const gemm::Arguments& arguments, const FloatProductArguments& floats,
+                                             std::uint32_t consumer)
+        : arguments_(arguments),
+          floats_(floats),
+          lane_(threadIdx.x % warp_lanes),
+          first_row_(consumer * gemm::product_rows + threadIdx.x % gemm::warpgroup_threads / warp_lanes * 16 +
+                     lane_ / 4) {}
+
+    __device__ __forceinline__ void store_values(float (&sums)[C::columns / 2], std::uint32_t row,
+                                                 std::uint32_t column) const {
+        const std::uint32_t rows = *arguments_.active;
+#pragma unroll
+        for (std::uint32_t j = 0; j < C::columns / 8; ++j) {
+            const std::uint32_t at = column + 8 * j + lane_ % 4 * 2;
+            if (at >= arguments_.columns) {
+                continue;
+            }
+            float values[4] = {sums[4 * j], sums[4 * j + 1], sums[4 * j + 2], sums[4 * j + 3]};
+            if (arguments_.bias != nullptr) {
+                const float2 bias = ptx::load_global_8(arguments_.bias + at);
+                values[0] += bias.x;
+                values[1] += bias.y;
+                values[2] += bias.x;
+                values[3] += bias.y;
+            }
+            gemm::activate(values, arguments_.activation);
+#pragma unroll
+            for (std::uint32_t i = 0; i < 2; ++i) {
+                const std::uint32_t of_row = row + first_row_ + 8 * i;
+                if (of_row < rows) {
+                    store_two(std::size_t{of_row} * floats_.stride + at, values[2 * i], values[2 * i + 1]);
+                }
+            }
+        }
+    }
+
+    __device__ __forceinline__ void store_bests(float (&sums)[C::columns / 2], std::uint32_t row,
+                                                std::uint32_t column) const {
+        const std::uint32_t rows = *arguments_.active;
+#pragma unroll
+        for (std::uint32_t i = 0; i < 2; ++i) {
+            float best = -INFINITY;
+            std::uint32_t place = column;
+            bool finite = true;
+#pragma unroll
+            for (std::uint32_t j = 0; j < C::columns / 8; ++j) {
+#pragma unroll
+                for (std::uint32_t two = 0; two < 2; ++two) {
+                    const float value = sums[4 * j + 2 * i + two];
+                    const std::uint32_t at = column + 8 * j + lane_ % 4 * 2 + two;
+                    if (at < arguments_.columns) {
+                        finite = finite && isfinite(value);
+                        if (value > best) {  // of a thread's own the columns ascend
+                            best = value;
+                            place = at;
+                        }
+                    }
+                }
+            }
+#pragma unroll
+            for (std::uint32_t apart = 1; apart <= 2; apart *= 2) {
+                const float other = __shfl_xor_sync(every_lane, best, apart);
+                const std::uint32_t other_place = __shfl_xor_sync(every_lane, place, apart);
+                if (other > best || (other == best && other_place < place)) {
+                    best = other;
+                    place = other_place;
+                }
+                finite = __shfl_xor_sync(every_lane, finite ? 1 : 0, apart) != 0 && finite;
+            }
+            const std::uint32_t of_row = row + first_row_ + 8 * i;
+            if (lane_ % 4 == 0 && of_row < rows) {
+                floats_.bests[std::size_t{of_row} * floats_.best_tiles + column / C::columns] = {
+                    best, place | (finite ? 0 : nonfinite_mark)};
+            }
+        }
+    }
+
+private:
+    __device__ __forceinline__ void store_two(std::size_t at, float first, float second) const {
+        if (floats_.residual != nullptr) {
+            const float2 others = *reinterpret_cast<const float2*>(floats_.residual + at);
+            first += others.x;
+            second += others.y;
+        }
+        if (floats_.rounds_to_tf32) {
+            first = values::round_tf32(first);
+            second = values::round_tf32(second);
+        }
+        *reinterpret_cast<float2*>(floats_.out + at) = {first, second};
+    }
+
+    const gemm::Arguments& arguments_;
+    const FloatProductArguments& floats_;
+    std::uint32_t lane_;
+    std::uint32_t first_row_;
+};
+
+template <class Type, class C, bool bests>
+__device__ __forceinline__ void consume_floats(const gemm::Arguments& arguments, const FloatProductArguments& floats,
+                                               const gemm::Layout<C>& layout, std::uint32_t consumer) {
+    const gemm::Sharers<C> ranks(C::cluster == 1 ? 0 : ptx::rank_in_cluster());
+    const std::uint32_t sharers = ranks.of_a() | ranks.of_b();
+    const FloatEpilogue<C> epilogue(arguments, floats, consumer);
+    ptx::Ring<C::stages> ring;
+    for (gemm::Tiles<C> tiles(arguments); tiles.any(); tiles.next()) {
+        float sums[C::columns / 2] = {};
+        std::uint32_t used = C::stages;  // none yet
+        for (std::uint32_t step = 0; step < arguments.steps; ++step, ring.next()) {
+            ptx::wait(layout.full(ring.stage), ring.parity);
+            const std::uint64_t b = wgmma::matrix(layout.b(ring.stage));
+            const std::uint64_t a =
+                wgmma::matrix(layout.a(ring.stage) + consumer * gemm::product_rows * gemm::step_bytes);
+            wgmma::fence();
+            multiply_step<Type, C>(sums, a, b);
+            wgmma::commit();
+            wgmma::wait<1>();  // the step before is done
+            if (used != C::stages) {
+                gemm::free_stage<C>(layout.free(used), sharers);
+            }
+            used = ring.stage;
+        }
+        wgmma::wait<0>();
+        gemm::free_stage<C>(layout.free(used), sharers);
+        const auto row = static_cast<std::uint32_t>(tiles.row());
+        const auto column = static_cast<std::uint32_t>(tiles.column());
+        if constexpr (bests) {
+            epilogue.store_bests(sums, row, column);
+        } else {
+            epilogue.store_values(sums, row, column);
+        }
+        if (tiles.last()) {
+            if constexpr (C::cluster > 1) {
+                ptx::synchronize_cluster_apart();  // nobody arrives at the barriers of a block that is gone
+            }
+        }
+    }
+}
+
+template <class Type, class C, bool bests>
+__global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
+    multiply_to_floats(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
+                       const __grid_constant__ gemm::Arguments arguments,
+                       const __grid_constant__ FloatProductArguments floats) {
+    constexpr std::uint32_t depth = gemm::step_bytes / (std::is_same_v<Type, wgmma::Tf32> ? 4 : 2);
+    const std::uint32_t base = ptx::shared_address(float_memory);
+    const gemm::Layout<C> layout((base + gemm::pattern_bytes - 1) / gemm::pattern_bytes * gemm::pattern_bytes);
+    if (threadIdx.x == 0) {
+        ptx::prefetch_map(&a_map);
+        ptx::prefetch_map(&b_map);
+        for (std::uint32_t i = 0; i < C::stages; ++i) {
+            ptx::barrier_init(layout.full(i), 1);
+            ptx::barrier_init(layout.free(i), C::consumers * (C::cluster_rows + C::cluster_columns - 1));
+        }
+        ptx::fence_barrier_init();
+    }
+    if constexpr (C::cluster == 1) {
+        __syncthreads();
+    } else {
+        ptx::synchronize_cluster();
+    }
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t warpgroup = __shfl_sync(every_lane, threadIdx.x / gemm::warpgroup_threads, 0);
+    if (warpgroup == C::consumers) {
+        ptx::give_registers<C::producer_registers>();
+        if (threadIdx.x == C::consumers * gemm::warpgroup_threads) {
+            gemm::produce<C, depth>(arguments, layout, &a_map, &b_map);
+        }
+    } else {
+        ptx::take_registers<C::consumer_registers>();
+        consume_floats<Type, C, bests>(arguments, floats, layout, warpgroup);
+    }
+}
+
+/// 128 by 256 in clusters of two rows of tiles.
+template <class Type>
+FloatProductKernel float_product_of_halves() {
+    using C = gemm::Config<2, 1, 256, 4, 1, 2, 1>;
+    return {.values = &multiply_to_floats<Type, C, false>,
+            .bests = &multiply_to_floats<Type, C, true>,
+            .tile = {.rows = C::rows, .columns = C::columns, .cluster_rows = C::cluster_rows},
+            .step_depth = gemm::step_depth,
+            .threads = C::threads,
+            .shared_bytes = C::shared_bytes};
+}
+
+}  // namespace sluice::decoder

@@ -1,0 +1,253 @@
+#include <memory>
+#include <vector>
+
+#include "core/error.hpp"
+#include "kernels/cuda/decoder/activations.hpp"
+#include "kernels/cuda/decoder/passes.hpp"
+#include "kernels/cuda/generator/product.hpp"
+
+namespace sluice::decoder {
+namespace {
+
+/// What a linear layer does in a pass.
+struct Step {
+    const Buffer& in;
+    std::uint32_t in_stride;
+    std::uint32_t inputs;
+    const Buffer& out;
+    std::uint32_t out_stride;
+    std::uint32_t outputs;
+    const Buffer* residual = nullptr;  ///< Null, or `out`: added to what it has.
+    bool gelu = false;                 ///< Comes after it.
+    bool feeds_product = false;        ///< `out` is what a product takes.
+    std::uint32_t most_rows;
+    const std::uint32_t* rows;
+};
+
+class FloatPasses final : public Passes {
+public:
+    explicit FloatPasses(const PassSetup& setup)
+        : shape_(setup.shape),
+          precision_(setup.precision),
+          rule_(rule_of(setup.sampling)),
+          weights_(setup.weights),
+          memory_(setup.memory),
+          most_rows_(setup.sizes.rows),
+          at_(setup, false),
+          attention_(at_.attention(setup.shape, setup.sampling)),
+          no_bias_(setup.device.allocate(MemorySpace::device, at_.strides.vocabulary * sizeof(float))) {
+        if (precision_ == Precision::tf32) {
+            for (std::uint32_t number = 0; number < shape_.layers; ++number) {
+                const WeightsOnDevice::Block& block = weights_.blocks[number];
+                products_.push_back(on_tensor_cores(to_queries(), block.attention));
+                products_.push_back(on_tensor_cores(projection(number), block.projection));
+                products_.push_back(on_tensor_cores(expansion(number), block.expansion));
+                products_.push_back(on_tensor_cores(contraction(number), block.contraction));
+            }
+            products_.push_back(head_on_tensor_cores());
+        }
+    }
+
+    void enqueue(cudaStream_t stream, const PassWatch& watch) override {
+        watch("embedding");
+        enqueue_embedding(memory_, precision_,
+                          {.tokens = data_of(weights_.tokens),
+                           .positions = floats_of(weights_.positions),
+                           .sums = at_.sums.bytes().data(),
+                           .width = shape_.width,
+                           .stride = at_.strides.width,
+                           .token_stride = at_.strides.vocabulary},
+                          stream);
+        for (std::uint32_t number = 0; number < shape_.layers; ++number) {
+            enqueue_layer(number, stream, watch);
+        }
+        watch("normalisation");
+        enqueue_norm(precision_, norm(weights_.last_norm, at_.wanted, true), stream);
+        watch("head");
+        if (precision_ == Precision::tf32) {
+            products_.back().enqueue(stream);
+        } else {
+            generator::enqueue_product({.in = floats_of(at_.normed),
+                                        .weights = floats_of(weights_.tokens),
+                                        .bias = floats_of(no_bias_),
+                                        .out = floats_of(at_.scores),
+                                        .most_rows = at_.padded_slots,
+                                        .columns = at_.strides.vocabulary,
+                                        .depth = at_.strides.width,
+                                        .rows = &memory_.batch->entries},
+                                       stream);
+        }
+        watch("choice");
+        enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary, stream);
+    }
+
+private:
+    [[nodiscard]] bool is_last(std::uint32_t number) const { return number + 1 == shape_.layers; }
+    [[nodiscard]] std::uint32_t most_rows(bool wanted) const { return wanted ? at_.padded_slots : most_rows_; }
+    [[nodiscard]] const std::uint32_t* rows(bool wanted) const {
+        return wanted ? &memory_.batch->entries : &memory_.batch->rows;
+    }
+
+    [[nodiscard]] Step to_queries() const {
+        return {.in = at_.normed,
+                .in_stride = at_.strides.width,
+                .inputs = shape_.width,
+                .out = at_.queries,
+                .out_stride = at_.strides.queries,
+                .outputs = 3 * shape_.width,
+                .most_rows = most_rows(false),
+                .rows = rows(false)};
+    }
+    [[nodiscard]] Step projection(std::uint32_t number) const {
+        const bool last = is_last(number);
+        const Buffer& sums = last ? at_.wanted : at_.sums;
+        return {.in = at_.mixed,
+                .in_stride = at_.strides.width,
+                .inputs = shape_.width,
+                .out = sums,
+                .out_stride = at_.strides.width,
+                .outputs = shape_.width,
+                .residual = &sums,
+                .most_rows = most_rows(last),
+                .rows = rows(last)};
+    }
+    [[nodiscard]] Step expansion(std::uint32_t number) const {
+        const bool last = is_last(number);
+        return {.in = at_.normed,
+                .in_stride = at_.strides.width,
+                .inputs = shape_.width,
+                .out = at_.inner,
+                .out_stride = at_.strides.inner,
+                .outputs = shape_.inner,
+                .gelu = true,
+                .feeds_product = true,
+                .most_rows = most_rows(last),
+                .rows = rows(last)};
+    }
+    [[nodiscard]] Step contraction(std::uint32_t number) const {
+        const bool last = is_last(number);
+        const Buffer& sums = last ? at_.wanted : at_.sums;
+        return {.in = at_.inner,
+                .in_stride = at_.strides.inner,
+                .inputs = shape_.inner,
+                .out = sums,
+                .out_stride = at_.strides.width,
+                .outputs = shape_.width,
+                .residual = &sums,
+                .most_rows = most_rows(last),
+                .rows = rows(last)};
+    }
+
+    [[nodiscard]] FloatProduct on_tensor_cores(const Step& step, const WeightsOnDevice::Linear& linear) const {
+        return {{.rows = step.most_rows,
+                 .columns = step.outputs,
+                 .depth = step.inputs,
+                 .activation = step.gelu ? Activation::gelu_tanh : Activation::none,
+                 .rounds_to_tf32 = step.feeds_product},
+                precision_,
+                {.a = data_of(step.in),
+                 .b = data_of(linear.weights),
+                 .bias = floats_of(linear.bias),
+                 .residual = step.residual == nullptr ? nullptr : floats_of(*step.residual),
+                 .out = floats_of(step.out),
+                 .stride = step.out_stride,
+                 .bests = nullptr,
+                 .active = step.rows}};
+    }
+    [[nodiscard]] FloatProduct head_on_tensor_cores() const {
+        return {{.rows = at_.padded_slots, .columns = shape_.vocabulary, .depth = shape_.width},
+                precision_,
+                {.a = data_of(at_.normed),
+                 .b = data_of(weights_.tokens),
+                 .bias = nullptr,
+                 .residual = nullptr,
+                 .out = floats_of(at_.scores),
+                 .stride = at_.strides.vocabulary,
+                 .bests = nullptr,
+                 .active = rows(true)}};
+    }
+
+    /// The `kind`-th product of a layer.
+    void multiply(const Step& step, const WeightsOnDevice::Linear& linear, std::uint32_t number, std::uint32_t kind,
+                  cudaStream_t stream) {
+        if (precision_ == Precision::tf32) {
+            constexpr std::uint32_t products_of_layer = 4;
+            products_[number * products_of_layer + kind].enqueue(stream);
+            return;
+        }
+        float* const out = floats_of(step.residual == nullptr ? step.out : at_.normed);
+        generator::enqueue_product({.in = floats_of(step.in),
+                                    .weights = floats_of(linear.weights),
+                                    .bias = floats_of(linear.bias),
+                                    .out = out,
+                                    .most_rows = step.most_rows,
+                                    .columns = step.out_stride,
+                                    .depth = step.in_stride,
+                                    .rows = step.rows},
+                                   stream);
+        if (step.residual != nullptr) {
+            enqueue_add(floats_of(step.out), out, step.out_stride, step.most_rows, step.rows, stream);
+        }
+        if (step.gelu) {
+            enqueue_gelu(out, step.out_stride, step.most_rows, step.rows, stream);
+        }
+    }
+
+    void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
+        const WeightsOnDevice::Block& block = weights_.blocks[number];
+        const bool last = is_last(number);
+        watch("normalisation");
+        enqueue_norm(precision_, norm(block.attention_norm, at_.sums, false), stream);
+        watch("queries, keys, values");
+        multiply(to_queries(), block.attention, number, 0, stream);
+        watch("into the cache");
+        enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
+        watch("attention");
+        enqueue_attention_in_order(memory_, precision_, attention_, at_.cache, number,
+                                   last ? Attending::wanted : Attending::all, stream);
+        if (last) {
+            watch("wanted rows");
+            enqueue_gather(memory_, precision_, data_of(at_.sums), at_.wanted.bytes().data(), at_.strides.width,
+                           stream);
+        }
+        watch("projection");
+        multiply(projection(number), block.projection, number, 1, stream);
+        watch("normalisation");
+        enqueue_norm(precision_, norm(block.inner_norm, last ? at_.wanted : at_.sums, last), stream);
+        watch("expansion");
+        multiply(expansion(number), block.expansion, number, 2, stream);
+        watch("contraction");
+        multiply(contraction(number), block.contraction, number, 3, stream);
+    }
+
+    [[nodiscard]] Norm norm(const WeightsOnDevice::Norm& of, const Buffer& from, bool wanted) const {
+        return {.from = data_of(from),
+                .to = at_.normed.bytes().data(),
+                .gamma = floats_of(of.gamma),
+                .beta = floats_of(of.beta),
+                .epsilon = shape_.norm_epsilon,
+                .width = shape_.width,
+                .stride = at_.strides.width,
+                .most_rows = wanted ? memory_.slots : memory_.most_rows,
+                .rows = rows(wanted)};
+    }
+
+    DecoderShape shape_;
+    Precision precision_;
+    Rule rule_;
+    const WeightsOnDevice& weights_;
+    Memory memory_;
+    std::uint32_t most_rows_;
+    Activations at_;
+    Attention attention_;
+    Buffer no_bias_;
+    std::vector<FloatProduct> products_;  // of tf32: four a layer, then the head
+};
+
+}  // namespace
+
+std::unique_ptr<Passes> make_float_passes(const PassSetup& setup) {
+    return std::make_unique<FloatPasses>(setup);
+}
+
+}  // namespace sluice::decoder

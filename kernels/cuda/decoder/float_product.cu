@@ -1,0 +1,118 @@
+#include "kernels/cuda/decoder/float_product.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/device/cuda_error.hpp"
+#include "core/error.hpp"
+#include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/gemm/layout.cuh"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/tensor_map.hpp"
+
+namespace sluice::decoder {
+namespace {
+
+const FloatProductKernel& float_kernel_of(Precision precision) {
+    switch (precision) {
+        case Precision::bf16:
+            return bf16_float_product();
+        case Precision::fp16:
+            return fp16_float_product();
+        case Precision::tf32:
+            return tf32_float_product();
+        default:
+            throw ContractViolation("decoder: a product in a precision that the tensor cores do not have");
+    }
+}
+
+/// Of a matrix of `rows` contiguous rows, for copies of `box_rows` times 128 bytes.
+CUtensorMap float_map_of(Precision precision, const FloatProductKernel& kernel, const void* matrix, std::uint32_t rows,
+                         std::uint32_t depth, std::uint32_t box_rows) {
+    const TensorAxis axes[] = {{depth, 0, kernel.step_depth}, {rows, depth * number_bytes(precision), box_rows}};
+    return make_tensor_map(precision, matrix, axes);
+}
+
+std::uint32_t tiles_up(std::uint32_t a, std::uint32_t b) {
+    return (a + b - 1) / b;
+}
+
+/// Clusters of the kernel that the device runs at a time.
+std::uint32_t float_clusters(FloatProductKernel::Function function, const FloatProductKernel& kernel) {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = kernel.tile.cluster_rows;
+    attribute.val.clusterDim.y = 1;
+    attribute.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(kernel.tile.cluster_rows);
+    config.blockDim = dim3(kernel.threads);
+    config.dynamicSmemBytes = kernel.shared_bytes;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    int clusters = 0;
+    check_cuda(cudaOccupancyMaxActiveClusters(&clusters, reinterpret_cast<const void*>(function), &config),
+               "cudaOccupancyMaxActiveClusters");
+    expects(clusters > 0, "decoder: the device runs no block of a product's kernel");
+    return static_cast<std::uint32_t>(clusters);
+}
+
+}  // namespace
+
+FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, const FloatProductMemory& memory)
+    : shape_(shape), memory_(memory), kernel_(&float_kernel_of(precision)) {
+    expects(shape.rows > 0 && shape.columns > 0 && shape.depth > 0 && shape.depth % 8 == 0,
+            "decoder: a product whose depth is no multiple of 8");
+    expects(memory.active != nullptr, "decoder: a product of a number of rows that nobody says");
+    const bool bests = memory.bests != nullptr;
+    expects(bests ? kernel_->bests != nullptr && memory.bias == nullptr && shape.activation == Activation::none
+                  : memory.stride % 2 == 0 && memory.stride >= shape.columns,
+            "decoder: a product that writes what its kernel does not");
+    function_ = bests ? kernel_->bests : kernel_->values;
+    a_map_ = float_map_of(precision, *kernel_, memory.a, shape.rows, shape.depth, kernel_->tile.rows);
+    b_map_ = float_map_of(precision, *kernel_, memory.b, shape.columns, shape.depth,
+                          kernel_->tile.columns / kernel_->tile.cluster_rows);
+    check_cuda(
+        cudaFuncSetAttribute(reinterpret_cast<const void*>(function_), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(kernel_->shared_bytes)),
+        "cudaFuncSetAttribute");
+    clusters_ = float_clusters(function_, *kernel_);
+}
+
+void FloatProduct::enqueue(cudaStream_t stream) const {
+    const GemmTile& tile = kernel_->tile;
+    const std::uint32_t tile_rows = tiles_up(shape_.rows, tile.rows * tile.cluster_rows);
+    const std::uint32_t tile_columns = tiles_up(shape_.columns, tile.columns);
+    const auto clusters =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{tile_rows} * tile_columns, clusters_));
+    // What runs at the same time is about square.
+    const double height = tile.rows * tile.cluster_rows;
+    const auto square = static_cast<std::uint32_t>(std::lround(std::sqrt(clusters * tile.columns / height)));
+    const gemm::Arguments arguments{
+        .bias = memory_.bias,
+        .active = memory_.active,
+        .range = {},
+        .columns = shape_.columns,
+        .steps = tiles_up(shape_.depth, kernel_->step_depth),
+        .tile_rows = tile_rows,
+        .tile_columns = tile_columns,
+        .group_rows = std::min(std::max(square, 1U), tile_rows),
+        .activation = shape_.activation,
+        .residual = memory_.residual != nullptr,
+        .chained = true,
+    };
+    const FloatProductArguments floats{.residual = memory_.residual,
+                                       .out = memory_.out,
+                                       .stride = memory_.stride,
+                                       .bests = memory_.bests,
+                                       .best_tiles = tile_columns,
+                                       .rounds_to_tf32 = shape_.rounds_to_tf32};
+    launch(function_, "decoder's product",
+           {.blocks = clusters * tile.cluster_rows,
+            .threads = kernel_->threads,
+            .shared_bytes = kernel_->shared_bytes,
+            .chained = true},
+           stream, a_map_, b_map_, arguments, floats);
+}
+
+}  // namespace sluice::decoder

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cuda/decoder/choose.hpp"
+#include "kernels/cuda/gemm/gemm.hpp"
+#include "kernels/cuda/precision.hpp"
+
+namespace sluice::decoder {
+
+/// out[m][n] = activation(bias[n] + sum over k of a[m][k] * b[n][k]) + residual[m][n] as fp32, by wgmma, for a and b of
+/// bf16, fp16 or tf32; or of each row the largest sums only. An element's bits depend neither on the number of rows nor
+/// on its row.
+struct FloatProductShape {
+    std::uint32_t rows;
+    std::uint32_t columns;
+    std::uint32_t depth;  ///< A multiple of 8.
+    Activation activation = Activation::none;
+    bool rounds_to_tf32 = false;  ///< What it writes.
+};
+
+/// Device memory; not owned. Aligned to 16 bytes.
+struct FloatProductMemory {
+    const void* a;          ///< (rows, depth)
+    const void* b;          ///< (columns, depth)
+    const float* bias;      ///< (columns); none if null.
+    const float* residual;  ///< (rows, stride); none if null. May be `out`.
+    float* out;             ///< (rows, stride); values behind the columns are open.
+    std::uint32_t stride;   ///< Even, at least `columns`.
+    TileBest* bests;        ///< (rows, float_product_tiles(columns)), in place of `out`; not of tf32, nor with a bias.
+    const std::uint32_t* active;  ///< Device memory: only so many of the rows count.
+};
+
+[[nodiscard]] constexpr std::uint32_t float_product_tiles(std::uint32_t columns) {
+    return (columns + 255) / 256;
+}
+
+struct FloatProductKernel;
+struct FloatProductArguments;
+
+class FloatProduct {
+public:
+    /// Throws ContractViolation when the shape or the precision does not fit or the build has no code for sm_90a; Error
+    /// when CUDA fails.
+    FloatProduct(const FloatProductShape& shape, Precision precision, const FloatProductMemory& memory);
+
+    /// Enqueues the product; allocates nothing. It may start while the kernel before it ends.
+    void enqueue(cudaStream_t stream) const;
+
+private:
+    FloatProductShape shape_;
+    FloatProductMemory memory_;
+    const FloatProductKernel* kernel_;
+    void (*function_)(CUtensorMap, CUtensorMap, gemm::Arguments, FloatProductArguments);
+    std::uint32_t clusters_ = 0;  // that the device runs at a time
+    CUtensorMap a_map_{};
+    CUtensorMap b_map_{};
+};
+
+}  // namespace sluice::decoder

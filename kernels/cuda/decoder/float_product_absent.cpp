@@ -1,0 +1,21 @@
+#include "core/error.hpp"
+#include "kernels/cuda/decoder/float_product.hpp"
+
+namespace sluice::decoder {
+namespace {
+
+[[noreturn]] void refuse_float_product() {
+    throw ContractViolation("decoder: wgmma in a build without code for sm_90a");
+}
+
+}  // namespace
+
+FloatProduct::FloatProduct(const FloatProductShape&, Precision, const FloatProductMemory&) {
+    refuse_float_product();
+}
+
+void FloatProduct::enqueue(cudaStream_t) const {
+    refuse_float_product();
+}
+
+}  // namespace sluice::decoder

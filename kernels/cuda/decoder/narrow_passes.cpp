@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/error.hpp"
+#include "kernels/cuda/decoder/activations.hpp"
+#include "kernels/cuda/decoder/passes.hpp"
+#include "kernels/cuda/gemm/gemm.hpp"
+
+namespace sluice::decoder {
+namespace {
+
+constexpr std::uint32_t few_rows = 2048;  // up to which tiles are chosen for so many, not for the most
+
+/// A product that is made twice where few rows want other tiles than many.
+class RowsProduct {
+public:
+    RowsProduct(const GemmShape& shape, Precision precision, const GemmMemory& memory) {
+        const Gemm of_most(shape, precision, memory, {.chained = true});
+        const GemmShape some{.rows = std::min(shape.rows, few_rows),
+                             .columns = shape.columns,
+                             .depth = shape.depth,
+                             .activation = shape.activation};
+        const GemmTile tile = Gemm(some, precision, memory, {.chained = true}).tile();
+        if (tile == of_most.tile()) {
+            products_.push_back(of_most);
+            return;
+        }
+        const auto number = static_cast<std::size_t>(std::ranges::find(gemm_tiles, tile) - gemm_tiles.begin());
+        products_.emplace_back(shape, precision, memory,
+                               GemmOptions{.tile = number, .chained = true, .range = {.up_to = few_rows}});
+        products_.emplace_back(shape, precision, memory, GemmOptions{.chained = true, .range = {.above = few_rows}});
+    }
+
+    void enqueue(cudaStream_t stream) const {
+        for (const Gemm& product : products_) {
+            product.enqueue(stream);
+        }
+    }
+
+private:
+    std::vector<Gemm> products_;
+};
+
+struct Layer {
+    RowsProduct attention;
+    RowsProduct projection;
+    RowsProduct expansion;
+    RowsProduct contraction;
+};
+
+class NarrowPasses final : public Passes {
+public:
+    explicit NarrowPasses(const PassSetup& setup)
+        : shape_(setup.shape),
+          precision_(setup.precision),
+          rule_(rule_of(setup.sampling)),
+          bests_only_(needs_bests_only(setup.sampling)),
+          weights_(setup.weights),
+          memory_(setup.memory),
+          at_(setup, bests_only_),
+          attention_(at_.attention(setup.shape, setup.sampling)),
+          head_({.rows = at_.padded_slots, .columns = setup.shape.vocabulary, .depth = setup.shape.width},
+                setup.precision,
+                {.a = data_of(at_.normed),
+                 .b = data_of(weights_.tokens),
+                 .bias = nullptr,
+                 .residual = nullptr,
+                 .out = bests_only_ ? nullptr : floats_of(at_.scores),
+                 .stride = at_.strides.vocabulary,
+                 .bests = bests_only_ ? at_.scores.as<TileBest>().data() : nullptr,
+                 .active = &memory_.batch->entries}) {
+        for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
+            layers_.push_back(make_layer(layer, setup.sizes.rows));
+        }
+    }
+
+    void enqueue(cudaStream_t stream, const PassWatch& watch) override {
+        watch("embedding");
+        enqueue_embedding(memory_, precision_,
+                          {.tokens = data_of(weights_.tokens),
+                           .positions = floats_of(weights_.positions),
+                           .sums = at_.sums.bytes().data(),
+                           .width = shape_.width,
+                           .stride = at_.strides.width,
+                           .token_stride = 0},
+                          stream);
+        for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
+            enqueue_layer(layer, stream, watch);
+        }
+        watch("normalisation");
+        enqueue_norm(precision_, norm(weights_.last_norm, at_.wanted, true), stream);
+        watch("head");
+        head_.enqueue(stream);
+        watch("choice");
+        if (bests_only_) {
+            enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), float_product_tiles(shape_.vocabulary),
+                              stream);
+        } else {
+            enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary, stream);
+        }
+    }
+
+private:
+    [[nodiscard]] Layer make_layer(std::uint32_t number, std::uint32_t rows) const {
+        const WeightsOnDevice::Block& block = weights_.blocks[number];
+        const bool last = number + 1 == shape_.layers;
+        const Buffer& sums = last ? at_.wanted : at_.sums;
+        const std::uint32_t most = last ? at_.padded_slots : rows;
+        const std::uint32_t* const active = last ? &memory_.batch->entries : &memory_.batch->rows;
+        const auto product = [&](const WeightsOnDevice::Linear& linear, std::uint32_t most_rows, std::uint32_t columns,
+                                 std::uint32_t depth, const Buffer& in, const Buffer& out, const Buffer* residual,
+                                 Activation activation, const std::uint32_t* count) {
+            return RowsProduct({.rows = most_rows, .columns = columns, .depth = depth, .activation = activation},
+                               precision_,
+                               {.a = data_of(in),
+                                .b = data_of(linear.weights),
+                                .bias = floats_of(linear.bias),
+                                .residual = residual == nullptr ? nullptr : data_of(*residual),
+                                .out = out.bytes().data(),
+                                .active = count});
+        };
+        const std::uint32_t width = shape_.width;
+        return {.attention = product(block.attention, rows, 3 * width, width, at_.normed, at_.queries, nullptr,
+                                     Activation::none, &memory_.batch->rows),
+                .projection =
+                    product(block.projection, most, width, width, at_.mixed, sums, &sums, Activation::none, active),
+                .expansion = product(block.expansion, most, shape_.inner, width, at_.normed, at_.inner, nullptr,
+                                     Activation::gelu_tanh, active),
+                .contraction = product(block.contraction, most, width, shape_.inner, at_.inner, sums, &sums,
+                                       Activation::none, active)};
+    }
+
+    void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
+        const WeightsOnDevice::Block& block = weights_.blocks[number];
+        const bool last = number + 1 == shape_.layers;
+        const Buffer& sums = last ? at_.wanted : at_.sums;
+        watch("normalisation");
+        enqueue_norm(precision_, norm(block.attention_norm, at_.sums, false), stream);
+        watch("queries, keys, values");
+        layers_[number].attention.enqueue(stream);
+        watch("into the cache");
+        enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
+        if (last) {
+            watch("attention to the cache");
+            enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, Attending::wanted, stream);
+            watch("wanted rows");
+            enqueue_gather(memory_, precision_, data_of(at_.sums), at_.wanted.bytes().data(), shape_.width, stream);
+        } else {
+            watch("attention of prompts");
+            enqueue_prompt_attention(memory_, precision_, attention_, stream);
+            watch("attention to the cache");
+            enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, Attending::continued, stream);
+        }
+        watch("projection");
+        layers_[number].projection.enqueue(stream);
+        watch("normalisation");
+        enqueue_norm(precision_, norm(block.inner_norm, sums, last), stream);
+        watch("expansion");
+        layers_[number].expansion.enqueue(stream);
+        watch("contraction");
+        layers_[number].contraction.enqueue(stream);
+    }
+
+    [[nodiscard]] Norm norm(const WeightsOnDevice::Norm& of, const Buffer& from, bool wanted) const {
+        return {.from = data_of(from),
+                .to = at_.normed.bytes().data(),
+                .gamma = floats_of(of.gamma),
+                .beta = floats_of(of.beta),
+                .epsilon = shape_.norm_epsilon,
+                .width = shape_.width,
+                .stride = at_.strides.width,
+                .most_rows = wanted ? memory_.slots : memory_.most_rows,
+                .rows = wanted ? &memory_.batch->entries : &memory_.batch->rows};
+    }
+
+    DecoderShape shape_;
+    Precision precision_;
+    Rule rule_;
+    bool bests_only_;
+    const WeightsOnDevice& weights_;
+    Memory memory_;
+    Activations at_;
+    Attention attention_;
+    std::vector<Layer> layers_;
+    FloatProduct head_;
+};
+
+}  // namespace
+
+std::unique_ptr<Passes> make_narrow_passes(const PassSetup& setup) {
+    return std::make_unique<NarrowPasses>(setup);
+}
+
+}  // namespace sluice::decoder

@@ -1,0 +1,147 @@
+#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/row_values.cuh"
+#include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ptx.cuh"
+
+namespace sluice::decoder {
+
+constexpr std::uint32_t norm_threads = 128;
+constexpr std::uint32_t norm_chains = 16;  // sums side by side, the host's
+constexpr std::uint32_t most_norm_blocks = 2112;
+
+/// The sum of the half warp's parts, in order.
+__device__ __forceinline__ float sum_in_order(float part) {
+    const std::uint32_t first = threadIdx.x % warp_lanes / norm_chains * norm_chains;
+    float sum = 0;
+#pragma unroll
+    for (std::uint32_t i = 0; i < norm_chains; ++i) {
+        sum = __fadd_rn(sum, __shfl_sync(every_lane, part, first + i));
+    }
+    return sum;
+}
+
+/// Half a warp a row.
+template <bool rounds_to_tf32>
+__global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t rows = *norm.rows;
+    const std::uint32_t chain = threadIdx.x % norm_chains;
+    const std::uint32_t step = gridDim.x * (norm_threads / norm_chains);
+    const auto width = static_cast<float>(norm.width);
+    const std::uint32_t begin = (blockIdx.x * norm_threads + threadIdx.x) / warp_lanes * 2;
+    for (std::uint32_t pair = begin; pair < rows; pair += step) {
+        const std::uint32_t number = pair + threadIdx.x % warp_lanes / norm_chains;
+        const std::uint32_t row = min(number, rows - 1);  // the other half may have a row
+        const float* const from = static_cast<const float*>(norm.from) + std::size_t{row} * norm.stride;
+        float part = 0;
+        for (std::uint32_t i = chain; i < norm.width; i += norm_chains) {
+            part = __fadd_rn(part, from[i]);
+        }
+        const float mean = __fdiv_rn(sum_in_order(part), width);
+        part = 0;
+        for (std::uint32_t i = chain; i < norm.width; i += norm_chains) {
+            const float off = __fadd_rn(from[i], -mean);
+            part = __fadd_rn(part, __fmul_rn(off, off));
+        }
+        const float variance = __fdiv_rn(sum_in_order(part), width);
+        const float scale = __fdiv_rn(1.0F, __fsqrt_rn(__fadd_rn(variance, norm.epsilon)));
+        if (number < rows) {
+            float* const to = static_cast<float*>(norm.to) + std::size_t{row} * norm.stride;
+            for (std::uint32_t i = chain; i < norm.width; i += norm_chains) {
+                const float scaled = __fmul_rn(__fmul_rn(__fadd_rn(from[i], -mean), scale), norm.gamma[i]);
+                const float value = __fadd_rn(scaled, norm.beta[i]);
+                to[i] = rounds_to_tf32 ? values::round_tf32(value) : value;
+            }
+        }
+    }
+}
+
+__device__ __forceinline__ float sum_of_warp(float value) {
+#pragma unroll
+    for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
+        value += __shfl_xor_sync(every_lane, value, apart);
+    }
+    return value;
+}
+
+/// A warp a row, which stays in registers: `pieces` times 8 values a lane.
+template <class T, std::uint32_t pieces>
+__global__ void __launch_bounds__(norm_threads) normalise(Norm norm) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t rows = *norm.rows;
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const std::uint32_t step = gridDim.x * (norm_threads / warp_lanes);
+    const float per_width = 1.0F / static_cast<float>(norm.width);
+    for (std::uint32_t row = (blockIdx.x * norm_threads + threadIdx.x) / warp_lanes; row < rows; row += step) {
+        const T* const from = static_cast<const T*>(norm.from) + std::size_t{row} * norm.stride;
+        float x[pieces][8] = {};
+        float sum = 0;
+#pragma unroll
+        for (std::uint32_t p = 0; p < pieces; ++p) {
+            const std::uint32_t at = (p * warp_lanes + lane) * 8;
+            if (at < norm.width) {
+                load_8(from + at, x[p]);
+#pragma unroll
+                for (std::uint32_t i = 0; i < 8; ++i) {
+                    sum += x[p][i];
+                }
+            }
+        }
+        const float mean = sum_of_warp(sum) * per_width;
+        float squares = 0;
+#pragma unroll
+        for (std::uint32_t p = 0; p < pieces; ++p) {
+            if ((p * warp_lanes + lane) * 8 < norm.width) {
+#pragma unroll
+                for (std::uint32_t i = 0; i < 8; ++i) {
+                    x[p][i] -= mean;
+                    squares = fmaf(x[p][i], x[p][i], squares);
+                }
+            }
+        }
+        const float scale = rsqrtf(fmaf(sum_of_warp(squares), per_width, norm.epsilon));
+        T* const to = static_cast<T*>(norm.to) + std::size_t{row} * norm.stride;
+#pragma unroll
+        for (std::uint32_t p = 0; p < pieces; ++p) {
+            const std::uint32_t at = (p * warp_lanes + lane) * 8;
+            if (at < norm.width) {
+                alignas(16) float gamma[8];
+                alignas(16) float beta[8];
+                load_8(norm.gamma + at, gamma);
+                load_8(norm.beta + at, beta);
+#pragma unroll
+                for (std::uint32_t i = 0; i < 8; ++i) {
+                    x[p][i] = fmaf(x[p][i] * scale, gamma[i], beta[i]);
+                }
+                store_8(to + at, x[p]);
+            }
+        }
+    }
+}
+
+template <class T>
+auto narrow_norm(std::uint32_t width) {
+    constexpr std::uint32_t piece = 8 * warp_lanes;
+    return width <= 4 * piece ? &normalise<T, 4> : width <= 8 * piece ? &normalise<T, 8> : &normalise<T, 16>;
+}
+
+void enqueue_norm(Precision precision, const Norm& norm, cudaStream_t stream) {
+    const bool is_narrow = precision == Precision::bf16 || precision == Precision::fp16;
+    const std::uint32_t rows_of_block = norm_threads / (is_narrow ? warp_lanes : norm_chains);
+    const LaunchShape shape{.blocks = blocks_for(norm.most_rows, rows_of_block, most_norm_blocks),
+                            .threads = norm_threads,
+                            .chained = true};
+    if (precision == Precision::bf16) {
+        launch(narrow_norm<__nv_bfloat16>(norm.width), "normalisation", shape, stream, norm);
+    } else if (precision == Precision::fp16) {
+        launch(narrow_norm<__half>(norm.width), "normalisation", shape, stream, norm);
+    } else {
+        launch(precision == Precision::tf32 ? &normalise_in_order<true> : &normalise_in_order<false>, "normalisation",
+               shape, stream, norm);
+    }
+}
+
+}  // namespace sluice::decoder

@@ -1,0 +1,216 @@
+#include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ptx.cuh"
+
+namespace sluice::decoder {
+
+constexpr std::uint32_t plan_threads = 1024;
+constexpr std::uint32_t list_threads = 128;
+constexpr std::uint32_t most_list_blocks = 1024;
+
+/// Words in shared memory.
+struct PlanCounts {
+    std::uint32_t living;
+    std::uint32_t free_slots;
+    std::uint32_t free_pages;
+    std::uint32_t scans[plan_threads / warp_lanes];
+};
+
+extern __shared__ std::uint32_t plan_memory[];
+
+/// What texts that begin have taken so far.
+struct Taken {
+    std::uint32_t texts = 0;
+    std::uint32_t rows = 0;
+    std::uint32_t pages = 0;
+    std::uint32_t tiles = 0;
+};
+
+__device__ std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) {
+    return (a + b - 1) / b;
+}
+
+/// Slots whose texts continue, and those that have none.
+__device__ void list_slots(const Memory& memory, PlanCounts& counts) {
+    for (std::uint32_t slot = threadIdx.x; slot < memory.slots; slot += plan_threads) {
+        Text& text = memory.texts[slot];
+        if (text.complete != 0) {
+            const std::uint32_t at = atomicAdd(&counts.free_pages, text.pages);
+            for (std::uint32_t i = 0; i < text.pages; ++i) {
+                memory.free_pages[at + i] = memory.page_table[std::size_t{slot} * memory.text_pages + i];
+            }
+            text.pages = 0;
+            text.complete = 0;
+        }
+        if (text.pages != 0) {
+            memory.living[atomicAdd(&counts.living, 1U)] = slot;
+        } else {
+            memory.free_slots[atomicAdd(&counts.free_slots, 1U)] = slot;
+        }
+    }
+    __syncthreads();
+}
+
+/// An item's text in a free slot, with the pages that end at `pages_end` among the free ones.
+__device__ void begin_text(const Memory& memory, const PromptStart& start, std::uint32_t item, std::uint32_t slot,
+                           std::uint32_t pages, std::uint32_t pages_end) {
+    memory.texts[slot] = {.number = start.number, .item = item, .prompt = start.tokens, .pages = pages};
+    for (std::uint32_t i = 0; i < pages; ++i) {
+        memory.page_table[std::size_t{slot} * memory.text_pages + i] = memory.free_pages[pages_end - 1 - i];
+    }
+}
+
+/// Takes items in order, as many as there is room for: one a thread, again and again.
+__device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& counts) {
+    const Batch& batch = *memory.batch;
+    BlockScan<plan_threads> scan(counts.scans);
+    Taken taken;
+    while (true) {
+        const std::uint64_t item = std::uint64_t{batch.next} + taken.texts + threadIdx.x;
+        PromptStart start;
+        if (item < batch.items) {
+            start = *reinterpret_cast<const PromptStart*>(batch.in + item * rule.io.input_bytes);
+            if (start.tokens == 0 || start.tokens > rule.max_prompt) {
+                __trap();  // no item of this decoder's
+            }
+        }
+        const bool exists = start.tokens != 0;
+        const std::uint32_t pages = exists ? divide_up(start.tokens + rule.max_new - 1, page_positions) : 0;
+        const std::uint32_t rows_up_to = taken.rows + scan.up_to(start.tokens);
+        const std::uint32_t pages_up_to = taken.pages + scan.up_to(pages);
+        const bool fits = exists && rows_up_to <= memory.most_rows && pages_up_to <= counts.free_pages &&
+                          taken.texts + threadIdx.x < counts.free_slots;
+        const std::uint32_t tiles = fits ? divide_up(start.tokens, tile_queries) : 0;
+        const std::uint32_t tiles_up_to = taken.tiles + scan.up_to(tiles);
+        taken.tiles += scan.all();
+        if (fits) {
+            const std::uint32_t number = taken.texts + threadIdx.x;
+            const std::uint32_t slot = memory.free_slots[number];
+            begin_text(memory, start, static_cast<std::uint32_t>(item), slot, pages,
+                       counts.free_pages - pages_up_to + pages);
+            memory.entries[number] = {.slot = slot,
+                                      .first_row = rows_up_to - start.tokens,
+                                      .rows = start.tokens,
+                                      .first_position = 0,
+                                      .first_tile = tiles_up_to - tiles};
+        }
+        scan.up_to(fits ? start.tokens : 0);
+        taken.rows += scan.all();
+        scan.up_to(fits ? pages : 0);
+        taken.pages += scan.all();
+        scan.up_to(fits ? 1 : 0);
+        taken.texts += scan.all();
+        if (scan.all() != plan_threads) {
+            return taken;
+        }
+    }
+}
+
+__global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule rule) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    Batch& batch = *memory.batch;
+    auto& counts = *reinterpret_cast<PlanCounts*>(plan_memory);
+    if (threadIdx.x == 0) {
+        counts.living = 0;
+        counts.free_slots = 0;
+        counts.free_pages = batch.free_pages;
+    }
+    __syncthreads();
+    list_slots(memory, counts);
+    const Taken taken = take_items(memory, rule, counts);
+    const std::uint32_t continued = min(counts.living, memory.most_rows - taken.rows);
+    for (std::uint32_t i = threadIdx.x; i < continued; i += plan_threads) {
+        const std::uint32_t slot = memory.living[(batch.turn + i) % counts.living];
+        const Text& text = memory.texts[slot];
+        memory.entries[taken.texts + i] = {
+            .slot = slot, .first_row = taken.rows + i, .rows = 1, .first_position = text.prompt + text.made - 1};
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        batch.next += taken.texts;
+        batch.beginning = taken.texts;
+        batch.continued = continued;
+        batch.entries = taken.texts + continued;
+        batch.beginning_rows = taken.rows;
+        batch.rows = taken.rows + continued;
+        batch.tiles = taken.tiles;
+        batch.free_pages = counts.free_pages - taken.pages;
+        batch.turn = counts.living == 0 ? 0 : (batch.turn + continued) % counts.living;
+        batch.more = batch.entries != 0 ? 1 : 0;
+    }
+}
+
+/// The rows of each entry, a warp each; the results of texts that begin are cleared.
+__global__ void __launch_bounds__(list_threads) list_rows(Memory memory, Rule rule) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const Batch& batch = *memory.batch;
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const std::uint32_t warps = gridDim.x * (list_threads / warp_lanes);
+    for (std::uint32_t e = (blockIdx.x * list_threads + threadIdx.x) / warp_lanes; e < batch.entries; e += warps) {
+        const Entry entry = memory.entries[e];
+        const Text& text = memory.texts[entry.slot];
+        if (e >= batch.beginning) {
+            if (lane == 0) {
+                memory.rows[entry.first_row] = {entry.slot, entry.first_position, text.last};
+            }
+            continue;
+        }
+        const auto* const tokens = reinterpret_cast<const std::uint32_t*>(
+            batch.in + std::size_t{text.item} * rule.io.input_bytes + sizeof(PromptStart));
+        for (std::uint32_t i = lane; i < entry.rows; i += warp_lanes) {
+            memory.rows[entry.first_row + i] = {entry.slot, i, tokens[i]};
+        }
+        for (std::uint32_t i = lane; i < divide_up(entry.rows, tile_queries); i += warp_lanes) {
+            memory.tiles[entry.first_tile + i] = {entry.first_row, entry.rows, i * tile_queries};
+        }
+        auto* const result =
+            reinterpret_cast<std::uint32_t*>(batch.out + std::size_t{text.item} * rule.io.output_bytes);
+        for (std::uint32_t i = lane; i < rule.io.output_bytes / 4; i += warp_lanes) {
+            result[i] = 0;
+        }
+    }
+}
+
+__global__ void begin_chunk(Memory memory, const std::byte* in, std::byte* out, std::uint32_t items,
+                            const std::uint32_t* active) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    Batch& batch = *memory.batch;
+    batch.in = in;
+    batch.out = out;
+    batch.items = active == nullptr ? items : min(items, *active);
+    batch.next = 0;
+    batch.turn = 0;
+}
+
+__global__ void expect_done(Memory memory) {
+    ptx::wait_for_previous_kernel();
+    if (memory.batch->more != 0) {
+        __trap();
+    }
+}
+
+void enqueue_begin(const Memory& memory, const Rule& rule, const std::byte* in, std::byte* out, std::uint32_t items,
+                   const std::uint32_t* active, cudaStream_t stream) {
+    launch(&begin_chunk, "begin", {.blocks = 1, .threads = 1}, stream, memory, in, out, items, active);
+    enqueue_plan(memory, rule, stream);
+}
+
+void enqueue_plan(const Memory& memory, const Rule& rule, cudaStream_t stream) {
+    launch(&plan_pass, "plan",
+           {.blocks = 1, .threads = plan_threads, .shared_bytes = sizeof(PlanCounts), .chained = true}, stream, memory,
+           rule);
+    const std::uint32_t blocks = (memory.slots * warp_lanes + list_threads - 1) / list_threads;
+    launch(&list_rows, "list rows",
+           {.blocks = blocks < most_list_blocks ? blocks : most_list_blocks, .threads = list_threads, .chained = true},
+           stream, memory, rule);
+}
+
+void enqueue_expect_done(const Memory& memory, cudaStream_t stream) {
+    launch(&expect_done, "expect done", {.blocks = 1, .threads = 1}, stream, memory);
+}
+
+}  // namespace sluice::decoder

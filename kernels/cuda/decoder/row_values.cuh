@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/values.cuh"
+
+/// Values of rows and of the cache, as kernels take them.
+namespace sluice::decoder {
+
+__device__ __forceinline__ uint4 load_16(const void* from) {
+    return *static_cast<const uint4*>(from);
+}
+
+/// Of eight values of 16 bits.
+template <class T>
+__device__ __forceinline__ void load_8(const T* from, float (&to)[8]) {
+    values::unpack(load_16(from), to, T{});
+}
+
+/// Of eight that begin at a multiple of 16 bytes.
+__device__ __forceinline__ void load_8(const float* from, float (&to)[8]) {
+    *reinterpret_cast<float4*>(to) = *reinterpret_cast<const float4*>(from);
+    *reinterpret_cast<float4*>(to + 4) = *reinterpret_cast<const float4*>(from + 4);
+}
+
+template <class T>
+__device__ __forceinline__ void store_8(T* to, const float (&from)[8]) {
+    *reinterpret_cast<uint4*>(to) = values::pack<T>(from);
+}
+
+/// The keys of a position, and behind them its values.
+template <class T>
+__device__ __forceinline__ T* cached(const Cache& cache, std::uint32_t layer, std::uint32_t page, std::uint32_t place) {
+    const std::size_t position = (std::size_t{layer} * cache.pages + page) * page_positions + place;
+    return static_cast<T*>(cache.values) + position * 2 * cache.width;
+}
+
+__device__ __forceinline__ std::uint32_t page_of(const Memory& memory, std::uint32_t slot, std::uint32_t position) {
+    return memory.page_table[std::size_t{slot} * memory.text_pages + position / page_positions];
+}
+
+/// Blocks of a kernel that walks over its work in strides.
+inline std::uint32_t blocks_for(std::uint64_t work, std::uint32_t of_block, std::uint32_t most) {
+    const std::uint64_t blocks = (work + of_block - 1) / of_block;
+    return static_cast<std::uint32_t>(blocks == 0 ? 1 : blocks < most ? blocks : most);
+}
+
+/// Calls `use` with a value of the type that the precision keeps activations in.
+template <class Use>
+void with_type_of(Precision precision, const Use& use) {
+    if (precision == Precision::bf16) {
+        use(__nv_bfloat16{});
+    } else if (precision == Precision::fp16) {
+        use(__half{});
+    } else {
+        use(float{});
+    }
+}
+
+}  // namespace sluice::decoder

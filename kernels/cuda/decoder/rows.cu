@@ -1,0 +1,194 @@
+#include "kernels/cuda/decoder/rows.hpp"
+
+#include <type_traits>
+
+#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/row_values.cuh"
+#include "kernels/cuda/generator/arithmetic.cuh"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ptx.cuh"
+
+namespace sluice::decoder {
+
+constexpr std::uint32_t row_threads = 128;
+constexpr std::uint32_t row_warps = row_threads / warp_lanes;
+constexpr std::uint32_t most_row_blocks = 2112;  // 16 for each multiprocessor of an H200
+
+/// The first of a warp's rows, and how many further the next one is.
+struct WarpRows {
+    std::uint32_t first = (blockIdx.x * row_threads + threadIdx.x) / warp_lanes;
+    std::uint32_t step = gridDim.x * row_warps;
+};
+
+template <class T>
+__global__ void __launch_bounds__(row_threads) embed(Memory memory, Embedding embedding) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t rows = memory.batch->rows;
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const WarpRows all;
+    for (std::uint32_t r = all.first; r < rows; r += all.step) {
+        const Row row = memory.rows[r];
+        const float* const position = embedding.positions + std::size_t{row.position} * embedding.width;
+        T* const to = static_cast<T*>(embedding.sums) + std::size_t{r} * embedding.stride;
+        if constexpr (std::is_same_v<T, float>) {
+            for (std::uint32_t i = lane; i < embedding.width; i += warp_lanes) {
+                const float token =
+                    static_cast<const float*>(embedding.tokens)[std::size_t{i} * embedding.token_stride + row.token];
+                to[i] = __fadd_rn(token, position[i]);
+            }
+        } else {
+            const T* const token = static_cast<const T*>(embedding.tokens) + std::size_t{row.token} * embedding.width;
+            for (std::uint32_t i = lane * 8; i < embedding.width; i += warp_lanes * 8) {
+                alignas(16) float sums[8];
+                alignas(16) float others[8];
+                load_8(token + i, sums);
+                load_8(position + i, others);
+#pragma unroll
+                for (std::uint32_t j = 0; j < 8; ++j) {
+                    sums[j] += others[j];
+                }
+                store_8(to + i, sums);
+            }
+        }
+    }
+}
+
+/// The same of tf32, whose tokens lie as those of bf16 do.
+__global__ void __launch_bounds__(row_threads) embed_tf32(Memory memory, Embedding embedding) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t rows = memory.batch->rows;
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const WarpRows all;
+    for (std::uint32_t r = all.first; r < rows; r += all.step) {
+        const Row row = memory.rows[r];
+        const float* const position = embedding.positions + std::size_t{row.position} * embedding.width;
+        const float* const token =
+            static_cast<const float*>(embedding.tokens) + std::size_t{row.token} * embedding.width;
+        float* const to = static_cast<float*>(embedding.sums) + std::size_t{r} * embedding.stride;
+        for (std::uint32_t i = lane; i < embedding.width; i += warp_lanes) {
+            to[i] = token[i] + position[i];
+        }
+    }
+}
+
+/// Copies `count` values by a warp: 16 bytes at a time where they have 16 bits, since those are multiples of 8.
+template <class T>
+__device__ void copy_by_warp(T* to, const T* from, std::uint32_t count) {
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    if constexpr (std::is_same_v<T, float>) {
+        for (std::uint32_t i = lane; i < count; i += warp_lanes) {
+            to[i] = from[i];
+        }
+    } else {
+        for (std::uint32_t i = lane * 8; i < count; i += warp_lanes * 8) {
+            *reinterpret_cast<uint4*>(to + i) = load_16(from + i);
+        }
+    }
+}
+
+template <class T>
+__global__ void __launch_bounds__(row_threads)
+    remember(Memory memory, const T* queries, std::uint32_t stride, Cache cache, std::uint32_t layer) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t rows = memory.batch->rows;
+    const WarpRows all;
+    for (std::uint32_t r = all.first; r < rows; r += all.step) {
+        const Row row = memory.rows[r];
+        const std::uint32_t page = page_of(memory, row.slot, row.position);
+        copy_by_warp(cached<T>(cache, layer, page, row.position % page_positions),
+                     queries + std::size_t{r} * stride + cache.width, 2 * cache.width);
+    }
+}
+
+template <class T>
+__global__ void __launch_bounds__(row_threads) gather(Memory memory, const T* rows, T* to, std::uint32_t width) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t entries = memory.batch->entries;
+    const WarpRows all;
+    for (std::uint32_t e = all.first; e < entries; e += all.step) {
+        copy_by_warp(to + std::size_t{e} * width, rows + std::size_t{memory.entries[e].last_row()} * width, width);
+    }
+}
+
+__device__ __forceinline__ float gelu_of(float x) {
+    constexpr float root_2_per_pi = 0.79788456F;
+    const float cube = __fmul_rn(__fmul_rn(__fmul_rn(x, x), x), 0.044715F);
+    const float t = generator::tanh_of(__fmul_rn(__fadd_rn(x, cube), root_2_per_pi));
+    return __fmul_rn(__fmul_rn(x, 0.5F), __fadd_rn(t, 1.0F));
+}
+
+__global__ void __launch_bounds__(row_threads)
+    gelu_all(float* values, std::uint32_t stride, const std::uint32_t* rows) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::size_t count = std::size_t{*rows} * stride;
+    for (std::size_t i = std::size_t{blockIdx.x} * row_threads + threadIdx.x; i < count;
+         i += std::size_t{gridDim.x} * row_threads) {
+        values[i] = gelu_of(values[i]);
+    }
+}
+
+__global__ void __launch_bounds__(row_threads)
+    add_all(float* to, const float* change, std::uint32_t stride, const std::uint32_t* rows) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::size_t count = std::size_t{*rows} * stride;
+    for (std::size_t i = std::size_t{blockIdx.x} * row_threads + threadIdx.x; i < count;
+         i += std::size_t{gridDim.x} * row_threads) {
+        to[i] = __fadd_rn(to[i], change[i]);
+    }
+}
+
+LaunchShape for_warps(std::uint32_t rows) {
+    return {.blocks = blocks_for(rows, row_warps, most_row_blocks), .threads = row_threads, .chained = true};
+}
+
+LaunchShape for_values(std::uint32_t rows, std::uint32_t stride) {
+    return {.blocks = blocks_for(std::uint64_t{rows} * stride, row_threads, most_row_blocks),
+            .threads = row_threads,
+            .chained = true};
+}
+
+void enqueue_embedding(const Memory& memory, Precision precision, const Embedding& embedding, cudaStream_t stream) {
+    if (precision == Precision::tf32) {
+        launch(&embed_tf32, "embedding", for_warps(memory.most_rows), stream, memory, embedding);
+        return;
+    }
+    with_type_of(precision, [&](auto value) {
+        launch(&embed<decltype(value)>, "embedding", for_warps(memory.most_rows), stream, memory, embedding);
+    });
+}
+
+void enqueue_remember(const Memory& memory, Precision precision, const void* queries, std::uint32_t stride,
+                      const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
+    with_type_of(precision, [&](auto value) {
+        using T = decltype(value);
+        launch(&remember<T>, "keys and values", for_warps(memory.most_rows), stream, memory,
+               static_cast<const T*>(queries), stride, cache, layer);
+    });
+}
+
+void enqueue_gather(const Memory& memory, Precision precision, const void* rows, void* to, std::uint32_t width,
+                    cudaStream_t stream) {
+    with_type_of(precision, [&](auto value) {
+        using T = decltype(value);
+        launch(&gather<T>, "wanted rows", for_warps(memory.slots), stream, memory, static_cast<const T*>(rows),
+               static_cast<T*>(to), width);
+    });
+}
+
+void enqueue_gelu(float* values, std::uint32_t stride, std::uint32_t most_rows, const std::uint32_t* rows,
+                  cudaStream_t stream) {
+    launch(&gelu_all, "GELU", for_values(most_rows, stride), stream, values, stride, rows);
+}
+
+void enqueue_add(float* to, const float* change, std::uint32_t stride, std::uint32_t most_rows,
+                 const std::uint32_t* rows, cudaStream_t stream) {
+    launch(&add_all, "sum", for_values(most_rows, stride), stream, to, change, stride, rows);
+}
+
+}  // namespace sluice::decoder

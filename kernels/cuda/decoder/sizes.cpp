@@ -1,0 +1,94 @@
+#include "kernels/cuda/decoder/sizes.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/choose.hpp"
+#include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/generator/product.hpp"
+#include "kernels/generator.hpp"
+
+namespace sluice::decoder {
+namespace {
+
+// 132 times 64 and 132 times 128: tiles of that many rows fill an H200's multiprocessors a whole number of times.
+constexpr std::uint32_t most_slots = 8448;
+constexpr std::uint32_t most_pass_rows = 16896;
+constexpr std::uint32_t row_multiple = 128;
+constexpr std::uint32_t least_slots = 32;
+
+std::uint32_t pages_of(std::uint32_t positions) {
+    return (positions + page_positions - 1) / page_positions;
+}
+
+Sizes sizes_for(const TokenSampling& sampling, std::uint32_t slots, std::uint64_t rows) {
+    const std::uint64_t least = std::max(slots, sampling.max_prompt);
+    const std::uint32_t longest = pages_of(sampling.max_prompt + sampling.max_new - 1);  // the last token is never read
+    return {.slots = slots,
+            .rows = rounded_up(static_cast<std::uint32_t>(std::max(rows, least)), row_multiple),
+            .text_pages = longest,
+            .pages = longest};
+}
+
+std::uint64_t page_bytes(const DecoderShape& shape, Precision precision) {
+    return std::uint64_t{2} * page_positions * shape.width * shape.layers * number_bytes(precision) +
+           sizeof(std::uint32_t);
+}
+
+}  // namespace
+
+Strides strides_of(const DecoderShape& shape, Precision precision) {
+    constexpr std::uint32_t tensor_multiple = 8;
+    const bool padded = precision == Precision::fp32;
+    const auto stride = [&](std::uint32_t values) {
+        return padded ? rounded_up(values, generator::product_columns) : values;
+    };
+    return {.width = stride(shape.width),
+            .queries = stride(3 * shape.width),
+            .inner = stride(shape.inner),
+            .vocabulary = rounded_up(shape.vocabulary, padded ? generator::product_columns : tensor_multiple)};
+}
+
+std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
+                       Precision precision) {
+    const Strides strides = strides_of(shape, precision);
+    const std::uint64_t value = number_bytes(precision);
+    const std::uint64_t a_row =
+        value * (3 * std::uint64_t{strides.width} + strides.queries + strides.inner) + sizeof(Row);
+    const bool bests_only = is_narrow(precision) && needs_bests_only(sampling);
+    const std::uint64_t scores = bests_only ? float_product_tiles(shape.vocabulary) * sizeof(TileBest)
+                                            : strides.vocabulary * std::uint64_t{sizeof(float)};
+    const std::uint64_t a_slot = sizeof(Text) + sizeof(Entry) + sizeof(Tile) +
+                                 (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width + scores;
+    return sizes.rows * a_row + sizes.rows / tile_queries * sizeof(Tile) +
+           rounded_up(sizes.slots, row_multiple) * a_slot + sizes.pages * page_bytes(shape, precision) + sizeof(Batch);
+}
+
+Sizes least_sizes(const DecoderShape&, const TokenSampling& sampling, std::uint32_t max_items) {
+    return sizes_for(sampling, std::clamp(max_items, 1U, least_slots), 0);
+}
+
+Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
+                   std::uint32_t max_items, std::uint64_t device_bytes) {
+    const std::uint32_t least = least_sizes(shape, sampling, max_items).slots;
+    std::uint32_t slots = std::clamp(max_items, 1U, most_slots);
+    std::uint64_t rows = std::min<std::uint64_t>(std::uint64_t{slots} * sampling.max_prompt, most_pass_rows);
+    while (true) {
+        Sizes sizes = sizes_for(sampling, slots, rows);
+        const std::uint64_t wanted = std::uint64_t{slots} * sizes.text_pages;
+        sizes.pages = 0;
+        const std::uint64_t fixed = bytes_of(sizes, shape, sampling, precision);
+        const std::uint64_t room = device_bytes > fixed ? (device_bytes - fixed) / page_bytes(shape, precision) : 0;
+        sizes.pages = static_cast<std::uint32_t>(std::min(room, wanted));
+        const bool is_least = slots == least && rows == 0;
+        if (sizes.pages >= std::max<std::uint64_t>(is_least ? 1 : wanted / 4, sizes.text_pages)) {
+            return sizes;
+        }
+        expects(!is_least, "decoder: less memory than it takes at least");
+        rows = slots == least ? 0 : rows / 2;
+        slots = std::max(slots / 2, least);
+    }
+}
+
+}  // namespace sluice::decoder

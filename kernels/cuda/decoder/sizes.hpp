@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/precision.hpp"
+#include "kernels/decoder.hpp"
+
+/// Sizes of a CUDA decoder, before there is one.
+namespace sluice::decoder {
+
+[[nodiscard]] constexpr bool is_narrow(Precision precision) {
+    return precision == Precision::bf16 || precision == Precision::fp16;
+}
+
+/// Values from one row of a tensor to the next. In fp32 rows are padded with zeros to what its products want.
+struct Strides {
+    std::uint32_t width;
+    std::uint32_t queries;  ///< Queries, keys and values.
+    std::uint32_t inner;
+    std::uint32_t vocabulary;
+};
+
+[[nodiscard]] Strides strides_of(const DecoderShape& shape, Precision precision);
+
+struct Sizes {
+    std::uint32_t slots;       ///< Texts at a time.
+    std::uint32_t rows;        ///< Of a pass, at most.
+    std::uint32_t text_pages;  ///< Of the longest text.
+    std::uint32_t pages;       ///< Of the cache; at least text_pages.
+};
+
+[[nodiscard]] std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
+                                     Precision precision);
+
+/// The fewest that compute at some speed.
+[[nodiscard]] Sizes least_sizes(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items);
+
+/// As many rows and texts as an H200 computes well with, pages for all of them: as far as `device_bytes` go, which are
+/// not less than least_sizes() take.
+[[nodiscard]] Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
+                                 std::uint32_t max_items, std::uint64_t device_bytes);
+
+}  // namespace sluice::decoder

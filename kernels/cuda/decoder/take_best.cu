@@ -1,0 +1,56 @@
+#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/choose.hpp"
+#include "kernels/cuda/decoder/texts.cuh"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ptx.cuh"
+
+namespace sluice::decoder {
+
+constexpr std::uint32_t best_threads = 128;
+constexpr std::uint32_t most_best_blocks = 2112;
+
+/// A warp an entry.
+__global__ void __launch_bounds__(best_threads)
+    take_best(Memory memory, Rule rule, const TileBest* bests, std::uint32_t tiles) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t entries = memory.batch->entries;
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const std::uint32_t step = gridDim.x * (best_threads / warp_lanes);
+    for (std::uint32_t e = (blockIdx.x * best_threads + threadIdx.x) / warp_lanes; e < entries; e += step) {
+        float best = -INFINITY;
+        std::uint32_t place = no_token;
+        std::uint32_t nonfinite = 0;
+        const auto look_at = [&](float score, std::uint32_t at) {
+            if (score > best || (score == best && at < place)) {
+                best = score;
+                place = at;
+            }
+        };
+        for (std::uint32_t i = lane; i < tiles; i += warp_lanes) {
+            const TileBest tile = bests[std::size_t{e} * tiles + i];
+            nonfinite |= tile.place & nonfinite_mark;
+            look_at(tile.score, tile.place & ~nonfinite_mark);
+        }
+#pragma unroll
+        for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
+            const float score = __shfl_xor_sync(every_lane, best, apart);
+            look_at(score, __shfl_xor_sync(every_lane, place, apart));
+            nonfinite |= __shfl_xor_sync(every_lane, nonfinite, apart);
+        }
+        if (lane == 0) {
+            append(memory, rule, memory.texts[memory.entries[e].slot],
+                   {.token = place == no_token ? 0 : place, .log_probability = 0, .nonfinite = nonfinite != 0});
+        }
+    }
+}
+
+void enqueue_take_best(const Memory& memory, const Rule& rule, const TileBest* bests, std::uint32_t tiles,
+                       cudaStream_t stream) {
+    const std::uint32_t blocks = (memory.slots * warp_lanes + best_threads - 1) / best_threads;
+    launch(&take_best, "largest scores",
+           {.blocks = blocks < most_best_blocks ? blocks : most_best_blocks, .threads = best_threads, .chained = true},
+           stream, memory, rule, bests, tiles);
+}
+
+}  // namespace sluice::decoder

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/philox.hpp"
+
+/// Texts that continue, one by one, straight to their results.
+namespace sluice::decoder {
+
+struct Chosen {
+    std::uint32_t token;
+    float log_probability;
+    bool nonfinite;
+};
+
+__device__ inline void add_count(std::uint64_t& to, std::uint32_t count) {
+    if (count != 0) {
+        atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(count));
+    }
+}
+
+/// Appends a token to a text, or ends it. By one thread.
+__device__ inline void append(const Memory& memory, const Rule& rule, Text& text, const Chosen& chosen) {
+    Batch& batch = *memory.batch;
+    std::byte* const result = batch.out + std::size_t{text.item} * rule.io.output_bytes;
+    auto* const tokens = reinterpret_cast<std::uint32_t*>(result + sizeof(ContinuationStart));
+    text.nonfinite |= chosen.nonfinite ? 1U : 0U;
+    const bool ends = chosen.token == rule.end;
+    if (!ends) {
+        tokens[text.made] = chosen.token;
+        if (rule.log_probabilities) {
+            reinterpret_cast<float*>(tokens)[rule.max_new + text.made] = chosen.log_probability;
+        }
+        text.last = chosen.token;
+        ++text.made;
+    }
+    if (!ends && text.made < rule.max_new) {
+        return;
+    }
+    *reinterpret_cast<ContinuationStart*>(result) = {
+        .tokens = text.made, .prompt = text.prompt, .has_end = ends ? 1U : 0U, .nonfinite = text.nonfinite};
+    const auto& start = *reinterpret_cast<const PromptStart*>(batch.in + std::size_t{text.item} * rule.io.input_bytes);
+    add_count(batch.counts.texts, 1);
+    add_count(batch.counts.prompt_tokens, text.prompt);
+    add_count(batch.counts.new_tokens, text.made);
+    add_count(batch.counts.ended, ends ? 1 : 0);
+    add_count(batch.counts.cut, start.is_cut != 0 ? 1 : 0);
+    text.complete = 1;
+}
+
+/// The text's own random number for its next token.
+__device__ inline float uniform_of(const Rule& rule, const Text& text) {
+    return uniform_below_one(random_words(rule.seed, {.item = text.number, .number = text.made}).words[0]);
+}
+
+}  // namespace sluice::decoder

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <vector>
+
+#include "core/device.hpp"
+#include "kernels/cuda/cuda_operation.hpp"
+#include "kernels/cuda/decoder/sizes.hpp"
+#include "kernels/decoder.hpp"
+
+namespace sluice::decoder {
+
+/// The decoder in device memory. Matrices of fp32 are (inputs, outputs), both padded with zeros; others
+/// (outputs, inputs).
+struct WeightsOnDevice {
+    struct Norm {
+        Buffer gamma;  ///< fp32
+        Buffer beta;   ///< fp32
+    };
+    struct Linear {
+        Buffer weights;
+        Buffer bias;  ///< fp32, padded
+    };
+    struct Block {
+        Norm attention_norm;
+        Linear attention;
+        Linear projection;
+        Norm inner_norm;
+        Linear expansion;
+        Linear contraction;
+    };
+    std::vector<Block> blocks{};
+    Norm last_norm;
+    Buffer tokens;     ///< As a matrix of outputs for each token.
+    Buffer positions;  ///< (positions, width) fp32
+};
+
+class CudaDecoderWeights {
+public:
+    /// `weights` stay the caller's until `packed` is packed.
+    CudaDecoderWeights(const DecoderShape& shape, Precision precision, const DecoderWeights& weights,
+                       PackedWeights& packed);
+
+    [[nodiscard]] WeightsOnDevice on(Device& device) const;
+
+private:
+    struct Norm {
+        CudaWeights gamma;
+        CudaWeights beta;
+    };
+    struct Linear {
+        CudaWeights weights;
+        CudaWeights bias;
+    };
+    struct Block {
+        Norm attention_norm;
+        Linear attention;
+        Linear projection;
+        Norm inner_norm;
+        Linear expansion;
+        Linear contraction;
+    };
+
+    [[nodiscard]] static WeightsOnDevice::Norm on(Device& device, const Norm& norm);
+    [[nodiscard]] static WeightsOnDevice::Linear on(Device& device, const Linear& linear);
+
+    std::vector<Block> blocks_;
+    Norm last_norm_;
+    CudaWeights tokens_;
+    CudaWeights positions_;
+};
+
+}  // namespace sluice::decoder
