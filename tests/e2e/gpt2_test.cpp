@@ -53,12 +53,12 @@ protected:
         return file;
     }
 
-    void write_job(const std::string& options) const {
+    void write_job(const std::string& options,
+                   const std::string& input = "path = \"prompts.jsonl\"\ncolumns = [\"text\"]") const {
         write_file(path() / "job.toml",
-                   "app = \"gpt2\"\ninput.path = \"prompts.jsonl\"\nmodel.weights = \"model.safetensors\"\n"
-                   "output.path = \"texts.csv\"\n[run]\ndevice = \"host\"\ndevices = 1\n[generate]\n"
-                   "max_prompt_tokens = 30\nmax_new_tokens = 12\n" +
-                       options);
+                   "app = \"gpt2\"\nmodel.weights = \"model.safetensors\"\noutput.path = \"texts.csv\"\n[input]\n" +
+                       input + "\n[run]\ndevice = \"host\"\ndevices = 1\n[generate]\nmax_prompt_tokens = 30\n" +
+                       "max_new_tokens = 12\n" + options);
     }
 
     [[nodiscard]] ProcessResult run(int ranks, const std::vector<std::string>& settings) const {
@@ -148,9 +148,9 @@ TEST_F(Gpt2, GivesTheSameBytesAfterMpiKills) {
 
 TEST_F(Gpt2, TakesIdsForPromptsAndTheBeginningForNone) {
     write_file(path() / "ids.txt", "5 6  7\n\n 259\n");
-    write_job("prompts = \"ids\"\nresults = \"ids\"\n");
+    write_job("prompts = \"ids\"\nresults = \"ids\"\n", "path = \"ids.txt\"");
 
-    const std::vector<std::vector<std::string>> rows = csv_rows(output_of(0, {"input.path=ids.txt"}));
+    const std::vector<std::vector<std::string>> rows = csv_rows(output_of(0, {}));
 
     ASSERT_EQ(rows.size(), 4U);
     EXPECT_EQ(rows[1][13], "3");
@@ -182,6 +182,31 @@ TEST_F(Gpt2, RefusesOrCutsPromptsThatAreTooLong) {
     const std::vector<std::vector<std::string>> rows =
         csv_rows(output_of(0, {"generate.max_prompt_tokens=7", "generate.long_prompts=cut", "generate.results=ids"}));
     EXPECT_EQ(rows.back()[13], "7");
+}
+
+TEST_F(Gpt2, CountsTokensAndCutPromptsOfAllRanks) {
+    const ProcessResult done = run(2, {"pipeline.chunk_items=7", "generate.long_prompts=cut", "generate.results=ids",
+                                       "generate.max_prompt_tokens=10", "output.report=report.json"});
+
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+    const std::vector<std::vector<std::string>> rows = csv_rows(contents(path() / "texts.csv"));
+    std::size_t prompt = 0;
+    std::size_t made = 0;
+    std::size_t ended = 0;
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        prompt += std::stoul(rows[i][13]);
+        made += std::stoul(rows[i][14]);
+        ended += std::stoul(rows[i][14]) < 12 ? 1 : 0;
+    }
+    const nlohmann::json counts = nlohmann::json::parse(contents(path() / "report.json")).at("run").at("counts");
+    EXPECT_EQ(counts.at("texts"), prompts().size());
+    EXPECT_EQ(counts.at("prompt_tokens"), prompt);
+    EXPECT_EQ(counts.at("new_tokens"), made);
+    EXPECT_EQ(counts.at("ended_early"), ended);
+    EXPECT_EQ(counts.at("cut_prompts"), std::ranges::count_if(prompts(), [](const std::string& text) {
+                  return text.size() - 3 > 10;  // "the" is one token, and the file spells a line break as two bytes
+              }));
+    EXPECT_THAT(done.out, HasSubstr(fmt::format("new tokens: {} (", made)));
 }
 
 TEST_F(Gpt2, SaysWhatIsMissingOrDoesNotFit) {
