@@ -161,6 +161,50 @@ TEST_F(Gpt2, TakesIdsForPromptsAndTheBeginningForNone) {
     }
 }
 
+/// The same prompts as a text, and as rows that end with negative numbers.
+TEST_F(Gpt2, TakesIdsFromArrays) {
+    const std::vector<std::int32_t> rows{5, 6, 7, -1, 259, -1, -1, -1, 1, 2, 3, 4};
+    const std::string data(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof rows[0]);
+    const std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), }\n";
+    write_file(path() / "ids.txt", "5 6 7\n259\n1 2 3 4\n");
+    write_file(path() / "ids.npy",
+               std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header + data);
+    write_file(path() / "ids.bin", data);
+    const std::string options = "prompts = \"ids\"\nresults = \"ids\"\n";
+    write_job(options, "path = \"ids.txt\"");
+    const std::string expected = output_of(0, {"generate.max_prompt_tokens=4"});
+    ASSERT_EQ(csv_rows(expected).size(), 4U);
+
+    EXPECT_EQ(output_of(0, {"generate.max_prompt_tokens=4", "input.path=ids.npy"}), expected);
+    EXPECT_EQ(output_of(2, {"generate.max_prompt_tokens=4", "input.path=ids.bin"}), expected);
+
+    EXPECT_EQ(
+        csv_rows(output_of(0, {"generate.max_prompt_tokens=3", "generate.long_prompts=cut", "input.path=ids.npy"}))
+            .at(3)
+            .at(13),
+        "3");
+    const ProcessResult longer = run(0, {"generate.max_prompt_tokens=3", "input.path=ids.npy"});
+    EXPECT_EQ(longer.exit_code, 65);
+    EXPECT_THAT(longer.err, HasSubstr("item 2 (at byte 102): the prompt has 4 tokens, expected at most"));
+    const ProcessResult texts = run(0, {"generate.prompts=text", "input.path=ids.npy"});
+    EXPECT_EQ(texts.exit_code, 65);
+    EXPECT_THAT(texts.err, HasSubstr("numbers are token ids, and generate.prompts says \"text\""));
+}
+
+TEST_F(Gpt2, RefusesIdsThatAreNone) {
+    write_job("prompts = \"ids\"\n", "path = \"ids.bin\"");
+    const auto err_of = [&](const std::vector<std::int32_t>& row) {
+        write_file(path() / "ids.bin", std::string(reinterpret_cast<const char*>(row.data()), row.size() * 4));
+        const ProcessResult done = run(0, {"generate.max_prompt_tokens=3"});
+        EXPECT_EQ(done.exit_code, 65);
+        return done.err;
+    };
+    EXPECT_THAT(err_of({1, 2, 3, 4, 260, 5}),
+                HasSubstr("item 1 (at byte 12): column 1 is 260, expected a token id, 0 to "
+                          "259"));
+    EXPECT_THAT(err_of({1, -1, 3}), HasSubstr("item 0 (at byte 0): column 2 is 3, behind a negative number"));
+}
+
 TEST_F(Gpt2, EndsTextsAtTheStringsThatStopThem) {
     write_job("temperature = 1.5\n");
     const std::string whole = output_of(0, {"output.path=texts.csv"});
