@@ -118,7 +118,7 @@ def main():
         for _ in range(5):
             for words, rates in (([arguments.program, "speed", *files], here), ([*peer, "speed"], there)):
                 rates.append(float(subprocess.run([*words, arguments.files[0]], stdout=subprocess.PIPE, check=True).stdout))
-        print(f"one thread, {arguments.files[0]}, medians of 5 in turns: {statistics.median(here):.1f} MB/s here, "
+        print(f"one core, {arguments.files[0]}, medians of 5 in turns: {statistics.median(here):.1f} MB/s here, "
               f"{statistics.median(there):.2f} MB/s there, ratio "
               f"{statistics.median(a / b for a, b in zip(here, there)):.1f}")
     return 1 if wrong else 0
