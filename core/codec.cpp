@@ -38,6 +38,10 @@ private:
 
 }  // namespace
 
+std::string ItemCodec::pack_integers(std::uint64_t, std::span<const std::int64_t>, std::span<std::byte>) const {
+    throw ContractViolation("codec: integers for an app that takes none");
+}
+
 std::uint64_t ItemCodec::nonfinite(std::span<const std::byte> results) const {
     const std::vector<OutputField> fields = output_fields();
     if (std::ranges::find(fields, FieldType::float32, &OutputField::type) == fields.end()) {

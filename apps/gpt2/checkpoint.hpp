@@ -6,26 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "apps/gpt2/gpt2_options.hpp"
+#include "apps/gpt2/config.hpp"
 #include "core/app.hpp"
 #include "core/input/tensor_file.hpp"
 #include "kernels/decoder.hpp"
 
 namespace sluice::gpt2 {
-
-/// What config.json says.
-struct Config {
-    DecoderShape shape{};
-    std::optional<std::uint32_t> begin;  ///< The token that stands for an empty prompt.
-    std::optional<std::uint32_t> end;    ///< The token that ends a text.
-    friend bool operator==(const Config&, const Config&) = default;
-};
-
-/// Of the 124M model.
-[[nodiscard]] Config default_config();
-
-/// Throws Error (no_input, bad_data: E-MOD-170) unless it is a GPT-2's.
-[[nodiscard]] Config read_config(const std::filesystem::path& file);
 
 /// Every tensor of such a model, in the order in which a WeightBlob has them and the headerless file too: blocks sorted
 /// by their number's text, in each the biases before the weights. Linear weights are (inputs, outputs).

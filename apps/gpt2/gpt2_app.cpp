@@ -29,6 +29,15 @@ public:
         decoder_->enqueue(stream, {.items = items, .active = active}, in, out);
     }
 
+    std::vector<ModelCount> counts() const override {
+        const DecoderCounts counts = decoder_->counts();
+        return {{.name = "texts", .value = counts.texts},
+                {.name = "prompt_tokens", .value = counts.prompt_tokens},
+                {.name = "new_tokens", .value = counts.new_tokens},
+                {.name = "ended_early", .value = counts.ended, .beside = ModelCount::Beside::share_of_items},
+                {.name = "cut_prompts", .value = counts.cut, .beside = ModelCount::Beside::share_of_items}};
+    }
+
 private:
     IoShape shape_;
     std::unique_ptr<Decoder> decoder_;

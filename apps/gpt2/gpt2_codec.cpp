@@ -47,13 +47,39 @@ Gpt2Codec::Prompt Gpt2Codec::prompt_of(std::string_view text) const {
             prompt.problem = fmt::format("the tokenizer gives token {}, and the model has {}", *high, vocabulary_);
         }
     }
-    if (prompt.tokens.empty() && prompt.problem.empty()) {
-        if (begin_) {
-            prompt.tokens.push_back(*begin_);
-        } else {
-            prompt.problem = "the prompt is empty, and config.json has no bos_token_id to begin with";
+    begin_empty(prompt);
+    return prompt;
+}
+
+void Gpt2Codec::begin_empty(Prompt& prompt) const {
+    if (!prompt.tokens.empty() || !prompt.problem.empty()) {
+        return;
+    }
+    if (begin_) {
+        prompt.tokens.push_back(*begin_);
+    } else {
+        prompt.problem = "the prompt is empty, and config.json has no bos_token_id to begin with";
+    }
+}
+
+/// A row ends before its first negative number; then come no others.
+Gpt2Codec::Prompt Gpt2Codec::ids_of(std::span<const std::int64_t> row) const {
+    Prompt prompt;
+    const auto end = std::ranges::find_if(row, [](std::int64_t value) { return value < 0; });
+    for (auto at = row.begin(); at != row.end(); ++at) {
+        const bool is_behind = at >= end;
+        if (is_behind ? *at >= 0 : *at >= vocabulary_) {
+            prompt.problem = is_behind ? fmt::format("column {} is {}, behind a negative number, which ends the prompt",
+                                                     at - row.begin(), *at)
+                                       : fmt::format("column {} is {}, expected a token id, 0 to {}", at - row.begin(),
+                                                     *at, vocabulary_ - 1);
+            return prompt;
+        }
+        if (!is_behind) {
+            prompt.tokens.push_back(static_cast<TokenId>(*at));
         }
     }
+    begin_empty(prompt);
     return prompt;
 }
 
@@ -85,16 +111,36 @@ std::string Gpt2Codec::check_text(std::string_view text) const {
     if (is_surely_short && tokenizer_->size() <= vocabulary_) {
         return {};
     }
-    Prompt prompt = prompt_of(text);
+    return problem_of(prompt_of(text));
+}
+
+std::string Gpt2Codec::problem_of(const Prompt& prompt) const {
+    const std::uint32_t most = options_.sampling.max_prompt;
     if (prompt.problem.empty() && prompt.tokens.size() > most && !options_.cuts_prompts) {
         return fmt::format("the prompt has {} tokens, expected at most generate.max_prompt_tokens = {}",
                            prompt.tokens.size(), most);
     }
-    return std::move(prompt.problem);
+    return prompt.problem;
 }
 
 void Gpt2Codec::encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const {
-    const std::vector<TokenId> tokens = prompt_of(text).tokens;
+    pack(item, prompt_of(text).tokens, to);
+}
+
+std::string Gpt2Codec::pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
+                                     std::span<std::byte> to) const {
+    if (!options_.takes_ids) {
+        return "numbers are token ids, and generate.prompts says \"text\"";
+    }
+    const Prompt prompt = ids_of(row);
+    std::string problem = problem_of(prompt);
+    if (problem.empty()) {
+        pack(item, prompt.tokens, to);
+    }
+    return problem;
+}
+
+void Gpt2Codec::pack(std::uint64_t item, std::span<const TokenId> tokens, std::span<std::byte> to) const {
     const std::size_t count = std::min<std::size_t>(tokens.size(), options_.sampling.max_prompt);
     const PromptStart start{
         .number = item, .tokens = static_cast<std::uint32_t>(count), .is_cut = count < tokens.size() ? 1U : 0U};

@@ -25,6 +25,9 @@ public:
     void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const override;
     [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
     [[nodiscard]] std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const override;
+    [[nodiscard]] std::uint32_t row_integers() const noexcept override { return options_.sampling.max_prompt; }
+    [[nodiscard]] std::string pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
+                                            std::span<std::byte> to) const override;
     [[nodiscard]] std::string check_packed(std::span<const std::byte> item) const override;
     [[nodiscard]] std::vector<OutputField> output_fields() const override;
     void decode(std::span<const std::byte> result, Row& row) const override;
@@ -39,6 +42,10 @@ private:
 
     [[nodiscard]] Prompt prompt_of(std::string_view text) const;
     [[nodiscard]] Prompt ids_of(std::string_view text) const;
+    [[nodiscard]] Prompt ids_of(std::span<const std::int64_t> row) const;
+    void begin_empty(Prompt& prompt) const;
+    [[nodiscard]] std::string problem_of(const Prompt& prompt) const;
+    void pack(std::uint64_t item, std::span<const TokenId> tokens, std::span<std::byte> to) const;
     [[nodiscard]] std::string text_of(std::span<const TokenId> tokens) const;
 
     Options options_;

@@ -116,7 +116,7 @@ constexpr std::array keys{
             .help = "Add the continuation's log-probability, by the model's own scores, to the output."},
 };
 
-[[noreturn]] void refuse(std::string_view key, std::string what, std::string hint) {
+[[noreturn]] void refuse_option(std::string_view key, std::string what, std::string hint) {
     throw Error(ExitCode::configuration, {.id = "E-CFG-105",
                                           .where = fmt::format("generate.{}", key),
                                           .what = std::move(what),
@@ -130,8 +130,8 @@ std::uint32_t number(const AppSettings& settings, const char* key) {
 void check_greedy(const AppSettings& settings) {
     for (const std::string_view key : {"top_k", "top_p", "seed"}) {
         if (settings.find(fmt::format("generate.{}", key)) != nullptr) {
-            refuse(key, "generate.temperature = 0 chooses the likeliest token: nothing is drawn",
-                   "remove it, or raise the temperature");
+            refuse_option(key, "generate.temperature = 0 chooses the likeliest token: nothing is drawn",
+                          "remove it, or raise the temperature");
         }
     }
 }
@@ -215,10 +215,11 @@ Options read_options(const AppSettings& settings) {
         options.stops = settings.get<std::vector<std::string>>("generate.stop");
     }
     if (std::ranges::find(options.stops, "") != options.stops.end()) {
-        refuse("stop", "an empty string ends every text before it begins", "remove it");
+        refuse_option("stop", "an empty string ends every text before it begins", "remove it");
     }
     if (options.gives_ids && !options.stops.empty()) {
-        refuse("stop", "generate.results = \"ids\" makes no texts, in which these could be", "remove one of them");
+        refuse_option("stop", "generate.results = \"ids\" makes no texts, in which these could be",
+                      "remove one of them");
     }
     return options;
 }

@@ -19,6 +19,9 @@ struct SideFileErrors {
     std::string_view hint;
 };
 
+/// Throws Error (bad_data).
+[[noreturn]] void refuse_side_file(const SideFileErrors& errors, const std::string& where, std::string what);
+
 /// At most 64 MiB. Throws Error: no_input, bad_data.
 [[nodiscard]] SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors& errors);
 

@@ -17,11 +17,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* remedy = "take the files that came with the model";
-constexpr SideFileErrors errors{"E-TOK-055", remedy};
+constexpr const char* tokenizer_hint = "take the files that came with the model";
+constexpr SideFileErrors token_errors{"E-TOK-055", tokenizer_hint};
 
-[[noreturn]] void refuse(const char* id, const std::string& where, std::string what) {
-    throw Error(ExitCode::bad_data, {id, where, std::move(what), remedy});
+[[noreturn]] void refuse_tokens(const char* id, const std::string& where, std::string what) {
+    throw Error(ExitCode::bad_data, {id, where, std::move(what), tokenizer_hint});
 }
 
 /// The bytes by the character that spells them: themselves where that can be seen, else one from U+0100 on.
@@ -67,14 +67,15 @@ public:
 
     void add_tokens(const json& tokens, std::size_t added) {
         if (!tokens.is_object() || tokens.empty()) {
-            refuse("E-TOK-055", where_, "expected an object of tokens and their ids");
+            refuse_tokens("E-TOK-055", where_, "expected an object of tokens and their ids");
         }
         tokens_.resize(tokens.size() + added);
         is_known_.resize(tokens_.size());
         for (const auto& [spelt, id] : tokens.items()) {
             const std::optional<std::string> bytes = alphabet_.bytes_of(spelt);
             if (!bytes || bytes->empty()) {
-                refuse("E-TOK-056", where_, fmt::format("token {} has a character that spells no byte", quoted(spelt)));
+                refuse_tokens("E-TOK-056", where_,
+                              fmt::format("token {} has a character that spells no byte", quoted(spelt)));
             }
             add(spelt, id, *bytes);
             ids_.emplace(spelt, id.get<TokenId>());
@@ -98,8 +99,9 @@ public:
     [[nodiscard]] BytePairs take(const std::string& where_merges) && {
         const auto missing = std::ranges::find(is_known_, false);
         if (missing != is_known_.end()) {
-            refuse("E-TOK-056", where_,
-                   fmt::format("no token has the id {}, of {} tokens", missing - is_known_.begin(), tokens_.size()));
+            refuse_tokens(
+                "E-TOK-056", where_,
+                fmt::format("no token has the id {}, of {} tokens", missing - is_known_.begin(), tokens_.size()));
         }
         std::array<bool, 256> has_byte{};
         for (const std::string& token : tokens_) {
@@ -109,12 +111,13 @@ public:
         }
         const auto* const absent = std::ranges::find(has_byte, false);
         if (absent != has_byte.end()) {
-            refuse("E-TOK-059", where_, fmt::format("no token for byte 0x{:02X}", absent - has_byte.begin()));
+            refuse_tokens("E-TOK-059", where_, fmt::format("no token for byte 0x{:02X}", absent - has_byte.begin()));
         }
         const std::size_t wrong = BytePairs::first_disorder(tokens_, merges_);
         if (wrong < merges_.size()) {
-            refuse("E-TOK-057", where_merges,
-                   fmt::format("{}: joins what no merge before it makes, or makes what one has made", lines_[wrong]));
+            refuse_tokens(
+                "E-TOK-057", where_merges,
+                fmt::format("{}: joins what no merge before it makes, or makes what one has made", lines_[wrong]));
         }
         return {std::move(tokens_), merges_};
     }
@@ -122,13 +125,13 @@ public:
 private:
     void add(const std::string& spelt, const json& id, const std::string& bytes) {
         if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= tokens_.size()) {
-            refuse("E-TOK-056", where_,
-                   fmt::format("token {} has id {}, expected 0 to {}", quoted(spelt), escaped(id.dump()),
-                               tokens_.size() - 1));
+            refuse_tokens("E-TOK-056", where_,
+                          fmt::format("token {} has id {}, expected 0 to {}", quoted(spelt), escaped(id.dump()),
+                                      tokens_.size() - 1));
         }
         const auto number = id.get<std::size_t>();
         if (is_known_[number]) {
-            refuse("E-TOK-056", where_, fmt::format("two tokens have id {}; one is {}", number, quoted(spelt)));
+            refuse_tokens("E-TOK-056", where_, fmt::format("two tokens have id {}; one is {}", number, quoted(spelt)));
         }
         is_known_[number] = true;
         tokens_[number] = bytes;
@@ -137,7 +140,8 @@ private:
     [[nodiscard]] TokenId id_of(std::string_view spelt, const std::string& line) const {
         const auto found = ids_.find(std::string(spelt));
         if (found == ids_.end()) {
-            refuse("E-TOK-057", where_, fmt::format("no token {}, which {} of the merges needs", quoted(spelt), line));
+            refuse_tokens("E-TOK-057", where_,
+                          fmt::format("no token {}, which {} of the merges needs", quoted(spelt), line));
         }
         return found->second;
     }
@@ -176,8 +180,9 @@ void add_lines(const std::string& text, const std::string& where, Vocabulary& to
         }
         const auto pair = two_words(line);
         if (!pair) {
-            refuse("E-TOK-057", where,
-                   fmt::format("line {}: got {}, expected two tokens and a space between them", number, quoted(line)));
+            refuse_tokens(
+                "E-TOK-057", where,
+                fmt::format("line {}: got {}, expected two tokens and a space between them", number, quoted(line)));
         }
         to.add_merge(pair->first, pair->second, fmt::format("line {}", number));
     }
@@ -192,23 +197,29 @@ const json& member(const json& object, const char* name) {
 /// Refuses what would make other tokens than bytes, words and merges do.
 void check_kind(const json& file, const std::string& where) {
     const json& model = member(file, "model");
-    if (member(model, "type") != "BPE") {
-        refuse("E-TOK-058", where,
-               fmt::format("model.type is {}, expected \"BPE\"", escaped(member(model, "type").dump())));
+    // The published file is older than this key.
+    if (const json& type = member(model, "type"); !type.is_null() && type != "BPE") {
+        refuse_tokens("E-TOK-058", where,
+                      fmt::format("model.type is {}, expected \"BPE\"", escaped(member(model, "type").dump())));
+    }
+    const json& added = member(file, "added_tokens");
+    if (!member(model, "merges").is_array() || !(added.is_null() || added.is_array())) {
+        refuse_tokens("E-TOK-058", where, "model.merges or added_tokens is no list");
     }
     if (!member(file, "normalizer").is_null()) {
-        refuse("E-TOK-058", where, "has a normalizer; GPT-2's tokenizer has none");
+        refuse_tokens("E-TOK-058", where, "has a normalizer; GPT-2's tokenizer has none");
     }
     const json& splitting = member(file, "pre_tokenizer");
     if (member(splitting, "type") != "ByteLevel" || member(splitting, "use_regex") == false ||
         member(splitting, "add_prefix_space") == true) {
-        refuse("E-TOK-058", where,
-               "pre_tokenizer is another than \"ByteLevel\" without a space put before texts, as GPT-2's is");
+        refuse_tokens("E-TOK-058", where,
+                      "pre_tokenizer is another than \"ByteLevel\" without a space put before texts, as GPT-2's is");
     }
     for (const char* const name : {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"}) {
         const json& value = member(model, name);
         if (!value.is_null() && value != "") {
-            refuse("E-TOK-058", where, fmt::format("model.{} is {}, expected null", name, escaped(value.dump())));
+            refuse_tokens("E-TOK-058", where,
+                          fmt::format("model.{} is {}, expected null", name, escaped(value.dump())));
         }
     }
 }
@@ -216,17 +227,17 @@ void check_kind(const json& file, const std::string& where) {
 }  // namespace
 
 Tokenizer Tokenizer::from_vocabulary(const std::filesystem::path& vocab, const std::filesystem::path& merges) {
-    const SideFile vocab_file = read_side_file(vocab, errors);
-    const SideFile merges_file = read_side_file(merges, errors);
+    const SideFile vocab_file = read_side_file(vocab, token_errors);
+    const SideFile merges_file = read_side_file(merges, token_errors);
     Vocabulary vocabulary(vocab_file.where);
-    vocabulary.add_tokens(parse_json(vocab_file, errors), 0);
+    vocabulary.add_tokens(parse_json(vocab_file, token_errors), 0);
     add_lines(merges_file.text, merges_file.where, vocabulary);
     return Tokenizer(std::move(vocabulary).take(merges_file.where));
 }
 
 Tokenizer Tokenizer::from_json(const std::filesystem::path& path) {
-    const SideFile file = read_side_file(path, errors);
-    const json all = parse_json(file, errors);
+    const SideFile file = read_side_file(path, token_errors);
+    const json all = parse_json(file, token_errors);
     check_kind(all, file.where);
     const json& model = member(all, "model");
     const json& added = member(all, "added_tokens");
@@ -235,7 +246,7 @@ Tokenizer Tokenizer::from_json(const std::filesystem::path& path) {
     for (const json& token : added) {
         const json& text = member(token, "content");
         if (!text.is_string()) {
-            refuse("E-TOK-056", file.where, "added_tokens holds one without a text as its content");
+            refuse_tokens("E-TOK-056", file.where, "added_tokens holds one without a text as its content");
         }
         more += member(model, "vocab").contains(text.get<std::string>()) ? 0U : 1U;
     }
@@ -252,8 +263,8 @@ Tokenizer Tokenizer::from_json(const std::filesystem::path& path) {
                           : merge.is_string() ? two_words(merge.get_ref<const std::string&>())
                                               : std::nullopt;
         if (!pair) {
-            refuse("E-TOK-057", file.where,
-                   fmt::format("{}: got {}, expected two tokens", line, escaped(merge.dump())));
+            refuse_tokens("E-TOK-057", file.where,
+                          fmt::format("{}: got {}, expected two tokens", line, escaped(merge.dump())));
         }
         vocabulary.add_merge(pair->first, pair->second, line);
     }

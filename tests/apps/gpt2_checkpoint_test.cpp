@@ -141,8 +141,8 @@ TEST_F(Checkpoint, HasAConfigOfAGpt2) {
               "E-MOD-170 n_embd is 1000000000.0, expected 1 to 1048576");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["n_head"] = 5; }),
               "E-MOD-170 n_embd is 24, expected a multiple of n_head = 5");
-    EXPECT_EQ(refusal_of_config([](auto& c) { c.erase("n_layer"); }),
-              "E-MOD-170 n_layer is null, expected 1 to 1048576");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c.erase("n_layer"); }), "E-MOD-170 n_layer is null, expected 1 to 1000");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["n_layer"] = 1001; }), "E-MOD-170 n_layer is 1001, expected 1 to 1000");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["eos_token_id"] = 260; }),
               "E-MOD-170 eos_token_id is 260, expected 0 to 259");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["tie_word_embeddings"] = false; }),

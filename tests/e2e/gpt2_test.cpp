@@ -53,12 +53,12 @@ protected:
         return file;
     }
 
-    void write_job(const std::string& options) const {
+    void write_job(const std::string& options,
+                   const std::string& input = "path = \"prompts.jsonl\"\ncolumns = [\"text\"]") const {
         write_file(path() / "job.toml",
-                   "app = \"gpt2\"\ninput.path = \"prompts.jsonl\"\nmodel.weights = \"model.safetensors\"\n"
-                   "output.path = \"texts.csv\"\n[run]\ndevice = \"host\"\ndevices = 1\n[generate]\n"
-                   "max_prompt_tokens = 30\nmax_new_tokens = 12\n" +
-                       options);
+                   "app = \"gpt2\"\nmodel.weights = \"model.safetensors\"\noutput.path = \"texts.csv\"\n[input]\n" +
+                       input + "\n[run]\ndevice = \"host\"\ndevices = 1\n[generate]\nmax_prompt_tokens = 30\n" +
+                       "max_new_tokens = 12\n" + options);
     }
 
     [[nodiscard]] ProcessResult run(int ranks, const std::vector<std::string>& settings) const {
@@ -148,9 +148,9 @@ TEST_F(Gpt2, GivesTheSameBytesAfterMpiKills) {
 
 TEST_F(Gpt2, TakesIdsForPromptsAndTheBeginningForNone) {
     write_file(path() / "ids.txt", "5 6  7\n\n 259\n");
-    write_job("prompts = \"ids\"\nresults = \"ids\"\n");
+    write_job("prompts = \"ids\"\nresults = \"ids\"\n", "path = \"ids.txt\"");
 
-    const std::vector<std::vector<std::string>> rows = csv_rows(output_of(0, {"input.path=ids.txt"}));
+    const std::vector<std::vector<std::string>> rows = csv_rows(output_of(0, {}));
 
     ASSERT_EQ(rows.size(), 4U);
     EXPECT_EQ(rows[1][13], "3");
@@ -159,6 +159,50 @@ TEST_F(Gpt2, TakesIdsForPromptsAndTheBeginningForNone) {
     for (std::size_t t = 0; t < made.size(); ++t) {
         EXPECT_EQ(rows[1][1 + t], std::to_string(made[t]));
     }
+}
+
+/// The same prompts as a text, and as rows that end with negative numbers.
+TEST_F(Gpt2, TakesIdsFromArrays) {
+    const std::vector<std::int32_t> rows{5, 6, 7, -1, 259, -1, -1, -1, 1, 2, 3, 4};
+    const std::string data(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof rows[0]);
+    const std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), }\n";
+    write_file(path() / "ids.txt", "5 6 7\n259\n1 2 3 4\n");
+    write_file(path() / "ids.npy",
+               std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header + data);
+    write_file(path() / "ids.bin", data);
+    const std::string options = "prompts = \"ids\"\nresults = \"ids\"\n";
+    write_job(options, "path = \"ids.txt\"");
+    const std::string expected = output_of(0, {"generate.max_prompt_tokens=4"});
+    ASSERT_EQ(csv_rows(expected).size(), 4U);
+
+    EXPECT_EQ(output_of(0, {"generate.max_prompt_tokens=4", "input.path=ids.npy"}), expected);
+    EXPECT_EQ(output_of(2, {"generate.max_prompt_tokens=4", "input.path=ids.bin"}), expected);
+
+    EXPECT_EQ(
+        csv_rows(output_of(0, {"generate.max_prompt_tokens=3", "generate.long_prompts=cut", "input.path=ids.npy"}))
+            .at(3)
+            .at(13),
+        "3");
+    const ProcessResult longer = run(0, {"generate.max_prompt_tokens=3", "input.path=ids.npy"});
+    EXPECT_EQ(longer.exit_code, 65);
+    EXPECT_THAT(longer.err, HasSubstr("item 2 (at byte 102): the prompt has 4 tokens, expected at most"));
+    const ProcessResult texts = run(0, {"generate.prompts=text", "input.path=ids.npy"});
+    EXPECT_EQ(texts.exit_code, 65);
+    EXPECT_THAT(texts.err, HasSubstr("numbers are token ids, and generate.prompts says \"text\""));
+}
+
+TEST_F(Gpt2, RefusesIdsThatAreNone) {
+    write_job("prompts = \"ids\"\n", "path = \"ids.bin\"");
+    const auto err_of = [&](const std::vector<std::int32_t>& row) {
+        write_file(path() / "ids.bin", std::string(reinterpret_cast<const char*>(row.data()), row.size() * 4));
+        const ProcessResult done = run(0, {"generate.max_prompt_tokens=3"});
+        EXPECT_EQ(done.exit_code, 65);
+        return done.err;
+    };
+    EXPECT_THAT(err_of({1, 2, 3, 4, 260, 5}),
+                HasSubstr("item 1 (at byte 12): column 1 is 260, expected a token id, 0 to "
+                          "259"));
+    EXPECT_THAT(err_of({1, -1, 3}), HasSubstr("item 0 (at byte 0): column 2 is 3, behind a negative number"));
 }
 
 TEST_F(Gpt2, EndsTextsAtTheStringsThatStopThem) {
@@ -182,6 +226,31 @@ TEST_F(Gpt2, RefusesOrCutsPromptsThatAreTooLong) {
     const std::vector<std::vector<std::string>> rows =
         csv_rows(output_of(0, {"generate.max_prompt_tokens=7", "generate.long_prompts=cut", "generate.results=ids"}));
     EXPECT_EQ(rows.back()[13], "7");
+}
+
+TEST_F(Gpt2, CountsTokensAndCutPromptsOfAllRanks) {
+    const ProcessResult done = run(2, {"pipeline.chunk_items=7", "generate.long_prompts=cut", "generate.results=ids",
+                                       "generate.max_prompt_tokens=10", "output.report=report.json"});
+
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+    const std::vector<std::vector<std::string>> rows = csv_rows(contents(path() / "texts.csv"));
+    std::size_t prompt = 0;
+    std::size_t made = 0;
+    std::size_t ended = 0;
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        prompt += std::stoul(rows[i][13]);
+        made += std::stoul(rows[i][14]);
+        ended += std::stoul(rows[i][14]) < 12 ? 1 : 0;
+    }
+    const nlohmann::json counts = nlohmann::json::parse(contents(path() / "report.json")).at("run").at("counts");
+    EXPECT_EQ(counts.at("texts"), prompts().size());
+    EXPECT_EQ(counts.at("prompt_tokens"), prompt);
+    EXPECT_EQ(counts.at("new_tokens"), made);
+    EXPECT_EQ(counts.at("ended_early"), ended);
+    EXPECT_EQ(counts.at("cut_prompts"), std::ranges::count_if(prompts(), [](const std::string& text) {
+                  return text.size() - 3 > 10;  // "the" is one token, and the file spells a line break as two bytes
+              }));
+    EXPECT_THAT(done.out, HasSubstr(fmt::format("new tokens: {} (", made)));
 }
 
 TEST_F(Gpt2, SaysWhatIsMissingOrDoesNotFit) {
