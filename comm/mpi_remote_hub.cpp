@@ -37,9 +37,10 @@ void begin_chunk(MpiRemoteHub::Traffic& traffic, Instant now) {
 }
 
 void end_chunk(MpiRemoteHub::Traffic& traffic, Instant now, std::uint64_t bytes) {
-    traffic.bytes += bytes;
+    traffic.bytes.fetch_add(bytes, std::memory_order_relaxed);
     if (--traffic.under_way == 0) {
-        traffic.busy += now - traffic.since;
+        traffic.busy.store(traffic.busy.load(std::memory_order_relaxed) + (now - traffic.since),
+                           std::memory_order_relaxed);
     }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -56,10 +57,12 @@ public:
 
     /// What went to a rank, or came from it.
     struct Traffic {
-        std::uint64_t bytes = 0;           ///< Of items, or outputs, that are through.
-        std::chrono::nanoseconds busy{0};  ///< With at least one chunk under way.
-        std::uint32_t under_way = 0;       ///< Chunks.
-        Instant since{};                   ///< There were some.
+        // Any thread may read these two: a run that ends at once is reported by another.
+        std::atomic<std::uint64_t> bytes{0};  ///< Of items, or outputs, that are through.
+        std::atomic<std::chrono::nanoseconds> busy{std::chrono::seconds(0)};  ///< With a chunk or more under way.
+
+        std::uint32_t under_way = 0;  ///< Chunks.
+        Instant since{};              ///< There were some.
     };
     [[nodiscard]] const std::vector<Traffic>& sent() const noexcept { return sent_; }          ///< By rank.
     [[nodiscard]] const std::vector<Traffic>& received() const noexcept { return received_; }  ///< By rank.

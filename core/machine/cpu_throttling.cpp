@@ -40,7 +40,7 @@ std::optional<CpuThrottling> throttling_in(std::string_view cpu_stat) {
     return has_periods && has_time ? std::optional(found) : std::nullopt;
 }
 
-ThrottleMeter::ThrottleMeter(std::vector<std::filesystem::path> folders) {
+ThrottleMeter::ThrottleMeter(const std::vector<std::filesystem::path>& folders) {
     for (const std::filesystem::path& folder : folders) {
         const std::filesystem::path file = folder / "cpu.stat";
         if (const auto begin = read_stat(file)) {

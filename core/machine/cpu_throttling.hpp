@@ -24,7 +24,7 @@ struct CpuThrottling {
 class ThrottleMeter {
 public:
     /// Of the groups of these folders.
-    explicit ThrottleMeter(std::vector<std::filesystem::path> folders);
+    explicit ThrottleMeter(const std::vector<std::filesystem::path>& folders);
 
     /// Of the group that took most from it: a group's count leaves out what those around it took. nullopt: there is no
     /// quota, or no file that counts.

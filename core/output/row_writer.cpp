@@ -24,8 +24,7 @@ constexpr std::size_t longest_number = 32;  // the longest float has 15 characte
 constexpr std::string_view item_key = "{\"item\":";
 
 char* put(std::string_view text, char* to) noexcept {
-    std::memcpy(to, text.data(), text.size());
-    return to + text.size();
+    return std::ranges::copy(text, to).out;
 }
 
 template <class Number>

@@ -18,12 +18,12 @@ namespace {
 const std::string examples = SLUICE_SOURCE_DIR "/examples/";
 const std::string weights_path = examples + "models/news.safetensors";
 
-struct Record {
+struct NewsResult {
     std::int32_t label;
     std::array<float, 4> scores;
 };
 
-std::vector<Record> classify(const std::vector<std::string>& texts) {
+std::vector<NewsResult> classify(const std::vector<std::string>& texts) {
     const auto app = open_classifier(true);
     const auto codec = app->make_codec();
     const WeightBlob blob = app->read_weights(weights_path);
@@ -36,7 +36,7 @@ std::vector<Record> classify(const std::vector<std::string>& texts) {
     HostDevice device;
     const auto model = loaded->make_model(device, {.max_items = static_cast<std::uint32_t>(texts.size())});
     const auto stream = device.make_stream({});
-    std::vector<Record> records(texts.size());
+    std::vector<NewsResult> records(texts.size());
     model->forward(*stream, texts.size(), items, std::as_writable_bytes(std::span(records)));
     stream->record().wait();
     return records;
@@ -67,7 +67,7 @@ TEST(NewsModel, GivesTheScoresThatTorchGives) {
     }
     ASSERT_EQ(texts.size(), expected.size());
 
-    const std::vector<Record> records = classify(texts);
+    const std::vector<NewsResult> records = classify(texts);
 
     for (std::size_t i = 0; i < expected.size(); ++i) {
         for (std::size_t c = 0; c < 4; ++c) {

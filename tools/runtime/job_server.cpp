@@ -173,10 +173,10 @@ std::vector<LinkTraffic> JobServer::links() const {
         const MpiRemoteHub::Traffic& sent = remote_->sent()[rank];
         const MpiRemoteHub::Traffic& received = remote_->received()[rank];
         links.push_back({.rank = static_cast<int>(rank),
-                         .to_rank = sent.bytes,
-                         .from_rank = received.bytes,
-                         .sending = sent.busy,
-                         .receiving = received.busy});
+                         .to_rank = sent.bytes.load(std::memory_order_relaxed),
+                         .from_rank = received.bytes.load(std::memory_order_relaxed),
+                         .sending = sent.busy.load(std::memory_order_relaxed),
+                         .receiving = received.busy.load(std::memory_order_relaxed)});
     }
     return links;
 }

@@ -138,7 +138,7 @@ int leave_complete(const Root& root, const PreparedJob& job, const RunOptions& o
 /// After a run that took `wall`. What GPUs can is not measured.
 Roofline roofline_of(const PreparedJob& job, std::chrono::nanoseconds wall) {
     constexpr std::chrono::seconds long_run{10};  // of which a measurement is one per cent
-    Roofline roofline{.flop_per_item = job.app->flop_per_item()};
+    Roofline roofline{.flop_per_item = job.flop_per_item};
     if (job.plan.device != DeviceKind::host) {
         roofline.note = "what a GPU can is not measured";
         return roofline;

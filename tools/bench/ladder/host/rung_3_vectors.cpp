@@ -3,7 +3,6 @@
 // without it, fewer elements an instruction.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "core/machine/simd.hpp"
@@ -13,11 +12,11 @@ namespace sluice::ladder::host {
 namespace {
 
 constexpr std::size_t rows = 8;
-constexpr std::size_t lanes = 16;
-constexpr std::size_t width = 2 * lanes;
+constexpr std::size_t width = 32;
 constexpr std::size_t depth = 256;
 
-using Vector = float __attribute__((vector_size(lanes * sizeof(float)), aligned(4)));
+// Only functions that are compiled for them take these vectors; GCC looks at the template that those are made of.
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 struct Tile {
     std::array<const float*, rows> a;  // the row's first factor; a row below the last is the last once more
@@ -26,38 +25,43 @@ struct Tile {
 };
 
 /// sums (rows, width) += products of a tile.
+template <int lanes>
 [[gnu::always_inline]] inline void add_products(const Tile& tile, float* sums) {
-    Vector left[rows];
-    Vector right[rows];
+    using V = Pack<lanes>;
+    constexpr std::size_t packs = width / lanes;
+    typename V::Type kept[rows][packs];
     for (std::size_t i = 0; i < rows; ++i) {
-        std::memcpy(&left[i], sums + i * width, sizeof(Vector));
-        std::memcpy(&right[i], sums + i * width + lanes, sizeof(Vector));
+        for (std::size_t p = 0; p < packs; ++p) {
+            V::load(kept[i][p], sums + i * width + p * lanes);
+        }
     }
     for (std::size_t k = 0; k < tile.count; ++k) {
-        Vector b_left;
-        Vector b_right;
-        std::memcpy(&b_left, tile.panel + k * width, sizeof b_left);
-        std::memcpy(&b_right, tile.panel + k * width + lanes, sizeof b_right);
+        typename V::Type b[packs];
+        for (std::size_t p = 0; p < packs; ++p) {
+            V::load(b[p], tile.panel + k * width + p * lanes);
+        }
 #pragma GCC unroll 8
         for (std::size_t i = 0; i < rows; ++i) {
-            left[i] += tile.a[i][k] * b_left;
-            right[i] += tile.a[i][k] * b_right;
+            for (std::size_t p = 0; p < packs; ++p) {
+                kept[i][p] += tile.a[i][k] * b[p];
+            }
         }
     }
     for (std::size_t i = 0; i < rows; ++i) {
-        std::memcpy(sums + i * width, &left[i], sizeof(Vector));
-        std::memcpy(sums + i * width + lanes, &right[i], sizeof(Vector));
+        for (std::size_t p = 0; p < packs; ++p) {
+            V::store(sums + i * width + p * lanes, kept[i][p]);
+        }
     }
 }
 
 [[gnu::target("arch=x86-64-v4")]] void add_products_v4(const Tile& tile, float* sums) {
-    add_products(tile, sums);
+    add_products<16>(tile, sums);
 }
 [[gnu::target("arch=x86-64-v3")]] void add_products_v3(const Tile& tile, float* sums) {
-    add_products(tile, sums);
+    add_products<8>(tile, sums);
 }
 void add_products_plain(const Tile& tile, float* sums) {
-    add_products(tile, sums);
+    add_products<4>(tile, sums);
 }
 
 }  // namespace
