@@ -103,10 +103,13 @@ const Kernels& cuda_kernels(Precision precision) {
 
 const GeneratorKernels& cuda_generator_kernels(Precision precision) {
     static const CudaGenerators fp32(Precision::fp32);
+    static const CudaGenerators tf32x3(Precision::tf32x3);
     static const CudaGenerators tf32(Precision::tf32);
     static const CudaGenerators bf16(Precision::bf16);
     static const CudaGenerators fp16(Precision::fp16);
-    switch (in_one_part(precision)) {
+    switch (precision) {
+        case Precision::tf32x3:
+            return tf32x3;
         case Precision::tf32:
             return tf32;
         case Precision::bf16:
