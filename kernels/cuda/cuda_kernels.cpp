@@ -61,6 +61,10 @@ public:
                                         PackedWeights& packed) const override {
         return make_cuda_gru_generator(shape, precision_, weights, sampling, packed);
     }
+    std::unique_ptr<TextCertifier> make_text_certifier(Device& device, const TextCertifierShape& shape,
+                                                       Generator& exact) const override {
+        return make_cuda_text_certifier(device, shape, exact);
+    }
 
 private:
     Precision precision_;

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/precision.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/text_certifier.hpp"
 
 namespace sluice {
 
@@ -26,6 +27,8 @@ std::unique_ptr<Layer> make_cuda_classify(const ClassifyShape& shape, Precision 
 std::unique_ptr<GeneratorLayer> make_cuda_gru_generator(const GruShape& shape, Precision precision,
                                                         const GruWeights& weights, const Sampling& sampling,
                                                         PackedWeights& packed);
+std::unique_ptr<TextCertifier> make_cuda_text_certifier(Device& device, const TextCertifierShape& shape,
+                                                        Generator& exact);
 std::unique_ptr<Certifier> make_cuda_certifier(Device& device, const CertifyShape& shape, Model& exact);
 
 }  // namespace sluice
