@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -58,6 +59,20 @@ struct TextEnd {
     float log_probability = 0;  ///< Of what was chosen, an end included, by the network's own scores.
 };
 
+/// How close a text came to being another, the least over its draws; infinite where nothing could have been.
+struct TextDoubt {
+    static constexpr float none = std::numeric_limits<float>::infinity();
+
+    float distance = none;  ///< Of a draw to the sum of probabilities at which another byte begins.
+    float gap = none;       ///< With temperature 0 or top_k: of a score that counts to one that does not.
+};
+
+/// What is no number is less than all that are.
+[[nodiscard]] constexpr TextDoubt least(const TextDoubt& a, const TextDoubt& b) {
+    return {.distance = a.distance <= b.distance || a.distance != a.distance ? a.distance : b.distance,
+            .gap = a.gap <= b.gap || a.gap != a.gap ? a.gap : b.gap};
+}
+
 [[nodiscard]] constexpr std::uint32_t rounded_up(std::uint32_t bytes, std::uint32_t multiple) {
     return (bytes + multiple - 1) / multiple * multiple;
 }
@@ -76,7 +91,7 @@ struct GeneratorCounts {
 };
 
 /// Writes texts: byte 1 is the first to go in, then each byte that was chosen; 0 ends a text and is no part of it. With
-/// a prefix its bytes go in first. In: items; out: results.
+/// a prefix its bytes go in first. In: items; out: results, and the TextDoubt of each item where that is given, too.
 ///
 /// A step, for a layer with input x and state h, which is 0 at first (the reset gate acts after the product, as in
 /// torch.nn.GRU and cuDNN; Cho et al. 2014 have it before):
@@ -102,6 +117,9 @@ public:
     [[nodiscard]] virtual std::uint64_t work_bytes(std::uint32_t max_items) const = 0;
 };
 
+class TextCertifier;
+struct TextCertifierShape;
+
 class GeneratorKernels {
 public:
     GeneratorKernels() = default;
@@ -113,6 +131,12 @@ public:
     [[nodiscard]] virtual std::unique_ptr<GeneratorLayer> gru(const GruShape& shape, const GruWeights& weights,
                                                               const Sampling& sampling,
                                                               PackedWeights& packed) const = 0;
+
+    /// `exact`, on `device`, outlives the certifier. For backends with inexact precisions; elsewhere a broken
+    /// assumption.
+    [[nodiscard]] virtual std::unique_ptr<TextCertifier> make_text_certifier(Device& device,
+                                                                             const TextCertifierShape& shape,
+                                                                             Generator& exact) const = 0;
 };
 
 }  // namespace sluice

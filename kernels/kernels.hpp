@@ -23,7 +23,7 @@ struct Kernels {
 /// certified: that is three models. Throws Error (unavailable) when this build has none.
 [[nodiscard]] const Kernels& kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
-/// The same for generators. tf32x3 is fp32 here. A GRU in fp32 writes the same texts on all devices; in another
+/// The same for generators; of tf32x3 parts are in fp16. A GRU in fp32 writes the same texts on all devices; in another
 /// precision make_generator() throws Error (unavailable) where the GPU or the build has no wgmma.
 [[nodiscard]] const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 

@@ -8,8 +8,6 @@
 namespace sluice {
 namespace {
 
-constexpr double deviations = 6;
-
 /// errors, scores: (items, classes), the scores with their offsets.
 class Spread {
 public:
@@ -32,7 +30,7 @@ public:
 
     [[nodiscard]] double bound() const {
         const double most = *std::ranges::max_element(squares_);
-        return std::max(worst_, deviations * std::sqrt(most / static_cast<double>(items_)));
+        return std::max(worst_, margin_deviations * std::sqrt(most / static_cast<double>(items_)));
     }
 
 private:

@@ -19,10 +19,12 @@ struct Margin {
 /// Fewer items than this teach nothing: the bound is infinite.
 inline constexpr std::size_t fewest_margin_items = 256;
 
+inline constexpr double margin_deviations = 6;
+
 /// The bound is the larger of two, all of it by the scores' size as above: the largest error of a difference of two
-/// scores that the items show; and six standard deviations of that error, of the two classes whose difference errs
-/// most. A label called certain is wrong only where an item errs by more, in that direction, and has no larger gap.
-/// fast, exact: (items, classes). A score that is not finite makes the bound infinite.
+/// scores that the items show; and margin_deviations standard deviations of that error, of the two classes whose
+/// difference errs most. A label called certain is wrong only where an item errs by more, in that direction, and has no
+/// larger gap. fast, exact: (items, classes). A score that is not finite makes the bound infinite.
 [[nodiscard]] Margin calibrate_margin(std::span<const float> fast, std::span<const float> exact, std::size_t classes);
 
 }  // namespace sluice

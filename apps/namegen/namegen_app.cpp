@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/namegen/namegen_codec.hpp"
+#include "apps/namegen/namegen_model.hpp"
 #include "apps/namegen/namegen_options.hpp"
 #include "apps/namegen/namegen_weights.hpp"
 #include "core/error.hpp"
@@ -13,32 +14,6 @@
 
 namespace sluice {
 namespace {
-
-class NamegenModel final : public Model {
-public:
-    NamegenModel(const IoShape& shape, std::unique_ptr<Generator> generator)
-        : shape_(shape), generator_(std::move(generator)) {}
-
-    IoShape shape() const noexcept override { return shape_; }
-    void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override {
-        generator_->enqueue(stream, {.items = items}, in, out);
-    }
-    void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active, std::span<const std::byte> in,
-                        std::span<std::byte> out) override {
-        generator_->enqueue(stream, {.items = items, .active = active}, in, out);
-    }
-
-    std::vector<ModelCount> counts() const override {
-        const GeneratorCounts counts = generator_->counts();
-        return {{.name = "names", .value = counts.texts},
-                {.name = "characters", .value = counts.bytes},
-                {.name = "ended_early", .value = counts.ended, .beside = ModelCount::Beside::share_of_items}};
-    }
-
-private:
-    IoShape shape_;
-    std::unique_ptr<Generator> generator_;
-};
 
 class LoadedNamegen final : public LoadedApp {
 public:
@@ -84,10 +59,8 @@ public:
     }
     std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision, DeviceKind kind) const override {
         if (precision == Precision::certified) {
-            throw Error(ExitCode::configuration, {.id = "E-CFG-105",
-                                                  .where = "run.precision",
-                                                  .what = "got \"certified\", but namegen has no labels to certify",
-                                                  .hint = "choose another precision, or leave run.precision out"});
+            return std::make_unique<LoadedCertifiedNamegen>(shape_of_namegen(weights), namegen_weights(weights),
+                                                            options_.sampling, kind);
         }
         return std::make_unique<LoadedNamegen>(weights, options_.sampling, precision, kind);
     }

@@ -2,7 +2,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/device/cuda_error.hpp"
 #include "core/device/cuda_stream.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/certify.hpp"
@@ -12,22 +11,18 @@
 namespace sluice {
 namespace {
 
-template <class T>
-T* as(const Buffer& buffer) {
-    return reinterpret_cast<T*>(buffer.bytes().data());
-}
-
 class CudaCertifier final : public Certifier {
 public:
     CudaCertifier(Device& device, const CertifyShape& shape, Model& exact)
         : shape_(shape),
           exact_(exact),
           margin_(device.allocate(MemorySpace::device, (2 + shape.classes) * sizeof(float))),
-          chosen_(device.allocate(MemorySpace::device, shape.max_items * sizeof(std::uint32_t))),
-          state_(device.allocate(MemorySpace::device, sizeof(CertifyState))),
-          batch_in_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * shape.input_bytes)),
-          batch_out_(device.allocate(MemorySpace::device, std::size_t{shape.batch} * result_bytes(true))) {
-        expects(shape.classes > 0 && shape.batch > 0, "certifier: no classes or no batch");
+          recomputation_(device, {.items = shape.max_items,
+                                  .batch = shape.batch,
+                                  .input_bytes = shape.input_bytes,
+                                  .exact_bytes = result_bytes(true),
+                                  .result_bytes = result_bytes(shape.scores)}) {
+        expects(shape.classes > 0, "certifier: no classes");
         expects(exact.shape().input_bytes == shape.input_bytes && exact.shape().output_bytes == result_bytes(true),
                 "certifier: an exact model of another shape");
         set_margin({.offsets = std::vector<float>(shape.classes)});
@@ -51,48 +46,31 @@ public:
         }
     }
 
-    [[nodiscard]] std::uint64_t recomputed() const override {
-        CertifyState state{};
-        check_cuda(cudaMemcpy(&state, state_.bytes().data(), sizeof state, cudaMemcpyDeviceToHost), "cudaMemcpy");
-        return state.total;
-    }
+    [[nodiscard]] std::uint64_t recomputed() const override { return recomputation_.total(); }
 
 private:
-    [[nodiscard]] std::size_t result_bytes(bool scores) const {
-        return sizeof(std::int32_t) + (scores ? shape_.classes * sizeof(float) : 0);
+    [[nodiscard]] std::uint32_t result_bytes(bool scores) const {
+        return static_cast<std::uint32_t>(sizeof(std::int32_t) + (scores ? shape_.classes * sizeof(float) : 0));
     }
 
     void certify(CudaStream& stream, const Batch& batch, Inputs in, std::span<std::byte> out) {
-        const CertifySizes sizes{.items = static_cast<std::uint32_t>(batch.items),
-                                 .batch = shape_.batch,
-                                 .input_bytes = shape_.input_bytes,
-                                 .classes = shape_.classes,
-                                 .scores = shape_.scores};
-        const CertifyMemory memory{.margin = as<float>(margin_),
-                                   .in = in[0].data(),
-                                   .guesses = reinterpret_cast<const std::int32_t*>(in[1].data()),
-                                   .out = reinterpret_cast<std::int32_t*>(out.data()),
-                                   .chosen = as<std::uint32_t>(chosen_),
-                                   .state = as<CertifyState>(state_),
-                                   .batch_in = batch_in_.bytes().data(),
-                                   .batch_out = as<std::int32_t>(batch_out_),
-                                   .active = batch.active};
-        enqueue_choose(sizes, memory, stream.handle());
-        const auto compute_again = [&] {
-            enqueue_gather(sizes, memory, stream.handle());
-            exact_.forward_active(stream, shape_.batch, &memory.state->active, batch_in_.bytes(), batch_out_.bytes());
-            enqueue_merge(sizes, memory, stream.handle());
-        };
-        stream.loop(&memory.state->more, (sizes.items + sizes.batch - 1) / sizes.batch, compute_again);
+        const Guesses guesses{.margin = margin_.as<float>().data(),
+                              .results = reinterpret_cast<const std::int32_t*>(in[1].data()),
+                              .classes = shape_.classes,
+                              .scores = shape_.scores};
+        recomputation_.enqueue(
+            stream, batch, in[0], out,
+            [&](const RecomputeSizes& sizes, const RecomputeMemory& memory, cudaStream_t handle) {
+                enqueue_choose(sizes, memory, guesses, handle);
+            },
+            [&](Stream& of, std::size_t items, const std::uint32_t* active, std::span<const std::byte> from,
+                std::span<std::byte> to) { exact_.forward_active(of, items, active, from, to); });
     }
 
     CertifyShape shape_;
     Model& exact_;
     Buffer margin_;
-    Buffer chosen_;
-    Buffer state_;
-    Buffer batch_in_;
-    Buffer batch_out_;
+    Recomputation recomputation_;
 };
 
 }  // namespace

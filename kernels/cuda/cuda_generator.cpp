@@ -60,11 +60,14 @@ public:
     using Operation::enqueue;
     void enqueue(Stream& stream, const sluice::Batch& batch, Inputs in, Outputs out) override {
         expects(batch.items <= max_items_, "generator: more items than it was made for");
-        expects(in.size() == 1 && out.size() == 1, "generator: takes one tensor and makes one");
-        expects(in[0].size() == batch.items * io_.input_bytes && out[0].size() == batch.items * io_.output_bytes,
+        expects(in.size() == 1 && (out.size() == 1 || out.size() == 2),
+                "generator: takes one tensor and makes one or two");
+        expects(in[0].size() == batch.items * io_.input_bytes && out[0].size() == batch.items * io_.output_bytes &&
+                    (out.size() == 1 || out[1].size() == batch.items * sizeof(TextDoubt)),
                 "generator: input or output has the wrong size");
         if (batch.items != 0) {
-            write_texts(as_cuda(stream), batch, in[0].data(), out[0].data());
+            write_texts(as_cuda(stream), batch, in[0].data(), out[0].data(),
+                        out.size() == 2 ? reinterpret_cast<TextDoubt*>(out[1].data()) : nullptr);
         }
     }
 
@@ -75,9 +78,10 @@ public:
     }
 
 private:
-    void write_texts(CudaStream& stream, const sluice::Batch& batch, const std::byte* in, std::byte* out) {
+    void write_texts(CudaStream& stream, const sluice::Batch& batch, const std::byte* in, std::byte* out,
+                     TextDoubt* doubts) {
         const auto items = static_cast<std::uint32_t>(batch.items);
-        enqueue_begin(memory_, sampling_, steps_->states(0), in, out, items, batch.active, stream.handle());
+        enqueue_begin(memory_, sampling_, steps_->states(0), in, out, doubts, items, batch.active, stream.handle());
         enqueue_compaction(memory_, steps_->states(0), stream.handle());
         const auto two_steps = [&] {
             for (const std::uint32_t turn : {0U, 1U}) {

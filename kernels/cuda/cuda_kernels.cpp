@@ -61,6 +61,10 @@ public:
                                         PackedWeights& packed) const override {
         return make_cuda_gru_generator(shape, precision_, weights, sampling, packed);
     }
+    std::unique_ptr<TextCertifier> make_text_certifier(Device& device, const TextCertifierShape& shape,
+                                                       Generator& exact) const override {
+        return make_cuda_text_certifier(device, shape, exact);
+    }
 
 private:
     Precision precision_;
@@ -116,10 +120,13 @@ const Kernels& cuda_kernels(Precision precision) {
 
 const GeneratorKernels& cuda_generator_kernels(Precision precision) {
     static const CudaGenerators fp32(Precision::fp32);
+    static const CudaGenerators tf32x3(Precision::tf32x3);
     static const CudaGenerators tf32(Precision::tf32);
     static const CudaGenerators bf16(Precision::bf16);
     static const CudaGenerators fp16(Precision::fp16);
-    switch (in_one_part(precision)) {
+    switch (precision) {
+        case Precision::tf32x3:
+            return tf32x3;
         case Precision::tf32:
             return tf32;
         case Precision::bf16:

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/precision.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/text_certifier.hpp"
 
 namespace sluice {
 
@@ -29,6 +30,8 @@ std::unique_ptr<GeneratorLayer> make_cuda_gru_generator(const GruShape& shape, P
 std::unique_ptr<DecoderLayer> make_cuda_decoder(const DecoderShape& shape, Precision precision,
                                                 const DecoderWeights& weights, const TokenSampling& sampling,
                                                 PackedWeights& packed);
+std::unique_ptr<TextCertifier> make_cuda_text_certifier(Device& device, const TextCertifierShape& shape,
+                                                        Generator& exact);
 std::unique_ptr<Certifier> make_cuda_certifier(Device& device, const CertifyShape& shape, Model& exact);
 
 }  // namespace sluice

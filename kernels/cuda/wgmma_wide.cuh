@@ -7,10 +7,12 @@
 
 #include "kernels/cuda/wgmma.cuh"
 
+#include "kernels/cuda/wgmma.cuh"
+
 /// Products of 64 rows by 64, 128, 192 or 256 columns, for which wgmma.cuh tells the rest.
 namespace sluice::wgmma {
 
-/// d (64, columns) += a (64, 16) * b (columns, 16)^T. Thread t of warp w of the warpgroup has d[4 j + i]
+/// d (64, columns) += a (64, 32 bytes of k) * b (columns, 32 bytes of k)^T. Thread t of warp w of the warpgroup has d[4 j + i]
 /// at row 16 w + t / 4 + 8 (i / 2), column 8 j + 2 (t % 4) + i % 2.
 template <class Type, int columns>
 __device__ void multiply(float (&d)[columns / 2], std::uint64_t a, std::uint64_t b);
@@ -24,24 +26,25 @@ __device__ void multiply(float (&d)[columns / 2], std::uint64_t a, std::uint64_t
 #define SLUICE_NAMES_2 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define SLUICE_NAMES_3 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-#define SLUICE_WGMMA(type, types, columns, names, last_two, ...) \
+#define SLUICE_WGMMA(type, depth, types, layouts, columns, names, last_two, ...) \
     template <> \
     __device__ __forceinline__ void multiply<type, columns>(float (&d)[columns / 2], std::uint64_t a, std::uint64_t b) { \
         asm volatile("{\n.reg .pred p;\nsetp.eq.u32 p, 1, 1;\n" \
-                     "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." types " {" names "}, " last_two ", p, 1, 1, 0, 0;\n}" \
+                     "wgmma.mma_async.sync.aligned.m64n" #columns depth ".f32." types " {" names "}, " last_two ", p, 1, 1" layouts ";\n}" \
                      : __VA_ARGS__ \
                      : "l"(a), "l"(b)); \
     }
-#define SLUICE_WGMMA_OF_BOTH(columns, names, last_two, ...) \
-    SLUICE_WGMMA(__nv_bfloat16, "bf16.bf16", columns, names, last_two, __VA_ARGS__) \
-    SLUICE_WGMMA(__half, "f16.f16", columns, names, last_two, __VA_ARGS__)
+#define SLUICE_WGMMA_OF_ALL(columns, names, last_two, ...) \
+    SLUICE_WGMMA(__nv_bfloat16, "k16", "bf16.bf16", ", 0, 0", columns, names, last_two, __VA_ARGS__) \
+    SLUICE_WGMMA(__half, "k16", "f16.f16", ", 0, 0", columns, names, last_two, __VA_ARGS__) \
+    SLUICE_WGMMA(Tf32, "k8", "tf32.tf32", "", columns, names, last_two, __VA_ARGS__)
 
-SLUICE_WGMMA_OF_BOTH(64, SLUICE_NAMES_0, "%32, %33", SLUICE_SUMS_32(0))
-SLUICE_WGMMA_OF_BOTH(128, SLUICE_NAMES_0 ", " SLUICE_NAMES_1, "%64, %65", SLUICE_SUMS_32(0), SLUICE_SUMS_32(32))
-SLUICE_WGMMA_OF_BOTH(192, SLUICE_NAMES_0 ", " SLUICE_NAMES_1 ", " SLUICE_NAMES_2, "%96, %97", SLUICE_SUMS_32(0), SLUICE_SUMS_32(32), SLUICE_SUMS_32(64))
-SLUICE_WGMMA_OF_BOTH(256, SLUICE_NAMES_0 ", " SLUICE_NAMES_1 ", " SLUICE_NAMES_2 ", " SLUICE_NAMES_3, "%128, %129", SLUICE_SUMS_32(0), SLUICE_SUMS_32(32), SLUICE_SUMS_32(64), SLUICE_SUMS_32(96))
+SLUICE_WGMMA_OF_ALL(64, SLUICE_NAMES_0, "%32, %33", SLUICE_SUMS_32(0))
+SLUICE_WGMMA_OF_ALL(128, SLUICE_NAMES_0 ", " SLUICE_NAMES_1, "%64, %65", SLUICE_SUMS_32(0), SLUICE_SUMS_32(32))
+SLUICE_WGMMA_OF_ALL(192, SLUICE_NAMES_0 ", " SLUICE_NAMES_1 ", " SLUICE_NAMES_2, "%96, %97", SLUICE_SUMS_32(0), SLUICE_SUMS_32(32), SLUICE_SUMS_32(64))
+SLUICE_WGMMA_OF_ALL(256, SLUICE_NAMES_0 ", " SLUICE_NAMES_1 ", " SLUICE_NAMES_2 ", " SLUICE_NAMES_3, "%128, %129", SLUICE_SUMS_32(0), SLUICE_SUMS_32(32), SLUICE_SUMS_32(64), SLUICE_SUMS_32(96))
 
-#undef SLUICE_WGMMA_OF_BOTH
+#undef SLUICE_WGMMA_OF_ALL
 #undef SLUICE_WGMMA
 #undef SLUICE_NAMES_0
 #undef SLUICE_NAMES_1

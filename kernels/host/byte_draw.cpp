@@ -104,6 +104,49 @@ std::uint8_t ByteDraw::choose(float uniform) const {
     return last_;
 }
 
+float ByteDraw::gap() const {
+    const bool greedy = sampling_.temperature == 0;
+    if (!greedy && (sampling_.top_k == 0 || sampling_.top_k >= gru_symbols)) {
+        return TextDoubt::none;
+    }
+    float kept = TextDoubt::none;
+    float dropped = -TextDoubt::none;
+    for (std::size_t i = 0; i < gru_symbols; ++i) {
+        if (greedy ? i == best_ : probabilities_[i] != 0) {
+            kept = std::min(kept, scores_[i]);
+        } else {
+            dropped = std::max(dropped, scores_[i]);
+        }
+    }
+    return kept - dropped;
+}
+
+TextDoubt ByteDraw::doubt(float uniform) const {
+    if (std::isnan(log_sum_)) {
+        constexpr float unknown = std::numeric_limits<float>::quiet_NaN();
+        return {.distance = unknown, .gap = unknown};
+    }
+    TextDoubt doubt{.gap = gap()};
+    if (sampling_.temperature == 0) {
+        return doubt;
+    }
+    float before = 0;
+    for (std::size_t i = 0; i <= last_; ++i) {
+        const float sum = before + probabilities_[i];
+        if (sum > uniform || i == last_) {
+            if (i != last_) {
+                doubt.distance = sum - uniform;
+            }
+            if (before > 0) {
+                doubt.distance = std::min(doubt.distance, uniform - before);
+            }
+            break;
+        }
+        before = sum;
+    }
+    return doubt;
+}
+
 double ByteDraw::log_probability(std::uint8_t byte) const {
     return static_cast<double>(scores_[byte]) - static_cast<double>(scores_[best_]) - log_sum_;
 }

@@ -18,6 +18,9 @@ public:
     /// `uniform` in [0, 1]; not looked at where the temperature is 0.
     [[nodiscard]] std::uint8_t choose(float uniform) const;
 
+    /// How close `uniform` is to another byte. Scores that are no numbers make it no number.
+    [[nodiscard]] TextDoubt doubt(float uniform) const;
+
     /// Of `byte`, by softmax of the scores themselves.
     [[nodiscard]] double log_probability(std::uint8_t byte) const;
 
@@ -25,6 +28,7 @@ private:
     using Values = std::array<float, gru_symbols>;
 
     void keep_largest(Values& weights) const;
+    [[nodiscard]] float gap() const;
 
     Sampling sampling_;
     Values scores_{};

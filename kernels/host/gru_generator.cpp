@@ -31,6 +31,7 @@ struct Text {
     const std::uint8_t* prefix_bytes = nullptr;
     std::byte* result = nullptr;
     double log_probability = 0;
+    TextDoubt* doubt = nullptr;  // where it is wanted
 
     [[nodiscard]] std::uint8_t* bytes() const { return reinterpret_cast<std::uint8_t*>(result + sizeof(TextEnd)); }
 };
@@ -57,21 +58,26 @@ public:
     using Operation::enqueue;
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
         expects(batch.items <= max_items_, "generator: more items than it was made for");
-        expects(in.size() == 1 && out.size() == 1, "generator: takes one tensor and makes one");
-        expects(in[0].size() == batch.items * io_.input_bytes && out[0].size() == batch.items * io_.output_bytes,
+        expects(in.size() == 1 && (out.size() == 1 || out.size() == 2),
+                "generator: takes one tensor and makes one or two");
+        expects(in[0].size() == batch.items * io_.input_bytes && out[0].size() == batch.items * io_.output_bytes &&
+                    (out.size() == 1 || out[1].size() == batch.items * sizeof(TextDoubt)),
                 "generator: input or output has the wrong size");
-        as_host(stream).run(
-            [this, batch, from = in[0].data(), to = out[0].data()] { write_texts(active_items(batch), from, to); });
+        as_host(stream).run([this, batch, from = in[0].data(), to = out[0].data(),
+                             doubts = out.size() == 2 ? reinterpret_cast<TextDoubt*>(out[1].data()) : nullptr] {
+            write_texts(active_items(batch), from, to, doubts);
+        });
     }
 
     [[nodiscard]] GeneratorCounts counts() const override { return counts_; }
 
 private:
-    void write_texts(std::size_t items, const std::byte* in, std::byte* out) {
+    void write_texts(std::size_t items, const std::byte* in, std::byte* out, TextDoubt* doubts) {
         std::size_t next = 0;
         const auto fill = [&] {
             while (texts_.size() < room_ && next < items) {
-                begin(open(in + next * io_.input_bytes, out + next * io_.output_bytes));
+                begin(open(in + next * io_.input_bytes, out + next * io_.output_bytes,
+                           doubts == nullptr ? nullptr : doubts + next));
                 ++next;
             }
         };
@@ -89,16 +95,20 @@ private:
         }
     }
 
-    [[nodiscard]] Text open(const std::byte* item, std::byte* result) const {
+    [[nodiscard]] Text open(const std::byte* item, std::byte* result, TextDoubt* doubt) const {
         TextStart start;
         std::memcpy(&start, item, sizeof start);
         const std::byte* const draws = item + sizeof start;
         std::memset(result, 0, io_.output_bytes);
+        if (doubt != nullptr) {
+            *doubt = {};
+        }
         return {.number = start.number,
                 .prefix = std::min(start.prefix, sampling_.max_length),
                 .draws = start.has_draws != 0 ? as_floats(draws) : nullptr,
                 .prefix_bytes = reinterpret_cast<const std::uint8_t*>(draws + sampling_.max_length * sizeof(float)),
-                .result = result};
+                .result = result,
+                .doubt = doubt};
     }
 
     /// Chooses the first byte; a text that needs a step after that gets a row.
@@ -117,7 +127,11 @@ private:
         if (text.length < text.prefix) {
             text.bytes()[text.length] = text.prefix_bytes[text.length];
         } else {
-            const std::uint8_t byte = draw.choose(uniform_of(text));
+            const float uniform = uniform_of(text);
+            const std::uint8_t byte = draw.choose(uniform);
+            if (text.doubt != nullptr) {
+                *text.doubt = least(*text.doubt, draw.doubt(uniform));
+            }
             text.log_probability += draw.log_probability(byte);
             if (byte == end_of_text) {
                 ++counts_.ended;

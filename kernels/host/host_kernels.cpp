@@ -1,6 +1,7 @@
 #include "kernels/host/host_kernels.hpp"
 
 #include "core/error.hpp"
+#include "kernels/text_certifier.hpp"
 
 namespace sluice {
 namespace {
@@ -47,6 +48,9 @@ public:
     std::unique_ptr<GeneratorLayer> gru(const GruShape& shape, const GruWeights& weights, const Sampling& sampling,
                                         PackedWeights& packed) const override {
         return make_host_gru_generator(shape, weights, sampling, packed);
+    }
+    std::unique_ptr<TextCertifier> make_text_certifier(Device&, const TextCertifierShape&, Generator&) const override {
+        throw ContractViolation("the host computes exactly: there is nothing to certify");
     }
 };
 

@@ -35,7 +35,7 @@ small='GeneratorOnGpu.CountsAsTheHost:GeneratorOnGpu.ComputesOnlyTheItemsThatCou
 step 60 "fp32 against the host" "${tests[@]}" --gtest_filter='GeneratorOnGpu.WritesTheHostsBytesInFp32:GeneratorOnGpu.C*:GeneratorOnGpu.Says*'
 step 60 "every precision against plain loops" "${tests[@]}" --gtest_filter='GeneratorOnGpu.WritesWhatPlainLoopsWriteInDouble'
 step 90 "chunks, and many texts" "${tests[@]}" --gtest_filter='GeneratorOnGpu.Gives*:GeneratorOnGpu.WritesNothing*'
-for precision in bf16 fp16 tf32 fp32; do
+for precision in bf16 fp16 tf32 tf32x3 fp32; do
     step 60 "speed in $precision" "$programs/bench_generator" "$precision"
 done
 if command -v compute-sanitizer > /dev/null; then

@@ -16,6 +16,7 @@ inline constexpr std::uint32_t no_item = 0xFFFFFFFF;
 /// The text that a row writes; the rest of it is in its item and its result.
 struct Row {
     double log_probability = 0;
+    TextDoubt doubt{};
     std::uint32_t item = no_item;
     std::uint32_t length = 0;
 };
@@ -29,6 +30,7 @@ struct Move {
 struct Batch {
     const std::byte* in = nullptr;
     std::byte* out = nullptr;
+    TextDoubt* doubts = nullptr;  ///< (items); null: not wanted.
     std::uint32_t items = 0;
     std::uint32_t next = 0;    ///< The first item that no row has taken; may be more than `items`.
     std::uint32_t living = 0;  ///< Rows that write a text: the first ones.
@@ -57,6 +59,7 @@ struct Distribution {
     double log_sum;      ///< Of e^(score - best score).
     std::uint32_t best;  ///< The first of the largest scores.
     std::uint32_t last;  ///< That may be chosen.
+    float gap;           ///< TextDoubt::gap of a draw.
     float scores[gru_symbols];
     float sums[gru_symbols];  ///< p[0] + ... + p[i]
 };
@@ -83,7 +86,8 @@ struct Memory {
 
 /// Begins a chunk: `items` of them, or only the first `*active`. The first rows take the first items.
 void enqueue_begin(const Memory& memory, const Sampling& sampling, const StateRows& states, const std::byte* in,
-                   std::byte* out, std::uint32_t items, const std::uint32_t* active, cudaStream_t stream);
+                   std::byte* out, TextDoubt* doubts, std::uint32_t items, const std::uint32_t* active,
+                   cudaStream_t stream);
 
 /// Chooses a byte in each living row, by its scores; the rows whose text is complete take another item. Their states,
 /// which were the last step's results, become those of the item's prefix.

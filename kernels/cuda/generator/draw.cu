@@ -8,24 +8,46 @@ namespace sluice::generator {
 
 constexpr std::uint32_t no_prefix = 0xFFFFFFFF;
 
-/// A byte chosen by a table: the first whose sum is larger. Sums never fall.
-__device__ std::uint32_t choose_from(const Distribution& distribution, const Sampling& sampling, float uniform) {
-    if (sampling.temperature == 0) {
-        return distribution.best;
-    }
-    std::uint32_t first = 0;
-    std::uint32_t count = gru_symbols;
-    while (count > 0) {
-        const std::uint32_t half = count / 2;
-        if (distribution.sums[first + half] > uniform) {
-            count = half;
-        } else {
-            first += half + 1;
-            count -= half + 1;
+/// A draw from a prefix's distribution.
+class TableDraw {
+public:
+    __device__ TableDraw(const Distribution& distribution, const Sampling& sampling)
+        : from_(distribution), sampling_(sampling) {}
+
+    /// The first byte whose sum is larger. Sums never fall.
+    [[nodiscard]] __device__ std::uint32_t choose(float uniform) const {
+        if (sampling_.temperature == 0) {
+            return from_.best;
         }
+        std::uint32_t first = 0;
+        std::uint32_t count = gru_symbols;
+        while (count > 0) {
+            const std::uint32_t half = count / 2;
+            if (from_.sums[first + half] > uniform) {
+                count = half;
+            } else {
+                first += half + 1;
+                count -= half + 1;
+            }
+        }
+        return first == gru_symbols ? from_.last : first;
     }
-    return first == gru_symbols ? distribution.last : first;
-}
+
+    [[nodiscard]] __device__ TextDoubt doubt(float uniform) const {
+        return doubt_of(uniform, sampling_, from_.log_sum, from_.gap, from_.last,
+                        [&](std::uint32_t i) { return from_.sums[i]; });
+    }
+
+    [[nodiscard]] __device__ double log_probability(std::uint32_t byte) const {
+        const double above =
+            __dadd_rn(static_cast<double>(from_.scores[byte]), -static_cast<double>(from_.scores[from_.best]));
+        return __dadd_rn(above, -from_.log_sum);
+    }
+
+private:
+    const Distribution& from_;
+    const Sampling& sampling_;
+};
 
 struct Begun {
     Row row{};                         // without an item: there are no more
@@ -37,14 +59,7 @@ struct Begun {
 __device__ bool begin_text(const Memory& memory, const Sampling& sampling, Text& text, Begun& begun) {
     std::uint32_t number = 0;
     for (std::uint32_t bytes = 0; bytes < memory.prefix_tables; ++bytes) {
-        const Distribution& from = memory.prefixes[bytes].distributions[number];
-        const auto choose = [&](float uniform) { return choose_from(from, sampling, uniform); };
-        const auto log_probability = [&](std::uint32_t byte) {
-            const double above =
-                __dadd_rn(static_cast<double>(from.scores[byte]), -static_cast<double>(from.scores[from.best]));
-            return __dadd_rn(above, -from.log_sum);
-        };
-        const Append appended = text.append(choose, log_probability);
+        const Append appended = text.append(TableDraw(memory.prefixes[bytes].distributions[number], sampling));
         if (appended != Append::continues) {
             text.finish(memory.batch->counts, appended == Append::ended);
             return false;
@@ -105,9 +120,7 @@ __device__ void keep(const Memory& memory, std::uint32_t row, const Begun& begun
 /// One byte more in a row that writes a text; what it goes on with.
 __device__ Begun extend_text(const Memory& memory, const Sampling& sampling, const WarpDraw& draw, std::uint32_t row) {
     Text text(sampling, *memory.batch, memory.rows[row]);
-    const auto choose = [&](float uniform) { return draw.choose(uniform); };
-    const auto log_probability = [&](std::uint32_t byte) { return draw.log_probability(byte); };
-    const Append appended = text.append(choose, log_probability);
+    const Append appended = text.append(draw);
     if (appended == Append::continues) {
         return {.row = text.row(), .symbol = text.last_byte()};
     }
@@ -172,6 +185,7 @@ __global__ void __launch_bounds__(draw_threads)
         to.log_sum = draw.log_sum();
         to.best = draw.best();
         to.last = draw.last();
+        to.gap = draw.gap();
         float sum = 0;
         for (std::uint32_t i = 0; i < gru_symbols; ++i) {
             sum = __fadd_rn(sum, draw.own()[i]);
@@ -187,13 +201,14 @@ __global__ void __launch_bounds__(draw_threads)
     }
 }
 
-__global__ void begin_chunk(Memory memory, const std::byte* in, std::byte* out, std::uint32_t items,
+__global__ void begin_chunk(Memory memory, const std::byte* in, std::byte* out, TextDoubt* doubts, std::uint32_t items,
                             const std::uint32_t* active) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     Batch& batch = *memory.batch;
     batch.in = in;
     batch.out = out;
+    batch.doubts = doubts;
     batch.items = active == nullptr ? items : min(items, *active);
     batch.next = 0;
     batch.living = min(batch.items, memory.most_rows);
@@ -205,8 +220,9 @@ std::uint32_t blocks_for(std::uint32_t rows) {
 }
 
 void enqueue_begin(const Memory& memory, const Sampling& sampling, const StateRows& states, const std::byte* in,
-                   std::byte* out, std::uint32_t items, const std::uint32_t* active, cudaStream_t stream) {
-    launch(&begin_chunk, "begin", {.blocks = 1, .threads = 1}, stream, memory, in, out, items, active);
+                   std::byte* out, TextDoubt* doubts, std::uint32_t items, const std::uint32_t* active,
+                   cudaStream_t stream) {
+    launch(&begin_chunk, "begin", {.blocks = 1, .threads = 1}, stream, memory, in, out, doubts, items, active);
     launch(&begin_rows, "begin rows",
            {.blocks = blocks_for(memory.most_rows), .threads = draw_threads, .chained = true}, stream, memory, sampling,
            states);

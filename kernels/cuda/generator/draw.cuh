@@ -39,6 +39,34 @@ __device__ __forceinline__ std::uint64_t rank_of(float score, std::uint32_t plac
     return (std::uint64_t{ordered} << 32U) | (gru_symbols - place);
 }
 
+/// The host's ByteDraw::doubt(). sum_at(i), called for i = 0, 1, ...: p[0] + ... + p[i].
+template <class SumAt>
+__device__ TextDoubt doubt_of(float uniform, const Sampling& sampling, double log_sum, float gap, std::uint32_t last,
+                              SumAt sum_at) {
+    if (isnan(log_sum)) {
+        return {.distance = NAN, .gap = NAN};
+    }
+    TextDoubt doubt{.gap = gap};
+    if (sampling.temperature == 0) {
+        return doubt;
+    }
+    float before = 0;
+    for (std::uint32_t i = 0; i <= last; ++i) {
+        const float sum = sum_at(i);
+        if (sum > uniform || i == last) {
+            if (i != last) {
+                doubt.distance = __fadd_rn(sum, -uniform);
+            }
+            if (before > 0) {
+                doubt.distance = fminf(doubt.distance, __fadd_rn(uniform, -before));
+            }
+            break;
+        }
+        before = sum;
+    }
+    return doubt;
+}
+
 class WarpDraw {
 public:
     /// `scores`: (rows, 256) from the warp's first row on, `rows` of them at most warp_rows; `weights`: shared memory
@@ -93,6 +121,30 @@ public:
             chosen = chosen == gru_symbols && sum > uniform ? i : chosen;
         }
         return chosen == gru_symbols ? last() : chosen;
+    }
+
+    [[nodiscard]] __device__ TextDoubt doubt(float uniform) const {
+        return doubt_of(uniform, sampling_, log_sum_, gap(), last(),
+                        [&, sum = 0.0F](std::uint32_t i) mutable { return sum = __fadd_rn(sum, own_[i]); });
+    }
+
+    /// TextDoubt::gap of a draw.
+    [[nodiscard]] __device__ float gap() const {
+        const bool greedy = sampling_.temperature == 0;
+        if (!greedy && (sampling_.top_k == 0 || sampling_.top_k >= gru_symbols)) {
+            return TextDoubt::none;
+        }
+        float kept = TextDoubt::none;
+        float dropped = -TextDoubt::none;
+        for (std::uint32_t i = 0; i < gru_symbols; ++i) {
+            const float score = scores_[lane_ * gru_symbols + i];
+            if (greedy ? i == best_.place : own_[i] != 0) {
+                kept = score < kept ? score : kept;
+            } else {
+                dropped = dropped < score ? score : dropped;
+            }
+        }
+        return __fadd_rn(kept, -dropped);
     }
 
     [[nodiscard]] __device__ double log_probability(std::uint32_t byte) const {

@@ -14,10 +14,9 @@ StepSizes simt_sizes(const GruShape& shape) {
 
 StepSizes tensor_sizes(const GruShape& shape, Precision precision) {
     constexpr std::uint32_t cluster_rows = 256;  // of two tiles
-    constexpr std::uint32_t value_bytes = 2;
     return {.row_multiple = cluster_rows,
             .matrices = shape.layers * parts_of_generator(precision),
-            .row_bytes = padded(shape, precision).hidden * value_bytes};
+            .row_bytes = padded(shape, precision).hidden * part_bytes_of_generator(precision)};
 }
 
 }  // namespace sluice::generator

@@ -40,8 +40,7 @@ struct StepSizes {
 [[nodiscard]] std::unique_ptr<Steps> make_simt_steps(Device& device, const GruShape& shape,
                                                      const WeightsOnDevice& weights, std::uint32_t most_rows);
 
-/// Of bf16 or fp16, or of tf32, which is done with two parts in bf16 a number: three products that leave nothing out
-/// that tf32 keeps. Only where the build has code for sm_90a.
+/// Of bf16, fp16, tf32 or tf32x3 (parts_of_generator() says how). Only where the build has code for sm_90a.
 [[nodiscard]] StepSizes tensor_sizes(const GruShape& shape, Precision precision);
 [[nodiscard]] std::unique_ptr<Steps> make_tensor_steps(Device& device, const GruShape& shape, Precision precision,
                                                        const WeightsOnDevice& weights, std::uint32_t most_rows);

@@ -11,25 +11,36 @@
 #include "kernels/cuda/generator/instructions.cuh"
 #include "kernels/cuda/generator/tensor_kernel.hpp"
 #include "kernels/cuda/values.cuh"
+#include "kernels/cuda/wgmma.cuh"
 
 /// What a step's kernel does with its sums.
 namespace sluice::generator {
 
 enum class StepPart : std::uint8_t { first, further, scores };
 
-/// How states are kept: in `parts` values of Type, whose sum they are; and how exactly gates are computed.
+/// How states are kept: in `parts` values that wgmma takes as Type, whose sum they are; and how exactly gates are
+/// computed.
 struct Bf16Numbers {
     using Type = __nv_bfloat16;
+    static constexpr std::uint32_t value_bytes = 2;
     static constexpr std::uint32_t parts = 1;
     static constexpr bool rough = true;  // tanh.approx errs by a quarter of what rounding the state does
 };
 struct Fp16Numbers {
     using Type = __half;
+    static constexpr std::uint32_t value_bytes = 2;
+    static constexpr std::uint32_t parts = 1;
+    static constexpr bool rough = false;
+};
+struct Tf32Numbers {
+    using Type = wgmma::Tf32;
+    static constexpr std::uint32_t value_bytes = 4;
     static constexpr std::uint32_t parts = 1;
     static constexpr bool rough = false;
 };
 struct TwoPartNumbers {
-    using Type = __nv_bfloat16;
+    using Type = __half;
+    static constexpr std::uint32_t value_bytes = 2;
     static constexpr std::uint32_t parts = 2;
     static constexpr bool rough = false;
 };
@@ -52,6 +63,10 @@ __device__ __forceinline__ float fast_tanh(float x) {
     }
 }
 
+__device__ __forceinline__ float2 two_at(const float* from) {
+    return *reinterpret_cast<const float2*>(from);
+}
+
 template <class Type>
 __device__ __forceinline__ float2 unpack_two(std::uint32_t word) {
     if constexpr (std::is_same_v<Type, __half>) {
@@ -65,31 +80,36 @@ __device__ __forceinline__ float2 unpack_two(std::uint32_t word) {
 template <class Numbers>
 __device__ __forceinline__ float2 load_states(const void* states, std::size_t at, std::size_t part_values) {
     using Type = typename Numbers::Type;
-    const auto* const from = static_cast<const Type*>(states);
-    float2 sum = unpack_two<Type>(*reinterpret_cast<const std::uint32_t*>(from + at));
-    if constexpr (Numbers::parts == 2) {
-        const float2 rest = unpack_two<Type>(*reinterpret_cast<const std::uint32_t*>(from + part_values + at));
-        sum.x += rest.x;
-        sum.y += rest.y;
+    if constexpr (std::is_same_v<Type, wgmma::Tf32>) {
+        return two_at(static_cast<const float*>(states) + at);
+    } else {
+        const auto* const from = static_cast<const Type*>(states);
+        float2 sum = unpack_two<Type>(*reinterpret_cast<const std::uint32_t*>(from + at));
+        if constexpr (Numbers::parts == 2) {
+            const float2 rest = unpack_two<Type>(*reinterpret_cast<const std::uint32_t*>(from + part_values + at));
+            sum.x += rest.x;
+            sum.y += rest.y;
+        }
+        return sum;
     }
-    return sum;
 }
 
 template <class Numbers>
 __device__ __forceinline__ void keep_states(void* states, std::size_t at, std::size_t part_values, float2 value) {
     using Type = typename Numbers::Type;
-    auto* const to = static_cast<Type*>(states);
-    const std::uint32_t word = values::pack<Type>(value.x, value.y);
-    *reinterpret_cast<std::uint32_t*>(to + at) = word;
-    if constexpr (Numbers::parts == 2) {
-        const float2 kept = unpack_two<Type>(word);
-        *reinterpret_cast<std::uint32_t*>(to + part_values + at) =
-            values::pack<Type>(value.x - kept.x, value.y - kept.y);
+    if constexpr (std::is_same_v<Type, wgmma::Tf32>) {
+        *reinterpret_cast<float2*>(static_cast<float*>(states) + at) = {values::round_tf32(value.x),
+                                                                        values::round_tf32(value.y)};
+    } else {
+        auto* const to = static_cast<Type*>(states);
+        const std::uint32_t word = values::pack<Type>(value.x, value.y);
+        *reinterpret_cast<std::uint32_t*>(to + at) = word;
+        if constexpr (Numbers::parts == 2) {
+            const float2 kept = unpack_two<Type>(word);
+            *reinterpret_cast<std::uint32_t*>(to + part_values + at) =
+                values::pack<Type>(value.x - kept.x, value.y - kept.y);
+        }
     }
-}
-
-__device__ __forceinline__ float2 two_at(const float* from) {
-    return *reinterpret_cast<const float2*>(from);
 }
 
 /// r and z are done, but for what they are applied to; n before its tanh is in + r * own.
@@ -97,6 +117,12 @@ template <bool rough>
 __device__ __forceinline__ float new_state(float r, float z, float in, float own, float before) {
     const float n = fast_tanh<rough>(fmaf(fast_sigmoid<rough>(r), own, in));
     return fmaf(fast_sigmoid<rough>(z), before - n, n);
+}
+
+/// Sums of products, of weights that two parts hold scaled.
+template <class Numbers>
+__device__ __forceinline__ float unscaled(float sum, const TensorArguments& arguments) {
+    return Numbers::parts == 2 ? sum * arguments.sum_scale : sum;
 }
 
 /// Sums of 64 rows from `row` on, of 64 units from `first_unit` on, 32 sums a thread for each gate: r, z, n of the
@@ -142,18 +168,20 @@ __device__ __forceinline__ void store_states(const TensorArguments& arguments, c
                 in_z = {in_z.x + z.x, in_z.y + z.y};
                 in_n = {in_n.x + n.x, in_n.y + n.y};
             } else {
-                in_n = {in_n.x + input_n[i], in_n.y + input_n[i + 1]};
+                in_n = {in_n.x + unscaled<Numbers>(input_n[i], arguments),
+                        in_n.y + unscaled<Numbers>(input_n[i + 1], arguments)};
             }
-            const float2 after{new_state<Numbers::rough>(sums[i] + in_r.x, sums[z_at + i] + in_z.x, in_n.x,
-                                                         sums[n_at + i] + bias_own.x, before.x),
-                               new_state<Numbers::rough>(sums[i + 1] + in_r.y, sums[z_at + i + 1] + in_z.y, in_n.y,
-                                                         sums[n_at + i + 1] + bias_own.y, before.y)};
+            const auto sum = [&](std::uint32_t at) { return unscaled<Numbers>(sums[at], arguments); };
+            const float2 after{new_state<Numbers::rough>(sum(i) + in_r.x, sum(z_at + i) + in_z.x, in_n.x,
+                                                         sum(n_at + i) + bias_own.x, before.x),
+                               new_state<Numbers::rough>(sum(i + 1) + in_r.y, sum(z_at + i + 1) + in_z.y, in_n.y,
+                                                         sum(n_at + i + 1) + bias_own.y, before.y)};
             keep_states<Numbers>(arguments.after, at, arguments.part_values, after);
         }
     }
 }
 
-template <std::uint32_t count>
+template <class Numbers, std::uint32_t count>
 __device__ __forceinline__ void store_scores(const TensorArguments& arguments, const float (&sums)[count],
                                              std::uint32_t row, std::uint32_t first_column) {
     constexpr std::uint32_t all = 256;
@@ -167,7 +195,7 @@ __device__ __forceinline__ void store_scores(const TensorArguments& arguments, c
         for (std::uint32_t half = 0; half < 2; ++half) {
             const std::uint32_t i = 4 * j + 2 * half;
             *reinterpret_cast<float2*>(arguments.scores + std::size_t{first_row + 8 * half} * all + column) = {
-                sums[i] + bias.x, sums[i + 1] + bias.y};
+                unscaled<Numbers>(sums[i], arguments) + bias.x, unscaled<Numbers>(sums[i + 1], arguments) + bias.y};
         }
     }
 }

@@ -58,17 +58,18 @@ private:
     std::uint32_t rank_;
 };
 
-template <class C>
+template <class Numbers, class C>
 __device__ __forceinline__ void produce_steps(const TensorMaps& maps, const TensorArguments& arguments,
                                               const gemm::Layout<C>& layout) {
     constexpr std::uint16_t both = (1U << C::cluster) - 1;
+    constexpr std::uint32_t step_depth = gemm::step_bytes / Numbers::value_bytes;
     ptx::Ring<C::stages> ring;
     for (StepTiles<C> tiles(arguments); tiles.any(); tiles.next()) {
         const int row = static_cast<int>(tiles.row());
         const int column = static_cast<int>(tiles.column() * C::columns + tiles.rank() * C::b_slice);
         for (std::uint32_t segment = 0; segment < arguments.segments; ++segment) {
             for (std::uint32_t step = 0; step < arguments.steps; ++step, ring.next()) {
-                const int depth = static_cast<int>(step * gemm::step_depth);
+                const int depth = static_cast<int>(step * step_depth);
                 ptx::wait(layout.free(ring.stage), ring.parity ^ 1);
                 const std::uint32_t full = layout.full(ring.stage);
                 ptx::arrive_expecting(full, C::a_bytes + C::b_bytes);
@@ -188,7 +189,7 @@ __device__ __forceinline__ void consume_steps(const TensorArguments& arguments, 
         products.finish();
         const std::uint32_t row = tiles.row() + consumer * gemm::product_rows;
         if constexpr (part == StepPart::scores) {
-            store_scores(arguments, sums, row, tiles.column() * C::columns);
+            store_scores<Numbers>(arguments, sums, row, tiles.column() * C::columns);
         } else {
             store_states<Numbers, part>(arguments, sums, input_n, row, tiles.column() * tensor_units);
         }
@@ -219,7 +220,7 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
     if (warpgroup == C::consumers) {
         ptx::give_registers<C::producer_registers>();
         if (threadIdx.x == C::consumers * gemm::warpgroup_threads) {
-            produce_steps<C>(maps, arguments, layout);
+            produce_steps<Numbers, C>(maps, arguments, layout);
         }
     } else {
         ptx::take_registers<C::consumer_registers>();

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t tensor_gate_columns = 192;   ///< The rows of wei
 inline constexpr std::uint32_t tensor_score_columns = 128;  ///< Of a tile of scores.
 inline constexpr std::uint32_t tensor_tile_rows = 128;
 inline constexpr std::uint32_t tensor_cluster_rows = 2;  ///< Tiles of a cluster, which share their weights.
-inline constexpr std::uint32_t tensor_step_depth = 64;
+inline constexpr std::uint32_t tensor_step_bytes = 128;  ///< Of depth.
 
 /// Products that are summed up: each of a matrix of states, (rows, hidden), and one of weights, (outputs, hidden).
 struct TensorMaps {
@@ -37,6 +37,7 @@ struct TensorArguments {
     void* after;
     std::size_t part_values;  ///< From one part of the states to the next.
     float* scores;            ///< (rows, 256)
+    float sum_scale;          ///< What makes sums of products of states and weights as they are kept.
 };
 
 /// The kernels of a precision.
@@ -54,6 +55,7 @@ struct TensorKernels {
 // A source each: they take long to compile.
 [[nodiscard]] TensorKernels bf16_step_kernels();
 [[nodiscard]] TensorKernels fp16_step_kernels();
+[[nodiscard]] TensorKernels tf32_step_kernels();
 [[nodiscard]] TensorKernels two_part_step_kernels();
 
 }  // namespace sluice::generator

@@ -25,6 +25,8 @@ TensorKernels kernels_for(Precision precision) {
         case Precision::fp16:
             return fp16_step_kernels();
         case Precision::tf32:
+            return tf32_step_kernels();
+        case Precision::tf32x3:
             return two_part_step_kernels();
         default:
             throw ContractViolation("generator: a precision that the tensor cores do not have");
@@ -71,14 +73,15 @@ public:
     TensorSteps(Device& device, const PaddedShape& shape, Precision precision, const WeightsOnDevice& weights,
                 std::uint32_t most_rows)
         : shape_(shape),
-          kind_(precision == Precision::fp16 ? Precision::fp16 : Precision::bf16),
+          kind_(precision == Precision::tf32x3 ? Precision::fp16 : precision),
+          value_bytes_(part_bytes_of_generator(precision)),
           parts_(parts_of_generator(precision)),
           kernels_(kernels_for(precision)),
           most_rows_(most_rows),
           table_(device, shape, weights) {
         for (std::uint32_t turn = 0; turn < 2; ++turn) {
             states_[turn] = {
-                .matrices = shape.layers * parts_, .rows = most_rows, .row_bytes = shape.hidden * value_bytes};
+                .matrices = shape.layers * parts_, .rows = most_rows, .row_bytes = shape.hidden * value_bytes_};
             memory_[turn] = device.allocate(MemorySpace::device, states_[turn].bytes());
             states_[turn].data = memory_[turn].bytes().data();
         }
@@ -113,8 +116,6 @@ public:
     [[nodiscard]] const StateRows& states(std::uint32_t turn) const override { return states_[turn]; }
 
 private:
-    static constexpr std::uint32_t value_bytes = 2;
-
     struct Launch {
         TensorKernels::Function kernel;
         TensorMaps maps;
@@ -124,16 +125,18 @@ private:
     };
 
     [[nodiscard]] CUtensorMap map_of(const void* matrix, std::uint32_t rows, std::uint32_t box_rows) const {
-        const TensorAxis axes[] = {{shape_.hidden, 0, tensor_step_depth},
-                                   {rows, std::uint64_t{shape_.hidden} * value_bytes, box_rows}};
+        const TensorAxis axes[] = {{shape_.hidden, 0, tensor_step_bytes / value_bytes_},
+                                   {rows, std::uint64_t{shape_.hidden} * value_bytes_, box_rows}};
         return make_tensor_map(kind_, matrix, axes);
     }
+
+    [[nodiscard]] float sum_scale() const { return parts_ == 2 ? 1 / two_part_scale : 1; }
 
     /// The products of states in a layer with weights, as they come from the parts of both: all but that of second
     /// parts, which no precision keeps.
     void add_segments(Launch& to, const StateRows& states, std::uint32_t layer, const Buffer& weights,
                       std::uint32_t outputs, std::uint32_t tile_columns) const {
-        const std::size_t part_bytes = std::size_t{outputs} * shape_.hidden * value_bytes;
+        const std::size_t part_bytes = std::size_t{outputs} * shape_.hidden * value_bytes_;
         for (std::uint32_t of_state = 0; of_state < parts_; ++of_state) {
             for (std::uint32_t of_weight = 0; of_state + of_weight < parts_; ++of_weight) {
                 const std::uint32_t segment = to.arguments.segments++;
@@ -159,7 +162,8 @@ private:
         }
         result.arguments.input_segments = result.arguments.segments;
         add_segments(result, before, layer, weights.layers[layer].hidden, outputs, tensor_gate_columns);
-        result.arguments.steps = shape_.hidden / tensor_step_depth;
+        result.arguments.steps = shape_.hidden * value_bytes_ / tensor_step_bytes;
+        result.arguments.sum_scale = sum_scale();
         result.arguments.tile_columns = shape_.hidden / tensor_units;
         result.arguments.hidden = shape_.hidden;
         result.arguments.bias = weights.layers[layer].hidden_bias.as<float>().data();
@@ -177,7 +181,8 @@ private:
         result.clusters = clusters;
         result.shared_bytes = kernels_.scores_shared_bytes;
         add_segments(result, states_[1 - turn], shape_.layers - 1, weights.linear, gru_symbols, tensor_score_columns);
-        result.arguments.steps = shape_.hidden / tensor_step_depth;
+        result.arguments.steps = shape_.hidden * value_bytes_ / tensor_step_bytes;
+        result.arguments.sum_scale = sum_scale();
         result.arguments.tile_columns = gru_symbols / tensor_score_columns;
         result.arguments.hidden = shape_.hidden;
         result.arguments.bias = weights.linear_bias.as<float>().data();
@@ -186,6 +191,7 @@ private:
 
     PaddedShape shape_;
     Precision kind_;  // of the values that states and weights are kept in
+    std::uint32_t value_bytes_;
     std::uint32_t parts_;
     TensorKernels kernels_;
     std::uint32_t most_rows_;

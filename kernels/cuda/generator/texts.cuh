@@ -12,6 +12,12 @@ constexpr std::uint32_t end_of_text = 0;
 
 enum class Append : std::uint8_t { continues, complete, ended };
 
+__device__ inline void add_to(std::uint64_t& count, std::uint32_t number) {
+    if (number != 0) {
+        atomicAdd(reinterpret_cast<unsigned long long*>(&count), static_cast<unsigned long long>(number));
+    }
+}
+
 /// A text as the lane of its row sees it.
 class Text {
 public:
@@ -21,6 +27,7 @@ public:
         result_ = batch.out + std::size_t{row.item} * io.output_bytes;
         start_ = *reinterpret_cast<const TextStart*>(item_);
         prefix_ = min(start_.prefix, sampling.max_length);
+        doubt_ = batch.doubts == nullptr ? nullptr : batch.doubts + row.item;
     }
 
     __device__ void clear_result() const {
@@ -30,14 +37,18 @@ public:
         }
     }
 
-    /// Appends the prefix's next byte, or what `choose(uniform)` gives, with `log_probability(byte)`.
-    template <class Choose, class LogProbability>
-    __device__ Append append(const Choose& choose, const LogProbability& log_probability) {
+    /// Appends the prefix's next byte, or what draw.choose(uniform) gives.
+    template <class Draw>
+    __device__ Append append(const Draw& draw) {
         if (row_.length < prefix_) {
             byte_ = prefix_bytes()[row_.length];
         } else {
-            byte_ = choose(uniform());
-            row_.log_probability = __dadd_rn(row_.log_probability, log_probability(byte_));
+            const float drawn = uniform();
+            byte_ = draw.choose(drawn);
+            row_.log_probability = __dadd_rn(row_.log_probability, draw.log_probability(byte_));
+            if (doubt_ != nullptr) {
+                row_.doubt = least(row_.doubt, draw.doubt(drawn));
+            }
             if (byte_ == end_of_text) {
                 return Append::ended;
             }
@@ -51,21 +62,18 @@ public:
         auto* const end = reinterpret_cast<TextEnd*>(result_);
         end->length = static_cast<std::int32_t>(row_.length);
         end->log_probability = static_cast<float>(row_.log_probability);
-        add(counts.texts, 1);
-        add(counts.bytes, row_.length - prefix_);
-        add(counts.ended, ended ? 1 : 0);
+        if (doubt_ != nullptr) {
+            *doubt_ = row_.doubt;
+        }
+        add_to(counts.texts, 1);
+        add_to(counts.bytes, row_.length - prefix_);
+        add_to(counts.ended, ended ? 1 : 0);
     }
 
     [[nodiscard]] __device__ const Row& row() const { return row_; }
     [[nodiscard]] __device__ std::uint32_t last_byte() const { return byte_; }
 
 private:
-    __device__ static void add(std::uint64_t& to, std::uint32_t count) {
-        if (count != 0) {
-            atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(count));
-        }
-    }
-
     [[nodiscard]] __device__ const float* draws() const {
         return reinterpret_cast<const float*>(item_ + sizeof(TextStart));
     }
@@ -86,6 +94,7 @@ private:
     Row row_;
     const std::byte* item_;
     std::byte* result_;
+    TextDoubt* doubt_;
     TextStart start_;
     std::uint32_t prefix_;
     std::uint32_t byte_ = 0;

@@ -47,15 +47,18 @@ std::vector<float> in_rows(const Matrix& matrix, const OutputOrder& order) {
     return result;
 }
 
-/// In the precision's bits; of tf32 what bf16 keeps of the values, then what bf16 keeps of the rests.
-std::vector<std::byte> in_parts(Precision precision, const std::vector<float>& values) {
-    if (precision != Precision::tf32) {
+/// In the precision's bits; of tf32x3 what fp16 keeps of the values, scaled, then what it keeps of the rests.
+std::vector<std::byte> in_parts(Precision precision, std::vector<float> values) {
+    if (precision != Precision::tf32x3) {
         return encode(precision, values);
     }
-    std::vector<std::byte> bytes = encode(Precision::bf16, values);
-    std::vector<float> rests = decode(Precision::bf16, bytes);
+    for (float& value : values) {
+        value *= two_part_scale;
+    }
+    std::vector<std::byte> bytes = encode(Precision::fp16, values);
+    std::vector<float> rests = decode(Precision::fp16, bytes);
     std::ranges::transform(values, rests, rests.begin(), std::minus());
-    const std::vector<std::byte> seconds = encode(Precision::bf16, rests);
+    const std::vector<std::byte> seconds = encode(Precision::fp16, rests);
     bytes.insert(bytes.end(), seconds.begin(), seconds.end());
     return bytes;
 }
@@ -88,7 +91,7 @@ CudaWeights of_matrix(PackedWeights& packed, Precision precision, const Matrix& 
     if (precision == Precision::fp32) {
         return of_floats(packed, count, [=] { return transposed(matrix, order); });
     }
-    return {packed, count * 2 * parts_of_generator(precision),
+    return {packed, count * part_bytes_of_generator(precision) * parts_of_generator(precision),
             [=] { return in_parts(precision, in_rows(matrix, order)); }};
 }
 

@@ -20,10 +20,17 @@ struct PaddedShape {
 
 [[nodiscard]] PaddedShape padded(const GruShape& shape, Precision precision);
 
-/// Bytes that a value of weights and states is kept in, and how many such.
+/// How weights and states are kept: in so many values, whose sum they are, of so many bytes. tf32x3 is two parts in
+/// fp16, whose three products of note err no more than fp32's sums do, at a third of fp16's speed.
 [[nodiscard]] constexpr std::uint32_t parts_of_generator(Precision precision) {
-    return precision == Precision::tf32 ? 2 : 1;
+    return precision == Precision::tf32x3 ? 2 : 1;
 }
+[[nodiscard]] constexpr std::uint32_t part_bytes_of_generator(Precision precision) {
+    return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
+}
+
+/// Weights in two parts are kept as so many times what they are: their second parts would be less than fp16 holds.
+inline constexpr float two_part_scale = 256;
 
 /// The network in device memory. By fp32 SIMT: matrices are (inputs, outputs), outputs of gates gate_columns of them.
 /// For the tensor cores: (outputs, inputs), first parts before second ones, the rows of a matrix of gates in groups of

@@ -20,7 +20,8 @@ using test::TextItem;
 using test::TextWriter;
 using test::WrittenText;
 
-constexpr std::array generator_precisions{Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16};
+constexpr std::array generator_precisions{Precision::fp32, Precision::tf32x3, Precision::tf32, Precision::fp16,
+                                          Precision::bf16};
 
 class GeneratorOnGpu : public OnGpu {
 protected:
@@ -87,9 +88,8 @@ Tolerance tolerance_of(Precision precision) {
         case Precision::bf16:
             return {.sum = 4e-3, .log_probability = 0.2};
         case Precision::fp16:
-            return {.sum = 5e-4, .log_probability = 0.025};
         case Precision::tf32:
-            return {.sum = 1e-4, .log_probability = 1e-3};
+            return {.sum = 5e-4, .log_probability = 0.025};
         default:
             return {.sum = 2e-5, .log_probability = 2e-4};
     }

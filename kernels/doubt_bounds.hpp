@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "kernels/generator.hpp"
+#include "kernels/margin.hpp"
+
+namespace sluice {
+
+/// A text that a fast generator and an exact one have written alike: how close each came to another.
+struct SeenDoubts {
+    TextDoubt fast;
+    TextDoubt exact;
+};
+
+/// How close a fast generator's text may come to another without being what the exact one writes: certain is a text
+/// whose distance and gap are both at least the bounds'. Each is the larger of two: the largest difference of the fast
+/// and the exact measure that the texts show, and margin_deviations times its root mean square. A text called certain
+/// is wrong only where the fast one errs by more. That is experience, not proof. Infinite, which only infinite measures
+/// reach, where fewer than fewest_margin_items have a finite one.
+[[nodiscard]] TextDoubt calibrate_doubts(std::span<const SeenDoubts> seen);
+
+}  // namespace sluice

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "core/device.hpp"
+#include "kernels/decoder.hpp"
+#include "tests/support/decoder_reference.hpp"
+
+/// Prompts, and what a backend's decoder makes of them.
+namespace sluice::test {
+
+using Tokens = std::vector<std::uint32_t>;
+
+struct Continued {
+    Tokens tokens{};
+    std::vector<float> log_probabilities{};
+    ContinuationStart start{};
+
+    bool operator==(const Continued& other) const {
+        return tokens == other.tokens && log_probabilities == other.log_probabilities &&
+               start.has_end == other.start.has_end;
+    }
+};
+
+/// A decoder for chunks of up to `max_items`.
+class Continuer {
+public:
+    /// The device outlives it. `more_bytes`: of its memory, beyond the least that the decoder takes.
+    Continuer(const DecoderKernels& kernels, Device& device, const RandomDecoder& model, const TokenSampling& sampling,
+              std::uint32_t max_items, std::uint64_t more_bytes = UINT64_MAX / 2)
+        : sampling_(sampling), io_(decoder_io(sampling)), max_items_(max_items), device_(device) {
+        layer_ = kernels.decoder(model.shape(), model.weights(), sampling, packed_);
+        packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 2);
+        decoder_ = layer_->make_decoder(device, max_items, layer_->least_bytes(max_items) + more_bytes);
+        stream_ = device.make_stream({});
+    }
+
+    /// Item i has number first + i.
+    std::vector<Continued> operator()(const std::vector<Tokens>& prompts, std::uint64_t first = 0) {
+        std::vector<Continued> all;
+        for (std::size_t begin = 0; begin < prompts.size(); begin += max_items_) {
+            const std::size_t count = std::min<std::size_t>(max_items_, prompts.size() - begin);
+            std::vector<std::byte> in(count * io_.input_bytes);
+            std::vector<std::byte> out(count * io_.output_bytes, std::byte{0xEE});
+            for (std::size_t i = 0; i < count; ++i) {
+                const Tokens& prompt = prompts[begin + i];
+                const PromptStart start{.number = first + begin + i,
+                                        .tokens = static_cast<std::uint32_t>(prompt.size())};
+                std::memcpy(&in[i * io_.input_bytes], &start, sizeof start);
+                std::memcpy(&in[i * io_.input_bytes + sizeof start], prompt.data(),
+                            prompt.size() * sizeof(std::uint32_t));
+            }
+            run(count, in, out);
+            for (std::size_t i = 0; i < count; ++i) {
+                all.push_back(read(&out[i * io_.output_bytes]));
+            }
+        }
+        return all;
+    }
+
+    [[nodiscard]] DecoderCounts counts() const { return decoder_->counts(); }
+
+private:
+    void run(std::size_t items, const std::vector<std::byte>& in, std::vector<std::byte>& out) {
+        const Buffer from = device_.allocate(MemorySpace::device, in.size());
+        const Buffer to = device_.allocate(MemorySpace::device, out.size());
+        stream_->copy(from.bytes(), in);
+        stream_->copy(to.bytes(), out);
+        decoder_->enqueue(*stream_, {.items = items}, from.bytes(), to.bytes());
+        stream_->copy(out, to.bytes());
+        stream_->record().wait();
+    }
+
+    [[nodiscard]] Continued read(const std::byte* result) const {
+        Continued continued;
+        std::memcpy(&continued.start, result, sizeof continued.start);
+        continued.tokens.resize(continued.start.tokens);
+        const std::byte* const tokens = result + sizeof continued.start;
+        std::memcpy(continued.tokens.data(), tokens, continued.tokens.size() * sizeof(std::uint32_t));
+        if (sampling_.log_probabilities) {
+            continued.log_probabilities.resize(continued.start.tokens);
+            std::memcpy(continued.log_probabilities.data(), tokens + sampling_.max_new * sizeof(std::uint32_t),
+                        continued.tokens.size() * sizeof(float));
+        }
+        return continued;
+    }
+
+    TokenSampling sampling_;
+    IoShape io_;
+    std::uint32_t max_items_;
+    Device& device_;
+    PackedWeights packed_;
+    std::unique_ptr<DecoderLayer> layer_;
+    std::unique_ptr<Decoder> decoder_;
+    std::unique_ptr<Stream> stream_;
+};
+
+inline std::vector<Tokens> random_prompts(std::size_t count, std::uint32_t longest, std::uint32_t vocabulary,
+                                          std::uint32_t seed) {
+    std::mt19937 engine(seed);
+    std::vector<Tokens> prompts(count);
+    for (Tokens& prompt : prompts) {
+        prompt.resize(1 + engine() % longest);
+        std::ranges::generate(prompt, [&] { return static_cast<std::uint32_t>(engine() % vocabulary); });
+    }
+    return prompts;
+}
+
+}  // namespace sluice::test
