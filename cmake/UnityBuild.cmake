@@ -17,4 +17,5 @@ sluice_compile_alone(sluice_kernels kernels/host/invariant_product.cpp kernels/h
   kernels/host/norm_relu_pool.cpp kernels/host/symbol_conv.cpp)
 sluice_compile_alone(sluice_apps apps/classifier/one_hot.cpp)
 sluice_compile_alone(bench_readers tools/bench/dense_ways.cpp)
+sluice_compile_alone(cuda_kernels_test tests/support/decoder_reference.cpp)
 sluice_compile_alone(bench_kernels tools/bench/bench_forward.cpp)

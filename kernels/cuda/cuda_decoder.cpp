@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/device/cuda_device.hpp"
 #include "core/device/cuda_error.hpp"
@@ -14,6 +12,7 @@
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
+#include "kernels/cuda/decoder/plan_memory.hpp"
 #include "kernels/cuda/decoder/sizes.hpp"
 #include "kernels/cuda/decoder/weights.hpp"
 
@@ -51,56 +50,6 @@ void check_decoder_instructions(Device& device, Precision precision) {
              .hint = "set run.precision = \"fp32\", or build with CMAKE_CUDA_ARCHITECTURES=90a"});
     }
 }
-
-/// Memory that decoder::Memory points to.
-class PlanMemory {
-public:
-    PlanMemory(Device& device, const decoder::Sizes& sizes)
-        : batch_(device.allocate(MemorySpace::device, sizeof(decoder::Batch))),
-          texts_(device.allocate(MemorySpace::device, sizes.slots * sizeof(decoder::Text))),
-          entries_(device.allocate(MemorySpace::device, sizes.slots * sizeof(decoder::Entry))),
-          rows_(device.allocate(MemorySpace::device, sizes.rows * sizeof(decoder::Row))),
-          tiles_(device.allocate(MemorySpace::device,
-                                 (sizes.rows / decoder::tile_queries + sizes.slots) * sizeof(decoder::Tile))),
-          words_(device.allocate(MemorySpace::device, words_of(sizes) * sizeof(std::uint32_t))),
-          sizes_(sizes) {
-        std::vector<std::uint32_t> pages(sizes.pages);
-        std::iota(pages.begin(), pages.end(), 0U);
-        copy_now(words_.bytes().last(sizes.pages * sizeof(std::uint32_t)), std::as_bytes(std::span(pages)));
-        decoder::Batch batch;
-        batch.free_pages = sizes.pages;
-        copy_now(batch_.bytes(), std::as_bytes(std::span(&batch, 1)));
-    }
-
-    [[nodiscard]] decoder::Memory memory() const {
-        std::uint32_t* const words = words_.as<std::uint32_t>().data();
-        return {.batch = batch_.as<decoder::Batch>().data(),
-                .texts = texts_.as<decoder::Text>().data(),
-                .entries = entries_.as<decoder::Entry>().data(),
-                .rows = rows_.as<decoder::Row>().data(),
-                .tiles = tiles_.as<decoder::Tile>().data(),
-                .living = words,
-                .free_slots = words + sizes_.slots,
-                .page_table = words + 2 * std::size_t{sizes_.slots},
-                .free_pages = words + words_of(sizes_) - sizes_.pages,
-                .slots = sizes_.slots,
-                .most_rows = sizes_.rows,
-                .text_pages = sizes_.text_pages};
-    }
-
-private:
-    static std::size_t words_of(const decoder::Sizes& sizes) {
-        return sizes.slots * (std::size_t{2} + sizes.text_pages) + sizes.pages;
-    }
-
-    Buffer batch_;
-    Buffer texts_;
-    Buffer entries_;
-    Buffer rows_;
-    Buffer tiles_;
-    Buffer words_;
-    decoder::Sizes sizes_;
-};
 
 class CudaDecoder final : public Decoder {
 public:
@@ -162,7 +111,7 @@ private:
     decoder::Rule rule_;
     std::uint32_t max_items_;
     decoder::WeightsOnDevice weights_;
-    PlanMemory plan_;
+    decoder::PlanMemory plan_;
     decoder::Memory memory_;
     std::unique_ptr<decoder::Passes> passes_;
 };

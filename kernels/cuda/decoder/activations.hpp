@@ -13,8 +13,9 @@ namespace sluice::decoder {
 
 /// Device memory for what flows through a pass; see Strides. Zero at first.
 struct Activations {
-    Activations(const PassSetup& setup, bool bests_only)
+    explicit Activations(const PassSetup& setup)
         : strides(strides_of(setup.shape, setup.precision)),
+          bests_only(leaves_bests_only(setup.precision, setup.sampling)),
           padded_slots(rounded_up_to_tile(setup.sizes.slots)),
           sums(of_values(setup, setup.sizes.rows, strides.width)),
           normed(of_values(setup, setup.sizes.rows, strides.width)),
@@ -46,6 +47,7 @@ struct Activations {
     [[nodiscard]] static std::uint32_t rounded_up_to_tile(std::uint32_t rows) { return (rows + 127) / 128 * 128; }
 
     Strides strides;
+    bool bests_only;  ///< See leaves_bests_only().
     std::uint32_t padded_slots;
     Buffer sums;     ///< (rows, width): the residual stream.
     Buffer normed;   ///< (rows, width)

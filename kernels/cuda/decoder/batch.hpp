@@ -65,6 +65,7 @@ struct Row {
 
 /// Queries of a prompt; its keys and values are its rows of this pass.
 struct Tile {
+    std::uint32_t slot;
     std::uint32_t first_row;  ///< Of the prompt.
     std::uint32_t rows;       ///< Of the prompt.
     std::uint32_t query;      ///< The first.

@@ -12,38 +12,43 @@ constexpr std::uint32_t cached_blocks = 4 * 132;  // as many as run at a time on
 constexpr std::uint32_t cached_step = 8;          // positions whose keys and values are on their way together
 static_assert(page_positions % cached_step == 0);
 
-/// A row's queries in some heads, one for each head_size / 8 lanes, each of which has 8 values.
+/// Of 16 bytes.
+template <class T>
+constexpr std::uint32_t lane_values = 16 / sizeof(T);
+
+/// A row's queries in some heads; each lane has 16 bytes of one.
 template <class T, std::uint32_t head_size>
 class CachedRow {
 public:
-    static constexpr std::uint32_t head_lanes = head_size / 8;
+    static constexpr std::uint32_t count = lane_values<T>;
+    static constexpr std::uint32_t head_lanes = head_size / count;
     static constexpr std::uint32_t heads = warp_lanes / head_lanes;  // of a warp
 
     /// `from` is the row's query, of the lane's head and from its first value on.
     __device__ __forceinline__ CachedRow(const T* from, float scale) {
         constexpr float log2_e = 1.44269504F;
-        load_8(from, query_);
+        values::unpack(load_16(from), query_, T{});
 #pragma unroll
         for (float& value : query_) {
             value *= scale * log2_e;
         }
     }
 
-    /// The keys and values of `count` positions, at most cached_step, whose first key is at `keys`.
-    __device__ __forceinline__ void add(const T* keys, std::uint32_t width, std::uint32_t count) {
+    /// The keys and values of some positions, of which at most cached_step are taken, whose first key is at `keys`.
+    __device__ __forceinline__ void add(const T* keys, std::uint32_t width, std::uint32_t positions) {
         uint4 key[cached_step];
         uint4 value[cached_step];
 #pragma unroll
         for (std::uint32_t i = 0; i < cached_step; ++i) {
             const T* const at = keys + std::size_t{i} * 2 * width;
-            key[i] = i < count ? load_16(at) : uint4{0, 0, 0, 0};
-            value[i] = i < count ? load_16(at + width) : uint4{0, 0, 0, 0};
+            key[i] = i < positions ? load_16(at) : uint4{0, 0, 0, 0};
+            value[i] = i < positions ? load_16(at + width) : uint4{0, 0, 0, 0};
         }
         float scores[cached_step];
         float largest = largest_;
 #pragma unroll
         for (std::uint32_t i = 0; i < cached_step; ++i) {
-            scores[i] = i < count ? dot(key[i]) : -INFINITY;
+            scores[i] = i < positions ? dot(key[i]) : -INFINITY;
             largest = fmaxf(largest, scores[i]);
         }
         const float kept = exp2f(largest_ - largest);  // 0 the first time
@@ -57,32 +62,39 @@ public:
         for (std::uint32_t i = 0; i < cached_step; ++i) {
             const float weight = exp2f(scores[i] - largest);
             sum_ += weight;
-            float of[8];
+            float of[count];
             values::unpack(value[i], of, T{});
 #pragma unroll
-            for (std::uint32_t d = 0; d < 8; ++d) {
+            for (std::uint32_t d = 0; d < count; ++d) {
                 mixed_[d] = fmaf(weight, of[d], mixed_[d]);
             }
         }
     }
 
     __device__ __forceinline__ void store(T* to) const {
-        float out[8];
+        float out[count];
 #pragma unroll
-        for (std::uint32_t d = 0; d < 8; ++d) {
+        for (std::uint32_t d = 0; d < count; ++d) {
             out[d] = mixed_[d] / sum_;
+            if constexpr (std::is_same_v<T, float>) {
+                out[d] = values::round_tf32(out[d]);
+            }
         }
-        store_8(to, out);
+        if constexpr (std::is_same_v<T, float>) {
+            *reinterpret_cast<float4*>(to) = {out[0], out[1], out[2], out[3]};
+        } else {
+            store_8(to, out);
+        }
     }
 
 private:
     /// By all lanes of the head.
     __device__ __forceinline__ float dot(const uint4& key) const {
-        float of[8];
+        float of[count];
         values::unpack(key, of, T{});
         float sum = 0;
 #pragma unroll
-        for (std::uint32_t d = 0; d < 8; ++d) {
+        for (std::uint32_t d = 0; d < count; ++d) {
             sum = fmaf(query_[d], of[d], sum);
         }
 #pragma unroll
@@ -92,11 +104,33 @@ private:
         return sum;
     }
 
-    float query_[8];
-    float mixed_[8] = {};
+    float query_[count];
+    float mixed_[count] = {};
     float largest_ = -INFINITY;
     float sum_ = 0;
 };
+
+/// A row that attends, and where to.
+struct CachedPlace {
+    std::uint32_t slot;
+    std::uint32_t row;
+    std::uint32_t position;
+    std::uint32_t to;
+    bool is_new;  ///< Its key and value are not in the cache yet.
+};
+
+__device__ __forceinline__ CachedPlace place_of(const Memory& memory, Attending attending, std::uint32_t number) {
+    if (attending == Attending::all) {
+        const Row row = memory.rows[number];
+        return {.slot = row.slot, .row = number, .position = row.position, .to = number, .is_new = false};
+    }
+    const Entry entry = memory.entries[number];
+    return {.slot = entry.slot,
+            .row = entry.last_row(),
+            .position = entry.last_position(),
+            .to = attending == Attending::wanted ? number : entry.last_row(),
+            .is_new = number >= memory.batch->beginning};
+}
 
 template <class T, std::uint32_t head_size>
 __global__ void __launch_bounds__(cached_threads, 4)
@@ -105,28 +139,37 @@ __global__ void __launch_bounds__(cached_threads, 4)
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     const Batch& batch = *memory.batch;
-    const std::uint32_t first = attending == Attending::wanted ? 0 : batch.beginning;
+    const std::uint32_t first = attending == Attending::continued ? batch.beginning : 0;
+    const std::uint32_t end = attending == Attending::all ? batch.rows : batch.entries;
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     const std::uint32_t groups = (attention.heads + CachedHeads::heads - 1) / CachedHeads::heads;
-    const std::uint32_t all = (batch.entries - first) * groups;
+    const std::uint32_t all = (end - first) * groups;
     for (std::uint32_t i = (blockIdx.x * cached_threads + threadIdx.x) / warp_lanes; i < all;
          i += gridDim.x * cached_warps) {
-        const std::uint32_t number = first + i / groups;
-        const Entry entry = memory.entries[number];
+        const CachedPlace place = place_of(memory, attending, first + i / groups);
         const std::uint32_t head = i % groups * CachedHeads::heads + lane / CachedHeads::head_lanes;
         const bool exists = head < attention.heads;  // lanes without a head do what the last one's do
-        const std::uint32_t at = min(head, attention.heads - 1) * head_size + lane % CachedHeads::head_lanes * 8;
-        const std::uint32_t row = entry.last_row();
-        CachedHeads heads(static_cast<const T*>(attention.queries) + std::size_t{row} * attention.stride + at,
-                          attention.scale);
-        const std::uint32_t positions = entry.last_position() + 1;
+        const std::uint32_t at =
+            min(head, attention.heads - 1) * head_size + lane % CachedHeads::head_lanes * CachedHeads::count;
+        const T* const query =
+            static_cast<const T*>(attention.queries) + std::size_t{place.row} * attention.stride + at;
+        if constexpr (!std::is_same_v<T, float>) {
+            if (place.is_new) {  // each lane reads again what it has written itself
+                T* const own = cached<T>(cache, layer, page_of(memory, place.slot, place.position),
+                                         place.position % page_positions) +
+                               at;
+                *reinterpret_cast<uint4*>(own) = load_16(query + cache.width);
+                *reinterpret_cast<uint4*>(own + cache.width) = load_16(query + 2 * cache.width);
+            }
+        }
+        CachedHeads heads(query, attention.scale);
+        const std::uint32_t positions = place.position + 1;
         for (std::uint32_t p = 0; p < positions; p += cached_step) {
-            const std::uint32_t page = page_of(memory, entry.slot, p);
+            const std::uint32_t page = page_of(memory, place.slot, p);
             heads.add(cached<T>(cache, layer, page, p % page_positions) + at, cache.width, positions - p);
         }
         if (exists) {
-            const std::uint32_t to = attending == Attending::wanted ? number : row;
-            heads.store(static_cast<T*>(attention.out) + std::size_t{to} * attention.out_stride + at);
+            heads.store(static_cast<T*>(attention.out) + std::size_t{place.to} * attention.out_stride + at);
         }
     }
 }
@@ -138,10 +181,11 @@ auto cached_kernel(std::uint32_t head_size) {
 
 void enqueue_cached_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, Attending attending, cudaStream_t stream) {
-    const auto kernel = precision == Precision::bf16 ? cached_kernel<__nv_bfloat16>(attention.head_size)
-                                                     : cached_kernel<__half>(attention.head_size);
+    const auto kernel = precision == Precision::bf16   ? cached_kernel<__nv_bfloat16>(attention.head_size)
+                        : precision == Precision::fp16 ? cached_kernel<__half>(attention.head_size)
+                                                       : cached_kernel<float>(attention.head_size);
     launch(kernel, "attention to the cache",
-           {.blocks = blocks_for(std::uint64_t{memory.slots} * attention.heads, cached_warps, cached_blocks),
+           {.blocks = blocks_for(std::uint64_t{memory.most_rows} * attention.heads, cached_warps, cached_blocks),
             .threads = cached_threads,
             .chained = true},
            stream, memory, attention, cache, layer, attending);

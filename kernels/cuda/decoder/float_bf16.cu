@@ -3,7 +3,7 @@
 namespace sluice::decoder {
 
 const FloatProductKernel& bf16_float_product() {
-    static const FloatProductKernel kernel = float_product_of_halves<__nv_bfloat16>();
+    static const FloatProductKernel kernel = make_float_product<__nv_bfloat16>();
     return kernel;
 }
 

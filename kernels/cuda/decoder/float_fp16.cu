@@ -3,7 +3,7 @@
 namespace sluice::decoder {
 
 const FloatProductKernel& fp16_float_product() {
-    static const FloatProductKernel kernel = float_product_of_halves<__half>();
+    static const FloatProductKernel kernel = make_float_product<__half>();
     return kernel;
 }
 

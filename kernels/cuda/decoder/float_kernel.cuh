@@ -23,16 +23,16 @@ namespace sluice::decoder {
 
 extern __shared__ std::uint8_t float_memory[];
 
+/// Values of a row that a step multiplies.
+template <class Type>
+constexpr std::uint32_t float_step_depth = gemm::step_bytes / (std::is_same_v<Type, wgmma::Tf32> ? 4 : 2);
+
 /// Adds the products of a step of depth to the sums.
 template <class Type, class C>
 __device__ __forceinline__ void multiply_step(float (&sums)[C::columns / 2], std::uint64_t a, std::uint64_t b) {
 #pragma unroll
     for (std::uint32_t k = 0; k < gemm::step_bytes; k += 32) {
-        if constexpr (std::is_same_v<Type, wgmma::Tf32>) {
-            wgmma::multiply<Type>(sums, a + wgmma::advance(k), b + wgmma::advance(k));
-        } else {
-            wgmma::multiply<Type, C::columns>(sums, a + wgmma::advance(k), b + wgmma::advance(k));
-        }
+        wgmma::multiply<Type, C::columns>(sums, a + wgmma::advance(k), b + wgmma::advance(k));
     }
 }
 
@@ -183,7 +183,6 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
     multiply_to_floats(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
                        const __grid_constant__ gemm::Arguments arguments,
                        const __grid_constant__ FloatProductArguments floats) {
-    constexpr std::uint32_t depth = gemm::step_bytes / (std::is_same_v<Type, wgmma::Tf32> ? 4 : 2);
     const std::uint32_t base = ptx::shared_address(float_memory);
     const gemm::Layout<C> layout((base + gemm::pattern_bytes - 1) / gemm::pattern_bytes * gemm::pattern_bytes);
     if (threadIdx.x == 0) {
@@ -206,7 +205,7 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
     if (warpgroup == C::consumers) {
         ptx::give_registers<C::producer_registers>();
         if (threadIdx.x == C::consumers * gemm::warpgroup_threads) {
-            gemm::produce<C, depth>(arguments, layout, &a_map, &b_map);
+            gemm::produce<C, float_step_depth<Type>>(arguments, layout, &a_map, &b_map);
         }
     } else {
         ptx::take_registers<C::consumer_registers>();
@@ -216,12 +215,12 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
 
 /// 128 by 256 in clusters of two rows of tiles.
 template <class Type>
-FloatProductKernel float_product_of_halves() {
+FloatProductKernel make_float_product() {
     using C = gemm::Config<2, 1, 256, 4, 1, 2, 1>;
     return {.values = &multiply_to_floats<Type, C, false>,
             .bests = &multiply_to_floats<Type, C, true>,
             .tile = {.rows = C::rows, .columns = C::columns, .cluster_rows = C::cluster_rows},
-            .step_depth = gemm::step_depth,
+            .step_depth = float_step_depth<Type>,
             .threads = C::threads,
             .shared_bytes = C::shared_bytes};
 }

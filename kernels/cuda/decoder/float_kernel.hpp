@@ -23,7 +23,7 @@ struct FloatProductKernel {
     using Function = void (*)(CUtensorMap, CUtensorMap, gemm::Arguments, FloatProductArguments);
 
     Function values;
-    Function bests;  ///< Null where there is none.
+    Function bests;
     GemmTile tile;
     std::uint32_t step_depth;
     std::uint32_t threads;

@@ -33,7 +33,7 @@ public:
           weights_(setup.weights),
           memory_(setup.memory),
           most_rows_(setup.sizes.rows),
-          at_(setup, false),
+          at_(setup),
           attention_(at_.attention(setup.shape, setup.sampling)),
           no_bias_(setup.device.allocate(MemorySpace::device, at_.strides.vocabulary * sizeof(float))) {
         if (precision_ == Precision::tf32) {
@@ -78,7 +78,12 @@ public:
                                        stream);
         }
         watch("choice");
-        enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary, stream);
+        if (at_.bests_only) {
+            enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), float_product_tiles(shape_.vocabulary),
+                              stream);
+        } else {
+            enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary, stream);
+        }
     }
 
 private:
@@ -161,9 +166,9 @@ private:
                  .b = data_of(weights_.tokens),
                  .bias = nullptr,
                  .residual = nullptr,
-                 .out = floats_of(at_.scores),
+                 .out = at_.bests_only ? nullptr : floats_of(at_.scores),
                  .stride = at_.strides.vocabulary,
-                 .bests = nullptr,
+                 .bests = at_.bests_only ? at_.scores.as<TileBest>().data() : nullptr,
                  .active = rows(true)}};
     }
 
@@ -203,8 +208,12 @@ private:
         watch("into the cache");
         enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
         watch("attention");
-        enqueue_attention_in_order(memory_, precision_, attention_, at_.cache, number,
-                                   last ? Attending::wanted : Attending::all, stream);
+        const Attending attending = last ? Attending::wanted : Attending::all;
+        if (precision_ == Precision::tf32 && has_tensor_heads(attention_.head_size)) {
+            enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, attending, stream);
+        } else {
+            enqueue_attention_in_order(memory_, precision_, attention_, at_.cache, number, attending, stream);
+        }
         if (last) {
             watch("wanted rows");
             enqueue_gather(memory_, precision_, data_of(at_.sums), at_.wanted.bytes().data(), at_.strides.width,

@@ -65,7 +65,7 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
             "decoder: a product whose depth is no multiple of 8");
     expects(memory.active != nullptr, "decoder: a product of a number of rows that nobody says");
     const bool bests = memory.bests != nullptr;
-    expects(bests ? kernel_->bests != nullptr && memory.bias == nullptr && shape.activation == Activation::none
+    expects(bests ? memory.bias == nullptr && shape.activation == Activation::none
                   : memory.stride % 2 == 0 && memory.stride >= shape.columns,
             "decoder: a product that writes what its kernel does not");
     function_ = bests ? kernel_->bests : kernel_->values;

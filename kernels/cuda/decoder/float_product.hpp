@@ -25,13 +25,13 @@ struct FloatProductShape {
 
 /// Device memory; not owned. Aligned to 16 bytes.
 struct FloatProductMemory {
-    const void* a;          ///< (rows, depth)
-    const void* b;          ///< (columns, depth)
-    const float* bias;      ///< (columns); none if null.
-    const float* residual;  ///< (rows, stride); none if null. May be `out`.
-    float* out;             ///< (rows, stride); values behind the columns are open.
-    std::uint32_t stride;   ///< Even, at least `columns`.
-    TileBest* bests;        ///< (rows, float_product_tiles(columns)), in place of `out`; not of tf32, nor with a bias.
+    const void* a;                ///< (rows, depth)
+    const void* b;                ///< (columns, depth)
+    const float* bias;            ///< (columns); none if null.
+    const float* residual;        ///< (rows, stride); none if null. May be `out`.
+    float* out;                   ///< (rows, stride); values behind the columns are open.
+    std::uint32_t stride;         ///< Even, at least `columns`.
+    TileBest* bests;              ///< (rows, float_product_tiles(columns)), in place of `out`; not with a bias.
     const std::uint32_t* active;  ///< Device memory: only so many of the rows count.
 };
 

@@ -56,10 +56,9 @@ public:
         : shape_(setup.shape),
           precision_(setup.precision),
           rule_(rule_of(setup.sampling)),
-          bests_only_(needs_bests_only(setup.sampling)),
           weights_(setup.weights),
           memory_(setup.memory),
-          at_(setup, bests_only_),
+          at_(setup),
           attention_(at_.attention(setup.shape, setup.sampling)),
           head_({.rows = at_.padded_slots, .columns = setup.shape.vocabulary, .depth = setup.shape.width},
                 setup.precision,
@@ -67,9 +66,9 @@ public:
                  .b = data_of(weights_.tokens),
                  .bias = nullptr,
                  .residual = nullptr,
-                 .out = bests_only_ ? nullptr : floats_of(at_.scores),
+                 .out = at_.bests_only ? nullptr : floats_of(at_.scores),
                  .stride = at_.strides.vocabulary,
-                 .bests = bests_only_ ? at_.scores.as<TileBest>().data() : nullptr,
+                 .bests = at_.bests_only ? at_.scores.as<TileBest>().data() : nullptr,
                  .active = &memory_.batch->entries}) {
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
             layers_.push_back(make_layer(layer, setup.sizes.rows));
@@ -94,7 +93,7 @@ public:
         watch("head");
         head_.enqueue(stream);
         watch("choice");
-        if (bests_only_) {
+        if (at_.bests_only) {
             enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), float_product_tiles(shape_.vocabulary),
                               stream);
         } else {
@@ -140,16 +139,16 @@ private:
         enqueue_norm(precision_, norm(block.attention_norm, at_.sums, false), stream);
         watch("queries, keys, values");
         layers_[number].attention.enqueue(stream);
-        watch("into the cache");
-        enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
         if (last) {
+            watch("into the cache");
+            enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
             watch("attention to the cache");
             enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, Attending::wanted, stream);
             watch("wanted rows");
             enqueue_gather(memory_, precision_, data_of(at_.sums), at_.wanted.bytes().data(), shape_.width, stream);
         } else {
             watch("attention of prompts");
-            enqueue_prompt_attention(memory_, precision_, attention_, stream);
+            enqueue_prompt_attention(memory_, precision_, attention_, at_.cache, number, stream);
             watch("attention to the cache");
             enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, Attending::continued, stream);
         }
@@ -178,7 +177,6 @@ private:
     DecoderShape shape_;
     Precision precision_;
     Rule rule_;
-    bool bests_only_;
     const WeightsOnDevice& weights_;
     Memory memory_;
     Activations at_;

@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(list_threads) list_rows(Memory memory, Rule ru
             memory.rows[entry.first_row + i] = {entry.slot, i, tokens[i]};
         }
         for (std::uint32_t i = lane; i < divide_up(entry.rows, tile_queries); i += warp_lanes) {
-            memory.tiles[entry.first_tile + i] = {entry.first_row, entry.rows, i * tile_queries};
+            memory.tiles[entry.first_tile + i] = {entry.slot, entry.first_row, entry.rows, i * tile_queries};
         }
         auto* const result =
             reinterpret_cast<std::uint32_t*>(batch.out + std::size_t{text.item} * rule.io.output_bytes);

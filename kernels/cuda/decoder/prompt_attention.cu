@@ -12,6 +12,7 @@ constexpr std::uint32_t prompt_threads = 128;
 constexpr std::uint32_t prompt_warps = prompt_threads / warp_lanes;
 constexpr std::uint32_t prompt_blocks = 4 * 132;
 constexpr std::uint32_t key_rows = 16;  // of a step
+static_assert(tile_queries == key_rows && page_positions == key_rows, "a tile's own keys are those of a page");
 
 extern __shared__ uint4 prompt_memory[];
 
@@ -49,6 +50,25 @@ public:
             __syncwarp();  // the step's memory is read before it is copied to again
         }
         ptx::wait_for_copies<0>();
+    }
+
+    /// Keys and values of the tile's own rows, which were the last to be copied, into their page.
+    __device__ __forceinline__ void remember(T* page) const {
+        constexpr std::uint32_t row_pieces = head_size / 8;
+        const std::uint32_t width = attention_.heads * head_size;
+        const std::uint32_t from = keys(tile_.query / key_rows);
+#pragma unroll
+        for (std::uint32_t i = 0; i < 2 * key_rows * row_pieces; i += warp_lanes) {
+            const std::uint32_t piece = i + lane_;
+            const std::uint32_t matrix = piece / (key_rows * row_pieces);
+            const std::uint32_t row = piece / row_pieces % key_rows;
+            const std::uint32_t column = piece % row_pieces;
+            if (tile_.query + row < tile_.rows) {
+                *reinterpret_cast<uint4*>(page + (2 * row + matrix) * width + column * 8) =
+                    ptx::load_shared_16(from + matrix * matrix_bytes + row * row_bytes + column * 16);
+            }
+        }
+        __syncwarp();  // before the next tile's are copied there
     }
 
     /// `to`: of the first row of the prompt.
@@ -189,7 +209,8 @@ private:
 };
 
 template <class T, std::uint32_t head_size>
-__global__ void __launch_bounds__(prompt_threads) attend_prompts(Memory memory, Attention attention) {
+__global__ void __launch_bounds__(prompt_threads)
+    attend_prompts(Memory memory, Attention attention, Cache cache, std::uint32_t layer) {
     using OfHead = PromptTile<T, head_size>;
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
@@ -203,12 +224,14 @@ __global__ void __launch_bounds__(prompt_threads) attend_prompts(Memory memory, 
                        static_cast<const T*>(attention.queries) + std::size_t{tile.first_row} * attention.stride + at,
                        shared);
         of_head.attend();
+        of_head.remember(cached<T>(cache, layer, page_of(memory, tile.slot, tile.query), 0) + at);
         of_head.store(static_cast<T*>(attention.out) + std::size_t{tile.first_row} * attention.out_stride + at);
     }
 }
 
 template <class T, std::uint32_t head_size>
-void launch_prompts(const Memory& memory, const Attention& attention, cudaStream_t stream) {
+void launch_prompts(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
+                    cudaStream_t stream) {
     constexpr std::uint32_t shared = prompt_warps * PromptTile<T, head_size>::warp_bytes;
     check_cuda(cudaFuncSetAttribute(&attend_prompts<T, head_size>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(shared)),
@@ -219,26 +242,27 @@ void launch_prompts(const Memory& memory, const Attention& attention, cudaStream
             .threads = prompt_threads,
             .shared_bytes = shared,
             .chained = true},
-           stream, memory, attention);
+           stream, memory, attention, cache, layer);
 }
 
 template <class T>
-void launch_prompts_of(const Memory& memory, const Attention& attention, cudaStream_t stream) {
+void launch_prompts_of(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
+                       cudaStream_t stream) {
     if (attention.head_size == 32) {
-        launch_prompts<T, 32>(memory, attention, stream);
+        launch_prompts<T, 32>(memory, attention, cache, layer, stream);
     } else if (attention.head_size == 64) {
-        launch_prompts<T, 64>(memory, attention, stream);
+        launch_prompts<T, 64>(memory, attention, cache, layer, stream);
     } else {
-        launch_prompts<T, 128>(memory, attention, stream);
+        launch_prompts<T, 128>(memory, attention, cache, layer, stream);
     }
 }
 
-void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
-                              cudaStream_t stream) {
+void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
+                              std::uint32_t layer, cudaStream_t stream) {
     if (precision == Precision::bf16) {
-        launch_prompts_of<__nv_bfloat16>(memory, attention, stream);
+        launch_prompts_of<__nv_bfloat16>(memory, attention, cache, layer, stream);
     } else {
-        launch_prompts_of<__half>(memory, attention, stream);
+        launch_prompts_of<__half>(memory, attention, cache, layer, stream);
     }
 }
 

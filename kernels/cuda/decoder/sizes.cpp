@@ -56,7 +56,7 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
     const std::uint64_t value = number_bytes(precision);
     const std::uint64_t a_row =
         value * (3 * std::uint64_t{strides.width} + strides.queries + strides.inner) + sizeof(Row);
-    const bool bests_only = is_narrow(precision) && needs_bests_only(sampling);
+    const bool bests_only = leaves_bests_only(precision, sampling);
     const std::uint64_t scores = bests_only ? float_product_tiles(shape.vocabulary) * sizeof(TileBest)
                                             : strides.vocabulary * std::uint64_t{sizeof(float)};
     const std::uint64_t a_slot = sizeof(Text) + sizeof(Entry) + sizeof(Tile) +

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/precision.hpp"
 #include "kernels/decoder.hpp"
 
@@ -21,6 +22,11 @@ struct Strides {
 };
 
 [[nodiscard]] Strides strides_of(const DecoderShape& shape, Precision precision);
+
+/// Whether the head's product leaves of each row only what decides the next token.
+[[nodiscard]] constexpr bool leaves_bests_only(Precision precision, const TokenSampling& sampling) {
+    return precision != Precision::fp32 && needs_bests_only(sampling);
+}
 
 struct Sizes {
     std::uint32_t slots;       ///< Texts at a time.

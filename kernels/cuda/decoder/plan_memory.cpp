@@ -1,0 +1,43 @@
+#include "kernels/cuda/decoder/plan_memory.hpp"
+
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "kernels/cuda/cuda_operation.hpp"
+
+namespace sluice::decoder {
+
+PlanMemory::PlanMemory(Device& device, const Sizes& sizes)
+    : batch_(device.allocate(MemorySpace::device, sizeof(Batch))),
+      texts_(device.allocate(MemorySpace::device, sizes.slots * sizeof(Text))),
+      entries_(device.allocate(MemorySpace::device, sizes.slots * sizeof(Entry))),
+      rows_(device.allocate(MemorySpace::device, sizes.rows * sizeof(Row))),
+      tiles_(device.allocate(MemorySpace::device, (sizes.rows / tile_queries + sizes.slots) * sizeof(Tile))),
+      words_(device.allocate(MemorySpace::device, words_of(sizes) * sizeof(std::uint32_t))),
+      sizes_(sizes) {
+    std::vector<std::uint32_t> pages(sizes.pages);
+    std::iota(pages.begin(), pages.end(), 0U);
+    copy_now(words_.bytes().last(sizes.pages * sizeof(std::uint32_t)), std::as_bytes(std::span(pages)));
+    Batch batch;
+    batch.free_pages = sizes.pages;
+    copy_now(batch_.bytes(), std::as_bytes(std::span(&batch, 1)));
+}
+
+Memory PlanMemory::memory() const {
+    std::uint32_t* const words = words_.as<std::uint32_t>().data();
+    return {.batch = batch_.as<Batch>().data(),
+            .texts = texts_.as<Text>().data(),
+            .entries = entries_.as<Entry>().data(),
+            .rows = rows_.as<Row>().data(),
+            .tiles = tiles_.as<Tile>().data(),
+            .living = words,
+            .free_slots = words + sizes_.slots,
+            .page_table = words + 2 * std::size_t{sizes_.slots},
+            .free_pages = words + words_of(sizes_) - sizes_.pages,
+            .slots = sizes_.slots,
+            .most_rows = sizes_.rows,
+            .text_pages = sizes_.text_pages};
+}
+
+}  // namespace sluice::decoder

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+
+#include "core/device.hpp"
+#include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/sizes.hpp"
+
+namespace sluice::decoder {
+
+/// What Memory points to: no text, and all pages are free.
+class PlanMemory {
+public:
+    PlanMemory(Device& device, const Sizes& sizes);
+
+    [[nodiscard]] Memory memory() const;
+
+private:
+    static std::size_t words_of(const Sizes& sizes) {
+        return sizes.slots * (std::size_t{2} + sizes.text_pages) + sizes.pages;
+    }
+
+    Buffer batch_;
+    Buffer texts_;
+    Buffer entries_;
+    Buffer rows_;
+    Buffer tiles_;
+    Buffer words_;
+    Sizes sizes_;
+};
+
+}  // namespace sluice::decoder
