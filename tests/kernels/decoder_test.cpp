@@ -4,107 +4,40 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <random>
 #include <vector>
 
 #include "core/device/host_device.hpp"
 #include "kernels/kernels.hpp"
+#include "tests/kernels/decoder_texts.hpp"
 #include "tests/support/decoder_reference.hpp"
 
 namespace sluice {
 namespace {
 
+using test::Continued;
 using test::plain_decoder_scores;
+using test::random_prompts;
 using test::RandomDecoder;
-using Tokens = std::vector<std::uint32_t>;
+using test::Tokens;
 
-struct Continued {
-    Tokens tokens{};
-    std::vector<float> log_probabilities{};
-    ContinuationStart start{};
-
-    bool operator==(const Continued& other) const {
-        return tokens == other.tokens && log_probabilities == other.log_probabilities &&
-               start.has_end == other.start.has_end;
-    }
-};
-
+/// On the host.
 class Continuer {
 public:
     Continuer(const RandomDecoder& model, const TokenSampling& sampling, std::uint32_t max_items,
               std::uint64_t more_bytes = UINT64_MAX / 2)
-        : sampling_(sampling), io_(decoder_io(sampling)), max_items_(max_items) {
-        layer_ = decoder_kernels_of(DeviceKind::host).decoder(model.shape(), model.weights(), sampling, packed_);
-        packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 2);
-        decoder_ = layer_->make_decoder(device_, max_items, layer_->least_bytes(max_items) + more_bytes);
-        stream_ = device_.make_stream({});
-    }
+        : continuer_(decoder_kernels_of(DeviceKind::host), device_, model, sampling, max_items, more_bytes) {}
 
-    /// Item i has number first + i.
-    std::vector<Continued> operator()(const std::vector<Tokens>& prompts, std::uint64_t first = 0) {
-        std::vector<Continued> all;
-        for (std::size_t begin = 0; begin < prompts.size(); begin += max_items_) {
-            const std::size_t count = std::min<std::size_t>(max_items_, prompts.size() - begin);
-            std::vector<std::byte> in(count * io_.input_bytes);
-            std::vector<std::byte> out(count * io_.output_bytes, std::byte{0xEE});
-            for (std::size_t i = 0; i < count; ++i) {
-                const Tokens& prompt = prompts[begin + i];
-                const PromptStart start{.number = first + begin + i,
-                                        .tokens = static_cast<std::uint32_t>(prompt.size())};
-                std::memcpy(&in[i * io_.input_bytes], &start, sizeof start);
-                std::memcpy(&in[i * io_.input_bytes + sizeof start], prompt.data(),
-                            prompt.size() * sizeof(std::uint32_t));
-            }
-            decoder_->enqueue(*stream_, {.items = count}, std::span<const std::byte>(in), std::span(out));
-            stream_->record().wait();
-            for (std::size_t i = 0; i < count; ++i) {
-                all.push_back(read(&out[i * io_.output_bytes]));
-            }
-        }
-        return all;
-    }
-
-    [[nodiscard]] DecoderCounts counts() const { return decoder_->counts(); }
+    std::vector<Continued> operator()(const std::vector<Tokens>& prompts) { return continuer_(prompts); }
+    [[nodiscard]] DecoderCounts counts() const { return continuer_.counts(); }
 
 private:
-    Continued read(const std::byte* result) const {
-        Continued continued;
-        std::memcpy(&continued.start, result, sizeof continued.start);
-        continued.tokens.resize(continued.start.tokens);
-        const std::byte* const tokens = result + sizeof continued.start;
-        std::memcpy(continued.tokens.data(), tokens, continued.tokens.size() * sizeof(std::uint32_t));
-        if (sampling_.log_probabilities) {
-            continued.log_probabilities.resize(continued.start.tokens);
-            std::memcpy(continued.log_probabilities.data(), tokens + sampling_.max_new * sizeof(std::uint32_t),
-                        continued.tokens.size() * sizeof(float));
-        }
-        return continued;
-    }
-
-    TokenSampling sampling_;
-    IoShape io_;
-    std::uint32_t max_items_;
     HostDevice device_;
-    PackedWeights packed_;
-    std::unique_ptr<DecoderLayer> layer_;
-    std::unique_ptr<Decoder> decoder_;
-    std::unique_ptr<Stream> stream_;
+    test::Continuer continuer_;
 };
 
 constexpr DecoderShape small{.vocabulary = 53, .positions = 40, .width = 24, .layers = 2, .heads = 3, .inner = 70};
-
-std::vector<Tokens> random_prompts(std::size_t count, std::uint32_t longest, std::uint32_t vocabulary,
-                                   std::uint32_t seed) {
-    std::mt19937 engine(seed);
-    std::vector<Tokens> prompts(count);
-    for (Tokens& prompt : prompts) {
-        prompt.resize(1 + engine() % longest);
-        std::ranges::generate(prompt, [&] { return static_cast<std::uint32_t>(engine() % vocabulary); });
-    }
-    return prompts;
-}
 
 double log_softmax(const std::vector<double>& scores, std::uint32_t token) {
     double sum = 0;

@@ -178,6 +178,38 @@ TEST_F(GemmOnGpu, ComputesAChainOfProducts) {
     EXPECT_EQ(chain(true), chain(false));
 }
 
+/// Of the numbers of active rows that its range has, and of no others.
+TEST_F(GemmOnGpu, MultipliesActiveRowsOnly) {
+    constexpr GemmShape shape{600, 264, 136};
+    const Operands operands(Precision::bf16, shape.rows, shape.columns, shape.depth, 9);
+    const auto expected = multiply_on_gpu(shape, Precision::bf16, operands, Extras::bias, {});
+    const std::size_t row_bytes = shape.columns * element_bytes(Precision::bf16);
+    for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
+        for (const std::uint32_t active : {0U, 1U, 255U, 300U, 301U, 600U, 1000U}) {
+            const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
+            const DeviceMemory out(expected.size());
+            const GemmMemory memory{.a = operands.on_device[0].as(),
+                                    .b = operands.on_device[1].as(),
+                                    .bias = operands.on_device[2].as<float>(),
+                                    .residual = nullptr,
+                                    .out = out.as(),
+                                    .active = count.as<std::uint32_t>()};
+            const Gemm few(shape, Precision::bf16, memory, {.tile = tile, .range = {.up_to = 300}});
+
+            few.enqueue(nullptr);
+
+            const std::size_t rows = active <= 300 ? active : 0;
+            const std::vector<std::byte> got = out.content();
+            EXPECT_TRUE(
+                std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(rows * row_bytes), expected.begin()))
+                << active << " rows, tile " << tile;
+            if (rows == 0) {
+                EXPECT_EQ(got, std::vector(got.size(), std::byte{0xff})) << active << " rows, tile " << tile;
+            }
+        }
+    }
+}
+
 TEST_F(GemmOnGpu, DoesNothingForNoRows) {
     const DeviceMemory memory(64);
     const Gemm product({0, 8, 8}, Precision::bf16, {memory.as(), memory.as(), nullptr, nullptr, memory.as()});

@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/device/host_device.hpp"
+#include "kernels/cuda/decoder/sizes.hpp"
+#include "kernels/kernels.hpp"
+#include "tests/kernels/cuda/gpu.hpp"
+#include "tests/kernels/decoder_texts.hpp"
+
+namespace sluice {
+namespace {
+
+using test::Continued;
+using test::Continuer;
+using test::plain_decoder_scores;
+using test::random_prompts;
+using test::RandomDecoder;
+using test::Tokens;
+
+constexpr std::uint64_t plenty = std::uint64_t{1} << 40U;
+
+class DecoderOnGpu : public OnGpu {
+protected:
+    void SetUp() override {
+        OnGpu::SetUp();
+        if (!IsSkipped()) {
+            device_ = make_cuda_device(0);
+        }
+    }
+
+    [[nodiscard]] Continuer continuer(Precision precision, const RandomDecoder& model, const TokenSampling& sampling,
+                                      std::uint32_t max_items, std::uint64_t more_bytes = plenty) const {
+        return {decoder_kernels_of(DeviceKind::cuda, precision), *device_, model, sampling, max_items, more_bytes};
+    }
+
+    /// Precisions that this GPU and build have.
+    [[nodiscard]] std::vector<Precision> precisions() const {
+        if (gpu().instructions() != MatrixInstructions::wgmma) {
+            return {Precision::fp32};
+        }
+        return {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16};
+    }
+
+    [[nodiscard]] Device& device() const { return *device_; }
+
+private:
+    std::unique_ptr<Device> device_;
+};
+
+std::vector<Continued> continued_on_host(const RandomDecoder& model, const TokenSampling& sampling,
+                                         const std::vector<Tokens>& prompts) {
+    HostDevice host;
+    return Continuer(decoder_kernels_of(DeviceKind::host), host, model, sampling,
+                     static_cast<std::uint32_t>(prompts.size()))(prompts);
+}
+
+/// That every precision has.
+constexpr DecoderShape of_all{.vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 2, .inner = 264};
+
+const TokenSampling sampled{.max_prompt = 60,
+                            .max_new = 10,
+                            .repetition_penalty = 1.3F,
+                            .temperature = 0.8F,
+                            .top_k = 50,
+                            .top_p = 0.9F,
+                            .end = 3,
+                            .seed = 5,
+                            .log_probabilities = true};
+
+TEST_F(DecoderOnGpu, ContinuesAsTheHostInFp32) {
+    for (const DecoderShape& shape :
+         {DecoderShape{.vocabulary = 53, .positions = 40, .width = 24, .layers = 2, .heads = 3, .inner = 70},
+          DecoderShape{.vocabulary = 2, .positions = 18, .width = 16, .layers = 3, .heads = 16, .inner = 1},
+          DecoderShape{.vocabulary = 1000, .positions = 64, .width = 130, .layers = 4, .heads = 10, .inner = 300},
+          DecoderShape{.vocabulary = 700, .positions = 300, .width = 768, .layers = 1, .heads = 12, .inner = 600}}) {
+        const RandomDecoder model(shape, 11);
+        const std::uint32_t max_new = std::min(8U, shape.positions / 2);
+        const std::uint32_t longest = shape.positions - max_new;
+        const std::vector<Tokens> prompts = random_prompts(30, longest, shape.vocabulary, 2);
+        for (TokenSampling sampling : {TokenSampling{.temperature = 0}, TokenSampling{.seed = 3}, sampled}) {
+            sampling.max_prompt = longest;
+            sampling.max_new = max_new;
+            sampling.log_probabilities = true;
+
+            const std::vector<Continued> continued = continuer(Precision::fp32, model, sampling, 30)(prompts);
+
+            ASSERT_EQ(continued, continued_on_host(model, sampling, prompts))
+                << "width " << shape.width << ", temperature " << sampling.temperature;
+        }
+    }
+}
+
+/// What rounding weights and activations may do to a log-probability, and a few times as much to be sure.
+double log_tolerance(Precision precision) {
+    switch (precision) {
+        case Precision::bf16:
+            return 0.25;
+        case Precision::fp16:
+            return 0.04;
+        case Precision::tf32:
+            return 0.04;
+        default:
+            return 1e-4;
+    }
+}
+
+double log_of_softmax(const std::vector<double>& scores, std::uint32_t token) {
+    double sum = 0;
+    for (const double score : scores) {
+        sum += std::exp(score - scores[token]);
+    }
+    return -std::log(sum);
+}
+
+TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
+    for (const DecoderShape& shape :
+         {of_all, DecoderShape{.vocabulary = 513, .positions = 150, .width = 64, .layers = 1, .heads = 2, .inner = 8},
+          DecoderShape{.vocabulary = 77, .positions = 70, .width = 384, .layers = 2, .heads = 3, .inner = 512}}) {
+        const RandomDecoder model(shape, 21);
+        const std::uint32_t longest = shape.positions - 6;
+        const std::vector<Tokens> prompts = random_prompts(12, longest, shape.vocabulary, 4);
+        const TokenSampling greedy{.max_prompt = longest, .max_new = 6, .temperature = 0, .log_probabilities = true};
+        for (const Precision precision : precisions()) {
+            const std::vector<Continued> continued = continuer(precision, model, greedy, 12)(prompts);
+
+            const double most = log_tolerance(precision);
+            for (std::size_t i = 0; i < prompts.size(); ++i) {
+                Tokens text = prompts[i];
+                ASSERT_EQ(continued[i].tokens.size(), 6U);
+                EXPECT_EQ(continued[i].start.nonfinite, 0U);
+                for (std::size_t t = 0; t < 6; ++t) {
+                    const std::vector<double> scores = plain_decoder_scores(shape, model.weights(), text);
+                    const std::uint32_t token = continued[i].tokens[t];
+                    ASSERT_LT(token, shape.vocabulary);
+                    EXPECT_GE(scores[token], *std::ranges::max_element(scores) - 2 * most)
+                        << name_of(precision) << ", width " << shape.width << ", text " << i << ", token " << t;
+                    EXPECT_NEAR(continued[i].log_probabilities[t], log_of_softmax(scores, token), most)
+                        << name_of(precision) << ", width " << shape.width << ", text " << i << ", token " << t;
+                    text.push_back(token);
+                }
+            }
+        }
+    }
+}
+
+/// Without log-probabilities the head's product leaves the largest scores only.
+TEST_F(DecoderOnGpu, TakesTheSameTokensWithAndWithoutScores) {
+    const RandomDecoder model(of_all, 31);
+    const std::vector<Tokens> prompts = random_prompts(200, 60, of_all.vocabulary, 5);
+    TokenSampling greedy{.max_prompt = 60, .max_new = 12, .temperature = 0, .end = 9};
+    for (const Precision precision : precisions()) {
+        greedy.log_probabilities = false;
+        const std::vector<Continued> without = continuer(precision, model, greedy, 200)(prompts);
+        greedy.log_probabilities = true;
+
+        const std::vector<Continued> with = continuer(precision, model, greedy, 200)(prompts);
+
+        for (std::size_t i = 0; i < prompts.size(); ++i) {
+            ASSERT_EQ(without[i].tokens, with[i].tokens) << name_of(precision) << ", text " << i;
+        }
+    }
+}
+
+/// Chunks of several sizes fill passes and tiles or not, and take tiles of other shapes; with the least memory texts
+/// wait for pages.
+TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
+    const RandomDecoder model(of_all, 7);
+    const std::vector<Tokens> prompts = random_prompts(3000, 60, of_all.vocabulary, 8);
+    for (const Precision precision : precisions()) {
+        const std::vector<Continued> together = continuer(precision, model, sampled, 3000)(prompts);
+        ASSERT_EQ(together.size(), prompts.size());
+        EXPECT_EQ(continuer(precision, model, sampled, 3000, 0)(prompts), together) << name_of(precision);
+        for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{300}}) {
+            const std::size_t some = std::min<std::size_t>(20 * chunk, prompts.size());
+            const std::vector<Tokens> first(prompts.begin(), prompts.begin() + static_cast<std::ptrdiff_t>(some));
+
+            const std::vector<Continued> apart =
+                continuer(precision, model, sampled, static_cast<std::uint32_t>(chunk))(first);
+
+            ASSERT_TRUE(std::ranges::equal(apart, std::span(together).first(some)))
+                << name_of(precision) << ", chunks of " << chunk;
+        }
+    }
+}
+
+TEST_F(DecoderOnGpu, CountsAsTheHost) {
+    const RandomDecoder model(of_all, 9);
+    const std::vector<Tokens> prompts = random_prompts(500, 60, of_all.vocabulary, 10);
+    HostDevice host_device;
+    Continuer host(decoder_kernels_of(DeviceKind::host), host_device, model, sampled, 500);
+    host(prompts);
+
+    Continuer on_gpu = continuer(Precision::fp32, model, sampled, 500);
+    EXPECT_TRUE(on_gpu({}).empty());
+    on_gpu(prompts);
+
+    EXPECT_EQ(on_gpu.counts().texts, 500U);
+    EXPECT_EQ(on_gpu.counts().prompt_tokens, host.counts().prompt_tokens);
+    EXPECT_EQ(on_gpu.counts().new_tokens, host.counts().new_tokens);
+    EXPECT_EQ(on_gpu.counts().ended, host.counts().ended);
+    EXPECT_GE(on_gpu.counts().ended, 1U);
+}
+
+TEST_F(DecoderOnGpu, SaysWhatItHasNoKernelsFor) {
+    const auto id_of = [&](const DecoderShape& shape, Precision precision, Device& on) {
+        try {
+            const RandomDecoder model(shape, 2);
+            const Continuer never(decoder_kernels_of(DeviceKind::cuda, precision), on, model,
+                                  {.max_prompt = 4, .max_new = 4}, 10);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ExitCode::unavailable);
+            return std::string(error.text().id);
+        }
+        return std::string();
+    };
+    DecoderShape odd = of_all;
+    odd.heads = 8;
+    const auto lesser = make_cuda_device(0, {.instructions = MatrixInstructions::mma});
+
+    EXPECT_EQ(id_of(odd, Precision::bf16, device()), "E-GPU-067");
+    EXPECT_EQ(id_of(of_all, Precision::bf16, *lesser), "E-GPU-063");
+    EXPECT_EQ(id_of(odd, Precision::fp32, *lesser), "");
+}
+
+TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
+    const DecoderShape shape{
+        .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
+    for (const TokenSampling& sampling : {TokenSampling{.max_prompt = 16, .max_new = 8, .temperature = 0},
+                                          TokenSampling{.max_prompt = 900, .max_new = 100}}) {
+        for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+            for (const std::uint32_t items : {1U, 40U, 100'000U}) {
+                const std::uint64_t least =
+                    decoder::bytes_of(decoder::least_sizes(shape, sampling, items), shape, sampling, precision);
+                std::uint32_t slots = 0;
+                for (const std::uint64_t bytes : {least, 2 * least, 10 * least, plenty}) {
+                    const decoder::Sizes sizes = decoder::choose_sizes(shape, sampling, precision, items, bytes);
+
+                    EXPECT_LE(decoder::bytes_of(sizes, shape, sampling, precision), bytes);
+                    EXPECT_GE(sizes.pages, sizes.text_pages);
+                    EXPECT_GE(sizes.rows, std::max(sizes.slots, sampling.max_prompt));
+                    EXPECT_EQ(sizes.rows % 128, 0U);
+                    EXPECT_GE(sizes.slots, slots);
+                    slots = sizes.slots;
+                }
+                EXPECT_EQ(slots, std::min(items, 8448U));
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace sluice
