@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# All that a GPU has to say about the decoder, in some four minutes: its kernels one by one, all of it beside the host
+# and plain loops, its speed with each kernel's share of its limit, and a part of the tests under compute-sanitizer.
+#   decoder_on_gpu.sh [FOLDER OF THE PROGRAMS]     (build/cuda-90a/bin)
+# Ends with 1 if any of it has failed; the speed is printed even so.
+set -euo pipefail
+
+programs=${1:-build/cuda-90a/bin}
+failed=0
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+
+# A test that was skipped has told nothing.
+step() {
+    local limit=$1
+    local name=$2
+    shift 2
+    echo "== $name"
+    local begin=$SECONDS
+    local status=0
+    timeout -k 10 "$limit" "$@" > "$output" 2>&1 || status=$?
+    cat "$output"
+    if [ "$status" -eq 0 ] && grep -q SKIPPED "$output"; then
+        status=skipped
+    fi
+    echo "== $name: $status after $((SECONDS - begin)) s"
+    if [ "$status" != 0 ]; then
+        failed=1
+    fi
+}
+
+tests=("$programs/cuda_kernels_test" --gtest_brief=1)
+
+step 30 "kernels one by one" "${tests[@]}" --gtest_filter='DecoderPieces*:GemmOnGpu.*Active*'
+step 30 "fp32 against the host" "${tests[@]}" --gtest_filter='DecoderOnGpu.ContinuesAsTheHost*:DecoderOnGpu.Counts*:DecoderOnGpu.Says*'
+step 40 "every precision against plain loops" "${tests[@]}" --gtest_filter='DecoderOnGpu.ContinuesAsThePlain*:DecoderOnGpu.TakesTheSame*'
+step 40 "speed in bf16" "$programs/bench_decoder" bf16 long
+step 40 "neighbours" "${tests[@]}" --gtest_filter='DecoderOnGpu.Gives*'
+for precision in tf32 fp32 fp16; do
+    step 40 "speed in $precision" "$programs/bench_decoder" "$precision"
+done
+if command -v compute-sanitizer > /dev/null; then
+    for tool in memcheck synccheck initcheck; do
+        step 40 "$tool" compute-sanitizer --tool "$tool" --error-exitcode 99 "${tests[@]}" --gtest_filter='DecoderPieces*'
+    done
+else
+    echo "== no compute-sanitizer here"
+fi
+exit "$failed"
