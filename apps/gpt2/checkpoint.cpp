@@ -42,10 +42,9 @@ std::vector<std::uint32_t> blocks_by_text(std::uint32_t layers) {
         names.push_back(fmt::format("{}", layer));
     }
     std::ranges::sort(names);
-    std::vector<std::uint32_t> blocks;
-    for (const std::string& name : names) {
-        blocks.push_back(static_cast<std::uint32_t>(std::stoul(name)));
-    }
+    std::vector<std::uint32_t> blocks(layers);
+    std::ranges::transform(names, blocks.begin(),
+                           [](const std::string& name) { return static_cast<std::uint32_t>(std::stoul(name)); });
     return blocks;
 }
 
@@ -253,10 +252,8 @@ std::vector<std::filesystem::path> shards_of(const std::filesystem::path& weight
         }
         names.insert(name);
     }
-    std::vector<std::filesystem::path> files;
-    for (const std::string& name : names) {
-        files.push_back(weights.parent_path() / name);
-    }
+    std::vector<std::filesystem::path> files(names.size());
+    std::ranges::transform(names, files.begin(), [&](const std::string& name) { return weights.parent_path() / name; });
     return files;
 }
 
