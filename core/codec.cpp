@@ -13,6 +13,9 @@ namespace {
 class NonfiniteCounter final : public Row {
 public:
     explicit NonfiniteCounter(std::span<const OutputField> fields) : fields_(fields) {}
+    NonfiniteCounter(const NonfiniteCounter&) = delete;
+    NonfiniteCounter& operator=(const NonfiniteCounter&) = delete;
+    virtual ~NonfiniteCounter() = default;
 
     void int32(std::int32_t) override {}
     void float32(float value) override { count_ += std::isfinite(value) ? 0 : 1; }

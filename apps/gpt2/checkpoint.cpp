@@ -9,18 +9,15 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
-#include "apps/gpt2/side_file.hpp"
+#include "apps/gpt2/checkpoint_index.hpp"
 #include "core/error.hpp"
 #include "kernels/philox.hpp"
 
 namespace sluice::gpt2 {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t head_floats = 16;  // a cache line for the sizes
 
@@ -31,9 +28,8 @@ struct Head {
     std::uint32_t end;
 };
 constexpr std::uint32_t no_token = UINT32_MAX;
+constexpr std::string_view head_name = "lm_head.weight";
 static_assert(sizeof(Head) <= head_floats * sizeof(float));
-
-constexpr SideFileErrors index_errors{"E-MOD-171", "fetch the checkpoint again"};
 
 /// "0", "1", "10", "11", "2", …
 std::vector<std::uint32_t> blocks_by_text(std::uint32_t layers) {
@@ -42,10 +38,9 @@ std::vector<std::uint32_t> blocks_by_text(std::uint32_t layers) {
         names.push_back(fmt::format("{}", layer));
     }
     std::ranges::sort(names);
-    std::vector<std::uint32_t> blocks;
-    for (const std::string& name : names) {
-        blocks.push_back(static_cast<std::uint32_t>(std::stoul(name)));
-    }
+    std::vector<std::uint32_t> blocks(layers);
+    std::ranges::transform(names, blocks.begin(),
+                           [](const std::string& name) { return static_cast<std::uint32_t>(std::stoul(name)); });
     return blocks;
 }
 
@@ -65,15 +60,11 @@ WeightBlob blob_for(const Config& config) {
     return blob;
 }
 
-bool is_index(const std::filesystem::path& weights) {
-    return weights.extension() == ".json";
-}
-
 /// The tensors of one or several safetensors files.
 class Checkpoint {
 public:
     explicit Checkpoint(const std::filesystem::path& weights) : where_(escaped(weights.native())) {
-        if (!is_index(weights)) {
+        if (!is_checkpoint_index(weights)) {
             readers_.push_back(std::make_unique<TensorReader>(weights));
         } else {
             for (const std::filesystem::path& shard : shards_of(weights)) {
@@ -121,6 +112,9 @@ public:
             const auto part = to.first(static_cast<std::size_t>(spec.elements()));
             place.reader->read({place.entry->name, spec.shape}, part);
             to = to.subspan(part.size());
+            if (spec.name == "wte.weight") {
+                check_head(spec, part);
+            }
         }
         for (const auto& reader : readers_) {
             reader->check_unchanged();
@@ -138,9 +132,25 @@ private:
         return std::string(name.starts_with(prefix) ? name.substr(prefix.size()) : name);
     }
 
-    /// The causal mask, and the head, which is the token embeddings once more.
+    /// A head of its own makes another model, whatever config.json says.
+    void check_head(const TensorSpec& tokens, std::span<const float> embeddings) const {
+        const auto head = by_name_.find(head_name);
+        if (head == by_name_.end()) {
+            return;
+        }
+        const SafetensorsEntry& entry = *head->second.entry;
+        std::vector<float> values(entry.shape == tokens.shape ? embeddings.size() : 0);
+        if (!values.empty()) {
+            head->second.reader->read({entry.name, entry.shape}, values);
+        }
+        if (!std::ranges::equal(values, embeddings)) {
+            refuse_tensor(entry.name, "is not the token embeddings once more");
+        }
+    }
+
+    /// The causal mask, and the head.
     static bool is_kept_beside(std::string_view name) {
-        return name == "lm_head.weight" ||
+        return name == head_name ||
                (name.starts_with("h.") && (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias")));
     }
 
@@ -231,33 +241,6 @@ WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
         ++number;
     }
     return blob;
-}
-
-std::vector<std::filesystem::path> shards_of(const std::filesystem::path& weights) {
-    if (!is_index(weights)) {
-        return {};
-    }
-    const SideFile file = read_side_file(weights, index_errors);
-    const json values = parse_json(file, index_errors);
-    const auto map = values.is_object() ? values.find("weight_map") : values.end();
-    if (!values.is_object() || map == values.end() || !map->is_object() || map->empty()) {
-        refuse_side_file(index_errors, file.where, "expected an object with a weight_map: tensors and their files");
-    }
-    std::set<std::string> names;
-    for (const auto& [tensor, shard] : map->items()) {
-        const std::string name = shard.is_string() ? shard.get<std::string>() : std::string();
-        if (name.empty() || name.find('/') != std::string::npos || name == "." || name == "..") {
-            refuse_side_file(index_errors, file.where,
-                             fmt::format("tensor {} is in {}, expected a file's name in the index's folder",
-                                         quoted(tensor), escaped(shard.dump())));
-        }
-        names.insert(name);
-    }
-    std::vector<std::filesystem::path> files;
-    for (const std::string& name : names) {
-        files.push_back(weights.parent_path() / name);
-    }
-    return files;
 }
 
 Config config_of(const WeightBlob& blob) {

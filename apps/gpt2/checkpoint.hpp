@@ -26,9 +26,6 @@ namespace sluice::gpt2 {
 /// Drawn from `seed`; larger than GPT-2's own initialisation, which only repeats its last token.
 [[nodiscard]] WeightBlob random_checkpoint(const Config& config, std::uint64_t seed);
 
-/// The files that an index names, in its folder; none if `weights` is no index.
-[[nodiscard]] std::vector<std::filesystem::path> shards_of(const std::filesystem::path& weights);
-
 [[nodiscard]] Config config_of(const WeightBlob& blob);
 [[nodiscard]] DecoderWeights weights_of(const WeightBlob& blob);
 

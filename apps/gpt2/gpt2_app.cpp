@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/gpt2/checkpoint.hpp"
+#include "apps/gpt2/checkpoint_index.hpp"
 #include "apps/gpt2/gpt2_codec.hpp"
 #include "apps/gpt2/gpt2_options.hpp"
 #include "apps/gpt2/tokenizer.hpp"

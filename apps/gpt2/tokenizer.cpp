@@ -217,7 +217,8 @@ void check_kind(const json& file, const std::string& where) {
     }
     for (const char* const name : {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"}) {
         const json& value = member(model, name);
-        if (!value.is_null() && value != "") {
+        const bool says_nothing = value.is_null() || (value.is_string() && value.get_ref<const std::string&>().empty());
+        if (!says_nothing) {
             refuse_tokens("E-TOK-058", where,
                           fmt::format("model.{} is {}, expected null", name, escaped(value.dump())));
         }

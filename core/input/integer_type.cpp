@@ -22,7 +22,7 @@ void widen(std::span<const std::byte> from, std::span<std::int64_t> to) {
             constexpr auto largest = static_cast<Integer>(std::numeric_limits<std::int64_t>::max());
             to[i] = static_cast<std::int64_t>(std::min(value, largest));
         } else {
-            to[i] = value;
+            to[i] = std::int64_t{value};
         }
     }
 }

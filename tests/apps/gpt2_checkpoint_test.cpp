@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/gpt2/checkpoint_index.hpp"
 #include "core/error.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/gpt2_files.hpp"
@@ -102,12 +103,25 @@ TEST_F(Checkpoint, OfSeveralFilesIsReadByItsIndex) {
 TEST_F(Checkpoint, MayHoldWhatOtherProgramsKeepBesideIt) {
     std::vector<TensorSpec> specs = gpt2_tensors(config_.shape);
     std::vector<float> values(test::gpt2_values(weights_).begin(), test::gpt2_values(weights_).end());
+    const auto embeddings = static_cast<std::ptrdiff_t>(specs.back().elements());
+    specs.push_back({"lm_head.weight", specs.back().shape});
+    const std::vector<float> head(values.end() - embeddings, values.end());
+    values.insert(values.end(), head.begin(), head.end());
     specs.push_back({"h.3.attn.bias", {1, 1, 2, 2}});
-    specs.push_back({"lm_head.weight", {2}});
-    values.resize(values.size() + 6);
+    values.resize(values.size() + 4);
     test::write_safetensors(file("model.safetensors"), specs, values);
 
     EXPECT_TRUE(equals_weights(read()));
+
+    values[values.size() - 5] += 1;
+    test::write_safetensors(file("model.safetensors"), specs, values);
+    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+              "E-MOD-047 tensor 'lm_head.weight' is not the token embeddings once more");
+    specs[specs.size() - 2].shape = {2};
+    values.erase(values.end() - 4 - embeddings + 2, values.end() - 4);
+    test::write_safetensors(file("model.safetensors"), specs, values);
+    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+              "E-MOD-047 tensor 'lm_head.weight' is not the token embeddings once more");
 }
 
 TEST_F(Checkpoint, OfAnotherModelIsRefused) {

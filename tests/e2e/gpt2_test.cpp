@@ -162,7 +162,7 @@ TEST_F(Gpt2, TakesIdsForPromptsAndTheBeginningForNone) {
 }
 
 /// The same prompts as a text, and as rows that end with negative numbers.
-TEST_F(Gpt2, TakesIdsFromArrays) {
+TEST_F(Gpt2, TakesIdsFromArraysOnAnyRanks) {
     const std::vector<std::int32_t> rows{5, 6, 7, -1, 259, -1, -1, -1, 1, 2, 3, 4};
     const std::string data(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof rows[0]);
     const std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), }\n";
