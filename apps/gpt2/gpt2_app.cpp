@@ -46,9 +46,10 @@ private:
 
 class LoadedGpt2 final : public LoadedApp {
 public:
-    LoadedGpt2(const WeightBlob& blob, const TokenSampling& sampling, DeviceKind kind)
+    LoadedGpt2(const WeightBlob& blob, const TokenSampling& sampling, Precision precision, DeviceKind kind)
         : shape_(decoder_io(sampling)),
-          layer_(decoder_kernels_of(kind).decoder(config_of(blob).shape, weights_of(blob), sampling, weights_)) {}
+          layer_(decoder_kernels_of(kind, precision)
+                     .decoder(config_of(blob).shape, weights_of(blob), sampling, weights_)) {}
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
@@ -70,7 +71,7 @@ public:
     bool runs_on(DeviceKind kind) const noexcept override { return kind == DeviceKind::host; }
 
     /// Every pass reads all weights, however few texts there are.
-    std::uint32_t least_chunk(DeviceKind) const noexcept override { return 32; }
+    std::uint32_t least_chunk(DeviceKind kind) const noexcept override { return kind == DeviceKind::cuda ? 2048 : 32; }
 
     /// Of a prompt half as long as it may be, and a whole continuation.
     double flop_per_item(const WeightBlob& weights) const noexcept override {
@@ -116,10 +117,16 @@ public:
         return checked(random_checkpoint(read_config_or_default(), seed));
     }
 
-    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision, DeviceKind kind) const override {
+    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision, DeviceKind kind) const override {
+        if (precision == Precision::certified) {
+            throw Error(ExitCode::configuration, {.id = "E-CFG-105",
+                                                  .where = "run.precision",
+                                                  .what = "got \"certified\", but gpt2 has no labels to certify",
+                                                  .hint = "choose another precision, or leave run.precision out"});
+        }
         TokenSampling sampling = options_.sampling;
         sampling.end = options_.stops_at_end ? config_of(weights).end : std::nullopt;
-        return std::make_unique<LoadedGpt2>(weights, sampling, kind);
+        return std::make_unique<LoadedGpt2>(weights, sampling, precision, kind);
     }
 
 private:
