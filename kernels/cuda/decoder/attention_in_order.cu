@@ -20,10 +20,14 @@ public:
                          std::uint32_t first)
         : memory_(memory), cache_(cache), layer_(layer), slot_(slot), first_(first) {}
 
-    /// Its values lie cache.width further.
     [[nodiscard]] __device__ __forceinline__ const float* keys(std::uint32_t position) const {
         return cached<float>(cache_, layer_, page_of(memory_, slot_, position), position % page_positions) + first_;
     }
+    [[nodiscard]] __device__ __forceinline__ const float* values(std::uint32_t position) const {
+        return keys(position) + cache_.width;
+    }
+    /// From one position of a page to the next.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t stride() const { return 2 * cache_.width; }
 
 private:
     const Memory& memory_;
@@ -52,11 +56,16 @@ __device__ __forceinline__ float dot_in_order(const float* by, const float* row,
     return sum;
 }
 
-/// A warp's head of a row: scores of 32 positions at a time, a lane each; then a lane a value of the head.
+template <bool rounds_to_tf32>
+__device__ __forceinline__ void store(float* to, float value) {
+    *to = rounds_to_tf32 ? values::round_tf32(value) : value;
+}
+
+/// A warp's head of a row: scores of 32 positions at a time, a lane each; then a lane two values of the head.
 /// `weights`: shared memory for all positions, `query` for the head.
 template <bool rounds_to_tf32>
-__device__ void attend(const HeadCache& head, const Attention& attention, const Cache& cache, const float* from,
-                       std::uint32_t positions, float* weights, float* query, float* to) {
+__device__ void attend(const HeadCache& head, const Attention& attention, const float* from, std::uint32_t positions,
+                       float* weights, float* query, float* to) {
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     for (std::uint32_t i = lane; i < attention.head_size; i += warp_lanes) {
         query[i] = from[i];
@@ -81,13 +90,25 @@ __device__ void attend(const HeadCache& head, const Attention& attention, const 
     for (std::uint32_t p = 0; p < positions; ++p) {
         sum = __fadd_rn(sum, weights[p]);
     }
-    for (std::uint32_t d = lane; d < attention.head_size; d += warp_lanes) {
-        float mixed = 0;
-        for (std::uint32_t p = 0; p < positions; ++p) {
-            mixed = __fadd_rn(mixed, __fmul_rn(head.keys(p)[cache.width + d], weights[p]));
+    for (std::uint32_t d = lane; d < attention.head_size; d += 2 * warp_lanes) {
+        const bool has_second = d + warp_lanes < attention.head_size;
+        float mixed[2] = {};
+        for (std::uint32_t first = 0; first < positions; first += page_positions) {
+            const float* value = head.values(first) + d;
+            const std::uint32_t count = min(page_positions, positions - first);
+#pragma unroll 4
+            for (std::uint32_t p = 0; p < count; ++p, value += head.stride()) {
+                const float weight = weights[first + p];
+                mixed[0] = __fadd_rn(mixed[0], __fmul_rn(value[0], weight));
+                if (has_second) {
+                    mixed[1] = __fadd_rn(mixed[1], __fmul_rn(value[warp_lanes], weight));
+                }
+            }
         }
-        const float value = __fdiv_rn(mixed, sum);
-        to[d] = rounds_to_tf32 ? values::round_tf32(value) : value;
+        store<rounds_to_tf32>(to + d, __fdiv_rn(mixed[0], sum));
+        if (has_second) {
+            store<rounds_to_tf32>(to + d + warp_lanes, __fdiv_rn(mixed[1], sum));
+        }
     }
     __syncwarp();  // the weights are read before the next row's come
 }
@@ -109,7 +130,7 @@ __global__ void __launch_bounds__(ordered_threads)
         const auto head = static_cast<std::uint32_t>(i % attention.heads) * attention.head_size;
         const std::uint32_t r = attending == Attending::wanted ? memory.entries[number].last_row() : number;
         const Row row = memory.rows[r];
-        attend<rounds_to_tf32>(HeadCache(memory, cache, layer, row.slot, head), attention, cache,
+        attend<rounds_to_tf32>(HeadCache(memory, cache, layer, row.slot, head), attention,
                                static_cast<const float*>(attention.queries) + std::size_t{r} * attention.stride + head,
                                row.position + 1, weights, weights + attention.positions,
                                static_cast<float*>(attention.out) + std::size_t{number} * attention.out_stride + head);

@@ -8,8 +8,8 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t cached_threads = 128;
 constexpr std::uint32_t cached_warps = cached_threads / warp_lanes;
-constexpr std::uint32_t cached_blocks = 4 * 132;  // as many as run at a time on an H200
-constexpr std::uint32_t cached_step = 8;          // positions whose keys and values are on their way together
+constexpr std::uint32_t cached_blocks = 16 * 132;  // four times what an H200 runs at a time: rows differ in length
+constexpr std::uint32_t cached_step = 8;           // positions whose keys and values are on their way together
 static_assert(page_positions % cached_step == 0);
 
 /// Of 16 bytes.

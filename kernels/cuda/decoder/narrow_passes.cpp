@@ -11,13 +11,19 @@
 namespace sluice::decoder {
 namespace {
 
-constexpr std::uint32_t few_rows = 2048;  // up to which tiles are chosen for so many, not for the most
+// Slots up to which passes without prompts have tiles of their own: with more of them the tiles of the most rows do as
+// well, and a product that is not done costs a launch.
+constexpr std::uint32_t most_few_rows = 4224;
 
-/// A product that is made twice where few rows want other tiles than many.
+/// A product that is made twice where up to `few_rows` want other tiles than the most.
 class RowsProduct {
 public:
-    RowsProduct(const GemmShape& shape, Precision precision, const GemmMemory& memory) {
+    RowsProduct(const GemmShape& shape, Precision precision, const GemmMemory& memory, std::uint32_t few_rows) {
         const Gemm of_most(shape, precision, memory, {.chained = true});
+        if (few_rows > most_few_rows) {
+            products_.push_back(of_most);
+            return;
+        }
         const GemmShape some{.rows = std::min(shape.rows, few_rows),
                              .columns = shape.columns,
                              .depth = shape.depth,
@@ -118,7 +124,8 @@ private:
                                 .bias = floats_of(linear.bias),
                                 .residual = residual == nullptr ? nullptr : data_of(*residual),
                                 .out = out.bytes().data(),
-                                .active = count});
+                                .active = count},
+                               memory_.slots);
         };
         const std::uint32_t width = shape_.width;
         return {.attention = product(block.attention, rows, 3 * width, width, at_.normed, at_.queries, nullptr,

@@ -10,8 +10,8 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t prompt_threads = 128;
 constexpr std::uint32_t prompt_warps = prompt_threads / warp_lanes;
-constexpr std::uint32_t prompt_blocks = 4 * 132;
-constexpr std::uint32_t key_rows = 16;  // of a step
+constexpr std::uint32_t prompt_blocks = 16 * 132;  // four times what an H200 runs at a time: tiles differ in keys
+constexpr std::uint32_t key_rows = 16;             // of a step
 static_assert(tile_queries == key_rows && page_positions == key_rows, "a tile's own keys are those of a page");
 
 extern __shared__ uint4 prompt_memory[];
