@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -119,11 +120,12 @@ double log_of_softmax(const std::vector<double>& scores, std::uint32_t token) {
 TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
     for (const DecoderShape& shape :
          {of_all, DecoderShape{.vocabulary = 513, .positions = 150, .width = 64, .layers = 1, .heads = 2, .inner = 8},
-          DecoderShape{.vocabulary = 77, .positions = 70, .width = 384, .layers = 2, .heads = 3, .inner = 512}}) {
+          DecoderShape{.vocabulary = 77, .positions = 40, .width = 192, .layers = 2, .heads = 3, .inner = 256}}) {
         const RandomDecoder model(shape, 21);
         const std::uint32_t longest = shape.positions - 6;
         const std::vector<Tokens> prompts = random_prompts(12, longest, shape.vocabulary, 4);
         const TokenSampling greedy{.max_prompt = longest, .max_new = 6, .temperature = 0, .log_probabilities = true};
+        std::map<Tokens, std::vector<double>> plain;  // most precisions come to the same texts
         for (const Precision precision : precisions()) {
             const std::vector<Continued> continued = continuer(precision, model, greedy, 12)(prompts);
 
@@ -133,7 +135,10 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
                 ASSERT_EQ(continued[i].tokens.size(), 6U);
                 EXPECT_EQ(continued[i].start.nonfinite, 0U);
                 for (std::size_t t = 0; t < 6; ++t) {
-                    const std::vector<double> scores = plain_decoder_scores(shape, model.weights(), text);
+                    std::vector<double>& scores = plain[text];
+                    if (scores.empty()) {
+                        scores = plain_decoder_scores(shape, model.weights(), text);
+                    }
                     const std::uint32_t token = continued[i].tokens[t];
                     ASSERT_LT(token, shape.vocabulary);
                     EXPECT_GE(scores[token], *std::ranges::max_element(scores) - 2 * most)
