@@ -1,7 +1,7 @@
 // GPT-2 of 124M parameters with random weights on a GPU, greedy, from ids in its memory to ids in its memory: each
-// kernel of a pass beside its limit; then whole chunks of prompts of 16 tokens with 8 new ones; then, if asked for,
-// prompts of 64 to 512 tokens with 128 new ones.
-//   bench_decoder [PRECISION ...] [long]
+// kernel of a pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones; then, if asked for,
+// prompts of 64 to 512 tokens with 128 new ones, and the products of bf16 or fp16 in each tile beside cuBLASLt's.
+//   bench_decoder [PRECISION ...] [long] [products]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +21,8 @@
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
 #include "kernels/cuda/decoder/plan_memory.hpp"
+#include "kernels/cuda/gemm/gemm.hpp"
+#include "kernels/cuda/linear_gemm.hpp"
 #include "kernels/kernels.hpp"
 #include "tools/bench/cuda_bench.hpp"
 
@@ -153,10 +155,10 @@ struct PassWork {
             return {.bytes = (all + layers * rows + entries) * 2 * row_bytes};
         }
         if (kind == "into the cache") {
-            return {.bytes = layers * rows * 4 * row_bytes};
+            return {.bytes = (value_bytes < sizeof(float) ? 1 : layers) * rows * 4 * row_bytes};
         }
         if (kind == "attention of prompts") {
-            return {.bytes = (layers - 1) * prompt_rows * 4 * row_bytes};
+            return {.bytes = (layers - 1) * prompt_rows * 6 * row_bytes};
         }
         if (kind == "attention to the cache") {
             const double continued = rows - prompt_rows;
@@ -379,9 +381,29 @@ std::unique_ptr<DecoderLayer> layer_of(Precision precision, const Weights& weigh
     return layer;
 }
 
+/// After check(), which has loaded the kernels. Fewer than time_in_turn() takes: a chunk may last seconds.
 Timing time_chunk(Chunk& chunk, CudaStream& stream) {
-    const std::array<Launch, 1> launches{[&](cudaStream_t) { chunk.launch(); }};
-    return time_in_turn(launches, stream.handle(), 1, 5)[0];
+    constexpr int repeats = 5;
+    std::array<cudaEvent_t, repeats + 1> events{};
+    for (cudaEvent_t& event : events) {
+        check_cuda(cudaEventCreate(&event), "cudaEventCreate");
+        if (&event != &events.front()) {
+            chunk.launch();
+        }
+        check_cuda(cudaEventRecord(event, stream.handle()), "cudaEventRecord");
+    }
+    check_cuda(cudaEventSynchronize(events.back()), "cudaEventSynchronize");
+    std::vector<double> us;
+    for (std::size_t i = 0; i < repeats; ++i) {
+        float ms = 0;
+        check_cuda(cudaEventElapsedTime(&ms, events[i], events[i + 1]), "cudaEventElapsedTime");
+        us.push_back(1e3 * static_cast<double>(ms));
+    }
+    for (const cudaEvent_t event : events) {
+        check_cuda(cudaEventDestroy(event), "cudaEventDestroy");
+    }
+    std::ranges::sort(us);
+    return {us[repeats / 2], us.front(), us.back()};
 }
 
 void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const Weights& weights) {
@@ -416,15 +438,62 @@ void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const W
     print_rate(precision, prompts, made, time_chunk(chunk, stream), limit, 0);
 }
 
+/// The products of a pass in each tile, in turn with cuBLASLt's: the tile that is chosen has a star.
+void time_products(CudaStream& stream, Precision precision) {
+    constexpr std::uint32_t most_rows = 16896;
+    const DeviceMemory in(
+        std::span<const std::byte>(encode(precision, normal(std::size_t{most_rows} * model.inner, 0.5F, 3))));
+    const DeviceMemory matrix(
+        std::span<const std::byte>(encode(precision, normal(std::size_t{model.inner} * model.width, 0.04F, 4))));
+    const std::vector<float> biases = normal(model.inner, 0.1F, 5);
+    const DeviceMemory bias(std::as_bytes(std::span(biases)));
+    const DeviceMemory library_bias(std::span<const std::byte>(encode(precision, biases)));
+    const DeviceMemory out(std::size_t{most_rows} * model.inner * number_bytes(precision));
+    const DeviceMemory workspace(linear_workspace_bytes);
+    for (const std::uint32_t rows : {most_rows, most_rows / 2, 2048U}) {
+        for (const auto& [outputs, inputs] : {std::pair{3 * model.width, model.width},
+                                              {model.width, model.width},
+                                              {model.inner, model.width},
+                                              {model.width, model.inner}}) {
+            fmt::print(" {} x {} x {}\n", rows, outputs, inputs);
+            const double flop = 2.0 * rows * outputs * inputs;
+            const LinearGemm library(
+                {.inputs = inputs, .outputs = outputs}, precision, rows,
+                {in.as(), matrix.as(), library_bias.as(), out.as(), workspace.as(), linear_workspace_bytes});
+            std::vector<Candidate> candidates{{"cuBLASLt", flop, [&](cudaStream_t s) { library.enqueue(s); }}};
+            const std::size_t chosen = choose_gemm_tile(rows, outputs, inputs, 132);
+            std::vector<Gemm> products;
+            for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
+                products.emplace_back(GemmShape{rows, outputs, inputs}, precision,
+                                      GemmMemory{in.as(), matrix.as(), bias.as<float>(), nullptr, out.as()},
+                                      GemmOptions{.tile = tile, .chained = true});
+            }
+            for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
+                const GemmTile& of = gemm_tiles[tile];
+                candidates.push_back({fmt::format("{}x{}{}{}", of.rows, of.columns,
+                                                  of.cluster_rows * of.cluster_columns > 1 ? " in pairs" : "",
+                                                  tile == chosen ? " *" : ""),
+                                      flop,
+                                      [&, tile](cudaStream_t s) { products[tile].enqueue(s); },
+                                      {0}});
+            }
+            time_and_print(candidates, stream.handle(), 1000, 5);
+        }
+    }
+}
+
 int run(int argc, char** argv) {
     std::vector<Precision> precisions;
+    bool with_products = false;
     bool with_long = false;
     for (int i = 1; i < argc; ++i) {
         const std::string_view name = argv[i];
         const std::optional<Precision> precision = enum_of<Precision>(name, precision_names);
         with_long = with_long || name == "long";
-        if (name != "long" && (!precision || *precision == Precision::certified || *precision == Precision::tf32x3)) {
-            fmt::print(stderr, "usage: bench_decoder [fp32 | tf32 | fp16 | bf16 ...] [long]\n");
+        with_products = with_products || name == "products";
+        if (name != "long" && name != "products" &&
+            (!precision || *precision == Precision::certified || *precision == Precision::tf32x3)) {
+            fmt::print(stderr, "usage: bench_decoder [fp32 | tf32 | fp16 | bf16 ...] [long] [products]\n");
             return 64;
         }
         if (precision) {
@@ -446,6 +515,9 @@ int run(int argc, char** argv) {
         if (with_long) {
             fmt::print(" prompts of 64 to 512 tokens, 128 new ones\n");
             time_long(gpu, as_cuda(*stream), precision, weights);
+        }
+        if (with_products && decoder::is_narrow(precision)) {
+            time_products(as_cuda(*stream), precision);
         }
     }
     return 0;

@@ -63,12 +63,12 @@ std::vector<Timing> time_in_turn(std::span<const Launch> candidates, cudaStream_
     return result;
 }
 
-void time_and_print(std::span<const Candidate> candidates, cudaStream_t stream) {
+void time_and_print(std::span<const Candidate> candidates, cudaStream_t stream, double sample_us, int repeats) {
     std::vector<Launch> launches;
     for (const Candidate& candidate : candidates) {
         launches.push_back(candidate.launch);
     }
-    const std::vector<Timing> times = time_in_turn(launches, stream);
+    const std::vector<Timing> times = time_in_turn(launches, stream, sample_us, repeats);
     const auto rate = [&](std::size_t i) { return candidates[i].flop / times[i].median_us * 1e-6; };
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         fmt::print("  {:16} {:8.1f} us {:5.0f} TFLOP/s", candidates[i].name, times[i].median_us, rate(i));

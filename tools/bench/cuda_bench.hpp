@@ -48,6 +48,7 @@ struct Candidate {
 };
 
 /// Times them and prints a line each, with its share of its limits' rates.
-void time_and_print(std::span<const Candidate> candidates, cudaStream_t stream);
+void time_and_print(std::span<const Candidate> candidates, cudaStream_t stream, double sample_us = 5000,
+                    int repeats = 9);
 
 }  // namespace sluice::bench
