@@ -11,19 +11,12 @@
 namespace sluice::decoder {
 namespace {
 
-// Slots up to which passes without prompts have tiles of their own: with more of them the tiles of the most rows do as
-// well, and a product that is not done costs a launch.
-constexpr std::uint32_t most_few_rows = 4224;
-
-/// A product that is made twice where up to `few_rows` want other tiles than the most.
+/// A product that is made twice where up to `few_rows`, as passes without prompts have, want other tiles than the most.
+/// The one that is not done costs a launch.
 class RowsProduct {
 public:
     RowsProduct(const GemmShape& shape, Precision precision, const GemmMemory& memory, std::uint32_t few_rows) {
         const Gemm of_most(shape, precision, memory, {.chained = true});
-        if (few_rows > most_few_rows) {
-            products_.push_back(of_most);
-            return;
-        }
         const GemmShape some{.rows = std::min(shape.rows, few_rows),
                              .columns = shape.columns,
                              .depth = shape.depth,
