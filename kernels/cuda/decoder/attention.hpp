@@ -28,6 +28,8 @@ struct Attention {
     std::uint32_t head_size;
     std::uint32_t positions;  ///< Of the longest text.
     float scale;              ///< 1 / sqrt(head size)
+    /// That attention to the cache takes at most, each as a whole, so that the others are free for products; 0: all.
+    std::uint32_t multiprocessors = 0;
 };
 
 /// With keys and values from the cache, the row's own among them (enqueue_remember()), in fp32: the host's bits, in

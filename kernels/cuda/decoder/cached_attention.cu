@@ -8,8 +8,9 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t cached_threads = 128;
 constexpr std::uint32_t cached_warps = cached_threads / warp_lanes;
-constexpr std::uint32_t cached_blocks = 16 * 132;  // four times what an H200 runs at a time: rows differ in length
-constexpr std::uint32_t cached_step = 8;           // positions whose keys and values are on their way together
+constexpr std::uint32_t most_cached_threads = 512;  // of a block that takes a multiprocessor as a whole
+constexpr std::uint32_t cached_blocks = 16 * 132;   // four times what an H200 runs at a time: rows differ in length
+constexpr std::uint32_t cached_step = 8;            // positions whose keys and values are on their way together
 static_assert(page_positions % cached_step == 0);
 
 /// Of 16 bytes.
@@ -133,7 +134,7 @@ __device__ __forceinline__ CachedPlace place_of(const Memory& memory, Attending 
 }
 
 template <class T, std::uint32_t head_size>
-__global__ void __launch_bounds__(cached_threads, 4)
+__global__ void __launch_bounds__(most_cached_threads, 1)
     attend_cached(Memory memory, Attention attention, Cache cache, std::uint32_t layer, Attending attending) {
     using CachedHeads = CachedRow<T, head_size>;
     ptx::let_next_kernel_start();
@@ -144,8 +145,8 @@ __global__ void __launch_bounds__(cached_threads, 4)
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     const std::uint32_t groups = (attention.heads + CachedHeads::heads - 1) / CachedHeads::heads;
     const std::uint32_t all = (end - first) * groups;
-    for (std::uint32_t i = (blockIdx.x * cached_threads + threadIdx.x) / warp_lanes; i < all;
-         i += gridDim.x * cached_warps) {
+    for (std::uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / warp_lanes; i < all;
+         i += gridDim.x * (blockDim.x / warp_lanes)) {
         const CachedPlace place = place_of(memory, attending, first + i / groups);
         const std::uint32_t head = i % groups * CachedHeads::heads + lane / CachedHeads::head_lanes;
         const bool exists = head < attention.heads;  // lanes without a head do what the last one's do
@@ -184,6 +185,12 @@ void enqueue_cached_attention(const Memory& memory, Precision precision, const A
     const auto kernel = precision == Precision::bf16   ? cached_kernel<__nv_bfloat16>(attention.head_size)
                         : precision == Precision::fp16 ? cached_kernel<__half>(attention.head_size)
                                                        : cached_kernel<float>(attention.head_size);
+    if (attention.multiprocessors != 0) {
+        launch(kernel, "attention to the cache",
+               {.blocks = attention.multiprocessors, .threads = most_cached_threads, .chained = true}, stream, memory,
+               attention, cache, layer, attending);
+        return;
+    }
     launch(kernel, "attention to the cache",
            {.blocks = blocks_for(std::uint64_t{memory.most_rows} * attention.heads, cached_warps, cached_blocks),
             .threads = cached_threads,

@@ -80,8 +80,10 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
     expects(aligned(memory.a) && aligned(memory.b) && aligned(memory.bias) && aligned(memory.residual) &&
                 aligned(memory.out),
             "product: its memory is aligned to 16 bytes");
-    const std::size_t number = options.tile.value_or(
-        choose_gemm_tile(shape.rows, shape.columns, shape.depth, attribute(cudaDevAttrMultiProcessorCount)));
+    const std::uint32_t multiprocessors =
+        options.multiprocessors == 0 ? attribute(cudaDevAttrMultiProcessorCount) : options.multiprocessors;
+    const std::size_t number =
+        options.tile.value_or(choose_gemm_tile(shape.rows, shape.columns, shape.depth, multiprocessors));
     kernel_ = &gemm_kernel(number);
     tile_ = kernel_->tile;
     function_ = kernel_->of(precision);
@@ -97,7 +99,8 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
     check_cuda(cudaFuncSetAttribute(function_, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(kernel_->shared_bytes)),
                "cudaFuncSetAttribute");
-    clusters_ = count_clusters(*kernel_, precision);
+    clusters_ = std::min(count_clusters(*kernel_, precision),
+                         std::max(multiprocessors / (tile_.cluster_rows * tile_.cluster_columns), 1U));
 }
 
 void Gemm::enqueue(cudaStream_t stream) const {

@@ -47,6 +47,7 @@ struct GemmRange {
 struct GemmOptions {
     std::optional<std::size_t> tile{};  ///< A number in gemm_tiles; else choose_gemm_tile()'s.
     bool chained = false;               ///< May start while the kernel before it in the stream ends.
+    std::uint32_t multiprocessors = 0;  ///< That it takes at most, and chooses its tile for; 0: all.
     GemmRange range{};                  ///< Nothing is done for other numbers of active rows: they have another tile.
 };
 

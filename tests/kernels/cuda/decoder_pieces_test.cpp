@@ -324,6 +324,12 @@ public:
     void cached(Attending attending) {
         decoder::enqueue_cached_attention(pass_.memory(), precision_, attention_, cache_, layer, attending, nullptr);
     }
+    void cached_on(std::uint32_t multiprocessors) {
+        decoder::Attention attention = attention_;
+        attention.multiprocessors = multiprocessors;
+        decoder::enqueue_cached_attention(pass_.memory(), precision_, attention, cache_, layer, Attending::continued,
+                                          nullptr);
+    }
     void in_order(Attending attending) {
         decoder::enqueue_attention_in_order(pass_.memory(), precision_, attention_, cache_, layer, attending, nullptr);
     }
@@ -409,6 +415,10 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCache) {
             PassAttention attention(precision, 3, head_size);
 
             attention.cached(Attending::continued);
+            EXPECT_LE(attention.error_of_rows(rows_of_prompts, attention.rows()), tolerance(precision))
+                << name_of(precision) << ", heads of " << head_size;
+
+            attention.cached_on(2);
             EXPECT_LE(attention.error_of_rows(rows_of_prompts, attention.rows()), tolerance(precision))
                 << name_of(precision) << ", heads of " << head_size;
 

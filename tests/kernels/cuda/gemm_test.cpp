@@ -130,6 +130,10 @@ TEST_F(GemmOnGpu, GivesTheSameBitsInEveryTileAndForAnyNumberOfRows) {
         for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
             EXPECT_EQ(multiply_on_gpu(whole, precision, operands, Extras::bias, {.tile = tile}), expected);
         }
+        for (const std::uint32_t multiprocessors : {1U, 2U, 5U}) {
+            EXPECT_EQ(multiply_on_gpu(whole, precision, operands, Extras::bias, {.multiprocessors = multiprocessors}),
+                      expected);
+        }
         for (const auto& [first, rows] : {std::pair{0U, 1U}, {1U, 1U}, {63U, 2U}, {129U, 65U}, {1U, 299U}}) {
             GemmShape part = whole;
             part.rows = rows;
