@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/device/cuda_error.hpp"
+#include "kernels/cuda/decoder/passes.hpp"
+#include "kernels/cuda/decoder/plan_memory.hpp"
+#include "tools/bench/decoder_bench.hpp"
+
+namespace sluice::bench {
+namespace {
+
+/// A pass's kernels of one kind.
+struct Work {
+    double flop = 0;
+    double bytes = 0;
+};
+
+/// Of `rows` rows, of which `entries` want scores and `prompt_rows` are of prompts; the others attend to `positions`.
+struct PassWork {
+    double rows;
+    double entries;
+    double prompt_rows;
+    double positions;
+    double value_bytes;
+
+    [[nodiscard]] Work of(std::string_view kind) const {
+        constexpr double width = model.width;
+        constexpr double layers = model.layers;
+        const double row_bytes = width * value_bytes;
+        const double all = (layers - 1) * rows + entries;  // of what is not done for every row in the last layer
+        if (kind == "queries, keys, values") {
+            return {.flop = layers * rows * 6 * width * width};
+        }
+        if (kind == "projection") {
+            return {.flop = all * 2 * width * width};
+        }
+        if (kind == "expansion" || kind == "contraction") {
+            return {.flop = all * 2 * width * model.inner};
+        }
+        if (kind == "head") {
+            return {.flop = entries * 2 * width * model.vocabulary};
+        }
+        if (kind == "embedding") {
+            return {.bytes = rows * (2 * row_bytes + 4 * width)};
+        }
+        if (kind == "normalisation") {
+            return {.bytes = (all + layers * rows + entries) * 2 * row_bytes};
+        }
+        if (kind == "into the cache") {
+            return {.bytes = (value_bytes < sizeof(float) ? 1 : layers) * rows * 4 * row_bytes};
+        }
+        if (kind == "attention of prompts") {
+            return {.bytes = (layers - 1) * prompt_rows * 6 * row_bytes};
+        }
+        if (kind == "attention to the cache") {
+            const double continued = rows - prompt_rows;
+            return {.bytes = ((layers - 1) * continued + entries) * (2 * positions + 2) * row_bytes};
+        }
+        if (kind == "attention") {
+            return {.bytes = layers * rows * 4 * row_bytes};
+        }
+        return {};
+    }
+};
+
+/// The first chunk of texts that fills all slots, a pass at a time.
+class PassBench {
+public:
+    PassBench(CudaDevice& gpu, Precision precision, const DecoderBenchWeights& weights)
+        : precision_(precision), packer_(model, precision, weights.weights(), packed_) {
+        packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 16);
+        weights_ = packer_.on(gpu);
+        sizes_ = decoder::choose_sizes(model, sampling_, precision, 100'000, free_bytes(gpu));
+        plan_ = std::make_unique<decoder::PlanMemory>(gpu, sizes_);
+        memory_ = plan_->memory();
+        const decoder::PassSetup setup{.device = gpu,
+                                       .shape = model,
+                                       .precision = precision,
+                                       .sampling = sampling_,
+                                       .sizes = sizes_,
+                                       .weights = weights_,
+                                       .memory = memory_};
+        passes_ = decoder::is_narrow(precision) ? make_narrow_passes(setup) : make_float_passes(setup);
+        const std::vector<std::byte> items =
+            items_of({.items = sizes_.slots, .least = prompt_tokens, .most = prompt_tokens}, sampling_);
+        in_ = gpu.allocate(MemorySpace::device, items.size());
+        out_ = gpu.allocate(MemorySpace::device, std::size_t{sizes_.slots} * decoder_io(sampling_).output_bytes);
+        copy_now(in_.bytes(), items);
+    }
+
+    void print(cudaStream_t stream) {
+        run_chunk(stream);  // loads the kernels
+        run_chunk(stream);
+        print_pass("prompts", 0, stream);
+        print_pass("last tokens", passes_of_prompts() + 2, stream);
+    }
+
+private:
+    using Times = std::map<std::string, double>;  // us, of a pass, by kind of kernel
+
+    [[nodiscard]] std::uint32_t passes_of_prompts() const {
+        const std::uint32_t a_pass = sizes_.rows / prompt_tokens;
+        return (sizes_.slots + a_pass - 1) / a_pass;
+    }
+
+    /// The times of pass `number`, if it is one of the chunk's.
+    Times run_chunk(cudaStream_t stream, std::optional<std::uint32_t> number = {}) {
+        const decoder::Rule rule = decoder::rule_of(sampling_);
+        Times times;
+        decoder::enqueue_begin(memory_, rule, in_.bytes().data(), out_.bytes().data(), sizes_.slots, nullptr, stream);
+        for (std::uint32_t pass = 0; pass < passes_of_prompts() + new_tokens; ++pass) {
+            if (pass == number) {
+                times = time_pass(stream);
+            } else {
+                passes_->enqueue(stream, [](std::string_view) {});
+            }
+            decoder::enqueue_plan(memory_, rule, stream);
+        }
+        decoder::enqueue_expect_done(memory_, stream);
+        check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        return times;
+    }
+
+    Times time_pass(cudaStream_t stream) {
+        check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        check_cuda(cudaMemcpy(&seen_, memory_.batch, sizeof seen_, cudaMemcpyDeviceToHost), "cudaMemcpy");
+        std::vector<std::pair<std::string, cudaEvent_t>> events;
+        const auto mark = [&](std::string_view kind) {
+            cudaEvent_t event = nullptr;
+            check_cuda(cudaEventCreate(&event), "cudaEventCreate");
+            check_cuda(cudaEventRecord(event, stream), "cudaEventRecord");
+            events.emplace_back(kind, event);
+        };
+        passes_->enqueue(stream, mark);
+        mark("end");
+        check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        Times times;
+        for (std::size_t i = 0; i + 1 < events.size(); ++i) {
+            float ms = 0;
+            check_cuda(cudaEventElapsedTime(&ms, events[i].second, events[i + 1].second), "cudaEventElapsedTime");
+            times[events[i].first] += 1e3 * static_cast<double>(ms);
+        }
+        for (const auto& [kind, event] : events) {
+            check_cuda(cudaEventDestroy(event), "cudaEventDestroy");
+        }
+        return times;
+    }
+
+    void print_pass(const char* name, std::uint32_t number, cudaStream_t stream) {
+        constexpr int repeats = 5;
+        std::map<std::string, std::vector<double>> samples;
+        for (int repeat = 0; repeat < repeats; ++repeat) {
+            for (const auto& [kind, us] : run_chunk(stream, number)) {
+                samples[kind].push_back(us);
+            }
+        }
+        const PassWork work{.rows = static_cast<double>(seen_.rows),
+                            .entries = static_cast<double>(seen_.entries),
+                            .prompt_rows = static_cast<double>(seen_.beginning_rows),
+                            .positions = prompt_tokens + (number == 0 ? 0.0 : 3.0),
+                            .value_bytes = static_cast<double>(number_bytes(precision_))};
+        fmt::print(" a pass of {}: {} rows, {} of prompts, {} want scores; kernels apart, medians of {}\n", name,
+                   seen_.rows, seen_.beginning_rows, seen_.entries, repeats);
+        double all = 0;
+        double all_limits = 0;
+        for (auto& [kind, us] : samples) {
+            std::ranges::sort(us);
+            const double median = us[us.size() / 2];
+            const Work of = work.of(kind);
+            const double limit = 1e6 * std::max(of.flop / sustained_flops(precision_), of.bytes / memory_rate);
+            all += median;
+            all_limits += limit;
+            fmt::print("  {:24} {:9.1f} us, limit {:9.1f} us, {:5.1f} %{}\n", kind, median, limit, 100 * limit / median,
+                       of.flop > 0 ? fmt::format(", {:.0f} TFLOP/s", of.flop / median * 1e-6) : std::string());
+        }
+        fmt::print("  {:24} {:9.1f} us, limit {:9.1f} us, {:5.1f} %\n", "all", all, all_limits, 100 * all_limits / all);
+        std::fflush(stdout);
+    }
+
+    TokenSampling sampling_{.max_prompt = prompt_tokens, .max_new = new_tokens, .temperature = 0};
+    Precision precision_;
+    PackedWeights packed_;
+    decoder::CudaDecoderWeights packer_;
+    decoder::WeightsOnDevice weights_;
+    decoder::Sizes sizes_{};
+    std::unique_ptr<decoder::PlanMemory> plan_;
+    decoder::Memory memory_;
+    std::unique_ptr<decoder::Passes> passes_;
+    Buffer in_;
+    Buffer out_;
+    decoder::Batch seen_{};
+};
+
+}  // namespace
+
+void time_passes(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights) {
+    PassBench(gpu, precision, weights).print(stream.handle());
+}
+
+}  // namespace sluice::bench

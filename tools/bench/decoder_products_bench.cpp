@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/gemm/gemm.hpp"
+#include "kernels/cuda/linear_gemm.hpp"
+#include "tools/bench/cuda_bench.hpp"
+#include "tools/bench/decoder_bench.hpp"
+
+namespace sluice::bench {
+
+void time_products(CudaStream& stream, Precision precision) {
+    constexpr std::uint32_t most_rows = 16896;
+    const DeviceMemory in(
+        std::span<const std::byte>(encode(precision, normal(std::size_t{most_rows} * model.inner, 0.5F, 3))));
+    const DeviceMemory matrix(
+        std::span<const std::byte>(encode(precision, normal(std::size_t{model.inner} * model.width, 0.04F, 4))));
+    const std::vector<float> biases = normal(model.inner, 0.1F, 5);
+    const DeviceMemory bias(std::as_bytes(std::span(biases)));
+    const DeviceMemory library_bias(std::span<const std::byte>(encode(precision, biases)));
+    const DeviceMemory out(std::size_t{most_rows} * model.inner * number_bytes(precision));
+    const DeviceMemory workspace(linear_workspace_bytes);
+    for (const std::uint32_t rows : {most_rows, most_rows / 2, 2048U}) {
+        for (const auto& [outputs, inputs] : {std::pair{3 * model.width, model.width},
+                                              {model.width, model.width},
+                                              {model.inner, model.width},
+                                              {model.width, model.inner}}) {
+            fmt::print(" {} x {} x {}\n", rows, outputs, inputs);
+            const double flop = 2.0 * rows * outputs * inputs;
+            const LinearGemm library(
+                {.inputs = inputs, .outputs = outputs}, precision, rows,
+                {in.as(), matrix.as(), library_bias.as(), out.as(), workspace.as(), linear_workspace_bytes});
+            std::vector<Candidate> candidates{{"cuBLASLt", flop, [&](cudaStream_t s) { library.enqueue(s); }}};
+            const std::size_t chosen = choose_gemm_tile(rows, outputs, inputs, 132);
+            std::vector<Gemm> products;
+            for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
+                products.emplace_back(GemmShape{rows, outputs, inputs}, precision,
+                                      GemmMemory{in.as(), matrix.as(), bias.as<float>(), nullptr, out.as()},
+                                      GemmOptions{.tile = tile, .chained = true});
+            }
+            for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
+                const GemmTile& of = gemm_tiles[tile];
+                candidates.push_back({fmt::format("{}x{}{}{}", of.rows, of.columns,
+                                                  of.cluster_rows * of.cluster_columns > 1 ? " in pairs" : "",
+                                                  tile == chosen ? " *" : ""),
+                                      flop,
+                                      [&, tile](cudaStream_t s) { products[tile].enqueue(s); },
+                                      {0}});
+            }
+            time_and_print(candidates, stream.handle(), 1000, 5);
+        }
+    }
+}
+
+}  // namespace sluice::bench
