@@ -10,6 +10,7 @@ find_dependency(dnnl 2.6...<4)
 find_dependency(OpenMP COMPONENTS CXX)  # oneDNN's threads, which each worker limits to one
 find_dependency(PkgConfig)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc>=2)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 if(SLUICE_CUDA)

@@ -89,6 +89,13 @@ public:
         return true;
     }
 
+    /// Items of a chunk below which a device of that kind wastes most of its time, on reading weights for one; for the
+    /// first choice of a chunk size.
+    [[nodiscard]] virtual std::uint32_t least_chunk(DeviceKind kind) const noexcept {
+        static_cast<void>(kind);
+        return 1;
+    }
+
     /// Work of one item in floating-point operations that matter, with `weights`, which may decide the model's sizes;
     /// for chunk sizes and reports.
     [[nodiscard]] virtual double flop_per_item(const WeightBlob& weights) const noexcept = 0;
@@ -98,12 +105,6 @@ public:
 
     /// Only rank 0 asks; may read files. Throws Error.
     [[nodiscard]] virtual std::unique_ptr<ItemCodec> make_codec() const = 0;
-
-    /// The same for a job whose weights are those in file `weights`, which may have a say in how results are written.
-    [[nodiscard]] virtual std::unique_ptr<ItemCodec> make_codec_for(const std::string& weights) const {
-        static_cast<void>(weights);
-        return make_codec();
-    }
 
     /// Reads and validates a weights file. Throws Error (bad_data, no_input).
     [[nodiscard]] virtual WeightBlob read_weights(const std::string& path) const = 0;

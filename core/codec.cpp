@@ -13,6 +13,9 @@ namespace {
 class NonfiniteCounter final : public Row {
 public:
     explicit NonfiniteCounter(std::span<const OutputField> fields) : fields_(fields) {}
+    NonfiniteCounter(const NonfiniteCounter&) = delete;
+    NonfiniteCounter& operator=(const NonfiniteCounter&) = delete;
+    virtual ~NonfiniteCounter() = default;
 
     void int32(std::int32_t) override {}
     void float32(float value) override { count_ += std::isfinite(value) ? 0 : 1; }
@@ -37,6 +40,10 @@ private:
 };
 
 }  // namespace
+
+std::string ItemCodec::pack_integers(std::uint64_t, std::span<const std::int64_t>, std::span<std::byte>) const {
+    throw ContractViolation("codec: integers for an app that takes none");
+}
 
 std::uint64_t ItemCodec::nonfinite(std::span<const std::byte> results) const {
     const std::vector<OutputField> fields = output_fields();

@@ -82,6 +82,15 @@ public:
     /// Packs one dense item. Returns an empty string, or what is wrong ("column 17: …").
     [[nodiscard]] virtual std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const = 0;
 
+    /// Integers that an item has in a headerless file (`.bin`, int32); in `.npy` its row has any number of them, in any
+    /// integer type. 0: the app takes none. One that takes some has no dense form.
+    [[nodiscard]] virtual std::uint32_t row_integers() const noexcept { return 0; }
+
+    /// Packs the input's item `item` from its row. Returns an empty string, or what is wrong ("column 3: …"). Never
+    /// called unless row_integers().
+    [[nodiscard]] virtual std::string pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
+                                                    std::span<std::byte> to) const;
+
     /// Checks one item that came in packed form (`.u8`, `.npy` uint8). Empty string, or what is wrong ("byte 17: …").
     [[nodiscard]] virtual std::string check_packed(std::span<const std::byte> item) const = 0;
 

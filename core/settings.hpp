@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -91,12 +92,18 @@ public:
         return std::get<Value>(at(name));
     }
 
+    /// The job's weights file, where rank 0 opens the app, so that an app can find what lies beside it; null elsewhere,
+    /// and where weights are random. Not among entries().
+    [[nodiscard]] const std::filesystem::path* weights() const noexcept { return weights_ ? &*weights_ : nullptr; }
+    void set_weights(std::optional<std::filesystem::path> weights) { weights_ = std::move(weights); }
+
     friend bool operator==(const AppSettings&, const AppSettings&) = default;
 
 private:
     [[nodiscard]] const SettingValue& at(std::string_view name) const;
 
     std::vector<Entry> entries_;  // in the order of the app's keys
+    std::optional<std::filesystem::path> weights_;
 };
 
 }  // namespace sluice

@@ -21,4 +21,9 @@ const GeneratorKernels& generator_kernels_of(DeviceKind kind) {
     return host_generator_kernels();
 }
 
+const DecoderKernels& decoder_kernels_of(DeviceKind kind) {
+    expects(kind == DeviceKind::host, "decoder_kernels_of: only the host has them");
+    return host_decoder_kernels();
+}
+
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include "core/modes.hpp"
 #include "kernels/certifier.hpp"
 #include "kernels/convolution.hpp"
+#include "kernels/decoder.hpp"
 #include "kernels/dense.hpp"
 #include "kernels/generator.hpp"
 
@@ -24,5 +25,6 @@ struct Kernels {
 
 /// Of the host, in fp32: no other device has them, which is a broken assumption.
 [[nodiscard]] const GeneratorKernels& generator_kernels_of(DeviceKind kind);
+[[nodiscard]] const DecoderKernels& decoder_kernels_of(DeviceKind kind);
 
 }  // namespace sluice

@@ -16,10 +16,11 @@ constexpr double cuda_flop_per_chunk = 2e12;
 constexpr std::uint64_t host_most_items = 4096;
 constexpr std::uint64_t cuda_most_items = 16384;
 constexpr std::uint64_t fewest_chunks = 64;
+constexpr std::uint64_t fewest_full_chunks = 4;
 
 }  // namespace
 
-std::uint32_t choose_chunk_items(std::uint64_t items, double flop_per_item, DeviceKind device) {
+std::uint32_t choose_chunk_items(std::uint64_t items, double flop_per_item, DeviceKind device, std::uint32_t least) {
     expects(device != DeviceKind::automatic, "the device kind is known before the chunk size");
     expects(std::isfinite(flop_per_item) && flop_per_item > 0, "an item's work is positive and finite");
     const bool host = device == DeviceKind::host;
@@ -30,6 +31,7 @@ std::uint32_t choose_chunk_items(std::uint64_t items, double flop_per_item, Devi
     if (by_work < static_cast<double>(chosen)) {
         chosen = static_cast<std::uint64_t>(by_work);
     }
+    chosen = std::max(chosen, std::min<std::uint64_t>(least, items / fewest_full_chunks));
     return static_cast<std::uint32_t>(std::bit_floor(std::max<std::uint64_t>(chosen, 1)));
 }
 

@@ -17,8 +17,11 @@ namespace sluice {
 /// - items / 64, so that many devices share even a small job, and the last round is a small part of the run;
 /// - 4096 items on a host and 16384 on a GPU, so that models with little work an item keep messages and buffers small.
 ///
+/// But no fewer than `least`, below which the app's models waste most of their time, as far as that leaves four chunks.
+///
 /// `device` is host or cuda; `flop_per_item` is positive and finite.
-[[nodiscard]] std::uint32_t choose_chunk_items(std::uint64_t items, double flop_per_item, DeviceKind device);
+[[nodiscard]] std::uint32_t choose_chunk_items(std::uint64_t items, double flop_per_item, DeviceKind device,
+                                               std::uint32_t least = 1);
 
 /// Chunks in flight per device when the job says "auto": 3 (one arrives, one computes, one leaves), or 1 in serial
 /// mode.

@@ -211,17 +211,16 @@ public:
                flop(n.fc2) + 2.0 * n.fc2.outputs * classifier_classes;
     }
     std::unique_ptr<ItemCodec> make_codec() const override {
-        if (output_.names) {
+        if (!output_.names) {
+            return std::make_unique<ClassifierCodec>(output_.scores);
+        }
+        if (!output_.weights) {
             throw Error(ExitCode::configuration, {.id = "E-CFG-110",
                                                   .where = "output.names",
                                                   .what = "random weights do not name their classes",
                                                   .hint = "set model.weights, or leave output.names out"});
         }
-        return std::make_unique<ClassifierCodec>(output_.scores);
-    }
-    std::unique_ptr<ItemCodec> make_codec_for(const std::string& weights) const override {
-        return output_.names ? std::make_unique<ClassifierCodec>(output_.scores, read_class_names(weights))
-                             : make_codec();
+        return std::make_unique<ClassifierCodec>(output_.scores, read_class_names(*output_.weights));
     }
     WeightBlob read_weights(const std::string& path) const override { return read_classifier_weights(path); }
     WeightBlob random_weights(std::uint64_t seed) const override { return random_classifier_weights(seed); }
@@ -245,8 +244,12 @@ public:
     }
     std::span<const KeySpec> keys() const noexcept override { return classifier_keys; }
     std::unique_ptr<OpenApp> open(const AppSettings& settings) const override {
-        return open_classifier(
-            {.scores = settings.get<bool>("output.scores"), .names = settings.get<bool>("output.names")});
+        ClassifierOutput output{
+            .scores = settings.get<bool>("output.scores"), .names = settings.get<bool>("output.names"), .weights = {}};
+        if (settings.weights() != nullptr) {
+            output.weights = settings.weights()->native();
+        }
+        return open_classifier(output);
     }
 };
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "core/app.hpp"
 
@@ -11,8 +13,9 @@ namespace sluice {
 
 /// What a result's row has beside the label.
 struct ClassifierOutput {
-    bool scores = false;  ///< `output.scores`
-    bool names = false;   ///< `output.names`
+    bool scores = false;                   ///< `output.scores`
+    bool names = false;                    ///< `output.names`
+    std::optional<std::string> weights{};  ///< The file that names the classes; none: random.
 };
 
 /// The same with its keys chosen.

@@ -64,6 +64,9 @@ public:
     IoShape shape() const noexcept override { return generator_io(options_.sampling.max_length); }
     bool runs_on(DeviceKind kind) const noexcept override { return kind == DeviceKind::host; }
 
+    /// Every step reads all weights, however few names there are.
+    std::uint32_t least_chunk(DeviceKind) const noexcept override { return 64; }
+
     /// The first step, which all names share, and the first layer's input, which is a table, count nothing.
     double flop_per_item(const WeightBlob& weights) const noexcept override {
         const GruShape shape = shape_of_namegen(weights);

@@ -13,6 +13,7 @@
 
 #include "core/error.hpp"
 #include "core/input/checked.hpp"
+#include "core/input/integer_type.hpp"
 #include "core/input/npy_header.hpp"
 
 namespace sluice {
@@ -20,20 +21,24 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the files are little-endian and read as they lie");
 
-/// Bytes of fp32 items that one pread asks for, at least one item: few enough that they are still in the second-level
-/// cache when they are packed, so that memory is read once and not written (docs/performance.md).
+/// Bytes of fp32 items or rows of integers that one pread asks for, at least one item: few enough that they are still
+/// in the second-level cache when they are packed, so that memory is read once and not written (docs/performance.md).
 constexpr std::uint64_t dense_read_bytes = std::uint64_t{256} << 10;
 
 /// A read of fewer bytes costs more in system calls than in copying.
 constexpr std::uint64_t shortest_read_bytes = std::uint64_t{64} << 10;
 
-enum class ItemForm { dense, packed };
+/// Of a row of integers, so that a header cannot ask for any memory.
+constexpr std::uint64_t most_columns = std::uint64_t{1} << 20;
+
+enum class ItemForm { dense, packed, integers };
 
 struct FixedLayout {
     ItemForm form = ItemForm::packed;
     std::uint64_t data_offset = 0;
     std::uint64_t count = 0;
     std::uint64_t item_bytes = 0;  ///< In the file.
+    IntegerType integer{};         ///< Of integers.
 };
 
 class FixedSource final : public ItemSource {
@@ -56,10 +61,16 @@ public:
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         expects(first <= layout_.count && count <= layout_.count - first, "ItemSource::read stays inside the items");
         expects(to.size() == count * codec_.shape().input_bytes, "ItemSource::read has room for exactly its items");
-        if (layout_.form == ItemForm::packed) {
-            read_packed(first, count, to);
-        } else {
-            read_dense(first, count, to);
+        switch (layout_.form) {
+            case ItemForm::packed:
+                read_packed(first, count, to);
+                break;
+            case ItemForm::dense:
+                read_dense(first, count, to);
+                break;
+            case ItemForm::integers:
+                read_integers(first, count, to);
+                break;
         }
         file_->check_unchanged();
     }
@@ -80,8 +91,7 @@ private:
     void read_dense(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const {
         const std::size_t packed_bytes = codec_.shape().input_bytes;
         const std::size_t floats = layout_.item_bytes / sizeof(float);
-        const std::uint64_t group =
-            std::min<std::uint64_t>(count, std::max<std::uint64_t>(1, dense_read_bytes / layout_.item_bytes));
+        const std::uint64_t group = group_of(count);
         const auto buffer = std::make_unique_for_overwrite<float[]>(group * floats);
         for (std::uint64_t done = 0; done < count; done += group) {
             const std::uint64_t items = std::min<std::uint64_t>(group, count - done);
@@ -92,6 +102,27 @@ private:
                                                            to.subspan((done + i) * packed_bytes, packed_bytes)));
             }
         }
+    }
+
+    void read_integers(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const {
+        const std::size_t packed_bytes = codec_.shape().input_bytes;
+        const std::size_t row_bytes = layout_.item_bytes;
+        std::vector<std::byte> rows(group_of(count) * row_bytes);
+        std::vector<std::int64_t> row(row_bytes / layout_.integer.bytes);
+        for (std::uint64_t done = 0; done < count; done += group_of(count)) {
+            const std::uint64_t items = std::min<std::uint64_t>(group_of(count), count - done);
+            file_->read(offset_of(first + done), std::span(rows).first(items * row_bytes));
+            for (std::uint64_t i = 0; i < items; ++i) {
+                const std::uint64_t item = first + done + i;
+                widen_integers(layout_.integer, std::span(rows).subspan(i * row_bytes, row_bytes), row);
+                accept(item, codec_.pack_integers(item, row, to.subspan((done + i) * packed_bytes, packed_bytes)));
+            }
+        }
+    }
+
+    /// Items of one pread of `count`, at least one.
+    [[nodiscard]] std::uint64_t group_of(std::uint64_t count) const {
+        return std::min(count, std::max<std::uint64_t>(1, dense_read_bytes / layout_.item_bytes));
     }
 
     void accept(std::uint64_t item, const std::string& problem) const {
@@ -128,6 +159,35 @@ std::uint64_t dense_bytes(std::span<const std::uint64_t> shape) {
     return *bytes;
 }
 
+void check_claim(const InputFile& file, const NpyHeader& header, std::uint64_t item_bytes) {
+    const std::uint64_t count = header.shape.front();
+    const std::uint64_t data_bytes = file.size() - header.data_offset;
+    const auto claimed = checked_multiply(count, item_bytes);
+    if (!claimed || *claimed != data_bytes) {
+        file.reject("E-INP-030",
+                    fmt::format("the header claims {} items of {} bytes, {} bytes follow ({} items and {} left over)",
+                                count, item_bytes, data_bytes, data_bytes / item_bytes, data_bytes % item_bytes),
+                    "the file is incomplete: save or copy it again");
+    }
+}
+
+/// Of an .npy file.
+std::unique_ptr<ItemSource> make_integer_rows(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+    const NpyHeader header = read_npy_header(*file, NpyElements::integers);
+    const std::uint64_t columns = header.shape.size() == 2 ? header.shape[1] : 1;
+    if (header.shape.empty() || header.shape.size() > 2 || columns == 0 || columns > most_columns) {
+        file->reject("E-INP-032",
+                     fmt::format("got shape [{}] of integers, expected [N] or [N,columns], 1 to {} columns",
+                                 fmt::join(header.shape, ","), most_columns),
+                     "save one row per item");
+    }
+    const IntegerType type = integer_type_of(header.descr).value();
+    const std::uint64_t item_bytes = columns * type.bytes;
+    check_claim(*file, header, item_bytes);
+    const FixedLayout layout{ItemForm::integers, header.data_offset, header.shape.front(), item_bytes, type};
+    return std::make_unique<FixedSource>(std::move(file), layout, codec);
+}
+
 std::unique_ptr<ItemSource> make_headerless(std::unique_ptr<const InputFile> file, ItemForm form,
                                             std::uint64_t item_bytes, const ItemCodec& codec) {
     expects(item_bytes > 0, "an app's item has a size");
@@ -140,13 +200,16 @@ std::unique_ptr<ItemSource> make_headerless(std::unique_ptr<const InputFile> fil
                      compression.empty() ? "check [input].format, and that the file is complete"
                                          : fmt::format("unpack it first: it is in {} format", compression));
     }
-    const FixedLayout layout{form, 0, file->size() / item_bytes, item_bytes};
+    const FixedLayout layout{form, 0, file->size() / item_bytes, item_bytes, IntegerType{}};
     return std::make_unique<FixedSource>(std::move(file), layout, codec);
 }
 
 }  // namespace
 
 std::unique_ptr<ItemSource> make_dense_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+    if (const std::uint64_t integers = codec.row_integers(); integers > 0) {
+        return make_headerless(std::move(file), ItemForm::integers, integers * IntegerType{}.bytes, codec);
+    }
     const std::uint64_t item_bytes = dense_bytes(dense_shape_of(*file, codec));
     return make_headerless(std::move(file), ItemForm::dense, item_bytes, codec);
 }
@@ -158,6 +221,9 @@ std::unique_ptr<ItemSource> make_packed_source(std::unique_ptr<const InputFile> 
 std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
     refuse_lfs_pointer(*file);
     refuse_compressed(*file);
+    if (codec.row_integers() > 0) {
+        return make_integer_rows(std::move(file), codec);
+    }
     const NpyHeader header = read_npy_header(*file);
     const ItemForm form = header.descr == "<f4" ? ItemForm::dense : ItemForm::packed;
     const std::vector<std::uint64_t> wanted =
@@ -170,16 +236,8 @@ std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> fil
                      "save one row per item in the model's shape");
     }
     const std::uint64_t item_bytes = form == ItemForm::dense ? dense_bytes(wanted) : wanted.front();
-    const std::uint64_t count = header.shape.front();
-    const std::uint64_t data_bytes = file->size() - header.data_offset;
-    const auto claimed = checked_multiply(count, item_bytes);
-    if (!claimed || *claimed != data_bytes) {
-        file->reject("E-INP-030",
-                     fmt::format("the header claims {} items of {} bytes, {} bytes follow ({} items and {} left over)",
-                                 count, item_bytes, data_bytes, data_bytes / item_bytes, data_bytes % item_bytes),
-                     "the file is incomplete: save or copy it again");
-    }
-    const FixedLayout layout{form, header.data_offset, count, item_bytes};
+    check_claim(*file, header, item_bytes);
+    const FixedLayout layout{form, header.data_offset, header.shape.front(), item_bytes, IntegerType{}};
     return std::make_unique<FixedSource>(std::move(file), layout, codec);
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/input/integer_type.hpp"
 
 namespace sluice {
 namespace {
@@ -23,7 +24,8 @@ constexpr char const* bad_header = "E-INP-031";
 /// Reads the Python dictionary of the header: exactly the keys descr, fortran_order and shape, once each, in any order.
 class DictReader {
 public:
-    DictReader(const InputFile& file, std::string_view text) : file_(file), rest_(text) {}
+    DictReader(const InputFile& file, std::string_view text, NpyElements expected)
+        : file_(file), rest_(text), expected_(expected) {}
 
     NpyHeader read() {
         need('{');
@@ -62,11 +64,22 @@ private:
 
     std::string read_descr() {
         skip_space();
+        const bool takes_integers = expected_ == NpyElements::integers;
         if (rest_.starts_with('[')) {
-            file_.reject(bad_header, "the array has a structured type (expected '<f4' or '|u1')",
-                         "save one plain array of float32 or uint8");
+            file_.reject(bad_header,
+                         fmt::format("the array has a structured type (expected {})",
+                                     takes_integers ? "integers" : "'<f4' or '|u1'"),
+                         fmt::format("save one plain array of {}", takes_integers ? "int32" : "float32 or uint8"));
         }
         std::string descr = read_string();
+        if (takes_integers) {
+            if (!integer_type_of(descr)) {
+                file_.reject(bad_header,
+                             fmt::format("element type {} (expected integers, such as '<i4')", sluice::quoted(descr)),
+                             "save it as little-endian int32");
+            }
+            return descr;
+        }
         if (descr != "<f4" && descr != "|u1") {
             file_.reject(bad_header, fmt::format("element type {} (expected '<f4' or '|u1')", sluice::quoted(descr)),
                          "save it as little-endian float32, or as uint8 in packed form");
@@ -163,6 +176,7 @@ private:
 
     const InputFile& file_;
     std::string_view rest_;
+    NpyElements expected_;
     std::optional<std::string> descr_;
     std::optional<bool> fortran_order_;
     std::optional<std::vector<std::uint64_t>> shape_;
@@ -178,7 +192,7 @@ std::string type_of(const OutputField& field) {
 
 }  // namespace
 
-NpyHeader read_npy_header(const InputFile& file) {
+NpyHeader read_npy_header(const InputFile& file, NpyElements expected) {
     constexpr std::size_t version_at = magic.size();
     constexpr std::size_t length_at = version_at + 2;
     std::array<char, length_at + 4> start = {};
@@ -209,7 +223,7 @@ NpyHeader read_npy_header(const InputFile& file) {
     }
     std::string text(static_cast<std::size_t>(length), '\0');
     file.read(dict_at, std::as_writable_bytes(std::span(text)));
-    NpyHeader header = DictReader(file, text).read();
+    NpyHeader header = DictReader(file, text, expected).read();
     header.data_offset = dict_at + length;
     return header;
 }

@@ -17,8 +17,10 @@ struct NpyHeader {
     std::uint64_t data_offset = 0;
 };
 
+enum class NpyElements { float32_or_uint8, integers };
+
 /// Reads and checks the header strictly. Throws Error (bad_data).
-[[nodiscard]] NpyHeader read_npy_header(const InputFile& file);
+[[nodiscard]] NpyHeader read_npy_header(const InputFile& file, NpyElements expected = NpyElements::float32_or_uint8);
 
 /// The header of `items` outputs with `fields`, padded so that the data begins at a multiple of 64 bytes. One field
 /// makes a plain array, (items) or (items, count); several make a structured one, (items).

@@ -143,14 +143,25 @@ void TensorReader::check(std::span<const TensorSpec> wanted) const {
     is_headerless() ? check_size(wanted) : check_named(wanted);
 }
 
+const SafetensorsEntry& TensorReader::entry_of(const TensorSpec& spec) const {
+    const SafetensorsEntry* const entry = find(spec.name);
+    if (entry == nullptr) {
+        refuse("E-MOD-047", where(), fmt::format("tensor {} is missing", sluice::quoted(spec.name)),
+               "check that the weights belong to this app");
+    }
+    check_wanted(*entry, spec, where());
+    return *entry;
+}
+
+void TensorReader::read(const TensorSpec& wanted, std::span<float> to) const {
+    expect_room({&wanted, 1}, to);
+    const SafetensorsEntry& entry = entry_of(wanted);
+    file_.read_finite(data_start_ + entry.begin, find_float_type(entry.dtype).value(), to, wanted.name);
+}
+
 void TensorReader::check_named(std::span<const TensorSpec> wanted) const {
     for (const TensorSpec& spec : wanted) {
-        const SafetensorsEntry* const entry = find(spec.name);
-        if (entry == nullptr) {
-            refuse("E-MOD-047", where(), fmt::format("tensor {} is missing", sluice::quoted(spec.name)),
-                   "check that the weights belong to this app");
-        }
-        check_wanted(*entry, spec, where());
+        static_cast<void>(entry_of(spec));
     }
     check_no_extra(tensors(), wanted, where());
 }
@@ -166,9 +177,8 @@ void TensorReader::check_size(std::span<const TensorSpec> wanted) const {
 
 void TensorReader::read_named(std::span<const TensorSpec> wanted, std::span<float> to) const {
     for (const TensorSpec& spec : wanted) {
-        const SafetensorsEntry& entry = *find(spec.name);
         const auto part = to.first(static_cast<std::size_t>(spec.elements()));
-        file_.read_finite(data_start_ + entry.begin, find_float_type(entry.dtype).value(), part, spec.name);
+        read(spec, part);
         to = to.subspan(part.size());
     }
 }

@@ -52,7 +52,14 @@ public:
     /// tensors in the order of `wanted`. Throws Error (bad_data, numeric).
     void read(std::span<const TensorSpec> wanted, std::span<float> to) const;
 
+    /// Reads one tensor of a file that may hold others, and is not headerless.
+    void read(const TensorSpec& wanted, std::span<float> to) const;
+
+    /// Throws Error (bad_data) when the file has changed since it was opened.
+    void check_unchanged() const { file_.check_unchanged(); }
+
 private:
+    [[nodiscard]] const SafetensorsEntry& entry_of(const TensorSpec& spec) const;
     void check_named(std::span<const TensorSpec> wanted) const;
     void check_size(std::span<const TensorSpec> wanted) const;
     void read_named(std::span<const TensorSpec> wanted, std::span<float> to) const;

@@ -50,6 +50,14 @@ public:
     }
 };
 
+class HostDecoders final : public DecoderKernels {
+public:
+    std::unique_ptr<DecoderLayer> decoder(const DecoderShape& shape, const DecoderWeights& weights,
+                                          const TokenSampling& sampling, PackedWeights& packed) const override {
+        return make_host_decoder(shape, weights, sampling, packed);
+    }
+};
+
 }  // namespace
 
 const Kernels& host_kernels() {
@@ -63,6 +71,11 @@ const Kernels& host_kernels() {
 const GeneratorKernels& host_generator_kernels() {
     static const HostGenerators generators;
     return generators;
+}
+
+const DecoderKernels& host_decoder_kernels() {
+    static const HostDecoders decoders;
+    return decoders;
 }
 
 }  // namespace sluice

@@ -13,6 +13,16 @@
 namespace sluice {
 namespace {
 
+/// Defaults, but such that the app opens no file.
+std::unique_ptr<OpenApp> open_without_files(const App& app) {
+    AppSettings settings = default_settings(app.keys());
+    if (app.name() == "gpt2") {
+        settings.set("generate.prompts", std::string("ids"));
+        settings.set("generate.results", std::string("ids"));
+    }
+    return app.open(settings);
+}
+
 TEST(Registry, FindsEveryAppByItsName) {
     std::set<std::string_view> names;
     const Apps& apps = standard_apps();
@@ -30,7 +40,7 @@ TEST(Registry, FindsEveryAppByItsName) {
 
 TEST(Registry, OpensAnAppOfWhichAWorkerKnowsWhatRankZerosCodecSays) {
     for (const App* app : standard_apps().all()) {
-        const auto opened = app->open(default_settings(app->keys()));
+        const auto opened = open_without_files(*app);
 
         EXPECT_EQ(opened->shape(), opened->make_codec()->shape()) << app->name();
     }
@@ -47,9 +57,7 @@ TEST(JobFileReference, NamesEveryAppsKeysAndWhoseTheyAre) {
     const JobFileReference reference(SLUICE_SOURCE_DIR);
     for (const AppKeys& owner : standard_apps().keys()) {
         for (const KeySpec& key : owner.keys) {
-            EXPECT_EQ(reference.problem_with(key), "");
-            EXPECT_NE(reference.entry_of(key).find("- app: " + std::string(owner.app) + "\n"), std::string::npos)
-                << key.full_name();
+            EXPECT_EQ(reference.problem_with(key, owner.app), "") << owner.app;
         }
     }
 }

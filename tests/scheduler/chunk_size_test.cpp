@@ -14,6 +14,9 @@ namespace {
 constexpr double classifier_flop = 0.488e9;
 
 TEST(ChunkSize, GivesAHostBetweenOneAndThirtyTwoArticles) {
+    EXPECT_EQ(choose_chunk_items(1, classifier_flop, DeviceKind::host, 64), 1U);
+    EXPECT_EQ(choose_chunk_items(100, classifier_flop, DeviceKind::host, 64), 16U);
+    EXPECT_EQ(choose_chunk_items(2000, classifier_flop, DeviceKind::host, 64), 64U);
     EXPECT_EQ(choose_chunk_items(1, classifier_flop, DeviceKind::host), 1U);
     EXPECT_EQ(choose_chunk_items(97, classifier_flop, DeviceKind::host), 1U);
     EXPECT_EQ(choose_chunk_items(2000, classifier_flop, DeviceKind::host), 16U);

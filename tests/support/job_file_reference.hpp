@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "core/settings.hpp"
 
@@ -17,16 +18,21 @@ public:
         text_ = text.str();
     }
 
-    /// What stands there about a key, its heading included; empty: nothing.
-    [[nodiscard]] std::string entry_of(const KeySpec& key) const {
-        const std::size_t begin = text_.find("### `" + key.full_name() + "`");
-        return begin == std::string::npos ? std::string()
-                                          : text_.substr(begin, text_.find("\n#", begin + 1) + 1 - begin);
+    /// What stands there about a key of `app`, or of every job, its heading included; empty: nothing.
+    [[nodiscard]] std::string entry_of(const KeySpec& key, std::string_view app = {}) const {
+        const std::string heading = "### `" + key.full_name() + "`";
+        for (std::size_t at = text_.find(heading); at != std::string::npos; at = text_.find(heading, at + 1)) {
+            std::string entry = text_.substr(at, text_.find("\n#", at + 1) + 1 - at);
+            if (app.empty() || entry.find("- app: " + std::string(app) + "\n") != std::string::npos) {
+                return entry;
+            }
+        }
+        return {};
     }
 
     /// What is wrong with that; empty: nothing.
-    [[nodiscard]] std::string problem_with(const KeySpec& key) const {
-        const std::string entry = entry_of(key);
+    [[nodiscard]] std::string problem_with(const KeySpec& key, std::string_view app = {}) const {
+        const std::string entry = entry_of(key, app);
         for (const std::string& line :
              {"- takes: " + key.expected() + "\n", "- default: " + std::string(key.default_text()) + "\n"}) {
             if (entry.find(line) == std::string::npos) {

@@ -1,28 +1,24 @@
 // Names of the app namegen on two cores of the host beside oneDNN's matrix product on the shape of its largest product,
 // on as many, in one run: the two take turns, and the ratios are of neighbours.
 //   bench_namegen [NAMES OF A CHUNK ...]
-#include <dnnl.h>
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "apps/namegen/namegen_app.hpp"
 #include "apps/namegen/namegen_weights.hpp"
 #include "core/app.hpp"
-#include "core/clock.hpp"
 #include "core/config/schema.hpp"
 #include "core/device/host_device.hpp"
 #include "core/error.hpp"
 #include "core/model_runner.hpp"
 #include "kernels/generator.hpp"
+#include "tools/bench/beside_sgemm.hpp"
 
 namespace sluice {
 namespace {
@@ -33,37 +29,11 @@ constexpr int repetitions = 15;
 constexpr double giga = 1e9;
 constexpr double enough_seconds = 0.3;
 
-double seconds_of(const std::function<void()>& work) {
-    const Instant begin = Clock::now();
-    work();
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 /// The products of a step of two layers.
 double flop_of_step(const GruShape& shape) {
     const double hidden = shape.hidden;
     return 2 * ((2.0 * shape.layers - 1) * 3 * hidden * hidden + gru_symbols * hidden);
 }
-
-/// Product of some rows of states with the weights of the gates, on one thread.
-class Sgemm {
-public:
-    explicit Sgemm(std::int64_t rows)
-        : rows_(rows), a_(rows * inputs, 0.5F), b_(inputs * outputs, 0.25F), c_(rows * outputs) {}
-
-    void run() {
-        omp_set_num_threads(1);
-        dnnl_sgemm('N', 'N', rows_, outputs, inputs, 1.0F, a_.data(), inputs, b_.data(), outputs, 0.0F, c_.data(),
-                   outputs);
-    }
-    [[nodiscard]] double flop() const { return 2.0 * static_cast<double>(rows_ * inputs * outputs); }
-
-private:
-    static constexpr std::int64_t inputs = headerless_namegen.hidden;
-    static constexpr std::int64_t outputs = 3 * inputs;
-    std::int64_t rows_;
-    std::vector<float> a_, b_, c_;
-};
 
 /// Some names on a device of its own.
 class Names {
@@ -99,38 +69,12 @@ private:
     std::span<const std::byte> results_;
 };
 
-/// Runs all of `workers` at once until each has worked long enough; how often each has.
-template <class Worker>
-double rate_together(std::vector<std::unique_ptr<Worker>>& workers, const std::function<double(Worker&)>& work) {
-    std::vector<double> done(workers.size(), 0);
-    const double took = seconds_of([&] {
-        std::vector<std::jthread> threads;
-        for (std::size_t i = 0; i < workers.size(); ++i) {
-            threads.emplace_back([&, i] {
-                const Instant begin = Clock::now();
-                while (std::chrono::duration<double>(Clock::now() - begin).count() < enough_seconds) {
-                    done[i] += work(*workers[i]);
-                }
-            });
-        }
-    });
-    double all = 0;
-    for (const double one : done) {
-        all += one;
-    }
-    return all / took;
-}
-
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
-
 void compare(const LoadedApp& app, const ItemCodec& codec, std::uint32_t names) {
     std::vector<std::unique_ptr<Sgemm>> products;
     std::vector<std::unique_ptr<Names>> generators;
     for (std::size_t i = 0; i < cores; ++i) {
-        products.push_back(std::make_unique<Sgemm>(std::min<std::int64_t>(names, 192)));
+        products.push_back(std::make_unique<Sgemm>(std::min<std::int64_t>(names, 192), headerless_namegen.hidden,
+                                                   3 * std::int64_t{headerless_namegen.hidden}));
         generators.push_back(std::make_unique<Names>(app, codec, names, i * names));
     }
     std::vector<double> sgemm_rates;
@@ -138,12 +82,12 @@ void compare(const LoadedApp& app, const ItemCodec& codec, std::uint32_t names) 
     std::vector<double> flop_rates;
     std::vector<double> shares;
     for (int i = 0; i < repetitions; ++i) {
-        sgemm_rates.push_back(rate_together<Sgemm>(products, [](Sgemm& product) {
+        sgemm_rates.push_back(rate_together<Sgemm>(products, enough_seconds, [](Sgemm& product) {
             product.run();
             return product.flop();
         }));
         double steps_a_name = 0;
-        name_rates.push_back(rate_together<Names>(generators, [&](Names& generator) {
+        name_rates.push_back(rate_together<Names>(generators, enough_seconds, [&](Names& generator) {
             generator.run();
             return static_cast<double>(names);
         }));

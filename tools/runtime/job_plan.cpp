@@ -77,10 +77,9 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     plan.app = job.app;
     plan.settings = encode(job.settings);
     plan.precision = job.run.precision;
-    prepared.app = open_app(plan, apps);
+    prepared.app = open_app(plan, apps, job.model.weights);
     prepared.app_files = open_app_files(job.settings, *prepared.app);  // before the codec reads them
-    prepared.codec =
-        job.model.weights ? prepared.app->make_codec_for(job.model.weights->native()) : prepared.app->make_codec();
+    prepared.codec = prepared.app->make_codec();
     check_format(job.output.format, prepared.codec->output_fields());
     opening.stop();
     std::future<Weights> weights = std::async(std::launch::async, [&] {
@@ -112,8 +111,8 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     if (!job.pipeline.chunk_items) {
         prepared.kept_chunk_items = chunk_items_of_run(job.output);
     }
-    plan.chunk_items = job.pipeline.chunk_items.value_or(
-        prepared.kept_chunk_items.value_or(choose_chunk_items(plan.items, prepared.flop_per_item, plan.device)));
+    plan.chunk_items = job.pipeline.chunk_items.value_or(prepared.kept_chunk_items.value_or(
+        choose_chunk_items(plan.items, prepared.flop_per_item, plan.device, prepared.app->least_chunk(plan.device))));
     // Buffers are made for a chunk: no item needs room for more items than there are.
     plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));
     const bool is_serial = job.pipeline.mode == PipelineMode::serial;
@@ -122,10 +121,13 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     return prepared;
 }
 
-std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps) {
+std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps,
+                                  const std::optional<std::filesystem::path>& weights) {
     const App* const app = apps.find(plan.app);
     expects(app != nullptr, "read_job accepts known apps only");
-    return app->open(decode_settings(plan.settings, app->keys()));
+    AppSettings settings = decode_settings(plan.settings, app->keys());
+    settings.set_weights(weights);
+    return app->open(settings);
 }
 
 std::string encode(const JobPlan& plan) {

@@ -79,8 +79,9 @@ struct PreparedJob {
     return prepare_job(std::move(job), apps, phases);
 }
 
-/// The plan's app, of `apps`, with the plan's settings.
-[[nodiscard]] std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps);
+/// The plan's app, of `apps`, with the plan's settings; `weights` only on rank 0.
+[[nodiscard]] std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps,
+                                                const std::optional<std::filesystem::path>& weights = {});
 
 /// For the way to the other ranks.
 [[nodiscard]] std::string encode(const JobPlan& plan);

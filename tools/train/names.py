@@ -21,29 +21,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "export"
 import namegen_from_torch  # noqa: E402
 import safetensors_file  # noqa: E402
 
+from split import split  # noqa: E402
 from trigram import Trigram  # noqa: E402
 
 SOS = 1
 EOS = 0
 CHARACTERS = 256
 ABSENT = -20.0  # the logit of a byte that no training name has: e^-20 of the others' probability at most
-
-
-def mix64(x):
-    """The finaliser of SplitMix64 (Steele, Lea, Flood 2014)."""
-    mask = (1 << 64) - 1
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & mask
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & mask
-    return x ^ (x >> 31)
-
-
-def part_of(name, seed):
-    """'train', 'validation' or 'test', from FNV-1a over the name's bytes: the same for a name wherever it stands."""
-    state = 0xCBF29CE484222325 ^ seed
-    for byte in name:
-        state = ((state ^ byte) * 0x100000001B3) & ((1 << 64) - 1)
-    share = mix64(state) % 100
-    return "train" if share < 90 else "validation" if share < 95 else "test"
 
 
 def read_names(path):
@@ -192,9 +176,7 @@ def main():
     torch.manual_seed(arguments.seed)
     generator = torch.Generator().manual_seed(arguments.seed)
     begin = time.monotonic()
-    parts = {"train": [], "validation": [], "test": []}
-    for name in read_names(arguments.names):
-        parts[part_of(name, arguments.seed)].append(name)
+    parts = split(read_names(arguments.names), arguments.seed)
     model = NameModel(arguments.embedding, arguments.hidden, arguments.layers, arguments.dropout)
     epochs = train(model, parts, arguments, generator)
     state_path = str(pathlib.Path(arguments.to).with_suffix(".pt"))

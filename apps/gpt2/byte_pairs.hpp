@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice::gpt2 {
+
+using TokenId = std::uint32_t;
+
+/// Two neighbouring tokens that become one.
+struct Merge {
+    TokenId left = 0;
+    TokenId right = 0;
+    TokenId result = 0;
+};
+
+/// Byte-pair encoding: a word begins as its bytes; as long as two neighbours may merge, the pair whose merge comes
+/// first in the list does, the leftmost of equal ones. R. Sennrich, B. Haddow, A. Birch, "Neural Machine Translation of
+/// Rare Words with Subword Units" (2016), over bytes as in A. Radford et al., "Language Models are Unsupervised
+/// Multitask Learners" (2019). Immutable.
+class BytePairs {
+public:
+    /// tokens[i] are the bytes of token i; every single byte is among them. A merge joins single bytes or what merges
+    /// before it made, and no two make the same: without that, the order of merges would not decide the result.
+    /// Throws ContractViolation otherwise; first_disorder() tells beforehand.
+    BytePairs(std::vector<std::string> tokens, std::span<const Merge> merges);
+
+    /// The number of the first merge that breaks the order, or merges.size().
+    [[nodiscard]] static std::size_t first_disorder(std::span<const std::string> tokens, std::span<const Merge> merges);
+
+    /// Appends the tokens of `word`, shorter than 4 GiB. Time grows as n log n.
+    void encode(std::string_view word, std::vector<TokenId>& to) const;
+
+    [[nodiscard]] std::size_t size() const noexcept { return tokens_.size(); }
+
+    /// Of a token below size().
+    [[nodiscard]] std::string_view bytes(TokenId token) const noexcept { return tokens_[token]; }
+
+private:
+    static constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
+
+    struct PairSlot {
+        std::uint64_t pair = 0;  // left, right
+        std::uint32_t rank = never;
+        TokenId result = 0;
+    };
+
+    struct WholeSlot {
+        std::uint64_t beginning = 0;  // the token's first eight bytes
+        std::uint32_t length = 0;
+        TokenId token = never;
+    };
+
+    [[nodiscard]] const PairSlot& slot_of(TokenId left, TokenId right) const noexcept;
+    [[nodiscard]] std::uint32_t rank_of(TokenId left, TokenId right) const noexcept {
+        return slot_of(left, right).rank;
+    }
+    [[nodiscard]] TokenId find_whole(std::string_view word) const noexcept;
+    void remember_whole(TokenId token);
+    void merge(std::string_view word, std::vector<TokenId>& to) const;
+    void merge_short(std::string_view word, std::vector<TokenId>& to) const;
+    void merge_long(std::string_view word, std::vector<TokenId>& to) const;
+
+    std::vector<std::string> tokens_;
+    std::vector<TokenId> byte_tokens_;  // by byte
+    std::vector<PairSlot> pairs_;       // open addressing, a power of two of them
+    std::vector<WholeSlot> whole_;      // likewise: the tokens that are the encoding of their own bytes
+};
+
+}  // namespace sluice::gpt2

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/gpt2/config.hpp"
+#include "core/app.hpp"
+#include "core/input/tensor_file.hpp"
+#include "kernels/decoder.hpp"
+
+namespace sluice::gpt2 {
+
+/// Every tensor of such a model, in the order in which a WeightBlob has them and the headerless file too: blocks sorted
+/// by their number's text, in each the biases before the weights. Linear weights are (inputs, outputs).
+[[nodiscard]] std::vector<TensorSpec> gpt2_tensors(const DecoderShape& shape);
+
+/// `weights`: a safetensors file with Hugging Face's names, with or without "transformer." before them; its index, a
+/// .json that says which of several files has which tensor; or the 124M model's tensors without a header. Throws Error
+/// (no_input, bad_data, numeric).
+[[nodiscard]] WeightBlob read_checkpoint(const std::filesystem::path& weights,
+                                         const std::optional<std::filesystem::path>& config);
+
+/// Drawn from `seed`; larger than GPT-2's own initialisation, which only repeats its last token.
+[[nodiscard]] WeightBlob random_checkpoint(const Config& config, std::uint64_t seed);
+
+[[nodiscard]] Config config_of(const WeightBlob& blob);
+[[nodiscard]] DecoderWeights weights_of(const WeightBlob& blob);
+
+}  // namespace sluice::gpt2

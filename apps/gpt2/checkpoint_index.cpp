@@ -1,0 +1,51 @@
+#include "apps/gpt2/checkpoint_index.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "apps/gpt2/side_file.hpp"
+#include "core/error.hpp"
+
+namespace sluice::gpt2 {
+namespace {
+
+using nlohmann::json;
+
+constexpr SideFileErrors index_errors{"E-MOD-171", "fetch the checkpoint again"};
+
+}  // namespace
+
+bool is_checkpoint_index(const std::filesystem::path& weights) {
+    return weights.extension() == ".json";
+}
+
+std::vector<std::filesystem::path> shards_of(const std::filesystem::path& weights) {
+    if (!is_checkpoint_index(weights)) {
+        return {};
+    }
+    const SideFile file = read_side_file(weights, index_errors);
+    const json values = parse_json(file, index_errors);
+    const auto map = values.is_object() ? values.find("weight_map") : values.end();
+    if (!values.is_object() || map == values.end() || !map->is_object() || map->empty()) {
+        refuse_side_file(index_errors, file.where, "expected an object with a weight_map: tensors and their files");
+    }
+    std::set<std::string> names;
+    for (const auto& [tensor, shard] : map->items()) {
+        const std::string name = shard.is_string() ? shard.get<std::string>() : std::string();
+        if (name.empty() || name.find('/') != std::string::npos || name == "." || name == "..") {
+            refuse_side_file(index_errors, file.where,
+                             fmt::format("tensor {} is in {}, expected a file's name in the index's folder",
+                                         quoted(tensor), escaped(shard.dump())));
+        }
+        names.insert(name);
+    }
+    std::vector<std::filesystem::path> files(names.size());
+    std::ranges::transform(names, files.begin(), [&](const std::string& name) { return weights.parent_path() / name; });
+    return files;
+}
+
+}  // namespace sluice::gpt2

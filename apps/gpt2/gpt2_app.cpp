@@ -1,0 +1,195 @@
+#include "apps/gpt2/gpt2_app.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "apps/gpt2/checkpoint.hpp"
+#include "apps/gpt2/checkpoint_index.hpp"
+#include "apps/gpt2/gpt2_codec.hpp"
+#include "apps/gpt2/gpt2_options.hpp"
+#include "apps/gpt2/tokenizer.hpp"
+#include "core/error.hpp"
+#include "kernels/decoder.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sluice::gpt2 {
+namespace {
+
+class Gpt2Model final : public Model {
+public:
+    Gpt2Model(const IoShape& shape, std::unique_ptr<Decoder> decoder) : shape_(shape), decoder_(std::move(decoder)) {}
+
+    IoShape shape() const noexcept override { return shape_; }
+    void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override {
+        decoder_->enqueue(stream, {.items = items}, in, out);
+    }
+    void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active, std::span<const std::byte> in,
+                        std::span<std::byte> out) override {
+        decoder_->enqueue(stream, {.items = items, .active = active}, in, out);
+    }
+
+    std::vector<ModelCount> counts() const override {
+        const DecoderCounts counts = decoder_->counts();
+        return {{.name = "texts", .value = counts.texts},
+                {.name = "prompt_tokens", .value = counts.prompt_tokens},
+                {.name = "new_tokens", .value = counts.new_tokens},
+                {.name = "ended_early", .value = counts.ended, .beside = ModelCount::Beside::share_of_items},
+                {.name = "cut_prompts", .value = counts.cut, .beside = ModelCount::Beside::share_of_items}};
+    }
+
+private:
+    IoShape shape_;
+    std::unique_ptr<Decoder> decoder_;
+};
+
+class LoadedGpt2 final : public LoadedApp {
+public:
+    LoadedGpt2(const WeightBlob& blob, const TokenSampling& sampling, DeviceKind kind)
+        : shape_(decoder_io(sampling)),
+          layer_(decoder_kernels_of(kind).decoder(config_of(blob).shape, weights_of(blob), sampling, weights_)) {}
+
+    PackedWeights* weights() override { return &weights_; }
+    std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
+        return std::make_unique<Gpt2Model>(shape_, layer_->make_decoder(device, room.max_items, room.device_bytes));
+    }
+    std::uint64_t least_room(std::uint32_t max_items) const override { return layer_->least_bytes(max_items); }
+
+private:
+    IoShape shape_;
+    PackedWeights weights_;
+    std::unique_ptr<DecoderLayer> layer_;
+};
+
+class OpenGpt2 final : public OpenApp {
+public:
+    explicit OpenGpt2(const AppSettings& settings) : options_(read_options(settings)), settings_(settings) {}
+
+    IoShape shape() const noexcept override { return decoder_io(options_.sampling); }
+    bool runs_on(DeviceKind kind) const noexcept override { return kind == DeviceKind::host; }
+
+    /// Every pass reads all weights, however few texts there are.
+    std::uint32_t least_chunk(DeviceKind) const noexcept override { return 32; }
+
+    /// Of a prompt half as long as it may be, and a whole continuation.
+    double flop_per_item(const WeightBlob& weights) const noexcept override {
+        const DecoderShape shape = config_of(weights).shape;
+        const double width = shape.width;
+        const double blocks = shape.layers * (4.0 * width * width + 2.0 * width * shape.inner);
+        const double steps = options_.sampling.max_prompt / 2.0 + options_.sampling.max_new;
+        return 2 * (blocks * steps + width * shape.vocabulary * options_.sampling.max_new);
+    }
+
+    std::vector<AppFile> files() const override {
+        std::vector<AppFile> files;
+        const auto add = [&](const char* name, const std::optional<std::filesystem::path>& path) {
+            if (path && settings_.find(name) == nullptr) {
+                files.push_back({name, *path});
+            }
+        };
+        if (needs_config()) {
+            add("model.config", options_.files.config);
+        }
+        if (needs_tokenizer()) {
+            add("model.tokenizer", options_.files.tokenizer);
+            add("model.vocabulary", options_.files.vocabulary);
+            add("model.merges", options_.files.merges);
+        }
+        if (settings_.weights() != nullptr) {
+            for (const std::filesystem::path& shard : shards_of(*settings_.weights())) {
+                files.push_back({fmt::format("model.weights: {}", shard.filename().native()), shard});
+            }
+        }
+        return files;
+    }
+
+    std::unique_ptr<ItemCodec> make_codec() const override {
+        const Config config = read_config_or_default();
+        return std::make_unique<Gpt2Codec>(options_, read_tokenizer(), config.begin, config.shape.vocabulary);
+    }
+
+    WeightBlob read_weights(const std::string& path) const override {
+        return checked(read_checkpoint(path, options_.files.config));
+    }
+    WeightBlob random_weights(std::uint64_t seed) const override {
+        return checked(random_checkpoint(read_config_or_default(), seed));
+    }
+
+    std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision, DeviceKind kind) const override {
+        TokenSampling sampling = options_.sampling;
+        sampling.end = options_.stops_at_end ? config_of(weights).end : std::nullopt;
+        return std::make_unique<LoadedGpt2>(weights, sampling, kind);
+    }
+
+private:
+    /// The headerless file is of one model only.
+    [[nodiscard]] bool needs_config() const {
+        const std::filesystem::path* const weights = settings_.weights();
+        if (weights == nullptr) {
+            return options_.files.config.has_value();
+        }
+        return weights->extension() == ".safetensors" || weights->extension() == ".json";
+    }
+
+    [[nodiscard]] bool needs_tokenizer() const { return !options_.takes_ids || !options_.gives_ids; }
+
+    [[nodiscard]] Config read_config_or_default() const {
+        return needs_config() ? read_config(options_.files.config.value()) : default_config();
+    }
+
+    [[nodiscard]] std::optional<Tokenizer> read_tokenizer() const {
+        const Files& files = options_.files;
+        if (!needs_tokenizer()) {
+            return std::nullopt;
+        }
+        if (files.tokenizer) {
+            return Tokenizer::from_json(*files.tokenizer);
+        }
+        if (!files.vocabulary || !files.merges) {
+            throw Error(ExitCode::configuration,
+                        {.id = "E-CFG-172",
+                         .where = "model.tokenizer",
+                         .what = "texts need a tokenizer, and random weights have none beside them",
+                         .hint = "name one, or set generate.prompts and generate.results to \"ids\""});
+        }
+        return Tokenizer::from_vocabulary(*files.vocabulary, *files.merges);
+    }
+
+    /// Prompts and continuations fit the model.
+    [[nodiscard]] WeightBlob checked(WeightBlob blob) const {
+        const std::uint32_t positions = config_of(blob).shape.positions;
+        const TokenSampling& sampling = options_.sampling;
+        if (std::uint64_t{sampling.max_prompt} + sampling.max_new > positions) {
+            throw Error(ExitCode::configuration,
+                        {.id = "E-CFG-173",
+                         .where = "generate.max_prompt_tokens",
+                         .what = fmt::format("with generate.max_new_tokens {} + {} positions, and the model has {}",
+                                             sampling.max_prompt, sampling.max_new, positions),
+                         .hint = "lower one of them"});
+        }
+        return blob;
+    }
+
+    Options options_;
+    AppSettings settings_;
+};
+
+class Gpt2App final : public App {
+public:
+    std::string_view name() const noexcept override { return "gpt2"; }
+    std::string_view summary() const noexcept override { return "GPT-2 of any size: continues prompts"; }
+    std::span<const KeySpec> keys() const noexcept override { return gpt2_keys(); }
+    std::unique_ptr<OpenApp> open(const AppSettings& settings) const override {
+        return std::make_unique<OpenGpt2>(settings);
+    }
+};
+
+}  // namespace
+
+const App& gpt2_app() {
+    static const Gpt2App app;
+    return app;
+}
+
+}  // namespace sluice::gpt2

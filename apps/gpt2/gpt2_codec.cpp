@@ -1,0 +1,240 @@
+#include "apps/gpt2/gpt2_codec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace sluice::gpt2 {
+namespace {
+
+constexpr std::uint32_t no_tokens = UINT32_MAX;  // of a continuation that is missing
+constexpr std::string_view unknown_token = "\uFFFD";
+
+ContinuationStart start_of(std::span<const std::byte> result) {
+    ContinuationStart start;
+    std::memcpy(&start, result.data(), sizeof start);
+    return start;
+}
+
+template <class Value>
+std::vector<Value> values_at(std::span<const std::byte> bytes, std::size_t count) {
+    std::vector<Value> values(count);
+    std::memcpy(values.data(), bytes.first(count * sizeof(Value)).data(), count * sizeof(Value));
+    return values;
+}
+
+}  // namespace
+
+Gpt2Codec::Gpt2Codec(const Options& options, std::optional<Tokenizer> tokenizer, std::optional<TokenId> begin,
+                     std::uint32_t vocabulary)
+    : options_(options), tokenizer_(std::move(tokenizer)), begin_(begin), vocabulary_(vocabulary) {
+    expects(tokenizer_.has_value() || (options.takes_ids && options.gives_ids), "gpt2: texts without a tokenizer");
+}
+
+Gpt2Codec::Prompt Gpt2Codec::prompt_of(std::string_view text) const {
+    Prompt prompt;
+    if (options_.takes_ids) {
+        prompt = ids_of(text);
+    } else {
+        tokenizer_->encode(text, prompt.tokens);
+        if (const auto high = std::ranges::find_if(prompt.tokens, [&](TokenId id) { return id >= vocabulary_; });
+            high != prompt.tokens.end()) {
+            prompt.problem = fmt::format("the tokenizer gives token {}, and the model has {}", *high, vocabulary_);
+        }
+    }
+    begin_empty(prompt);
+    return prompt;
+}
+
+void Gpt2Codec::begin_empty(Prompt& prompt) const {
+    if (!prompt.tokens.empty() || !prompt.problem.empty()) {
+        return;
+    }
+    if (begin_) {
+        prompt.tokens.push_back(*begin_);
+    } else {
+        prompt.problem = "the prompt is empty, and config.json has no bos_token_id to begin with";
+    }
+}
+
+/// A row ends before its first negative number; then come no others.
+Gpt2Codec::Prompt Gpt2Codec::ids_of(std::span<const std::int64_t> row) const {
+    Prompt prompt;
+    const auto end = std::ranges::find_if(row, [](std::int64_t value) { return value < 0; });
+    for (auto at = row.begin(); at != row.end(); ++at) {
+        const bool is_behind = at >= end;
+        if (is_behind ? *at >= 0 : *at >= vocabulary_) {
+            prompt.problem = is_behind ? fmt::format("column {} is {}, behind a negative number, which ends the prompt",
+                                                     at - row.begin(), *at)
+                                       : fmt::format("column {} is {}, expected a token id, 0 to {}", at - row.begin(),
+                                                     *at, vocabulary_ - 1);
+            return prompt;
+        }
+        if (!is_behind) {
+            prompt.tokens.push_back(static_cast<TokenId>(*at));
+        }
+    }
+    begin_empty(prompt);
+    return prompt;
+}
+
+Gpt2Codec::Prompt Gpt2Codec::ids_of(std::string_view text) const {
+    Prompt prompt;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (true) {
+        at = std::find_if(at, end, [](char c) { return c != ' '; });
+        if (at == end) {
+            return prompt;
+        }
+        const char* const word = std::find(at, end, ' ');
+        TokenId id = 0;
+        const auto [stop, error] = std::from_chars(at, word, id);
+        if (error != std::errc() || stop != word || id >= vocabulary_) {
+            prompt.problem =
+                fmt::format("{} is no token id, expected 0 to {}", quoted(std::string_view(at, word)), vocabulary_ - 1);
+            return prompt;
+        }
+        prompt.tokens.push_back(id);
+        at = word;
+    }
+}
+
+std::string Gpt2Codec::check_text(std::string_view text) const {
+    const std::uint32_t most = options_.sampling.max_prompt;
+    const bool is_surely_short = text.size() <= most && !options_.takes_ids && !text.empty();  // a token has a byte
+    if (is_surely_short && tokenizer_->size() <= vocabulary_) {
+        return {};
+    }
+    return problem_of(prompt_of(text));
+}
+
+std::string Gpt2Codec::problem_of(const Prompt& prompt) const {
+    const std::uint32_t most = options_.sampling.max_prompt;
+    if (prompt.problem.empty() && prompt.tokens.size() > most && !options_.cuts_prompts) {
+        return fmt::format("the prompt has {} tokens, expected at most generate.max_prompt_tokens = {}",
+                           prompt.tokens.size(), most);
+    }
+    return prompt.problem;
+}
+
+void Gpt2Codec::encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const {
+    pack(item, prompt_of(text).tokens, to);
+}
+
+std::string Gpt2Codec::pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
+                                     std::span<std::byte> to) const {
+    if (!options_.takes_ids) {
+        return "numbers are token ids, and generate.prompts says \"text\"";
+    }
+    const Prompt prompt = ids_of(row);
+    std::string problem = problem_of(prompt);
+    if (problem.empty()) {
+        pack(item, prompt.tokens, to);
+    }
+    return problem;
+}
+
+void Gpt2Codec::pack(std::uint64_t item, std::span<const TokenId> tokens, std::span<std::byte> to) const {
+    const std::size_t count = std::min<std::size_t>(tokens.size(), options_.sampling.max_prompt);
+    const PromptStart start{
+        .number = item, .tokens = static_cast<std::uint32_t>(count), .is_cut = count < tokens.size() ? 1U : 0U};
+    std::ranges::fill(to, std::byte{0});
+    std::memcpy(to.data(), &start, sizeof start);
+    std::memcpy(to.data() + sizeof start, tokens.data() + (tokens.size() - count), count * sizeof(TokenId));
+}
+
+std::string Gpt2Codec::pack_dense(std::span<const float>, std::span<std::byte>) const {
+    return "this app has no such input format";
+}
+
+std::string Gpt2Codec::check_packed(std::span<const std::byte>) const {
+    return "this app has no such input format";
+}
+
+std::vector<OutputField> Gpt2Codec::output_fields() const {
+    std::vector<OutputField> fields;
+    if (options_.gives_ids) {
+        fields.push_back({.name = "token", .type = FieldType::int32, .count = options_.sampling.max_new});
+    } else {
+        fields.push_back({.name = "text", .type = FieldType::text});
+    }
+    fields.push_back({.name = "prompt_tokens", .type = FieldType::int32, .in_txt = false});
+    fields.push_back({.name = "new_tokens", .type = FieldType::int32, .in_txt = false});
+    if (options_.sampling.log_probabilities) {
+        fields.push_back({.name = "log_probability", .type = FieldType::float32, .in_txt = false});
+    }
+    return fields;
+}
+
+/// Up to the first of the strings that stop it.
+std::string Gpt2Codec::text_of(std::span<const TokenId> tokens) const {
+    std::string text;
+    for (const TokenId& token : tokens) {
+        if (token < tokenizer_->size()) {
+            tokenizer_->decode({&token, 1}, text);
+        } else {
+            text += unknown_token;
+        }
+    }
+    std::size_t end = text.size();
+    for (const std::string& stop : options_.stops) {
+        end = std::min(end, text.find(stop));
+    }
+    text.resize(end);
+    return text;
+}
+
+void Gpt2Codec::decode(std::span<const std::byte> result, Row& row) const {
+    const ContinuationStart start = start_of(result);
+    const std::uint32_t most = options_.sampling.max_new;
+    if (start.tokens == no_tokens) {
+        const std::uint32_t columns =
+            (options_.gives_ids ? most : 1) + 2 + (options_.sampling.log_probabilities ? 1 : 0);
+        for (std::uint32_t i = 0; i < columns; ++i) {
+            row.missing();
+        }
+        return;
+    }
+    expects(start.tokens <= most, "gpt2: a continuation that is too long");
+    const std::span<const std::byte> after_start = result.subspan(sizeof start);
+    const std::vector<TokenId> tokens = values_at<TokenId>(after_start, start.tokens);
+    if (options_.gives_ids) {
+        for (std::uint32_t i = 0; i < most; ++i) {
+            i < tokens.size() ? row.int32(static_cast<std::int32_t>(tokens[i])) : row.missing();
+        }
+    } else {
+        row.text(text_of(tokens));
+    }
+    row.int32(static_cast<std::int32_t>(start.prompt));
+    row.int32(static_cast<std::int32_t>(start.tokens));
+    if (options_.sampling.log_probabilities) {
+        double sum = 0;
+        for (const float value : values_at<float>(after_start.subspan(most * sizeof(TokenId)), start.tokens)) {
+            sum += static_cast<double>(value);
+        }
+        row.float32(static_cast<float>(sum));
+    }
+}
+
+std::uint64_t Gpt2Codec::nonfinite(std::span<const std::byte> results) const {
+    std::uint64_t count = 0;
+    for (; !results.empty(); results = results.subspan(shape().output_bytes)) {
+        const ContinuationStart start = start_of(results);
+        count += start.tokens != no_tokens ? start.nonfinite : 0;
+    }
+    return count;
+}
+
+void Gpt2Codec::write_missing(std::span<std::byte> result) const {
+    const ContinuationStart start{.tokens = no_tokens};
+    std::ranges::fill(result, std::byte{0});
+    std::memcpy(result.data(), &start, sizeof start);
+}
+
+}  // namespace sluice::gpt2

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/gpt2/gpt2_options.hpp"
+#include "apps/gpt2/tokenizer.hpp"
+#include "core/codec.hpp"
+
+namespace sluice::gpt2 {
+
+/// Prompts to tokens, tokens to what the output has.
+class Gpt2Codec final : public ItemCodec {
+public:
+    /// No tokenizer: both are ids. `begin`: the token of a prompt that is empty; `vocabulary`: ids are below it.
+    Gpt2Codec(const Options& options, std::optional<Tokenizer> tokenizer, std::optional<TokenId> begin,
+              std::uint32_t vocabulary);
+
+    [[nodiscard]] IoShape shape() const noexcept override { return decoder_io(options_.sampling); }
+    [[nodiscard]] bool needs_text() const noexcept override { return false; }
+    [[nodiscard]] std::string check_text(std::string_view text) const override;
+    void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const override;
+    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
+    [[nodiscard]] std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const override;
+    [[nodiscard]] std::uint32_t row_integers() const noexcept override { return options_.sampling.max_prompt; }
+    [[nodiscard]] std::string pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
+                                            std::span<std::byte> to) const override;
+    [[nodiscard]] std::string check_packed(std::span<const std::byte> item) const override;
+    [[nodiscard]] std::vector<OutputField> output_fields() const override;
+    void decode(std::span<const std::byte> result, Row& row) const override;
+    [[nodiscard]] std::uint64_t nonfinite(std::span<const std::byte> results) const override;
+    void write_missing(std::span<std::byte> result) const override;
+
+private:
+    struct Prompt {
+        std::vector<TokenId> tokens;
+        std::string problem;  // empty: none
+    };
+
+    [[nodiscard]] Prompt prompt_of(std::string_view text) const;
+    [[nodiscard]] Prompt ids_of(std::string_view text) const;
+    [[nodiscard]] Prompt ids_of(std::span<const std::int64_t> row) const;
+    void begin_empty(Prompt& prompt) const;
+    [[nodiscard]] std::string problem_of(const Prompt& prompt) const;
+    void pack(std::uint64_t item, std::span<const TokenId> tokens, std::span<std::byte> to) const;
+    [[nodiscard]] std::string text_of(std::span<const TokenId> tokens) const;
+
+    Options options_;
+    std::optional<Tokenizer> tokenizer_;
+    std::optional<TokenId> begin_;
+    std::uint32_t vocabulary_;
+};
+
+}  // namespace sluice::gpt2

@@ -1,0 +1,227 @@
+#include "apps/gpt2/gpt2_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace sluice::gpt2 {
+namespace {
+
+constexpr std::uint64_t longest_text = 1U << 20U;  // tokens
+constexpr std::uint64_t largest_vocabulary = 1U << 24U;
+constexpr double highest_temperature = 100;
+constexpr double highest_penalty = 100;
+constexpr std::array<std::string_view, 2> forms{"text", "ids"};
+constexpr std::array<std::string_view, 2> ways_with_long_prompts{"refuse", "cut"};
+
+constexpr std::array keys{
+    KeySpec{.section = "model",
+            .name = "config",
+            .type = KeyType::path,
+            .help = "The checkpoint's config.json; by default the one beside the weights."},
+    KeySpec{.section = "model",
+            .name = "tokenizer",
+            .type = KeyType::path,
+            .help = "Its tokenizer.json; by default vocab.json and merges.txt beside the weights, else this."},
+    KeySpec{.section = "model",
+            .name = "vocabulary",
+            .type = KeyType::path,
+            .help = "Its vocab.json; by default the one beside the weights."},
+    KeySpec{.section = "model",
+            .name = "merges",
+            .type = KeyType::path,
+            .help = "Its merges.txt; by default the one beside the weights."},
+    KeySpec{.section = "generate",
+            .name = "max_new_tokens",
+            .type = KeyType::integer,
+            .least = 1,
+            .most = longest_text,
+            .fallback = "32",
+            .help = "Tokens of a continuation at most."},
+    KeySpec{.section = "generate",
+            .name = "max_prompt_tokens",
+            .type = KeyType::integer,
+            .least = 1,
+            .most = longest_text,
+            .fallback = "256",
+            .help = "Tokens of a prompt at most; every item takes as much room."},
+    KeySpec{.section = "generate",
+            .name = "long_prompts",
+            .type = KeyType::text,
+            .choices = ways_with_long_prompts,
+            .fallback = "\"refuse\"",
+            .help = "Prompts with more tokens end the job, or are cut to their last ones."},
+    KeySpec{.section = "generate",
+            .name = "temperature",
+            .type = KeyType::real,
+            .lowest = 0,
+            .highest = highest_temperature,
+            .fallback = "0.0",
+            .help = "Scores are divided by it: below 1 likely texts get likelier. 0: always the likeliest token."},
+    KeySpec{.section = "generate",
+            .name = "top_k",
+            .type = KeyType::integer,
+            .least = 1,
+            .most = largest_vocabulary,
+            .help = "Choose among so many likeliest tokens only."},
+    KeySpec{.section = "generate",
+            .name = "top_p",
+            .type = KeyType::real,
+            .lowest = 0,
+            .highest = 1,
+            .help = "Choose among the likeliest tokens only, as few as have this probability together."},
+    KeySpec{.section = "generate",
+            .name = "repetition_penalty",
+            .type = KeyType::real,
+            .lowest = 1,
+            .highest = highest_penalty,
+            .fallback = "1.0",
+            .help = "Makes tokens that were in the text before less likely; 1: not at all."},
+    KeySpec{.section = "generate",
+            .name = "seed",
+            .type = KeyType::integer,
+            .most = (std::uint64_t{1} << 63U) - 1,
+            .help = "Of the random numbers; 0 if it is left out."},
+    KeySpec{.section = "generate",
+            .name = "end_of_text",
+            .type = KeyType::boolean,
+            .fallback = "true",
+            .help = "A text ends at the token that config.json calls eos_token_id."},
+    KeySpec{.section = "generate",
+            .name = "stop",
+            .type = KeyType::words,
+            .help = "Strings before the first of which a text ends."},
+    KeySpec{.section = "generate",
+            .name = "prompts",
+            .type = KeyType::text,
+            .choices = forms,
+            .fallback = "\"text\"",
+            .help = "What the input has: texts, or token ids with spaces between them."},
+    KeySpec{.section = "generate",
+            .name = "results",
+            .type = KeyType::text,
+            .choices = forms,
+            .fallback = "\"text\"",
+            .help = "What the output has: texts, or max_new_tokens columns of token ids."},
+    KeySpec{.section = "generate",
+            .name = "log_probability",
+            .type = KeyType::boolean,
+            .fallback = "false",
+            .help = "Add the continuation's log-probability, by the model's own scores, to the output."},
+};
+
+[[noreturn]] void refuse_option(std::string_view key, std::string what, std::string hint) {
+    throw Error(ExitCode::configuration, {.id = "E-CFG-105",
+                                          .where = fmt::format("generate.{}", key),
+                                          .what = std::move(what),
+                                          .hint = std::move(hint)});
+}
+
+std::uint32_t number(const AppSettings& settings, const char* key) {
+    return static_cast<std::uint32_t>(settings.get<std::uint64_t>(key));
+}
+
+void check_greedy(const AppSettings& settings) {
+    for (const std::string_view key : {"top_k", "top_p", "seed"}) {
+        if (settings.find(fmt::format("generate.{}", key)) != nullptr) {
+            refuse_option(key, "generate.temperature = 0 chooses the likeliest token: nothing is drawn",
+                          "remove it, or raise the temperature");
+        }
+    }
+}
+
+TokenSampling read_sampling(const AppSettings& settings) {
+    TokenSampling sampling{
+        .max_prompt = number(settings, "generate.max_prompt_tokens"),
+        .max_new = number(settings, "generate.max_new_tokens"),
+        .repetition_penalty = static_cast<float>(settings.get<double>("generate.repetition_penalty")),
+        .temperature = static_cast<float>(settings.get<double>("generate.temperature")),
+        .log_probabilities = settings.get<bool>("generate.log_probability")};
+    if (sampling.temperature == 0) {
+        check_greedy(settings);
+    }
+    if (settings.find("generate.top_k") != nullptr) {
+        sampling.top_k = number(settings, "generate.top_k");
+    }
+    if (settings.find("generate.top_p") != nullptr) {
+        sampling.top_p = static_cast<float>(settings.get<double>("generate.top_p"));
+    }
+    if (settings.find("generate.seed") != nullptr) {
+        sampling.seed = settings.get<std::uint64_t>("generate.seed");
+    }
+    return sampling;
+}
+
+Files read_files(const AppSettings& settings) {
+    Files files;
+    const auto named = [&](const char* key) -> std::optional<std::filesystem::path> {
+        return settings.find(key) == nullptr ? std::nullopt : std::optional(settings.get<std::filesystem::path>(key));
+    };
+    const auto beside = [&](const char* name) -> std::optional<std::filesystem::path> {
+        if (settings.weights() == nullptr) {
+            return std::nullopt;
+        }
+        return settings.weights()->parent_path() / name;
+    };
+    const auto is_there = [](const std::optional<std::filesystem::path>& path) {
+        std::error_code none;
+        return path && std::filesystem::exists(*path, none);
+    };
+    files.config = named("model.config");
+    files.tokenizer = named("model.tokenizer");
+    files.vocabulary = named("model.vocabulary");
+    files.merges = named("model.merges");
+    if (files.tokenizer && (files.vocabulary || files.merges)) {
+        throw Error(ExitCode::configuration, {.id = "E-CFG-105",
+                                              .where = "model.tokenizer",
+                                              .what = "says what model.vocabulary and model.merges say",
+                                              .hint = "remove it, or the two"});
+    }
+    if (!files.config) {
+        files.config = beside("config.json");
+    }
+    if (!files.tokenizer && !files.vocabulary && !files.merges && !is_there(beside("vocab.json")) &&
+        is_there(beside("tokenizer.json"))) {
+        files.tokenizer = beside("tokenizer.json");
+    }
+    if (!files.tokenizer) {
+        files.vocabulary = files.vocabulary ? files.vocabulary : beside("vocab.json");
+        files.merges = files.merges ? files.merges : beside("merges.txt");
+    }
+    return files;
+}
+
+}  // namespace
+
+std::span<const KeySpec> gpt2_keys() {
+    return keys;
+}
+
+Options read_options(const AppSettings& settings) {
+    Options options;
+    options.sampling = read_sampling(settings);
+    options.stops_at_end = settings.get<bool>("generate.end_of_text");
+    options.cuts_prompts = settings.get<std::string>("generate.long_prompts") == "cut";
+    options.takes_ids = settings.get<std::string>("generate.prompts") == "ids";
+    options.gives_ids = settings.get<std::string>("generate.results") == "ids";
+    options.files = read_files(settings);
+    if (settings.find("generate.stop") != nullptr) {
+        options.stops = settings.get<std::vector<std::string>>("generate.stop");
+    }
+    if (std::ranges::find(options.stops, "") != options.stops.end()) {
+        refuse_option("stop", "an empty string ends every text before it begins", "remove it");
+    }
+    if (options.gives_ids && !options.stops.empty()) {
+        refuse_option("stop", "generate.results = \"ids\" makes no texts, in which these could be",
+                      "remove one of them");
+    }
+    return options;
+}
+
+}  // namespace sluice::gpt2

@@ -1,0 +1,52 @@
+#include "apps/gpt2/side_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/input/weights_file.hpp"
+
+namespace sluice::gpt2 {
+namespace {
+
+constexpr std::uint64_t largest_file = std::uint64_t{64} << 20U;
+constexpr int deepest_json = 16;
+
+}  // namespace
+
+void refuse_side_file(const SideFileErrors& errors, const std::string& where, std::string what) {
+    throw Error(
+        ExitCode::bad_data,
+        {.id = std::string(errors.id), .where = where, .what = std::move(what), .hint = std::string(errors.hint)});
+}
+
+SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors& errors) {
+    const WeightsFile file(path);
+    if (file.size() > largest_file) {
+        refuse_side_file(errors, file.where(),
+                         fmt::format("got {} bytes, expected at most {}", file.size(), largest_file));
+    }
+    std::string text(static_cast<std::size_t>(file.size()), '\0');
+    file.read(0, std::as_writable_bytes(std::span(text)));
+    file.check_unchanged();
+    return {std::move(text), file.where()};
+}
+
+nlohmann::json parse_json(const SideFile& file, const SideFileErrors& errors) {
+    const auto is_shallow = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+        if (depth > deepest_json) {
+            refuse_side_file(errors, file.where, fmt::format("JSON that is nested deeper than {}", deepest_json));
+        }
+        return true;
+    };
+    try {
+        return nlohmann::json::parse(file.text, is_shallow);
+    } catch (const nlohmann::json::parse_error& error) {
+        refuse_side_file(errors, file.where, fmt::format("no JSON from byte {} on", error.byte));
+    }
+}
+
+}  // namespace sluice::gpt2

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace sluice::gpt2 {
+
+/// A small file that lies beside a checkpoint's weights.
+struct SideFile {
+    std::string text;
+    std::string where;  ///< For messages.
+};
+
+/// What a message about such files says.
+struct SideFileErrors {
+    std::string_view id;
+    std::string_view hint;
+};
+
+/// Throws Error (bad_data).
+[[noreturn]] void refuse_side_file(const SideFileErrors& errors, const std::string& where, std::string what);
+
+/// At most 64 MiB. Throws Error: no_input, bad_data.
+[[nodiscard]] SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors& errors);
+
+/// Nested at most 16 deep. Throws Error: bad_data.
+[[nodiscard]] nlohmann::json parse_json(const SideFile& file, const SideFileErrors& errors);
+
+}  // namespace sluice::gpt2

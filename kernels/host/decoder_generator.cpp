@@ -1,0 +1,245 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "core/device/host_stream.hpp"
+#include "core/error.hpp"
+#include "kernels/host/host_decoder.hpp"
+#include "kernels/host/host_kernels.hpp"
+#include "kernels/host/host_operation.hpp"
+#include "kernels/host/token_draw.hpp"
+#include "kernels/philox.hpp"
+
+namespace sluice {
+namespace {
+
+// Rows of a pass, of prompts and of what follows. With fewer the weights, which every pass reads whole, would come from
+// memory too often; with more the rows leave the caches.
+constexpr std::size_t most_rows = 192;
+constexpr std::size_t most_texts = 96;  // at a time: half of the rows stay for prompts
+
+/// The cache that as many texts want, of ordinary length; longer ones share it.
+constexpr std::uint64_t wanted_cache_bytes = std::uint64_t{1} << 30U;
+
+/// A text that is being continued, in its result.
+struct Text {
+    std::uint64_t number = 0;
+    std::span<const std::uint32_t> prompt;
+    std::byte* result = nullptr;
+    ContinuationStart start;
+    bool is_cut = false;
+    std::uint32_t in_cache = 0;  // tokens
+    std::vector<KeyValueCache::Page> pages;
+
+    [[nodiscard]] std::uint32_t* tokens() const {
+        return reinterpret_cast<std::uint32_t*>(result + sizeof(ContinuationStart));
+    }
+    [[nodiscard]] std::span<const std::uint32_t> made() const { return {tokens(), start.tokens}; }
+    [[nodiscard]] std::uint32_t length() const { return static_cast<std::uint32_t>(prompt.size()) + start.tokens; }
+    [[nodiscard]] std::uint32_t token(std::uint32_t position) const {
+        return position < prompt.size() ? prompt[position] : tokens()[position - prompt.size()];
+    }
+};
+
+std::size_t pages_of(std::size_t prompt, const TokenSampling& sampling) {
+    return KeyValueCache::pages_for(prompt + sampling.max_new - 1);  // the last token is never read
+}
+
+std::uint64_t rows_bytes(const DecoderShape& shape, std::size_t texts) {
+    return DecoderRows::bytes(shape, most_rows, texts);
+}
+
+std::size_t texts_at_a_time(std::uint32_t max_items) {
+    return std::min<std::size_t>(max_items, most_texts);
+}
+
+/// Of the cache: enough for the longest text, and not more than all texts at a time can fill.
+std::size_t cache_pages(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items,
+                        std::uint64_t device_bytes) {
+    const std::size_t texts = texts_at_a_time(max_items);
+    const std::uint64_t left = std::min(device_bytes - rows_bytes(shape, texts), wanted_cache_bytes);
+    const std::size_t longest = pages_of(sampling.max_prompt, sampling);
+    return std::clamp<std::size_t>(left / KeyValueCache::page_bytes(shape), longest, longest * texts);
+}
+
+class HostDecoderOperation final : public Decoder {
+public:
+    HostDecoderOperation(const HostDecoder& decoder, const TokenSampling& sampling, std::uint32_t max_items,
+                         std::uint64_t device_bytes)
+        : sampling_(sampling),
+          io_(decoder_io(sampling)),
+          max_items_(max_items),
+          room_(texts_at_a_time(max_items)),
+          cache_(decoder.shape(), cache_pages(decoder.shape(), sampling, max_items, device_bytes)),
+          vocabulary_(decoder.shape().vocabulary),
+          rows_(decoder, cache_, most_rows, room_),
+          draw_(sampling, decoder.shape().vocabulary) {
+        texts_.reserve(room_);
+        pass_.reserve(most_rows);
+    }
+
+    using Operation::enqueue;
+    void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
+        expects(batch.items <= max_items_, "decoder: more items than it was made for");
+        expects(in.size() == 1 && out.size() == 1, "decoder: takes one tensor and makes one");
+        expects(in[0].size() == batch.items * io_.input_bytes && out[0].size() == batch.items * io_.output_bytes,
+                "decoder: input or output has the wrong size");
+        as_host(stream).run(
+            [this, batch, from = in[0].data(), to = out[0].data()] { continue_texts(active_items(batch), from, to); });
+    }
+
+    [[nodiscard]] DecoderCounts counts() const override { return counts_; }
+
+private:
+    void continue_texts(std::size_t items, const std::byte* in, std::byte* out) {
+        std::size_t next = 0;
+        for (;;) {
+            while (texts_.size() < room_ && next < items &&
+                   open(in + next * io_.input_bytes, out + next * io_.output_bytes)) {
+                ++next;
+            }
+            if (texts_.empty()) {
+                return;
+            }
+            collect_rows();
+            rows_.pass(pass_);
+            take_scores();
+        }
+    }
+
+    /// False: the cache has no room for it yet.
+    [[nodiscard]] bool open(const std::byte* item, std::byte* result) {
+        PromptStart start;
+        std::memcpy(&start, item, sizeof start);
+        expects(start.tokens >= 1 && start.tokens <= sampling_.max_prompt,
+                "decoder: a prompt of 1 to max_prompt tokens");
+        const std::size_t pages = pages_of(start.tokens, sampling_);
+        if (pages > cache_.free_pages()) {
+            return false;
+        }
+        std::memset(result, 0, io_.output_bytes);
+        texts_.push_back({.number = start.number,
+                          .prompt = {reinterpret_cast<const std::uint32_t*>(item + sizeof start), start.tokens},
+                          .result = result,
+                          .start = {.prompt = start.tokens},
+                          .is_cut = start.is_cut != 0,
+                          .pages = cache_.take(pages)});
+        return true;
+    }
+
+    /// A row for the last token of each text that has begun, then as many of the others' prompts as there is room for.
+    void collect_rows() {
+        pass_.clear();
+        scored_.clear();
+        for (const bool begun : {true, false}) {
+            for (std::size_t i = 0; i < texts_.size(); ++i) {
+                if (begun == (texts_[i].start.tokens > 0)) {
+                    collect_rows(i);
+                }
+            }
+        }
+    }
+
+    void collect_rows(std::size_t i) {
+        Text& text = texts_[i];
+        for (; text.in_cache < text.length() && pass_.size() < most_rows; ++text.in_cache) {
+            const bool is_last = text.in_cache + 1 == text.length();
+            pass_.push_back({.pages = text.pages,
+                             .position = text.in_cache,
+                             .token = text.token(text.in_cache),
+                             .wants_scores = is_last});
+            if (is_last) {
+                scored_.push_back(i);
+            }
+        }
+    }
+
+    void take_scores() {
+        for (std::size_t wanted = 0; wanted < scored_.size(); ++wanted) {
+            append(texts_[scored_[wanted]], {rows_.scores(wanted), vocabulary_});
+        }
+        const auto complete = [this](const Text& text) {
+            return text.start.has_end != 0 || text.start.tokens == sampling_.max_new;
+        };
+        for (const Text& text : texts_) {
+            if (complete(text)) {
+                finish(text);
+            }
+        }
+        std::erase_if(texts_, complete);
+    }
+
+    void append(Text& text, std::span<const float> scores) {
+        text.start.nonfinite |= std::ranges::all_of(scores, [](float score) { return std::isfinite(score); }) ? 0U : 1U;
+        const float uniform = uniform_below_one(
+            random_words(sampling_.seed, {.item = text.number, .number = text.start.tokens}).words[0]);
+        const std::uint32_t token = draw_.choose(scores, {text.prompt, text.made()}, uniform);
+        if (token == sampling_.end) {
+            text.start.has_end = 1;
+            return;
+        }
+        text.tokens()[text.start.tokens] = token;
+        if (sampling_.log_probabilities) {
+            const float value = draw_.log_probability(scores, token);
+            std::memcpy(text.tokens() + sampling_.max_new + text.start.tokens, &value, sizeof value);
+        }
+        ++text.start.tokens;
+    }
+
+    void finish(const Text& text) {
+        std::memcpy(text.result, &text.start, sizeof text.start);
+        cache_.give_back(text.pages);
+        ++counts_.texts;
+        counts_.prompt_tokens += text.prompt.size();
+        counts_.new_tokens += text.start.tokens;
+        counts_.ended += text.start.has_end;
+        counts_.cut += text.is_cut ? 1U : 0U;
+    }
+
+    TokenSampling sampling_;
+    IoShape io_;
+    std::size_t max_items_;
+    std::size_t room_;
+    KeyValueCache cache_;
+    std::size_t vocabulary_;
+    DecoderRows rows_;
+    TokenDraw draw_;
+    std::vector<Text> texts_;
+    std::vector<DecoderRow> pass_;
+    std::vector<std::size_t> scored_;  // texts, in the order of the rows that want scores
+    DecoderCounts counts_;
+};
+
+class HostDecoderLayer final : public DecoderLayer {
+public:
+    HostDecoderLayer(const DecoderShape& shape, const DecoderWeights& weights, const TokenSampling& sampling,
+                     PackedWeights& packed)
+        : decoder_(shape, weights, packed), sampling_(sampling) {
+        expects(sampling.max_prompt + std::uint64_t{sampling.max_new} <= shape.positions,
+                "decoder: prompt and continuation have as many positions as the model");
+    }
+
+    std::unique_ptr<Decoder> make_decoder(Device&, std::uint32_t max_items, std::uint64_t device_bytes) const override {
+        return std::make_unique<HostDecoderOperation>(decoder_, sampling_, max_items, device_bytes);
+    }
+
+    std::uint64_t least_bytes(std::uint32_t max_items) const override {
+        return rows_bytes(decoder_.shape(), texts_at_a_time(max_items)) +
+               pages_of(sampling_.max_prompt, sampling_) * KeyValueCache::page_bytes(decoder_.shape());
+    }
+
+private:
+    HostDecoder decoder_;
+    TokenSampling sampling_;
+};
+
+}  // namespace
+
+std::unique_ptr<DecoderLayer> make_host_decoder(const DecoderShape& shape, const DecoderWeights& weights,
+                                                const TokenSampling& sampling, PackedWeights& packed) {
+    return std::make_unique<HostDecoderLayer>(shape, weights, sampling, packed);
+}
+
+}  // namespace sluice

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/decoder.hpp"
+#include "kernels/host/aligned.hpp"
+#include "kernels/host/invariant_product.hpp"
+
+namespace sluice {
+
+/// The decoder's weights, packed.
+class HostDecoder {
+public:
+    struct Norm {
+        PackedWeights::Room gamma;
+        PackedWeights::Room beta;
+    };
+
+    struct Block {
+        Norm attention_norm;
+        InvariantMatrix attention;
+        InvariantMatrix projection;
+        Norm inner_norm;
+        InvariantMatrix expansion;
+        InvariantMatrix contraction;
+    };
+
+    HostDecoder(const DecoderShape& shape, const DecoderWeights& weights, PackedWeights& packed);
+
+    [[nodiscard]] const DecoderShape& shape() const noexcept { return shape_; }
+    [[nodiscard]] const Block& block(std::size_t layer) const { return blocks_.at(layer); }
+    [[nodiscard]] const Norm& last_norm() const noexcept { return last_norm_; }
+    [[nodiscard]] InvariantView head() const { return head_.view(); }
+
+    /// to (width) = embedding of `token` + embedding of `position`.
+    void embed(std::uint32_t token, std::uint32_t position, float* to) const;
+
+private:
+    DecoderShape shape_;
+    std::vector<Block> blocks_;
+    Norm last_norm_;
+    InvariantMatrix head_;
+    PackedWeights::Room positions_;
+    std::vector<float> no_bias_;
+};
+
+inline constexpr std::size_t cache_page = 16;  ///< Positions whose keys and values lie together.
+
+/// Keys and values of the positions so far, of many texts. A page holds cache_page positions of one text in all layers.
+class KeyValueCache {
+public:
+    using Page = std::uint32_t;
+
+    KeyValueCache(const DecoderShape& shape, std::size_t pages);
+
+    [[nodiscard]] static std::uint64_t page_bytes(const DecoderShape& shape);
+    [[nodiscard]] static std::size_t pages_for(std::size_t positions) {
+        return (positions + cache_page - 1) / cache_page;
+    }
+
+    [[nodiscard]] std::size_t free_pages() const noexcept { return free_.size(); }
+
+    /// There are as many free.
+    [[nodiscard]] std::vector<Page> take(std::size_t pages);
+    void give_back(std::span<const Page> pages);
+
+    /// Of a head in a layer: (head size, cache_page).
+    [[nodiscard]] float* keys(Page page, std::size_t layer, std::size_t head);
+    /// Of a head in a layer: (cache_page, head size).
+    [[nodiscard]] float* values(Page page, std::size_t layer, std::size_t head);
+
+private:
+    std::size_t heads_;
+    std::size_t head_floats_;   // of the keys, or the values, of a head in a page
+    std::size_t layer_floats_;  // of a page
+    std::size_t page_floats_;
+    AlignedVector<float> floats_;
+    std::vector<Page> free_;
+};
+
+/// A token of a text that takes its way through the decoder.
+struct DecoderRow {
+    std::span<const KeyValueCache::Page> pages;  ///< Of the text.
+    std::uint32_t position;
+    std::uint32_t token;
+    bool wants_scores;
+};
+
+/// Rows that take their way together. What a row computes does not depend on the others.
+class DecoderRows {
+public:
+    /// The weights and the cache outlive it.
+    DecoderRows(const HostDecoder& decoder, KeyValueCache& cache, std::size_t most_rows, std::size_t most_scores);
+
+    /// Bytes of such an object.
+    [[nodiscard]] static std::uint64_t bytes(const DecoderShape& shape, std::size_t most_rows, std::size_t most_scores);
+
+    /// The earlier positions of each row's text are in the cache, or among the rows before it; its own come into the
+    /// cache. At most most_scores rows want scores.
+    void pass(std::span<const DecoderRow> rows);
+
+    /// (vocabulary), of the row that was the `wanted`-th of those that wanted scores.
+    [[nodiscard]] const float* scores(std::size_t wanted) const;
+
+private:
+    void remember(std::span<const DecoderRow> rows, std::size_t layer);
+    void attend(std::span<const DecoderRow> rows, std::size_t layer);
+    void attend(const DecoderRow& row, std::size_t layer, std::size_t head, const float* query, float* to);
+    void normalise(const HostDecoder::Norm& norm, std::size_t rows);
+    void product(const InvariantMatrix& matrix, std::size_t rows, const float* in, AlignedVector<float>& out);
+    void add_to_sums(std::size_t rows, const AlignedVector<float>& change);
+    std::span<const DecoderRow> keep_wanted(std::span<const DecoderRow> rows);
+
+    const HostDecoder& decoder_;
+    KeyValueCache& cache_;
+    std::size_t most_scores_;
+    AlignedVector<float> sums_;     // (rows, width): the residual stream
+    AlignedVector<float> normed_;   // (rows, width)
+    AlignedVector<float> queries_;  // (rows, 3 width): queries, keys, values
+    AlignedVector<float> mixed_;    // (rows, width)
+    AlignedVector<float> inner_;    // (rows, inner)
+    AlignedVector<float> weights_;  // (positions, rounded up): of attention
+    AlignedVector<float> scores_;   // (most_scores, vocabulary)
+    std::vector<DecoderRow> wanted_;
+    InvariantProduct product_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/decoder.hpp"
+
+namespace sluice {
+
+/// Chooses the token that follows from its scores. On every machine the same.
+class TokenDraw {
+public:
+    TokenDraw(const TokenSampling& sampling, std::uint32_t vocabulary);
+
+    /// scores: (vocabulary); `before`: the text's tokens so far, in pieces. `uniform` in [0, 1) is not looked at where
+    /// the temperature is 0.
+    [[nodiscard]] std::uint32_t choose(std::span<const float> scores,
+                                       std::initializer_list<std::span<const std::uint32_t>> before, float uniform);
+
+    /// ln of softmax(scores) at `token`.
+    [[nodiscard]] float log_probability(std::span<const float> scores, std::uint32_t token);
+
+private:
+    void punish(std::initializer_list<std::span<const std::uint32_t>> before);
+    void keep_likely();
+    [[nodiscard]] std::uint32_t first_above(float uniform) const;
+
+    TokenSampling sampling_;
+    std::vector<float> scores_;
+    std::vector<float> weights_;
+    std::vector<std::uint64_t> ranks_;
+    std::vector<std::uint8_t> marked_;  // tokens; none between calls
+};
+
+}  // namespace sluice

@@ -1,0 +1,210 @@
+#include "apps/gpt2/checkpoint.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "apps/gpt2/checkpoint_index.hpp"
+#include "core/error.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/gpt2_files.hpp"
+#include "tests/support/safetensors_writer.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace sluice::gpt2 {
+namespace {
+
+class Checkpoint : public testing::Test {
+protected:
+    Checkpoint() { test::write_checkpoint(folder_.path(), weights_); }
+
+    [[nodiscard]] std::filesystem::path file(const char* name) const { return folder_.path() / name; }
+
+    [[nodiscard]] WeightBlob read(const char* name = "model.safetensors") const {
+        return read_checkpoint(file(name), file("config.json"));
+    }
+
+    [[nodiscard]] std::string refusal(const std::function<void()>& action) const {
+        try {
+            action();
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ExitCode::bad_data);
+            return error.text().id + " " + error.text().what;
+        }
+        return "none";
+    }
+
+    [[nodiscard]] std::string refusal_of_config(const std::function<void(nlohmann::json&)>& change) const {
+        nlohmann::json json = test::config_json(config_);
+        change(json);
+        test::write_file(file("config.json"), json.dump());
+        return refusal([&] { static_cast<void>(read_config(file("config.json"))); });
+    }
+
+    /// Writes so many of the tensors, from `first` on, to a file of their own.
+    void write_some(const char* name, std::size_t first, std::size_t count) const {
+        const std::vector<TensorSpec> specs = gpt2_tensors(config_.shape);
+        std::size_t at = 0;
+        for (std::size_t i = 0; i < first; ++i) {
+            at += static_cast<std::size_t>(specs[i].elements());
+        }
+        std::size_t values = 0;
+        for (std::size_t i = first; i < first + count; ++i) {
+            values += static_cast<std::size_t>(specs[i].elements());
+        }
+        const std::vector<TensorSpec> some(specs.begin() + static_cast<std::ptrdiff_t>(first),
+                                           specs.begin() + static_cast<std::ptrdiff_t>(first + count));
+        test::write_safetensors(file(name), some, test::gpt2_values(weights_).subspan(at, values));
+    }
+
+    [[nodiscard]] bool equals_weights(const WeightBlob& blob) const {
+        return config_of(blob) == config_ && std::ranges::equal(test::gpt2_values(blob), test::gpt2_values(weights_));
+    }
+
+    TemporaryFolder folder_;
+    Config config_ = test::small_config();
+    WeightBlob weights_ = random_checkpoint(config_, 3);
+};
+
+TEST_F(Checkpoint, ComesBackAsItWasWritten) {
+    EXPECT_TRUE(equals_weights(read()));
+    test::write_checkpoint(folder_.path(), weights_, "transformer.");
+    EXPECT_TRUE(equals_weights(read()));
+}
+
+TEST_F(Checkpoint, OfSeveralFilesIsReadByItsIndex) {
+    const std::size_t all = gpt2_tensors(config_.shape).size();
+    write_some("a.safetensors", 0, 50);
+    write_some("b.safetensors", 50, all - 50);
+    test::write_file(file("model.safetensors.index.json"),
+                     R"({"weight_map": {"x": "b.safetensors", "y": "a.safetensors", "z": "b.safetensors"}})");
+
+    EXPECT_TRUE(equals_weights(read("model.safetensors.index.json")));
+    EXPECT_EQ(shards_of(file("model.safetensors.index.json")),
+              (std::vector{file("a.safetensors"), file("b.safetensors")}));
+
+    write_some("b.safetensors", 50, all - 51);
+    EXPECT_EQ(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }),
+              "E-MOD-047 tensor 'wte.weight' is missing");
+    write_some("b.safetensors", 49, all - 49);
+    EXPECT_NE(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }).find("stands in two files"),
+              std::string::npos);
+    test::write_file(file("model.safetensors.index.json"), R"({"weight_map": {"x": "../b.safetensors"}})");
+    EXPECT_EQ(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }),
+              "E-MOD-171 tensor 'x' is in \"../b.safetensors\", expected a file's name in the index's folder");
+    test::write_file(file("model.safetensors.index.json"), R"([1])");
+    EXPECT_EQ(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }),
+              "E-MOD-171 expected an object with a weight_map: tensors and their files");
+}
+
+TEST_F(Checkpoint, MayHoldWhatOtherProgramsKeepBesideIt) {
+    std::vector<TensorSpec> specs = gpt2_tensors(config_.shape);
+    std::vector<float> values(test::gpt2_values(weights_).begin(), test::gpt2_values(weights_).end());
+    const auto embeddings = static_cast<std::ptrdiff_t>(specs.back().elements());
+    specs.push_back({"lm_head.weight", specs.back().shape});
+    const std::vector<float> head(values.end() - embeddings, values.end());
+    values.insert(values.end(), head.begin(), head.end());
+    specs.push_back({"h.3.attn.bias", {1, 1, 2, 2}});
+    values.resize(values.size() + 4);
+    test::write_safetensors(file("model.safetensors"), specs, values);
+
+    EXPECT_TRUE(equals_weights(read()));
+
+    values[values.size() - 5] += 1;
+    test::write_safetensors(file("model.safetensors"), specs, values);
+    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+              "E-MOD-047 tensor 'lm_head.weight' is not the token embeddings once more");
+    specs[specs.size() - 2].shape = {2};
+    values.erase(values.end() - 4 - embeddings + 2, values.end() - 4);
+    test::write_safetensors(file("model.safetensors"), specs, values);
+    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+              "E-MOD-047 tensor 'lm_head.weight' is not the token embeddings once more");
+}
+
+TEST_F(Checkpoint, OfAnotherModelIsRefused) {
+    std::vector<TensorSpec> specs = gpt2_tensors(config_.shape);
+    std::vector<float> values(test::gpt2_values(weights_).begin(), test::gpt2_values(weights_).end());
+    specs.push_back({"h.0.attn.rotary", {1}});
+    values.push_back(1);
+    test::write_safetensors(file("model.safetensors"), specs, values);
+    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+              "E-MOD-047 tensor 'h.0.attn.rotary' is not one of this model's");
+
+    test::write_checkpoint(folder_.path(), weights_);
+    nlohmann::json json = test::config_json(config_);
+    json["n_inner"] = 41;
+    test::write_file(file("config.json"), json.dump());
+    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+              "E-MOD-047 tensor 'h.0.mlp.c_fc.bias' has shape [40], expected [41]");
+
+    test::write_file(file("model.bin"), std::string(4000, 'x'));
+    EXPECT_EQ(refusal([&] { static_cast<void>(read("model.bin")); }), "E-MOD-048 got 4000 bytes, expected 497759232");
+}
+
+TEST_F(Checkpoint, HasAConfigOfAGpt2) {
+    EXPECT_EQ(read_config(file("config.json")), config_);
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["model_type"] = "llama"; }),
+              "E-MOD-170 model_type is \"llama\", expected \"gpt2\"");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["activation_function"] = "relu"; }),
+              "E-MOD-170 activation_function is \"relu\", expected \"gelu_new\"");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["n_embd"] = 0; }), "E-MOD-170 n_embd is 0, expected 1 to 1048576");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["n_embd"] = 1e9; }),
+              "E-MOD-170 n_embd is 1000000000.0, expected 1 to 1048576");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["n_head"] = 5; }),
+              "E-MOD-170 n_embd is 24, expected a multiple of n_head = 5");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c.erase("n_layer"); }), "E-MOD-170 n_layer is null, expected 1 to 1000");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["n_layer"] = 1001; }), "E-MOD-170 n_layer is 1001, expected 1 to 1000");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["eos_token_id"] = 260; }),
+              "E-MOD-170 eos_token_id is 260, expected 0 to 259");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["tie_word_embeddings"] = false; }),
+              "E-MOD-170 tie_word_embeddings is false, expected true");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["layer_norm_epsilon"] = -1; }),
+              "E-MOD-170 layer_norm_epsilon is -1, expected a number above 0 and up to 1");
+    test::write_file(file("config.json"), "{");
+    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
+              "E-MOD-170 no JSON from byte 2 on");
+    test::write_file(file("config.json"), "[]");
+    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
+              "E-MOD-170 expected a JSON object");
+}
+
+TEST_F(Checkpoint, WithoutAHeaderHasTheSizeOfThe124MModel) {
+    std::uint64_t bytes = 0;
+    for (const TensorSpec& spec : gpt2_tensors(default_config().shape)) {
+        bytes += spec.elements() * sizeof(float);
+    }
+    EXPECT_EQ(bytes, 497'759'232U);
+}
+
+TEST_F(Checkpoint, KnowsItsBlocksByNumber) {
+    const DecoderWeights weights = weights_of(weights_);
+    const std::vector<TensorSpec> specs = gpt2_tensors(config_.shape);
+    const std::span<const float> values = test::gpt2_values(weights_);
+    std::size_t at = 0;
+    for (const TensorSpec& spec : specs) {
+        const auto size = static_cast<std::size_t>(spec.elements());
+        const auto part = values.subspan(at, size);
+        for (std::uint32_t layer = 0; layer < config_.shape.layers; ++layer) {
+            const std::string prefix = "h." + std::to_string(layer) + ".";
+            const DecoderBlockWeights& block = weights.blocks[layer];
+            if (spec.name == prefix + "attn.c_attn.weight") {
+                EXPECT_EQ(block.attention.weights.data(), part.data());
+            } else if (spec.name == prefix + "ln_2.weight") {
+                EXPECT_EQ(block.inner_norm.gamma.data(), part.data());
+            } else if (spec.name == prefix + "mlp.c_proj.bias") {
+                EXPECT_EQ(block.contraction.bias.data(), part.data());
+            }
+        }
+        if (spec.name == "wpe.weight") {
+            EXPECT_EQ(weights.positions.data(), part.data());
+        }
+        at += size;
+    }
+    EXPECT_EQ(weights.tokens.data() + weights.tokens.size(), values.data() + values.size());
+}
+
+}  // namespace
+}  // namespace sluice::gpt2
