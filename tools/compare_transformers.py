@@ -44,7 +44,7 @@ def load_reference(name, folder):
         print("error: transformers is missing; pip install transformers, or compare with --reference torch",
               file=sys.stderr)
         sys.exit(UNAVAILABLE)
-    model = transformers.GPT2LMHeadModel.from_pretrained(folder, torch_dtype=torch.float32).eval()
+    model = transformers.GPT2LMHeadModel.from_pretrained(folder).float().eval()
     return lambda ids: model(ids).logits
 
 
