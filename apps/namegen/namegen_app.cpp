@@ -39,7 +39,6 @@ public:
     explicit OpenNamegen(const NamegenOptions& options) : options_(options) {}
 
     IoShape shape() const noexcept override { return generator_io(options_.sampling.max_length); }
-    bool runs_on(DeviceKind kind) const noexcept override { return kind == DeviceKind::host; }
 
     /// The first step, which all names share, and the first layer's input, which is a table, count nothing.
     double flop_per_item(const WeightBlob& weights) const noexcept override {
