@@ -65,6 +65,8 @@ struct TextDoubt {
 
     float distance = none;  ///< Of a draw to the sum of probabilities at which another byte begins.
     float gap = none;       ///< With temperature 0 or top_k: of a score that counts to one that does not.
+
+    friend bool operator==(const TextDoubt&, const TextDoubt&) = default;
 };
 
 /// What is no number is less than all that are.

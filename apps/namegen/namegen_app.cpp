@@ -39,7 +39,6 @@ public:
     explicit OpenNamegen(const NamegenOptions& options) : options_(options) {}
 
     IoShape shape() const noexcept override { return generator_io(options_.sampling.max_length); }
-    bool runs_on(DeviceKind kind) const noexcept override { return kind == DeviceKind::host; }
 
     /// Every step reads all weights, however few names there are.
     std::uint32_t least_chunk(DeviceKind) const noexcept override { return 64; }

@@ -121,6 +121,41 @@ TEST(ByteDraw, TellsTheProbabilityOfTheScoresThemselves) {
     }
 }
 
+TEST(ByteDraw, TellsHowCloseADrawIsToAnotherByte) {
+    std::vector<float> scores(gru_symbols, -20);
+    scores[10] = std::log(0.25F);
+    scores[20] = std::log(0.5F);
+    scores[30] = std::log(0.25F);
+    const ByteDraw draw = looking_at(scores, {.top_k = 3});
+
+    EXPECT_NEAR(draw.doubt(0.05F).distance, 0.2, 1e-6);  // nothing is before the first
+    EXPECT_NEAR(draw.doubt(0.3F).distance, 0.05, 1e-6);
+    EXPECT_NEAR(draw.doubt(0.74F).distance, 0.01, 1e-6);
+    EXPECT_NEAR(draw.doubt(0.99F).distance, 0.24, 1e-6);  // nor behind the last
+}
+
+TEST(ByteDraw, TellsHowCloseAScoreIsToOneThatCounts) {
+    std::vector<float> scores(gru_symbols, -3);
+    scores[7] = 2;
+    scores[8] = 1.75F;
+    scores[9] = 1;
+
+    EXPECT_EQ(looking_at(scores, {.temperature = 0}).doubt(0.5F).gap, 0.25F);
+    EXPECT_EQ(looking_at(scores, {.temperature = 0}).doubt(0.5F).distance, TextDoubt::none);
+    EXPECT_EQ(looking_at(scores, {.top_k = 2}).doubt(0.5F).gap, 0.75F);
+    EXPECT_EQ(looking_at(scores, {.top_k = gru_symbols}).doubt(0.5F).gap, TextDoubt::none);
+}
+
+TEST(ByteDraw, HasADoubtThatIsNoNumberOfScoresThatAreNone) {
+    std::vector<float> scores(gru_symbols, 0);
+    scores[9] = NAN;
+
+    EXPECT_TRUE(std::isnan(looking_at(scores, {}).doubt(0.5F).distance));
+    EXPECT_TRUE(std::isnan(looking_at(scores, {.temperature = 0}).doubt(0.5F).gap));
+    EXPECT_TRUE(std::isnan(least({}, looking_at(scores, {}).doubt(0.5F)).distance));
+    EXPECT_TRUE(std::isnan(least(looking_at(scores, {}).doubt(0.5F), {}).distance));
+}
+
 TEST(ByteDraw, LetsANumberThatIsNoneBeSeen) {
     std::vector<float> scores = some_scores(8);
     scores[3] = std::numeric_limits<float>::quiet_NaN();

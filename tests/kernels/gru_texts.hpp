@@ -70,6 +70,7 @@ struct TextItem {
 struct WrittenText {
     std::string bytes{};
     float log_probability = 0;
+    TextDoubt doubt{};
 
     friend bool operator==(const WrittenText&, const WrittenText&) = default;
 };
@@ -131,7 +132,8 @@ inline std::vector<WrittenText> decoded(std::span<const std::byte> out, std::uin
             return texts;
         }
         const auto* const text = reinterpret_cast<const char*>(&out[at + sizeof end]);
-        texts.push_back({std::string(text, static_cast<std::size_t>(end.length)), end.log_probability});
+        texts.push_back(
+            {.bytes = std::string(text, static_cast<std::size_t>(end.length)), .log_probability = end.log_probability});
         EXPECT_TRUE(std::all_of(text + end.length, text + bytes - sizeof end, [](char byte) { return byte == 0; }));
     }
     return texts;
@@ -157,16 +159,26 @@ public:
         std::vector<std::byte> out(items.size() * io_.output_bytes, std::byte{0xCC});
         const Buffer device_in = device_.allocate(MemorySpace::device, std::max<std::size_t>(in.size(), 1));
         const Buffer device_out = device_.allocate(MemorySpace::device, std::max<std::size_t>(out.size(), 1));
+        std::vector<TextDoubt> doubts(items.size());
+        const Buffer device_doubts =
+            device_.allocate(MemorySpace::device, std::max<std::size_t>(items.size(), 1) * sizeof(TextDoubt));
         stream_->copy(device_in.bytes().first(in.size()), in);
         stream_->copy(device_out.bytes().first(out.size()), out);
-        generator_->enqueue(*stream_, {.items = items.size(), .active = active}, device_in.bytes().first(in.size()),
-                            device_out.bytes().first(out.size()));
-        stream_->copy(out, device_out.bytes().first(out.size()));
+        const std::span<const std::byte> from = device_in.bytes().first(in.size());
+        const std::array<std::span<std::byte>, 2> to{device_out.bytes().first(out.size()),
+                                                     device_doubts.bytes().first(items.size() * sizeof(TextDoubt))};
+        generator_->enqueue(*stream_, {.items = items.size(), .active = active}, Inputs(&from, 1), to);
+        stream_->copy(out, to[0]);
+        stream_->copy(std::as_writable_bytes(std::span(doubts)), to[1]);
         stream_->record().wait();
         const std::size_t written = count * io_.output_bytes;
         EXPECT_TRUE(std::all_of(out.begin() + static_cast<std::ptrdiff_t>(written), out.end(),
                                 [](std::byte byte) { return byte == std::byte{0xCC}; }));
-        return decoded(std::span(out).first(written), sampling_.max_length);
+        std::vector<WrittenText> texts = decoded(std::span(out).first(written), sampling_.max_length);
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+            texts[i].doubt = doubts[i];
+        }
+        return texts;
     }
 
     [[nodiscard]] GeneratorCounts counts() const { return generator_->counts(); }

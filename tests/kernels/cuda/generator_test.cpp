@@ -114,6 +114,13 @@ TEST_F(GeneratorOnGpu, WritesWhatPlainLoopsWriteInDouble) {
                     ++compared;
                     if (texts[i].bytes == reference.bytes) {
                         ++same;
+                        if (sampling.top_k == 0 && reference.margin < 1) {
+                            const TextDoubt doubt = texts[i].doubt;
+                            EXPECT_NEAR(sampling.temperature == 0 ? doubt.gap : doubt.distance, reference.margin,
+                                        sampling.temperature == 0 ? tolerance_of(precision).log_probability
+                                                                  : tolerance_of(precision).sum)
+                                << name_of(precision) << ", " << shape.hidden << " hidden, item " << i;
+                        }
                         EXPECT_NEAR(texts[i].log_probability, reference.log_probability,
                                     tolerance_of(precision).log_probability)
                             << name_of(precision) << ", " << shape.hidden << " hidden, item " << i;

@@ -1,0 +1,58 @@
+#include "kernels/doubt_bounds.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+std::vector<SeenDoubts> some_seen(std::size_t count, double deviation) {
+    std::mt19937_64 random(4);
+    std::uniform_real_distribution<double> distance(0, 0.01);
+    std::normal_distribution<double> error(0, deviation);
+    std::vector<SeenDoubts> seen;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double exact = distance(random);
+        seen.push_back({.fast = {.distance = static_cast<float>(exact + error(random))},
+                        .exact = {.distance = static_cast<float>(exact)}});
+    }
+    return seen;
+}
+
+TEST(DoubtBounds, AreSixDeviations) {
+    const TextDoubt bounds = calibrate_doubts(some_seen(20'000, 1e-5));
+
+    EXPECT_NEAR(bounds.distance, 6e-5, 2e-6);
+    EXPECT_EQ(bounds.gap, TextDoubt::none);  // which an infinite gap reaches
+}
+
+TEST(DoubtBounds, AreNoLessThanTheWorstThatWasSeen) {
+    std::vector<SeenDoubts> seen = some_seen(20'000, 1e-5);
+    seen[77].fast.distance = seen[77].exact.distance - 1e-3F;
+
+    EXPECT_NEAR(calibrate_doubts(seen).distance, 1e-3, 1e-6);
+}
+
+TEST(DoubtBounds, OfGapsAndDistancesAreApart) {
+    std::vector<SeenDoubts> seen = some_seen(300, 1e-5);
+    for (SeenDoubts& one : seen) {
+        one.exact.gap = 0.5F;
+        one.fast.gap = 0.5F + 1.0F / 1024;
+    }
+
+    const TextDoubt bounds = calibrate_doubts(seen);
+
+    EXPECT_FLOAT_EQ(bounds.gap, 6.0F / 1024);
+    EXPECT_LT(bounds.distance, 1e-4F);
+}
+
+TEST(DoubtBounds, AreInfiniteWhereThereIsTooLittleToLearnFrom) {
+    EXPECT_EQ(calibrate_doubts(some_seen(fewest_margin_items - 1, 1e-5)).distance, TextDoubt::none);
+    EXPECT_EQ(calibrate_doubts({}).distance, TextDoubt::none);
+    EXPECT_LT(calibrate_doubts(some_seen(fewest_margin_items, 1e-5)).distance, 1e-3F);
+}
+
+}  // namespace
+}  // namespace sluice
