@@ -68,7 +68,6 @@ public:
     explicit OpenGpt2(const AppSettings& settings) : options_(read_options(settings)), settings_(settings) {}
 
     IoShape shape() const noexcept override { return decoder_io(options_.sampling); }
-    bool runs_on(DeviceKind kind) const noexcept override { return kind == DeviceKind::host; }
 
     /// Every pass reads all weights, however few texts there are.
     std::uint32_t least_chunk(DeviceKind kind) const noexcept override { return kind == DeviceKind::cuda ? 2048 : 32; }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "apps/gpt2/gpt2_options.hpp"
@@ -11,11 +12,23 @@
 namespace sluice::gpt2 {
 namespace {
 
-TEST(Gpt2App, HasNothingToCertify) {
+std::unique_ptr<OpenApp> open_for_ids() {
     AppSettings settings = default_settings(gpt2_keys());
     settings.set("generate.prompts", std::string("ids"));
     settings.set("generate.results", std::string("ids"));
-    const auto app = gpt2_app().open(settings);
+    return gpt2_app().open(settings);
+}
+
+TEST(Gpt2App, RunsOnEveryKindOfDevice) {
+    const auto app = open_for_ids();
+
+    EXPECT_TRUE(app->runs_on(DeviceKind::host));
+    EXPECT_TRUE(app->runs_on(DeviceKind::cuda));
+    EXPECT_GT(app->least_chunk(DeviceKind::cuda), app->least_chunk(DeviceKind::host));
+}
+
+TEST(Gpt2App, HasNothingToCertify) {
+    const auto app = open_for_ids();
     try {
         static_cast<void>(app->load(WeightBlob::of_floats(1), Precision::certified, DeviceKind::cuda));
         FAIL() << "it was not refused";

@@ -39,6 +39,24 @@ step 40 "neighbours" "${tests[@]}" --gtest_filter='DecoderOnGpu.Gives*'
 for precision in tf32 fp32 fp16; do
     step 40 "speed in $precision" "$programs/bench_decoder" "$precision"
 done
+
+# The whole program: the small model that comes along, whose host and GPU write the same in fp32; then random weights of
+# 124M parameters.
+folder=$(mktemp -d)
+trap 'rm -rf "$output" "$folder"' EXIT
+examples=$(dirname "$0")/../../examples
+for device in host cuda; do
+    step 30 "sluice run, the small model on $device" "$programs/sluice" run "$examples/gpt2.toml" \
+        --set run.device="$device" --set output.path="$folder/$device.jsonl" --set output.report="$folder/$device.json"
+done
+step 10 "host and GPU write the same" cmp "$folder/host.jsonl" "$folder/cuda.jsonl"
+awk 'BEGIN { for (i = 0; i < 131072; ++i) { line = ""; for (j = 0; j < 16; ++j) line = line " " int(rand() * 50257); print substr(line, 2) } }' \
+    > "$folder/ids.txt"
+printf 'app = "gpt2"\ninput.path = "%s"\nmodel.random = 1\n[generate]\nprompts = "ids"\nresults = "ids"\nmax_prompt_tokens = 16\nmax_new_tokens = 8\ntemperature = 0\n' \
+    "$folder/ids.txt" > "$folder/random.toml"
+step 60 "sluice run, 131072 prompts in bf16" "$programs/sluice" run "$folder/random.toml" \
+    --set run.device=cuda --set run.precision=bf16 --set output.path="$folder/random.jsonl"
+
 if command -v compute-sanitizer > /dev/null; then
     for tool in memcheck synccheck initcheck; do
         step 40 "$tool" compute-sanitizer --tool "$tool" --error-exitcode 99 "${tests[@]}" --gtest_filter='DecoderPieces*'
