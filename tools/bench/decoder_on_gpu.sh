@@ -31,7 +31,7 @@ step() {
 
 tests=("$programs/cuda_kernels_test" --gtest_brief=1)
 
-step 30 "kernels one by one" "${tests[@]}" --gtest_filter='DecoderPieces*:GemmOnGpu.*Active*'
+step 30 "kernels one by one" "${tests[@]}" --gtest_filter='DecoderP*:GemmOnGpu.*Active*'
 step 30 "fp32 against the host" "${tests[@]}" --gtest_filter='DecoderOnGpu.ContinuesAsTheHost*:DecoderOnGpu.Counts*:DecoderOnGpu.Says*'
 step 40 "every precision against plain loops" "${tests[@]}" --gtest_filter='DecoderOnGpu.ContinuesAsThePlain*:DecoderOnGpu.TakesTheSame*'
 step 60 "speed in bf16" "$programs/bench_decoder" bf16 long products
@@ -59,7 +59,7 @@ step 60 "sluice run, 131072 prompts in bf16" "$programs/sluice" run "$folder/ran
 
 if command -v compute-sanitizer > /dev/null; then
     for tool in memcheck synccheck initcheck; do
-        step 40 "$tool" compute-sanitizer --tool "$tool" --error-exitcode 99 "${tests[@]}" --gtest_filter='DecoderPieces*'
+        step 40 "$tool" compute-sanitizer --tool "$tool" --error-exitcode 99 "${tests[@]}" --gtest_filter='DecoderP*'
     done
 else
     echo "== no compute-sanitizer here"

@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "kernels/cuda/decoder/plan_memory.hpp"
+#include "tests/kernels/cuda/gpu.hpp"
+
+namespace sluice {
+namespace {
+
+class DecoderPlanOnGpu : public OnGpu {};
+
+template <class T>
+std::vector<T> read_back(const T* from, std::size_t count) {
+    std::vector<T> result(count);
+    check_cuda(cudaMemcpy(result.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return result;
+}
+
+/// Texts of one chunk that get a token a pass, without a decoder.
+class PlannedChunk {
+public:
+    static constexpr std::uint32_t items = 60;
+    static constexpr decoder::Sizes sizes{.slots = 5, .rows = 128, .text_pages = 4, .pages = 9};
+
+    explicit PlannedChunk(Device& device) : plan_(device, sizes), memory_(plan_.memory()) {
+        std::mt19937 engine(3);
+        std::vector<std::byte> bytes(items * rule_.io.input_bytes);
+        for (std::uint32_t i = 0; i < items; ++i) {
+            const auto tokens = static_cast<std::uint32_t>(1 + engine() % sampling_.max_prompt);
+            const PromptStart start{.number = i, .tokens = tokens};
+            prompts_.push_back(tokens);
+            std::memcpy(&bytes[i * rule_.io.input_bytes], &start, sizeof start);
+            for (std::uint32_t t = 0; t < tokens; ++t) {
+                const std::uint32_t token = i * 1000 + t;
+                std::memcpy(&bytes[i * rule_.io.input_bytes + sizeof start + t * sizeof token], &token, sizeof token);
+            }
+        }
+        in_.set(bytes);
+        enqueue_begin(memory_, rule_, in_.as<const std::byte>(), out_.as<std::byte>(), items, nullptr, nullptr);
+    }
+
+    /// Checks the pass that is planned and gives each of its texts a token; false: there is none.
+    bool take_pass() {
+        batch_ = read_back(memory_.batch, 1)[0];
+        if (batch_.more == 0) {
+            return false;
+        }
+        entries_ = read_back(memory_.entries, sizes.slots);
+        rows_ = read_back(memory_.rows, sizes.rows);
+        texts_ = read_back(memory_.texts, sizes.slots);
+        expect_whole_pass();
+        for (std::uint32_t e = 0; e < batch_.entries; ++e) {
+            expect_entry(e);
+        }
+        expect_own_pages();
+        check_cuda(
+            cudaMemcpy(memory_.texts, texts_.data(), texts_.size() * sizeof(decoder::Text), cudaMemcpyHostToDevice),
+            "cudaMemcpy");
+        enqueue_plan(memory_, rule_, nullptr);
+        return true;
+    }
+
+    void expect_end() {
+        enqueue_expect_done(memory_, nullptr);
+        check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        EXPECT_EQ(batch_.free_pages, sizes.pages);
+        std::vector<std::uint32_t> pages = read_back(memory_.free_pages, sizes.pages);
+        std::ranges::sort(pages);
+        for (std::uint32_t i = 0; i < sizes.pages; ++i) {
+            EXPECT_EQ(pages[i], i);
+        }
+        EXPECT_EQ(made_.size(), items);
+        for (const auto& [item, made] : made_) {
+            EXPECT_EQ(made, sampling_.max_new) << item;
+        }
+    }
+
+private:
+    void expect_whole_pass() const {
+        ASSERT_LE(batch_.rows, sizes.rows);
+        ASSERT_LE(batch_.entries, sizes.slots);
+        EXPECT_EQ(batch_.entries, batch_.beginning + batch_.continued);
+        std::uint32_t row = 0;
+        std::uint32_t tiles = 0;
+        const std::vector<decoder::Tile> all = read_back(memory_.tiles, batch_.tiles);
+        for (std::uint32_t e = 0; e < batch_.entries; ++e) {
+            const decoder::Entry& entry = entries_[e];
+            ASSERT_EQ(entry.first_row, row) << e;
+            row += entry.rows;
+            for (std::uint32_t query = 0; e < batch_.beginning && query < entry.rows; query += 16, ++tiles) {
+                ASSERT_LT(tiles, batch_.tiles);
+                EXPECT_EQ(all[tiles].slot, entry.slot);
+                EXPECT_EQ(all[tiles].first_row, entry.first_row);
+                EXPECT_EQ(all[tiles].rows, entry.rows);
+                EXPECT_EQ(all[tiles].query, query);
+            }
+            if (e + 1 == batch_.beginning) {
+                EXPECT_EQ(row, batch_.beginning_rows);
+            }
+        }
+        EXPECT_EQ(row, batch_.rows);
+        EXPECT_EQ(tiles, batch_.tiles);
+    }
+
+    void expect_entry(std::uint32_t number) {
+        const decoder::Entry& entry = entries_[number];
+        decoder::Text& text = texts_[entry.slot];
+        ASSERT_LT(text.item, items);
+        ASSERT_EQ(text.prompt, prompts_[text.item]);
+        std::uint32_t& made = made_[text.item];
+        ASSERT_EQ(text.made, made);
+        const bool begins = number < batch_.beginning;
+        ASSERT_EQ(begins, made == 0);
+        ASSERT_EQ(entry.rows, begins ? text.prompt : 1);
+        for (std::uint32_t i = 0; i < entry.rows; ++i) {
+            const decoder::Row& row = rows_[entry.first_row + i];
+            EXPECT_EQ(row.slot, entry.slot);
+            EXPECT_EQ(row.position, begins ? i : text.prompt + made - 1);
+            EXPECT_EQ(row.token, text.item * 1000 + row.position);
+        }
+        text.last = text.item * 1000 + text.prompt + made;
+        text.made = ++made;
+        text.complete = made == sampling_.max_new ? 1 : 0;
+    }
+
+    void expect_own_pages() const {
+        const auto table = read_back(memory_.page_table, std::size_t{sizes.slots} * sizes.text_pages);
+        std::set<std::uint32_t> seen;
+        std::uint32_t held = 0;
+        for (std::uint32_t slot = 0; slot < sizes.slots; ++slot) {
+            for (std::uint32_t i = 0; i < texts_[slot].pages; ++i, ++held) {
+                seen.insert(table[slot * sizes.text_pages + i]);
+            }
+            EXPECT_TRUE(texts_[slot].pages == 0 ||
+                        texts_[slot].pages * 16 >= texts_[slot].prompt + sampling_.max_new - 1);
+        }
+        EXPECT_EQ(seen.size(), held);
+        EXPECT_EQ(held + batch_.free_pages, sizes.pages);
+    }
+
+    TokenSampling sampling_{.max_prompt = 50, .max_new = 6};
+    decoder::Rule rule_ = decoder::rule_of(sampling_);
+    decoder::PlanMemory plan_;
+    decoder::Memory memory_;
+    DeviceMemory in_{items * decoder_io(sampling_).input_bytes};
+    DeviceMemory out_{items * decoder_io(sampling_).output_bytes};
+    std::vector<std::uint32_t> prompts_;
+    std::map<std::uint32_t, std::uint32_t> made_;  // tokens, by item
+    decoder::Batch batch_{};
+    std::vector<decoder::Entry> entries_;
+    std::vector<decoder::Row> rows_;
+    std::vector<decoder::Text> texts_;
+};
+
+/// Fewer slots, rows and pages than the items want: all three run out.
+TEST_F(DecoderPlanOnGpu, GivesEachTextItsTokensInTurn) {
+    const auto device = make_cuda_device(0);
+    PlannedChunk chunk(*device);
+
+    std::uint32_t passes = 0;
+    while (chunk.take_pass()) {
+        ASSERT_FALSE(HasFatalFailure());
+        ASSERT_LT(++passes, PlannedChunk::items * 7);
+    }
+
+    chunk.expect_end();
+}
+
+}  // namespace
+}  // namespace sluice
