@@ -1,0 +1,249 @@
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "kernels/cuda/decoder/attention.hpp"
+#include "kernels/cuda/decoder/rows.hpp"
+#include "tests/kernels/cuda/decoder_pieces.hpp"
+
+namespace sluice {
+namespace {
+
+using decoder::Attending;
+using decoder::Row;
+using test::DecoderPiecesOnGpu;
+using test::floats_in;
+using test::narrow_precisions;
+using test::Pass;
+
+/// Queries, keys and values of all positions of some texts, and what attention makes of them.
+class PlainAttention {
+public:
+    PlainAttention(Precision precision, std::uint32_t heads, std::uint32_t head_size)
+        : heads_(heads), size_(head_size), width_(heads * head_size) {
+        values_ = rounded(precision, random_values(std::size_t{texts} * positions * 3 * width_, 1, head_size));
+    }
+
+    static constexpr std::uint32_t texts = 8;
+    static constexpr std::uint32_t positions = 192;
+
+    [[nodiscard]] std::uint32_t width() const { return width_; }
+
+    /// (3, width): queries, keys and values.
+    [[nodiscard]] std::span<const float> at(std::uint32_t text, std::uint32_t position) const {
+        return std::span(values_).subspan((std::size_t{text} * positions + position) * 3 * width_, 3 * width_);
+    }
+
+    [[nodiscard]] std::vector<double> mixed(std::uint32_t text, std::uint32_t position) const {
+        std::vector<double> result(width_);
+        for (std::uint32_t head = 0; head < heads_; ++head) {
+            std::vector<double> weights;
+            for (std::uint32_t p = 0; p <= position; ++p) {
+                double score = 0;
+                for (std::uint32_t d = 0; d < size_; ++d) {
+                    score += static_cast<double>(at(text, position)[head * size_ + d]) *
+                             static_cast<double>(at(text, p)[width_ + head * size_ + d]);
+                }
+                weights.push_back(std::exp(score / std::sqrt(static_cast<double>(size_))));
+            }
+            const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+            for (std::uint32_t p = 0; p <= position; ++p) {
+                for (std::uint32_t d = 0; d < size_; ++d) {
+                    result[head * size_ + d] +=
+                        weights[p] / sum * static_cast<double>(at(text, p)[2 * width_ + head * size_ + d]);
+                }
+            }
+        }
+        return result;
+    }
+
+private:
+    std::uint32_t heads_;
+    std::uint32_t size_;
+    std::uint32_t width_;
+    std::vector<float> values_;
+};
+
+/// Texts that begin, of lengths that fill tiles and do not, then some that continue.
+const std::vector<Pass::Spec> mixed_pass{{0, 16}, {0, 1}, {0, 33}, {0, 150}, {16, 1}, {15, 1}, {190, 1}, {7, 1}};
+
+/// Attention of a pass in a precision, in all the ways that there are.
+class PassAttention {
+public:
+    PassAttention(Precision precision, std::uint32_t heads, std::uint32_t head_size)
+        : precision_(precision),
+          plain_(precision, heads, head_size),
+          pass_(mixed_pass),
+          cache_memory_(std::size_t{2} * pass_.pages() * decoder::page_positions * 2 * plain_.width() *
+                        number_bytes(precision)),
+          out_(pass_.rows.size() * plain_.width() * number_bytes(precision)) {
+        std::vector<float> values;
+        for (const Row& row : pass_.rows) {
+            const std::span<const float> at = plain_.at(row.slot, row.position);
+            values.insert(values.end(), at.begin(), at.end());
+        }
+        queries_.set(std::span<const std::byte>(encode(precision, values)));
+        attention_ = {.queries = queries_.as(),
+                      .out = out_.as(),
+                      .stride = 3 * plain_.width(),
+                      .out_stride = plain_.width(),
+                      .heads = heads,
+                      .head_size = head_size,
+                      .positions = PlainAttention::positions,
+                      .scale = 1.0F / std::sqrt(static_cast<float>(head_size))};
+        cache_ = {.values = cache_memory_.as(), .pages = pass_.pages(), .width = plain_.width()};
+        fill_cache();
+    }
+
+    void remember() {
+        decoder::enqueue_remember(pass_.memory(), precision_, queries_.as(), attention_.stride, cache_, layer, nullptr);
+    }
+    void prompts() {
+        decoder::enqueue_prompt_attention(pass_.memory(), precision_, attention_, cache_, layer, nullptr);
+    }
+    void cached(Attending attending) {
+        decoder::enqueue_cached_attention(pass_.memory(), precision_, attention_, cache_, layer, attending, nullptr);
+    }
+    void cached_on(std::uint32_t multiprocessors) {
+        decoder::Attention attention = attention_;
+        attention.multiprocessors = multiprocessors;
+        decoder::enqueue_cached_attention(pass_.memory(), precision_, attention, cache_, layer, Attending::continued,
+                                          nullptr);
+    }
+    void in_order(Attending attending) {
+        decoder::enqueue_attention_in_order(pass_.memory(), precision_, attention_, cache_, layer, attending, nullptr);
+    }
+
+    /// Of rows from `first` on, or of the last row of each entry; then what was written is forgotten.
+    [[nodiscard]] double error_of_rows(std::size_t first, std::size_t end) {
+        std::vector<std::size_t> numbers(end - first);
+        std::iota(numbers.begin(), numbers.end(), first);
+        return error_of(numbers, first);
+    }
+    [[nodiscard]] double error_of_wanted() {
+        std::vector<std::size_t> numbers;
+        std::size_t end = 0;
+        for (const Pass::Spec& spec : mixed_pass) {
+            end += spec.rows;
+            numbers.push_back(end - 1);
+        }
+        return error_of(numbers, 0);
+    }
+    [[nodiscard]] std::size_t rows() const { return pass_.rows.size(); }
+
+private:
+    static constexpr std::uint32_t layer = 1;
+
+    /// The positions before the pass.
+    void fill_cache() {
+        std::vector<float> values(cache_memory_.content().size() / number_bytes(precision_));
+        for (std::uint32_t text = 0; text < mixed_pass.size(); ++text) {
+            for (std::uint32_t p = 0; p < mixed_pass[text].first_position; ++p) {
+                const std::uint32_t page = pass_.page_table[text * Pass::text_pages + p / decoder::page_positions];
+                const std::size_t at = ((std::size_t{layer} * pass_.pages() + page) * decoder::page_positions +
+                                        p % decoder::page_positions) *
+                                       2 * plain_.width();
+                std::ranges::copy(plain_.at(text, p).subspan(plain_.width()),
+                                  values.begin() + static_cast<std::ptrdiff_t>(at));
+            }
+        }
+        cache_memory_.set(std::span<const std::byte>(encode(precision_, values)));
+    }
+
+    [[nodiscard]] double error_of(const std::vector<std::size_t>& numbers, std::size_t first) {
+        const std::vector<float> all = floats_in(precision_, out_);
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first * plain_.width());
+        const std::vector<float> got(begin, begin + static_cast<std::ptrdiff_t>(numbers.size() * plain_.width()));
+        std::vector<double> expected;
+        for (const std::size_t number : numbers) {
+            const std::vector<double> mixed = plain_.mixed(pass_.rows[number].slot, pass_.rows[number].position);
+            expected.insert(expected.end(), mixed.begin(), mixed.end());
+        }
+        out_.poison();
+        return relative_error(got, expected);
+    }
+
+    Precision precision_;
+    PlainAttention plain_;
+    Pass pass_;
+    DeviceMemory queries_{std::size_t{1} << 20};
+    DeviceMemory cache_memory_;
+    DeviceMemory out_;
+    decoder::Attention attention_{};
+    decoder::Cache cache_{};
+};
+
+constexpr std::size_t rows_of_prompts = 16 + 1 + 33 + 150;
+
+TEST_F(DecoderPiecesOnGpu, PromptsAttendOnTheTensorCores) {
+    for (const Precision precision : narrow_precisions) {
+        for (const std::uint32_t head_size : {32U, 64U, 128U}) {
+            PassAttention attention(precision, 3, head_size);
+
+            attention.prompts();
+
+            EXPECT_LE(attention.error_of_rows(0, rows_of_prompts), 2 * tolerance(precision))
+                << name_of(precision) << ", heads of " << head_size;
+        }
+    }
+}
+
+/// In bf16 and fp16 attention itself brings keys and values there; in tf32 they are there before.
+TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCache) {
+    for (const Precision precision : narrow_precisions) {
+        for (const std::uint32_t head_size : {32U, 64U, 128U}) {
+            PassAttention attention(precision, 3, head_size);
+
+            attention.cached(Attending::continued);
+            EXPECT_LE(attention.error_of_rows(rows_of_prompts, attention.rows()), tolerance(precision))
+                << name_of(precision) << ", heads of " << head_size;
+
+            attention.cached_on(2);
+            EXPECT_LE(attention.error_of_rows(rows_of_prompts, attention.rows()), tolerance(precision))
+                << name_of(precision) << ", heads of " << head_size;
+
+            attention.prompts();
+            attention.cached(Attending::wanted);
+            EXPECT_LE(attention.error_of_wanted(), tolerance(precision))
+                << name_of(precision) << ", heads of " << head_size;
+        }
+    }
+    for (const std::uint32_t head_size : {32U, 64U, 128U}) {
+        PassAttention attention(Precision::tf32, 3, head_size);
+        attention.remember();
+
+        attention.cached(Attending::all);
+        EXPECT_LE(attention.error_of_rows(0, attention.rows()), tolerance(Precision::tf32)) << head_size;
+
+        attention.cached(Attending::wanted);
+        EXPECT_LE(attention.error_of_wanted(), tolerance(Precision::tf32)) << head_size;
+    }
+}
+
+/// A layer whose prompts do not attend.
+TEST_F(DecoderPiecesOnGpu, KeysAndValuesAreRemembered) {
+    PassAttention attention(Precision::bf16, 3, 64);
+
+    attention.remember();
+    attention.cached(Attending::wanted);
+
+    EXPECT_LE(attention.error_of_wanted(), tolerance(Precision::bf16));
+}
+
+TEST_F(DecoderPiecesOnGpu, RowsAttendInOrder) {
+    for (const Precision precision : {Precision::fp32, Precision::tf32}) {
+        for (const std::uint32_t head_size : {5U, 24U, 64U}) {
+            PassAttention attention(precision, 3, head_size);
+            attention.remember();
+
+            attention.in_order(Attending::all);
+            EXPECT_LE(attention.error_of_rows(0, attention.rows()), tolerance(precision)) << head_size;
+
+            attention.in_order(Attending::wanted);
+            EXPECT_LE(attention.error_of_wanted(), tolerance(precision)) << head_size;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/cuda/decoder/batch.hpp"
+#include "tests/kernels/cuda/gpu.hpp"
+
+/// What tests of a decoder's kernels, one by one, share.
+namespace sluice::test {
+
+using decoder::Entry;
+using decoder::Row;
+using decoder::Text;
+
+inline constexpr std::array narrow_precisions{Precision::bf16, Precision::fp16};
+
+template <class T>
+std::span<const std::byte> bytes_in(const std::vector<T>& values) {
+    return std::as_bytes(std::span(values));
+}
+
+class DecoderPiecesOnGpu : public OnGpu {
+protected:
+    [[nodiscard]] bool has_wgmma() const { return gpu().instructions() == MatrixInstructions::wgmma; }
+};
+
+/// Texts in the midst of a pass, with a cache of shuffled pages.
+class Pass {
+public:
+    struct Spec {
+        std::uint32_t first_position;
+        std::uint32_t rows;
+    };
+
+    explicit Pass(const std::vector<Spec>& specs) : specs_(specs) {
+        std::vector<Entry> entries;
+        std::vector<decoder::Tile> tiles;
+        decoder::Batch batch;
+        for (std::uint32_t slot = 0; slot < specs.size(); ++slot) {
+            const Spec& spec = specs[slot];
+            const auto first_row = static_cast<std::uint32_t>(rows.size());
+            entries.push_back({.slot = slot,
+                               .first_row = first_row,
+                               .rows = spec.rows,
+                               .first_position = spec.first_position,
+                               .first_tile = static_cast<std::uint32_t>(tiles.size())});
+            for (std::uint32_t i = 0; i < spec.rows; ++i) {
+                rows.push_back({slot, spec.first_position + i, (slot * 31 + i * 7) % 50});
+            }
+            if (spec.first_position == 0) {
+                for (std::uint32_t query = 0; query < spec.rows; query += decoder::tile_queries) {
+                    tiles.push_back({slot, first_row, spec.rows, query});
+                }
+                ++batch.beginning;
+                batch.beginning_rows = static_cast<std::uint32_t>(rows.size());
+            }
+        }
+        batch.entries = static_cast<std::uint32_t>(specs.size());
+        batch.continued = batch.entries - batch.beginning;
+        batch.rows = static_cast<std::uint32_t>(rows.size());
+        batch.tiles = static_cast<std::uint32_t>(tiles.size());
+        page_table.resize(specs.size() * text_pages);
+        for (std::uint32_t i = 0; i < page_table.size(); ++i) {
+            page_table[i] = (i * 7 + 3) % pages();
+        }
+        entries_.set(bytes_in(entries));
+        rows_.set(bytes_in(rows));
+        tiles_.set(bytes_in(tiles));
+        batch_.set(std::as_bytes(std::span(&batch, 1)));
+        page_table_.set(bytes_in(page_table));
+    }
+
+    /// 7 has no factor in common with it, so that all pages differ.
+    [[nodiscard]] std::uint32_t pages() const { return static_cast<std::uint32_t>(specs_.size()) * text_pages + 1; }
+
+    [[nodiscard]] decoder::Memory memory() const {
+        return {.batch = batch_.as<decoder::Batch>(),
+                .texts = texts_.as<Text>(),
+                .entries = entries_.as<Entry>(),
+                .rows = rows_.as<Row>(),
+                .tiles = tiles_.as<decoder::Tile>(),
+                .page_table = page_table_.as<std::uint32_t>(),
+                .slots = static_cast<std::uint32_t>(specs_.size()),
+                .most_rows = 1024,
+                .text_pages = text_pages};
+    }
+
+    static constexpr std::uint32_t text_pages = 12;
+    std::vector<Row> rows;
+    std::vector<std::uint32_t> page_table;
+
+private:
+    static constexpr std::size_t room = 64 << 10;
+    std::vector<Spec> specs_;
+    DeviceMemory batch_{sizeof(decoder::Batch)};
+    DeviceMemory texts_{room};
+    DeviceMemory entries_{room};
+    DeviceMemory rows_{room};
+    DeviceMemory tiles_{room};
+    DeviceMemory page_table_{room};
+};
+
+inline std::vector<float> floats_in(Precision precision, const DeviceMemory& memory) {
+    return decode(precision, memory.content());
+}
+
+}  // namespace sluice::test
