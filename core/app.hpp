@@ -70,6 +70,7 @@ public:
 struct AppFile {
     std::string name;  ///< For messages, "generate.tokenizer".
     std::filesystem::path path;
+    std::string hint{};  ///< What to do where it cannot be opened; empty: check the name.
 };
 
 /// An app with a job's settings. Every rank opens its own.

@@ -17,6 +17,11 @@
 namespace sluice::gpt2 {
 namespace {
 
+constexpr const char* where_checkpoints_come_from =
+    "a checkpoint's files lie beside each other, as \"huggingface-cli download gpt2\" leaves them (docs/gpt2.md); "
+    "where "
+    "they do not, set {}";
+
 class Gpt2Model final : public Model {
 public:
     Gpt2Model(const IoShape& shape, std::unique_ptr<Decoder> decoder) : shape_(shape), decoder_(std::move(decoder)) {}
@@ -85,7 +90,7 @@ public:
         std::vector<AppFile> files;
         const auto add = [&](const char* name, const std::optional<std::filesystem::path>& path) {
             if (path && settings_.find(name) == nullptr) {
-                files.push_back({name, *path});
+                files.push_back({.name = name, .path = *path, .hint = fmt::format(where_checkpoints_come_from, name)});
             }
         };
         if (needs_config()) {
@@ -98,7 +103,7 @@ public:
         }
         if (settings_.weights() != nullptr) {
             for (const std::filesystem::path& shard : shards_of(*settings_.weights())) {
-                files.push_back({fmt::format("model.weights: {}", shard.filename().native()), shard});
+                files.push_back({.name = fmt::format("model.weights: {}", shard.filename().native()), .path = shard});
             }
         }
         return files;

@@ -263,6 +263,7 @@ TEST_F(Gpt2, SaysWhatIsMissingOrDoesNotFit) {
     EXPECT_THAT(err_of(78, {"generate.top_k=5"}), HasSubstr("E-CFG-105"));
     std::filesystem::remove(path() / "merges.txt");
     EXPECT_THAT(err_of(66, {}), HasSubstr("merges.txt: model.merges: cannot open: No such file"));
+    EXPECT_THAT(err_of(66, {}), HasSubstr("huggingface-cli download gpt2"));
     std::filesystem::remove(path() / "config.json");
     EXPECT_THAT(err_of(66, {}), HasSubstr("config.json: model.config: cannot open: No such file"));
 }

@@ -15,10 +15,11 @@ namespace sluice {
 namespace {
 
 [[noreturn]] void refuse_app_file(const AppFile& file, const std::string& what) {
-    throw Error(ExitCode::no_input, {.id = "E-MOD-055",
-                                     .where = escaped(file.path.native()),
-                                     .what = fmt::format("{}: {}", escaped(file.name), what),
-                                     .hint = fmt::format("check {}", escaped(file.name))});
+    throw Error(ExitCode::no_input,
+                {.id = "E-MOD-055",
+                 .where = escaped(file.path.native()),
+                 .what = fmt::format("{}: {}", escaped(file.name), what),
+                 .hint = file.hint.empty() ? fmt::format("check {}", escaped(file.name)) : file.hint});
 }
 
 int open_app_file(const AppFile& file) {
@@ -43,8 +44,8 @@ const Descriptor& regular(const Descriptor& opened, const AppFile& file) {
 WatchedAppFile::WatchedAppFile(AppFile file)
     : name_(std::move(file.name)),
       where_(escaped(file.path.native())),
-      file_(open_app_file({name_, file.path})),
-      watched_(regular(file_, {name_, file.path}), file.path) {}
+      file_(open_app_file({name_, file.path, file.hint})),
+      watched_(regular(file_, {name_, file.path, file.hint}), file.path) {}
 
 void WatchedAppFile::check_content() const {
     if (const std::string what = watched_.change_of_content(); !what.empty()) {
@@ -59,7 +60,7 @@ AppFiles open_app_files(const AppSettings& settings, const OpenApp& app) {
     AppFiles files;
     for (const AppSettings::Entry& entry : settings.entries()) {
         if (const auto* const path = std::get_if<std::filesystem::path>(&entry.value)) {
-            files.push_back(std::make_unique<WatchedAppFile>(AppFile{entry.name, *path}));
+            files.push_back(std::make_unique<WatchedAppFile>(AppFile{.name = entry.name, .path = *path}));
         }
     }
     for (AppFile& file : app.files()) {
