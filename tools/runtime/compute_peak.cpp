@@ -3,46 +3,111 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/device/host_device.hpp"
+#include "core/error.hpp"
 #include "core/machine/provenance.hpp"
 #include "kernels/kernels.hpp"
 #include "tools/runtime/cost_cache.hpp"
 
 namespace sluice {
 
-double measure_host_peak() {
-    constexpr std::uint32_t items = 256;
-    constexpr std::uint32_t width = 1024;
-    constexpr int rounds = 6;  // of some milliseconds; the first one warms up
-    const std::vector<float> weights(std::size_t{width} * width, 0.01F);
-    const std::vector<float> bias(width, 0.0F);
+namespace {
+
+/// That fills a device: of a host it stays in the caches, of a GPU it has many more tiles than that has
+/// multiprocessors.
+struct PeakProduct {
+    std::uint32_t items;
+    std::uint32_t width;  ///< Inputs, and outputs.
+    int products;         ///< That are timed together.
+    int rounds;           ///< The first ones warm up.
+};
+constexpr PeakProduct host_product{.items = 256, .width = 1024, .products = 1, .rounds = 6};
+constexpr PeakProduct gpu_product{.items = 4096, .width = 4096, .products = 8, .rounds = 12};
+
+Precision multiplied_as(Precision precision) {
+    switch (precision) {
+        case Precision::certified:
+            return Precision::fp16;
+        case Precision::tf32x3:
+            return Precision::tf32;
+        default:
+            return precision;
+    }
+}
+
+/// The linear congruential generator of Numerical Recipes, 7.1; its upper bits are the better ones.
+class SomeBits {
+public:
+    [[nodiscard]] std::uint32_t next() { return state_ = state_ * 1664525U + 1013904223U; }
+
+private:
+    std::uint32_t state_ = 1;
+};
+
+std::vector<float> some_weights(std::size_t count) {
+    std::vector<float> weights(count);
+    SomeBits bits;
+    std::ranges::generate(weights, [&] { return static_cast<float>(bits.next() >> 8U) / (1U << 24U) - 0.5F; });
+    return weights;
+}
+
+/// Values of 0.5 to 1 and their negatives, as `precision` has them in memory. Zeros would take less power than data do,
+/// and a GPU would be faster with them.
+std::vector<std::byte> some_inputs(std::size_t bytes, Precision precision) {
+    const bool half = precision == Precision::bf16 || precision == Precision::fp16;
+    const std::uint32_t exponent = precision == Precision::bf16 ? 0x3F003F00U : half ? 0x38003800U : 0x3F000000U;
+    const std::uint32_t mantissa = precision == Precision::bf16 ? 0x007F007FU : half ? 0x03FF03FFU : 0x007FFFFFU;
+    const std::uint32_t sign = half ? 0x80008000U : 0x80000000U;
+    std::vector<std::byte> inputs(bytes);
+    SomeBits bits;
+    for (std::size_t at = 0; at + sizeof exponent <= bytes; at += sizeof exponent) {
+        const std::uint32_t some = bits.next() ^ (bits.next() >> 16U);
+        const std::uint32_t word = exponent | (some & (mantissa | sign));
+        std::memcpy(&inputs[at], &word, sizeof word);
+    }
+    return inputs;
+}
+
+}  // namespace
+
+double measure_peak(Device& device, DeviceKind kind, Precision precision) {
+    const PeakProduct& sizes = kind == DeviceKind::host ? host_product : gpu_product;
+    const std::vector<float> weights = some_weights(std::size_t{sizes.width} * sizes.width);
+    const std::vector<float> bias(sizes.width, 0.0F);
     PackedWeights packed;
-    const auto layer =
-        kernels_of(DeviceKind::host).dense.linear({.inputs = width, .outputs = width}, weights, bias, packed);
+    const auto layer = kernels_of(kind, multiplied_as(precision))
+                           .dense.linear({.inputs = sizes.width, .outputs = sizes.width}, weights, bias, packed);
     packed.pack(NodeMemory::of_process(packed.bytes()), {}, 1);
-    HostDevice device;
-    Buffer in = device.allocate(MemorySpace::device, std::size_t{items} * layer->shape().input_bytes);
-    Buffer out = device.allocate(MemorySpace::device, std::size_t{items} * layer->shape().output_bytes);
-    std::ranges::fill(in.bytes(), std::byte{0});
-    const auto operation = layer->make_operation(device, items);
+    const Buffer in = device.allocate(MemorySpace::device, std::size_t{sizes.items} * layer->shape().input_bytes);
+    const Buffer out = device.allocate(MemorySpace::device, std::size_t{sizes.items} * layer->shape().output_bytes);
+    const auto operation = layer->make_operation(device, sizes.items);
     const auto stream = device.make_stream({});
+    const std::vector<std::byte> inputs = some_inputs(in.bytes().size(), multiplied_as(precision));
+    stream->copy(in.bytes(), inputs);
+    stream->record().wait();
     double best = 0;
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < sizes.rounds; ++round) {
         const Event begin = stream->record();
-        operation->enqueue(*stream, {.items = items}, in.bytes(), out.bytes());
+        for (int i = 0; i < sizes.products; ++i) {
+            operation->enqueue(*stream, {.items = sizes.items}, in.bytes(), out.bytes());
+        }
         const Event end = stream->record();
         end.wait();
         const double seconds = Seconds(end.completed_at() - begin.completed_at()).count();
-        best = std::max(best, 2.0 * items * width * width / seconds);
+        best = std::max(best, 2.0 * sizes.products * sizes.items * sizes.width * sizes.width / seconds);
     }
-    return best;
+    return precision == Precision::tf32x3 ? best / 3 : best;
 }
 
 std::string key_of_host_peak(HostInstructions instructions) {
     return fmt::format("host | {} | {}", cpu_model(), name_of(instructions));
+}
+
+std::string key_of_gpu_peak(std::string_view model, Precision precision) {
+    return fmt::format("{} | {}", model, name_of(precision));
 }
 
 void find_peak(Roofline& roofline, const PeakSearch& search) {
@@ -56,7 +121,12 @@ void find_peak(Roofline& roofline, const PeakSearch& search) {
         roofline.note = "what the device can was not measured yet: a run of ten seconds does";
         return;
     }
-    roofline.peak = search.measure();
+    try {
+        roofline.peak = search.measure();
+    } catch (const Error& error) {
+        roofline.note = "what the device can could not be measured: " + error.text().what;
+        return;
+    }
     if (search.file) {
         static_cast<void>(keep_peak(*search.file, search.key, *roofline.peak));  // measured again next time
     }

@@ -4,18 +4,23 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "core/config/config.hpp"
+#include "core/device.hpp"
 #include "kernels/host_instructions.hpp"
 #include "scheduler/roofline.hpp"
 
 namespace sluice {
 
-/// FLOP per second of one host device, by the best of a few matrix products of the backend that apps compute with: a
-/// tenth of a second.
-[[nodiscard]] double measure_host_peak();
+/// FLOP per second of `device`, by the best of a few matrix products of the backend that apps compute with: a tenth of
+/// a second, on a GPU half a second and some 300 MiB of its memory. Of certified that is fp16's, of tf32x3, which makes
+/// a product of three, a third of tf32's. Throws Error.
+[[nodiscard]] double measure_peak(Device& device, DeviceKind kind, Precision precision);
 
 /// On this host, with the instructions that a run computes with.
 [[nodiscard]] std::string key_of_host_peak(HostInstructions instructions);
+[[nodiscard]] std::string key_of_gpu_peak(std::string_view model, Precision precision);
 
 struct PeakSearch {
     std::optional<std::filesystem::path> file{};  ///< cost_cache_file()
@@ -24,7 +29,8 @@ struct PeakSearch {
     std::function<double()> measure{};  ///< What is kept in the file then.
 };
 
-/// `roofline` with the peak that the file holds, or that was measured, or the note why there is none.
+/// `roofline` with the peak that the file holds, or that was measured, or the note why there is none: a measurement
+/// that fails says so there.
 void find_peak(Roofline& roofline, const PeakSearch& search);
 
 }  // namespace sluice

@@ -10,6 +10,7 @@
 #include "slurm/batch_script.hpp"
 #include "tools/runtime/compute_peak.hpp"
 #include "tools/runtime/cost_cache.hpp"
+#include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/gpu_start.hpp"
 #include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
@@ -135,18 +136,19 @@ int leave_complete(const Root& root, const PreparedJob& job, const RunOptions& o
     return static_cast<int>(ExitCode::ok);
 }
 
-/// After a run that took `wall`. What GPUs can is not measured.
-Roofline roofline_of(const PreparedJob& job, std::chrono::nanoseconds wall) {
-    constexpr std::chrono::seconds long_run{10};  // of which a measurement is one per cent
+/// After a run that took `wall`: of rank 0's first device, whose memory the run has given back.
+Roofline roofline_of(const PreparedJob& job, std::uint32_t device_number, std::chrono::nanoseconds wall) {
+    constexpr std::chrono::seconds long_run{10};  // of which a measurement is one per cent, on a GPU once five
+    const bool host = job.plan.device == DeviceKind::host;
     Roofline roofline{.flop_per_item = job.flop_per_item};
-    if (job.plan.device != DeviceKind::host) {
-        roofline.note = "what a GPU can is not measured";
-        return roofline;
-    }
     find_peak(roofline, {.file = cost_cache_file(),
-                         .key = key_of_host_peak(job.plan.instructions),
+                         .key = host ? key_of_host_peak(job.plan.instructions)
+                                     : key_of_gpu_peak(cuda_device_model(device_number), job.plan.precision),
                          .may_measure = wall >= long_run,
-                         .measure = measure_host_peak});
+                         .measure = [&] {
+                             return measure_peak(*make_device(job.plan.device, device_number), job.plan.device,
+                                                 job.plan.precision);
+                         }});
     return roofline;
 }
 
@@ -174,7 +176,7 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
     for (const LinkSpeed& speed : end.links) {
         report.links.at(static_cast<std::size_t>(speed.to) - 1).peak = speed.bytes_per_second;
     }
-    report.roofline = roofline_of(job, wall_time(report.ranks));
+    report.roofline = roofline_of(job, rank.share.place.devices.front().number, wall_time(report.ranks));
     report.clock_rounds = report.ranks.size() > 1 ? clock_rounds : 0;
     publish_report(
         std::move(report), job, options,

@@ -1,7 +1,12 @@
 #include "tools/runtime/compute_peak.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "core/device/cuda.hpp"
+#include "core/device/host_device.hpp"
 #include "core/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -13,7 +18,8 @@ double never() {
 }
 
 TEST(ComputePeak, IsThatOfARealProduct) {
-    const double peak = measure_host_peak();
+    HostDevice device;
+    const double peak = measure_peak(device, DeviceKind::host, Precision::fp32);
 
     EXPECT_GT(peak, 1e8) << "no core is that slow";
     EXPECT_LT(peak, 1e13) << "or that fast";
@@ -41,6 +47,33 @@ TEST(ComputePeak, IsMeasuredOnceAfterALongRun) {
 
     search.key = "host | b";
     EXPECT_THROW(find_peak(roofline, search), ContractViolation);
+}
+
+TEST(ComputePeak, OfAGpuIsThatOfARealProduct) {
+    if (cuda_device_count() == 0) {
+        GTEST_SKIP() << "no GPU: " << why_no_cuda();
+    }
+    const auto device = make_cuda_device(0);
+    const double fp32 = measure_peak(*device, DeviceKind::cuda, Precision::fp32);
+    const double fp16 = measure_peak(*device, DeviceKind::cuda, Precision::fp16);
+
+    EXPECT_GT(fp32, 1e12);
+    EXPECT_GT(fp16, 2 * fp32);
+    EXPECT_LT(fp16, 1e16);
+}
+
+TEST(ComputePeak, SaysWhyItCouldNotBeMeasured) {
+    const TemporaryFolder folder;
+    Roofline roofline;
+
+    find_peak(roofline,
+              {.file = folder.path() / "costs.json", .key = "a", .may_measure = true, .measure = []() -> double {
+                   throw Error(ExitCode::out_of_memory, {.what = "got no memory"});
+               }});
+
+    EXPECT_EQ(roofline.peak, std::nullopt);
+    EXPECT_THAT(roofline.note, testing::HasSubstr("got no memory"));
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "costs.json"));
 }
 
 TEST(ComputePeak, NeedsNoCache) {
