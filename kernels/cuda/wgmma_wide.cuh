@@ -12,8 +12,8 @@
 /// Products of 64 rows by 64, 128, 192 or 256 columns, for which wgmma.cuh tells the rest.
 namespace sluice::wgmma {
 
-/// d (64, columns) += a (64, 32 bytes of k) * b (columns, 32 bytes of k)^T. Thread t of warp w of the warpgroup has d[4 j + i]
-/// at row 16 w + t / 4 + 8 (i / 2), column 8 j + 2 (t % 4) + i % 2.
+/// d (64, columns) += a (64, 32 bytes of k) * b (columns, 32 bytes of k)^T. Thread t of warp w of the warpgroup has d[4
+/// j + i] at row 16 w + t / 4 + 8 (i / 2), column 8 j + 2 (t % 4) + i % 2.
 template <class Type, int columns>
 __device__ void multiply(float (&d)[columns / 2], std::uint64_t a, std::uint64_t b);
 
