@@ -29,7 +29,7 @@ constexpr std::uint64_t dense_read_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t shortest_read_bytes = std::uint64_t{64} << 10;
 
 /// Of a row of integers, so that a header cannot ask for any memory.
-constexpr std::uint64_t most_columns = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_array_columns = std::uint64_t{1} << 20;
 
 enum class ItemForm { dense, packed, integers };
 
@@ -175,10 +175,10 @@ void check_claim(const InputFile& file, const NpyHeader& header, std::uint64_t i
 std::unique_ptr<ItemSource> make_integer_rows(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
     const NpyHeader header = read_npy_header(*file, NpyElements::integers);
     const std::uint64_t columns = header.shape.size() == 2 ? header.shape[1] : 1;
-    if (header.shape.empty() || header.shape.size() > 2 || columns == 0 || columns > most_columns) {
+    if (header.shape.empty() || header.shape.size() > 2 || columns == 0 || columns > most_array_columns) {
         file->reject("E-INP-032",
                      fmt::format("got shape [{}] of integers, expected [N] or [N,columns], 1 to {} columns",
-                                 fmt::join(header.shape, ","), most_columns),
+                                 fmt::join(header.shape, ","), most_array_columns),
                      "save one row per item");
     }
     const IntegerType type = integer_type_of(header.descr).value();
