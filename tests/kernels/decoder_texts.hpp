@@ -82,11 +82,12 @@ private:
         std::memcpy(&continued.start, result, sizeof continued.start);
         continued.tokens.resize(continued.start.tokens);
         const std::byte* const tokens = result + sizeof continued.start;
-        std::memcpy(continued.tokens.data(), tokens, continued.tokens.size() * sizeof(std::uint32_t));
+        std::copy_n(tokens, continued.tokens.size() * sizeof(std::uint32_t),
+                    std::as_writable_bytes(std::span(continued.tokens)).begin());
         if (sampling_.log_probabilities) {
             continued.log_probabilities.resize(continued.start.tokens);
-            std::memcpy(continued.log_probabilities.data(), tokens + sampling_.max_new * sizeof(std::uint32_t),
-                        continued.tokens.size() * sizeof(float));
+            std::copy_n(tokens + sampling_.max_new * sizeof(std::uint32_t), continued.tokens.size() * sizeof(float),
+                        std::as_writable_bytes(std::span(continued.log_probabilities)).begin());
         }
         return continued;
     }
