@@ -58,7 +58,7 @@ std::vector<std::uint32_t> filled_state(std::uint32_t seed) {
         word = multiplier * (word % quotient) - remainder * (word / quotient);
         word += word < 0 ? modulus : 0;
     }
-    std::ranges::rotate(state, state.begin() + short_lag);  // the first number replaces the fourth
+    std::rotate(state.begin(), state.begin() + short_lag, state.end());  // the first number replaces the fourth
     return state;
 }
 
@@ -72,7 +72,7 @@ LibcRandom::LibcRandom(std::uint32_t seed) : start_(filled_state(seed)), state_(
     for (std::size_t i = 0; i < thrown_away; ++i) {
         static_cast<void>(next());
     }
-    std::ranges::rotate(state_, state_.begin() + static_cast<std::ptrdiff_t>(oldest_));
+    std::rotate(state_.begin(), state_.begin() + static_cast<std::ptrdiff_t>(oldest_), state_.end());
     oldest_ = 0;
     start_ = state_;
 }

@@ -155,12 +155,12 @@ private:
     }
 
     const InputFile& file_;
-    const RecordRange range_;
-    const std::size_t columns_;
-    const std::size_t block_bytes_;
-    const std::uint64_t blocks_;
-    const std::uint32_t threads_;
-    const BlockScanner scanner_;
+    RecordRange range_;
+    std::size_t columns_;
+    std::size_t block_bytes_;
+    std::uint64_t blocks_;
+    std::uint32_t threads_;
+    BlockScanner scanner_;
 
     std::mutex mutex_;  // of all below
     std::condition_variable moved_;
