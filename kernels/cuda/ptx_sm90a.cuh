@@ -65,6 +65,12 @@ struct Ring {
             parity ^= 1;
         }
     }
+
+    __device__ __forceinline__ void skip(std::uint32_t count) {
+        const std::uint32_t at = stage + count;
+        parity ^= at / stages & 1;
+        stage = at % stages;
+    }
 };
 
 // --- The copy engine (TMA) ---

@@ -43,7 +43,7 @@ void time_products(CudaStream& stream, Precision precision) {
             }
             for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
                 const GemmTile& of = gemm_tiles[tile];
-                candidates.push_back({fmt::format("{}x{}{}{}", of.rows, of.columns,
+                candidates.push_back({fmt::format("{}x{}{}{}{}", of.rows, of.columns, of.ping_pong ? " ping-pong" : "",
                                                   of.cluster_rows * of.cluster_columns > 1 ? " in pairs" : "",
                                                   tile == chosen ? " *" : ""),
                                       flop,

@@ -67,7 +67,8 @@ public:
           residual_(residual),
           warp_(consumer * warps_a_warpgroup + threadIdx.x % warpgroup_threads / 32),
           lane_(threadIdx.x % 32),
-          first_row_(consumer * C::blocks * product_rows + threadIdx.x % warpgroup_threads / 32 * box_rows) {}
+          first_row_((C::ping_pong ? 0 : consumer) * C::blocks * product_rows +
+                     threadIdx.x % warpgroup_threads / 32 * box_rows) {}
 
     /// Before the tile's sums: asks for what is to be added to them.
     __device__ __forceinline__ void begin(int row, int column) {

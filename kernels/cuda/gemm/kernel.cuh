@@ -81,24 +81,60 @@ __device__ __forceinline__ void free_stage(std::uint32_t barrier, std::uint32_t 
     }
 }
 
+/// In ping-pong, whose turn it is to multiply: of a barrier only the phase before can be told from the one that is
+/// waited for, so that nobody may wait for a stage before those that come first are read.
+template <class C>
+class Turns {
+public:
+    __device__ __forceinline__ Turns(const Layout<C>& layout, std::uint32_t consumer)
+        : layout_(layout), consumer_(consumer), parity_(consumer == 0 ? 1 : 0) {}
+
+    /// The number of the consumer's first tile.
+    __device__ __forceinline__ std::uint32_t first() const { return C::ping_pong ? consumer_ : 0; }
+
+    __device__ __forceinline__ void wait() {
+        if constexpr (C::ping_pong) {
+            ptx::wait(layout_.turn(consumer_), parity_);
+            parity_ ^= 1;
+        }
+    }
+    /// After the last product of a tile has begun.
+    __device__ __forceinline__ void pass_on() const {
+        if constexpr (C::ping_pong) {
+            if (threadIdx.x % warpgroup_threads == 0) {
+                ptx::arrive(layout_.turn((consumer_ + 1) % C::consumers));
+            }
+        }
+    }
+
+private:
+    Layout<C> layout_;
+    std::uint32_t consumer_;
+    std::uint32_t parity_;
+};
+
 template <class Type, class C>
 __device__ __forceinline__ void consume(const Arguments& arguments, const Layout<C>& layout, const CUtensorMap* out_map,
                                         const CUtensorMap* residual_map, std::uint32_t consumer) {
     const Sharers<C> ranks(C::cluster == 1 ? 0 : ptx::rank_in_cluster());
     const std::uint32_t sharers = ranks.of_a() | ranks.of_b();
     constexpr std::uint32_t block_bytes = product_rows * step_bytes;
+    const std::uint32_t of_tile = C::ping_pong ? 0 : consumer;
+    Turns<C> turns(layout, consumer);
     Epilogue<Type, C> epilogue(arguments, layout, out_map, residual_map, consumer);
     ptx::Ring<C::stages> ring;
-    for (Tiles<C> tiles(arguments); tiles.any(); tiles.next()) {
+    ring.skip(turns.first() * arguments.steps);
+    for (Tiles<C, C::turns> tiles(arguments, turns.first()); tiles.any(); tiles.next()) {
         epilogue.begin(tiles.row(), tiles.column());
         // To tell the first product not to read its sums would keep those of the tile before it alive while they are
         // stored: twice as many registers.
         float sums[C::blocks][C::columns / 2] = {};
         std::uint32_t used = C::stages;  // none yet
+        turns.wait();
         for (std::uint32_t step = 0; step < arguments.steps; ++step, ring.next()) {
             ptx::wait(layout.full(ring.stage), ring.parity);
             const std::uint64_t b = wgmma::matrix(layout.b(ring.stage));
-            const std::uint64_t a = wgmma::matrix(layout.a(ring.stage) + consumer * C::blocks * block_bytes);
+            const std::uint64_t a = wgmma::matrix(layout.a(ring.stage) + of_tile * C::blocks * block_bytes);
             wgmma::fence();
 #pragma unroll
             for (std::uint32_t k = 0; k < step_bytes; k += 32) {
@@ -115,11 +151,13 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
             }
             used = ring.stage;
         }
+        turns.pass_on();
         if constexpr (C::blocks == 1) {  // there are registers for it
             epilogue.load_bias();
         }
         wgmma::wait<0>();
         free_stage<C>(layout.free(used), sharers);
+        ring.skip((C::turns - 1) * arguments.steps);
         epilogue.store(sums);
         if (tiles.last()) {  // not after the loop: the compiler would give this role no more registers than others
             ptx::wait_for_stores();  // they read this block's shared memory
@@ -143,10 +181,13 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
         ptx::prefetch_map(&out_map);
         for (std::uint32_t i = 0; i < C::stages; ++i) {
             ptx::barrier_init(layout.full(i), 1);
-            ptx::barrier_init(layout.free(i), C::consumers * (C::cluster_rows + C::cluster_columns - 1));
+            ptx::barrier_init(layout.free(i), C::tile_consumers * (C::cluster_rows + C::cluster_columns - 1));
         }
         for (std::uint32_t warp = 0; warp < C::warps; ++warp) {
             ptx::barrier_init(layout.residual(warp), 1);
+        }
+        for (std::uint32_t consumer = 0; C::ping_pong && consumer < C::consumers; ++consumer) {
+            ptx::barrier_init(layout.turn(consumer), 1);
         }
         ptx::fence_barrier_init();
     }

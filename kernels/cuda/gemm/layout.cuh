@@ -18,9 +18,11 @@ constexpr std::uint32_t box_bytes = box_rows * step_bytes;
 constexpr std::uint32_t pattern_bytes = 1024;  // the swizzle's period; stages begin there
 
 /// One shape of the kernel: each of `consumers` warpgroups multiplies `blocks` times 64 rows by all columns; they share
-/// a ring of `stages`, and each of their warps has `boxes` for results on their way out.
+/// a ring of `stages`, and each of their warps has `boxes` for results on their way out. All work on one tile, or, in
+/// ping-pong, each on a tile of its own, in turn: one multiplies while the others store.
 template <std::uint32_t consumers_, std::uint32_t blocks_, std::uint32_t columns_, std::uint32_t stages_,
-          std::uint32_t boxes_, std::uint32_t cluster_rows_ = 1, std::uint32_t cluster_columns_ = 1>
+          std::uint32_t boxes_, std::uint32_t cluster_rows_ = 1, std::uint32_t cluster_columns_ = 1,
+          bool ping_pong_ = false>
 struct Config {
     static constexpr std::uint32_t consumers = consumers_;
     static constexpr std::uint32_t blocks = blocks_;
@@ -30,7 +32,11 @@ struct Config {
     static constexpr std::uint32_t cluster_rows = cluster_rows_;
     static constexpr std::uint32_t cluster_columns = cluster_columns_;
 
-    static constexpr std::uint32_t rows = consumers * blocks * product_rows;
+    static constexpr bool ping_pong = ping_pong_;
+
+    static constexpr std::uint32_t turns = ping_pong ? consumers : 1;  // that tiles are taken in
+    static constexpr std::uint32_t tile_consumers = consumers / turns;
+    static constexpr std::uint32_t rows = tile_consumers * blocks * product_rows;
     static constexpr std::uint32_t cluster = cluster_rows * cluster_columns;
     static constexpr std::uint32_t threads = (consumers + 1) * warpgroup_threads;
     static constexpr std::uint32_t a_slice =
@@ -45,7 +51,7 @@ struct Config {
     static constexpr std::uint32_t b_at = a_at + stages * a_bytes;
     static constexpr std::uint32_t boxes_at = b_at + stages * b_bytes;
     static constexpr std::uint32_t barriers_at = boxes_at + warps * boxes * box_bytes;
-    static constexpr std::uint32_t barriers = 2 * stages + warps;
+    static constexpr std::uint32_t barriers = 2 * stages + warps + (ping_pong ? consumers : 0);
     static constexpr std::uint32_t shared_bytes = barriers_at + barriers * 8 + pattern_bytes;
 
     // 64 Ki registers a multiprocessor: what the copying warpgroup does not need, the others take, in eights a thread.
@@ -92,6 +98,10 @@ public:
     __device__ __forceinline__ std::uint32_t residual(std::uint32_t warp) const {
         return barrier(2 * C::stages + warp);
     }
+    /// In ping-pong, when a consumer may multiply.
+    __device__ __forceinline__ std::uint32_t turn(std::uint32_t consumer) const {
+        return barrier(2 * C::stages + C::warps + consumer);
+    }
 
 private:
     __device__ __forceinline__ std::uint32_t barrier(std::uint32_t number) const {
@@ -102,25 +112,23 @@ private:
 };
 
 /// The tiles of this block, in groups of rows: what runs at the same time is about square, so that the second-level
-/// cache serves most of what it reads.
-template <class C>
+/// cache serves most of what it reads. All of them, or those of one of `turns`.
+template <class C, std::uint32_t turns = 1>
 class Tiles {
 public:
-    __device__ __forceinline__ explicit Tiles(const Arguments& arguments)
+    __device__ __forceinline__ explicit Tiles(const Arguments& arguments, std::uint32_t turn = 0)
         : arguments_(arguments),
           rank_row_(C::cluster == 1 ? 0 : blockIdx.x % C::cluster % C::cluster_rows),
           rank_column_(C::cluster == 1 ? 0 : blockIdx.x % C::cluster / C::cluster_rows),
           tile_rows_(active_tile_rows(arguments)),
-          number_(blockIdx.x / C::cluster) {
+          number_(blockIdx.x / C::cluster + turn * (gridDim.x / C::cluster)) {
         locate();
     }
 
     __device__ __forceinline__ bool any() const { return number_ < tile_rows_ * arguments_.tile_columns; }
-    __device__ __forceinline__ bool last() const {
-        return number_ + gridDim.x / C::cluster >= tile_rows_ * arguments_.tile_columns;
-    }
+    __device__ __forceinline__ bool last() const { return number_ + stride() >= tile_rows_ * arguments_.tile_columns; }
     __device__ __forceinline__ void next() {
-        number_ += gridDim.x / C::cluster;
+        number_ += stride();
         locate();
     }
     /// First row and column of this block's tile.
@@ -132,6 +140,7 @@ public:
     }
 
 private:
+    __device__ __forceinline__ static std::uint32_t stride() { return turns * (gridDim.x / C::cluster); }
     __device__ __forceinline__ static std::uint32_t active_tile_rows(const Arguments& arguments) {
         if (arguments.active == nullptr) {
             return arguments.tile_rows;

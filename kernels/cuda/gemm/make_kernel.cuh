@@ -16,7 +16,8 @@ GemmKernel make_kernel() {
             .tile = {.rows = C::rows,
                      .columns = C::columns,
                      .cluster_rows = C::cluster_rows,
-                     .cluster_columns = C::cluster_columns},
+                     .cluster_columns = C::cluster_columns,
+                     .ping_pong = C::ping_pong},
             .threads = C::threads,
             .shared_bytes = C::shared_bytes};
 }

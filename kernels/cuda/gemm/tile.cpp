@@ -17,12 +17,14 @@ std::uint64_t rounds(const GemmTile& tile, std::uint32_t rows, std::uint32_t col
     return divide_up(clusters, std::max<std::uint64_t>(multiprocessors / cluster, 1));
 }
 
-double cycles_of_a_round(const GemmTile& tile, std::uint32_t depth) {
+double cycles(const GemmTile& tile, std::uint64_t rounds, std::uint32_t depth) {
     constexpr std::uint64_t step_depth = 64;
-    constexpr double copied_row = 3.4;
+    const double copied_row = tile.ping_pong ? 2.93 : 3.4;
     const double area = tile.rows * tile.columns;
-    const double step = std::max(area / 32, (tile.rows + tile.columns) * copied_row);
-    return static_cast<double>(divide_up(depth, step_depth)) * step + area / 10;
+    const double step = std::max(area / 22.5, (tile.rows + tile.columns) * copied_row);
+    const auto times = static_cast<double>(rounds);
+    const double ends = tile.ping_pong ? area / 4 : times * area / 10;
+    return times * static_cast<double>(divide_up(depth, step_depth)) * step + ends;
 }
 
 }  // namespace
@@ -38,11 +40,10 @@ std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uin
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 1; i < gemm_tiles.size(); ++i) {
         const GemmTile& tile = gemm_tiles[i];
-        const double cycles =
-            static_cast<double>(rounds(tile, rows, columns, multiprocessors)) * cycles_of_a_round(tile, depth);
-        if (cycles < least) {
+        const double time = cycles(tile, rounds(tile, rows, columns, multiprocessors), depth);
+        if (time < least) {
             best = i;
-            least = cycles;
+            least = time;
         }
     }
     return best;

@@ -13,12 +13,13 @@ struct GemmTile {
     std::uint32_t columns;
     std::uint32_t cluster_rows = 1;  ///< Tiles of a cluster, one below the other.
     std::uint32_t cluster_columns = 1;
+    bool ping_pong = false;  ///< A block multiplies one tile while it stores the one before.
 
     friend bool operator==(const GemmTile&, const GemmTile&) = default;
 };
 
 /// Those that there are kernels for.
-inline constexpr std::array<GemmTile, 7> gemm_tiles{{
+inline constexpr std::array<GemmTile, 9> gemm_tiles{{
     {.rows = 256, .columns = 192, .cluster_columns = 2},
     {.rows = 128, .columns = 256, .cluster_rows = 2},
     {.rows = 128, .columns = 256},
@@ -26,6 +27,8 @@ inline constexpr std::array<GemmTile, 7> gemm_tiles{{
     {.rows = 128, .columns = 128},
     {.rows = 64, .columns = 128},
     {.rows = 64, .columns = 64},
+    {.rows = 128, .columns = 192, .cluster_rows = 2, .ping_pong = true},
+    {.rows = 128, .columns = 128, .ping_pong = true},
 }};
 
 /// The number in gemm_tiles of the tile to take.
@@ -33,8 +36,10 @@ inline constexpr std::array<GemmTile, 7> gemm_tiles{{
 /// A large product is bound by power: one of at least 4096 of depth and eight rounds of the first tile, which moves the
 /// fewest bytes, takes that. Any other takes that of the others for which this estimate of its time is least, the first
 /// of equal ones: blocks work in rounds of one tile for each multiprocessor; a round takes, for each 64 of depth, the
-/// longer of two times in cycles: of the tensor cores, rows * columns / 32, and of the copies, 3.4 for each row and
-/// each column; at its end, rows * columns / 10 to begin and to store. The constants are those of an H200 at 1.9 GHz.
+/// longer of two times in cycles: of the tensor cores, as fast as power lets them, rows * columns / 22.5, and of the
+/// copies, 3.4 for each row and each column, 2.93 in ping-pong, where they never pause; then rows * columns / 10 to
+/// begin and to store at the end of each round, or, in ping-pong, rows * columns / 4 at the end of the last. The
+/// constants are those of an H200, in cycles at 1.9 GHz.
 [[nodiscard]] std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                                            std::uint32_t multiprocessors);
 

@@ -12,5 +12,7 @@ namespace sluice::gemm {
 [[nodiscard]] GemmKernel tile_128x128();
 [[nodiscard]] GemmKernel tile_64x128();
 [[nodiscard]] GemmKernel tile_64x64();
+[[nodiscard]] GemmKernel ping_pong_128x192_in_pairs();
+[[nodiscard]] GemmKernel ping_pong_128x128();
 
 }  // namespace sluice::gemm
