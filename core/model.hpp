@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/chunk.hpp"
@@ -14,11 +16,21 @@ namespace sluice {
 
 /// What a model did that computes uncertain items a second time, and a third (Precision::certified).
 struct Certification {
+    /// What came closer than the bound.
+    enum class Measure : std::uint8_t {
+        share,  ///< The best two scores, as a share of the scores' size.
+        gap,    ///< The best two scores.
+        draw,   ///< A draw, to a sum of probabilities behind which it gives another result.
+    };
+
     std::uint64_t recomputed = 0;        ///< Items.
     std::uint64_t recomputed_twice = 0;  ///< Of those, left uncertain by the second time too.
-    double bound = 0;  ///< Of the best two scores' gap, as a share of the scores' size, below which it did.
+    double bound = 0;                    ///< It did for what came closer; infinite: all.
+    Measure measure = Measure::share;
     friend bool operator==(const Certification&, const Certification&) = default;
 };
+
+inline constexpr std::array<std::string_view, 3> measure_names{"share", "gap", "draw"};
 
 /// A number that tells of a model's work beside its items, summed over all devices for the report.
 struct ModelCount {

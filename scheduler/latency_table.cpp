@@ -56,6 +56,17 @@ std::string clock_text(const RunReport& report) {
     return text;
 }
 
+std::string closeness_text(const Certification& certification) {
+    switch (certification.measure) {
+        case Certification::Measure::gap:
+            return fmt::format("their two best scores closer than {:.2g}", certification.bound);
+        case Certification::Measure::draw:
+            return fmt::format("a draw closer than {:.2g} to another byte", certification.bound);
+        default:
+            return fmt::format("their two best scores closer than {:.2g} of the scores' size", certification.bound);
+    }
+}
+
 std::string certification_text(const RunReport& report) {
     const auto certification = report.certification();
     if (!certification || report.items_done == 0) {
@@ -63,12 +74,11 @@ std::string certification_text(const RunReport& report) {
     }
     const double share =
         100.0 * static_cast<double>(certification->recomputed) / static_cast<double>(report.items_done);
-    return fmt::format(
-        "certified: {} items ({:.1f} %) computed again in tf32x3, {} of them in fp32, {}\n", certification->recomputed,
-        share, certification->recomputed_twice,
-        std::isfinite(certification->bound)
-            ? fmt::format("their two best scores closer than {:.2g} of the scores' size", certification->bound)
-            : std::string("all, because the items looked at did not bound the error of fp16"));
+    return fmt::format("certified: {} items ({:.1f} %) computed again in tf32x3, {} of them in fp32, {}\n",
+                       certification->recomputed, share, certification->recomputed_twice,
+                       std::isfinite(certification->bound)
+                           ? closeness_text(*certification)
+                           : std::string("all, because the items looked at did not bound the error of fp16"));
 }
 
 /// "names: 2000 (400/s), characters: 19000 (3800/s), ended early: 120 (6.0 %)"; rates only where times are valid.

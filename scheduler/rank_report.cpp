@@ -188,7 +188,7 @@ std::optional<Instant> last_written(const RankTrace& trace) {
 /// The bound as its bits: JSON has no infinity.
 Json from_certification(const std::optional<Certification>& certification) {
     return certification ? Json::array({certification->recomputed, certification->recomputed_twice,
-                                        std::bit_cast<std::uint64_t>(certification->bound)})
+                                        std::bit_cast<std::uint64_t>(certification->bound), certification->measure})
                          : Json(nullptr);
 }
 
@@ -198,7 +198,8 @@ std::optional<Certification> to_certification(const Json& json) {
     }
     return Certification{.recomputed = json.at(0).get<std::uint64_t>(),
                          .recomputed_twice = json.at(1).get<std::uint64_t>(),
-                         .bound = std::bit_cast<double>(json.at(2).get<std::uint64_t>())};
+                         .bound = std::bit_cast<double>(json.at(2).get<std::uint64_t>()),
+                         .measure = json.at(3).get<Certification::Measure>()};
 }
 
 Json from_clock(const RankClock& clock) {
@@ -222,7 +223,8 @@ std::optional<Certification> together(const std::optional<Certification>& a, con
     }
     return Certification{.recomputed = a->recomputed + b->recomputed,
                          .recomputed_twice = a->recomputed_twice + b->recomputed_twice,
-                         .bound = std::max(a->bound, b->bound)};
+                         .bound = std::max(a->bound, b->bound),
+                         .measure = a->measure};
 }
 
 RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanoseconds clock_offset) {

@@ -116,7 +116,8 @@ Json certification_json(const std::optional<Certification>& certification) {
     }
     return {{"recomputed", certification->recomputed},
             {"recomputed_twice", certification->recomputed_twice},
-            {"bound", std::isfinite(certification->bound) ? Json(certification->bound) : Json(nullptr)}};
+            {"bound", std::isfinite(certification->bound) ? Json(certification->bound) : Json(nullptr)},
+            {"measure", measure_names[static_cast<std::size_t>(certification->measure)]}};
 }
 
 Json counts_json(const std::vector<ModelCount>& counts) {

@@ -1,5 +1,6 @@
 #include "apps/namegen/namegen_model.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "kernels/kernels.hpp"
@@ -28,9 +29,12 @@ public:
     }
 
     std::optional<Certification> certification() const override {
+        const TextDoubt& bounds = texts().bounds();
+        const bool of_gap = std::isfinite(bounds.gap) && !std::isfinite(bounds.distance);
         return Certification{.recomputed = texts().recomputed() - in_sample_,
                              .recomputed_twice = again_.recomputed() - again_in_sample_,
-                             .bound = static_cast<double>(texts().bounds().distance)};
+                             .bound = static_cast<double>(of_gap ? bounds.gap : bounds.distance),
+                             .measure = of_gap ? Certification::Measure::gap : Certification::Measure::draw};
     }
 
 private:

@@ -146,7 +146,11 @@ TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
                     "scores closer than 0.062 of the scores' size\n",
                     share)));
     EXPECT_EQ(report_json(report, {}).at("run").at("certification"),
-              (nlohmann::json{{"recomputed", 5}, {"recomputed_twice", 2}, {"bound", 0.0625}}));
+              (nlohmann::json{{"recomputed", 5}, {"recomputed_twice", 2}, {"bound", 0.0625}, {"measure", "share"}}));
+    for (RankReport& rank : report.ranks) {
+        rank.certification->measure = Certification::Measure::draw;
+    }
+    EXPECT_THAT(latency_table(report, TableForm::full), HasSubstr(", a draw closer than 0.062 to another byte\n"));
 
     report.ranks[0].certification->bound = std::numeric_limits<double>::infinity();
     EXPECT_THAT(latency_table(report, TableForm::full), HasSubstr("all, because"));
