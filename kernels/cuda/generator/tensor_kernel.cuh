@@ -62,7 +62,7 @@ template <class Numbers, class C>
 __device__ __forceinline__ void produce_steps(const TensorMaps& maps, const TensorArguments& arguments,
                                               const gemm::Layout<C>& layout) {
     constexpr std::uint16_t both = (1U << C::cluster) - 1;
-    constexpr std::uint32_t step_depth = gemm::step_bytes / Numbers::value_bytes;
+    constexpr std::uint32_t step_depth = gemm::step_bytes / sizeof(typename Numbers::Stored);
     ptx::Ring<C::stages> ring;
     for (StepTiles<C> tiles(arguments); tiles.any(); tiles.next()) {
         const int row = static_cast<int>(tiles.row());
@@ -174,6 +174,7 @@ __device__ __forceinline__ void consume_steps(const TensorArguments& arguments, 
     using Type = typename Numbers::Type;
     constexpr std::uint32_t product_sums = C::columns / 2;
     StepSums<Type, C> products(layout, consumer);
+    const std::uint32_t memory = layout.box(consumer * gemm::warps_a_warpgroup + threadIdx.x / 32 % 4, 0);
     bool begun = false;
     for (StepTiles<C> tiles(arguments); tiles.any(); tiles.next()) {
         if (!begun) {
@@ -185,13 +186,20 @@ __device__ __forceinline__ void consume_steps(const TensorArguments& arguments, 
         if constexpr (part == StepPart::further) {
             products.add_apart(sums, input_n, arguments.input_segments * arguments.steps);
         }
-        products.add(sums, (arguments.segments - arguments.input_segments) * arguments.steps);
-        products.finish();
         const std::uint32_t row = tiles.row() + consumer * gemm::product_rows;
+        const std::uint32_t steps = (arguments.segments - arguments.input_segments) * arguments.steps;
         if constexpr (part == StepPart::scores) {
+            products.add(sums, steps);
+            products.finish();
             store_scores<Numbers>(arguments, sums, row, tiles.column() * C::columns);
         } else {
-            store_states<Numbers, part>(arguments, sums, input_n, row, tiles.column() * tensor_units);
+            UnitGates<Numbers, part> gates(arguments, row, tiles.column() * tensor_units, memory);
+            const std::uint32_t late_steps = min(steps, 2U);
+            products.add(sums, steps - late_steps);
+            gates.prefetch();
+            products.add(sums, late_steps);
+            products.finish();
+            gates.store(sums, input_n);
         }
         if (tiles.last()) {  // not after the loop: the compiler would give this role no more registers than others
             ptx::synchronize_cluster_apart();  // nobody arrives at the barriers of a block that is gone

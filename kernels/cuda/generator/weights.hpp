@@ -39,7 +39,8 @@ struct WeightsOnDevice {
     struct Layer {
         Buffer input;  ///< Of layer 0 always fp32, (embedding, gate_columns).
         Buffer hidden;
-        Buffer input_bias;   ///< (gate_columns) fp32; for the tensor cores of layer 0 only.
+        Buffer input_bias;   ///< (gate_columns) fp32; for the tensor cores layer 0's table begins with it: r and z
+                             ///< of both, n of the input.
         Buffer hidden_bias;  ///< (gate_columns) fp32; for the tensor cores (4, hidden): r, z, n of the input, n.
     };
     Buffer embedding;  ///< (256, embedding) fp32
