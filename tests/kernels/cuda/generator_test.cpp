@@ -64,8 +64,9 @@ const std::array<Sampling, 4> samplings{{{.max_length = 10, .seed = 7},
                                          {.max_length = 13, .temperature = 0}}};
 
 TEST_F(GeneratorOnGpu, WritesTheHostsBytesInFp32) {
-    for (const GruShape& shape : {GruShape{1, 1, 1}, GruShape{5, 3, 2}, GruShape{16, 32, 1}, GruShape{33, 31, 3},
-                                  GruShape{7, 65, 4}, GruShape{20, 530, 2}, GruShape{530, 513, 1}}) {
+    for (const GruShape& shape :
+         {GruShape{1, 1, 1}, GruShape{5, 3, 2}, GruShape{16, 32, 1}, GruShape{33, 31, 3}, GruShape{7, 65, 4},
+          GruShape{20, 530, 2}, GruShape{530, 513, 1}, GruShape{1600, 9, 1}}) {
         const RandomGru gru(shape, 11);
         for (const Sampling& sampling : samplings) {
             const std::vector<TextItem> items = test::some_text_items(300, sampling.max_length);
