@@ -45,7 +45,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$output" "$folder"' EXIT
 for job in "bf16 20000000" "certified 4000000" "tf32x3 1000000" "fp32 1000000" "certified 1000000"; do
     read -r precision names <<< "$job"
-    printf 'app = "namegen"\ninput.count = %s\n[generate]\nmax_length = 10\n' "$names" > "$folder/$precision-$names.toml"
+    printf 'app = "namegen"\ninput.count = %s\n[model]\nrandom = 3\n[generate]\nmax_length = 10\n' "$names" > "$folder/$precision-$names.toml"
     step 60 "sluice run, $names names in $precision" "$programs/sluice" run "$folder/$precision-$names.toml" \
         --set run.device=cuda --set run.precision="$precision" --set output.path="$folder/$precision-$names.txt"
 done
