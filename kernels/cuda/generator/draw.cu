@@ -19,16 +19,21 @@ public:
         if (sampling_.temperature == 0) {
             return from_.best;
         }
+        // Loads that wait for no other, but for those of the sixteen that the first ones find.
+        constexpr std::uint32_t run = 16;
         std::uint32_t first = 0;
-        std::uint32_t count = gru_symbols;
-        while (count > 0) {
-            const std::uint32_t half = count / 2;
-            if (from_.sums[first + half] > uniform) {
-                count = half;
-            } else {
-                first += half + 1;
-                count -= half + 1;
+#pragma unroll
+        for (std::uint32_t i = run - 1; i < gru_symbols; i += run) {
+            first += from_.sums[i] > uniform ? 0 : run;
+        }
+        if (first < gru_symbols) {
+            const float* const sums = from_.sums + first;
+            std::uint32_t before = 0;
+#pragma unroll
+            for (std::uint32_t i = 0; i + 1 < run; ++i) {
+                before += sums[i] > uniform ? 0 : 1;
             }
+            first += before;
         }
         return first == gru_symbols ? from_.last : first;
     }

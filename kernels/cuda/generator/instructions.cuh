@@ -19,16 +19,6 @@ __device__ __forceinline__ uint4 load_16(const void* from) {
     return v;
 }
 
-/// 16 bytes of shared memory.
-__device__ __forceinline__ float4 load_shared_16(std::uint32_t from) {
-    float4 v;
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-                 : "r"(from)
-                 : "memory");
-    return v;
-}
-
 /// tanh x, to about 2^-11 of it.
 __device__ __forceinline__ float tanh_about(float x) {
     float y;

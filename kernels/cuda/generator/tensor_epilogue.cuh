@@ -26,8 +26,8 @@ __device__ __forceinline__ float unscaled(float sum, const TensorArguments& argu
     return Numbers::parts == 2 ? sum * arguments.sum_scale : sum;
 }
 
-__device__ __forceinline__ float get(const float4& values, std::uint32_t i) {
-    return i == 0 ? values.x : i == 1 ? values.y : i == 2 ? values.z : values.w;
+__device__ __forceinline__ float get(const uint4& floats, std::uint32_t i) {
+    return __uint_as_float(i == 0 ? floats.x : i == 1 ? floats.y : i == 2 ? floats.z : floats.w);
 }
 
 /// The gates of 64 rows by 64 units, by a warpgroup. A thread has two rows, eight apart, and of each two runs of eight
@@ -77,10 +77,10 @@ public:
             EightStates<Numbers> after[2];
 #pragma unroll
             for (std::uint32_t four = 0; four < run_units / 4; ++four) {
-                float4 biases[bias_count];
+                uint4 biases[bias_count];
 #pragma unroll
                 for (std::uint32_t i = 0; i < bias_count; ++i) {
-                    biases[i] = load_shared_16(biases_ + i * bias_bytes + bias_place(run, four));
+                    biases[i] = ptx::load_shared_16(biases_ + i * bias_bytes + bias_place(run, four));
                 }
 #pragma unroll
                 for (std::uint32_t half = 0; half < 2; ++half) {
@@ -144,7 +144,7 @@ private:
     /// The new state of unit `i` of a run.
     template <std::uint32_t count, std::uint32_t input_count>
     __device__ __forceinline__ float compute(const float (&sums)[count], const float (&input_n)[input_count],
-                                             const float4 (&biases)[bias_count], std::uint32_t half, std::uint32_t run,
+                                             const uint4 (&biases)[bias_count], std::uint32_t half, std::uint32_t run,
                                              std::uint32_t i) const {
         constexpr std::uint32_t z_at = tensor_units / 2;
         constexpr std::uint32_t n_at = 2 * z_at;

@@ -221,6 +221,13 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
         ptx::barrier_init(layout.residual(0), 1);
         ptx::fence_barrier_init();
     }
+    if (threadIdx.x == C::consumers * gemm::warpgroup_threads) {
+        for (std::uint32_t segment = 0; segment < arguments.segments; ++segment) {
+            ptx::prefetch_map(&maps.states[segment]);
+            ptx::prefetch_map(&maps.weights[segment]);
+        }
+    }
+    __syncwarp();
     ptx::synchronize_cluster();
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
