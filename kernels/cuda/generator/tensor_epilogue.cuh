@@ -175,27 +175,47 @@ private:
     Eight<typename Numbers::Table> table_[gates == 0 ? 1 : gates][2][runs];
 };
 
-__device__ __forceinline__ float2 two_at(const float* from) {
-    return *reinterpret_cast<const float2*>(from);
-}
+/// Scores of 64 rows, by a warpgroup: a thread has two rows, eight apart, and fours of columns beside each other
+/// (score_of_column()). Their biases are asked for while the tensor cores work.
+template <class Numbers, std::uint32_t columns>
+class TileScores {
+public:
+    __device__ __forceinline__ TileScores(const TensorArguments& arguments, std::uint32_t row,
+                                          std::uint32_t first_column)
+        : arguments_(arguments),
+          row_(row + threadIdx.x % gemm::warpgroup_threads / 32 * 16 + threadIdx.x % 32 / 4),
+          column_(first_column + threadIdx.x % 4 * 4) {}
 
-template <class Numbers, std::uint32_t count>
-__device__ __forceinline__ void store_scores(const TensorArguments& arguments, const float (&sums)[count],
-                                             std::uint32_t row, std::uint32_t first_column) {
-    constexpr std::uint32_t all = 256;
-    const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint32_t first_row = row + threadIdx.x % gemm::warpgroup_threads / 32 * 16 + lane / 4;
+    __device__ __forceinline__ void prefetch() {
 #pragma unroll
-    for (std::uint32_t j = 0; j < count / 4; ++j) {
-        const std::uint32_t column = first_column + 8 * j + lane % 4 * 2;
-        const float2 bias = two_at(arguments.bias + column);
-#pragma unroll
-        for (std::uint32_t half = 0; half < 2; ++half) {
-            const std::uint32_t i = 4 * j + 2 * half;
-            *reinterpret_cast<float2*>(arguments.scores + std::size_t{first_row + 8 * half} * all + column) = {
-                unscaled<Numbers>(sums[i], arguments) + bias.x, unscaled<Numbers>(sums[i + 1], arguments) + bias.y};
+        for (std::uint32_t i = 0; i < fours; ++i) {
+            biases_[i] = load_16(arguments_.bias + column_ + i * 16);
         }
     }
-}
+
+    __device__ __forceinline__ void store(const float (&sums)[columns / 2]) const {
+        constexpr std::uint32_t all = 256;
+#pragma unroll
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            float* const to = arguments_.scores + std::size_t{row_ + 8 * half} * all + column_;
+#pragma unroll
+            for (std::uint32_t i = 0; i < fours; ++i) {
+                const auto score = [&](std::uint32_t at) {
+                    const float sum = sums[8 * i + at / 2 * 4 + 2 * half + at % 2];
+                    return unscaled<Numbers>(sum, arguments_) + get(biases_[i], at);
+                };
+                *reinterpret_cast<float4*>(to + i * 16) = {score(0), score(1), score(2), score(3)};
+            }
+        }
+    }
+
+private:
+    static constexpr std::uint32_t fours = columns / 16;
+
+    const TensorArguments& arguments_;
+    std::uint32_t row_;
+    std::uint32_t column_;
+    uint4 biases_[fours];
+};
 
 }  // namespace sluice::generator

@@ -168,6 +168,18 @@ private:
     std::uint32_t ahead_ = 0;
 };
 
+/// The last products of a tile, and what becomes of its sums: that asks for what it needs shortly before it gets them.
+template <class Products, class Results, std::uint32_t count, class... Others>
+__device__ __forceinline__ void sum_up(Products& products, std::uint32_t steps, Results& results, float (&sums)[count],
+                                       const Others&... others) {
+    const std::uint32_t late_steps = min(steps, 2U);
+    products.add(sums, steps - late_steps);
+    results.prefetch();
+    products.add(sums, late_steps);
+    products.finish();
+    results.store(sums, others...);
+}
+
 template <class Numbers, StepPart part, class C>
 __device__ __forceinline__ void consume_steps(const TensorArguments& arguments, const gemm::Layout<C>& layout,
                                               std::uint32_t consumer) {
@@ -189,17 +201,11 @@ __device__ __forceinline__ void consume_steps(const TensorArguments& arguments, 
         const std::uint32_t row = tiles.row() + consumer * gemm::product_rows;
         const std::uint32_t steps = (arguments.segments - arguments.input_segments) * arguments.steps;
         if constexpr (part == StepPart::scores) {
-            products.add(sums, steps);
-            products.finish();
-            store_scores<Numbers>(arguments, sums, row, tiles.column() * C::columns);
+            TileScores<Numbers, C::columns> scores(arguments, row, tiles.column() * C::columns);
+            sum_up(products, steps, scores, sums);
         } else {
             UnitGates<Numbers, part> gates(arguments, row, tiles.column() * tensor_units, memory);
-            const std::uint32_t late_steps = min(steps, 2U);
-            products.add(sums, steps - late_steps);
-            gates.prefetch();
-            products.add(sums, late_steps);
-            products.finish();
-            gates.store(sums, input_n);
+            sum_up(products, steps, gates, sums, input_n);
         }
         if (tiles.last()) {  // not after the loop: the compiler would give this role no more registers than others
             ptx::synchronize_cluster_apart();  // nobody arrives at the barriers of a block that is gone

@@ -28,6 +28,11 @@ inline constexpr std::uint32_t tensor_step_bytes = 128;  ///< Of depth.
            column % 2;
 }
 
+/// The same of scores: fours of them beside each other.
+[[nodiscard]] constexpr std::uint32_t score_of_column(std::uint32_t column) {
+    return column / 16 * 16 + column % 8 / 2 * 4 + column / 8 % 2 * 2 + column % 2;
+}
+
 /// Products that are summed up: each of a matrix of states, (rows, hidden), and one of weights, (outputs, hidden).
 struct TensorMaps {
     CUtensorMap states[most_segments];

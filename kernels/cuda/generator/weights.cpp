@@ -169,7 +169,7 @@ GeneratorWeights::GeneratorWeights(const GruShape& shape, Precision precision, c
                          .inputs = shape.hidden,
                          .padded_inputs = padded(shape, precision).hidden,
                          .padded_outputs = gru_symbols},
-                        one_to_one)),
+                        precision == Precision::fp32 ? one_to_one : score_of_column)),
       linear_bias_(of_bias(packed, weights.linear_bias, gru_symbols, one_to_one)) {
     expects(shape.layers >= 1 && weights.layers.size() == shape.layers, "gru: weights of as many layers as it has");
     expects(weights.embedding.size() == std::size_t{gru_symbols} * shape.embedding, "gru: an embedding a symbol");

@@ -34,7 +34,8 @@ inline constexpr float two_part_scale = 256;
 
 /// The network in device memory. By fp32 SIMT: matrices are (inputs, outputs), outputs of gates gate_columns of them.
 /// For the tensor cores: (outputs, inputs), first parts before second ones, the rows of a matrix of gates in groups of
-/// 64 units: 64 rows each of r, z and n.
+/// 64 units: 64 rows each of r, z and n, in the order of unit_of_column(); those of `linear` in that of
+/// score_of_column().
 struct WeightsOnDevice {
     struct Layer {
         Buffer input;  ///< Of layer 0 always fp32, (embedding, gate_columns).
