@@ -132,7 +132,7 @@ public:
                                     gru_symbols * sizeof(float) + sizeof(generator::Row) + sizeof(generator::Move) + 1;
         const std::uint32_t tables = generator::Prefixes::choose_tables(max_items, sampling_.max_length);
         return rows_for(max_items, sizes) * a_row + generator::Prefixes::bytes(tables, sizes) +
-               generator::InputTable::bytes(generator::padded(shape_, precision_));
+               generator::InputTable::bytes(generator::padded(shape_, precision_), precision_);
     }
 
 private:

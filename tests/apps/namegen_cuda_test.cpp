@@ -86,20 +86,33 @@ private:
     GeneratorCounts fp32_counts_{};
 };
 
+/// With prefixes that hardly any others have: without draws, texts that begin alike are alike, and none of so few need
+/// be uncertain.
+std::vector<TextItem> items_apart(std::size_t count, std::uint32_t max_length) {
+    std::vector<TextItem> items = test::some_text_items(count, max_length);
+    for (std::size_t i = 0; i < count; ++i) {
+        constexpr std::size_t bytes = 255;
+        items[i].prefix = {static_cast<char>(1 + i % bytes), static_cast<char>(1 + i / bytes % bytes)};
+    }
+    return items;
+}
+
 TEST_F(CertifiedNames, AreThoseOfFp32) {
     constexpr std::size_t count = 60'000;
     for (const Sampling& sampling : {Sampling{.max_length = 10, .seed = 3}, Sampling{.max_length = 7, .temperature = 0},
                                      Sampling{.max_length = 5, .temperature = 0.8F, .top_k = 12, .seed = 9}}) {
         load({.embedding = 30, .hidden = 200, .layers = 2}, sampling);
-        const std::vector<TextItem> items = test::some_text_items(count, sampling.max_length);
+        const std::vector<TextItem> items = sampling.temperature == 0
+                                                ? items_apart(count, sampling.max_length)
+                                                : test::some_text_items(count, sampling.max_length);
 
         const std::vector<WrittenText> certified = write(items, 25'000);
 
         EXPECT_EQ(names(certified), names(write_in_fp32(items)));
         const Certification done = model().certification().value_or(Certification());
-        EXPECT_GT(done.recomputed, 0U);
-        EXPECT_LT(done.recomputed, count);
-        EXPECT_LT(done.recomputed_twice, done.recomputed);
+        EXPECT_GT(done.recomputed, 0U) << sampling.max_length << " bytes";
+        EXPECT_LT(done.recomputed, count) << sampling.max_length << " bytes";
+        EXPECT_LT(done.recomputed_twice, done.recomputed) << sampling.max_length << " bytes";
         const std::vector<ModelCount> counts = model().counts();
         EXPECT_EQ(counts.at(0).value, count);
         EXPECT_EQ(counts.at(1).value, fp32_counts().bytes);

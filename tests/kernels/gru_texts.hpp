@@ -47,6 +47,10 @@ public:
         return weights;
     }
 
+    void set_input_bias(std::size_t layer, std::size_t gate_unit, float value) {
+        tensors_[4 * layer + 2][gate_unit] = value;
+    }
+
 private:
     std::vector<float> draw(std::size_t count, float size) {
         std::uniform_real_distribution<float> uniform(-size, size);

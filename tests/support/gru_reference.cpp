@@ -74,19 +74,23 @@ Choice choose(const Vector<Real>& scores, const Sampling& sampling, float unifor
                 static_cast<double>(sorted[0] - sorted[1])};
     }
     const Vector<Real> probabilities = reference_probabilities(scores, sampling);
+    std::size_t last = gru_symbols - 1;
+    while (last > 0 && probabilities[last] == 0) {
+        --last;
+    }
     Real sum = 0;
     double margin = 1e9;
-    std::size_t chosen = gru_symbols;
-    std::size_t last = 0;
-    for (std::size_t i = 0; i < gru_symbols; ++i) {
+    std::size_t chosen = last;
+    for (std::size_t i = 0; i < last; ++i) {
         sum += probabilities[i];
-        margin = std::min(margin, std::abs(static_cast<double>(sum) - static_cast<double>(uniform)));
-        last = probabilities[i] > 0 ? i : last;
-        if (chosen == gru_symbols && sum > static_cast<Real>(uniform)) {
+        if (sum > 0) {  // or no draw is below it
+            margin = std::min(margin, std::abs(static_cast<double>(sum) - static_cast<double>(uniform)));
+        }
+        if (chosen == last && sum > static_cast<Real>(uniform)) {
             chosen = i;
         }
     }
-    return {static_cast<std::uint8_t>(chosen == gru_symbols ? last : chosen), margin};
+    return {static_cast<std::uint8_t>(chosen), margin};
 }
 
 template <class Real>

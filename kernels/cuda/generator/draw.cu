@@ -19,23 +19,30 @@ public:
         if (sampling_.temperature == 0) {
             return from_.best;
         }
+        // Loads that wait for no other, but for those of the sixteen that the first ones find.
+        constexpr std::uint32_t run = 16;
         std::uint32_t first = 0;
-        std::uint32_t count = gru_symbols;
-        while (count > 0) {
-            const std::uint32_t half = count / 2;
-            if (from_.sums[first + half] > uniform) {
-                count = half;
-            } else {
-                first += half + 1;
-                count -= half + 1;
+#pragma unroll
+        for (std::uint32_t i = run - 1; i < gru_symbols; i += run) {
+            first += from_.sums[i] > uniform ? 0 : run;
+        }
+        if (first < gru_symbols) {
+            const float* const sums = from_.sums + first;
+            std::uint32_t before = 0;
+#pragma unroll
+            for (std::uint32_t i = 0; i + 1 < run; ++i) {
+                before += sums[i] > uniform ? 0 : 1;
             }
+            first += before;
         }
         return first == gru_symbols ? from_.last : first;
     }
 
-    [[nodiscard]] __device__ TextDoubt doubt(float uniform) const {
-        return doubt_of(uniform, sampling_, from_.log_sum, from_.gap, from_.last,
-                        [&](std::uint32_t i) { return from_.sums[i]; });
+    [[nodiscard]] __device__ TextDoubt doubt(float uniform, std::uint32_t byte) const {
+        return doubt_of(uniform, sampling_, from_.log_sum, from_.gap, [&] {
+            return DrawnAt{
+                .sum = from_.sums[byte], .before = byte > 0 ? from_.sums[byte - 1] : 0, .last = byte == from_.last};
+        });
     }
 
     [[nodiscard]] __device__ double log_probability(std::uint32_t byte) const {
@@ -92,6 +99,7 @@ __device__ Begun take_item(const Memory& memory, const Sampling& sampling) {
 /// By all lanes of a warp: each row that has begun gets the states of its prefix.
 __device__ void copy_states(const Memory& memory, const StateRows& states, std::uint32_t first_row,
                             std::uint32_t prefix) {
+    constexpr std::uint32_t pieces = 4;
     const StateRows& table = memory.prefixes[memory.prefix_tables - 1].states;
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     for (std::uint32_t i = 0; i < warp_rows; ++i) {
@@ -102,8 +110,22 @@ __device__ void copy_states(const Memory& memory, const StateRows& states, std::
         for (std::uint32_t matrix = 0; matrix < states.matrices; ++matrix) {
             const std::byte* const source = table.at(matrix, from);
             std::byte* const to = states.at(matrix, first_row + i);
-            for (std::uint32_t at = lane * 16; at < states.row_bytes; at += warp_lanes * 16) {
-                *reinterpret_cast<uint4*>(to + at) = *reinterpret_cast<const uint4*>(source + at);
+            for (std::uint32_t first = lane * 16; first < states.row_bytes; first += pieces * warp_lanes * 16) {
+                uint4 loaded[pieces];  // all on their way before the first is stored
+#pragma unroll
+                for (std::uint32_t piece = 0; piece < pieces; ++piece) {
+                    const std::uint32_t at = first + piece * warp_lanes * 16;
+                    if (at < states.row_bytes) {
+                        loaded[piece] = *reinterpret_cast<const uint4*>(source + at);
+                    }
+                }
+#pragma unroll
+                for (std::uint32_t piece = 0; piece < pieces; ++piece) {
+                    const std::uint32_t at = first + piece * warp_lanes * 16;
+                    if (at < states.row_bytes) {
+                        *reinterpret_cast<uint4*>(to + at) = loaded[piece];
+                    }
+                }
             }
         }
     }

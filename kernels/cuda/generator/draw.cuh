@@ -39,10 +39,17 @@ __device__ __forceinline__ std::uint64_t rank_of(float score, std::uint32_t plac
     return (std::uint64_t{ordered} << 32U) | (gru_symbols - place);
 }
 
-/// The host's ByteDraw::doubt(). sum_at(i), called for i = 0, 1, ...: p[0] + ... + p[i].
-template <class SumAt>
-__device__ TextDoubt doubt_of(float uniform, const Sampling& sampling, double log_sum, float gap, std::uint32_t last,
-                              SumAt sum_at) {
+/// Where a draw came in the sums of probabilities.
+struct DrawnAt {
+    float sum;     ///< p[0] + ... + p[i] of the byte i that was chosen.
+    float before;  ///< p[0] + ... + p[i - 1]
+    bool last;     ///< Whether none behind it may be chosen.
+};
+
+/// The host's ByteDraw::doubt(). at(): the DrawnAt.
+template <class At>
+__device__ __forceinline__ TextDoubt doubt_of(float uniform, const Sampling& sampling, double log_sum, float gap,
+                                              const At& at) {
     if (isnan(log_sum)) {
         return {.distance = NAN, .gap = NAN};
     }
@@ -50,19 +57,12 @@ __device__ TextDoubt doubt_of(float uniform, const Sampling& sampling, double lo
     if (sampling.temperature == 0) {
         return doubt;
     }
-    float before = 0;
-    for (std::uint32_t i = 0; i <= last; ++i) {
-        const float sum = sum_at(i);
-        if (sum > uniform || i == last) {
-            if (i != last) {
-                doubt.distance = __fadd_rn(sum, -uniform);
-            }
-            if (before > 0) {
-                doubt.distance = fminf(doubt.distance, __fadd_rn(uniform, -before));
-            }
-            break;
-        }
-        before = sum;
+    const DrawnAt drawn = at();
+    if (!drawn.last) {
+        doubt.distance = __fadd_rn(drawn.sum, -uniform);
+    }
+    if (drawn.before > 0) {
+        doubt.distance = fminf(doubt.distance, __fadd_rn(uniform, -drawn.before));
     }
     return doubt;
 }
@@ -123,9 +123,22 @@ public:
         return chosen == gru_symbols ? last() : chosen;
     }
 
-    [[nodiscard]] __device__ TextDoubt doubt(float uniform) const {
-        return doubt_of(uniform, sampling_, log_sum_, gap(), last(),
-                        [&, sum = 0.0F](std::uint32_t i) mutable { return sum = __fadd_rn(sum, own_[i]); });
+    /// Of a draw that chose `byte`.
+    [[nodiscard]] __device__ TextDoubt doubt(float uniform, std::uint32_t byte) const {
+        return doubt_of(uniform, sampling_, log_sum_, gap(), [&] {
+            DrawnAt drawn{.sum = 0, .before = 0, .last = true};
+            float sum = 0;
+#pragma unroll 16
+            for (std::uint32_t i = 0; i < gru_symbols; ++i) {  // to the end: without branches its loads overlap
+                const float weight = own_[i];
+                const float next = __fadd_rn(sum, weight);
+                drawn.before = i == byte ? sum : drawn.before;
+                drawn.sum = i == byte ? next : drawn.sum;
+                drawn.last = drawn.last && (i <= byte || weight == 0);
+                sum = next;
+            }
+            return drawn;
+        });
     }
 
     /// TextDoubt::gap of a draw.
@@ -177,11 +190,16 @@ private:
     /// e^(score - best) of all rows, or e^((score - best) / temperature) of those that count.
     template <bool chosen_from>
     __device__ void weigh() {
+        float next[lane_scores];
+        load(0, next);
         for (std::uint32_t row = 0; row < rows_; ++row) {
             float scores[lane_scores];
 #pragma unroll
             for (std::uint32_t i = 0; i < lane_scores; ++i) {
-                scores[i] = scores_[row * gru_symbols + i * warp_lanes + lane_];
+                scores[i] = next[i];
+            }
+            if (row + 1 < rows_) {
+                load(row + 1, next);
             }
             float best = 0;
             if constexpr (chosen_from) {
@@ -209,6 +227,14 @@ private:
             }
         }
         __syncwarp();
+    }
+
+    /// This lane's of a row.
+    __device__ __forceinline__ void load(std::uint32_t row, float (&scores)[lane_scores]) const {
+#pragma unroll
+        for (std::uint32_t i = 0; i < lane_scores; ++i) {
+            scores[i] = scores_[row * gru_symbols + i * warp_lanes + lane_];
+        }
     }
 
     /// As the host finds it, going from the first to the last.

@@ -12,6 +12,13 @@ __device__ __forceinline__ void copy_float(std::uint32_t to, const float* from) 
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 }
 
+/// 16 bytes; stays where it is written.
+__device__ __forceinline__ uint4 load_16(const void* from) {
+    uint4 v;
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
+    return v;
+}
+
 /// tanh x, to about 2^-11 of it.
 __device__ __forceinline__ float tanh_about(float x) {
     float y;

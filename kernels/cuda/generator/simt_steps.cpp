@@ -20,7 +20,7 @@ public:
         : shape_(shape),
           weights_(weights),
           most_rows_(most_rows),
-          table_(device, shape, weights),
+          table_(device, shape, Precision::fp32, weights),
           from_input_(device.allocate(MemorySpace::device, shape.layers > 1 ? gate_bytes() : 0)),
           from_state_(device.allocate(MemorySpace::device, gate_bytes())) {
         for (std::uint32_t turn = 0; turn < 2; ++turn) {
@@ -41,7 +41,7 @@ public:
                 multiply_gates(memory, after.at(layer - 1, 0), weights.input, weights.input_bias, from_input_, stream);
             }
             multiply_gates(memory, before.at(layer, 0), weights.hidden, weights.hidden_bias, from_state_, stream);
-            enqueue_gates({.in = layer == 0 ? table_.data() : floats_of(from_input_),
+            enqueue_gates({.in = layer == 0 ? table_.floats() : floats_of(from_input_),
                            .symbols = layer == 0 ? memory.symbols : nullptr,
                            .own = floats_of(from_state_),
                            .before = reinterpret_cast<const float*>(before.at(layer, 0)),

@@ -1,116 +1,17 @@
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/cuda/gemm/layout.cuh"
-#include "kernels/cuda/generator/instructions.cuh"
 #include "kernels/cuda/generator/tensor_kernel.hpp"
-#include "kernels/cuda/values.cuh"
-#include "kernels/cuda/wgmma.cuh"
+#include "kernels/cuda/generator/tensor_numbers.cuh"
+#include "kernels/cuda/ptx.cuh"
 
 /// What a step's kernel does with its sums.
 namespace sluice::generator {
 
 enum class StepPart : std::uint8_t { first, further, scores };
-
-/// How states are kept: in `parts` values that wgmma takes as Type, whose sum they are; and how exactly gates are
-/// computed.
-struct Bf16Numbers {
-    using Type = __nv_bfloat16;
-    static constexpr std::uint32_t value_bytes = 2;
-    static constexpr std::uint32_t parts = 1;
-    static constexpr bool rough = true;  // tanh.approx errs by a quarter of what rounding the state does
-};
-struct Fp16Numbers {
-    using Type = __half;
-    static constexpr std::uint32_t value_bytes = 2;
-    static constexpr std::uint32_t parts = 1;
-    static constexpr bool rough = false;
-};
-struct Tf32Numbers {
-    using Type = wgmma::Tf32;
-    static constexpr std::uint32_t value_bytes = 4;
-    static constexpr std::uint32_t parts = 1;
-    static constexpr bool rough = false;
-};
-struct TwoPartNumbers {
-    using Type = __half;
-    static constexpr std::uint32_t value_bytes = 2;
-    static constexpr std::uint32_t parts = 2;
-    static constexpr bool rough = false;
-};
-
-template <bool rough>
-__device__ __forceinline__ float fast_sigmoid(float x) {
-    if constexpr (rough) {
-        return fmaf(0.5F, tanh_about(0.5F * x), 0.5F);
-    } else {
-        return __fdividef(1.0F, 1.0F + __expf(-x));
-    }
-}
-
-template <bool rough>
-__device__ __forceinline__ float fast_tanh(float x) {
-    if constexpr (rough) {
-        return tanh_about(x);
-    } else {
-        return 1.0F - __fdividef(2.0F, 1.0F + __expf(2.0F * x));
-    }
-}
-
-__device__ __forceinline__ float2 two_at(const float* from) {
-    return *reinterpret_cast<const float2*>(from);
-}
-
-template <class Type>
-__device__ __forceinline__ float2 unpack_two(std::uint32_t word) {
-    if constexpr (std::is_same_v<Type, __half>) {
-        return __half22float2(*reinterpret_cast<const __half2*>(&word));
-    } else {
-        return {__uint_as_float(word << 16), __uint_as_float(word & 0xffff0000U)};
-    }
-}
-
-/// Two units' states of a row: what `at` and at + part_values hold.
-template <class Numbers>
-__device__ __forceinline__ float2 load_states(const void* states, std::size_t at, std::size_t part_values) {
-    using Type = typename Numbers::Type;
-    if constexpr (std::is_same_v<Type, wgmma::Tf32>) {
-        return two_at(static_cast<const float*>(states) + at);
-    } else {
-        const auto* const from = static_cast<const Type*>(states);
-        float2 sum = unpack_two<Type>(*reinterpret_cast<const std::uint32_t*>(from + at));
-        if constexpr (Numbers::parts == 2) {
-            const float2 rest = unpack_two<Type>(*reinterpret_cast<const std::uint32_t*>(from + part_values + at));
-            sum.x += rest.x;
-            sum.y += rest.y;
-        }
-        return sum;
-    }
-}
-
-template <class Numbers>
-__device__ __forceinline__ void keep_states(void* states, std::size_t at, std::size_t part_values, float2 value) {
-    using Type = typename Numbers::Type;
-    if constexpr (std::is_same_v<Type, wgmma::Tf32>) {
-        *reinterpret_cast<float2*>(static_cast<float*>(states) + at) = {values::round_tf32(value.x),
-                                                                        values::round_tf32(value.y)};
-    } else {
-        auto* const to = static_cast<Type*>(states);
-        const std::uint32_t word = values::pack<Type>(value.x, value.y);
-        *reinterpret_cast<std::uint32_t*>(to + at) = word;
-        if constexpr (Numbers::parts == 2) {
-            const float2 kept = unpack_two<Type>(word);
-            *reinterpret_cast<std::uint32_t*>(to + part_values + at) =
-                values::pack<Type>(value.x - kept.x, value.y - kept.y);
-        }
-    }
-}
 
 /// r and z are done, but for what they are applied to; n before its tanh is in + r * own.
 template <bool rough>
@@ -125,79 +26,196 @@ __device__ __forceinline__ float unscaled(float sum, const TensorArguments& argu
     return Numbers::parts == 2 ? sum * arguments.sum_scale : sum;
 }
 
-/// Sums of 64 rows from `row` on, of 64 units from `first_unit` on, 32 sums a thread for each gate: r, z, n of the
-/// state; `input_n` where the layer has one below.
-template <class Numbers, StepPart part, std::uint32_t count, std::uint32_t input_count>
-__device__ __forceinline__ void store_states(const TensorArguments& arguments, const float (&sums)[count],
-                                             const float (&input_n)[input_count], std::uint32_t row,
-                                             std::uint32_t first_unit) {
-    constexpr std::uint32_t z_at = tensor_units / 2;
-    constexpr std::uint32_t n_at = 2 * z_at;
-    const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint32_t first_row = row + threadIdx.x % gemm::warpgroup_threads / 32 * 16 + lane / 4;
-    const std::uint32_t hidden = arguments.hidden;
-    const float* tables[2];
-#pragma unroll
-    for (std::uint32_t half = 0; half < 2; ++half) {
-        tables[half] =
-            part == StepPart::first
-                ? arguments.table + std::size_t{arguments.symbols[first_row + 8 * half]} * arguments.table_stride
-                : nullptr;
-    }
-#pragma unroll
-    for (std::uint32_t j = 0; j < tensor_units / 8; ++j) {
-        const std::uint32_t unit = first_unit + 8 * j + lane % 4 * 2;
-        const float* const bias = arguments.bias + unit;
-        const float2 bias_r = two_at(bias);
-        const float2 bias_z = two_at(bias + hidden);
-        const float2 bias_in = two_at(bias + 2 * hidden);
-        const float2 bias_own = two_at(bias + 3 * hidden);
-#pragma unroll
-        for (std::uint32_t half = 0; half < 2; ++half) {
-            const std::size_t at = std::size_t{first_row + 8 * half} * hidden + unit;
-            const std::uint32_t i = 4 * j + 2 * half;
-            const float2 before = load_states<Numbers>(arguments.before, at, arguments.part_values);
-            float2 in_r = bias_r;
-            float2 in_z = bias_z;
-            float2 in_n = bias_in;
-            if constexpr (part == StepPart::first) {
-                const float2 r = two_at(tables[half] + unit);
-                const float2 z = two_at(tables[half] + hidden + unit);
-                const float2 n = two_at(tables[half] + 2 * hidden + unit);
-                in_r = {in_r.x + r.x, in_r.y + r.y};
-                in_z = {in_z.x + z.x, in_z.y + z.y};
-                in_n = {in_n.x + n.x, in_n.y + n.y};
-            } else {
-                in_n = {in_n.x + unscaled<Numbers>(input_n[i], arguments),
-                        in_n.y + unscaled<Numbers>(input_n[i + 1], arguments)};
-            }
-            const auto sum = [&](std::uint32_t at) { return unscaled<Numbers>(sums[at], arguments); };
-            const float2 after{new_state<Numbers::rough>(sum(i) + in_r.x, sum(z_at + i) + in_z.x, in_n.x,
-                                                         sum(n_at + i) + bias_own.x, before.x),
-                               new_state<Numbers::rough>(sum(i + 1) + in_r.y, sum(z_at + i + 1) + in_z.y, in_n.y,
-                                                         sum(n_at + i + 1) + bias_own.y, before.y)};
-            keep_states<Numbers>(arguments.after, at, arguments.part_values, after);
-        }
-    }
+__device__ __forceinline__ float get(const uint4& floats, std::uint32_t i) {
+    return __uint_as_float(i == 0 ? floats.x : i == 1 ? floats.y : i == 2 ? floats.z : floats.w);
 }
 
-template <class Numbers, std::uint32_t count>
-__device__ __forceinline__ void store_scores(const TensorArguments& arguments, const float (&sums)[count],
-                                             std::uint32_t row, std::uint32_t first_column) {
-    constexpr std::uint32_t all = 256;
-    const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint32_t first_row = row + threadIdx.x % gemm::warpgroup_threads / 32 * 16 + lane / 4;
+/// The gates of 64 rows by 64 units, by a warpgroup. A thread has two rows, eight apart, and of each two runs of eight
+/// units, 32 apart: weights are packed so that its sums are of those (unit_of_column()). What the gates need besides
+/// sums is asked for while the tensor cores work.
+template <class Numbers, StepPart part>
+class UnitGates {
+public:
+    /// Rows from `row` on, units from `first_unit` on; `memory`: the warp's shared memory, a KiB.
+    __device__ __forceinline__ UnitGates(const TensorArguments& arguments, std::uint32_t row, std::uint32_t first_unit,
+                                         std::uint32_t memory)
+        : arguments_(arguments), biases_(memory) {
+        const std::uint32_t lane = threadIdx.x % 32;
+        const std::uint32_t first_row = row + threadIdx.x % gemm::warpgroup_threads / 32 * 16 + lane / 4;
+        const std::uint32_t unit = first_unit + lane % 4 * run_units;
+        at_ = std::size_t{first_row} * arguments.hidden + unit;
+        if constexpr (part == StepPart::first) {
 #pragma unroll
-    for (std::uint32_t j = 0; j < count / 4; ++j) {
-        const std::uint32_t column = first_column + 8 * j + lane % 4 * 2;
-        const float2 bias = two_at(arguments.bias + column);
+            for (std::uint32_t half = 0; half < 2; ++half) {
+                table_at_[half] = std::size_t{arguments.symbols[first_row + 8 * half]} * arguments.table_stride + unit;
+            }
+        }
+        copy_biases(first_unit, lane);
+    }
+
+    /// Asks for the states before, and what registers hold of the table.
+    __device__ __forceinline__ void prefetch() {
 #pragma unroll
         for (std::uint32_t half = 0; half < 2; ++half) {
-            const std::uint32_t i = 4 * j + 2 * half;
-            *reinterpret_cast<float2*>(arguments.scores + std::size_t{first_row + 8 * half} * all + column) = {
-                unscaled<Numbers>(sums[i], arguments) + bias.x, unscaled<Numbers>(sums[i + 1], arguments) + bias.y};
+#pragma unroll
+            for (std::uint32_t run = 0; run < runs; ++run) {
+                before_[half][run].load(arguments_.before, at(half, run), arguments_.part_values);
+            }
+        }
+        load_table(0, early_gates, 0);
+        load_table(0, early_gates, 1);
+    }
+
+    /// 32 sums a thread for each gate: r, z, n of the state; `input_n` where the layer has one below.
+    template <std::uint32_t count, std::uint32_t input_count>
+    __device__ __forceinline__ void store(const float (&sums)[count], const float (&input_n)[input_count]) {
+        ptx::wait_for_copies<0>();
+        __syncwarp();  // all lanes' copies of biases
+#pragma unroll
+        for (std::uint32_t run = 0; run < runs; ++run) {
+            load_table(early_gates, gates, run);
+            EightStates<Numbers> after[2];
+#pragma unroll
+            for (std::uint32_t four = 0; four < run_units / 4; ++four) {
+                uint4 biases[bias_count];
+#pragma unroll
+                for (std::uint32_t i = 0; i < bias_count; ++i) {
+                    biases[i] = ptx::load_shared_16(biases_ + i * bias_bytes + bias_place(run, four));
+                }
+#pragma unroll
+                for (std::uint32_t half = 0; half < 2; ++half) {
+#pragma unroll
+                    for (std::uint32_t two = 2 * four; two < 2 * four + 2; ++two) {
+                        const auto unit = [&](std::uint32_t i) {
+                            return compute(sums, input_n, biases, half, run, 2 * two + i);
+                        };
+                        after[half].set(two, unit(0), unit(1));
+                    }
+                }
+            }
+#pragma unroll
+            for (std::uint32_t half = 0; half < 2; ++half) {
+                after[half].store(arguments_.after, at(half, run), arguments_.part_values);
+            }
         }
     }
-}
+
+private:
+    static constexpr std::uint32_t gates = part == StepPart::first ? 3 : 0;  // of the table
+    static constexpr std::uint32_t early_gates = gates == 0 ? 0 : sizeof(typename Numbers::Table) == 2 ? 3 : 2;
+    static constexpr std::uint32_t run_units = tensor_run_units;
+    static constexpr std::uint32_t run_distance = tensor_lane_runs * run_units;
+    static constexpr std::uint32_t runs = tensor_units / run_distance;
+    // The table has those of layer 0 but for n of the state, the last one.
+    static constexpr std::uint32_t bias_count = part == StepPart::first ? 1 : 4;
+    static constexpr std::uint32_t bias_bytes = tensor_units * sizeof(float);
+    static_assert(4 * bias_bytes <= gemm::box_bytes);
+
+    __device__ __forceinline__ void copy_biases(std::uint32_t first_unit, std::uint32_t lane) const {
+        constexpr std::uint32_t pieces = bias_bytes / 16;
+        const float* const from = arguments_.bias + std::size_t{4 - bias_count} * arguments_.hidden + first_unit;
+        __syncwarp();  // no lane reads those of the tile before
+        for (std::uint32_t i = lane; i < bias_count * pieces; i += 32) {
+            ptx::copy_16(biases_ + i * 16, from + std::size_t{i / pieces} * arguments_.hidden + i % pieces * 4, true);
+        }
+        ptx::commit_copies();
+    }
+    [[nodiscard]] __device__ __forceinline__ static std::uint32_t bias_place(std::uint32_t run, std::uint32_t four) {
+        return (run * run_distance + threadIdx.x % 4 * run_units + four * 4) *
+               static_cast<std::uint32_t>(sizeof(float));
+    }
+
+    __device__ __forceinline__ void load_table(std::uint32_t first, std::uint32_t end, std::uint32_t run) {
+        if constexpr (gates != 0) {
+#pragma unroll
+            for (std::uint32_t gate = 0; gate < gates; ++gate) {
+                if (gate >= first && gate < end) {
+#pragma unroll
+                    for (std::uint32_t half = 0; half < 2; ++half) {
+                        table_[gate][half][run].load(
+                            arguments_.table,
+                            table_at_[half] + std::size_t{gate} * arguments_.hidden + run * run_distance);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The new state of unit `i` of a run.
+    template <std::uint32_t count, std::uint32_t input_count>
+    __device__ __forceinline__ float compute(const float (&sums)[count], const float (&input_n)[input_count],
+                                             const uint4 (&biases)[bias_count], std::uint32_t half, std::uint32_t run,
+                                             std::uint32_t i) const {
+        constexpr std::uint32_t z_at = tensor_units / 2;
+        constexpr std::uint32_t n_at = 2 * z_at;
+        const std::uint32_t at = 4 * (run * (run_units / 2) + i / 2) + 2 * half + i % 2;
+        const float r = unscaled<Numbers>(sums[at], arguments_);
+        const float z = unscaled<Numbers>(sums[z_at + at], arguments_);
+        const float own = unscaled<Numbers>(sums[n_at + at], arguments_) + get(biases[bias_count - 1], i % 4);
+        const float before = before_[half][run].get(i);
+        if constexpr (part == StepPart::first) {
+            return new_state<Numbers::rough>(r + table_[0][half][run].get(i), z + table_[1][half][run].get(i),
+                                             table_[2][half][run].get(i), own, before);
+        } else {
+            return new_state<Numbers::rough>(r + get(biases[0], i % 4), z + get(biases[1], i % 4),
+                                             unscaled<Numbers>(input_n[at], arguments_) + get(biases[2], i % 4), own,
+                                             before);
+        }
+    }
+
+    [[nodiscard]] __device__ __forceinline__ std::size_t at(std::uint32_t half, std::uint32_t run) const {
+        return at_ + std::size_t{8 * half} * arguments_.hidden + run * run_distance;
+    }
+
+    const TensorArguments& arguments_;
+    std::uint32_t biases_;
+    std::size_t at_;
+    std::size_t table_at_[2];
+    EightStates<Numbers> before_[2][runs];
+    Eight<typename Numbers::Table> table_[gates == 0 ? 1 : gates][2][runs];
+};
+
+/// Scores of 64 rows, by a warpgroup: a thread has two rows, eight apart, and fours of columns beside each other
+/// (score_of_column()). Their biases are asked for while the tensor cores work.
+template <class Numbers, std::uint32_t columns>
+class TileScores {
+public:
+    __device__ __forceinline__ TileScores(const TensorArguments& arguments, std::uint32_t row,
+                                          std::uint32_t first_column)
+        : arguments_(arguments),
+          row_(row + threadIdx.x % gemm::warpgroup_threads / 32 * 16 + threadIdx.x % 32 / 4),
+          column_(first_column + threadIdx.x % 4 * 4) {}
+
+    __device__ __forceinline__ void prefetch() {
+#pragma unroll
+        for (std::uint32_t i = 0; i < fours; ++i) {
+            biases_[i] = load_16(arguments_.bias + column_ + i * 16);
+        }
+    }
+
+    __device__ __forceinline__ void store(const float (&sums)[columns / 2]) const {
+        constexpr std::uint32_t all = 256;
+#pragma unroll
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            float* const to = arguments_.scores + std::size_t{row_ + 8 * half} * all + column_;
+#pragma unroll
+            for (std::uint32_t i = 0; i < fours; ++i) {
+                const auto score = [&](std::uint32_t at) {
+                    const float sum = sums[8 * i + at / 2 * 4 + 2 * half + at % 2];
+                    return unscaled<Numbers>(sum, arguments_) + get(biases_[i], at);
+                };
+                *reinterpret_cast<float4*>(to + i * 16) = {score(0), score(1), score(2), score(3)};
+            }
+        }
+    }
+
+private:
+    static constexpr std::uint32_t fours = columns / 16;
+
+    const TensorArguments& arguments_;
+    std::uint32_t row_;
+    std::uint32_t column_;
+    uint4 biases_[fours];
+};
 
 }  // namespace sluice::generator

@@ -62,7 +62,7 @@ template <class Numbers, class C>
 __device__ __forceinline__ void produce_steps(const TensorMaps& maps, const TensorArguments& arguments,
                                               const gemm::Layout<C>& layout) {
     constexpr std::uint16_t both = (1U << C::cluster) - 1;
-    constexpr std::uint32_t step_depth = gemm::step_bytes / Numbers::value_bytes;
+    constexpr std::uint32_t step_depth = gemm::step_bytes / sizeof(typename Numbers::Stored);
     ptx::Ring<C::stages> ring;
     for (StepTiles<C> tiles(arguments); tiles.any(); tiles.next()) {
         const int row = static_cast<int>(tiles.row());
@@ -168,12 +168,25 @@ private:
     std::uint32_t ahead_ = 0;
 };
 
+/// The last products of a tile, and what becomes of its sums: that asks for what it needs shortly before it gets them.
+template <class Products, class Results, std::uint32_t count, class... Others>
+__device__ __forceinline__ void sum_up(Products& products, std::uint32_t steps, Results& results, float (&sums)[count],
+                                       const Others&... others) {
+    const std::uint32_t late_steps = min(steps, 2U);
+    products.add(sums, steps - late_steps);
+    results.prefetch();
+    products.add(sums, late_steps);
+    products.finish();
+    results.store(sums, others...);
+}
+
 template <class Numbers, StepPart part, class C>
 __device__ __forceinline__ void consume_steps(const TensorArguments& arguments, const gemm::Layout<C>& layout,
                                               std::uint32_t consumer) {
     using Type = typename Numbers::Type;
     constexpr std::uint32_t product_sums = C::columns / 2;
     StepSums<Type, C> products(layout, consumer);
+    const std::uint32_t memory = layout.box(consumer * gemm::warps_a_warpgroup + threadIdx.x / 32 % 4, 0);
     bool begun = false;
     for (StepTiles<C> tiles(arguments); tiles.any(); tiles.next()) {
         if (!begun) {
@@ -185,13 +198,14 @@ __device__ __forceinline__ void consume_steps(const TensorArguments& arguments, 
         if constexpr (part == StepPart::further) {
             products.add_apart(sums, input_n, arguments.input_segments * arguments.steps);
         }
-        products.add(sums, (arguments.segments - arguments.input_segments) * arguments.steps);
-        products.finish();
         const std::uint32_t row = tiles.row() + consumer * gemm::product_rows;
+        const std::uint32_t steps = (arguments.segments - arguments.input_segments) * arguments.steps;
         if constexpr (part == StepPart::scores) {
-            store_scores<Numbers>(arguments, sums, row, tiles.column() * C::columns);
+            TileScores<Numbers, C::columns> scores(arguments, row, tiles.column() * C::columns);
+            sum_up(products, steps, scores, sums);
         } else {
-            store_states<Numbers, part>(arguments, sums, input_n, row, tiles.column() * tensor_units);
+            UnitGates<Numbers, part> gates(arguments, row, tiles.column() * tensor_units, memory);
+            sum_up(products, steps, gates, sums, input_n);
         }
         if (tiles.last()) {  // not after the loop: the compiler would give this role no more registers than others
             ptx::synchronize_cluster_apart();  // nobody arrives at the barriers of a block that is gone
@@ -213,6 +227,13 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
         ptx::barrier_init(layout.residual(0), 1);
         ptx::fence_barrier_init();
     }
+    if (threadIdx.x == C::consumers * gemm::warpgroup_threads) {
+        for (std::uint32_t segment = 0; segment < arguments.segments; ++segment) {
+            ptx::prefetch_map(&maps.states[segment]);
+            ptx::prefetch_map(&maps.weights[segment]);
+        }
+    }
+    __syncwarp();
     ptx::synchronize_cluster();
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();

@@ -10,11 +10,28 @@ namespace sluice::generator {
 
 inline constexpr std::uint32_t most_segments = 6;
 inline constexpr std::uint32_t tensor_units = 64;           ///< Of a tile of gates.
+inline constexpr std::uint32_t tensor_run_units = 8;        ///< Beside each other, whose sums one thread has.
+inline constexpr std::uint32_t tensor_lane_runs = 4;        ///< Of four threads, beside each other.
 inline constexpr std::uint32_t tensor_gate_columns = 192;   ///< The rows of weights for those.
 inline constexpr std::uint32_t tensor_score_columns = 128;  ///< Of a tile of scores.
 inline constexpr std::uint32_t tensor_tile_rows = 128;
 inline constexpr std::uint32_t tensor_cluster_rows = 2;  ///< Tiles of a cluster, which share their weights.
 inline constexpr std::uint32_t tensor_step_bytes = 128;  ///< Of depth.
+
+/// The unit, of a tile's, whose sum wgmma leaves in a gate's column: a thread gets columns 8 j + 2 (lane % 4) and one
+/// more, which become runs of units beside each other.
+[[nodiscard]] constexpr std::uint32_t unit_of_column(std::uint32_t column) {
+    constexpr std::uint32_t pairs = tensor_run_units / 2;
+    const std::uint32_t eight = column / 8;
+    const std::uint32_t thread = column % 8 / 2;
+    return eight / pairs * (tensor_lane_runs * tensor_run_units) + thread * tensor_run_units + eight % pairs * 2 +
+           column % 2;
+}
+
+/// The same of scores: fours of them beside each other.
+[[nodiscard]] constexpr std::uint32_t score_of_column(std::uint32_t column) {
+    return column / 16 * 16 + column % 8 / 2 * 4 + column / 8 % 2 * 2 + column % 2;
+}
 
 /// Products that are summed up: each of a matrix of states, (rows, hidden), and one of weights, (outputs, hidden).
 struct TensorMaps {
@@ -30,7 +47,7 @@ struct TensorArguments {
     const std::uint32_t* rows;   ///< Device memory: only the first ones count.
     std::uint32_t hidden;        ///< Padded.
     const float* bias;           ///< (4, hidden): r, z, n of the input, n of the state; of scores (256).
-    const float* table;          ///< (256, table_stride): r, z, n of the input for each symbol, layer 0's.
+    const void* table;           ///< Layer 0's InputTable, (256, table_stride): all but the last of the biases in it.
     std::uint32_t table_stride;
     const std::uint8_t* symbols;  ///< (rows)
     const void* before;           ///< (parts, most rows, hidden)

@@ -78,7 +78,7 @@ public:
           parts_(parts_of_generator(precision)),
           kernels_(kernels_for(precision)),
           most_rows_(most_rows),
-          table_(device, shape, weights) {
+          table_(device, shape, precision, weights) {
         for (std::uint32_t turn = 0; turn < 2; ++turn) {
             states_[turn] = {
                 .matrices = shape.layers * parts_, .rows = most_rows, .row_bytes = shape.hidden * value_bytes_};

@@ -47,7 +47,7 @@ public:
             byte_ = draw.choose(drawn);
             row_.log_probability = __dadd_rn(row_.log_probability, draw.log_probability(byte_));
             if (doubt_ != nullptr) {
-                row_.doubt = least(row_.doubt, draw.doubt(drawn));
+                row_.doubt = least(row_.doubt, draw.doubt(drawn, byte_));
             }
             if (byte_ == end_of_text) {
                 return Append::ended;

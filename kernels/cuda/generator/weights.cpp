@@ -5,12 +5,13 @@
 
 #include "core/error.hpp"
 #include "kernels/cuda/generator/product.hpp"
+#include "kernels/cuda/generator/tensor_kernel.hpp"
 
 namespace sluice::generator {
 namespace {
 
 constexpr std::uint32_t gate_count = 3;
-constexpr std::uint32_t unit_group = 64;  // units of a tile on the tensor cores
+constexpr std::uint32_t unit_group = tensor_units;
 
 /// Rows of a matrix of weights, (outputs, inputs), as they are wanted: output `number`, or none.
 constexpr std::uint32_t no_output = 0xFFFFFFFF;
@@ -72,12 +73,12 @@ OutputOrder gates_apart(const GruShape& shape, const PaddedShape& padded) {
     };
 }
 
-/// 64 units of a gate after those of another.
+/// 64 units of a gate after those of another, in the order in which threads want their sums.
 OutputOrder gates_in_groups(const GruShape& shape) {
     return [hidden = shape.hidden](std::uint32_t number) {
         const std::uint32_t group = number / (gate_count * unit_group);
         const std::uint32_t gate = number / unit_group % gate_count;
-        const std::uint32_t unit = group * unit_group + number % unit_group;
+        const std::uint32_t unit = group * unit_group + unit_of_column(number % unit_group);
         return unit < hidden ? gate * hidden + unit : no_output;
     };
 }
@@ -106,10 +107,10 @@ CudaWeights of_bias(PackedWeights& packed, std::span<const float> bias, std::uin
     });
 }
 
-/// (4, hidden): what the gates r, z, n of the input and n of the state begin with, where a product sums both up. The
-/// table has the input's biases of layer 0.
+/// (4, hidden): what the gates r, z, n of the input and n of the state begin with, where a product sums both up. Of
+/// layer 0 only the last counts: its table has the others.
 CudaWeights of_joint_bias(PackedWeights& packed, const GruShape& shape, const PaddedShape& padded,
-                          const GruLayerWeights& weights, bool first) {
+                          const GruLayerWeights& weights) {
     const std::uint32_t hidden = shape.hidden;
     const std::uint32_t all = padded.hidden;
     return of_floats(packed, std::size_t{4} * all, [=] {
@@ -117,10 +118,27 @@ CudaWeights of_joint_bias(PackedWeights& packed, const GruShape& shape, const Pa
         for (std::uint32_t unit = 0; unit < hidden; ++unit) {
             for (std::uint32_t gate = 0; gate < 2; ++gate) {
                 bias[gate * all + unit] =
-                    weights.hidden_bias[gate * hidden + unit] + (first ? 0 : weights.input_bias[gate * hidden + unit]);
+                    weights.hidden_bias[gate * hidden + unit] + weights.input_bias[gate * hidden + unit];
             }
-            bias[2 * all + unit] = first ? 0 : weights.input_bias[2 * hidden + unit];
+            bias[2 * all + unit] = weights.input_bias[2 * hidden + unit];
             bias[3 * all + unit] = weights.hidden_bias[2 * hidden + unit];
+        }
+        return bias;
+    });
+}
+
+/// (gate_columns): the first three of those.
+CudaWeights of_table_bias(PackedWeights& packed, const GruShape& shape, const PaddedShape& padded,
+                          const GruLayerWeights& weights) {
+    const std::uint32_t hidden = shape.hidden;
+    const std::uint32_t all = padded.hidden;
+    return of_floats(packed, padded.gate_columns, [=, count = padded.gate_columns] {
+        std::vector<float> bias(count);
+        for (std::uint32_t unit = 0; unit < hidden; ++unit) {
+            for (std::uint32_t gate = 0; gate < gate_count; ++gate) {
+                const std::uint32_t from = gate * hidden + unit;
+                bias[gate * all + unit] = weights.input_bias[from] + (gate < 2 ? weights.hidden_bias[from] : 0);
+            }
         }
         return bias;
     });
@@ -151,7 +169,7 @@ GeneratorWeights::GeneratorWeights(const GruShape& shape, Precision precision, c
                          .inputs = shape.hidden,
                          .padded_inputs = padded(shape, precision).hidden,
                          .padded_outputs = gru_symbols},
-                        one_to_one)),
+                        precision == Precision::fp32 ? one_to_one : score_of_column)),
       linear_bias_(of_bias(packed, weights.linear_bias, gru_symbols, one_to_one)) {
     expects(shape.layers >= 1 && weights.layers.size() == shape.layers, "gru: weights of as many layers as it has");
     expects(weights.embedding.size() == std::size_t{gru_symbols} * shape.embedding, "gru: an embedding a symbol");
@@ -176,9 +194,10 @@ GeneratorWeights::GeneratorWeights(const GruShape& shape, Precision precision, c
         layers_.push_back({.input = of_matrix(packed, first ? Precision::fp32 : precision, input,
                                               first || simt ? apart : gates_in_groups(shape)),
                            .hidden = of_matrix(packed, precision, hidden, simt ? apart : gates_in_groups(shape)),
-                           .input_bias = of_bias(packed, layer.input_bias, sizes.gate_columns, apart),
+                           .input_bias = simt ? of_bias(packed, layer.input_bias, sizes.gate_columns, apart)
+                                              : of_table_bias(packed, shape, sizes, layer),
                            .hidden_bias = simt ? of_bias(packed, layer.hidden_bias, sizes.gate_columns, apart)
-                                               : of_joint_bias(packed, shape, sizes, layer, first)});
+                                               : of_joint_bias(packed, shape, sizes, layer)});
     }
 }
 

@@ -34,12 +34,14 @@ inline constexpr float two_part_scale = 256;
 
 /// The network in device memory. By fp32 SIMT: matrices are (inputs, outputs), outputs of gates gate_columns of them.
 /// For the tensor cores: (outputs, inputs), first parts before second ones, the rows of a matrix of gates in groups of
-/// 64 units: 64 rows each of r, z and n.
+/// 64 units: 64 rows each of r, z and n, in the order of unit_of_column(); those of `linear` in that of
+/// score_of_column().
 struct WeightsOnDevice {
     struct Layer {
         Buffer input;  ///< Of layer 0 always fp32, (embedding, gate_columns).
         Buffer hidden;
-        Buffer input_bias;   ///< (gate_columns) fp32; for the tensor cores of layer 0 only.
+        Buffer input_bias;   ///< (gate_columns) fp32; for the tensor cores layer 0's table begins with it: r and z
+                             ///< of both, n of the input.
         Buffer hidden_bias;  ///< (gate_columns) fp32; for the tensor cores (4, hidden): r, z, n of the input, n.
     };
     Buffer embedding;  ///< (256, embedding) fp32

@@ -64,15 +64,20 @@ const std::array<Sampling, 4> samplings{{{.max_length = 10, .seed = 7},
                                          {.max_length = 13, .temperature = 0}}};
 
 TEST_F(GeneratorOnGpu, WritesTheHostsBytesInFp32) {
-    for (const GruShape& shape : {GruShape{1, 1, 1}, GruShape{5, 3, 2}, GruShape{16, 32, 1}, GruShape{33, 31, 3},
-                                  GruShape{7, 65, 4}, GruShape{20, 530, 2}, GruShape{530, 513, 1}}) {
+    for (const GruShape& shape :
+         {GruShape{1, 1, 1}, GruShape{5, 3, 2}, GruShape{16, 32, 1}, GruShape{33, 31, 3}, GruShape{7, 65, 4},
+          GruShape{20, 530, 2}, GruShape{530, 513, 1}, GruShape{1600, 9, 1}}) {
         const RandomGru gru(shape, 11);
         for (const Sampling& sampling : samplings) {
             const std::vector<TextItem> items = test::some_text_items(300, sampling.max_length);
 
-            const std::vector<WrittenText> texts = writer(Precision::fp32, gru, sampling, 300).write(items);
+            const std::vector<WrittenText> expected = on_host(gru, sampling, items);
+            for (const std::size_t max_items :
+                 {std::size_t{300}, std::size_t{2000}}) {  // products of few rows, and many
+                const std::vector<WrittenText> texts = writer(Precision::fp32, gru, sampling, max_items).write(items);
 
-            ASSERT_EQ(texts, on_host(gru, sampling, items)) << shape.hidden << " hidden, " << shape.layers << " layers";
+                ASSERT_EQ(texts, expected) << shape.hidden << " hidden, " << shape.layers << " layers, " << max_items;
+            }
         }
     }
 }
@@ -134,6 +139,34 @@ TEST_F(GeneratorOnGpu, WritesWhatPlainLoopsWriteInDouble) {
             }
         }
         EXPECT_GT(same, compared * 8 / 10) << name_of(precision) << ", of " << compared;
+    }
+}
+
+/// Layer 0's table is in fp16 for some precisions.
+TEST_F(GeneratorOnGpu, SaturatesGatesBeyondWhatHalvesHold) {
+    constexpr std::uint32_t hidden = 70;
+    RandomGru gru({.embedding = 9, .hidden = hidden, .layers = 2}, 3);
+    for (const std::uint32_t gate : {0U, 1U, 2U}) {
+        gru.set_input_bias(0, gate * hidden + gate, 1e6F);
+        gru.set_input_bias(0, gate * hidden + 64 + gate, -3e5F);
+    }
+    const Sampling sampling{.max_length = 10, .seed = 3};
+    const std::vector<TextItem> items = test::some_text_items(60, sampling.max_length);
+    for (const Precision precision : precisions()) {
+        const std::vector<WrittenText> texts = writer(precision, gru, sampling, items.size()).write(items);
+        ASSERT_EQ(texts.size(), items.size());
+        std::size_t same = 0;
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            const test::ReferenceText reference = test::reference_text(gru, sampling, items[i]);
+            if (texts[i].bytes != reference.bytes) {
+                EXPECT_LT(reference.margin, tolerance_of(precision).sum) << name_of(precision) << ", item " << i;
+                continue;
+            }
+            ++same;
+            EXPECT_NEAR(texts[i].log_probability, reference.log_probability, tolerance_of(precision).log_probability)
+                << name_of(precision) << ", item " << i;
+        }
+        EXPECT_GT(same, items.size() / 2) << name_of(precision);
     }
 }
 

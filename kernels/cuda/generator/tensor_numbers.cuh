@@ -1,0 +1,163 @@
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/cuda/generator/instructions.cuh"
+#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/values.cuh"
+#include "kernels/cuda/wgmma.cuh"
+
+/// Precisions of a step on the tensor cores, and values as their memory holds them.
+namespace sluice::generator {
+
+/// How states are kept: in `parts` values that wgmma takes as Type, each Stored, whose sum they are; what layer 0's
+/// table holds; and how exactly gates are computed.
+struct Bf16Numbers {
+    using Type = __nv_bfloat16;
+    using Stored = __nv_bfloat16;
+    using Table = __half;
+    static constexpr std::uint32_t parts = 1;
+    static constexpr bool rough = true;  // tanh.approx errs by a quarter of what rounding the state does
+};
+struct Fp16Numbers {
+    using Type = __half;
+    using Stored = __half;
+    using Table = __half;
+    static constexpr std::uint32_t parts = 1;
+    static constexpr bool rough = false;
+};
+struct Tf32Numbers {
+    using Type = wgmma::Tf32;
+    using Stored = float;
+    using Table = float;
+    static constexpr std::uint32_t parts = 1;
+    static constexpr bool rough = false;
+};
+struct TwoPartNumbers {
+    using Type = __half;
+    using Stored = __half;
+    using Table = float;
+    static constexpr std::uint32_t parts = 2;
+    static constexpr bool rough = false;
+};
+
+template <bool rough>
+__device__ __forceinline__ float fast_sigmoid(float x) {
+    if constexpr (rough) {
+        return fmaf(0.5F, tanh_about(0.5F * x), 0.5F);
+    } else {
+        return __fdividef(1.0F, 1.0F + __expf(-x));
+    }
+}
+
+template <bool rough>
+__device__ __forceinline__ float fast_tanh(float x) {
+    if constexpr (rough) {
+        return tanh_about(x);
+    } else {
+        return 1.0F - __fdividef(2.0F, 1.0F + __expf(2.0F * x));
+    }
+}
+
+/// Eight values that lie beside each other, from an address that 16 divides.
+template <class Value>
+class Eight {
+public:
+    /// Stays where it is written: what it loads is on its way while the tensor cores work.
+    __device__ __forceinline__ void load(const void* values, std::size_t at) {
+        const auto* const from = static_cast<const Value*>(values) + at;
+#pragma unroll
+        for (std::uint32_t i = 0; i < pieces; ++i) {
+            pieces_[i] = load_16(from + i * values_a_piece);
+        }
+    }
+    __device__ __forceinline__ void store(void* values, std::size_t at) const {
+        auto* const to = static_cast<Value*>(values) + at;
+#pragma unroll
+        for (std::uint32_t i = 0; i < pieces; ++i) {
+            ptx::store_global_16(to + i * values_a_piece, pieces_[i]);
+        }
+    }
+
+    [[nodiscard]] __device__ __forceinline__ float get(std::uint32_t i) const {
+        if constexpr (std::is_same_v<Value, float>) {
+            return __uint_as_float(word(i));
+        } else if constexpr (std::is_same_v<Value, __nv_bfloat16>) {
+            return __uint_as_float(i % 2 == 0 ? word(i / 2) << 16 : word(i / 2) & 0xffff0000U);
+        } else {
+            const std::uint32_t two = word(i / 2);
+            const float2 values = __half22float2(*reinterpret_cast<const __half2*>(&two));
+            return i % 2 == 0 ? values.x : values.y;
+        }
+    }
+
+    /// Values `two` * 2 and the one after it; floats as wgmma takes them for tf32.
+    __device__ __forceinline__ void set(std::uint32_t two, float low, float high) {
+        if constexpr (std::is_same_v<Value, float>) {
+            word(2 * two) = __float_as_uint(values::round_tf32(low));
+            word(2 * two + 1) = __float_as_uint(values::round_tf32(high));
+        } else {
+            word(two) = values::pack<Value>(low, high);
+        }
+    }
+
+private:
+    static constexpr std::uint32_t values_a_piece = 16 / sizeof(Value);
+    static constexpr std::uint32_t pieces = 8 / values_a_piece;
+
+    // Called where `i` is known when it is compiled.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t word(std::uint32_t i) const {
+        const uint4& piece = pieces_[i / 4];
+        return i % 4 == 0 ? piece.x : i % 4 == 1 ? piece.y : i % 4 == 2 ? piece.z : piece.w;
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t& word(std::uint32_t i) {
+        uint4& piece = pieces_[i / 4];
+        return i % 4 == 0 ? piece.x : i % 4 == 1 ? piece.y : i % 4 == 2 ? piece.z : piece.w;
+    }
+
+    uint4 pieces_[pieces];
+};
+
+/// States of eight units: what parts `part_values` apart hold.
+template <class Numbers>
+class EightStates {
+public:
+    __device__ __forceinline__ void load(const void* states, std::size_t at, std::size_t part_values) {
+#pragma unroll
+        for (std::uint32_t part = 0; part < Numbers::parts; ++part) {
+            parts_[part].load(states, at + part * part_values);
+        }
+    }
+    __device__ __forceinline__ void store(void* states, std::size_t at, std::size_t part_values) const {
+#pragma unroll
+        for (std::uint32_t part = 0; part < Numbers::parts; ++part) {
+            parts_[part].store(states, at + part * part_values);
+        }
+    }
+
+    [[nodiscard]] __device__ __forceinline__ float get(std::uint32_t i) const {
+        float sum = parts_[0].get(i);
+        if constexpr (Numbers::parts == 2) {
+            sum += parts_[1].get(i);
+        }
+        return sum;
+    }
+
+    /// Of units `two` * 2 and the one after it.
+    __device__ __forceinline__ void set(std::uint32_t two, float low, float high) {
+        parts_[0].set(two, low, high);
+        if constexpr (Numbers::parts == 2) {
+            parts_[1].set(two, low - parts_[0].get(2 * two), high - parts_[0].get(2 * two + 1));
+        }
+    }
+
+private:
+    Eight<typename Numbers::Stored> parts_[Numbers::parts];
+};
+
+}  // namespace sluice::generator
