@@ -1,5 +1,6 @@
 #include "kernels/cuda/generator/product.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "core/error.hpp"
@@ -42,7 +43,7 @@ struct ProductTile {
 using ManyRows = ProductTile<2, 2, 4, 2, 1>;           // 128 by 128
 using FewRows = ProductTile<2, 1, 1, 2, 2>;            // 32 by 64
 using FewRowsAndColumns = ProductTile<1, 1, 1, 2, 2>;  // 16 by 64
-constexpr std::uint32_t few_product_rows = 1024;
+constexpr std::uint32_t few_product_rows = 512;
 constexpr std::uint32_t few_product_columns = 256;
 constexpr std::uint32_t few_product_blocks = 264;  // two for each multiprocessor of an H200
 
@@ -223,14 +224,24 @@ private:
     alignas(16) float sums_[Tile::row_fours * 4][Tile::column_fours * 4];
 };
 
+/// Numbers of rows that a kernel has a tile for; with others it does nothing.
+struct RowRange {
+    std::uint32_t above;
+    std::uint32_t up_to;
+};
+
 template <class Tile>
 __global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
-    multiply_in_order(const __grid_constant__ Product product) {
+    multiply_in_order(const __grid_constant__ Product product, RowRange range) {
     extern __shared__ float4 product_memory[];
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
+    const std::uint32_t rows = *product.rows;
+    if (rows <= range.above || rows > range.up_to) {
+        return;
+    }
     const std::uint32_t tile_columns = product.columns / Tile::columns;
-    const std::uint32_t tiles = (*product.rows + Tile::rows - 1) / Tile::rows * tile_columns;
+    const std::uint32_t tiles = (rows + Tile::rows - 1) / Tile::rows * tile_columns;
     TileProduct<Tile> work(product, product_memory);
     for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         work.multiply(tile / tile_columns * Tile::rows, tile % tile_columns * Tile::columns);
@@ -238,30 +249,34 @@ __global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
 }
 
 template <class Tile>
-void enqueue_tiles(const Product& product, std::uint32_t most_blocks, cudaStream_t stream) {
+void enqueue_tiles(const Product& product, const RowRange& range, std::uint32_t most_blocks, cudaStream_t stream) {
     constexpr std::uint32_t shared_bytes = Tile::shared_floats * sizeof(float);
     check_cuda(
         cudaFuncSetAttribute(&multiply_in_order<Tile>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
         "cudaFuncSetAttribute");
-    const std::uint32_t tiles = product.most_rows / Tile::rows * (product.columns / Tile::columns);
+    const std::uint32_t tiles =
+        std::min(product.most_rows, range.up_to) / Tile::rows * (product.columns / Tile::columns);
     launch(&multiply_in_order<Tile>, "generator's product",
-           {.blocks = tiles < most_blocks ? tiles : most_blocks,
+           {.blocks = std::min(tiles, most_blocks),
             .threads = Tile::threads,
             .shared_bytes = shared_bytes,
             .chained = true},
-           stream, product);
+           stream, product, range);
 }
 
 void enqueue_product(const Product& product, cudaStream_t stream) {
     expects(product.most_rows % product_rows == 0 && product.columns % product_columns == 0 &&
                 product.depth % product_depth == 0,
             "generator: a product that is not padded");
-    if (product.most_rows > few_product_rows) {
-        enqueue_tiles<ManyRows>(product, UINT32_MAX, stream);
-    } else if (product.columns > few_product_columns) {
-        enqueue_tiles<FewRows>(product, few_product_blocks, stream);
+    constexpr RowRange few{.above = 0, .up_to = few_product_rows};
+    if (product.columns > few_product_columns) {
+        enqueue_tiles<FewRows>(product, few, few_product_blocks, stream);
     } else {
-        enqueue_tiles<FewRowsAndColumns>(product, few_product_blocks, stream);
+        enqueue_tiles<FewRowsAndColumns>(product, few, few_product_blocks, stream);
+    }
+    if (product.most_rows > few_product_rows) {
+        constexpr RowRange many{.above = few_product_rows, .up_to = UINT32_MAX};
+        enqueue_tiles<ManyRows>(product, many, UINT32_MAX, stream);
     }
 }
 
