@@ -205,15 +205,7 @@ private:
         enqueue_norm(precision_, norm(block.attention_norm, at_.sums, false), stream);
         watch("queries, keys, values");
         multiply(to_queries(), block.attention, number, 0, stream);
-        watch("into the cache");
-        enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
-        watch("attention");
-        const Attending attending = last ? Attending::wanted : Attending::all;
-        if (precision_ == Precision::tf32 && has_tensor_heads(attention_.head_size)) {
-            enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, attending, stream);
-        } else {
-            enqueue_attention_in_order(memory_, precision_, attention_, at_.cache, number, attending, stream);
-        }
+        attend(number, stream, watch);
         if (last) {
             watch("wanted rows");
             enqueue_gather(memory_, precision_, data_of(at_.sums), at_.wanted.bytes().data(), at_.strides.width,
@@ -227,6 +219,32 @@ private:
         multiply(expansion(number), block.expansion, number, 2, stream);
         watch("contraction");
         multiply(contraction(number), block.contraction, number, 3, stream);
+    }
+
+    void attend(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
+        const bool last = is_last(number);
+        const bool has_quick_kernels = has_tensor_heads(attention_.head_size);
+        if (last || !has_quick_kernels) {
+            watch("into the cache");
+            enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
+        }
+        if (!has_quick_kernels) {
+            watch("attention");
+            enqueue_attention_in_order(memory_, precision_, attention_, at_.cache, number,
+                                       last ? Attending::wanted : Attending::all, stream);
+            return;
+        }
+        if (!last) {
+            watch("attention of prompts");
+            enqueue_float_prompt_attention(memory_, precision_, attention_, at_.cache, number, stream);
+        }
+        watch("attention to the cache");
+        const Attending attending = last ? Attending::wanted : Attending::continued;
+        if (precision_ == Precision::fp32) {
+            enqueue_cached_in_order(memory_, attention_, at_.cache, number, attending, stream);
+        } else {
+            enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, attending, stream);
+        }
     }
 
     [[nodiscard]] Norm norm(const WeightsOnDevice::Norm& of, const Buffer& from, bool wanted) const {
