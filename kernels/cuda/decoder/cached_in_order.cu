@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(most_cached_in_order_warps* warp_lanes)
 template <std::uint32_t head_size>
 void launch_cached_in_order(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
                             Attending attending, cudaStream_t stream) {
-    constexpr std::uint32_t most_shared = 227 * 1024;
+    constexpr std::uint32_t most_shared = 99 * 1024;  // what every device with asynchronous copies has
     const std::uint32_t of_warp =
         OrderedHead<head_size>::floats_for(attention.positions) * std::uint32_t{sizeof(float)};
     expects(of_warp <= most_shared, "decoder: attention in fp32 has no room for a text's weights");
