@@ -56,7 +56,7 @@ struct PassWork {
             return {.bytes = (all + layers * rows + entries) * 2 * row_bytes};
         }
         if (kind == "into the cache") {
-            return {.bytes = (value_bytes < sizeof(float) ? 1 : layers) * rows * 4 * row_bytes};
+            return {.bytes = rows * 4 * row_bytes};
         }
         if (kind == "attention of prompts") {
             return {.bytes = (layers - 1) * prompt_rows * 6 * row_bytes};
@@ -64,9 +64,6 @@ struct PassWork {
         if (kind == "attention to the cache") {
             const double continued = rows - prompt_rows;
             return {.bytes = ((layers - 1) * continued + entries) * (2 * positions + 2) * row_bytes};
-        }
-        if (kind == "attention") {
-            return {.bytes = layers * rows * 4 * row_bytes};
         }
         return {};
     }

@@ -32,22 +32,31 @@ struct Attention {
     std::uint32_t multiprocessors = 0;
 };
 
-/// With keys and values from the cache, the row's own among them (enqueue_remember()), in fp32: the host's bits, in
-/// tf32 rounded to that.
+/// Keys and values come from the cache, the row's own among them (enqueue_remember()), for heads of any size; in fp32
+/// the host's bits, in tf32 rounded to that.
 void enqueue_attention_in_order(const Memory& memory, Precision precision, const Attention& attention,
                                 const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream);
 
-/// With keys and values from the cache, which are read once; heads as has_tensor_heads() has them. In tf32 the row's
-/// own are among them. In bf16 and fp16 those of texts that continue come into it here, and `all` is none of these.
-void enqueue_cached_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
-                              std::uint32_t layer, Attending attending, cudaStream_t stream);
+// The others take heads as has_tensor_heads() has them, and bring the keys and values of their rows into the cache.
 
-/// In bf16 or fp16, of the rows of prompts, with their keys and values among the rows, on the tensor cores; those come
-/// into the cache.
+/// In bf16 or fp16, of the rows of prompts, with their keys and values among the rows, on the tensor cores.
 void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, cudaStream_t stream);
 
-/// Whether kernels other than those of fp32 have such heads.
+/// The same in fp32, the host's bits, or tf32, rounded to that.
+void enqueue_float_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
+                                    const Cache& cache, std::uint32_t layer, cudaStream_t stream);
+
+/// With keys and values from the cache, which are read once, in any precision but fp32. Of prompts' rows (`wanted`)
+/// those are there before; `all` is none of these.
+void enqueue_cached_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
+                              std::uint32_t layer, Attending attending, cudaStream_t stream);
+
+/// The same in fp32, the host's bits.
+void enqueue_cached_in_order(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
+                             Attending attending, cudaStream_t stream);
+
+/// Whether kernels other than enqueue_attention_in_order() have such heads.
 [[nodiscard]] constexpr bool has_tensor_heads(std::uint32_t head_size) {
     return head_size == 32 || head_size == 64 || head_size == 128;
 }

@@ -1,5 +1,6 @@
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/places.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
@@ -111,28 +112,6 @@ private:
     float sum_ = 0;
 };
 
-/// A row that attends, and where to.
-struct CachedPlace {
-    std::uint32_t slot;
-    std::uint32_t row;
-    std::uint32_t position;
-    std::uint32_t to;
-    bool is_new;  ///< Its key and value are not in the cache yet.
-};
-
-__device__ __forceinline__ CachedPlace place_of(const Memory& memory, Attending attending, std::uint32_t number) {
-    if (attending == Attending::all) {
-        const Row row = memory.rows[number];
-        return {.slot = row.slot, .row = number, .position = row.position, .to = number, .is_new = false};
-    }
-    const Entry entry = memory.entries[number];
-    return {.slot = entry.slot,
-            .row = entry.last_row(),
-            .position = entry.last_position(),
-            .to = attending == Attending::wanted ? number : entry.last_row(),
-            .is_new = number >= memory.batch->beginning};
-}
-
 template <class T, std::uint32_t head_size>
 __global__ void __launch_bounds__(most_cached_threads, 1)
     attend_cached(Memory memory, Attention attention, Cache cache, std::uint32_t layer, Attending attending) {
@@ -141,10 +120,9 @@ __global__ void __launch_bounds__(most_cached_threads, 1)
     ptx::wait_for_previous_kernel();
     const Batch& batch = *memory.batch;
     const std::uint32_t first = attending == Attending::continued ? batch.beginning : 0;
-    const std::uint32_t end = attending == Attending::all ? batch.rows : batch.entries;
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     const std::uint32_t groups = (attention.heads + CachedHeads::heads - 1) / CachedHeads::heads;
-    const std::uint32_t all = (end - first) * groups;
+    const std::uint32_t all = (batch.entries - first) * groups;
     for (std::uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / warp_lanes; i < all;
          i += gridDim.x * (blockDim.x / warp_lanes)) {
         const CachedPlace place = place_of(memory, attending, first + i / groups);
@@ -154,14 +132,12 @@ __global__ void __launch_bounds__(most_cached_threads, 1)
             min(head, attention.heads - 1) * head_size + lane % CachedHeads::head_lanes * CachedHeads::count;
         const T* const query =
             static_cast<const T*>(attention.queries) + std::size_t{place.row} * attention.stride + at;
-        if constexpr (!std::is_same_v<T, float>) {
-            if (place.is_new) {  // each lane reads again what it has written itself
-                T* const own = cached<T>(cache, layer, page_of(memory, place.slot, place.position),
-                                         place.position % page_positions) +
-                               at;
-                *reinterpret_cast<uint4*>(own) = load_16(query + cache.width);
-                *reinterpret_cast<uint4*>(own + cache.width) = load_16(query + 2 * cache.width);
-            }
+        if (place.is_new) {  // each lane reads again what it has written itself
+            T* const own =
+                cached<T>(cache, layer, page_of(memory, place.slot, place.position), place.position % page_positions) +
+                at;
+            *reinterpret_cast<uint4*>(own) = load_16(query + cache.width);
+            *reinterpret_cast<uint4*>(own + cache.width) = load_16(query + 2 * cache.width);
         }
         CachedHeads heads(query, attention.scale);
         const std::uint32_t positions = place.position + 1;

@@ -24,8 +24,8 @@ __device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Tex
                                                            sizeof(ContinuationStart)),
                     text.made);
     }
-    Chosen chosen{.token = 0, .log_probability = 0, .nonfinite = choice.any_nonfinite()};
     const Best best = choice.best<true>();
+    Chosen chosen{.token = 0, .log_probability = 0, .nonfinite = choice.any_nonfinite()};
     chosen.token = rule.temperature == 0 ? best.place : choice.draw(best.score, uniform_of(rule, text));
     if (rule.log_probabilities) {
         chosen.log_probability = choice.log_probability(choice.best<false>(), chosen.token);

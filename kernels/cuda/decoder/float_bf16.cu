@@ -2,9 +2,10 @@
 
 namespace sluice::decoder {
 
-const FloatProductKernel& bf16_float_product() {
-    static const FloatProductKernel kernel = make_float_product<__nv_bfloat16>();
-    return kernel;
+const FloatProductKernels& bf16_float_product() {
+    static const FloatProductKernels kernels{.values = make_float_product<__nv_bfloat16, false>(),
+                                             .bests = make_float_product<__nv_bfloat16, true>()};
+    return kernels;
 }
 
 }  // namespace sluice::decoder

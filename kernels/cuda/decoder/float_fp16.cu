@@ -2,9 +2,10 @@
 
 namespace sluice::decoder {
 
-const FloatProductKernel& fp16_float_product() {
-    static const FloatProductKernel kernel = make_float_product<__half>();
-    return kernel;
+const FloatProductKernels& fp16_float_product() {
+    static const FloatProductKernels kernels{.values = make_float_product<__half, false>(),
+                                             .bests = make_float_product<__half, true>()};
+    return kernels;
 }
 
 }  // namespace sluice::decoder

@@ -178,16 +178,13 @@ __device__ __forceinline__ void consume_floats(const gemm::Arguments& arguments,
     }
 }
 
-template <class Type, class C, bool bests>
-__global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
-    multiply_to_floats(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
-                       const __grid_constant__ gemm::Arguments arguments,
-                       const __grid_constant__ FloatProductArguments floats) {
-    const std::uint32_t base = ptx::shared_address(float_memory);
-    const gemm::Layout<C> layout((base + gemm::pattern_bytes - 1) / gemm::pattern_bytes * gemm::pattern_bytes);
+/// Barriers, then the kernel before this one.
+template <class C>
+__device__ __forceinline__ void begin_float_product(const gemm::Layout<C>& layout, const CUtensorMap* a_map,
+                                                    const CUtensorMap* b_map) {
     if (threadIdx.x == 0) {
-        ptx::prefetch_map(&a_map);
-        ptx::prefetch_map(&b_map);
+        ptx::prefetch_map(a_map);
+        ptx::prefetch_map(b_map);
         for (std::uint32_t i = 0; i < C::stages; ++i) {
             ptx::barrier_init(layout.full(i), 1);
             ptx::barrier_init(layout.free(i), C::consumers * (C::cluster_rows + C::cluster_columns - 1));
@@ -201,6 +198,16 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
     }
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
+}
+
+template <class Type, class C, bool bests>
+__global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
+    multiply_to_floats(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
+                       const __grid_constant__ gemm::Arguments arguments,
+                       const __grid_constant__ FloatProductArguments floats) {
+    const std::uint32_t base = ptx::shared_address(float_memory);
+    const gemm::Layout<C> layout((base + gemm::pattern_bytes - 1) / gemm::pattern_bytes * gemm::pattern_bytes);
+    begin_float_product(layout, &a_map, &b_map);
     const std::uint32_t warpgroup = __shfl_sync(every_lane, threadIdx.x / gemm::warpgroup_threads, 0);
     if (warpgroup == C::consumers) {
         ptx::give_registers<C::producer_registers>();
@@ -213,16 +220,20 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
     }
 }
 
-/// 128 by 256 in clusters of two rows of tiles.
-template <class Type>
-FloatProductKernel make_float_product() {
-    using C = gemm::Config<2, 1, 256, 4, 1, 2, 1>;
-    return {.values = &multiply_to_floats<Type, C, false>,
-            .bests = &multiply_to_floats<Type, C, true>,
+template <class Type, class C>
+FloatProductKernel make_float_kernel(FloatProductKernel::Function function) {
+    return {.function = function,
             .tile = {.rows = C::rows, .columns = C::columns, .cluster_rows = C::cluster_rows},
             .step_depth = float_step_depth<Type>,
             .threads = C::threads,
             .shared_bytes = C::shared_bytes};
+}
+
+/// 128 by 256 in clusters of two rows of tiles.
+template <class Type, bool bests>
+FloatProductKernel make_float_product() {
+    using C = gemm::Config<2, 1, 256, 4, 1, 2, 1>;
+    return make_float_kernel<Type, C>(&multiply_to_floats<Type, C, bests>);
 }
 
 }  // namespace sluice::decoder

@@ -18,21 +18,26 @@ struct FloatProductArguments {
     bool rounds_to_tf32;
 };
 
-/// The code for one precision, and what its launch takes.
+/// A kernel, and what its launch takes.
 struct FloatProductKernel {
     using Function = void (*)(CUtensorMap, CUtensorMap, gemm::Arguments, FloatProductArguments);
 
-    Function values;
-    Function bests;
+    Function function;
     GemmTile tile;
     std::uint32_t step_depth;
     std::uint32_t threads;
     std::uint32_t shared_bytes;
 };
 
+/// Those of a precision: for all sums, and for the largest of each tile.
+struct FloatProductKernels {
+    FloatProductKernel values;
+    FloatProductKernel bests;
+};
+
 // A source each: they take long to compile.
-[[nodiscard]] const FloatProductKernel& bf16_float_product();
-[[nodiscard]] const FloatProductKernel& fp16_float_product();
-[[nodiscard]] const FloatProductKernel& tf32_float_product();
+[[nodiscard]] const FloatProductKernels& bf16_float_product();
+[[nodiscard]] const FloatProductKernels& fp16_float_product();
+[[nodiscard]] const FloatProductKernels& tf32_float_product();
 
 }  // namespace sluice::decoder

@@ -3,8 +3,8 @@
 
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/activations.hpp"
+#include "kernels/cuda/decoder/ordered_product.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
-#include "kernels/cuda/generator/product.hpp"
 
 namespace sluice::decoder {
 namespace {
@@ -67,15 +67,15 @@ public:
         if (precision_ == Precision::tf32) {
             products_.back().enqueue(stream);
         } else {
-            generator::enqueue_product({.in = floats_of(at_.normed),
-                                        .weights = floats_of(weights_.tokens),
-                                        .bias = floats_of(no_bias_),
-                                        .out = floats_of(at_.scores),
-                                        .most_rows = at_.padded_slots,
-                                        .columns = at_.strides.vocabulary,
-                                        .depth = at_.strides.width,
-                                        .rows = &memory_.batch->entries},
-                                       stream);
+            enqueue_ordered_product({.product = {.in = floats_of(at_.normed),
+                                                 .weights = floats_of(weights_.tokens),
+                                                 .bias = floats_of(no_bias_),
+                                                 .out = floats_of(at_.scores),
+                                                 .most_rows = at_.padded_slots,
+                                                 .columns = at_.strides.vocabulary,
+                                                 .depth = at_.strides.width,
+                                                 .rows = &memory_.batch->entries}},
+                                    stream);
         }
         watch("choice");
         if (at_.bests_only) {
@@ -180,22 +180,18 @@ private:
             products_[number * products_of_layer + kind].enqueue(stream);
             return;
         }
-        float* const out = floats_of(step.residual == nullptr ? step.out : at_.normed);
-        generator::enqueue_product({.in = floats_of(step.in),
-                                    .weights = floats_of(linear.weights),
-                                    .bias = floats_of(linear.bias),
-                                    .out = out,
-                                    .most_rows = step.most_rows,
-                                    .columns = step.out_stride,
-                                    .depth = step.in_stride,
-                                    .rows = step.rows},
-                                   stream);
-        if (step.residual != nullptr) {
-            enqueue_add(floats_of(step.out), out, step.out_stride, step.most_rows, step.rows, stream);
-        }
-        if (step.gelu) {
-            enqueue_gelu(out, step.out_stride, step.most_rows, step.rows, stream);
-        }
+        const bool adds = step.residual != nullptr;
+        enqueue_ordered_product({.product = {.in = floats_of(step.in),
+                                             .weights = floats_of(linear.weights),
+                                             .bias = floats_of(linear.bias),
+                                             .out = floats_of(adds ? at_.normed : step.out),
+                                             .most_rows = step.most_rows,
+                                             .columns = step.out_stride,
+                                             .depth = step.in_stride,
+                                             .rows = step.rows},
+                                 .gelu = step.gelu,
+                                 .sums = adds ? floats_of(step.out) : nullptr},
+                                stream);
     }
 
     void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
@@ -205,15 +201,7 @@ private:
         enqueue_norm(precision_, norm(block.attention_norm, at_.sums, false), stream);
         watch("queries, keys, values");
         multiply(to_queries(), block.attention, number, 0, stream);
-        watch("into the cache");
-        enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
-        watch("attention");
-        const Attending attending = last ? Attending::wanted : Attending::all;
-        if (precision_ == Precision::tf32 && has_tensor_heads(attention_.head_size)) {
-            enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, attending, stream);
-        } else {
-            enqueue_attention_in_order(memory_, precision_, attention_, at_.cache, number, attending, stream);
-        }
+        attend(number, stream, watch);
         if (last) {
             watch("wanted rows");
             enqueue_gather(memory_, precision_, data_of(at_.sums), at_.wanted.bytes().data(), at_.strides.width,
@@ -227,6 +215,32 @@ private:
         multiply(expansion(number), block.expansion, number, 2, stream);
         watch("contraction");
         multiply(contraction(number), block.contraction, number, 3, stream);
+    }
+
+    void attend(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
+        const bool last = is_last(number);
+        const bool has_quick_kernels = has_tensor_heads(attention_.head_size);
+        if (last || !has_quick_kernels) {
+            watch("into the cache");
+            enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
+        }
+        if (!has_quick_kernels) {
+            watch("attention");
+            enqueue_attention_in_order(memory_, precision_, attention_, at_.cache, number,
+                                       last ? Attending::wanted : Attending::all, stream);
+            return;
+        }
+        if (!last) {
+            watch("attention of prompts");
+            enqueue_float_prompt_attention(memory_, precision_, attention_, at_.cache, number, stream);
+        }
+        watch("attention to the cache");
+        const Attending attending = last ? Attending::wanted : Attending::continued;
+        if (precision_ == Precision::fp32) {
+            enqueue_cached_in_order(memory_, attention_, at_.cache, number, attending, stream);
+        } else {
+            enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, attending, stream);
+        }
     }
 
     [[nodiscard]] Norm norm(const WeightsOnDevice::Norm& of, const Buffer& from, bool wanted) const {

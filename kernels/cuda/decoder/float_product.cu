@@ -13,7 +13,7 @@
 namespace sluice::decoder {
 namespace {
 
-const FloatProductKernel& float_kernel_of(Precision precision) {
+const FloatProductKernels& float_kernels_of(Precision precision) {
     switch (precision) {
         case Precision::bf16:
             return bf16_float_product();
@@ -38,7 +38,7 @@ std::uint32_t tiles_up(std::uint32_t a, std::uint32_t b) {
 }
 
 /// Clusters of the kernel that the device runs at a time.
-std::uint32_t float_clusters(FloatProductKernel::Function function, const FloatProductKernel& kernel) {
+std::uint32_t float_clusters(const FloatProductKernel& kernel) {
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
     attribute.val.clusterDim.x = kernel.tile.cluster_rows;
@@ -51,7 +51,7 @@ std::uint32_t float_clusters(FloatProductKernel::Function function, const FloatP
     config.attrs = &attribute;
     config.numAttrs = 1;
     int clusters = 0;
-    check_cuda(cudaOccupancyMaxActiveClusters(&clusters, reinterpret_cast<const void*>(function), &config),
+    check_cuda(cudaOccupancyMaxActiveClusters(&clusters, reinterpret_cast<const void*>(kernel.function), &config),
                "cudaOccupancyMaxActiveClusters");
     expects(clusters > 0, "decoder: the device runs no block of a product's kernel");
     return static_cast<std::uint32_t>(clusters);
@@ -60,7 +60,9 @@ std::uint32_t float_clusters(FloatProductKernel::Function function, const FloatP
 }  // namespace
 
 FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, const FloatProductMemory& memory)
-    : shape_(shape), memory_(memory), kernel_(&float_kernel_of(precision)) {
+    : shape_(shape), memory_(memory) {
+    const FloatProductKernels& kernels = float_kernels_of(precision);
+    kernel_ = memory.bests != nullptr ? &kernels.bests : &kernels.values;
     expects(shape.rows > 0 && shape.columns > 0 && shape.depth > 0 && shape.depth % 8 == 0,
             "decoder: a product whose depth is no multiple of 8");
     expects(memory.active != nullptr, "decoder: a product of a number of rows that nobody says");
@@ -68,15 +70,14 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
     expects(bests ? memory.bias == nullptr && shape.activation == Activation::none
                   : memory.stride % 2 == 0 && memory.stride >= shape.columns,
             "decoder: a product that writes what its kernel does not");
-    function_ = bests ? kernel_->bests : kernel_->values;
     a_map_ = float_map_of(precision, *kernel_, memory.a, shape.rows, shape.depth, kernel_->tile.rows);
     b_map_ = float_map_of(precision, *kernel_, memory.b, shape.columns, shape.depth,
                           kernel_->tile.columns / kernel_->tile.cluster_rows);
     check_cuda(
-        cudaFuncSetAttribute(reinterpret_cast<const void*>(function_), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(kernel_->shared_bytes)),
+        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel_->function),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kernel_->shared_bytes)),
         "cudaFuncSetAttribute");
-    clusters_ = float_clusters(function_, *kernel_);
+    clusters_ = float_clusters(*kernel_);
 }
 
 void FloatProduct::enqueue(cudaStream_t stream) const {
@@ -107,7 +108,7 @@ void FloatProduct::enqueue(cudaStream_t stream) const {
                                        .bests = memory_.bests,
                                        .best_tiles = tile_columns,
                                        .rounds_to_tf32 = shape_.rounds_to_tf32};
-    launch(function_, "decoder's product",
+    launch(kernel_->function, "decoder's product",
            {.blocks = clusters * tile.cluster_rows,
             .threads = kernel_->threads,
             .shared_bytes = kernel_->shared_bytes,

@@ -55,7 +55,6 @@ private:
     FloatProductShape shape_;
     FloatProductMemory memory_;
     const FloatProductKernel* kernel_;
-    void (*function_)(CUtensorMap, CUtensorMap, gemm::Arguments, FloatProductArguments);
     std::uint32_t clusters_ = 0;  // that the device runs at a time
     CUtensorMap a_map_{};
     CUtensorMap b_map_{};

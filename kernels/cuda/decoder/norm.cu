@@ -21,39 +21,62 @@ __device__ __forceinline__ float sum_in_order(float part) {
     return sum;
 }
 
-/// Half a warp a row.
-template <bool rounds_to_tf32>
+/// Calls `use` with the number of each value of a chain, all of which are `pieces` at most; 0: any number.
+template <std::uint32_t pieces, class Use>
+__device__ __forceinline__ void for_each_of_chain(std::uint32_t values, const Use& use) {
+    if constexpr (pieces == 0) {
+        for (std::uint32_t i = 0; i < values; ++i) {
+            use(i);
+        }
+    } else {
+#pragma unroll
+        for (std::uint32_t i = 0; i < pieces; ++i) {
+            if (i < values) {
+                use(i);
+            }
+        }
+    }
+}
+
+/// Half a warp a row, which stays in registers if it has at most norm_chains times `pieces` values; 0: it does not.
+template <bool rounds_to_tf32, std::uint32_t pieces>
 __global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     const std::uint32_t rows = *norm.rows;
     const std::uint32_t chain = threadIdx.x % norm_chains;
     const std::uint32_t step = gridDim.x * (norm_threads / norm_chains);
+    const std::uint32_t count = (norm.width + norm_chains - 1 - chain) / norm_chains;
     const auto width = static_cast<float>(norm.width);
     const std::uint32_t begin = (blockIdx.x * norm_threads + threadIdx.x) / warp_lanes * 2;
     for (std::uint32_t pair = begin; pair < rows; pair += step) {
         const std::uint32_t number = pair + threadIdx.x % warp_lanes / norm_chains;
         const std::uint32_t row = min(number, rows - 1);  // the other half may have a row
-        const float* const from = static_cast<const float*>(norm.from) + std::size_t{row} * norm.stride;
-        float part = 0;
-        for (std::uint32_t i = chain; i < norm.width; i += norm_chains) {
-            part = __fadd_rn(part, from[i]);
+        const float* const from = static_cast<const float*>(norm.from) + std::size_t{row} * norm.stride + chain;
+        float kept[pieces == 0 ? 1 : pieces] = {};
+        if constexpr (pieces != 0) {
+            for_each_of_chain<pieces>(count, [&](std::uint32_t i) { kept[i] = from[i * norm_chains]; });
         }
+        const auto value_of = [&](std::uint32_t i) { return pieces == 0 ? from[i * norm_chains] : kept[i]; };
+        float part = 0;
+        for_each_of_chain<pieces>(count, [&](std::uint32_t i) { part = __fadd_rn(part, value_of(i)); });
         const float mean = __fdiv_rn(sum_in_order(part), width);
         part = 0;
-        for (std::uint32_t i = chain; i < norm.width; i += norm_chains) {
-            const float off = __fadd_rn(from[i], -mean);
+        for_each_of_chain<pieces>(count, [&](std::uint32_t i) {
+            const float off = __fadd_rn(value_of(i), -mean);
             part = __fadd_rn(part, __fmul_rn(off, off));
-        }
+        });
         const float variance = __fdiv_rn(sum_in_order(part), width);
         const float scale = __fdiv_rn(1.0F, __fsqrt_rn(__fadd_rn(variance, norm.epsilon)));
         if (number < rows) {
-            float* const to = static_cast<float*>(norm.to) + std::size_t{row} * norm.stride;
-            for (std::uint32_t i = chain; i < norm.width; i += norm_chains) {
-                const float scaled = __fmul_rn(__fmul_rn(__fadd_rn(from[i], -mean), scale), norm.gamma[i]);
-                const float value = __fadd_rn(scaled, norm.beta[i]);
-                to[i] = rounds_to_tf32 ? values::round_tf32(value) : value;
-            }
+            float* const to = static_cast<float*>(norm.to) + std::size_t{row} * norm.stride + chain;
+            for_each_of_chain<pieces>(count, [&](std::uint32_t i) {
+                const std::uint32_t at = i * norm_chains;
+                const float scaled =
+                    __fmul_rn(__fmul_rn(__fadd_rn(value_of(i), -mean), scale), __ldg(norm.gamma + chain + at));
+                const float value = __fadd_rn(scaled, __ldg(norm.beta + chain + at));
+                to[at] = rounds_to_tf32 ? values::round_tf32(value) : value;
+            });
         }
     }
 }
@@ -122,6 +145,14 @@ __global__ void __launch_bounds__(norm_threads) normalise(Norm norm) {
     }
 }
 
+template <bool rounds_to_tf32>
+auto norm_in_order(std::uint32_t width) {
+    return width <= 24 * norm_chains    ? &normalise_in_order<rounds_to_tf32, 24>
+           : width <= 48 * norm_chains  ? &normalise_in_order<rounds_to_tf32, 48>
+           : width <= 100 * norm_chains ? &normalise_in_order<rounds_to_tf32, 100>
+                                        : &normalise_in_order<rounds_to_tf32, 0>;
+}
+
 template <class T>
 auto narrow_norm(std::uint32_t width) {
     constexpr std::uint32_t piece = 8 * warp_lanes;
@@ -139,8 +170,8 @@ void enqueue_norm(Precision precision, const Norm& norm, cudaStream_t stream) {
     } else if (precision == Precision::fp16) {
         launch(narrow_norm<__half>(norm.width), "normalisation", shape, stream, norm);
     } else {
-        launch(precision == Precision::tf32 ? &normalise_in_order<true> : &normalise_in_order<false>, "normalisation",
-               shape, stream, norm);
+        launch(precision == Precision::tf32 ? norm_in_order<true>(norm.width) : norm_in_order<false>(norm.width),
+               "normalisation", shape, stream, norm);
     }
 }
 

@@ -29,6 +29,15 @@ __device__ __forceinline__ void load_8(const float* from, float (&to)[8]) {
     *reinterpret_cast<float4*>(to + 4) = *reinterpret_cast<const float4*>(from + 4);
 }
 
+/// Of four that begin there.
+__device__ __forceinline__ void load_4(const float* from, float (&to)[4]) {
+    const float4 four = *reinterpret_cast<const float4*>(from);
+    to[0] = four.x;
+    to[1] = four.y;
+    to[2] = four.z;
+    to[3] = four.w;
+}
+
 template <class T>
 __device__ __forceinline__ void store_8(T* to, const float (&from)[8]) {
     *reinterpret_cast<uint4*>(to) = values::pack<T>(from);

@@ -4,7 +4,6 @@
 
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
-#include "kernels/cuda/generator/arithmetic.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
 
@@ -73,17 +72,35 @@ __global__ void __launch_bounds__(row_threads) embed_tf32(Memory memory, Embeddi
     }
 }
 
-/// Copies `count` values by a warp: 16 bytes at a time where they have 16 bits, since those are multiples of 8.
+/// Copies `count` values by a warp: 16 bytes at a time, four times of them on their way together, unless they are fp32
+/// and begin elsewhere; those of 16 bits are multiples of 8.
 template <class T>
 __device__ void copy_by_warp(T* to, const T* from, std::uint32_t count) {
+    constexpr std::uint32_t piece = 16 / sizeof(T);
+    constexpr std::uint32_t together = 4;
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     if constexpr (std::is_same_v<T, float>) {
-        for (std::uint32_t i = lane; i < count; i += warp_lanes) {
-            to[i] = from[i];
+        const std::uintptr_t places = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from);
+        if (places % 16 != 0 || count % piece != 0) {
+            for (std::uint32_t i = lane; i < count; i += warp_lanes) {
+                to[i] = from[i];
+            }
+            return;
         }
-    } else {
-        for (std::uint32_t i = lane * 8; i < count; i += warp_lanes * 8) {
-            *reinterpret_cast<uint4*>(to + i) = load_16(from + i);
+    }
+    for (std::uint32_t first = lane * piece; first < count; first += together * warp_lanes * piece) {
+        uint4 pieces[together];
+#pragma unroll
+        for (std::uint32_t i = 0; i < together; ++i) {
+            const std::uint32_t at = first + i * warp_lanes * piece;
+            pieces[i] = at < count ? load_16(from + at) : uint4{0, 0, 0, 0};
+        }
+#pragma unroll
+        for (std::uint32_t i = 0; i < together; ++i) {
+            const std::uint32_t at = first + i * warp_lanes * piece;
+            if (at < count) {
+                *reinterpret_cast<uint4*>(to + at) = pieces[i];
+            }
         }
     }
 }
@@ -114,43 +131,8 @@ __global__ void __launch_bounds__(row_threads) gather(Memory memory, const T* ro
     }
 }
 
-__device__ __forceinline__ float gelu_of(float x) {
-    constexpr float root_2_per_pi = 0.79788456F;
-    const float cube = __fmul_rn(__fmul_rn(__fmul_rn(x, x), x), 0.044715F);
-    const float t = generator::tanh_of(__fmul_rn(__fadd_rn(x, cube), root_2_per_pi));
-    return __fmul_rn(__fmul_rn(x, 0.5F), __fadd_rn(t, 1.0F));
-}
-
-__global__ void __launch_bounds__(row_threads)
-    gelu_all(float* values, std::uint32_t stride, const std::uint32_t* rows) {
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    const std::size_t count = std::size_t{*rows} * stride;
-    for (std::size_t i = std::size_t{blockIdx.x} * row_threads + threadIdx.x; i < count;
-         i += std::size_t{gridDim.x} * row_threads) {
-        values[i] = gelu_of(values[i]);
-    }
-}
-
-__global__ void __launch_bounds__(row_threads)
-    add_all(float* to, const float* change, std::uint32_t stride, const std::uint32_t* rows) {
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    const std::size_t count = std::size_t{*rows} * stride;
-    for (std::size_t i = std::size_t{blockIdx.x} * row_threads + threadIdx.x; i < count;
-         i += std::size_t{gridDim.x} * row_threads) {
-        to[i] = __fadd_rn(to[i], change[i]);
-    }
-}
-
 LaunchShape for_warps(std::uint32_t rows) {
     return {.blocks = blocks_for(rows, row_warps, most_row_blocks), .threads = row_threads, .chained = true};
-}
-
-LaunchShape for_values(std::uint32_t rows, std::uint32_t stride) {
-    return {.blocks = blocks_for(std::uint64_t{rows} * stride, row_threads, most_row_blocks),
-            .threads = row_threads,
-            .chained = true};
 }
 
 void enqueue_embedding(const Memory& memory, Precision precision, const Embedding& embedding, cudaStream_t stream) {
@@ -179,16 +161,6 @@ void enqueue_gather(const Memory& memory, Precision precision, const void* rows,
         launch(&gather<T>, "wanted rows", for_warps(memory.slots), stream, memory, static_cast<const T*>(rows),
                static_cast<T*>(to), width);
     });
-}
-
-void enqueue_gelu(float* values, std::uint32_t stride, std::uint32_t most_rows, const std::uint32_t* rows,
-                  cudaStream_t stream) {
-    launch(&gelu_all, "GELU", for_values(most_rows, stride), stream, values, stride, rows);
-}
-
-void enqueue_add(float* to, const float* change, std::uint32_t stride, std::uint32_t most_rows,
-                 const std::uint32_t* rows, cudaStream_t stream) {
-    launch(&add_all, "sum", for_values(most_rows, stride), stream, to, change, stride, rows);
 }
 
 }  // namespace sluice::decoder

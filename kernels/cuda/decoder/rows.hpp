@@ -55,11 +55,4 @@ void enqueue_norm(Precision precision, const Norm& norm, cudaStream_t stream);
 
 inline constexpr std::uint32_t most_norm_width = 4096;  ///< In bf16 and fp16.
 
-/// Of fp32, the host's bits; (rows, stride), the first `*rows` rows.
-void enqueue_gelu(float* values, std::uint32_t stride, std::uint32_t most_rows, const std::uint32_t* rows,
-                  cudaStream_t stream);
-/// to += change, likewise.
-void enqueue_add(float* to, const float* change, std::uint32_t stride, std::uint32_t most_rows,
-                 const std::uint32_t* rows, cudaStream_t stream);
-
 }  // namespace sluice::decoder

@@ -32,9 +32,23 @@ public:
     /// Of the scores as the network has them, or as they count here.
     template <bool penalised>
     __device__ Best best() {
+        constexpr std::uint32_t together = 8;  // loads of a thread that are on their way
         Best best;
-        for (std::uint32_t i = threadIdx.x; i < vocabulary_; i += choice_threads) {
-            best.look_at(penalised ? score(i) : scores_[i], i);
+        for (std::uint32_t first = threadIdx.x; first < vocabulary_; first += together * choice_threads) {
+            float of[together];
+#pragma unroll
+            for (std::uint32_t j = 0; j < together; ++j) {
+                const std::uint32_t i = first + j * choice_threads;
+                of[j] = i < vocabulary_ ? scores_[i] : -INFINITY;
+            }
+#pragma unroll
+            for (std::uint32_t j = 0; j < together; ++j) {
+                const std::uint32_t i = first + j * choice_threads;
+                if (i < vocabulary_) {
+                    found_nonfinite_ = found_nonfinite_ || !isfinite(of[j]);
+                    best.look_at(penalised ? penalised_score(of[j], i) : of[j], i);
+                }
+            }
         }
 #pragma unroll
         for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
@@ -56,12 +70,9 @@ public:
         return best;
     }
 
+    /// Of the scores that best() has looked at.
     [[nodiscard]] __device__ bool any_nonfinite() const {
-        int found = 0;
-        for (std::uint32_t i = threadIdx.x; i < vocabulary_; i += choice_threads) {
-            found |= isfinite(scores_[i]) ? 0 : 1;
-        }
-        return __syncthreads_or(found) != 0;
+        return __syncthreads_or(found_nonfinite_ ? 1 : 0) != 0;
     }
 
     /// ln of softmax of the network's scores at `token`.
@@ -108,7 +119,10 @@ public:
 
 private:
     [[nodiscard]] __device__ __forceinline__ float score(std::uint32_t i) const {
-        const float score = scores_[i];
+        return penalised_score(scores_[i], i);
+    }
+
+    [[nodiscard]] __device__ __forceinline__ float penalised_score(float score, std::uint32_t i) const {
         if (rule_.repetition_penalty == 1 || (memory_.seen[i / 32] >> i % 32 & 1) == 0) {
             return score;
         }
@@ -269,6 +283,7 @@ private:
     ChoiceMemory& memory_;
     float largest_ = 0;
     std::uint64_t least_ = 0;
+    bool found_nonfinite_ = false;  // by this thread
 };
 
 }  // namespace sluice::decoder

@@ -101,6 +101,12 @@ public:
     void prompts() {
         decoder::enqueue_prompt_attention(pass_.memory(), precision_, attention_, cache_, layer, nullptr);
     }
+    void float_prompts() {
+        decoder::enqueue_float_prompt_attention(pass_.memory(), precision_, attention_, cache_, layer, nullptr);
+    }
+    void cached_in_order(Attending attending) {
+        decoder::enqueue_cached_in_order(pass_.memory(), attention_, cache_, layer, attending, nullptr);
+    }
     void cached(Attending attending) {
         decoder::enqueue_cached_attention(pass_.memory(), precision_, attention_, cache_, layer, attending, nullptr);
     }
@@ -128,6 +134,12 @@ public:
             numbers.push_back(end - 1);
         }
         return error_of(numbers, 0);
+    }
+    /// What was written, which is forgotten then.
+    [[nodiscard]] std::vector<std::byte> written() {
+        std::vector<std::byte> bytes = out_.content();
+        out_.poison();
+        return bytes;
     }
     [[nodiscard]] std::size_t rows() const { return pass_.rows.size(); }
 
@@ -188,7 +200,6 @@ TEST_F(DecoderPiecesOnGpu, PromptsAttendOnTheTensorCores) {
     }
 }
 
-/// In bf16 and fp16 attention itself brings keys and values there; in tf32 they are there before.
 TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCache) {
     for (const Precision precision : narrow_precisions) {
         for (const std::uint32_t head_size : {32U, 64U, 128U}) {
@@ -208,15 +219,38 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCache) {
                 << name_of(precision) << ", heads of " << head_size;
         }
     }
+}
+
+TEST_F(DecoderPiecesOnGpu, RowsAttendInTf32) {
     for (const std::uint32_t head_size : {32U, 64U, 128U}) {
         PassAttention attention(Precision::tf32, 3, head_size);
-        attention.remember();
 
-        attention.cached(Attending::all);
+        attention.float_prompts();
+        attention.cached(Attending::continued);
         EXPECT_LE(attention.error_of_rows(0, attention.rows()), tolerance(Precision::tf32)) << head_size;
 
         attention.cached(Attending::wanted);
         EXPECT_LE(attention.error_of_wanted(), tolerance(Precision::tf32)) << head_size;
+    }
+}
+
+/// The kernels of heads of these sizes, and those of heads of any.
+TEST_F(DecoderPiecesOnGpu, RowsAttendInFp32WithTheSameBits) {
+    for (const std::uint32_t head_size : {32U, 64U, 128U}) {
+        PassAttention plain(Precision::fp32, 3, head_size);
+        plain.remember();
+        plain.in_order(Attending::all);
+        const std::vector<std::byte> expected = plain.written();
+        plain.in_order(Attending::wanted);
+        const std::vector<std::byte> expected_wanted = plain.written();
+        PassAttention attention(Precision::fp32, 3, head_size);
+
+        attention.float_prompts();
+        attention.cached_in_order(Attending::continued);
+        EXPECT_EQ(attention.written(), expected) << head_size;
+
+        attention.cached_in_order(Attending::wanted);
+        EXPECT_EQ(attention.written(), expected_wanted) << head_size;
     }
 }
 

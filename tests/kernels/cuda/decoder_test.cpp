@@ -77,6 +77,7 @@ TEST_F(DecoderOnGpu, ContinuesAsTheHostInFp32) {
          {DecoderShape{.vocabulary = 53, .positions = 40, .width = 24, .layers = 2, .heads = 3, .inner = 70},
           DecoderShape{.vocabulary = 2, .positions = 18, .width = 16, .layers = 3, .heads = 16, .inner = 1},
           DecoderShape{.vocabulary = 1000, .positions = 64, .width = 130, .layers = 4, .heads = 10, .inner = 300},
+          DecoderShape{.vocabulary = 300, .positions = 150, .width = 128, .layers = 3, .heads = 2, .inner = 1100},
           DecoderShape{.vocabulary = 700, .positions = 300, .width = 768, .layers = 1, .heads = 12, .inner = 600}}) {
         const RandomDecoder model(shape, 11);
         const std::uint32_t max_new = std::min(8U, shape.positions / 2);

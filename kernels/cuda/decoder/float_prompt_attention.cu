@@ -1,0 +1,335 @@
+#include "kernels/cuda/decoder/attention.hpp"
+#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/row_values.cuh"
+#include "kernels/cuda/generator/arithmetic.cuh"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ptx.cuh"
+
+namespace sluice::decoder {
+
+constexpr std::uint32_t float_prompt_threads = 128;
+constexpr std::uint32_t float_prompt_warps = float_prompt_threads / warp_lanes;
+constexpr std::uint32_t float_prompt_blocks = 16 * 132;  // four times what an H200 runs at a time
+constexpr std::uint32_t float_step_keys = 16;
+static_assert(tile_queries == float_step_keys && page_positions == float_step_keys,
+              "a tile's own keys are those of a page");
+
+extern __shared__ float4 float_prompt_memory[];
+
+/// In fp32 the host's operations, in tf32 faster ones.
+template <bool in_order>
+struct FloatSteps {
+    __device__ __forceinline__ static float add_product(float sum, float a, float b) {
+        return in_order ? __fadd_rn(sum, __fmul_rn(a, b)) : fmaf(a, b, sum);
+    }
+    __device__ __forceinline__ static float weight(float below_largest, float scale) {
+        constexpr float log2_e = 1.44269504F;
+        return in_order ? generator::exp_of(__fmul_rn(below_largest, scale)) : exp2f(below_largest * (scale * log2_e));
+    }
+    __device__ __forceinline__ static float quotient(float value, float by) {
+        return in_order ? __fdiv_rn(value, by) : values::round_tf32(__fdividef(value, by));
+    }
+};
+
+/// 16 queries of a prompt in one head, which a warp takes past the keys up to its own, 16 at a time: once for the
+/// largest scores, then, as all weights depend on these, for weights and values. A prompt's first tile needs one way.
+template <std::uint32_t head_size, bool in_order>
+class FloatPromptTile {
+    using Steps = FloatSteps<in_order>;
+
+public:
+    static constexpr std::uint32_t row_floats = head_size + 4;  // padded: eight rows meet no bank twice
+    static constexpr std::uint32_t matrix_floats = float_step_keys * row_floats;
+    static constexpr std::uint32_t warp_floats = 3 * matrix_floats;  // queries, keys, values
+
+    /// `shared`: the warp's. `queries` is the first row's of the prompt, of the head; `page` is of the tile's own keys
+    /// in the cache.
+    __device__ __forceinline__ FloatPromptTile(const Attention& attention, const Tile& tile, const float* queries,
+                                               float* page, float* shared)
+        : attention_(attention),
+          tile_(tile),
+          queries_(queries),
+          page_(page),
+          shared_(shared),
+          lane_(threadIdx.x % warp_lanes) {}
+
+    __device__ __forceinline__ void attend() {
+        const std::uint32_t own = tile_.query / float_step_keys;
+        float scores[4][2];
+        copy(0, own);
+        if (own == 0) {
+            bring_own(scores);
+            find_largest(scores, true);
+        } else {
+            for (std::uint32_t step = 0; step <= own; ++step) {
+                copy(1, step);
+                wait();
+                multiply_keys(scores);
+                find_largest(scores, step == own);
+                __syncwarp();  // the keys are read before the next ones come
+            }
+        }
+        share_largest();
+        for (std::uint32_t step = 0; step < own; ++step) {
+            copy(1, step);
+            copy(2, step);
+            wait();
+            multiply_keys(scores);
+            add(scores, false);
+        }
+        if (own != 0) {
+            bring_own(scores);
+        }
+        add(scores, true);
+    }
+
+    /// `to`: of the first row of the prompt.
+    __device__ __forceinline__ void store(float* to) const {
+#pragma unroll
+        for (std::uint32_t i = 0; i < mixed_queries; ++i) {
+            const std::uint32_t row = tile_.query + first_mixed() + i;
+            if (row < tile_.rows) {
+                float out[4];
+#pragma unroll
+                for (std::uint32_t d = 0; d < 4; ++d) {
+                    out[d] = Steps::quotient(mixed_[i][d], sums_[i]);
+                }
+                *reinterpret_cast<float4*>(to + std::size_t{row} * attention_.out_stride + 4 * mixed_piece()) = {
+                    out[0], out[1], out[2], out[3]};
+            }
+        }
+    }
+
+private:
+    static constexpr std::uint32_t row_pieces = head_size / 4;                              // of 16 bytes
+    static constexpr std::uint32_t mixed_queries = tile_queries * row_pieces / warp_lanes;  // of a lane
+    static constexpr std::uint32_t weights_stride = tile_queries + 4;                       // of a key
+    static_assert(float_step_keys * weights_stride <= matrix_floats, "weights lie where the keys were");
+
+    // Scores: a lane has 4 queries side by side and the keys k and k + 8.
+    __device__ __forceinline__ std::uint32_t first_scored() const {
+        return lane_ / 8 * 4;
+    }
+    __device__ __forceinline__ std::uint32_t first_key() const {
+        return lane_ % 8;
+    }
+    // What is mixed: a lane has 4 values of the head for mixed_queries queries.
+    __device__ __forceinline__ std::uint32_t first_mixed() const {
+        return lane_ / row_pieces * mixed_queries;
+    }
+    __device__ __forceinline__ std::uint32_t mixed_piece() const {
+        return lane_ % row_pieces;
+    }
+
+    __device__ __forceinline__ float* matrix(std::uint32_t number) const {
+        return shared_ + number * matrix_floats;
+    }
+
+    /// Matrix `number`, of queries, keys, values, of the rows of a step; zeros beyond the prompt.
+    __device__ __forceinline__ void copy(std::uint32_t number, std::uint32_t step) const {
+        const std::uint32_t width = attention_.heads * head_size;
+        const std::uint32_t to = ptx::shared_address(shared_) + number * (matrix_floats * 4);
+#pragma unroll 4
+        for (std::uint32_t i = 0; i < float_step_keys * row_pieces; i += warp_lanes) {
+            const std::uint32_t row = (i + lane_) / row_pieces;
+            const std::uint32_t piece = (i + lane_) % row_pieces;
+            const std::uint32_t of_prompt = step * float_step_keys + row;
+            const bool exists = of_prompt < tile_.rows;
+            ptx::copy_16(
+                to + (row * row_floats + piece * 4) * 4,
+                queries_ + std::size_t{exists ? of_prompt : 0} * attention_.stride + number * width + piece * 4,
+                exists);
+        }
+        ptx::commit_copies();
+    }
+
+    __device__ __forceinline__ static void wait() {
+        ptx::wait_for_copies<0>();
+        __syncwarp();
+    }
+
+    /// Scores of the tile's own keys, which come into the cache with their values.
+    __device__ __forceinline__ void bring_own(float (&scores)[4][2]) const {
+        const std::uint32_t width = attention_.heads * head_size;
+        copy(1, tile_.query / float_step_keys);
+        copy(2, tile_.query / float_step_keys);
+        wait();
+#pragma unroll 4
+        for (std::uint32_t i = 0; i < 2 * float_step_keys * row_pieces; i += warp_lanes) {
+            const std::uint32_t number = (i + lane_) / (float_step_keys * row_pieces);  // keys, values
+            const std::uint32_t row = (i + lane_) / row_pieces % float_step_keys;
+            const std::uint32_t piece = (i + lane_) % row_pieces;
+            if (tile_.query + row < tile_.rows) {
+                *reinterpret_cast<float4*>(page_ + std::size_t{2 * row + number} * width + piece * 4) =
+                    *reinterpret_cast<const float4*>(matrix(1 + number) + row * row_floats + piece * 4);
+            }
+        }
+        multiply_keys(scores);
+    }
+
+    __device__ __forceinline__ void multiply_keys(float (&scores)[4][2]) const {
+        const float* const query = matrix(0) + first_scored() * row_floats;
+        const float* const key = matrix(1) + first_key() * row_floats;
+#pragma unroll
+        for (auto& of_query : scores) {
+            of_query[0] = 0;
+            of_query[1] = 0;
+        }
+#pragma unroll 2
+        for (std::uint32_t d = 0; d < head_size; d += 4) {
+            float keys[2][4];
+            load_4(key + d, keys[0]);
+            load_4(key + 8 * row_floats + d, keys[1]);
+#pragma unroll
+            for (std::uint32_t i = 0; i < 4; ++i) {
+                float of_query[4];
+                load_4(query + i * row_floats + d, of_query);
+#pragma unroll
+                for (std::uint32_t j = 0; j < 2; ++j) {
+#pragma unroll
+                    for (std::uint32_t e = 0; e < 4; ++e) {
+                        scores[i][j] = Steps::add_product(scores[i][j], keys[j][e], of_query[e]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of the keys beside a tile's own queries each sees those up to it.
+    [[nodiscard]] __device__ __forceinline__ bool sees(std::uint32_t i, std::uint32_t j, bool own) const {
+        return !own || first_key() + 8 * j <= first_scored() + i;
+    }
+
+    __device__ __forceinline__ void find_largest(const float (&scores)[4][2], bool own) {
+#pragma unroll
+        for (std::uint32_t i = 0; i < 4; ++i) {
+#pragma unroll
+            for (std::uint32_t j = 0; j < 2; ++j) {
+                largest_[i] = sees(i, j, own) && scores[i][j] > largest_[i] ? scores[i][j] : largest_[i];
+            }
+        }
+    }
+
+    /// Among the lanes that have a query's scores.
+    __device__ __forceinline__ void share_largest() {
+#pragma unroll
+        for (float& largest : largest_) {
+#pragma unroll
+            for (std::uint32_t apart = 1; apart < 8; apart *= 2) {
+                const float other = __shfl_xor_sync(every_lane, largest, apart);
+                largest = other > largest ? other : largest;
+            }
+        }
+    }
+
+    /// Weights of a step's scores, then the values by them.
+    __device__ __forceinline__ void add(const float (&scores)[4][2], bool own) {
+        float* const weights = matrix(1);
+        __syncwarp();  // the keys are read
+#pragma unroll
+        for (std::uint32_t j = 0; j < 2; ++j) {
+            float of_key[4];
+#pragma unroll
+            for (std::uint32_t i = 0; i < 4; ++i) {
+                const float weight = Steps::weight(__fadd_rn(scores[i][j], -largest_[i]), attention_.scale);
+                of_key[i] = sees(i, j, own) ? weight : 0.0F;
+            }
+            *reinterpret_cast<float4*>(weights + (first_key() + 8 * j) * weights_stride + first_scored()) = {
+                of_key[0], of_key[1], of_key[2], of_key[3]};
+        }
+        __syncwarp();
+        const float* const values = matrix(2) + 4 * mixed_piece();
+        const float* const of_queries = weights + first_mixed();
+#pragma unroll 2
+        for (std::uint32_t p = 0; p < float_step_keys; ++p) {
+            float value[4];
+            load_4(values + p * row_floats, value);
+#pragma unroll
+            for (std::uint32_t i = 0; i < mixed_queries; i += 4) {
+                float weight[4];
+                load_4(of_queries + p * weights_stride + i, weight);
+#pragma unroll
+                for (std::uint32_t e = 0; e < 4; ++e) {
+                    sums_[i + e] = __fadd_rn(sums_[i + e], weight[e]);  // what is not seen adds zeros
+#pragma unroll
+                    for (std::uint32_t d = 0; d < 4; ++d) {
+                        mixed_[i + e][d] = Steps::add_product(mixed_[i + e][d], value[d], weight[e]);
+                    }
+                }
+            }
+        }
+        __syncwarp();  // weights and values are read before the next keys come
+    }
+
+    const Attention& attention_;
+    const Tile& tile_;
+    const float* queries_;
+    float* page_;
+    float* shared_;
+    std::uint32_t lane_;
+    float mixed_[mixed_queries][4] = {};
+    float sums_[mixed_queries] = {};
+    float largest_[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+};
+
+template <std::uint32_t head_size, bool in_order>
+__global__ void __launch_bounds__(float_prompt_threads, head_size == 128 ? 2 : 4)
+    attend_float_prompts(Memory memory, Attention attention, Cache cache, std::uint32_t layer) {
+    using OfHead = FloatPromptTile<head_size, in_order>;
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    float* const shared =
+        reinterpret_cast<float*>(float_prompt_memory) + threadIdx.x / warp_lanes * OfHead::warp_floats;
+    const std::uint32_t all = memory.batch->tiles * attention.heads;
+    for (std::uint32_t i = (blockIdx.x * float_prompt_threads + threadIdx.x) / warp_lanes; i < all;
+         i += gridDim.x * float_prompt_warps) {
+        const Tile tile = memory.tiles[i / attention.heads];
+        const std::uint32_t at = i % attention.heads * head_size;
+        OfHead of_head(
+            attention, tile,
+            static_cast<const float*>(attention.queries) + std::size_t{tile.first_row} * attention.stride + at,
+            cached<float>(cache, layer, page_of(memory, tile.slot, tile.query), 0) + at, shared);
+        of_head.attend();
+        of_head.store(static_cast<float*>(attention.out) + std::size_t{tile.first_row} * attention.out_stride + at);
+    }
+}
+
+template <std::uint32_t head_size, bool in_order>
+void launch_float_prompts(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
+                          cudaStream_t stream) {
+    constexpr auto kernel = &attend_float_prompts<head_size, in_order>;
+    constexpr std::uint32_t shared =
+        float_prompt_warps * FloatPromptTile<head_size, in_order>::warp_floats * std::uint32_t{sizeof(float)};
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+               "cudaFuncSetAttribute");
+    const std::uint64_t tiles = memory.most_rows / tile_queries + std::uint64_t{memory.slots};
+    launch(kernel, "attention of prompts",
+           {.blocks = blocks_for(tiles * attention.heads, float_prompt_warps, float_prompt_blocks),
+            .threads = float_prompt_threads,
+            .shared_bytes = shared,
+            .chained = true},
+           stream, memory, attention, cache, layer);
+}
+
+template <bool in_order>
+void launch_float_prompts_of(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
+                             cudaStream_t stream) {
+    if (attention.head_size == 32) {
+        launch_float_prompts<32, in_order>(memory, attention, cache, layer, stream);
+    } else if (attention.head_size == 64) {
+        launch_float_prompts<64, in_order>(memory, attention, cache, layer, stream);
+    } else {
+        launch_float_prompts<128, in_order>(memory, attention, cache, layer, stream);
+    }
+}
+
+void enqueue_float_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
+                                    const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
+    if (precision == Precision::fp32) {
+        launch_float_prompts_of<true>(memory, attention, cache, layer, stream);
+    } else {
+        launch_float_prompts_of<false>(memory, attention, cache, layer, stream);
+    }
+}
+
+}  // namespace sluice::decoder
