@@ -23,7 +23,7 @@ double cycles(const GemmTile& tile, std::uint64_t rounds, std::uint32_t depth) {
     const double area = tile.rows * tile.columns;
     const double step = std::max(area / 22.5, (tile.rows + tile.columns) * copied_row);
     const auto times = static_cast<double>(rounds);
-    const double ends = tile.ping_pong ? area / 4 : times * area / 10;
+    const double ends = tile.ping_pong ? area / 3.4 : times * area / 6;
     return times * static_cast<double>(divide_up(depth, step_depth)) * step + ends;
 }
 
