@@ -249,7 +249,7 @@ TEST(GemmTileChoice, TakesSmallTilesForFewRowsAndWholeRoundsForMany) {
     EXPECT_EQ(tile(16896, 768, 768), (GemmTile{.rows = 128, .columns = 128, .ping_pong = true}));
     EXPECT_EQ(tile(16896, 3072, 768), (GemmTile{.rows = 128, .columns = 192, .cluster_rows = 2, .ping_pong = true}));
     EXPECT_EQ(tile(8192, 8192, 8192), (GemmTile{.rows = 256, .columns = 192, .cluster_columns = 2}));
-    EXPECT_EQ(tile(4096, 4096, 4096), (GemmTile{.rows = 128, .columns = 128, .ping_pong = true}));
+    EXPECT_EQ(tile(4096, 4096, 4096), (GemmTile{.rows = 128, .columns = 256, .cluster_rows = 2}));
     // 99 rows of tiles make no pairs.
     EXPECT_EQ(tile(12672, 4096, 2048), (GemmTile{.rows = 128, .columns = 128, .ping_pong = true}));
 }
