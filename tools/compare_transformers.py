@@ -59,7 +59,7 @@ def text_prompts(path, folder, longest):
     return [ids[-longest:] for ids in map(encoder.encode, lines) if ids]
 
 
-def run_sluice(program, folder, prompts, longest, tokens):
+def run_sluice(program, device, folder, prompts, longest, tokens):
     """For each prompt the new tokens and their log-probability."""
     with tempfile.TemporaryDirectory() as work:
         job = pathlib.Path(work) / "job.toml"
@@ -67,7 +67,7 @@ def run_sluice(program, folder, prompts, longest, tokens):
         quoted = json.dumps(str((pathlib.Path(folder) / "model.safetensors").resolve()), ensure_ascii=False)
         job.write_text(
             f'app = "gpt2"\ninput.path = "ids.txt"\nmodel.weights = {quoted}\noutput.path = "out.csv"\n'
-            f'[run]\ndevice = "host"\n[generate]\nprompts = "ids"\nresults = "ids"\nlog_probability = true\n'
+            f'[run]\ndevice = "{device}"\n[generate]\nprompts = "ids"\nresults = "ids"\nlog_probability = true\n'
             f"end_of_text = false\nmax_prompt_tokens = {longest}\nmax_new_tokens = {tokens}\n")
         done = subprocess.run([program, "run", str(job), "--no-progress"], stdout=subprocess.PIPE, check=False)
         if done.returncode != 0:
@@ -108,6 +108,7 @@ def main():
     parser.add_argument("folder", help="the checkpoint")
     parser.add_argument("--reference", choices=["transformers", "torch"], default="transformers", help="default: %(default)s")
     parser.add_argument("--program", default=str(HERE.parent / "build/release/bin/sluice"), help="default: %(default)s")
+    parser.add_argument("--device", choices=["host", "cuda"], default="host", help="of sluice; default: %(default)s")
     parser.add_argument("--prompts", help="a file with a prompt a line; else they are random")
     parser.add_argument("--count", type=int, default=1000, help="random prompts; default: %(default)s")
     parser.add_argument("--longest", type=int, default=64, help="tokens of a prompt at most; default: %(default)s")
@@ -125,7 +126,7 @@ def main():
         prompts = text_prompts(arguments.prompts, arguments.folder, arguments.longest)
     else:
         prompts = random_prompts(arguments.count, vocabulary, arguments.longest, random.Random(arguments.seed))
-    results = run_sluice(arguments.program, arguments.folder, prompts, arguments.longest, arguments.tokens)
+    results = run_sluice(arguments.program, arguments.device, arguments.folder, prompts, arguments.longest, arguments.tokens)
 
     comparison = Comparison(arguments.tie)
     for item, (prompt, (ours, log_probability)) in enumerate(zip(prompts, results)):

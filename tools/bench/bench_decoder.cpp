@@ -73,31 +73,14 @@ double flop_of_text(double prompt, double made) {
     return 2 * (positions * model.layers * block - (prompt - 1) * pruned + made * width * model.vocabulary);
 }
 
-void print_rate(Precision precision, const Prompts& prompts, double made, const Timing& time, double limit_seconds,
-                double bar) {
+void print_rate(Precision precision, const Prompts& prompts, double made, const Timing& time, double limit_seconds) {
     const double tokens = prompts.items * made;
     const double rate = tokens / time.median_us * 1e6;
     fmt::print("  {:7} prompts {:10.1f} ms: {:9.0f} tokens/s ({:.0f} to {:.0f}), {:.1f} % of the limit of {:.0f}",
                prompts.items, time.median_us * 1e-3, rate, tokens / time.most_us * 1e6, tokens / time.least_us * 1e6,
                100 * limit_seconds * 1e6 / time.median_us, tokens / limit_seconds);
-    if (bar > 0) {
-        fmt::print("; the bar is {:.0f}: {}", bar, rate >= bar ? "met" : "missed");
-    }
     fmt::print("  [{}]\n", name_of(precision));
     std::fflush(stdout);
-}
-
-double bar_of(Precision precision) {
-    switch (precision) {
-        case Precision::bf16:
-            return 700e3;
-        case Precision::tf32:
-            return 380e3;
-        case Precision::fp32:
-            return 80e3;
-        default:
-            return 0;
-    }
 }
 
 std::unique_ptr<DecoderLayer> layer_of(Precision precision, const DecoderBenchWeights& weights,
@@ -144,7 +127,7 @@ void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const
         Chunk chunk(gpu, *layer, sampling, stream, prompts);
         chunk.check();
         const double limit = items * flop_of_text(prompt_tokens, new_tokens) / sustained_flops(precision);
-        print_rate(precision, prompts, new_tokens, time_chunk(chunk, stream), limit, bar_of(precision));
+        print_rate(precision, prompts, new_tokens, time_chunk(chunk, stream), limit);
     }
 }
 
@@ -161,7 +144,7 @@ void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const D
     const double position_bytes = 2.0 * model.layers * model.width * static_cast<double>(number_bytes(precision));
     const double read = prompts.items * (made - 1) * (mean + made / 2.0) * position_bytes;
     const double limit = read / memory_rate + prompts.items * flop_of_text(mean, made) / sustained_flops(precision);
-    print_rate(precision, prompts, made, time_chunk(chunk, stream), limit, 0);
+    print_rate(precision, prompts, made, time_chunk(chunk, stream), limit);
 }
 
 int run(int argc, char** argv) {
