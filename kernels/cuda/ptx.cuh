@@ -75,4 +75,13 @@ __device__ __forceinline__ void store_shared(std::uint32_t address, std::uint32_
     asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }
 
+// --- Arithmetic ---
+
+/// 2^x, to about 2^-22 of it; zero where that is less than the least normal number.
+__device__ __forceinline__ float exp2_about(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 }  // namespace sluice::ptx

@@ -17,8 +17,9 @@ namespace sluice::gemm {
 /// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), as x / (1 + exp(-2 ...)): no cancellation below zero.
 __device__ __forceinline__ float gelu_tanh(float x) {
     constexpr float minus_two_root_log2e = -2.0F * 0.7978845608F * 1.4426950409F;
-    const float inner = minus_two_root_log2e * x * fmaf(0.044715F * x, x, 1.0F);
-    return __fdividef(x, 1.0F + exp2f(inner));
+    const float square = x * x;
+    const float inner = x * fmaf(minus_two_root_log2e * 0.044715F, square, minus_two_root_log2e);
+    return __fdividef(x, 1.0F + ptx::exp2_about(inner));
 }
 
 /// 0.5 x (1 + erf(x / sqrt(2))).
@@ -75,89 +76,83 @@ public:
         row_ = row + static_cast<int>(first_row_);
         column_ = column;
         if (arguments_.residual) {
-            request(0, 0);
+            request(0);
         }
     }
 
-    /// Before the last sums are there: asks for the bias.
-    __device__ __forceinline__ void load_bias() {
-#pragma unroll
-        for (std::uint32_t j = 0; j < C::columns / 8; ++j) {
-            bias_[j] = bias_of(j);
-        }
-    }
+    /// Before the last sums are there: asks for the first bias.
+    __device__ __forceinline__ void load_bias() { bias_ = bias_of(0); }
 
     /// Stores the sums of a tile.
     __device__ __forceinline__ void store(const float (&sums)[C::blocks][C::columns / 2]) {
 #pragma unroll
-        for (std::uint32_t block = 0; block < C::blocks; ++block) {
-#pragma unroll
-            for (std::uint32_t first = 0; first < C::chunks; first += C::boxes) {
-                if (!arguments_.residual) {
-                    ptx::wait_for_store_reads<0>();  // of the first lane, which stores
-                    __syncwarp();
-                } else {
-                    if (block + first > 0) {
-                        request(block, first);
-                    }
-                    ptx::wait(layout_.residual(warp_), parity_);
-                    parity_ ^= 1;
+        for (std::uint32_t box = 0; box < tile_boxes; ++box) {
+            const std::uint32_t block = box / C::chunks;
+            const std::uint32_t chunk = box % C::chunks;
+            if (!arguments_.residual) {
+                ptx::wait_for_store_reads<C::boxes - 1>();  // of the first lane, which stores
+                __syncwarp();
+            } else if (box % C::boxes == 0) {
+                if (box > 0) {
+                    request(box);
                 }
-                store_boxes(sums[block], block, first);
+                ptx::wait(layout_.residual(warp_), parity_);
+                parity_ ^= 1;
             }
+            const float2 bias = bias_;
+            bias_ = bias_of((chunk + 1) % C::chunks);  // on its way while this box is made
+            store_box(sums[block], bias, box % C::boxes, block, chunk);
         }
     }
 
 private:
+    static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;  // of a warp
+
     /// Asks for what is added to the boxes from `first` on, when those before them have left.
-    __device__ __forceinline__ void request(std::uint32_t block, std::uint32_t first) const {
+    __device__ __forceinline__ void request(std::uint32_t first) const {
         if (lane_ == 0) {
             ptx::wait_for_store_reads<0>();
             const std::uint32_t barrier = layout_.residual(warp_);
             ptx::arrive_expecting(barrier, C::boxes * box_bytes);
 #pragma unroll
-            for (std::uint32_t box = 0; box < C::boxes; ++box) {
-                ptx::load_2d(layout_.box(warp_, box), residual_, barrier, column_of(first + box), row_of(block));
+            for (std::uint32_t i = 0; i < C::boxes; ++i) {
+                const std::uint32_t box = first + i;
+                ptx::load_2d(layout_.box(warp_, i), residual_, barrier, column_of(box % C::chunks),
+                             row_of(box / C::chunks));
             }
         }
     }
 
-    __device__ __forceinline__ void store_boxes(const float (&sums)[C::columns / 2], std::uint32_t block,
-                                                std::uint32_t first) const {
+    __device__ __forceinline__ void store_box(const float (&sums)[C::columns / 2], const float2& bias,
+                                              std::uint32_t box, std::uint32_t block, std::uint32_t chunk) const {
+        float values[box_columns / 2];
 #pragma unroll
-        for (std::uint32_t box = 0; box < C::boxes; ++box) {
-            const std::uint32_t chunk = first + box;
-            float values[box_columns / 2];
-#pragma unroll
-            for (std::uint32_t i = 0; i < box_columns / 2; ++i) {
-                values[i] = sums[chunk * (box_columns / 2) + i];
-            }
-            add_bias(values, chunk);
-            activate(values, arguments_.activation);
-            fill(layout_.box(warp_, box), values);
+        for (std::uint32_t i = 0; i < box_columns / 2; ++i) {
+            values[i] = sums[chunk * (box_columns / 2) + i];
         }
+        add_bias(values, bias);
+        activate(values, arguments_.activation);
+        fill(layout_.box(warp_, box), values);
         ptx::fence_copy_engine();
         __syncwarp();
         if (lane_ == 0) {
-#pragma unroll
-            for (std::uint32_t box = 0; box < C::boxes; ++box) {
-                ptx::store_2d(out_, layout_.box(warp_, box), column_of(first + box), row_of(block));
-            }
+            ptx::store_2d(out_, layout_.box(warp_, box), column_of(chunk), row_of(block));
             ptx::commit_stores();
         }
     }
 
-    __device__ __forceinline__ float2 bias_of(std::uint32_t j) const {
-        const std::uint32_t column = static_cast<std::uint32_t>(column_) + 8 * j + lane_ % 4 * 2;
+    /// Of two columns of the chunk, a lane's.
+    __device__ __forceinline__ float2 bias_of(std::uint32_t chunk) const {
+        const std::uint32_t column = static_cast<std::uint32_t>(column_of(chunk)) + 2 * lane_;
         return arguments_.bias != nullptr && column < arguments_.columns ? ptx::load_global_8(arguments_.bias + column)
                                                                          : float2{0, 0};
     }
 
-    __device__ __forceinline__ void add_bias(float (&values)[box_columns / 2], std::uint32_t chunk) const {
+    __device__ __forceinline__ void add_bias(float (&values)[box_columns / 2], const float2& of_lane) const {
 #pragma unroll
         for (std::uint32_t j = 0; j < box_columns / 8; ++j) {
-            const std::uint32_t number = chunk * (box_columns / 8) + j;
-            const float2 bias = C::blocks == 1 ? bias_[number] : bias_of(number);
+            const std::uint32_t owner = 4 * j + lane_ % 4;
+            const float2 bias{__shfl_sync(~0U, of_lane.x, owner), __shfl_sync(~0U, of_lane.y, owner)};
             values[4 * j] += bias.x;
             values[4 * j + 1] += bias.y;
             values[4 * j + 2] += bias.x;
@@ -204,7 +199,7 @@ private:
     int row_ = 0;
     int column_ = 0;
     std::uint32_t parity_ = 0;
-    float2 bias_[C::columns / 8];
+    float2 bias_{0, 0};
 };
 
 }  // namespace sluice::gemm

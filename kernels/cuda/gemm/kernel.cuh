@@ -152,9 +152,7 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
             used = ring.stage;
         }
         turns.pass_on();
-        if constexpr (C::blocks == 1) {  // there are registers for it
-            epilogue.load_bias();
-        }
+        epilogue.load_bias();
         wgmma::wait<0>();
         free_stage<C>(layout.free(used), sharers);
         ring.skip((C::turns - 1) * arguments.steps);

@@ -4,7 +4,7 @@
 namespace sluice::gemm {
 
 GemmKernel ping_pong_128x128() {
-    return make_kernel<Config<2, 2, 128, 5, 2, 1, 1, true>>();
+    return make_kernel<Config<2, 2, 128, 5, 4, 1, 1, true>>();
 }
 
 }  // namespace sluice::gemm

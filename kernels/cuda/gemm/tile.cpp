@@ -23,7 +23,7 @@ double cycles(const GemmTile& tile, std::uint64_t rounds, std::uint32_t depth) {
     const double area = tile.rows * tile.columns;
     const double step = std::max(area / 22.5, (tile.rows + tile.columns) * copied_row);
     const auto times = static_cast<double>(rounds);
-    const double ends = tile.ping_pong ? area / 4 : times * area / 10;
+    const double ends = tile.ping_pong ? area / 3.4 : times * area / 6;
     return times * static_cast<double>(divide_up(depth, step_depth)) * step + ends;
 }
 
@@ -33,6 +33,7 @@ std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uin
                              std::uint32_t multiprocessors) {
     constexpr std::uint32_t depth_of_large = 4096;
     constexpr std::uint64_t rounds_of_large = 8;
+    constexpr std::uint32_t most_ping_pong_depth = 3072;
     if (depth >= depth_of_large && rounds(gemm_tiles[0], rows, columns, multiprocessors) >= rounds_of_large) {
         return 0;
     }
@@ -40,6 +41,9 @@ std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uin
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 1; i < gemm_tiles.size(); ++i) {
         const GemmTile& tile = gemm_tiles[i];
+        if (tile.ping_pong && depth > most_ping_pong_depth) {
+            continue;
+        }
         const double time = cycles(tile, rounds(tile, rows, columns, multiprocessors), depth);
         if (time < least) {
             best = i;

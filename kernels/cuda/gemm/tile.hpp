@@ -37,9 +37,10 @@ inline constexpr std::array<GemmTile, 9> gemm_tiles{{
 /// fewest bytes, takes that. Any other takes that of the others for which this estimate of its time is least, the first
 /// of equal ones: blocks work in rounds of one tile for each multiprocessor; a round takes, for each 64 of depth, the
 /// longer of two times in cycles: of the tensor cores, as fast as power lets them, rows * columns / 22.5, and of the
-/// copies, 3.4 for each row and each column, 2.93 in ping-pong, where they never pause; then rows * columns / 10 to
-/// begin and to store at the end of each round, or, in ping-pong, rows * columns / 4 at the end of the last. The
-/// constants are those of an H200, in cycles at 1.9 GHz.
+/// copies, 3.4 for each row and each column, 2.93 in ping-pong, where they never pause; then rows * columns / 6 to
+/// begin and to store at the end of each round, or, in ping-pong, rows * columns / 3.4 at the end of the last. The
+/// constants are those of an H200, in cycles at 1.9 GHz. Of depths above 3,072, ping-pong is left out: there is little
+/// to hide, and its smaller tiles read more.
 [[nodiscard]] std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                                            std::uint32_t multiprocessors);
 

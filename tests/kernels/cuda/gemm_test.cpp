@@ -244,7 +244,8 @@ TEST(GemmTileChoice, TakesSmallTilesForFewRowsAndWholeRoundsForMany) {
 
     EXPECT_EQ(tile(1, 3072, 768).rows, 64U);
     EXPECT_EQ(tile(64, 768, 768).columns, 64U);
-    EXPECT_EQ(tile(8448, 768, 3072), (GemmTile{.rows = 128, .columns = 192}));  // 264 tiles: two whole rounds
+    EXPECT_EQ(tile(4096, 768, 768), (GemmTile{.rows = 128, .columns = 192}));  // 128 tiles: one round
+    EXPECT_EQ(tile(8448, 768, 3072), (GemmTile{.rows = 128, .columns = 192, .cluster_rows = 2, .ping_pong = true}));
     EXPECT_EQ(tile(16896, 768, 768), (GemmTile{.rows = 128, .columns = 128, .ping_pong = true}));
     EXPECT_EQ(tile(16896, 3072, 768), (GemmTile{.rows = 128, .columns = 192, .cluster_rows = 2, .ping_pong = true}));
     EXPECT_EQ(tile(8192, 8192, 8192), (GemmTile{.rows = 256, .columns = 192, .cluster_columns = 2}));
