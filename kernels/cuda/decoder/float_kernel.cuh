@@ -187,7 +187,10 @@ __device__ __forceinline__ void begin_float_product(const gemm::Layout<C>& layou
         ptx::prefetch_map(b_map);
         for (std::uint32_t i = 0; i < C::stages; ++i) {
             ptx::barrier_init(layout.full(i), 1);
-            ptx::barrier_init(layout.free(i), C::consumers * (C::cluster_rows + C::cluster_columns - 1));
+            ptx::barrier_init(layout.free(i), C::tile_consumers * (C::cluster_rows + C::cluster_columns - 1));
+        }
+        for (std::uint32_t consumer = 0; C::ping_pong && consumer < C::consumers; ++consumer) {
+            ptx::barrier_init(layout.turn(consumer), 1);
         }
         ptx::fence_barrier_init();
     }

@@ -3,8 +3,8 @@
 
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/activations.hpp"
-#include "kernels/cuda/decoder/ordered_product.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
+#include "kernels/cuda/ordered/product.hpp"
 
 namespace sluice::decoder {
 namespace {
@@ -67,15 +67,15 @@ public:
         if (precision_ == Precision::tf32) {
             products_.back().enqueue(stream);
         } else {
-            enqueue_ordered_product({.product = {.in = floats_of(at_.normed),
-                                                 .weights = floats_of(weights_.tokens),
-                                                 .bias = floats_of(no_bias_),
-                                                 .out = floats_of(at_.scores),
-                                                 .most_rows = at_.padded_slots,
-                                                 .columns = at_.strides.vocabulary,
-                                                 .depth = at_.strides.width,
-                                                 .rows = &memory_.batch->entries}},
-                                    stream);
+            ordered::enqueue_product({.in = floats_of(at_.normed),
+                                      .weights = floats_of(weights_.tokens),
+                                      .bias = floats_of(no_bias_),
+                                      .out = floats_of(at_.scores),
+                                      .most_rows = at_.padded_slots,
+                                      .columns = at_.strides.vocabulary,
+                                      .depth = at_.strides.width,
+                                      .rows = &memory_.batch->entries},
+                                     stream);
         }
         watch("choice");
         if (at_.bests_only) {
@@ -181,17 +181,17 @@ private:
             return;
         }
         const bool adds = step.residual != nullptr;
-        enqueue_ordered_product({.product = {.in = floats_of(step.in),
-                                             .weights = floats_of(linear.weights),
-                                             .bias = floats_of(linear.bias),
-                                             .out = floats_of(adds ? at_.normed : step.out),
-                                             .most_rows = step.most_rows,
-                                             .columns = step.out_stride,
-                                             .depth = step.in_stride,
-                                             .rows = step.rows},
-                                 .gelu = step.gelu,
-                                 .sums = adds ? floats_of(step.out) : nullptr},
-                                stream);
+        ordered::enqueue_product({.in = floats_of(step.in),
+                                  .weights = floats_of(linear.weights),
+                                  .bias = floats_of(linear.bias),
+                                  .out = floats_of(adds ? at_.normed : step.out),
+                                  .most_rows = step.most_rows,
+                                  .columns = step.out_stride,
+                                  .depth = step.in_stride,
+                                  .rows = step.rows,
+                                  .gelu = step.gelu,
+                                  .sums = adds ? floats_of(step.out) : nullptr},
+                                 stream);
     }
 
     void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {

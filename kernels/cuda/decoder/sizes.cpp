@@ -6,7 +6,7 @@
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/decoder/float_product.hpp"
-#include "kernels/cuda/generator/product.hpp"
+#include "kernels/cuda/ordered/product.hpp"
 #include "kernels/generator.hpp"
 
 namespace sluice::decoder {
@@ -42,12 +42,12 @@ Strides strides_of(const DecoderShape& shape, Precision precision) {
     constexpr std::uint32_t tensor_multiple = 8;
     const bool padded = precision == Precision::fp32;
     const auto stride = [&](std::uint32_t values) {
-        return padded ? rounded_up(values, generator::product_columns) : values;
+        return padded ? rounded_up(values, ordered::product_columns) : values;
     };
     return {.width = stride(shape.width),
             .queries = stride(3 * shape.width),
             .inner = stride(shape.inner),
-            .vocabulary = rounded_up(shape.vocabulary, padded ? generator::product_columns : tensor_multiple)};
+            .vocabulary = rounded_up(shape.vocabulary, padded ? ordered::product_columns : tensor_multiple)};
 }
 
 std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,

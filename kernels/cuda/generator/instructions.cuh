@@ -7,11 +7,6 @@
 /// Instructions that only a generator's kernels use.
 namespace sluice::generator {
 
-/// Four bytes to shared memory, asynchronously: what lies beside each other in a row may come to lie rows apart.
-__device__ __forceinline__ void copy_float(std::uint32_t to, const float* from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
-}
-
 /// 16 bytes; stays where it is written.
 __device__ __forceinline__ uint4 load_16(const void* from) {
     uint4 v;

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "kernels/cuda/generator/gates.hpp"
-#include "kernels/cuda/generator/product.hpp"
 #include "kernels/cuda/generator/steps.hpp"
 #include "kernels/cuda/generator/table.hpp"
+#include "kernels/cuda/ordered/product.hpp"
 
 namespace sluice::generator {
 namespace {
@@ -52,15 +52,16 @@ public:
                            .rows = &memory.batch->living},
                           stream);
         }
-        enqueue_product({.in = reinterpret_cast<const float*>(after.at(shape_.layers - 1, 0)),
-                         .weights = floats_of(weights_.linear),
-                         .bias = floats_of(weights_.linear_bias),
-                         .out = memory.scores,
-                         .most_rows = most_rows_,
-                         .columns = gru_symbols,
-                         .depth = shape_.hidden,
-                         .rows = &memory.batch->living},
-                        stream);
+        ordered::enqueue_product({.in = reinterpret_cast<const float*>(after.at(shape_.layers - 1, 0)),
+                                  .weights = floats_of(weights_.linear),
+                                  .bias = floats_of(weights_.linear_bias),
+                                  .out = memory.scores,
+                                  .most_rows = most_rows_,
+                                  .columns = gru_symbols,
+                                  .depth = shape_.hidden,
+                                  .rows = &memory.batch->living,
+                                  .tiles = ordered::Tiles::by_rows},
+                                 stream);
     }
 
     [[nodiscard]] const StateRows& states(std::uint32_t turn) const override { return states_[turn]; }
@@ -72,15 +73,16 @@ private:
 
     void multiply_gates(const Memory& memory, const std::byte* in, const Buffer& matrix, const Buffer& bias,
                         const Buffer& out, cudaStream_t stream) const {
-        enqueue_product({.in = reinterpret_cast<const float*>(in),
-                         .weights = floats_of(matrix),
-                         .bias = floats_of(bias),
-                         .out = out.as<float>().data(),
-                         .most_rows = most_rows_,
-                         .columns = shape_.gate_columns,
-                         .depth = shape_.hidden,
-                         .rows = &memory.batch->living},
-                        stream);
+        ordered::enqueue_product({.in = reinterpret_cast<const float*>(in),
+                                  .weights = floats_of(matrix),
+                                  .bias = floats_of(bias),
+                                  .out = out.as<float>().data(),
+                                  .most_rows = most_rows_,
+                                  .columns = shape_.gate_columns,
+                                  .depth = shape_.hidden,
+                                  .rows = &memory.batch->living,
+                                  .tiles = ordered::Tiles::by_rows},
+                                 stream);
     }
 
     PaddedShape shape_;

@@ -1,12 +1,12 @@
-#include "kernels/cuda/generator/product.hpp"
 #include "kernels/cuda/generator/steps.hpp"
+#include "kernels/cuda/ordered/product.hpp"
 
 namespace sluice::generator {
 
 StepSizes simt_sizes(const GruShape& shape) {
     const PaddedShape sizes = padded(shape, Precision::fp32);
     const std::uint32_t gates = shape.layers > 1 ? 2 : 1;
-    return {.row_multiple = product_rows,
+    return {.row_multiple = ordered::product_rows,
             .matrices = shape.layers,
             .row_bytes = sizes.hidden * static_cast<std::uint32_t>(sizeof(float)),
             .work_bytes_a_row = std::uint64_t{gates} * sizes.gate_columns * sizeof(float)};

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/device/cuda_stream.hpp"
-#include "kernels/cuda/generator/product.hpp"
 #include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ordered/product.hpp"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice::generator {
@@ -45,15 +45,16 @@ InputTable::InputTable(Device& device, const PaddedShape& shape, Precision preci
     copy_now(rows.bytes(), std::as_bytes(std::span(all)));
     const std::unique_ptr<Stream> stream = device.make_stream({});
     const cudaStream_t handle = as_cuda(*stream).handle();
-    enqueue_product({.in = weights.embedding.as<float>().data(),
-                     .weights = weights.layers.front().input.as<float>().data(),
-                     .bias = weights.layers.front().input_bias.as<float>().data(),
-                     .out = table_.as<float>().data(),
-                     .most_rows = gru_symbols,
-                     .columns = shape.gate_columns,
-                     .depth = shape.embedding,
-                     .rows = rows.as<std::uint32_t>().data()},
-                    handle);
+    ordered::enqueue_product({.in = weights.embedding.as<float>().data(),
+                              .weights = weights.layers.front().input.as<float>().data(),
+                              .bias = weights.layers.front().input_bias.as<float>().data(),
+                              .out = table_.as<float>().data(),
+                              .most_rows = gru_symbols,
+                              .columns = shape.gate_columns,
+                              .depth = shape.embedding,
+                              .rows = rows.as<std::uint32_t>().data(),
+                              .tiles = ordered::Tiles::by_rows},
+                             handle);
     Buffer halves = device.allocate(MemorySpace::device, is_half(precision) ? values_of(shape) * sizeof(__half) : 0);
     if (is_half(precision)) {
         launch(&round_table, "round table", {.blocks = gru_symbols, .threads = round_threads, .chained = true}, handle,

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "core/error.hpp"
-#include "kernels/cuda/generator/product.hpp"
 #include "kernels/cuda/generator/tensor_kernel.hpp"
+#include "kernels/cuda/ordered/product.hpp"
 
 namespace sluice::generator {
 namespace {
@@ -147,11 +147,12 @@ CudaWeights of_table_bias(PackedWeights& packed, const GruShape& shape, const Pa
 }  // namespace
 
 PaddedShape padded(const GruShape& shape, Precision precision) {
-    const std::uint32_t hidden = rounded_up(shape.hidden, precision == Precision::fp32 ? product_depth : unit_group);
-    return {.embedding = rounded_up(shape.embedding, product_depth),
+    const std::uint32_t hidden =
+        rounded_up(shape.hidden, precision == Precision::fp32 ? ordered::product_depth : unit_group);
+    return {.embedding = rounded_up(shape.embedding, ordered::product_depth),
             .hidden = hidden,
             .layers = shape.layers,
-            .gate_columns = rounded_up(gate_count * hidden, product_columns)};
+            .gate_columns = rounded_up(gate_count * hidden, ordered::product_columns)};
 }
 
 GeneratorWeights::GeneratorWeights(const GruShape& shape, Precision precision, const GruWeights& weights,

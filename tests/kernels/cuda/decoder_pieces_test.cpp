@@ -85,6 +85,50 @@ TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
     }
 }
 
+/// So many that consumers in ping-pong have several each; steps fewer and more than their stages.
+TEST_F(DecoderPiecesOnGpu, ProductsOfManyTilesAreThoseOfFew) {
+    if (!has_wgmma()) {
+        GTEST_SKIP() << "no wgmma: its code, or its GPU, is another";
+    }
+    constexpr std::uint32_t rows = 300;
+    constexpr std::uint32_t few_columns = 600;
+    constexpr std::uint32_t many_columns = 26'880;
+    const DeviceMemory count(std::as_bytes(std::span(&rows, 1)));
+    DeviceMemory bias(many_columns * sizeof(float));
+    bias.set(bytes_in(random_values(few_columns, 0.5F, 3)));
+    for (const std::uint32_t depth : {8U, 72U, 200U}) {
+        const DeviceMemory a(bytes_in(random_values(std::size_t{rows} * depth, 1, depth)));
+        DeviceMemory b(std::size_t{many_columns} * depth * sizeof(float));
+        b.set(bytes_in(random_values(std::size_t{few_columns} * depth, 1, 7)));
+        const auto product = [&](std::uint32_t columns) {
+            const DeviceMemory out(std::size_t{rows} * columns * sizeof(float));
+            decoder::FloatProduct({.rows = rows, .columns = columns, .depth = depth}, Precision::tf32,
+                                  {.a = a.as(),
+                                   .b = b.as(),
+                                   .bias = bias.as<float>(),
+                                   .residual = nullptr,
+                                   .out = out.as<float>(),
+                                   .stride = columns,
+                                   .bests = nullptr,
+                                   .active = count.as<std::uint32_t>()})
+                .enqueue(nullptr);
+            return floats_in(Precision::fp32, out);
+        };
+
+        const std::vector<float> few = product(few_columns);
+        const std::vector<float> many = product(many_columns);
+
+        std::uint32_t different = 0;
+        for (std::uint32_t m = 0; m < rows; ++m) {
+            for (std::uint32_t n = 0; n < many_columns; ++n) {
+                const bool same = many[m * many_columns + n] == few[m * few_columns + n % few_columns];
+                different += same ? 0 : 1;
+            }
+        }
+        EXPECT_EQ(different, 0U) << depth << " deep";
+    }
+}
+
 TEST_F(DecoderPiecesOnGpu, RowsAreNormalised) {
     for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16}) {
         for (const std::uint32_t width : {8U, 64U, 768U, 1600U, 4096U}) {

@@ -1,14 +1,14 @@
-#include "kernels/cuda/generator/product.hpp"
+#pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
-#include "core/error.hpp"
-#include "kernels/cuda/generator/instructions.cuh"
-#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ordered/gelu.cuh"
+#include "kernels/cuda/ordered/product.hpp"
 #include "kernels/cuda/ptx.cuh"
 
-namespace sluice::generator {
+/// How a block multiplies its tiles.
+namespace sluice::ordered {
 
 constexpr std::uint32_t product_stages = 4;
 constexpr std::uint32_t chain_depth = 512;
@@ -38,14 +38,8 @@ struct ProductTile {
     static_assert(product_rows % rows == 0 && product_columns % columns == 0 && groups <= 2);
 };
 
-// Where rows are many each value that a thread reads should serve many sums; where they are few, all multiprocessors
-// should have tiles.
-using ManyRows = ProductTile<2, 2, 4, 2, 1>;           // 128 by 128
-using FewRows = ProductTile<2, 1, 1, 2, 2>;            // 32 by 64
-using FewRowsAndColumns = ProductTile<1, 1, 1, 2, 2>;  // 16 by 64
-constexpr std::uint32_t few_product_rows = 512;
-constexpr std::uint32_t few_product_columns = 256;
-constexpr std::uint32_t few_product_blocks = 264;  // two for each multiprocessor of an H200
+/// What the last chain's sums become: the product, or what the kernel is for.
+enum class End : std::uint8_t { values, gelu, sums };
 
 __device__ __forceinline__ float4& float4_at(float* at) {
     return *reinterpret_cast<float4*>(at);
@@ -58,8 +52,17 @@ __device__ __forceinline__ float4 add(const float4& a, const float4& b) {
     return {__fadd_rn(a.x, b.x), __fadd_rn(a.y, b.y), __fadd_rn(a.z, b.z), __fadd_rn(a.w, b.w)};
 }
 
+__device__ __forceinline__ float4 gelu_of(const float4& x) {
+    return {gelu_of(x.x), gelu_of(x.y), gelu_of(x.z), gelu_of(x.w)};
+}
+
+/// Four bytes to shared memory, asynchronously: what lies beside each other in a row may come to lie rows apart.
+__device__ __forceinline__ void copy_float(std::uint32_t to, const float* from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
+}
+
 /// What a thread does in a block's tiles. The copy unit is three steps of depth ahead.
-template <class Tile>
+template <class Tile, End end>
 class TileProduct {
 public:
     __device__ __forceinline__ TileProduct(const Product& product, float4* memory)
@@ -86,7 +89,7 @@ public:
             product_.in + std::size_t{first_row + thread_ / product_depth} * product_.depth + thread_ % product_depth;
         from_b_ = product_.weights + std::size_t{thread_ / row_pieces} * product_.columns + first_column +
                   thread_ % row_pieces * 4;
-        out_ = product_.out + std::size_t{first_row + row_} * product_.columns + first_column + column_;
+        at_ = std::size_t{first_row + row_} * product_.columns + first_column + column_;
         bias_ = product_.bias + first_column + column_;
         synchronize();  // nobody reads the tile before
         for (std::uint32_t step = 0; step + 1 < product_stages; ++step) {
@@ -100,11 +103,12 @@ public:
             if (Tile::groups == 1 || depth_of(step, group_) < product_.depth) {
                 multiply_step(step);
             }
-            if ((step + 1) % chain_steps == 0 || step + 1 == steps_) {
-                add_chains(step);
+            if ((step + 1) % chain_steps == 0 && step + 1 < steps_) {
+                add_chains<End::values>(step);
                 clear();
             }
         }
+        add_chains<end>(steps_ - 1);
     }
 
 private:
@@ -163,38 +167,67 @@ private:
         }
     }
 
-    /// After `step`, a chain's last: adds the groups' chains, one after the other, to what is there.
+    /// After `step`, a chain's last: adds the groups' chains, one after the other, to what is there. The sums are open
+    /// then.
+    template <End becomes>
     __device__ __forceinline__ void add_chains(std::uint32_t step) {
-        const bool first = step < chain_steps;
         const bool odd_too = Tile::groups == 2 && depth_of(step / chain_steps * chain_steps, 1) < product_.depth;
         if constexpr (Tile::groups == 2) {
             if (group_ == 1) {
-                each_four(
-                    [&](std::uint32_t i, std::uint32_t j, float*, float4& odd) { odd = float4_at(sums_[i] + j * 4); });
+                each_four(0, Tile::row_fours * 4,
+                          [&](std::uint32_t i, std::uint32_t j, const float4& sum) { odd_at(i, j) = sum; });
             }
             synchronize();
             if (group_ == 1) {
                 return;
             }
         }
-        each_four([&](std::uint32_t i, std::uint32_t j, float* out, const float4& odd) {
-            const float4 sum = add(float4_at(first ? bias_ + j * 32 : out), float4_at(sums_[i] + j * 4));
-            float4_at(out) = odd_too ? add(sum, odd) : sum;
-        });
+        const bool first = step < chain_steps;
+        const float* const before = first ? bias_ : product_.out + at_;
+        const std::uint32_t stride = first ? 0 : product_.columns;
+        float* const to = (becomes == End::sums ? product_.sums : product_.out) + at_;
+        // Four rows at a time, so that what is added is on its way together.
+#pragma unroll
+        for (std::uint32_t rows = 0; rows < Tile::row_fours * 4; rows += 4) {
+            each_four(rows, rows + 4, [&](std::uint32_t i, std::uint32_t j, float4& sum) {
+                sum = add(float4_at(before + place(i, j, stride)), sum);
+            });
+            if (odd_too) {
+                each_four(rows, rows + 4,
+                          [&](std::uint32_t i, std::uint32_t j, float4& sum) { sum = add(sum, odd_at(i, j)); });
+            }
+            if constexpr (becomes == End::sums) {
+                each_four(rows, rows + 4, [&](std::uint32_t i, std::uint32_t j, float4& sum) {
+                    sum = add(float4_at(to + place(i, j, product_.columns)), sum);
+                });
+            }
+            each_four(rows, rows + 4, [&](std::uint32_t i, std::uint32_t j, const float4& sum) {
+                float4_at(to + place(i, j, product_.columns)) = becomes == End::gelu ? gelu_of(sum) : sum;
+            });
+        }
     }
 
-    /// Calls function(row, four columns, where they belong, where the other group's are) of this thread's sums.
+    /// Calls function(row, four columns, their sums) of this thread's rows from `first` on.
     template <class Function>
-    __device__ __forceinline__ void each_four(const Function& function) {
-        auto* const odd = reinterpret_cast<float4*>(memory_ + Tile::groups * Tile::ring_floats) + thread_;
+    __device__ __forceinline__ void each_four(std::uint32_t first, std::uint32_t past, const Function& function) {
 #pragma unroll
-        for (std::uint32_t i = 0; i < Tile::row_fours * 4; ++i) {
+        for (std::uint32_t i = first; i < past; ++i) {
 #pragma unroll
             for (std::uint32_t j = 0; j < Tile::column_fours; ++j) {
-                function(i, j, out_ + std::size_t{i / 4 * 16 + i % 4} * product_.columns + j * 32,
-                         odd[(i * Tile::column_fours + j) * Tile::group_threads]);
+                function(i, j, float4_at(sums_[i] + j * 4));
             }
         }
+    }
+
+    /// From this thread's first element to four others.
+    __device__ __forceinline__ static std::size_t place(std::uint32_t i, std::uint32_t j, std::uint32_t stride) {
+        return std::size_t{i / 4 * 16 + i % 4} * stride + j * 32;
+    }
+
+    /// Where the other group's sums are.
+    __device__ __forceinline__ float4& odd_at(std::uint32_t i, std::uint32_t j) const {
+        auto* const odd = reinterpret_cast<float4*>(memory_ + Tile::groups * Tile::ring_floats) + thread_;
+        return odd[(i * Tile::column_fours + j) * Tile::group_threads];
     }
 
     __device__ __forceinline__ void clear() {
@@ -219,65 +252,9 @@ private:
     std::uint32_t steps_;
     const float* from_a_ = nullptr;
     const float* from_b_ = nullptr;
-    float* out_ = nullptr;
+    std::size_t at_ = 0;
     const float* bias_ = nullptr;
     alignas(16) float sums_[Tile::row_fours * 4][Tile::column_fours * 4];
 };
 
-/// Numbers of rows that a kernel has a tile for; with others it does nothing.
-struct RowRange {
-    std::uint32_t above;
-    std::uint32_t up_to;
-};
-
-template <class Tile>
-__global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
-    multiply_in_order(const __grid_constant__ Product product, RowRange range) {
-    extern __shared__ float4 product_memory[];
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    const std::uint32_t rows = *product.rows;
-    if (rows <= range.above || rows > range.up_to) {
-        return;
-    }
-    const std::uint32_t tile_columns = product.columns / Tile::columns;
-    const std::uint32_t tiles = (rows + Tile::rows - 1) / Tile::rows * tile_columns;
-    TileProduct<Tile> work(product, product_memory);
-    for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        work.multiply(tile / tile_columns * Tile::rows, tile % tile_columns * Tile::columns);
-    }
-}
-
-template <class Tile>
-void enqueue_tiles(const Product& product, const RowRange& range, std::uint32_t most_blocks, cudaStream_t stream) {
-    constexpr std::uint32_t shared_bytes = Tile::shared_floats * sizeof(float);
-    check_cuda(
-        cudaFuncSetAttribute(&multiply_in_order<Tile>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
-        "cudaFuncSetAttribute");
-    const std::uint32_t tiles =
-        std::min(product.most_rows, range.up_to) / Tile::rows * (product.columns / Tile::columns);
-    launch(&multiply_in_order<Tile>, "generator's product",
-           {.blocks = std::min(tiles, most_blocks),
-            .threads = Tile::threads,
-            .shared_bytes = shared_bytes,
-            .chained = true},
-           stream, product, range);
-}
-
-void enqueue_product(const Product& product, cudaStream_t stream) {
-    expects(product.most_rows % product_rows == 0 && product.columns % product_columns == 0 &&
-                product.depth % product_depth == 0,
-            "generator: a product that is not padded");
-    constexpr RowRange few{.above = 0, .up_to = few_product_rows};
-    if (product.columns > few_product_columns) {
-        enqueue_tiles<FewRows>(product, few, few_product_blocks, stream);
-    } else {
-        enqueue_tiles<FewRowsAndColumns>(product, few, few_product_blocks, stream);
-    }
-    if (product.most_rows > few_product_rows) {
-        constexpr RowRange many{.above = few_product_rows, .up_to = UINT32_MAX};
-        enqueue_tiles<ManyRows>(product, many, UINT32_MAX, stream);
-    }
-}
-
-}  // namespace sluice::generator
+}  // namespace sluice::ordered

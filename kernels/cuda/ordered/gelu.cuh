@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/generator/arithmetic.cuh"
 
-namespace sluice::decoder {
+namespace sluice::ordered {
 
 /// The host's, bit for bit.
 __device__ __forceinline__ float gelu_of(float x) {
@@ -12,4 +12,4 @@ __device__ __forceinline__ float gelu_of(float x) {
     return __fmul_rn(__fmul_rn(x, 0.5F), __fadd_rn(t, 1.0F));
 }
 
-}  // namespace sluice::decoder
+}  // namespace sluice::ordered

@@ -4,11 +4,17 @@
 
 #include <cstdint>
 
-namespace sluice::generator {
+/// fp32 with the host's bits.
+namespace sluice::ordered {
 
 inline constexpr std::uint32_t product_rows = 128;  ///< Rows and columns are multiples of these.
 inline constexpr std::uint32_t product_columns = 128;
 inline constexpr std::uint32_t product_depth = 16;
+
+enum class Tiles : std::uint8_t {
+    large,    ///< 128 by 128.
+    by_rows,  ///< Smaller where few rows count, which the device finds out; neither with `gelu` nor with `sums`.
+};
 
 /// out[m][n] = bias[n] + sum over k of in[m][k] * weights[k][n], added up as the host does: a chain of fused
 /// multiply-adds in the order of k, cut after each 512 of them.
@@ -16,13 +22,18 @@ struct Product {
     const float* in;       ///< (rows, depth)
     const float* weights;  ///< (depth, columns)
     const float* bias;     ///< (columns)
-    float* out;            ///< (rows, columns)
+    float* out;            ///< (rows, columns). Where `sums` is given, it is open afterwards.
     std::uint32_t most_rows;
     std::uint32_t columns;
     std::uint32_t depth;
     const std::uint32_t* rows;  ///< Device memory: the first ones count, of the others' tiles some are left out.
+    Tiles tiles = Tiles::large;
+    bool gelu = false;      ///< Of what it writes; not with `sums`.
+    float* sums = nullptr;  ///< (rows, columns); if not null, the product is added to what is there.
 };
 
+/// Enqueues the product; it may start while the kernel before it ends. Throws ContractViolation when a shape is not
+/// padded.
 void enqueue_product(const Product& product, cudaStream_t stream);
 
-}  // namespace sluice::generator
+}  // namespace sluice::ordered

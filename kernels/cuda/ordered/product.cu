@@ -1,0 +1,91 @@
+#include "kernels/cuda/ordered/product.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ordered/tile_product.cuh"
+#include "kernels/cuda/ptx.cuh"
+
+namespace sluice::ordered {
+
+// Where rows are many each value that a thread reads should serve many sums; where they are few, all multiprocessors
+// should have tiles.
+using ManyRows = ProductTile<2, 2, 4, 2, 1>;           // 128 by 128
+using FewRows = ProductTile<2, 1, 1, 2, 2>;            // 32 by 64
+using FewRowsAndColumns = ProductTile<1, 1, 1, 2, 2>;  // 16 by 64
+constexpr std::uint32_t few_product_rows = 512;
+constexpr std::uint32_t few_product_columns = 256;
+constexpr std::uint32_t few_product_blocks = 264;  // two for each multiprocessor of an H200
+
+/// Numbers of rows that a kernel has a tile for; with others it does nothing.
+struct RowRange {
+    std::uint32_t above = 0;
+    std::uint32_t up_to = UINT32_MAX;
+};
+
+template <class Tile, End end>
+__global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
+    multiply_in_order(const __grid_constant__ Product product, RowRange range) {
+    extern __shared__ float4 product_memory[];
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t rows = *product.rows;
+    if (rows <= range.above || rows > range.up_to) {
+        return;
+    }
+    const std::uint32_t tile_columns = product.columns / Tile::columns;
+    const std::uint32_t tiles = (rows + Tile::rows - 1) / Tile::rows * tile_columns;
+    TileProduct<Tile, end> work(product, product_memory);
+    for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        work.multiply(tile / tile_columns * Tile::rows, tile % tile_columns * Tile::columns);
+    }
+}
+
+template <class Tile, End end = End::values>
+void enqueue_tiles(const Product& product, const RowRange& range, std::uint32_t most_blocks, cudaStream_t stream) {
+    constexpr std::uint32_t shared_bytes = Tile::shared_floats * sizeof(float);
+    check_cuda(
+        cudaFuncSetAttribute(&multiply_in_order<Tile, end>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+        "cudaFuncSetAttribute");
+    const std::uint32_t tiles =
+        std::min(product.most_rows, range.up_to) / Tile::rows * (product.columns / Tile::columns);
+    launch(&multiply_in_order<Tile, end>, "product in order",
+           {.blocks = std::min(tiles, most_blocks),
+            .threads = Tile::threads,
+            .shared_bytes = shared_bytes,
+            .chained = true},
+           stream, product, range);
+}
+
+void enqueue_tiles_by_rows(const Product& product, cudaStream_t stream) {
+    constexpr RowRange few{.up_to = few_product_rows};
+    if (product.columns > few_product_columns) {
+        enqueue_tiles<FewRows>(product, few, few_product_blocks, stream);
+    } else {
+        enqueue_tiles<FewRowsAndColumns>(product, few, few_product_blocks, stream);
+    }
+    if (product.most_rows > few_product_rows) {
+        enqueue_tiles<ManyRows>(product, {.above = few_product_rows}, UINT32_MAX, stream);
+    }
+}
+
+void enqueue_product(const Product& product, cudaStream_t stream) {
+    expects(product.most_rows % product_rows == 0 && product.columns % product_columns == 0 &&
+                product.depth % product_depth == 0 && product.depth > 0,
+            "product in order: a shape that is not padded");
+    const bool plain = !product.gelu && product.sums == nullptr;
+    expects((!product.gelu || product.sums == nullptr) && (plain || product.tiles == Tiles::large),
+            "product in order: one that no kernel writes");
+    if (product.tiles == Tiles::by_rows) {
+        enqueue_tiles_by_rows(product, stream);
+    } else if (product.gelu) {
+        enqueue_tiles<ManyRows, End::gelu>(product, {}, UINT32_MAX, stream);
+    } else if (product.sums != nullptr) {
+        enqueue_tiles<ManyRows, End::sums>(product, {}, UINT32_MAX, stream);
+    } else {
+        enqueue_tiles<ManyRows>(product, {}, UINT32_MAX, stream);
+    }
+}
+
+}  // namespace sluice::ordered
