@@ -16,7 +16,7 @@ using FewRows = ProductTile<2, 1, 1, 2, 2>;            // 32 by 64
 using FewRowsAndColumns = ProductTile<1, 1, 1, 2, 2>;  // 16 by 64
 constexpr std::uint32_t few_product_rows = 512;
 constexpr std::uint32_t few_product_columns = 256;
-constexpr std::uint32_t few_product_blocks = 264;  // two for each multiprocessor of an H200
+constexpr std::uint32_t few_product_blocks = 264;  // each with some tiles; two for each multiprocessor of an H200
 
 /// Numbers of rows that a kernel has a tile for; with others it does nothing.
 struct RowRange {
@@ -37,13 +37,20 @@ __global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
     const std::uint32_t tile_columns = product.columns / Tile::columns;
     const std::uint32_t tiles = (rows + Tile::rows - 1) / Tile::rows * tile_columns;
     TileProduct<Tile, end> work(product, product_memory);
-    for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const auto multiply = [&](std::uint32_t tile) {
         work.multiply(tile / tile_columns * Tile::rows, tile % tile_columns * Tile::columns);
+    };
+    if constexpr (Tile::many_a_block) {
+        for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+            multiply(tile);
+        }
+    } else if (blockIdx.x < tiles) {
+        multiply(blockIdx.x);
     }
 }
 
 template <class Tile, End end = End::values>
-void enqueue_tiles(const Product& product, const RowRange& range, std::uint32_t most_blocks, cudaStream_t stream) {
+void enqueue_tiles(const Product& product, const RowRange& range, cudaStream_t stream) {
     constexpr std::uint32_t shared_bytes = Tile::shared_floats * sizeof(float);
     check_cuda(
         cudaFuncSetAttribute(&multiply_in_order<Tile, end>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
@@ -51,7 +58,7 @@ void enqueue_tiles(const Product& product, const RowRange& range, std::uint32_t 
     const std::uint32_t tiles =
         std::min(product.most_rows, range.up_to) / Tile::rows * (product.columns / Tile::columns);
     launch(&multiply_in_order<Tile, end>, "product in order",
-           {.blocks = std::min(tiles, most_blocks),
+           {.blocks = Tile::many_a_block ? std::min(tiles, few_product_blocks) : tiles,
             .threads = Tile::threads,
             .shared_bytes = shared_bytes,
             .chained = true},
@@ -61,12 +68,12 @@ void enqueue_tiles(const Product& product, const RowRange& range, std::uint32_t 
 void enqueue_tiles_by_rows(const Product& product, cudaStream_t stream) {
     constexpr RowRange few{.up_to = few_product_rows};
     if (product.columns > few_product_columns) {
-        enqueue_tiles<FewRows>(product, few, few_product_blocks, stream);
+        enqueue_tiles<FewRows>(product, few, stream);
     } else {
-        enqueue_tiles<FewRowsAndColumns>(product, few, few_product_blocks, stream);
+        enqueue_tiles<FewRowsAndColumns>(product, few, stream);
     }
     if (product.most_rows > few_product_rows) {
-        enqueue_tiles<ManyRows>(product, {.above = few_product_rows}, UINT32_MAX, stream);
+        enqueue_tiles<ManyRows>(product, {.above = few_product_rows}, stream);
     }
 }
 
@@ -80,11 +87,11 @@ void enqueue_product(const Product& product, cudaStream_t stream) {
     if (product.tiles == Tiles::by_rows) {
         enqueue_tiles_by_rows(product, stream);
     } else if (product.gelu) {
-        enqueue_tiles<ManyRows, End::gelu>(product, {}, UINT32_MAX, stream);
+        enqueue_tiles<ManyRows, End::gelu>(product, {}, stream);
     } else if (product.sums != nullptr) {
-        enqueue_tiles<ManyRows, End::sums>(product, {}, UINT32_MAX, stream);
+        enqueue_tiles<ManyRows, End::sums>(product, {}, stream);
     } else {
-        enqueue_tiles<ManyRows>(product, {}, UINT32_MAX, stream);
+        enqueue_tiles<ManyRows>(product, {}, stream);
     }
 }
 

@@ -24,6 +24,7 @@ struct ProductTile {
     static constexpr std::uint32_t column_fours = column_fours_;
     static constexpr std::uint32_t warps_across = warps_across_;
     static constexpr std::uint32_t groups = groups_;
+    static constexpr bool many_a_block = groups == 2;  // where they are small
 
     static constexpr std::uint32_t rows = warps_down * row_fours * 16;
     static constexpr std::uint32_t columns = warps_across * column_fours * 32;
@@ -91,14 +92,16 @@ public:
                   thread_ % row_pieces * 4;
         at_ = std::size_t{first_row + row_} * product_.columns + first_column + column_;
         bias_ = product_.bias + first_column + column_;
-        synchronize();  // nobody reads the tile before
+        if constexpr (Tile::many_a_block) {
+            __syncthreads();  // nobody reads the tile before
+        }
         for (std::uint32_t step = 0; step + 1 < product_stages; ++step) {
             copy(step);
         }
         clear();
         for (std::uint32_t step = 0; step < steps_; ++step) {
             ptx::wait_for_copies<product_stages - 2>();
-            synchronize();  // this step is there, and the one before is no longer read
+            __syncthreads();  // this step is there, and the one before is no longer read
             copy(step + product_stages - 1);
             if (Tile::groups == 1 || depth_of(step, group_) < product_.depth) {
                 multiply_step(step);
@@ -113,12 +116,6 @@ public:
 
 private:
     static constexpr std::uint32_t row_pieces = Tile::columns / 4;  // of 16 bytes, of a row of weights
-
-    /// __syncthreads() wants the lanes of a warp together, which nobody promises behind branches.
-    __device__ __forceinline__ static void synchronize() {
-        __syncwarp();
-        __syncthreads();
-    }
 
     /// Where a step of a group begins.
     __device__ __forceinline__ static std::uint32_t depth_of(std::uint32_t step, std::uint32_t group) {
@@ -177,7 +174,7 @@ private:
                 each_four(0, Tile::row_fours * 4,
                           [&](std::uint32_t i, std::uint32_t j, const float4& sum) { odd_at(i, j) = sum; });
             }
-            synchronize();
+            __syncthreads();
             if (group_ == 1) {
                 return;
             }
