@@ -196,9 +196,9 @@ Verdict judge(const JudgedRun& run) {
     const Resource& least = resources.front();
     verdict.binding = least.main_stage();
     verdict.achieved = static_cast<double>(run.items) / wall;
+    verdict.achievable = least.capacity;
     const std::optional<SteadyStretch>& steady = run.ranks.front().breakdown.steady;
     verdict.steady = steady ? steady->rate().value_or(verdict.achieved) : verdict.achieved;
-    verdict.achievable = std::max(least.capacity, verdict.steady);  // of the whole run, of which some may be slower
     verdict.share = verdict.steady / verdict.achievable;
     verdict.bound = verdict.startup > long_part * wall ? Bound::startup
                     : verdict.end > long_part * wall   ? Bound::end

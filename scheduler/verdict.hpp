@@ -59,7 +59,7 @@ struct Verdict {
     std::optional<int> rank{};       ///< Of the one device that decides, where they differ.
     double achieved = 0;             ///< Of the whole run.
     double steady = 0;               ///< From the first chunk to the last; SteadyStretch.
-    double achievable = 0;           ///< The binding resource's capacity: no less than it gave for a while, `steady`.
+    double achievable = 0;           ///< The binding resource's capacity.
     double share = 0;                ///< steady / achievable
     double startup = 0;              ///< Seconds before the first chunk's compute.
     double end = 0;                  ///< Seconds after the last chunk was written.

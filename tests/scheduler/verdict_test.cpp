@@ -111,17 +111,6 @@ TEST(Verdict, AddsUpTheDevicesOfAllRanks) {
     EXPECT_DOUBLE_EQ(judge(run_of(ranks, 7800)).achievable, 500 + 250 + 200);
 }
 
-TEST(Verdict, TellsNoCapacityBelowWhatWasReached) {
-    std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 10s, 1000)})};
-    ranks[0].breakdown.steady = {.items = 900, .time = 6s};
-
-    const Verdict verdict = judge(run_of(ranks, 1000));
-
-    EXPECT_DOUBLE_EQ(verdict.achievable, 150);
-    EXPECT_DOUBLE_EQ(verdict.share, 1);
-    EXPECT_THAT(verdict.line, HasSubstr("150 of 150 items/s (100.0 %)"));
-}
-
 TEST(Verdict, LetsTheSlowestDeviceDecideWhereChunksAreDealtOut) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 8s, 8s, {device(Stage::compute, 2s, 500)}),
                                   rank_of(1, 0s, 8s, 8s, {device(Stage::compute, 8s, 500)}),
