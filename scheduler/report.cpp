@@ -202,6 +202,7 @@ Verdict verdict_of(const RunReport& report) {
                       .depth = std::max(report.depth, 1U),
                       .staged = report.queues.staged,
                       .window = report.queues.window,
+                      .encoders = report.encoders,
                       .device = report.device,
                       .mode = report.mode,
                       .distribution = report.distribution});
@@ -256,6 +257,7 @@ Json report_json(const RunReport& report, const Json& config) {
               {"depth", report.depth},
               {"staged", report.queues.staged},
               {"window", report.queues.window},
+              {"encoders", {{"used", report.encoders.used}, {"useful", report.encoders.useful}}},
               {"mode", word_for(report.mode)},
               {"distribution", word_for(report.distribution)},
               {"device", word_for(report.device)},

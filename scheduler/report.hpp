@@ -37,6 +37,7 @@ struct RunReport {
     std::uint32_t chunk_items = 0;
     std::uint32_t depth = 0;
     QueueSizes queues{};
+    EncoderThreads encoders{};
     PipelineMode mode = PipelineMode::overlap;
     Distribution distribution = Distribution::pull;
     DeviceKind device = DeviceKind::host;

@@ -15,6 +15,12 @@
 
 namespace sluice {
 
+/// Threads that make rows of results on rank 0.
+struct EncoderThreads {
+    std::uint32_t used = 1;
+    std::uint32_t useful = 1;  ///< As many as it would use if it had a core for each.
+};
+
 /// A run, as far as it decides what binds it.
 struct JudgedRun {
     std::span<const RankReport> ranks{};
@@ -23,6 +29,7 @@ struct JudgedRun {
     std::uint32_t depth = 1;
     std::uint32_t staged = 2;  ///< As QueueSizes.
     std::uint32_t window = 2;
+    EncoderThreads encoders{};
     DeviceKind device = DeviceKind::host;
     PipelineMode mode = PipelineMode::overlap;
     Distribution distribution = Distribution::pull;

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-std::string advice(Stage stage, DeviceKind device) {
+std::string advice(Stage stage, const JudgedRun& run) {
     switch (stage) {
         case Stage::read:
             return "a faster file system helps, or a more compact input (.u8, uint8 .npy)";
@@ -19,13 +19,20 @@ std::string advice(Stage stage, DeviceKind device) {
         case Stage::upload:
             return "devices with links of their own help, or ranks bound near their devices";
         case Stage::compute:
-            return device == DeviceKind::host ? "more nodes or cores help, or GPUs"
-                                              : "more devices help, or a lower precision";
+            return run.device == DeviceKind::host ? "more nodes or cores help, or GPUs"
+                                                  : "more devices help, or a lower precision";
         case Stage::download:
             return "a smaller output helps (output.scores = false), or devices with links of their own";
         case Stage::gather:
             return "a smaller output helps (output.scores = false), or a faster network into rank 0's node";
         case Stage::write:
+            if (run.encoders.used < run.encoders.useful) {
+                return fmt::format(
+                    "more cores for rank 0 help: it makes rows on {}, and {} would be useful (srun --cpus-per-task, "
+                    "mpirun --map-by ppr:N:node:pe=CORES)",
+                    run.encoders.used == 1 ? std::string("one") : fmt::format("{}", run.encoders.used),
+                    run.encoders.useful);
+            }
             return "a more compact output helps (.npy, output.scores = false), or a faster file system";
         case Stage::commit:
             return "a file system that syncs faster helps, as a node's own disk may";
@@ -112,7 +119,7 @@ void add_notes(Verdict& verdict, const JudgedRun& run) {
     }
     note_idle_devices(verdict, run);
     if (verdict.bound == Bound::stage && !lacks_cpu(verdict, *verdict.binding, run.device)) {
-        verdict.notes.push_back(fmt::format("NOTE: {}", advice(*verdict.binding, run.device)));
+        verdict.notes.push_back(fmt::format("NOTE: {}", advice(*verdict.binding, run)));
     } else if (verdict.bound == Bound::startup) {
         verdict.notes.push_back("NOTE: more items in one run make start-up matter less; more devices do not");
     } else if (verdict.bound == Bound::nothing) {

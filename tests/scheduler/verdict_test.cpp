@@ -111,6 +111,17 @@ TEST(Verdict, AddsUpTheDevicesOfAllRanks) {
     EXPECT_DOUBLE_EQ(judge(run_of(ranks, 7800)).achievable, 500 + 250 + 200);
 }
 
+TEST(Verdict, AdvisesCoresWhereRowsAreMadeOnFewerThanWouldHelp) {
+    const std::vector<RankReport> ranks{busy_rank(Stage::write, 10s, 1000)};
+    JudgedRun run = run_of(ranks, 1000);
+    run.encoders = {.used = 8, .useful = 8};
+    EXPECT_THAT(judge(run).notes, ElementsAre(HasSubstr("a more compact output helps")));
+
+    run.encoders = {.used = 1, .useful = 8};
+    EXPECT_THAT(judge(run).notes,
+                ElementsAre(HasSubstr("more cores for rank 0 help: it makes rows on one, and 8 would be useful")));
+}
+
 TEST(Verdict, LetsTheSlowestDeviceDecideWhereChunksAreDealtOut) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 8s, 8s, {device(Stage::compute, 2s, 500)}),
                                   rank_of(1, 0s, 8s, 8s, {device(Stage::compute, 8s, 500)}),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -65,10 +66,8 @@ JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting,
                                     .on_demand = job.job.pipeline.mode == PipelineMode::serial,
                                     .activities = &context_.activities},
                    context_.bell);
-    job.output->use_encoders(choose_encoders({.cores = cores_of_readers(rank.share),
-                                              .items = grid_.items() - grid_.items_done(),
-                                              .chunk_items = grid_.chunk_items(),
-                                              .row_bytes = job.output->estimate_row_bytes()}));
+    encoders_ = count_encoders();
+    job.output->use_encoders(encoders_.used);
     results_.emplace(*job.output, grid_, rank.wire.item.output_bytes, rank.queues.window, context_.bell,
                      &context_.activities.add(ActivityKind::writer, "writer"));
     server_.emplace(
@@ -251,10 +250,21 @@ HangWatchOptions JobServer::hang_watch_options() const {
             .given_up = [folder = job_.plan.dump_folder] { return cause_of_loss(folder, 0); }};
 }
 
+EncoderThreads JobServer::count_encoders() const {
+    EncodingNeeds needs{.cores = cores_of_readers(rank_.share),
+                        .items = grid_.items() - grid_.items_done(),
+                        .chunk_items = grid_.chunk_items(),
+                        .row_bytes = job_.output->estimate_row_bytes()};
+    const std::uint32_t used = choose_encoders(needs);
+    needs.cores = std::numeric_limits<std::uint32_t>::max();
+    return {.used = used, .useful = choose_encoders(needs)};
+}
+
 /// Of a run that ends at once: what this rank has recorded, and what the others have returned.
 RunReport JobServer::partial_report(RankTrace&& trace, const ErrorText& reason) const {
     RunReport report = report_of_run(job_, results_->items_written());
     report.queues = rank_.queues;
+    report.encoders = encoders_;
     report.ended_by = fmt::format("{}{}{}: {}", reason.id, reason.where.empty() ? "" : ": ", reason.where, reason.what);
     report.links = links();
     report.ranks.push_back(make_rank_report(sign(context_, std::move(trace)), context_.start, {}));

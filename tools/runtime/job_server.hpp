@@ -49,11 +49,14 @@ public:
         return remote_ ? remote_->clock_bounds() : std::span<const ClockBounds>();
     }
 
+    [[nodiscard]] const EncoderThreads& encoders() const noexcept { return encoders_; }
+
     /// Why it ended early, after run().
     [[nodiscard]] const std::optional<Failure>& stopped_by() const noexcept { return stopped_by_; }
 
 private:
     void announce_size();
+    [[nodiscard]] EncoderThreads count_encoders() const;
     void drain(const StopCause& cause);
     void report_drain(const RunReport& report) const;
     void finish(const Served& served, bool whole);
@@ -71,6 +74,7 @@ private:
     PreparedRank& rank_;
     RunOptions options_;
     ChunkGrid grid_;
+    EncoderThreads encoders_{};
     std::optional<ReadAhead> input_;  // these two are made where their threads belong
     std::optional<OrderedResults> results_;
     std::optional<ChunkServer> server_;

@@ -168,6 +168,7 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
     RunReport report = report_of_run(job, server.items_written());
     report.queues = rank.queues;
+    report.encoders = server.encoders();
     CommonEnd end =
         end_together(context, std::move(trace), rank.gpu_sampler->finish(), {.to_root = server.clock_bounds()}, code);
     report.ranks = std::move(end.reports);
