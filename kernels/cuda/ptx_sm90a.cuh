@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-/// Instructions of sm_90a alone. PTX ISA 8.0. Shared memory is addressed by 32 bits.
+/// Instructions of sm_90a only. PTX ISA 8.0. Shared memory is addressed by 32 bits.
 namespace sluice::ptx {
 
 // --- Barriers in shared memory (mbarrier) ---

@@ -7,8 +7,6 @@
 
 #include "kernels/cuda/wgmma.cuh"
 
-#include "kernels/cuda/wgmma.cuh"
-
 /// Products of 64 rows by 64, 128, 192 or 256 columns, for which wgmma.cuh tells the rest.
 namespace sluice::wgmma {
 

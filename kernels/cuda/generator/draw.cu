@@ -139,7 +139,7 @@ __device__ void keep(const Memory& memory, std::uint32_t row, const Begun& begun
     }
 }
 
-/// One byte more in a row that writes a text; what it goes on with.
+/// One byte more in a row that writes a text; what it continues with.
 __device__ Begun extend_text(const Memory& memory, const Sampling& sampling, const WarpDraw& draw, std::uint32_t row) {
     Text text(sampling, *memory.batch, memory.rows[row]);
     const Append appended = text.append(draw);
