@@ -24,10 +24,22 @@ float calibrate(std::span<const SeenDoubts> seen, float TextDoubt::*measure) {
     return static_cast<float>(std::max(worst, margin_deviations * std::sqrt(squares / static_cast<double>(count))));
 }
 
+/// The next number; 0 for none, which raises nothing.
+float above(float measure) {
+    return std::isfinite(measure) ? std::nextafter(measure, TextDoubt::none) : 0;
+}
+
 }  // namespace
 
-TextDoubt calibrate_doubts(std::span<const SeenDoubts> seen) {
-    return {.distance = calibrate(seen, &TextDoubt::distance), .gap = calibrate(seen, &TextDoubt::gap)};
+TextDoubt calibrate_doubts(std::span<const SeenDoubts> seen, std::span<const TextDoubt> differing) {
+    TextDoubt bounds{.distance = calibrate(seen, &TextDoubt::distance), .gap = calibrate(seen, &TextDoubt::gap)};
+    for (const TextDoubt& wrong : differing) {
+        if (wrong.distance >= bounds.distance && wrong.gap >= bounds.gap) {
+            bounds.distance = std::max(bounds.distance, above(wrong.distance));
+            bounds.gap = std::max(bounds.gap, above(wrong.gap));
+        }
+    }
+    return bounds;
 }
 
 }  // namespace sluice

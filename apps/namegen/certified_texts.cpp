@@ -60,12 +60,15 @@ void CertifiedTexts::calibrate(Stream& stream, std::span<const std::byte> sample
     const Written fast = write(*fast_, shape_.max_items, stream, sample);
     const Written exact = write(*exact_, shape_.batch, stream, sample);
     std::vector<SeenDoubts> seen;
+    std::vector<TextDoubt> differing;
     for (std::size_t i = 0; i < fast.doubts.size(); ++i) {
         if (fast.same_text(exact, i, io_.output_bytes)) {
             seen.push_back({.fast = fast.doubts[i], .exact = exact.doubts[i]});
+        } else {
+            differing.push_back(fast.doubts[i]);
         }
     }
-    bounds_ = calibrate_doubts(seen);
+    bounds_ = calibrate_doubts(seen, differing);
     certifier_->set_bounds(bounds_);
 }
 

@@ -48,6 +48,26 @@ TEST(DoubtBounds, OfGapsAndDistancesAreApart) {
     EXPECT_LT(bounds.distance, 1e-4F);
 }
 
+/// Whether a certifier takes the text as it is.
+bool is_certain(const TextDoubt& doubt, const TextDoubt& bounds) {
+    return doubt.distance >= bounds.distance && doubt.gap >= bounds.gap;
+}
+
+TEST(DoubtBounds, LeaveNoTextCertainThatWasWrong) {
+    const std::vector<SeenDoubts> seen = some_seen(20'000, 1e-5);
+    const TextDoubt without = calibrate_doubts(seen);
+    const TextDoubt near{.distance = 1e-6F};
+    const TextDoubt far{.distance = 1e-3F};
+    ASSERT_FALSE(is_certain(near, without));
+    ASSERT_TRUE(is_certain(far, without));
+
+    EXPECT_EQ(calibrate_doubts(seen, std::vector{near}).distance, without.distance) << "it is written again as it is";
+    const TextDoubt bounds = calibrate_doubts(seen, std::vector{near, far});
+    EXPECT_FALSE(is_certain(far, bounds));
+    EXPECT_NEAR(bounds.distance, 1e-3, 1e-6);
+    EXPECT_EQ(bounds.gap, without.gap);
+}
+
 TEST(DoubtBounds, AreInfiniteWhereThereIsTooLittleToLearnFrom) {
     EXPECT_EQ(calibrate_doubts(some_seen(fewest_margin_items - 1, 1e-5)).distance, TextDoubt::none);
     EXPECT_EQ(calibrate_doubts({}).distance, TextDoubt::none);

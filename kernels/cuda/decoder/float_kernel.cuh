@@ -197,6 +197,7 @@ __device__ __forceinline__ void begin_float_product(const gemm::Layout<C>& layou
     if constexpr (C::cluster == 1) {
         __syncthreads();
     } else {
+        __syncwarp();
         ptx::synchronize_cluster();
     }
     ptx::let_next_kernel_start();

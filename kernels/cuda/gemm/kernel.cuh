@@ -192,6 +192,7 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
     if constexpr (C::cluster == 1) {
         __syncthreads();
     } else {
+        __syncwarp();
         ptx::synchronize_cluster();
     }
     if (arguments.chained) {
