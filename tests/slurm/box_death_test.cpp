@@ -115,8 +115,13 @@ public:
     explicit LostNode(std::string name) : name_(std::move(name)) {
         slurm({SLUICE_SLURM_BOX, "kill-node", name_, slurm_conf().parent_path().native()});
         slurm({"scontrol", "update", "nodename=" + name_, "state=down", "reason=test"});  // Slurm itself waits 12 s
+        // A registration that was on its way when slurmd died would bring a node that is only down back.
+        slurm({"scontrol", "update", "nodename=" + name_, "state=drain", "reason=test"});
     }
-    ~LostNode() { slurm({SLUICE_SLURM_BOX, "start-node", name_, slurm_conf().parent_path().native()}); }
+    ~LostNode() {
+        slurm({"scontrol", "update", "nodename=" + name_, "state=undrain"});
+        slurm({SLUICE_SLURM_BOX, "start-node", name_, slurm_conf().parent_path().native()});
+    }
     LostNode(const LostNode&) = delete;
     LostNode& operator=(const LostNode&) = delete;
 
