@@ -7,6 +7,7 @@
 #include "kernels/cuda/cuda_operation.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
 #include "kernels/cuda/linear_gemm.hpp"
+#include "kernels/cuda/padded_channels.hpp"
 
 namespace sluice {
 namespace {
@@ -82,15 +83,25 @@ private:
     std::map<std::tuple<std::uint32_t, const std::byte*, std::byte*>, Plan> plans_;
 };
 
+/// The layer with its inputs as they lie in memory: of activations of convolutions there are more channels.
+LinearShape padded(LinearShape shape) {
+    if (shape.channels > 1) {
+        const std::uint32_t positions = shape.inputs / shape.channels;
+        shape.channels = padded_channels(shape.channels);
+        shape.inputs = positions * shape.channels;
+    }
+    return shape;
+}
+
 /// (out, channel * positions + position) to (out, position * channels + channel), as the activations lie.
 std::vector<float> in_memory_order(const LinearShape& shape, std::span<const float> weights) {
-    const std::size_t channels = shape.channels;
-    const std::size_t positions = shape.inputs / channels;
-    std::vector<float> result(weights.size());
-    for (std::size_t row = 0; row < weights.size(); row += shape.inputs) {
+    const std::size_t positions = shape.inputs / shape.channels;
+    const LinearShape to = padded(shape);
+    std::vector<float> result(std::size_t{shape.outputs} * to.inputs);
+    for (std::size_t row = 0; row < shape.outputs; ++row) {
         for (std::size_t p = 0; p < positions; ++p) {
-            for (std::size_t c = 0; c < channels; ++c) {
-                result[row + p * channels + c] = weights[row + c * positions + p];
+            for (std::size_t c = 0; c < shape.channels; ++c) {
+                result[row * to.inputs + p * to.channels + c] = weights[row * shape.inputs + c * positions + p];
             }
         }
     }
@@ -104,11 +115,13 @@ std::unique_ptr<Layer> make_cuda_linear(const LinearShape& shape, Precision prec
     expects(shape.channels >= 1 && shape.inputs % shape.channels == 0, "linear: its channels do not divide its inputs");
     expects(weights.size() == std::size_t{shape.outputs} * shape.inputs && bias.size() == shape.outputs,
             "linear: weights or bias have the wrong size");
-    const CudaWeights packed_weights(packed, weights.size() * element_bytes(precision),
+    const LinearShape on_gpu = padded(shape);
+    const std::size_t count = std::size_t{on_gpu.outputs} * on_gpu.inputs;
+    const CudaWeights packed_weights(packed, count * element_bytes(precision),
                                      [=] { return encode(precision, in_memory_order(shape, weights)); });
     const Precision of_bias = has_own_product(precision) ? Precision::fp32 : precision;
     const CudaWeights packed_bias(packed, bias.size() * element_bytes(of_bias), [=] { return encode(of_bias, bias); });
-    return make_cuda_layer<Linear>(io_shape(shape, precision), shape, precision, packed_weights, packed_bias);
+    return make_cuda_layer<Linear>(io_shape(on_gpu, precision), on_gpu, precision, packed_weights, packed_bias);
 }
 
 }  // namespace sluice
