@@ -43,7 +43,7 @@ protected:
         if (gpu().instructions() != MatrixInstructions::wgmma) {
             return {Precision::fp32};
         }
-        return {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16};
+        return {Precision::fp32, Precision::tf32x3, Precision::tf32, Precision::fp16, Precision::bf16};
     }
 
     [[nodiscard]] Device& device() const { return *device_; }
@@ -113,6 +113,8 @@ double log_tolerance(Precision precision) {
             return 0.04;
         case Precision::tf32:
             return 0.04;
+        case Precision::tf32x3:
+            return 2e-5;
         default:
             return 1e-4;
     }
@@ -237,6 +239,7 @@ TEST_F(DecoderOnGpu, SaysWhatItHasNoKernelsFor) {
 
     EXPECT_EQ(id_of(odd, Precision::bf16, device()), "E-GPU-067");
     EXPECT_EQ(id_of(of_all, Precision::bf16, *lesser), "E-GPU-063");
+    EXPECT_EQ(id_of(of_all, Precision::tf32x3, *lesser), "E-GPU-063");
     EXPECT_EQ(id_of(odd, Precision::fp32, *lesser), "");
 }
 
@@ -245,7 +248,7 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
         .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
     for (const TokenSampling& sampling : {TokenSampling{.max_prompt = 16, .max_new = 8, .temperature = 0},
                                           TokenSampling{.max_prompt = 900, .max_new = 100}}) {
-        for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+        for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::bf16}) {
             for (const std::uint32_t items : {1U, 40U, 100'000U}) {
                 const std::uint64_t least =
                     decoder::bytes_of(decoder::least_sizes(shape, sampling, items), shape, sampling, precision);
