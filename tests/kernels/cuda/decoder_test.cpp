@@ -163,6 +163,29 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
     }
 }
 
+/// An activation that fp16 has no room for is not taken for another one.
+TEST_F(DecoderOnGpu, FlagsTextsBeyondTheRangeOfTheirPrecision) {
+    const std::vector<Tokens> prompts = random_prompts(5, 20, of_all.vocabulary, 4);
+    for (const bool with_scores : {false, true}) {
+        const TokenSampling greedy{.max_prompt = 20, .max_new = 3, .temperature = 0, .log_probabilities = with_scores};
+        const auto nonfinite = [&](Precision precision, float inner) {
+            RandomDecoder model(of_all, 5);
+            model.set_inner_bias(3, inner);
+            std::uint32_t count = 0;
+            for (const Continued& one : continuer(precision, model, greedy, 5)(prompts)) {
+                count += one.start.nonfinite;
+            }
+            return count;
+        };
+
+        EXPECT_EQ(nonfinite(Precision::fp32, 7e4F), 0U);
+        if (precisions().size() > 1) {
+            EXPECT_EQ(nonfinite(Precision::tf32x3, 6e4F), 0U);
+            EXPECT_EQ(nonfinite(Precision::tf32x3, 7e4F), prompts.size());
+        }
+    }
+}
+
 /// Without log-probabilities the head's product leaves the largest scores only.
 TEST_F(DecoderOnGpu, TakesTheSameTokensWithAndWithoutScores) {
     const RandomDecoder model(of_all, 31);
