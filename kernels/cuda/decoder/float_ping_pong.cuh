@@ -80,7 +80,9 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t batch = 4;  // eights of columns whose additions are on their way together
+    // Eights of columns whose additions are on their way together: more where nobody multiplies meanwhile.
+    static constexpr std::uint32_t batch = C::ping_pong ? 4 : 12;
+    static_assert(C::columns / 8 % batch == 0);
     static constexpr std::uint32_t own_rows = C::blocks * gemm::product_rows;
 
     __device__ __forceinline__ std::uint32_t column_of(std::uint32_t column, std::uint32_t j) const {
@@ -97,7 +99,10 @@ private:
         gemm::activate(values, arguments_.activation);
         if constexpr (has_parts) {
             if (floats_.in_half_parts) {
-                store_parts(values, from, first, rows, column);
+#pragma unroll
+                for (std::uint32_t j = 0; j < batch; j += 4) {
+                    store_parts(values + 4 * j, from + j, first, rows, column);
+                }
                 return;
             }
         }
@@ -141,17 +146,16 @@ private:
         }
     }
 
-    /// Each thread gets eight columns in a row of its four's.
-    __device__ __forceinline__ void store_parts(const float (&values)[4 * batch], std::uint32_t from,
-                                                std::uint32_t first, std::uint32_t rows, std::uint32_t column) const {
-        static_assert(batch == 4, "eights of four threads");
+    /// Of four eights each of four threads gets one, in two rows.
+    __device__ __forceinline__ void store_parts(const float* values, std::uint32_t from, std::uint32_t first,
+                                                std::uint32_t rows, std::uint32_t column) const {
         const std::uint32_t at = column + 8 * (from + thread_ % 4);
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
-            std::uint32_t firsts[batch];
-            std::uint32_t rests[batch];
+            std::uint32_t firsts[4];
+            std::uint32_t rests[4];
 #pragma unroll
-            for (std::uint32_t j = 0; j < batch; ++j) {
+            for (std::uint32_t j = 0; j < 4; ++j) {
                 const values::HalfParts parts = values::split_half(values[4 * j + 2 * i], values[4 * j + 2 * i + 1]);
                 firsts[j] = parts.firsts;
                 rests[j] = parts.rests;
