@@ -17,7 +17,7 @@ namespace sluice::decoder {
 /// on its row.
 ///
 /// Precision::tf32x3 stands for operands in two parts of fp16 (half_values.hpp), rows of which are (2, depth): three
-/// products, all but that of the rests, whose sums are added up in fp32 after each 512 of depth. That errs about as
+/// products, all but that of the rests, whose sums are added up in fp32 after each 256 of depth. That errs about as
 /// fp32 does. An operand beyond 65504 is infinite, and so is, or NaN, what it is multiplied to.
 struct FloatProductShape {
     std::uint32_t rows;

@@ -174,7 +174,7 @@ std::vector<float> without_padding(const std::vector<float>& rows, std::uint32_t
     return values;
 }
 
-constexpr double as_exact_as_fp32 = 2e-6;  // products in 22 bits, sums of 512 in 24
+constexpr double as_exact_as_fp32 = 2e-6;  // products in 22 bits, sums of 256 in 24
 
 /// Depths of less than a step, of several chunks, and of half a step at the end.
 TEST_F(TwoPartProductOnGpu, EqualsAPlainProductAtOddSizes) {

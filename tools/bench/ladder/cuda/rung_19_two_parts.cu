@@ -2,7 +2,7 @@
 // and what it keeps of the rest, 22 bits together; of the four products three count: first by first, and both of a
 // first by a rest. The tensor cores multiply fp16 twelve times as fast as the FMA pipes fp32, so that three products
 // are still several times faster. What they lack is long sums: they cut off at 24 bits instead of rounding, always
-// towards zero. So sums of 512 products go to another set of registers, rounded as fp32 does, and small products come
+// towards zero. So sums of 256 products go to another set of registers, rounded as fp32 does, and small products come
 // before large ones. This is FloatProduct, with which GPT-2 computes in tf32x3. Operands are split before the time
 // begins.
 #include <cuda_fp16.h>
