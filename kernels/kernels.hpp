@@ -27,9 +27,9 @@ struct Kernels {
 /// precision make_generator() throws Error (unavailable) where the GPU or the build has no wgmma.
 [[nodiscard]] const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
-/// The same for decoders. tf32x3 is fp32 here, which computes the same scores on all devices, bit for bit. Where the
-/// GPU or the build has no wgmma, only fp32 can make_decoder(); decoder() throws Error (unavailable) for sizes that
-/// another precision has no kernels for.
+/// The same for decoders; of tf32x3 parts are in fp16. In fp32 they compute the same scores on all devices, bit for
+/// bit. Where the GPU or the build has no wgmma, only fp32 can make_decoder(); decoder() throws Error (unavailable) for
+/// sizes that another precision has no kernels for.
 [[nodiscard]] const DecoderKernels& decoder_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
 }  // namespace sluice

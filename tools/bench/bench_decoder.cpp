@@ -157,8 +157,8 @@ int run(int argc, char** argv) {
         with_long = with_long || name == "long";
         with_products = with_products || name == "products";
         if (name != "long" && name != "products" &&
-            (!precision || *precision == Precision::certified || *precision == Precision::tf32x3)) {
-            fmt::print(stderr, "usage: bench_decoder [fp32 | tf32 | fp16 | bf16 ...] [long] [products]\n");
+            (!precision || *precision == Precision::certified)) {
+            fmt::print(stderr, "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 ...] [long] [products]\n");
             return 64;
         }
         if (precision) {
@@ -166,7 +166,7 @@ int run(int argc, char** argv) {
         }
     }
     if (precisions.empty()) {
-        precisions = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
+        precisions = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp32};
     }
     const std::unique_ptr<Device> device = make_cuda_device(0);
     CudaDevice& gpu = as_cuda(*device);

@@ -44,7 +44,7 @@ public:
 /// Of bf16 and fp16. Only where the build has code for sm_90a.
 [[nodiscard]] std::unique_ptr<Passes> make_narrow_passes(const PassSetup& setup);
 
-/// Of fp32, which is what the host computes bit for bit, and tf32, which is by wgmma.
+/// Of fp32, which is what the host computes bit for bit, and tf32 and tf32x3, which are by wgmma.
 [[nodiscard]] std::unique_ptr<Passes> make_float_passes(const PassSetup& setup);
 
 }  // namespace sluice::decoder

@@ -43,7 +43,7 @@ protected:
         if (gpu().instructions() != MatrixInstructions::wgmma) {
             return {Precision::fp32};
         }
-        return {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16};
+        return {Precision::fp32, Precision::tf32x3, Precision::tf32, Precision::fp16, Precision::bf16};
     }
 
     [[nodiscard]] Device& device() const { return *device_; }
@@ -113,6 +113,8 @@ double log_tolerance(Precision precision) {
             return 0.04;
         case Precision::tf32:
             return 0.04;
+        case Precision::tf32x3:
+            return 2e-5;
         default:
             return 1e-4;
     }
@@ -157,6 +159,29 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
                     text.push_back(token);
                 }
             }
+        }
+    }
+}
+
+/// An activation that fp16 has no room for is not taken for another one.
+TEST_F(DecoderOnGpu, FlagsTextsBeyondTheRangeOfTheirPrecision) {
+    const std::vector<Tokens> prompts = random_prompts(5, 20, of_all.vocabulary, 4);
+    for (const bool with_scores : {false, true}) {
+        const TokenSampling greedy{.max_prompt = 20, .max_new = 3, .temperature = 0, .log_probabilities = with_scores};
+        const auto nonfinite = [&](Precision precision, float inner) {
+            RandomDecoder model(of_all, 5);
+            model.set_inner_bias(3, inner);
+            std::uint32_t count = 0;
+            for (const Continued& one : continuer(precision, model, greedy, 5)(prompts)) {
+                count += one.start.nonfinite;
+            }
+            return count;
+        };
+
+        EXPECT_EQ(nonfinite(Precision::fp32, 7e4F), 0U);
+        if (precisions().size() > 1) {
+            EXPECT_EQ(nonfinite(Precision::tf32x3, 6e4F), 0U);
+            EXPECT_EQ(nonfinite(Precision::tf32x3, 7e4F), prompts.size());
         }
     }
 }
@@ -237,6 +262,7 @@ TEST_F(DecoderOnGpu, SaysWhatItHasNoKernelsFor) {
 
     EXPECT_EQ(id_of(odd, Precision::bf16, device()), "E-GPU-067");
     EXPECT_EQ(id_of(of_all, Precision::bf16, *lesser), "E-GPU-063");
+    EXPECT_EQ(id_of(of_all, Precision::tf32x3, *lesser), "E-GPU-063");
     EXPECT_EQ(id_of(odd, Precision::fp32, *lesser), "");
 }
 
@@ -245,7 +271,7 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
         .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
     for (const TokenSampling& sampling : {TokenSampling{.max_prompt = 16, .max_new = 8, .temperature = 0},
                                           TokenSampling{.max_prompt = 900, .max_new = 100}}) {
-        for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+        for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::bf16}) {
             for (const std::uint32_t items : {1U, 40U, 100'000U}) {
                 const std::uint64_t least =
                     decoder::bytes_of(decoder::least_sizes(shape, sampling, items), shape, sampling, precision);
