@@ -33,6 +33,7 @@ struct Schedule {
     std::vector<Computing> devices{};
     std::uint64_t chunks = 16;
     std::uint32_t last_items = 70;
+    nanoseconds reading = 1ns;
     nanoseconds writing = 1us;
     Distribution distribution = Distribution::pull;
 };
@@ -46,6 +47,8 @@ RankReport report_of(const Schedule& schedule) {
         free.push_back(device.begin);
     }
     trace.threads.emplace_back("writer", schedule.chunks);
+    trace.threads.emplace_back("reader 0", schedule.chunks);
+    nanoseconds read{};
     nanoseconds written{};
     for (std::uint64_t id = 0; id < schedule.chunks; ++id) {
         const bool is_short = id + 1 == schedule.chunks;
@@ -54,8 +57,10 @@ RankReport report_of(const Schedule& schedule) {
                                        ? id % free.size()
                                        : static_cast<std::size_t>(std::ranges::min_element(free) - free.begin());
         const Computing& computing = schedule.devices[device];
-        const nanoseconds begin = free[device];
-        free[device] += computing.chunk * items / 70 + (begin == computing.begin ? computing.first : 0ns);
+        trace.threads[1].add({.busy = between(read, read + schedule.reading), .items = items});
+        read += schedule.reading;
+        const nanoseconds begin = std::max(read, free[device]);
+        free[device] = begin + computing.chunk * items / 70 + (begin == computing.begin ? computing.first : 0ns);
         trace.devices[device].add({.chunk = {id, 70 * id, items}, .compute = between(begin, free[device])});
         const nanoseconds from = std::max(written, free[device]);
         written = from + schedule.writing;
@@ -175,6 +180,13 @@ TEST(SteadyRate, IsThatOfTheSlowestDeviceWhereChunksAreDealtOut) {
 
     EXPECT_NEAR(verdict.steady, 3 * 70 / 3e-3, 1);
     EXPECT_NEAR(verdict.share, 1, 1e-9);
+}
+
+TEST(SteadyRate, IsThatOfWhatDevicesWaitForHoweverLateOneOfThemBegins) {
+    const Verdict verdict = verdict_of({.devices = {{150us}, {150us, 10ms}}, .chunks = 100, .reading = 200us});
+
+    EXPECT_EQ(verdict.binding, Stage::read);
+    EXPECT_NEAR(verdict.steady, 70 / 200e-6, 1) << "the devices' own rates, over times of their own, are more";
 }
 
 TEST(SteadyRate, IsTheWritersWhereItIsBehind) {
