@@ -156,8 +156,7 @@ int run(int argc, char** argv) {
         const std::optional<Precision> precision = enum_of<Precision>(name, precision_names);
         with_long = with_long || name == "long";
         with_products = with_products || name == "products";
-        if (name != "long" && name != "products" &&
-            (!precision || *precision == Precision::certified)) {
+        if (name != "long" && name != "products" && (!precision || *precision == Precision::certified)) {
             fmt::print(stderr, "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 ...] [long] [products]\n");
             return 64;
         }
