@@ -139,6 +139,7 @@ WrittenTexts write_texts(TextWriter& writer, const TextForm& form, std::uint32_t
     const IoShape io = io_of(form);
     const std::size_t items = sample.size() / io.input_bytes;
     const std::size_t doubt_bytes = doubt_bytes_of(form);
+    group = static_cast<std::uint32_t>(std::min<std::size_t>(group, std::max<std::size_t>(items, 1)));
     const Buffer in = device.allocate(MemorySpace::device, group * std::size_t{io.input_bytes});
     const Buffer out = device.allocate(MemorySpace::device, group * std::size_t{io.output_bytes});
     const Buffer doubts = device.allocate(MemorySpace::device, group * doubt_bytes);

@@ -18,18 +18,19 @@ using gpt2::LoadedCertifiedGpt2;
 using test::RandomDecoder;
 using test::Tokens;
 
-constexpr DecoderShape shape{.vocabulary = 700, .positions = 40, .width = 128, .layers = 3, .heads = 2, .inner = 264};
+constexpr DecoderShape certified_shape{
+    .vocabulary = 700, .positions = 40, .width = 128, .layers = 3, .heads = 2, .inner = 264};
 
 /// Some tokens score so nearly as the one before them that fp16 takes one for the other.
 class CloseDecoder {
 public:
-    explicit CloseDecoder(std::uint32_t seed) : model_(shape, seed) {
+    explicit CloseDecoder(std::uint32_t seed) : model_(certified_shape, seed) {
         const std::span<const float> tokens = model_.weights().tokens;
         tokens_.assign(tokens.begin(), tokens.end());
-        for (std::size_t token = 0; token + 1 < shape.vocabulary; token += 16) {
-            for (std::size_t i = 0; i < shape.width; ++i) {
+        for (std::size_t token = 0; token + 1 < certified_shape.vocabulary; token += 16) {
+            for (std::size_t i = 0; i < certified_shape.width; ++i) {
                 const float moved = 1 + 2e-3F * static_cast<float>((token / 16 + i) % 7) - 6e-3F;
-                tokens_[(token + 1) * shape.width + i] = tokens_[token * shape.width + i] * moved;
+                tokens_[(token + 1) * certified_shape.width + i] = tokens_[token * certified_shape.width + i] * moved;
             }
         }
     }
@@ -60,17 +61,19 @@ protected:
 
     void load(const TokenSampling& sampling) {
         sampling_ = sampling;
-        certified_ = std::make_unique<LoadedCertifiedGpt2>(shape, model_.weights(), sampling, DeviceKind::cuda);
+        certified_ =
+            std::make_unique<LoadedCertifiedGpt2>(certified_shape, model_.weights(), sampling, DeviceKind::cuda);
         certified_->weights()->pack(NodeMemory::of_process(certified_->weights()->bytes()), {}, 2);
         packed_ = std::make_unique<PackedWeights>();
-        fp32_ =
-            decoder_kernels_of(DeviceKind::cuda, Precision::fp32).decoder(shape, model_.weights(), sampling, *packed_);
+        fp32_ = decoder_kernels_of(DeviceKind::cuda, Precision::fp32)
+                    .decoder(certified_shape, model_.weights(), sampling, *packed_);
         packed_->pack(NodeMemory::of_process(packed_->bytes()), {}, 2);
     }
 
     [[nodiscard]] std::vector<std::byte> items(std::size_t count) const {
         const std::size_t bytes = decoder_io(sampling_).input_bytes;
-        const std::vector<Tokens> prompts = test::random_prompts(count, sampling_.max_prompt, shape.vocabulary, 5);
+        const std::vector<Tokens> prompts =
+            test::random_prompts(count, sampling_.max_prompt, certified_shape.vocabulary, 5);
         std::vector<std::byte> items(count * bytes);
         for (std::size_t i = 0; i < count; ++i) {
             const PromptStart start{
@@ -130,7 +133,7 @@ private:
         for (std::size_t first = 0; first < items.size(); first += chunk * io.input_bytes) {
             const std::size_t bytes = std::min(chunk * io.input_bytes, items.size() - first);
             const std::size_t count = bytes / io.input_bytes;
-            const DeviceMemory in(std::span(items).subspan(first, bytes));
+            const DeviceMemory in(std::span<const std::byte>(items).subspan(first, bytes));
             const DeviceMemory out(count * io.output_bytes);
             forward(count, {in.as<const std::byte>(), bytes}, {out.as<std::byte>(), count * io.output_bytes});
             stream_->record().wait();

@@ -122,7 +122,7 @@ public:
     ///
     /// Scores that change sides of the cut of top_k and top_p matter in two cases. If the token itself does; and if
     /// one before it goes and one behind it comes, or the other way round, and the sums move by as much as the draw
-    /// has room: some of the least probability that counts. Where that room is larger, its excess is the measure.
+    /// has room: up to twice the least probability that counts. Where that room is larger, its excess is the measure.
     __device__ ChoiceDoubt doubt(std::uint32_t token, float uniform) {
         const float sum = memory_.all;
         const float before = __fadd_rn(sum, -__fdiv_rn(weight_of(score(token)), all_));
@@ -141,7 +141,7 @@ public:
         const CutSides sides = cut_sides(token);
         const float own = score(token);
         const float kept = fminf(fminf(sides.kept_before, sides.kept_behind), own);
-        const float moved = 8 * __fdiv_rn(weight_of(kept), all_);
+        const float moved = 2 * __fdiv_rn(weight_of(kept), all_);
         const float room = fmaxf(fminf(above, below) - moved, 0);
         const float across = fminf(sides.kept_before - sides.dropped_behind, sides.kept_behind - sides.dropped_before);
         const float lead = own - fmaxf(sides.dropped_before, sides.dropped_behind);

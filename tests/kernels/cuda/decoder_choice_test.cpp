@@ -82,7 +82,7 @@ TextDoubt plain_doubt(const TokenSampling& sampling, const std::vector<float>& s
     const double above = sum / all - uniform;
     const double below = uniform - before / all;
     const double least = value(count - 1);
-    const double room = std::max(0.0, std::min(above, below) - 8 * weight(count - 1) / all);
+    const double room = std::max(0.0, std::min(above, below) - 2 * weight(count - 1) / all);
     double distance = is_last ? std::numeric_limits<double>::infinity() : above;
     distance = before > 0 ? std::min(distance, below) : distance;
     double gap = std::numeric_limits<double>::infinity();
