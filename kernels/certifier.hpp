@@ -8,6 +8,7 @@
 #include "core/model.hpp"
 #include "kernels/margin.hpp"
 #include "kernels/operation.hpp"
+#include "kernels/text_certifier.hpp"
 
 namespace sluice {
 
@@ -47,6 +48,11 @@ public:
     /// with inexact precisions; elsewhere a broken assumption.
     [[nodiscard]] virtual std::unique_ptr<Certifier> make_certifier(Device& device, const CertifyShape& shape,
                                                                     Model& exact) const = 0;
+
+    /// The same of a writer of texts.
+    [[nodiscard]] virtual std::unique_ptr<TextCertifier> make_text_certifier(Device& device,
+                                                                             const TextCertifierShape& shape,
+                                                                             TextWriter& exact) const = 0;
 };
 
 }  // namespace sluice

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/packed_weights.hpp"
-#include "kernels/operation.hpp"
+#include "kernels/text_writer.hpp"
 
 namespace sluice {
 
@@ -91,15 +91,6 @@ struct ContinuationStart {
                 sampling.max_new * token_bytes * (sampling.log_probabilities ? 2 : 1)};
 }
 
-/// In all that is done: wait for what was enqueued first.
-struct DecoderCounts {
-    std::uint64_t texts = 0;
-    std::uint64_t prompt_tokens = 0;
-    std::uint64_t new_tokens = 0;
-    std::uint64_t ended = 0;  ///< Texts that TokenSampling::end has ended.
-    std::uint64_t cut = 0;    ///< Prompts that were cut.
-};
-
 /// Continues prompts. In: items; out: results. Of the scores s of a text's last token, with what sampling makes of
 /// them, p = softmax(s / temperature); the token is the first i with p[0] + … + p[i] > u, summed in fp32 in that order,
 /// where u in [0, 1) is the item's own random number for it. Its log-probability is that by softmax(s).
@@ -107,10 +98,10 @@ struct DecoderCounts {
 /// A score that is NaN counts as -infinity, with sampling or without. Where the largest score is infinite, as where all
 /// are NaN, the token is the first that has it, without a draw; so it is token 0 where no score is more than -infinity.
 /// A log-probability is the NaN 0x7FC00000 where a score is NaN or the largest is infinite.
-class Decoder : public Operation {
-public:
-    [[nodiscard]] virtual DecoderCounts counts() const = 0;
-};
+///
+/// On GPUs it tells how close texts came to others: a TextDoubt of each item, or max_new ChoiceDoubts, of which those
+/// behind the end of a text are open.
+class Decoder : public TextWriter {};
 
 class DecoderLayer {
 public:
@@ -126,6 +117,9 @@ public:
 
     /// That the operation takes of the device's memory at least.
     [[nodiscard]] virtual std::uint64_t least_bytes(std::uint32_t max_items) const = 0;
+
+    /// That make_decoder() with the same arguments takes.
+    [[nodiscard]] virtual std::uint64_t bytes(std::uint32_t max_items, std::uint64_t device_bytes) const = 0;
 };
 
 class DecoderKernels {

@@ -2,13 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "core/packed_weights.hpp"
-#include "kernels/operation.hpp"
+#include "kernels/text_writer.hpp"
 
 namespace sluice {
 
@@ -62,22 +61,6 @@ struct TextEnd {
     float log_probability = 0;  ///< Of what was chosen, an end included, by the network's own scores.
 };
 
-/// How close a text came to being another, the least over its draws; infinite where nothing could have been.
-struct TextDoubt {
-    static constexpr float none = std::numeric_limits<float>::infinity();
-
-    float distance = none;  ///< Of a draw to the sum of probabilities at which another byte begins.
-    float gap = none;       ///< With temperature 0 or top_k: of a score that counts to one that does not.
-
-    friend bool operator==(const TextDoubt&, const TextDoubt&) = default;
-};
-
-/// What is no number is less than all that are.
-[[nodiscard]] constexpr TextDoubt least(const TextDoubt& a, const TextDoubt& b) {
-    return {.distance = a.distance <= b.distance || a.distance != a.distance ? a.distance : b.distance,
-            .gap = a.gap <= b.gap || a.gap != a.gap ? a.gap : b.gap};
-}
-
 [[nodiscard]] constexpr std::uint32_t rounded_up(std::uint32_t bytes, std::uint32_t multiple) {
     return (bytes + multiple - 1) / multiple * multiple;
 }
@@ -88,13 +71,6 @@ struct TextDoubt {
             static_cast<std::uint32_t>(sizeof(TextEnd)) + rounded_up(max_length, 4)};
 }
 
-/// In all that is done: wait for what was enqueued first.
-struct GeneratorCounts {
-    std::uint64_t texts = 0;
-    std::uint64_t bytes = 0;  ///< That were chosen, without prefixes and ends.
-    std::uint64_t ended = 0;  ///< Texts that have ended before they were max_length long.
-};
-
 /// Writes texts: byte 1 is the first to go in, then each byte that was chosen; 0 ends a text and is no part of it. With
 /// a prefix its bytes go in first. In: items; out: results, and the TextDoubt of each item where that is given, too.
 ///
@@ -103,10 +79,7 @@ struct GeneratorCounts {
 ///   r, z = sigmoid(W_i x + b_i + W_h h + b_h);  n = tanh(W_in x + b_in + r * (W_hn h + b_hn));  h' = (1 - z) n + z h.
 /// Of the last layer's state the linear layer makes scores s; p = softmax(s / temperature); the byte is the first i
 /// with p[0] + … + p[i] > draw, summed in fp32 in that order, or the last that may be chosen.
-class Generator : public Operation {
-public:
-    [[nodiscard]] virtual GeneratorCounts counts() const = 0;
-};
+class Generator : public TextWriter {};
 
 class GeneratorLayer {
 public:
@@ -122,9 +95,6 @@ public:
     [[nodiscard]] virtual std::uint64_t work_bytes(std::uint32_t max_items) const = 0;
 };
 
-class TextCertifier;
-struct TextCertifierShape;
-
 class GeneratorKernels {
 public:
     GeneratorKernels() = default;
@@ -136,12 +106,6 @@ public:
     [[nodiscard]] virtual std::unique_ptr<GeneratorLayer> gru(const GruShape& shape, const GruWeights& weights,
                                                               const Sampling& sampling,
                                                               PackedWeights& packed) const = 0;
-
-    /// `exact`, on `device`, outlives the certifier. For backends with inexact precisions; elsewhere a broken
-    /// assumption.
-    [[nodiscard]] virtual std::unique_ptr<TextCertifier> make_text_certifier(Device& device,
-                                                                             const TextCertifierShape& shape,
-                                                                             Generator& exact) const = 0;
 };
 
 }  // namespace sluice

@@ -8,6 +8,7 @@
 #include "apps/gpt2/checkpoint.hpp"
 #include "apps/gpt2/checkpoint_index.hpp"
 #include "apps/gpt2/gpt2_codec.hpp"
+#include "apps/gpt2/gpt2_model.hpp"
 #include "apps/gpt2/gpt2_options.hpp"
 #include "apps/gpt2/tokenizer.hpp"
 #include "core/error.hpp"
@@ -22,48 +23,21 @@ constexpr const char* where_checkpoints_come_from =
     "where "
     "they do not, set {}";
 
-class Gpt2Model final : public Model {
-public:
-    Gpt2Model(const IoShape& shape, std::unique_ptr<Decoder> decoder) : shape_(shape), decoder_(std::move(decoder)) {}
-
-    IoShape shape() const noexcept override { return shape_; }
-    void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override {
-        decoder_->enqueue(stream, {.items = items}, in, out);
-    }
-    void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active, std::span<const std::byte> in,
-                        std::span<std::byte> out) override {
-        decoder_->enqueue(stream, {.items = items, .active = active}, in, out);
-    }
-
-    std::vector<ModelCount> counts() const override {
-        const DecoderCounts counts = decoder_->counts();
-        return {{.name = "texts", .value = counts.texts},
-                {.name = "prompt_tokens", .value = counts.prompt_tokens},
-                {.name = "new_tokens", .value = counts.new_tokens},
-                {.name = "ended_early", .value = counts.ended, .beside = ModelCount::Beside::share_of_items},
-                {.name = "cut_prompts", .value = counts.cut, .beside = ModelCount::Beside::share_of_items}};
-    }
-
-private:
-    IoShape shape_;
-    std::unique_ptr<Decoder> decoder_;
-};
-
 class LoadedGpt2 final : public LoadedApp {
 public:
     LoadedGpt2(const WeightBlob& blob, const TokenSampling& sampling, Precision precision, DeviceKind kind)
-        : shape_(decoder_io(sampling)),
+        : sampling_(sampling),
           layer_(decoder_kernels_of(kind, precision)
                      .decoder(config_of(blob).shape, weights_of(blob), sampling, weights_)) {}
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
-        return std::make_unique<Gpt2Model>(shape_, layer_->make_decoder(device, room.max_items, room.device_bytes));
+        return make_gpt2_model(sampling_, layer_->make_decoder(device, room.max_items, room.device_bytes));
     }
     std::uint64_t least_room(std::uint32_t max_items) const override { return layer_->least_bytes(max_items); }
 
 private:
-    IoShape shape_;
+    TokenSampling sampling_;
     PackedWeights weights_;
     std::unique_ptr<DecoderLayer> layer_;
 };
@@ -126,14 +100,11 @@ public:
     }
 
     std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision, DeviceKind kind) const override {
-        if (precision == Precision::certified) {
-            throw Error(ExitCode::configuration, {.id = "E-CFG-105",
-                                                  .where = "run.precision",
-                                                  .what = "got \"certified\", but gpt2 has no labels to certify",
-                                                  .hint = "choose another precision, or leave run.precision out"});
-        }
         TokenSampling sampling = options_.sampling;
         sampling.end = options_.stops_at_end ? config_of(weights).end : std::nullopt;
+        if (precision == Precision::certified) {
+            return std::make_unique<LoadedCertifiedGpt2>(config_of(weights).shape, weights_of(weights), sampling, kind);
+        }
         return std::make_unique<LoadedGpt2>(weights, sampling, precision, kind);
     }
 

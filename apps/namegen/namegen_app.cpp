@@ -18,18 +18,18 @@ namespace {
 class LoadedNamegen final : public LoadedApp {
 public:
     LoadedNamegen(const WeightBlob& blob, const Sampling& sampling, Precision precision, DeviceKind kind)
-        : shape_(generator_io(sampling.max_length)),
+        : max_length_(sampling.max_length),
           layer_(generator_kernels_of(kind, precision)
                      .gru(shape_of_namegen(blob), namegen_weights(blob), sampling, weights_)) {}
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
-        return std::make_unique<NamegenModel>(shape_, layer_->make_generator(device, room.max_items));
+        return make_namegen_model(max_length_, layer_->make_generator(device, room.max_items));
     }
     std::uint64_t least_room(std::uint32_t max_items) const override { return layer_->work_bytes(max_items); }
 
 private:
-    IoShape shape_;
+    std::uint32_t max_length_;
     PackedWeights weights_;
     std::unique_ptr<GeneratorLayer> layer_;
 };

@@ -2,37 +2,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <vector>
 
-#include "apps/namegen/certified_texts.hpp"
+#include "apps/text_model.hpp"
 #include "core/app.hpp"
 #include "kernels/generator.hpp"
 
 namespace sluice {
 
-/// Names by any generator.
-class NamegenModel : public Model {
-public:
-    NamegenModel(const IoShape& shape, std::unique_ptr<Generator> generator);
-
-    IoShape shape() const noexcept override { return shape_; }
-    void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override;
-    void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active, std::span<const std::byte> in,
-                        std::span<std::byte> out) override;
-    std::vector<ModelCount> counts() const override;
-
-protected:
-    [[nodiscard]] Generator& generator() const noexcept { return *generator_; }
-    /// counts() begin after what has been counted so far.
-    void begin_counts();
-
-private:
-    IoShape shape_;
-    std::unique_ptr<Generator> generator_;
-    GeneratorCounts before_{};
-};
+/// Names by one generator.
+[[nodiscard]] std::unique_ptr<Model> make_namegen_model(std::uint32_t max_length, std::unique_ptr<Generator> generator);
 
 /// A certified app: the same network three times. fp16 writes all names, tf32x3 again those that fp16 leaves uncertain,
 /// and fp32 those that tf32x3 does too.
@@ -47,7 +25,7 @@ public:
     [[nodiscard]] std::uint32_t sample_items() const override;
 
 private:
-    const GeneratorKernels& kernels_;
+    DeviceKind kind_;
     std::uint32_t max_length_;
     PackedWeights weights_;
     std::unique_ptr<GeneratorLayer> fp16_;

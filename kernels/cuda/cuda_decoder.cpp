@@ -74,30 +74,44 @@ public:
     using Operation::enqueue;
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
         expects(batch.items <= max_items_, "decoder: more items than it was made for");
-        expects(in.size() == 1 && out.size() == 1, "decoder: takes one tensor and makes one");
-        expects(
-            in[0].size() == batch.items * rule_.io.input_bytes && out[0].size() == batch.items * rule_.io.output_bytes,
-            "decoder: input or output has the wrong size");
-        if (batch.items != 0) {
-            continue_texts(as_cuda(stream), batch, in[0].data(), out[0].data());
+        expects(in.size() == 1 && (out.size() == 1 || out.size() == 2),
+                "decoder: takes one tensor and makes one or two");
+        const std::size_t of_texts = batch.items * sizeof(TextDoubt);
+        const std::size_t of_choices = batch.items * sizeof(ChoiceDoubt) * sampling_.max_new;
+        const std::size_t doubt_bytes = out.size() == 2 ? out[1].size() : 0;
+        expects(in[0].size() == batch.items * rule_.io.input_bytes &&
+                    out[0].size() == batch.items * rule_.io.output_bytes &&
+                    (out.size() == 1 || doubt_bytes == of_texts || doubt_bytes == of_choices),
+                "decoder: input or output has the wrong size");
+        if (batch.items == 0) {
+            return;
         }
+        decoder::Chunk chunk{.in = in[0].data(),
+                             .out = out[0].data(),
+                             .items = static_cast<std::uint32_t>(batch.items),
+                             .active = batch.active};
+        if (doubt_bytes == of_texts) {
+            chunk.doubts = reinterpret_cast<TextDoubt*>(out[1].data());
+        } else if (doubt_bytes == of_choices) {
+            chunk.choices = reinterpret_cast<ChoiceDoubt*>(out[1].data());
+        }
+        continue_texts(as_cuda(stream), chunk);
     }
 
-    [[nodiscard]] DecoderCounts counts() const override {
+    [[nodiscard]] TextCounts counts() const override {
         decoder::Batch batch;
         check_cuda(cudaMemcpy(&batch, memory_.batch, sizeof batch, cudaMemcpyDeviceToHost), "cudaMemcpy");
         return batch.counts;
     }
 
 private:
-    void continue_texts(CudaStream& stream, const Batch& batch, const std::byte* in, std::byte* out) {
-        const auto items = static_cast<std::uint32_t>(batch.items);
-        enqueue_begin(memory_, rule_, in, out, items, batch.active, stream.handle());
+    void continue_texts(CudaStream& stream, const decoder::Chunk& chunk) {
+        enqueue_begin(memory_, rule_, chunk, stream.handle());
         const auto pass = [&] {
             passes_->enqueue(stream.handle(), [](std::string_view) {});
             enqueue_plan(memory_, rule_, stream.handle());
         };
-        stream.loop(&memory_.batch->more, most_passes(items), pass);
+        stream.loop(&memory_.batch->more, most_passes(chunk.items), pass);
         enqueue_expect_done(memory_, stream.handle());
     }
 
@@ -136,6 +150,11 @@ public:
 
     std::uint64_t least_bytes(std::uint32_t max_items) const override {
         return decoder::bytes_of(decoder::least_sizes(shape_, sampling_, max_items), shape_, sampling_, precision_);
+    }
+
+    std::uint64_t bytes(std::uint32_t max_items, std::uint64_t device_bytes) const override {
+        return decoder::bytes_of(decoder::choose_sizes(shape_, sampling_, precision_, max_items, device_bytes), shape_,
+                                 sampling_, precision_);
     }
 
 private:

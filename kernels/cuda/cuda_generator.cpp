@@ -70,7 +70,7 @@ public:
         }
     }
 
-    [[nodiscard]] GeneratorCounts counts() const override {
+    [[nodiscard]] TextCounts counts() const override {
         generator::Batch batch;
         check_cuda(cudaMemcpy(&batch, memory_.batch, sizeof batch, cudaMemcpyDeviceToHost), "cudaMemcpy");
         return batch.counts;

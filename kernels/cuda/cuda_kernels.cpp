@@ -51,6 +51,10 @@ public:
     std::unique_ptr<Certifier> make_certifier(Device& device, const CertifyShape& shape, Model& exact) const override {
         return make_cuda_certifier(device, shape, exact);
     }
+    std::unique_ptr<TextCertifier> make_text_certifier(Device& device, const TextCertifierShape& shape,
+                                                       TextWriter& exact) const override {
+        return make_cuda_text_certifier(device, shape, exact);
+    }
 };
 
 class CudaGenerators final : public GeneratorKernels {
@@ -60,10 +64,6 @@ public:
     std::unique_ptr<GeneratorLayer> gru(const GruShape& shape, const GruWeights& weights, const Sampling& sampling,
                                         PackedWeights& packed) const override {
         return make_cuda_gru_generator(shape, precision_, weights, sampling, packed);
-    }
-    std::unique_ptr<TextCertifier> make_text_certifier(Device& device, const TextCertifierShape& shape,
-                                                       Generator& exact) const override {
-        return make_cuda_text_certifier(device, shape, exact);
     }
 
 private:

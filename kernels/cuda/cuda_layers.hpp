@@ -5,7 +5,6 @@
 
 #include "kernels/cuda/precision.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/text_certifier.hpp"
 
 namespace sluice {
 
@@ -31,7 +30,7 @@ std::unique_ptr<DecoderLayer> make_cuda_decoder(const DecoderShape& shape, Preci
                                                 const DecoderWeights& weights, const TokenSampling& sampling,
                                                 PackedWeights& packed);
 std::unique_ptr<TextCertifier> make_cuda_text_certifier(Device& device, const TextCertifierShape& shape,
-                                                        Generator& exact);
+                                                        TextWriter& exact);
 std::unique_ptr<Certifier> make_cuda_certifier(Device& device, const CertifyShape& shape, Model& exact);
 
 }  // namespace sluice

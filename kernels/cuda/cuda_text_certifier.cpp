@@ -5,21 +5,21 @@
 #include "core/device/cuda_error.hpp"
 #include "core/device/cuda_stream.hpp"
 #include "core/error.hpp"
+#include "kernels/cuda/certify_texts.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
-#include "kernels/cuda/generator/text_certifier.hpp"
 
 namespace sluice {
 namespace {
 
 class CudaTextCertifier final : public TextCertifier {
 public:
-    CudaTextCertifier(Device& device, const TextCertifierShape& shape, Generator& exact)
+    CudaTextCertifier(Device& device, const TextCertifierShape& shape, TextWriter& exact)
         : shape_(shape),
-          io_(generator_io(shape.max_length)),
+          io_(io_of(shape.form)),
           exact_(exact),
           bounds_(device.allocate(MemorySpace::device, sizeof(TextDoubt))),
-          retracted_(device.allocate(MemorySpace::device, sizeof(GeneratorCounts))),
+          retracted_(device.allocate(MemorySpace::device, sizeof(TextCounts))),
           recomputation_(device, {.items = shape.max_items,
                                   .batch = shape.batch,
                                   .input_bytes = io_.input_bytes,
@@ -42,14 +42,13 @@ public:
         if (batch.items == 0) {
             return;
         }
-        const generator::DoubtfulTexts texts{.bounds = bounds_.as<TextDoubt>().data(),
-                                             .doubts = reinterpret_cast<const TextDoubt*>(in[1].data()),
-                                             .retracted = retracted_.as<GeneratorCounts>().data(),
-                                             .max_length = shape_.max_length};
+        const DoubtfulTexts texts{.bounds = bounds_.as<TextDoubt>().data(),
+                                  .doubts = reinterpret_cast<const TextDoubt*>(in[1].data()),
+                                  .retracted = retracted_.as<TextCounts>().data()};
         recomputation_.enqueue(
             as_cuda(stream), batch, in[0], out[0],
             [&](const RecomputeSizes& sizes, const RecomputeMemory& memory, cudaStream_t handle) {
-                generator::enqueue_choose(sizes, memory, texts, handle);
+                enqueue_choose_texts(sizes, memory, texts, shape_.form, handle);
             },
             [&](Stream& of, std::size_t items, const std::uint32_t* active, std::span<const std::byte> from,
                 std::span<std::byte> to) { exact_.enqueue(of, {.items = items, .active = active}, from, to); });
@@ -57,8 +56,8 @@ public:
 
     [[nodiscard]] std::uint64_t recomputed() const override { return recomputation_.total(); }
 
-    [[nodiscard]] GeneratorCounts retracted() const override {
-        GeneratorCounts counts;
+    [[nodiscard]] TextCounts retracted() const override {
+        TextCounts counts;
         check_cuda(cudaMemcpy(&counts, retracted_.bytes().data(), sizeof counts, cudaMemcpyDeviceToHost), "cudaMemcpy");
         return counts;
     }
@@ -66,7 +65,7 @@ public:
 private:
     TextCertifierShape shape_;
     IoShape io_;
-    Generator& exact_;
+    TextWriter& exact_;
     Buffer bounds_;
     Buffer retracted_;
     Recomputation recomputation_;
@@ -75,7 +74,7 @@ private:
 }  // namespace
 
 std::unique_ptr<TextCertifier> make_cuda_text_certifier(Device& device, const TextCertifierShape& shape,
-                                                        Generator& exact) {
+                                                        TextWriter& exact) {
     return std::make_unique<CudaTextCertifier>(device, shape, exact);
 }
 

@@ -30,6 +30,18 @@ float sum_in_order(const Values& values) {
 
 }  // namespace
 
+std::size_t first_largest(std::span<const float> scores) {
+    std::size_t place = 0;
+    float largest = -std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+        if (scores[i] > largest) {
+            largest = scores[i];
+            place = i;
+        }
+    }
+    return place;
+}
+
 double plain_log(double x) {
     constexpr double ln2 = 0.69314718055994530942;
     constexpr double half_root = 0.70710678118654752440;
@@ -50,10 +62,10 @@ double plain_log(double x) {
 
 void ByteDraw::look_at(const float* scores) {
     std::copy_n(scores, gru_symbols, scores_.begin());
-    const auto best = std::ranges::max_element(scores_);
-    best_ = static_cast<std::uint8_t>(best - scores_.begin());
+    best_ = static_cast<std::uint8_t>(first_largest(scores_));
+    const float best = scores_[best_];
     Values weights;
-    std::ranges::transform(scores_, weights.begin(), [&](float score) { return score - *best; });
+    std::ranges::transform(scores_, weights.begin(), [&](float score) { return score - best; });
     exp_all(gru_symbols, weights.data(), weights.data());
     float sum = sum_in_order(weights);
     log_sum_ = plain_log(static_cast<double>(sum));
@@ -63,7 +75,7 @@ void ByteDraw::look_at(const float* scores) {
     }
     if (sampling_.temperature != 1) {
         std::ranges::transform(scores_, weights.begin(),
-                               [&](float score) { return (score - *best) / sampling_.temperature; });
+                               [&](float score) { return (score - best) / sampling_.temperature; });
         exp_all(gru_symbols, weights.data(), weights.data());
     }
     if (sampling_.top_k != 0 && sampling_.top_k < gru_symbols) {

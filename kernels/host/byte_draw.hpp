@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "kernels/generator.hpp"
 
@@ -37,6 +39,10 @@ private:
     std::uint8_t last_ = 0;   // of those that may be chosen
     double log_sum_ = 0;      // of e^(score - best score)
 };
+
+/// The place of the largest score, of equal ones the first. A NaN is never it; where none is above minus infinity, it is
+/// the first.
+[[nodiscard]] std::size_t first_largest(std::span<const float> scores);
 
 /// ln x, of a finite x > 0, by nothing but additions, products and divisions.
 [[nodiscard]] double plain_log(double x);

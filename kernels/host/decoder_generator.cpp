@@ -90,7 +90,7 @@ public:
             [this, batch, from = in[0].data(), to = out[0].data()] { continue_texts(active_items(batch), from, to); });
     }
 
-    [[nodiscard]] DecoderCounts counts() const override { return counts_; }
+    [[nodiscard]] TextCounts counts() const override { return counts_; }
 
 private:
     void continue_texts(std::size_t items, const std::byte* in, std::byte* out) {
@@ -209,7 +209,7 @@ private:
     std::vector<Text> texts_;
     std::vector<DecoderRow> pass_;
     std::vector<std::size_t> scored_;  // texts, in the order of the rows that want scores
-    DecoderCounts counts_;
+    TextCounts counts_;
 };
 
 class HostDecoderLayer final : public DecoderLayer {
@@ -228,6 +228,12 @@ public:
     std::uint64_t least_bytes(std::uint32_t max_items) const override {
         return rows_bytes(decoder_.shape(), texts_at_a_time(max_items)) +
                pages_of(sampling_.max_prompt, sampling_) * KeyValueCache::page_bytes(decoder_.shape());
+    }
+
+    std::uint64_t bytes(std::uint32_t max_items, std::uint64_t device_bytes) const override {
+        return rows_bytes(decoder_.shape(), texts_at_a_time(max_items)) +
+               cache_pages(decoder_.shape(), sampling_, max_items, device_bytes) *
+                   KeyValueCache::page_bytes(decoder_.shape());
     }
 
 private:

@@ -69,7 +69,7 @@ public:
         });
     }
 
-    [[nodiscard]] GeneratorCounts counts() const override { return counts_; }
+    [[nodiscard]] TextCounts counts() const override { return counts_; }
 
 private:
     void write_texts(std::size_t items, const std::byte* in, std::byte* out, TextDoubt* doubts) {
@@ -138,7 +138,7 @@ private:
                 return false;
             }
             text.bytes()[text.length] = byte;
-            ++counts_.bytes;
+            ++counts_.new_tokens;
         }
         return ++text.length < sampling_.max_length;
     }
@@ -179,7 +179,7 @@ private:
     std::vector<std::uint8_t> last_bytes_;  // (rows)
     ByteDraw first_;                        // of every text without a prefix
     ByteDraw draw_;
-    GeneratorCounts counts_;
+    TextCounts counts_;
 };
 
 class HostGeneratorLayer final : public GeneratorLayer {

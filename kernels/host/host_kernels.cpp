@@ -1,7 +1,6 @@
 #include "kernels/host/host_kernels.hpp"
 
 #include "core/error.hpp"
-#include "kernels/text_certifier.hpp"
 
 namespace sluice {
 namespace {
@@ -41,6 +40,9 @@ public:
     std::unique_ptr<Certifier> make_certifier(Device&, const CertifyShape&, Model&) const override {
         throw ContractViolation("the host computes exactly: there is nothing to certify");
     }
+    std::unique_ptr<TextCertifier> make_text_certifier(Device&, const TextCertifierShape&, TextWriter&) const override {
+        throw ContractViolation("the host computes exactly: there is nothing to certify");
+    }
 };
 
 class HostGenerators final : public GeneratorKernels {
@@ -48,9 +50,6 @@ public:
     std::unique_ptr<GeneratorLayer> gru(const GruShape& shape, const GruWeights& weights, const Sampling& sampling,
                                         PackedWeights& packed) const override {
         return make_host_gru_generator(shape, weights, sampling, packed);
-    }
-    std::unique_ptr<TextCertifier> make_text_certifier(Device&, const TextCertifierShape&, Generator&) const override {
-        throw ContractViolation("the host computes exactly: there is nothing to certify");
     }
 };
 

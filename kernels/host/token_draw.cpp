@@ -47,11 +47,11 @@ std::uint32_t TokenDraw::choose(std::span<const float> scores,
     if (sampling_.repetition_penalty != 1) {
         punish(before);
     }
-    const auto best = std::ranges::max_element(scores_);
-    if (sampling_.temperature == 0 || !std::isfinite(*best)) {
-        return static_cast<std::uint32_t>(best - scores_.begin());
+    const std::size_t best = first_largest(scores_);
+    if (sampling_.temperature == 0 || !std::isfinite(scores_[best])) {
+        return static_cast<std::uint32_t>(best);
     }
-    exp_below(scores_, *best, sampling_.temperature, weights_);
+    exp_below(scores_, scores_[best], sampling_.temperature, weights_);
     if ((sampling_.top_k != 0 && sampling_.top_k < scores_.size()) || sampling_.top_p < 1) {
         keep_likely();
     }
@@ -131,7 +131,7 @@ std::uint32_t TokenDraw::first_above(float uniform) const {
 }
 
 float TokenDraw::log_probability(std::span<const float> scores, std::uint32_t token) {
-    const float best = *std::ranges::max_element(scores);
+    const float best = scores[first_largest(scores)];
     exp_below(scores, best, 1, weights_);
     double sum = 0;
     for (const float weight : weights_) {

@@ -7,7 +7,6 @@
 
 #include "apps/gpt2/gpt2_options.hpp"
 #include "core/config/schema.hpp"
-#include "core/error.hpp"
 
 namespace sluice::gpt2 {
 namespace {
@@ -25,17 +24,6 @@ TEST(Gpt2App, RunsOnEveryKindOfDevice) {
     EXPECT_TRUE(app->runs_on(DeviceKind::host));
     EXPECT_TRUE(app->runs_on(DeviceKind::cuda));
     EXPECT_GT(app->least_chunk(DeviceKind::cuda), app->least_chunk(DeviceKind::host));
-}
-
-TEST(Gpt2App, HasNothingToCertify) {
-    const auto app = open_for_ids();
-    try {
-        static_cast<void>(app->load(WeightBlob::of_floats(1), Precision::certified, DeviceKind::cuda));
-        FAIL() << "it was not refused";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::configuration);
-        EXPECT_EQ(error.text().where, "run.precision");
-    }
 }
 
 }  // namespace

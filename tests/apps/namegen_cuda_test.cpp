@@ -74,7 +74,7 @@ protected:
     }
 
     [[nodiscard]] const Model& model() const { return *model_; }
-    [[nodiscard]] const GeneratorCounts& fp32_counts() const { return fp32_counts_; }
+    [[nodiscard]] const TextCounts& fp32_counts() const { return fp32_counts_; }
 
 private:
     std::unique_ptr<Device> device_;
@@ -83,7 +83,7 @@ private:
     std::unique_ptr<LoadedCertifiedNamegen> loaded_;
     std::unique_ptr<Model> model_;
     bool packed_ = false;
-    GeneratorCounts fp32_counts_{};
+    TextCounts fp32_counts_{};
 };
 
 /// With prefixes that hardly any others have: without draws, texts that begin alike are alike, and none of so few need
@@ -115,7 +115,7 @@ TEST_F(CertifiedNames, AreThoseOfFp32) {
         EXPECT_LT(done.recomputed_twice, done.recomputed) << sampling.max_length << " bytes";
         const std::vector<ModelCount> counts = model().counts();
         EXPECT_EQ(counts.at(0).value, count);
-        EXPECT_EQ(counts.at(1).value, fp32_counts().bytes);
+        EXPECT_EQ(counts.at(1).value, fp32_counts().new_tokens);
         EXPECT_EQ(counts.at(2).value, fp32_counts().ended);
     }
 }

@@ -34,6 +34,15 @@ TEST(PlainLog, IsTheLogarithm) {
     EXPECT_TRUE(std::isnan(plain_log(std::numeric_limits<double>::quiet_NaN())));
 }
 
+TEST(FirstLargest, IsNeverANumberThatIsNone) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    EXPECT_EQ(first_largest(std::vector{1.0F, 3.0F, 2.0F, 3.0F}), 1U);
+    EXPECT_EQ(first_largest(std::vector{NAN, -5.0F, 2.0F, NAN}), 2U);
+    EXPECT_EQ(first_largest(std::vector{-infinity, -7.0F}), 1U);
+    EXPECT_EQ(first_largest(std::vector{1.0F, infinity, infinity}), 1U);
+    EXPECT_EQ(first_largest(std::vector{NAN, NAN, -infinity}), 0U);
+}
+
 /// Pearson's test, over all bytes that may be chosen: the statistic of a right sampler is above its mean by more than
 /// five standard deviations less than once in a million times, and the draws are the same in every run.
 TEST(ByteDraw, DrawsByTheExactDistribution) {

@@ -30,7 +30,7 @@ public:
         : continuer_(decoder_kernels_of(DeviceKind::host), device_, model, sampling, max_items, more_bytes) {}
 
     std::vector<Continued> operator()(const std::vector<Tokens>& prompts) { return continuer_(prompts); }
-    [[nodiscard]] DecoderCounts counts() const { return continuer_.counts(); }
+    [[nodiscard]] TextCounts counts() const { return continuer_.counts(); }
 
 private:
     HostDevice device_;

@@ -64,7 +64,7 @@ public:
         return all;
     }
 
-    [[nodiscard]] DecoderCounts counts() const { return decoder_->counts(); }
+    [[nodiscard]] TextCounts counts() const { return decoder_->counts(); }
 
 private:
     void run(std::size_t items, const std::vector<std::byte>& in, std::vector<std::byte>& out) {

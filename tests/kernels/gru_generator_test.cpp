@@ -104,7 +104,7 @@ public:
         return texts;
     }
 
-    [[nodiscard]] GeneratorCounts counts() const { return generator_->counts(); }
+    [[nodiscard]] TextCounts counts() const { return generator_->counts(); }
 
 private:
     Sampling sampling_;
@@ -226,7 +226,7 @@ TEST(GruGenerator, EndsATextAtByteNothing) {
     EXPECT_GT(ended, 50U);
     EXPECT_LT(ended, 300U);
     EXPECT_EQ(writer.counts().texts, 300U);
-    EXPECT_EQ(writer.counts().bytes, bytes);
+    EXPECT_EQ(writer.counts().new_tokens, bytes);
     EXPECT_EQ(writer.counts().ended, ended);
 }
 

@@ -185,7 +185,7 @@ public:
         return texts;
     }
 
-    [[nodiscard]] GeneratorCounts counts() const { return generator_->counts(); }
+    [[nodiscard]] TextCounts counts() const { return generator_->counts(); }
 
 private:
     Sampling sampling_;

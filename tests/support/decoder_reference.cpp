@@ -8,9 +8,9 @@
 namespace sluice::test {
 namespace {
 
-using Vector = std::vector<double>;
+using Doubles = std::vector<double>;
 
-Vector normalised(const Vector& x, const DecoderNorm& norm, double epsilon) {
+Doubles normalised(const Doubles& x, const DecoderNorm& norm, double epsilon) {
     double mean = 0;
     for (const double value : x) {
         mean += value / static_cast<double>(x.size());
@@ -19,7 +19,7 @@ Vector normalised(const Vector& x, const DecoderNorm& norm, double epsilon) {
     for (const double value : x) {
         variance += (value - mean) * (value - mean) / static_cast<double>(x.size());
     }
-    Vector y(x.size());
+    Doubles y(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
         y[i] = (x[i] - mean) / std::sqrt(variance + epsilon) * static_cast<double>(norm.gamma[i]) +
                static_cast<double>(norm.beta[i]);
@@ -27,9 +27,9 @@ Vector normalised(const Vector& x, const DecoderNorm& norm, double epsilon) {
     return y;
 }
 
-Vector product(const Vector& x, const DecoderLinear& linear) {
+Doubles product(const Doubles& x, const DecoderLinear& linear) {
     const std::size_t outputs = linear.bias.size();
-    Vector y(linear.bias.begin(), linear.bias.end());
+    Doubles y(linear.bias.begin(), linear.bias.end());
     for (std::size_t i = 0; i < x.size(); ++i) {
         for (std::size_t o = 0; o < outputs; ++o) {
             y[o] += x[i] * static_cast<double>(linear.weights[i * outputs + o]);
@@ -43,11 +43,11 @@ double gelu(double x) {
 }
 
 /// What `query`'s position takes from all up to its own. qkv: (positions) of (3 width).
-Vector attended(const DecoderShape& shape, const std::vector<Vector>& qkv, std::size_t query) {
+Doubles attended(const DecoderShape& shape, const std::vector<Doubles>& qkv, std::size_t query) {
     const std::size_t size = shape.width / shape.heads;
-    Vector out(shape.width);
+    Doubles out(shape.width);
     for (std::size_t head = 0; head < shape.heads; ++head) {
-        Vector weights(query + 1);
+        Doubles weights(query + 1);
         double sum = 0;
         for (std::size_t p = 0; p <= query; ++p) {
             double dot = 0;
@@ -66,7 +66,7 @@ Vector attended(const DecoderShape& shape, const std::vector<Vector>& qkv, std::
     return out;
 }
 
-void add(Vector& to, const Vector& change) {
+void add(Doubles& to, const Doubles& change) {
     std::ranges::transform(to, change, to.begin(), std::plus());
 }
 
@@ -74,7 +74,7 @@ void add(Vector& to, const Vector& change) {
 
 std::vector<double> plain_decoder_scores(const DecoderShape& shape, const DecoderWeights& weights,
                                          std::span<const std::uint32_t> tokens) {
-    std::vector<Vector> x(tokens.size(), Vector(shape.width));
+    std::vector<Doubles> x(tokens.size(), Doubles(shape.width));
     for (std::size_t p = 0; p < tokens.size(); ++p) {
         for (std::size_t i = 0; i < shape.width; ++i) {
             x[p][i] = static_cast<double>(weights.tokens[tokens[p] * shape.width + i]) +
@@ -82,19 +82,19 @@ std::vector<double> plain_decoder_scores(const DecoderShape& shape, const Decode
         }
     }
     for (const DecoderBlockWeights& block : weights.blocks) {
-        std::vector<Vector> qkv;
-        for (const Vector& row : x) {
+        std::vector<Doubles> qkv;
+        for (const Doubles& row : x) {
             qkv.push_back(product(normalised(row, block.attention_norm, shape.norm_epsilon), block.attention));
         }
         for (std::size_t p = 0; p < x.size(); ++p) {
             add(x[p], product(attended(shape, qkv, p), block.projection));
-            Vector inner = product(normalised(x[p], block.inner_norm, shape.norm_epsilon), block.expansion);
+            Doubles inner = product(normalised(x[p], block.inner_norm, shape.norm_epsilon), block.expansion);
             std::ranges::transform(inner, inner.begin(), gelu);
             add(x[p], product(inner, block.contraction));
         }
     }
-    const Vector last = normalised(x.back(), weights.last_norm, shape.norm_epsilon);
-    Vector scores(shape.vocabulary);
+    const Doubles last = normalised(x.back(), weights.last_norm, shape.norm_epsilon);
+    Doubles scores(shape.vocabulary);
     for (std::size_t token = 0; token < shape.vocabulary; ++token) {
         for (std::size_t i = 0; i < shape.width; ++i) {
             scores[token] += last[i] * static_cast<double>(weights.tokens[token * shape.width + i]);

@@ -44,10 +44,10 @@ public:
     }
 
     /// That every text is as long as it may be: else the times are of other work.
-    DecoderCounts check() {
+    TextCounts check() {
         launch();
         stream_.record().wait();
-        const DecoderCounts counts = decoder_->counts();
+        const TextCounts counts = decoder_->counts();
         if (counts.texts != items_ || counts.new_tokens != counts.texts * max_new_) {
             throw ContractViolation("bench_decoder: texts that have ended early");
         }
@@ -139,7 +139,7 @@ void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const D
     PackedWeights packed;
     const auto layer = layer_of(precision, weights, sampling, packed);
     Chunk chunk(gpu, *layer, sampling, stream, prompts);
-    const DecoderCounts counts = chunk.check();
+    const TextCounts counts = chunk.check();
     const double mean = static_cast<double>(counts.prompt_tokens) / prompts.items;
     const double position_bytes = 2.0 * model.layers * model.width * static_cast<double>(number_bytes(precision));
     const double read = prompts.items * (made - 1) * (mean + made / 2.0) * position_bytes;

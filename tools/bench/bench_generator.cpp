@@ -88,8 +88,8 @@ public:
     void check() {
         launch();
         stream_.record().wait();
-        const GeneratorCounts counts = generator_->counts();
-        if (counts.texts == 0 || counts.bytes != counts.texts * max_length) {
+        const TextCounts counts = generator_->counts();
+        if (counts.texts == 0 || counts.new_tokens != counts.texts * max_length) {
             throw ContractViolation("bench_generator: texts that have ended early");
         }
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All that a GPU has to say about the decoder, in some four minutes: its kernels one by one, all of it beside the host
+# All that a GPU has to say about the decoder, in some five minutes: its kernels one by one, all of it beside the host
 # and plain loops, its speed with each kernel's share of its limit, and a part of the tests under compute-sanitizer.
 #   decoder_on_gpu.sh [FOLDER OF THE PROGRAMS]     (build/cuda-90a/bin)
 # Ends with 1 if any of it has failed; the speed is printed even so.
@@ -35,6 +35,7 @@ step 30 "kernels one by one" "${tests[@]}" --gtest_filter='DecoderP*:TwoPart*:Ge
 step 30 "fp32 against the host" "${tests[@]}" --gtest_filter='DecoderOnGpu.ContinuesAsTheHost*:DecoderOnGpu.Counts*:DecoderOnGpu.Says*'
 step 40 "every precision against plain loops" "${tests[@]}" --gtest_filter='DecoderOnGpu.ContinuesAsThePlain*:DecoderOnGpu.TakesTheSame*'
 step 60 "speed in bf16" "$programs/bench_decoder" bf16 long products
+step 90 "certified continuations" "$programs/apps_cuda_test" --gtest_brief=1 --gtest_filter='CertifiedContinuations.*'
 step 40 "neighbours" "${tests[@]}" --gtest_filter='DecoderOnGpu.Gives*'
 for precision in tf32 tf32x3 fp32 fp16; do
     step 40 "speed in $precision" "$programs/bench_decoder" "$precision"
@@ -54,8 +55,13 @@ awk 'BEGIN { for (i = 0; i < 131072; ++i) { line = ""; for (j = 0; j < 16; ++j) 
     > "$folder/ids.txt"
 printf 'app = "gpt2"\ninput.path = "%s"\nmodel.random = 1\n[generate]\nprompts = "ids"\nresults = "ids"\nmax_prompt_tokens = 16\nmax_new_tokens = 8\ntemperature = 0\n' \
     "$folder/ids.txt" > "$folder/random.toml"
-step 60 "sluice run, 131072 prompts in bf16" "$programs/sluice" run "$folder/random.toml" \
-    --set run.device=cuda --set run.precision=bf16 --set output.path="$folder/random.jsonl"
+head -n 65536 "$folder/ids.txt" > "$folder/some-ids.txt"
+for job in "bf16 ids" "certified ids" "fp32 some-ids" "certified some-ids"; do
+    read -r precision ids <<< "$job"
+    step 60 "sluice run, $(wc -l < "$folder/$ids.txt") prompts in $precision" "$programs/sluice" run "$folder/random.toml" --set run.device=cuda \
+        --set run.precision="$precision" --set input.path="$folder/$ids.txt" --set output.path="$folder/$precision-$ids.jsonl"
+done
+step 10 "certified continuations are fp32's" cmp "$folder/fp32-some-ids.jsonl" "$folder/certified-some-ids.jsonl"
 
 if command -v compute-sanitizer > /dev/null; then
     for tool in memcheck synccheck initcheck; do

@@ -113,7 +113,8 @@ private:
     Times run_chunk(cudaStream_t stream, std::optional<std::uint32_t> number = {}) {
         const decoder::Rule rule = decoder::rule_of(sampling_);
         Times times;
-        decoder::enqueue_begin(memory_, rule, in_.bytes().data(), out_.bytes().data(), sizes_.slots, nullptr, stream);
+        decoder::enqueue_begin(memory_, rule,
+                               {.in = in_.bytes().data(), .out = out_.bytes().data(), .items = sizes_.slots}, stream);
         for (std::uint32_t pass = 0; pass < passes_of_prompts() + new_tokens; ++pass) {
             if (pass == number) {
                 times = time_pass(stream);

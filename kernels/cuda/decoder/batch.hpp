@@ -42,7 +42,7 @@ struct Text {
     std::uint32_t pages = 0;      ///< Of the cache that it holds; 0: there is no text.
     std::uint32_t nonfinite = 0;  ///< See ContinuationStart.
     std::uint32_t complete = 0;
-    std::uint32_t unused = 0;
+    TextDoubt doubt{};  ///< So far.
 };
 
 /// A text's rows in a pass: the last one wants scores.
@@ -74,6 +74,8 @@ struct Tile {
 struct Batch {
     const std::byte* in = nullptr;
     std::byte* out = nullptr;
+    TextDoubt* doubts = nullptr;     ///< (items); null: not wanted.
+    ChoiceDoubt* choices = nullptr;  ///< (items, max_new); null: not wanted.
     std::uint32_t items = 0;
     std::uint32_t next = 0;            ///< The first item that no slot has taken.
     std::uint32_t beginning = 0;       ///< Entries of texts that begin: the first ones.
@@ -86,7 +88,9 @@ struct Batch {
     std::uint32_t turn = 0;  ///< Where among the texts that continue the next pass begins.
     std::uint32_t more = 0;  ///< Whether there is a pass to take.
     std::uint32_t unused = 0;
-    DecoderCounts counts{};
+    TextCounts counts{};
+
+    [[nodiscard]] __host__ __device__ bool wants_doubts() const { return doubts != nullptr || choices != nullptr; }
 };
 
 /// Device memory that plans are made of.
@@ -105,9 +109,18 @@ struct Memory {
     std::uint32_t text_pages = 0;  ///< Of the longest text.
 };
 
-/// Begins a chunk: `items` of them, or only the first `*active`; plans the first pass.
-void enqueue_begin(const Memory& memory, const Rule& rule, const std::byte* in, std::byte* out, std::uint32_t items,
-                   const std::uint32_t* active, cudaStream_t stream);
+/// Where a chunk lies; the rest as in Batch.
+struct Chunk {
+    const std::byte* in;
+    std::byte* out;
+    TextDoubt* doubts = nullptr;
+    ChoiceDoubt* choices = nullptr;
+    std::uint32_t items;
+    const std::uint32_t* active = nullptr;  ///< Device memory: only so many of them count; null: all.
+};
+
+/// Begins a chunk and plans its first pass.
+void enqueue_begin(const Memory& memory, const Rule& rule, const Chunk& chunk, cudaStream_t stream);
 
 /// Gives back what complete texts held, and plans the next pass.
 void enqueue_plan(const Memory& memory, const Rule& rule, cudaStream_t stream);

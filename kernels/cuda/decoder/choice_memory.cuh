@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/best.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/block.cuh"
 
@@ -13,26 +14,41 @@ constexpr std::uint32_t choice_warps = choice_threads / warp_lanes;
 constexpr std::uint32_t tile_weights = 1024;
 constexpr std::uint32_t digits = 256;
 
-/// A larger score first, of equal ones the first; a NaN only where nothing else is.
-struct Best {
-    float score = -INFINITY;
-    std::uint32_t place = no_token;
+/// Scores on both sides of a token, of those that count and of those that do not.
+struct CutSides {
+    float kept_before = INFINITY;  // the least ones
+    float kept_behind = INFINITY;
+    float dropped_before = -INFINITY;  // the largest ones
+    float dropped_behind = -INFINITY;
+    std::uint32_t kept = 0;  // ChoiceDoubt::kept
 
-    __device__ __forceinline__ void look_at(float other, std::uint32_t at) {
-        if (other > score || (other == score && at < place)) {
-            score = other;
-            place = at;
+    __device__ __forceinline__ void look_at(float score, bool counts, std::uint32_t place, std::uint32_t token) {
+        if (counts) {
+            std::uint32_t mixed = (place + 1) * 0x9E3779B1U;
+            mixed ^= mixed >> 15U;
+            kept += mixed * 0x85EBCA77U;
+            kept_before = place < token ? fminf(kept_before, score) : kept_before;
+            kept_behind = place > token ? fminf(kept_behind, score) : kept_behind;
+        } else {
+            dropped_before = place < token ? fmaxf(dropped_before, score) : dropped_before;
+            dropped_behind = place > token ? fmaxf(dropped_behind, score) : dropped_behind;
         }
     }
-};
 
-/// Larger of a larger score, of equal ones of the first: their order is total, NaN included.
-__device__ __forceinline__ std::uint64_t rank_of(float score, std::uint32_t place) {
-    constexpr std::uint32_t sign = 1U << 31U;
-    const std::uint32_t bits = __float_as_uint(score == 0 ? 0.0F : score);
-    const std::uint32_t ordered = (bits & sign) != 0 ? ~bits : bits | sign;
-    return (std::uint64_t{ordered} << 32U) | (0xFFFFFFFFU - place);
-}
+    __device__ __forceinline__ void join(const CutSides& others) {
+        kept_before = fminf(kept_before, others.kept_before);
+        kept_behind = fminf(kept_behind, others.kept_behind);
+        dropped_before = fmaxf(dropped_before, others.dropped_before);
+        dropped_behind = fmaxf(dropped_behind, others.dropped_behind);
+        kept += others.kept;
+    }
+
+    [[nodiscard]] __device__ __forceinline__ CutSides of_lane(std::uint32_t apart) const {
+        return {__shfl_xor_sync(every_lane, kept_before, apart), __shfl_xor_sync(every_lane, kept_behind, apart),
+                __shfl_xor_sync(every_lane, dropped_before, apart), __shfl_xor_sync(every_lane, dropped_behind, apart),
+                __shfl_xor_sync(every_lane, kept, apart)};
+    }
+};
 
 /// Shared memory of a block; `seen` is followed by a bit for each token of the vocabulary.
 struct ChoiceMemory {
@@ -43,6 +59,9 @@ struct ChoiceMemory {
     std::uint64_t left;
     float best_scores[choice_warps];
     std::uint32_t best_places[choice_warps];
+    float second_scores[choice_warps];
+    CutSides cut_sides[choice_warps];
+    float cut_distance;
     float all;
     std::uint32_t chosen;
     std::uint32_t seen[1];

@@ -24,11 +24,19 @@ __device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Tex
                                                            sizeof(ContinuationStart)),
                     text.made);
     }
-    const Best best = choice.best<true>();
-    Chosen chosen{.token = 0, .log_probability = 0, .nonfinite = choice.any_nonfinite()};
-    chosen.token = rule.temperature == 0 ? best.place : choice.draw(best.score, uniform_of(rule, text));
+    const BestTwo found = choice.best<true>();
+    Chosen chosen{.token = found.best.place, .log_probability = 0, .nonfinite = choice.any_nonfinite()};
+    if (rule.temperature == 0) {
+        chosen.doubt.doubt.gap = found.gap();
+    } else {
+        const float uniform = uniform_of(rule, text);
+        chosen.token = choice.draw(found.best.score, uniform);
+        if (memory.batch->wants_doubts()) {
+            chosen.doubt = choice.doubt(chosen.token, uniform);
+        }
+    }
     if (rule.log_probabilities) {
-        chosen.log_probability = choice.log_probability(choice.best<false>(), chosen.token);
+        chosen.log_probability = choice.log_probability(choice.best<false>().best, chosen.token);
     }
     return chosen;
 }

@@ -9,10 +9,11 @@
 /// The next token of each entry, as the host chooses it, and what follows for the entry's text.
 namespace sluice::decoder {
 
-/// The largest of some of a row's scores, of equal ones the first.
+/// The largest of some of a row's scores, of equal ones the first, and the largest of the others.
 struct TileBest {
     float score;
     std::uint32_t place;  ///< The token; with nonfinite_mark if a score that was looked at is a NaN or an infinity.
+    float second;         ///< Minus infinity where there is none; open with nonfinite_mark.
 };
 inline constexpr std::uint32_t nonfinite_mark = 0x80000000;
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cuda/best.cuh"
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
 #include "kernels/cuda/gemm/epilogue.cuh"
@@ -81,8 +82,7 @@ public:
         const std::uint32_t rows = *arguments_.active;
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
-            float best = -INFINITY;
-            std::uint32_t place = column;
+            BestTwo found;
             bool finite = true;
 #pragma unroll
             for (std::uint32_t j = 0; j < C::columns / 8; ++j) {
@@ -92,27 +92,19 @@ public:
                     const std::uint32_t at = column + 8 * j + lane_ % 4 * 2 + two;
                     if (at < arguments_.columns) {
                         finite = finite && isfinite(value);
-                        if (value > best) {  // of a thread's own the columns ascend
-                            best = value;
-                            place = at;
-                        }
+                        found.look_at_next(value, at);
                     }
                 }
             }
 #pragma unroll
             for (std::uint32_t apart = 1; apart <= 2; apart *= 2) {
-                const float other = __shfl_xor_sync(every_lane, best, apart);
-                const std::uint32_t other_place = __shfl_xor_sync(every_lane, place, apart);
-                if (other > best || (other == best && other_place < place)) {
-                    best = other;
-                    place = other_place;
-                }
+                found.join(found.of_lane(apart));
                 finite = __shfl_xor_sync(every_lane, finite ? 1 : 0, apart) != 0 && finite;
             }
             const std::uint32_t of_row = row + first_row_ + 8 * i;
             if (lane_ % 4 == 0 && of_row < rows) {
                 floats_.bests[std::size_t{of_row} * floats_.best_tiles + column / C::columns] = {
-                    best, place | (finite ? 0 : nonfinite_mark)};
+                    found.best.score, found.best.place | (finite ? 0 : nonfinite_mark), found.second};
             }
         }
     }

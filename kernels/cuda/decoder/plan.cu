@@ -174,14 +174,15 @@ __global__ void __launch_bounds__(list_threads) list_rows(Memory memory, Rule ru
     }
 }
 
-__global__ void begin_chunk(Memory memory, const std::byte* in, std::byte* out, std::uint32_t items,
-                            const std::uint32_t* active) {
+__global__ void begin_chunk(Memory memory, Chunk chunk) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     Batch& batch = *memory.batch;
-    batch.in = in;
-    batch.out = out;
-    batch.items = active == nullptr ? items : min(items, *active);
+    batch.in = chunk.in;
+    batch.out = chunk.out;
+    batch.doubts = chunk.doubts;
+    batch.choices = chunk.choices;
+    batch.items = chunk.active == nullptr ? chunk.items : min(chunk.items, *chunk.active);
     batch.next = 0;
     batch.turn = 0;
 }
@@ -193,9 +194,8 @@ __global__ void expect_done(Memory memory) {
     }
 }
 
-void enqueue_begin(const Memory& memory, const Rule& rule, const std::byte* in, std::byte* out, std::uint32_t items,
-                   const std::uint32_t* active, cudaStream_t stream) {
-    launch(&begin_chunk, "begin", {.blocks = 1, .threads = 1}, stream, memory, in, out, items, active);
+void enqueue_begin(const Memory& memory, const Rule& rule, const Chunk& chunk, cudaStream_t stream) {
+    launch(&begin_chunk, "begin", {.blocks = 1, .threads = 1}, stream, memory, chunk);
     enqueue_plan(memory, rule, stream);
 }
 

@@ -1,3 +1,4 @@
+#include "kernels/cuda/best.cuh"
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/decoder/texts.cuh"
@@ -18,29 +19,24 @@ __global__ void __launch_bounds__(best_threads)
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     const std::uint32_t step = gridDim.x * (best_threads / warp_lanes);
     for (std::uint32_t e = (blockIdx.x * best_threads + threadIdx.x) / warp_lanes; e < entries; e += step) {
-        float best = -INFINITY;
-        std::uint32_t place = no_token;
+        BestTwo found;
         std::uint32_t nonfinite = 0;
-        const auto look_at = [&](float score, std::uint32_t at) {
-            if (score > best || (score == best && at < place)) {
-                best = score;
-                place = at;
-            }
-        };
         for (std::uint32_t i = lane; i < tiles; i += warp_lanes) {
             const TileBest tile = bests[std::size_t{e} * tiles + i];
             nonfinite |= tile.place & nonfinite_mark;
-            look_at(tile.score, tile.place & ~nonfinite_mark);
+            found.join({{tile.score, tile.place & ~nonfinite_mark}, tile.second});
         }
 #pragma unroll
         for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
-            const float score = __shfl_xor_sync(every_lane, best, apart);
-            look_at(score, __shfl_xor_sync(every_lane, place, apart));
+            found.join(found.of_lane(apart));
             nonfinite |= __shfl_xor_sync(every_lane, nonfinite, apart);
         }
         if (lane == 0) {
             append(memory, rule, memory.texts[memory.entries[e].slot],
-                   {.token = place == no_token ? 0 : place, .log_probability = 0, .nonfinite = nonfinite != 0});
+                   {.token = found.best.is_any() ? found.best.place : 0,
+                    .log_probability = 0,
+                    .nonfinite = nonfinite != 0,
+                    .doubt = {.doubt = {.gap = found.gap()}}});
         }
     }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/cuda/decoder/batch.hpp"
@@ -12,6 +13,7 @@ struct Chosen {
     std::uint32_t token;
     float log_probability;
     bool nonfinite;
+    ChoiceDoubt doubt{};  ///< Open with `nonfinite`, which leaves all in doubt.
 };
 
 __device__ inline void add_count(std::uint64_t& to, std::uint32_t count) {
@@ -26,6 +28,14 @@ __device__ inline void append(const Memory& memory, const Rule& rule, Text& text
     std::byte* const result = batch.out + std::size_t{text.item} * rule.io.output_bytes;
     auto* const tokens = reinterpret_cast<std::uint32_t*>(result + sizeof(ContinuationStart));
     text.nonfinite |= chosen.nonfinite ? 1U : 0U;
+    ChoiceDoubt doubt = chosen.doubt;
+    if (chosen.nonfinite) {
+        doubt.doubt = {.distance = NAN, .gap = NAN};
+    }
+    text.doubt = least(text.doubt, doubt.doubt);
+    if (batch.choices != nullptr) {
+        batch.choices[std::size_t{text.item} * rule.max_new + text.made] = doubt;
+    }
     const bool ends = chosen.token == rule.end;
     if (!ends) {
         tokens[text.made] = chosen.token;
@@ -40,6 +50,9 @@ __device__ inline void append(const Memory& memory, const Rule& rule, Text& text
     }
     *reinterpret_cast<ContinuationStart*>(result) = {
         .tokens = text.made, .prompt = text.prompt, .has_end = ends ? 1U : 0U, .nonfinite = text.nonfinite};
+    if (batch.doubts != nullptr) {
+        batch.doubts[text.item] = text.doubt;
+    }
     const auto& start = *reinterpret_cast<const PromptStart*>(batch.in + std::size_t{text.item} * rule.io.input_bytes);
     add_count(batch.counts.texts, 1);
     add_count(batch.counts.prompt_tokens, text.prompt);

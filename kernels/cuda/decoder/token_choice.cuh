@@ -31,9 +31,9 @@ public:
 
     /// Of the scores as the network has them, or as they count here.
     template <bool penalised>
-    __device__ Best best() {
+    __device__ BestTwo best() {
         constexpr std::uint32_t together = 8;  // loads of a thread that are on their way
-        Best best;
+        BestTwo best;
         for (std::uint32_t first = threadIdx.x; first < vocabulary_; first += together * choice_threads) {
             float of[together];
 #pragma unroll
@@ -46,26 +46,27 @@ public:
                 const std::uint32_t i = first + j * choice_threads;
                 if (i < vocabulary_) {
                     found_nonfinite_ = found_nonfinite_ || !isfinite(of[j]);
-                    best.look_at(penalised ? penalised_score(of[j], i) : of[j], i);
+                    best.look_at_next(penalised ? penalised_score(of[j], i) : of[j], i);
                 }
             }
         }
 #pragma unroll
         for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
-            const float other = __shfl_xor_sync(every_lane, best.score, apart);
-            best.look_at(other, __shfl_xor_sync(every_lane, best.place, apart));
+            best.join(best.of_lane(apart));
         }
         if (threadIdx.x % warp_lanes == 0) {
-            memory_.best_scores[threadIdx.x / warp_lanes] = best.score;
-            memory_.best_places[threadIdx.x / warp_lanes] = best.place;
+            memory_.best_scores[threadIdx.x / warp_lanes] = best.best.score;
+            memory_.best_places[threadIdx.x / warp_lanes] = best.best.place;
+            memory_.second_scores[threadIdx.x / warp_lanes] = best.second;
         }
         __syncthreads();
+        best = {};
         for (std::uint32_t warp = 0; warp < choice_warps; ++warp) {
-            best.look_at(memory_.best_scores[warp], memory_.best_places[warp]);
+            best.join({{memory_.best_scores[warp], memory_.best_places[warp]}, memory_.second_scores[warp]});
         }
         __syncthreads();
-        if (best.place == no_token) {  // none is a number: as the host, the first
-            best = {penalised ? score(0) : scores_[0], 0};
+        if (!best.best.is_any()) {
+            best.best = {penalised ? score(0) : scores_[0], 0};
         }
         return best;
     }
@@ -102,14 +103,14 @@ public:
     __device__ std::uint32_t draw(float largest, float uniform) {
         largest_ = largest;
         least_ = least_rank();
-        walk(1, [](float) { return false; });
-        const float all = memory_.all;
+        last_ = walk(1, [](float) { return false; });
+        all_ = memory_.all;
         __syncthreads();
         if (threadIdx.x == 0) {
             memory_.chosen = no_token;
         }
         __syncthreads();
-        const std::uint32_t last = walk(all, [uniform](float sum) { return sum > uniform; });
+        const std::uint32_t last = walk(all_, [uniform](float sum) { return sum > uniform; });
         if (threadIdx.x == 0 && memory_.chosen == no_token) {
             memory_.chosen = last;
         }
@@ -117,7 +118,44 @@ public:
         return memory_.chosen;
     }
 
+    /// How close draw(), just now, came to another token than the one it gave. Counts by the first thread.
+    ///
+    /// Scores that change sides of the cut of top_k and top_p matter in two cases. If the token itself does; and if
+    /// one before it goes and one behind it comes, or the other way round, and the sums move by as much as the draw
+    /// has room: up to twice the least probability that counts. Where that room is larger, its excess is the measure.
+    __device__ ChoiceDoubt doubt(std::uint32_t token, float uniform) {
+        const float sum = memory_.all;
+        const float before = __fadd_rn(sum, -__fdiv_rn(weight_of(score(token)), all_));
+        const float above = __fadd_rn(sum, -uniform);
+        const float below = __fadd_rn(uniform, -before);
+        ChoiceDoubt doubt;
+        if (token != last_) {
+            doubt.doubt.distance = fmaxf(above, 0);
+        }
+        if (before > 0) {
+            doubt.doubt.distance = fminf(doubt.doubt.distance, fmaxf(below, 0));
+        }
+        if (least_ == 0) {
+            return doubt;
+        }
+        const CutSides sides = cut_sides(token);
+        const float own = score(token);
+        const float kept = fminf(fminf(sides.kept_before, sides.kept_behind), own);
+        const float moved = 2 * __fdiv_rn(weight_of(kept), all_);
+        const float room = fmaxf(fminf(above, below) - moved, 0);
+        const float across = fminf(sides.kept_before - sides.dropped_behind, sides.kept_behind - sides.dropped_before);
+        const float lead = own - fmaxf(sides.dropped_before, sides.dropped_behind);
+        doubt.doubt.gap = fminf(fmaxf(across, room), lead);
+        if (cut_distance_ != TextDoubt::none) {
+            doubt.doubt.distance = fminf(doubt.doubt.distance, fmaxf(cut_distance_, fminf(room, own - kept)));
+        }
+        doubt.kept = sides.kept;
+        return doubt;
+    }
+
 private:
+    static constexpr std::uint32_t places = 0xFFFFFFFF;
+
     [[nodiscard]] __device__ __forceinline__ float score(std::uint32_t i) const {
         return penalised_score(scores_[i], i);
     }
@@ -149,6 +187,7 @@ private:
                 static_cast<std::uint64_t>(ceil(static_cast<double>(rule_.top_p) * static_cast<double>(all)));
             const std::uint64_t cut = rank_at(wanted == 0 ? 1 : wanted, weigh);
             least = cut > least ? cut : least;
+            cut_distance_ = memory_.cut_distance / static_cast<float>(all);
         }
         return least;
     }
@@ -162,7 +201,7 @@ private:
         unsigned long long sum = 0;
         for (std::uint32_t i = threadIdx.x; i < vocabulary_; i += choice_threads) {
             const float of = score(i);
-            sum += weigh(rank_of(of, i), of);
+            sum += weigh(rank_of(of, i, places), of);
         }
         atomicAdd(&memory_.sums[0], sum);
         __syncthreads();
@@ -182,7 +221,7 @@ private:
             __syncthreads();
             for (std::uint32_t i = threadIdx.x; i < vocabulary_; i += choice_threads) {
                 const float of = score(i);
-                const std::uint64_t rank = rank_of(of, i);
+                const std::uint64_t rank = rank_of(of, i, places);
                 if (shift == 56 || (rank ^ prefix) >> (shift + 8) == 0) {
                     atomicAdd(&memory_.sums[rank >> shift & (digits - 1)], weigh(rank, of));
                 }
@@ -199,6 +238,28 @@ private:
         return prefix;
     }
 
+    __device__ CutSides cut_sides(std::uint32_t token) {
+        CutSides sides;
+        for (std::uint32_t i = threadIdx.x; i < vocabulary_; i += choice_threads) {
+            const float of = score(i);
+            sides.look_at(of, rank_of(of, i, places) >= least_, i, token);
+        }
+#pragma unroll
+        for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
+            sides.join(sides.of_lane(apart));
+        }
+        if (threadIdx.x % warp_lanes == 0) {
+            memory_.cut_sides[threadIdx.x / warp_lanes] = sides;
+        }
+        __syncthreads();
+        sides = {};
+        for (const CutSides& of_warp : memory_.cut_sides) {
+            sides.join(of_warp);
+        }
+        __syncthreads();
+        return sides;
+    }
+
     __device__ void find_digit(std::uint64_t prefix, std::uint64_t wanted, int shift) {
         std::uint32_t lowest = digits - 1;
         for (std::uint32_t digit = digits; digit-- > 0;) {
@@ -213,6 +274,8 @@ private:
         }
         memory_.prefix = prefix | std::uint64_t{lowest} << shift;
         memory_.left = wanted;
+        const unsigned long long weight = memory_.sums[lowest];  // at last, of one token
+        memory_.cut_distance = static_cast<float>(wanted < weight - wanted ? wanted : weight - wanted);
     }
 
     /// Adds the weights up in order, each divided by `divisor`, by the first thread, while the others make the next
@@ -246,7 +309,7 @@ private:
             float weight = 0;
             if (token < vocabulary_) {
                 const float of = score(token);
-                if (rank_of(of, token) >= least_) {
+                if (rank_of(of, token, places) >= least_) {
                     weight = weight_of(of);
                 }
             }
@@ -283,7 +346,10 @@ private:
     ChoiceMemory& memory_;
     float largest_ = 0;
     std::uint64_t least_ = 0;
-    bool found_nonfinite_ = false;  // by this thread
+    float cut_distance_ = TextDoubt::none;  // of the probabilities that count to top_p, as a share of all of them
+    float all_ = 0;                         // weights
+    std::uint32_t last_ = 0;                // that may be chosen; the first thread's
+    bool found_nonfinite_ = false;          // by this thread
 };
 
 }  // namespace sluice::decoder

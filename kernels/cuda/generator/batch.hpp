@@ -37,7 +37,7 @@ struct Batch {
     std::uint32_t ended = 0;   ///< Of those, since the last plan: their text is complete, and no other took its place.
     std::uint32_t moves = 0;
     std::uint32_t more = 0;  ///< Whether any row writes a text.
-    GeneratorCounts counts{};
+    TextCounts counts{};
 };
 
 /// States of rows in all layers, (matrices, rows, row_bytes): in a precision of two parts the layer's second matrix

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/best.cuh"
 #include "kernels/cuda/generator/arithmetic.cuh"
 #include "kernels/cuda/generator/batch.hpp"
 
@@ -17,27 +18,6 @@ constexpr std::uint32_t weights_row = gru_symbols + 1;  // so that the lanes of 
 constexpr std::uint32_t draw_threads = draw_warps * warp_lanes;
 constexpr std::uint32_t block_rows = draw_warps * warp_rows;
 constexpr std::uint32_t draw_shared_bytes = block_rows * weights_row * sizeof(float);
-
-/// A larger score first, of equal ones the first.
-struct Best {
-    float score;
-    std::uint32_t place;
-
-    __device__ __forceinline__ void look_at(float other, std::uint32_t at) {
-        if (other > score || (other == score && at < place)) {
-            score = other;
-            place = at;
-        }
-    }
-};
-
-/// Larger of a larger score, of equal ones of the first: their order is total, NaN included.
-__device__ __forceinline__ std::uint64_t rank_of(float score, std::uint32_t place) {
-    constexpr std::uint32_t sign = 1U << 31U;
-    const std::uint32_t bits = __float_as_uint(score == 0 ? 0.0F : score);
-    const std::uint32_t ordered = (bits & sign) != 0 ? ~bits : bits | sign;
-    return (std::uint64_t{ordered} << 32U) | (gru_symbols - place);
-}
 
 /// Where a draw came in the sums of probabilities.
 struct DrawnAt {
@@ -222,7 +202,7 @@ private:
                 if (chosen_from && sampling_.temperature != 1) {
                     above = __fdiv_rn(above, sampling_.temperature);
                 }
-                const bool counts = rank_of(scores[i], place) >= least;
+                const bool counts = rank_of(scores[i], place, gru_symbols) >= least;
                 weights_[row * weights_row + place] = counts ? exp_of(above) : 0.0F;
             }
         }
@@ -237,9 +217,8 @@ private:
         }
     }
 
-    /// As the host finds it, going from the first to the last.
     __device__ Best best_of(const float (&scores)[lane_scores]) const {
-        Best best{-INFINITY, lane_};
+        Best best;
 #pragma unroll
         for (std::uint32_t i = 0; i < lane_scores; ++i) {
             best.look_at(scores[i], i * warp_lanes + lane_);
@@ -250,7 +229,7 @@ private:
             best.look_at(score, __shfl_xor_sync(every_lane, best.place, apart));
         }
         const float first = __shfl_sync(every_lane, scores[0], 0);
-        return isnan(first) ? Best{first, 0} : best;  // nothing is larger
+        return best.is_any() ? best : Best{first, 0};
     }
 
     /// The top_k-th largest rank.
@@ -259,7 +238,7 @@ private:
         std::uint64_t ranks[lane_scores];
 #pragma unroll
         for (std::uint32_t i = 0; i < lane_scores; ++i) {
-            ranks[i] = rank_of(scores[i], i * warp_lanes + lane_);
+            ranks[i] = rank_of(scores[i], i * warp_lanes + lane_, gru_symbols);
         }
         std::uint64_t least = 0;
         for (int bit = 63; bit >= 0; bit = bit == 32 ? place_bits - 1 : bit - 1) {
@@ -292,7 +271,7 @@ private:
     std::uint32_t lane_;
     float* weights_;
     float* own_;
-    Best best_{0, 0};
+    Best best_{};
     float sum_ = 0;
     double log_sum_ = 0;
 };

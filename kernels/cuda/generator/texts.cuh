@@ -58,7 +58,7 @@ public:
     }
 
     /// The text is complete.
-    __device__ void finish(GeneratorCounts& counts, bool ended) const {
+    __device__ void finish(TextCounts& counts, bool ended) const {
         auto* const end = reinterpret_cast<TextEnd*>(result_);
         end->length = static_cast<std::int32_t>(row_.length);
         end->log_probability = static_cast<float>(row_.log_probability);
@@ -66,7 +66,7 @@ public:
             *doubt_ = row_.doubt;
         }
         add_to(counts.texts, 1);
-        add_to(counts.bytes, row_.length - prefix_);
+        add_to(counts.new_tokens, row_.length - prefix_);
         add_to(counts.ended, ended ? 1 : 0);
     }
 

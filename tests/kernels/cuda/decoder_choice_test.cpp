@@ -1,10 +1,15 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <numeric>
+#include <set>
 #include <vector>
 
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/doubt_bounds.hpp"
 #include "kernels/host/token_draw.hpp"
 #include "kernels/philox.hpp"
 #include "tests/kernels/cuda/decoder_pieces.hpp"
@@ -17,18 +22,94 @@ using test::bytes_in;
 using test::DecoderPiecesOnGpu;
 using test::Pass;
 
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+/// How close a draw of `token` from `scores`, with the penalty, came to another one, by the plain formulas.
+TextDoubt plain_doubt(const TokenSampling& sampling, const std::vector<float>& scores, std::uint32_t token,
+                      double uniform) {
+    std::vector<std::uint32_t> order(scores.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return scores[a] > scores[b]; });
+    const auto value = [&](std::size_t rank) { return static_cast<double>(scores[order[rank]]); };
+    if (sampling.temperature == 0) {
+        return {.gap = order.size() < 2 ? infinity : static_cast<float>(value(0) - value(1))};
+    }
+    const auto weight = [&](std::size_t rank) {
+        return std::exp((value(rank) - value(0)) / static_cast<double>(sampling.temperature));
+    };
+    std::size_t count = sampling.top_k == 0 ? order.size() : std::min<std::size_t>(sampling.top_k, order.size());
+    double cut = std::numeric_limits<double>::infinity();
+    if (sampling.top_p < 1) {
+        double all = 0;
+        for (std::size_t rank = 0; rank < count; ++rank) {
+            all += weight(rank);
+        }
+        double left = static_cast<double>(sampling.top_p) * all;
+        std::size_t kept = 0;
+        while (left > weight(kept)) {
+            left -= weight(kept++);
+        }
+        cut = std::min(left, weight(kept) - left) / all;
+        count = kept + 1;
+    }
+    double all = 0;
+    double sum = 0;     // up to the token
+    double before = 0;  // up to the one before it
+    double own = 0;
+    bool is_last = true;
+    double kept_before = std::numeric_limits<double>::infinity();
+    double kept_behind = kept_before;
+    double dropped_before = -kept_before;
+    double dropped_behind = -kept_before;
+    for (std::size_t rank = 0; rank < order.size(); ++rank) {
+        const std::uint32_t place = order[rank];
+        if (rank >= count) {
+            double& largest = place < token ? dropped_before : dropped_behind;
+            largest = std::max(largest, value(rank));
+            continue;
+        }
+        all += weight(rank);
+        sum += place <= token ? weight(rank) : 0;
+        before += place < token ? weight(rank) : 0;
+        is_last = is_last && place <= token;
+        if (place == token) {
+            own = value(rank);
+        } else {
+            double& least = place < token ? kept_before : kept_behind;
+            least = std::min(least, value(rank));
+        }
+    }
+    const double above = sum / all - uniform;
+    const double below = uniform - before / all;
+    const double least = value(count - 1);
+    const double room = std::max(0.0, std::min(above, below) - 2 * weight(count - 1) / all);
+    double distance = is_last ? std::numeric_limits<double>::infinity() : above;
+    distance = before > 0 ? std::min(distance, below) : distance;
+    double gap = std::numeric_limits<double>::infinity();
+    if (count < order.size() || sampling.top_p < 1) {
+        const double across = std::min(kept_before - dropped_behind, kept_behind - dropped_before);
+        gap = std::min(std::max(across, room), own - std::max(dropped_before, dropped_behind));
+        distance = sampling.top_p < 1 ? std::min(distance, std::max(cut, std::min(room, own - least))) : distance;
+    }
+    return {.distance = static_cast<float>(distance), .gap = static_cast<float>(gap)};
+}
+
+enum class Ties : std::uint8_t { none, some };
+
 /// Texts that have one token of a prompt, and results, for which scores are there.
 class Choices {
 public:
-    Choices(const TokenSampling& sampling, std::uint32_t entries, std::uint32_t vocabulary)
+    Choices(const TokenSampling& sampling, std::uint32_t entries, std::uint32_t vocabulary, Ties ties = Ties::some,
+            std::uint32_t seed = 0)
         : sampling_(sampling),
           vocabulary_(vocabulary),
           stride_((vocabulary + 7) / 8 * 8),
           pass_(std::vector<Pass::Spec>(entries, {0, 1})),
           in_(entries * decoder_io(sampling).input_bytes),
           out_(entries * decoder_io(sampling).output_bytes),
+          choices_(entries * sampling.max_new * sizeof(ChoiceDoubt)),
           texts_(entries),
-          scores_(random_values(std::size_t{entries} * stride_, 3, vocabulary)) {
+          scores_(random_values(std::size_t{entries} * stride_, 3, vocabulary + seed)) {
         std::vector<std::byte> items(in_.content().size());
         for (std::uint32_t i = 0; i < entries; ++i) {
             const PromptStart start{.number = 1000 + i, .tokens = 2};
@@ -40,8 +121,10 @@ public:
             for (const std::uint32_t token : prompt) {  // as likely as may be: what is punished shows
                 scores_[std::size_t{i} * stride_ + token] += 6;
             }
-            scores_[std::size_t{i} * stride_ + (i * 5 + 2) % vocabulary] =
-                *std::max_element(row(i).begin(), row(i).end());  // ties
+            if (ties == Ties::some) {
+                scores_[std::size_t{i} * stride_ + (i * 5 + 2) % vocabulary] =
+                    *std::max_element(row(i).begin(), row(i).end());
+            }
         }
         in_.set(items);
         check_cuda(
@@ -51,6 +134,7 @@ public:
         check_cuda(cudaMemcpy(&batch, pass_.memory().batch, sizeof batch, cudaMemcpyDeviceToHost), "cudaMemcpy");
         batch.in = in_.as<const std::byte>();
         batch.out = out_.as<std::byte>();
+        batch.choices = choices_.as<ChoiceDoubt>();
         check_cuda(cudaMemcpy(pass_.memory().batch, &batch, sizeof batch, cudaMemcpyHostToDevice), "cudaMemcpy");
     }
 
@@ -68,8 +152,18 @@ public:
             for (std::uint32_t tile = 0; tile < tiles; ++tile) {
                 const auto begin = row(i).begin() + tile * 256;
                 const auto end = tile + 1 == tiles ? row(i).end() : begin + 256;
-                const auto best = std::max_element(begin, end);
-                bests.push_back({*best, static_cast<std::uint32_t>(best - row(i).begin())});
+                decoder::TileBest best{-infinity, decoder::no_token, -infinity};
+                std::uint32_t mark = 0;
+                for (auto score = begin; score != end; ++score) {
+                    mark = std::isfinite(*score) ? mark : decoder::nonfinite_mark;
+                    best.second = std::max(best.second, std::min(best.score, *score));
+                    if (*score > best.score) {
+                        best.score = *score;
+                        best.place = static_cast<std::uint32_t>(score - row(i).begin());
+                    }
+                }
+                best.place |= mark;
+                bests.push_back(best);
             }
         }
         const DeviceMemory on_device(bytes_in(bests));
@@ -82,14 +176,41 @@ public:
         return std::span(scores_).subspan(std::size_t{i} * stride_, vocabulary_);
     }
 
+    void set_score(std::uint32_t i, std::uint32_t token, float value) {
+        scores_[std::size_t{i} * stride_ + token] = value;
+    }
+    /// To all scores.
+    void add(const std::vector<float>& errors) {
+        for (std::size_t i = 0; i < scores_.size(); ++i) {
+            scores_[i] += errors[i];
+        }
+    }
+    [[nodiscard]] std::size_t score_count() const { return scores_.size(); }
+    [[nodiscard]] std::uint32_t token(std::uint32_t i) const { return texts_[i].last; }
+    [[nodiscard]] const ChoiceDoubt& doubt(std::uint32_t i) const { return doubts_[i * sampling_.max_new]; }
+
+    /// As the formulas say, but for what fp32 rounds.
+    void expect_plain_doubts() const {
+        for (std::uint32_t i = 0; i < texts_.size(); ++i) {
+            std::vector<float> scores(row(i).begin(), row(i).end());
+            for (const std::uint32_t token : std::set{i % vocabulary_, (i * 3 + 1) % vocabulary_}) {
+                float& score = scores[token];
+                score = score > 0 ? score / sampling_.repetition_penalty : score * sampling_.repetition_penalty;
+            }
+            const TextDoubt expected = plain_doubt(sampling_, scores, token(i), static_cast<double>(uniform(i)));
+            SCOPED_TRACE(testing::Message() << "text " << i << " of a vocabulary of " << vocabulary_);
+            expect_near(doubt(i).doubt.distance, expected.distance);
+            expect_near(doubt(i).doubt.gap, expected.gap);
+            EXPECT_EQ(texts_[i].doubt, doubt(i).doubt);
+        }
+    }
+
     /// As the host chooses.
     void expect_hosts_tokens() {
         TokenDraw draw(sampling_, vocabulary_);
         for (std::uint32_t i = 0; i < texts_.size(); ++i) {
             const std::array<std::uint32_t, 2> prompt{i % vocabulary_, (i * 3 + 1) % vocabulary_};
-            const float uniform =
-                uniform_below_one(random_words(sampling_.seed, {.item = texts_[i].number, .number = 0}).words[0]);
-            const std::uint32_t token = draw.choose(row(i), {prompt}, uniform);
+            const std::uint32_t token = draw.choose(row(i), {prompt}, uniform(i));
             ASSERT_EQ(texts_[i].made, 1U) << i;
             ASSERT_EQ(texts_[i].last, token) << i << " of a vocabulary of " << vocabulary_;
             if (sampling_.log_probabilities) {
@@ -104,11 +225,26 @@ public:
     }
 
 private:
+    /// A sum near 1 takes nothing of a weight below 3e-8, and there are up to 3,000 of them.
+    static void expect_near(float got, float expected) {
+        if (std::isinf(expected)) {
+            EXPECT_EQ(got, expected);
+        } else {
+            EXPECT_NEAR(got, expected, 5e-5);
+        }
+    }
+
+    [[nodiscard]] float uniform(std::uint32_t i) const {
+        return uniform_below_one(random_words(sampling_.seed, {.item = texts_[i].number, .number = 0}).words[0]);
+    }
+
     void read() {
         check_cuda(
             cudaMemcpy(texts_.data(), pass_.memory().texts, texts_.size() * sizeof(Text), cudaMemcpyDeviceToHost),
             "cudaMemcpy");
         results_ = out_.content();
+        doubts_.resize(texts_.size() * sampling_.max_new);
+        std::memcpy(doubts_.data(), choices_.content().data(), doubts_.size() * sizeof(ChoiceDoubt));
     }
 
     TokenSampling sampling_;
@@ -117,9 +253,11 @@ private:
     Pass pass_;
     DeviceMemory in_;
     DeviceMemory out_;
+    DeviceMemory choices_;
     std::vector<Text> texts_;
     std::vector<float> scores_;
     std::vector<std::byte> results_;
+    std::vector<ChoiceDoubt> doubts_;
 };
 
 TEST_F(DecoderPiecesOnGpu, TokensAreChosenAsTheHostChoosesThem) {
@@ -138,6 +276,7 @@ TEST_F(DecoderPiecesOnGpu, TokensAreChosenAsTheHostChoosesThem) {
             choices.choose();
 
             choices.expect_hosts_tokens();
+            choices.expect_plain_doubts();
         }
     }
 }
@@ -149,6 +288,95 @@ TEST_F(DecoderPiecesOnGpu, TheLargestScoreIsFoundAmongTiles) {
         choices.take_best();
 
         choices.expect_hosts_tokens();
+        choices.expect_plain_doubts();
+    }
+}
+
+/// A NaN is never the largest; where nothing else is, or minus infinity, it is the first token. No such text is
+/// certain.
+TEST_F(DecoderPiecesOnGpu, ScoresThatAreNoNumbersAreTakenAsTheHostTakesThem) {
+    constexpr std::uint32_t vocabulary = 700;
+    for (const bool by_tiles : {false, true}) {
+        Choices choices({.max_prompt = 2, .max_new = 2, .temperature = 0}, 5, vocabulary);
+        choices.set_score(0, 0, NAN);
+        choices.set_score(1, 600, NAN);
+        choices.set_score(2, 300, infinity);
+        choices.set_score(2, 600, infinity);
+        for (std::uint32_t token = 0; token < vocabulary; ++token) {
+            choices.set_score(3, token, token == 400 ? -infinity : NAN);
+        }
+
+        if (by_tiles) {
+            choices.take_best();
+        } else {
+            choices.choose();
+        }
+
+        choices.expect_hosts_tokens();
+        for (std::uint32_t i = 0; i < 5; ++i) {
+            EXPECT_EQ(std::isnan(choices.doubt(i).doubt.gap), i < 4) << i;
+            EXPECT_EQ(std::isnan(choices.doubt(i).doubt.distance), i < 4) << i;
+        }
+        EXPECT_EQ(choices.token(2), 300U);
+        EXPECT_EQ(choices.token(3), 0U);
+    }
+}
+
+TEST_F(DecoderPiecesOnGpu, ChoicesAmongOtherTokensAreToldApart) {
+    const TokenSampling rule{.max_prompt = 2, .max_new = 2, .temperature = 0.9F, .top_k = 20, .seed = 8};
+    TokenSampling wider = rule;
+    wider.top_k = 21;
+    Choices choices(rule, 40, 1000);
+    Choices again(rule, 40, 1000);
+    Choices of_more(wider, 40, 1000);
+
+    choices.choose();
+    again.choose();
+    of_more.choose();
+
+    for (std::uint32_t i = 0; i < 40; ++i) {
+        EXPECT_EQ(choices.doubt(i).kept, again.doubt(i).kept);
+        EXPECT_NE(choices.doubt(i).kept, of_more.doubt(i).kept);
+    }
+}
+
+/// Errors as rounding makes them: no choice that they change is certain by the bounds that follow from the others.
+TEST_F(DecoderPiecesOnGpu, ChoicesThatErrorsChangeAreInDoubt) {
+    constexpr std::uint32_t entries = 1000;
+    constexpr std::uint32_t vocabulary = 300;
+    constexpr std::uint32_t samples = 4;
+    for (const TokenSampling& rule :
+         {TokenSampling{.max_prompt = 2, .max_new = 2, .temperature = 0}, TokenSampling{.max_prompt = 2, .max_new = 2},
+          TokenSampling{.max_prompt = 2, .max_new = 2, .temperature = 0.7F, .top_k = 30, .seed = 4},
+          TokenSampling{.max_prompt = 2, .max_new = 2, .temperature = 0.9F, .top_p = 0.9F, .seed = 5},
+          TokenSampling{.max_prompt = 2, .max_new = 2, .temperature = 0.9F, .top_k = 40, .top_p = 0.8F, .seed = 6}}) {
+        SCOPED_TRACE(testing::Message() << "temperature " << rule.temperature << ", top_k " << rule.top_k);
+        std::vector<SeenDoubts> seen;
+        std::vector<TextDoubt> differing;
+        for (std::uint32_t sample = 0; sample < samples; ++sample) {
+            Choices exact(rule, entries, vocabulary, Ties::none, sample);
+            Choices fast(rule, entries, vocabulary, Ties::none, sample);
+            fast.add(random_values(fast.score_count(), 3e-3F, sample + 9));
+
+            exact.choose();
+            fast.choose();
+
+            for (std::uint32_t i = 0; i < entries; ++i) {
+                if (fast.token(i) != exact.token(i)) {
+                    differing.push_back(fast.doubt(i).doubt);
+                } else if (fast.doubt(i).kept == exact.doubt(i).kept) {
+                    seen.push_back({.fast = fast.doubt(i).doubt, .exact = exact.doubt(i).doubt});
+                }
+            }
+        }
+        const TextDoubt bounds = calibrate_doubts(seen);
+        const auto certain = [&](const TextDoubt& doubt) {
+            return doubt.distance >= bounds.distance && doubt.gap >= bounds.gap;
+        };
+        EXPECT_GT(differing.size(), 0U);
+        EXPECT_EQ(std::ranges::count_if(differing, certain), 0);
+        const auto sure = std::ranges::count_if(seen, [&](const SeenDoubts& one) { return certain(one.fast); });
+        EXPECT_GT(sure, entries * samples / 2);
     }
 }
 

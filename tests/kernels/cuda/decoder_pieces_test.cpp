@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -69,7 +71,7 @@ TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
                         expected.push_back(sums[n] + static_cast<double>(bias[n]) +
                                            static_cast<double>(residual[std::size_t{m} * stride + n]));
                     }
-                    decoder::TileBest best{-std::numeric_limits<float>::infinity(), 0};
+                    decoder::TileBest best{-std::numeric_limits<float>::infinity(), 0, 0};
                     for (std::uint32_t t = 0; t < decoder::float_product_tiles(columns, precision); ++t) {
                         decoder::TileBest tile{};
                         std::memcpy(
@@ -78,6 +80,15 @@ TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
                             sizeof tile);
                         ASSERT_EQ(tile.place / 256, t) << name_of(precision) << ", row " << m;
                         best = tile.score > best.score ? tile : best;
+                        const std::uint32_t end = std::min((t + 1) * 256, columns);
+                        std::vector<double> of_tile(sums.begin() + t * 256, sums.begin() + end);
+                        std::ranges::sort(of_tile, std::greater());
+                        EXPECT_NEAR(tile.score, of_tile[0], 1e-4) << name_of(precision) << ", row " << m;
+                        if (of_tile.size() == 1) {
+                            EXPECT_EQ(tile.second, -std::numeric_limits<float>::infinity());
+                        } else {
+                            EXPECT_NEAR(tile.second, of_tile[1], 1e-4) << name_of(precision) << ", row " << m;
+                        }
                     }
                     ASSERT_LT(best.place, columns);
                     EXPECT_NEAR(sums[best.place], largest, 1e-4) << name_of(precision) << ", row " << m;

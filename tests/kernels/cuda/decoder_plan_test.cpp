@@ -41,7 +41,8 @@ public:
             }
         }
         in_.set(bytes);
-        enqueue_begin(memory_, rule_, in_.as<const std::byte>(), out_.as<std::byte>(), items, nullptr, nullptr);
+        enqueue_begin(memory_, rule_, {.in = in_.as<const std::byte>(), .out = out_.as<std::byte>(), .items = items},
+                      nullptr);
     }
 
     /// Checks the pass that is planned and gives each of its texts a token; false: there is none.

@@ -1,0 +1,81 @@
+#include "apps/gpt2/gpt2_model.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "apps/text_model.hpp"
+#include "kernels/kernels.hpp"
+
+namespace sluice::gpt2 {
+namespace {
+
+// Prompts that are continued again at a time. A chunk leaves hundreds to tf32x3, of which fp32 gets a few.
+constexpr std::uint32_t tf32x3_texts = 4096;
+constexpr std::uint32_t fp32_texts = 512;
+
+// What they get of the memory beyond the least, at most; fp16 gets the rest.
+constexpr std::uint64_t tf32x3_share = 4;
+constexpr std::uint64_t fp32_share = 16;
+
+constexpr std::uint32_t sample_prompts = 2048;
+
+/// Of each decoder.
+std::array<std::uint32_t, 3> items_of(std::uint32_t max_items) {
+    return {max_items, std::min(max_items, tf32x3_texts), std::min(max_items, fp32_texts)};
+}
+
+std::vector<ModelCount> text_counts(const TextCounts& counts) {
+    return {{.name = "texts", .value = counts.texts},
+            {.name = "prompt_tokens", .value = counts.prompt_tokens},
+            {.name = "new_tokens", .value = counts.new_tokens},
+            {.name = "ended_early", .value = counts.ended, .beside = ModelCount::Beside::share_of_items},
+            {.name = "cut_prompts", .value = counts.cut, .beside = ModelCount::Beside::share_of_items}};
+}
+
+}  // namespace
+
+std::unique_ptr<Model> make_gpt2_model(const TokenSampling& sampling, std::unique_ptr<Decoder> decoder) {
+    return std::make_unique<TextModel>(decoder_io(sampling), std::move(decoder), &text_counts);
+}
+
+LoadedCertifiedGpt2::LoadedCertifiedGpt2(const DecoderShape& shape, const DecoderWeights& weights,
+                                         const TokenSampling& sampling, DeviceKind kind)
+    : kind_(kind), sampling_(sampling) {
+    constexpr std::array precisions{Precision::fp16, Precision::tf32x3, Precision::fp32};
+    for (std::size_t i = 0; i < precisions.size(); ++i) {
+        layers_[i] = decoder_kernels_of(kind, precisions[i]).decoder(shape, weights, sampling, weights_);
+    }
+}
+
+std::unique_ptr<Model> LoadedCertifiedGpt2::make_model(Device& device, const ModelRoom& room) const {
+    const std::array<std::uint32_t, 3> items = items_of(room.max_items);
+    std::uint64_t left = room.device_bytes - least_room(room.max_items);
+    const std::uint64_t all = left;
+    const auto make = [&](std::size_t i, std::uint64_t more) {
+        const std::uint64_t least = layers_[i]->least_bytes(items[i]);
+        const std::uint64_t bytes = least + more;
+        left -= layers_[i]->bytes(items[i], bytes) - least;
+        return TextCascade::Stage{.writer = layers_[i]->make_decoder(device, items[i], bytes), .items = items[i]};
+    };
+    TextCascade cascade{.form = DecoderTexts{sampling_}, .stages = {}};
+    cascade.stages[2] = make(2, all / fp32_share);
+    cascade.stages[1] = make(1, all / tf32x3_share);
+    cascade.stages[0] = make(0, left);
+    return std::make_unique<CertifiedTextModel>(kernels_of(kind_).certifier, device, std::move(cascade), &text_counts);
+}
+
+std::uint64_t LoadedCertifiedGpt2::least_room(std::uint32_t max_items) const {
+    const std::array<std::uint32_t, 3> items = items_of(max_items);
+    std::uint64_t bytes = CertifiedTextModel::bytes(DecoderTexts{sampling_}, items);
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+        bytes += layers_[i]->least_bytes(items[i]);
+    }
+    return bytes;
+}
+
+std::uint32_t LoadedCertifiedGpt2::sample_items() const {
+    return sample_prompts;
+}
+
+}  // namespace sluice::gpt2

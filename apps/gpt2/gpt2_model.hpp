@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "core/app.hpp"
+#include "kernels/decoder.hpp"
+
+namespace sluice::gpt2 {
+
+/// Continuations by one decoder.
+[[nodiscard]] std::unique_ptr<Model> make_gpt2_model(const TokenSampling& sampling, std::unique_ptr<Decoder> decoder);
+
+/// A certified app: the same network three times. fp16 continues all prompts, tf32x3 again those that fp16 leaves
+/// uncertain, and fp32 those that tf32x3 does too. Each has a cache of its own.
+class LoadedCertifiedGpt2 final : public LoadedApp {
+public:
+    /// `weights` stay the caller's until weights() are packed. Throws Error as DecoderKernels::decoder().
+    LoadedCertifiedGpt2(const DecoderShape& shape, const DecoderWeights& weights, const TokenSampling& sampling,
+                        DeviceKind kind);
+
+    PackedWeights* weights() override { return &weights_; }
+    std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override;
+    std::uint64_t least_room(std::uint32_t max_items) const override;
+    [[nodiscard]] std::uint32_t sample_items() const override;
+
+private:
+    DeviceKind kind_;
+    TokenSampling sampling_;
+    PackedWeights weights_;
+    std::array<std::unique_ptr<DecoderLayer>, 3> layers_;  // fp16, tf32x3, fp32
+};
+
+}  // namespace sluice::gpt2

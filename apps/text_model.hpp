@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "apps/certified_texts.hpp"
+#include "core/model.hpp"
+#include "kernels/text_writer.hpp"
+
+namespace sluice {
+
+/// Texts by any writer.
+class TextModel : public Model {
+public:
+    /// What an app calls its counts.
+    using NameCounts = std::vector<ModelCount> (*)(const TextCounts&);
+
+    TextModel(const IoShape& shape, std::unique_ptr<TextWriter> writer, NameCounts name_counts);
+
+    IoShape shape() const noexcept override { return shape_; }
+    void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override;
+    void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active, std::span<const std::byte> in,
+                        std::span<std::byte> out) override;
+    std::vector<ModelCount> counts() const override;
+
+protected:
+    [[nodiscard]] TextWriter& writer() const noexcept { return *writer_; }
+    /// counts() begin after what has been counted so far.
+    void begin_counts();
+
+private:
+    IoShape shape_;
+    std::unique_ptr<TextWriter> writer_;
+    NameCounts name_counts_;
+    TextCounts before_{};
+};
+
+/// Three writers of the same texts, each as exact as those before it or more.
+struct TextCascade {
+    TextForm form;
+    /// A writer, and the items that it was made for: of the first one those of a chunk, of the others those that are
+    /// written again at a time.
+    struct Stage {
+        std::unique_ptr<TextWriter> writer;
+        std::uint32_t items;
+    };
+    std::array<Stage, 3> stages;  ///< fp16, tf32x3, fp32
+};
+
+/// Texts that are certified: the first writer writes all, the second one again those that are not certain, and the
+/// third one those that are not certain then.
+class CertifiedTextModel final : public TextModel {
+public:
+    CertifiedTextModel(const CertifierKernels& kernels, Device& device, TextCascade cascade, NameCounts name_counts);
+
+    /// All three write the sample; kernels/doubt_bounds.hpp says what follows. Until then nothing is certain.
+    void calibrate(Stream& stream, std::span<const std::byte> sample) override;
+    [[nodiscard]] std::optional<Certification> certification() const override;
+
+    /// That the certifiers take of a device's memory, beside the writers, and calibrate() for a while.
+    [[nodiscard]] static std::uint64_t bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items);
+
+private:
+    CertifiedTextModel(Device& device, const IoShape& shape, std::unique_ptr<CertifiedTexts> texts,
+                       NameCounts name_counts);
+
+    Device& device_;
+    CertifiedTexts& texts_;  // writer()
+    CertifiedTexts& again_;  // what that computes again with
+};
+
+}  // namespace sluice

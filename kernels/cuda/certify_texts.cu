@@ -1,0 +1,85 @@
+#include "kernels/cuda/certify_texts.hpp"
+#include "kernels/cuda/recompute.cuh"
+
+namespace sluice {
+namespace {
+
+__device__ void add_once(std::uint64_t& to, std::uint64_t number) {
+    if (number != 0) {
+        atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(number));
+    }
+}
+
+/// What a generator counts of a text.
+struct CountedName {
+    std::uint32_t max_length;
+
+    __device__ TextCounts operator()(const std::byte* item, const std::byte* result) const {
+        const auto& start = *reinterpret_cast<const TextStart*>(item);
+        const auto length = static_cast<std::uint32_t>(reinterpret_cast<const TextEnd*>(result)->length);
+        return {.texts = 1,
+                .new_tokens = length - min(start.prefix, max_length),
+                .ended = length < max_length ? 1ULL : 0ULL};
+    }
+};
+
+/// What a decoder counts of one.
+struct CountedContinuation {
+    __device__ TextCounts operator()(const std::byte* item, const std::byte* result) const {
+        const auto& start = *reinterpret_cast<const PromptStart*>(item);
+        const auto& end = *reinterpret_cast<const ContinuationStart*>(result);
+        return {.texts = 1,
+                .prompt_tokens = end.prompt,
+                .new_tokens = end.tokens,
+                .ended = end.has_end != 0 ? 1ULL : 0ULL,
+                .cut = start.is_cut != 0 ? 1ULL : 0ULL};
+    }
+};
+
+template <class Counted>
+struct TextTest {
+    DoubtfulTexts texts;
+    const std::byte* in;
+    const std::byte* out;
+    RecomputeSizes sizes;
+    Counted counted;
+
+    __device__ bool operator()(std::uint32_t item, bool is_active) const {
+        if (!is_active) {
+            return false;
+        }
+        const TextDoubt doubt = texts.doubts[item];
+        if (doubt.distance >= texts.bounds->distance && doubt.gap >= texts.bounds->gap) {
+            return false;
+        }
+        const TextCounts counts =
+            counted(in + std::size_t{item} * sizes.input_bytes, out + std::size_t{item} * sizes.result_bytes);
+        add_once(texts.retracted->texts, counts.texts);
+        add_once(texts.retracted->prompt_tokens, counts.prompt_tokens);
+        add_once(texts.retracted->new_tokens, counts.new_tokens);
+        add_once(texts.retracted->ended, counts.ended);
+        add_once(texts.retracted->cut, counts.cut);
+        return true;
+    }
+};
+
+CountedName counted(const GeneratorTexts& texts) {
+    return {.max_length = texts.max_length};
+}
+CountedContinuation counted(const DecoderTexts&) {
+    return {};
+}
+
+}  // namespace
+
+void enqueue_choose_texts(const RecomputeSizes& sizes, const RecomputeMemory& memory, const DoubtfulTexts& texts,
+                          const TextForm& form, cudaStream_t stream) {
+    std::visit(
+        [&](const auto& of) {
+            using Counted = decltype(counted(of));
+            enqueue_choose(sizes, memory, TextTest<Counted>{texts, memory.in, memory.out, sizes, counted(of)}, stream);
+        },
+        form);
+}
+
+}  // namespace sluice
