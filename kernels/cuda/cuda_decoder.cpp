@@ -39,18 +39,6 @@ void check_shape(const DecoderShape& shape, Precision precision) {
                  .hint = "set run.precision = \"fp32\""});
 }
 
-void check_decoder_instructions(Device& device, Precision precision) {
-    if (precision != Precision::fp32 && as_cuda(device).instructions() != MatrixInstructions::wgmma) {
-        throw Error(
-            ExitCode::unavailable,
-            {.id = "E-GPU-063",
-             .where = "run.precision",
-             .what = std::string("a decoder in ") + std::string(name_of(precision)) +
-                     " needs a GPU of compute capability 9.0 and a build for 90a, got " + std::string(device.name()),
-             .hint = "set run.precision = \"fp32\", or build with CMAKE_CUDA_ARCHITECTURES=90a"});
-    }
-}
-
 class CudaDecoder final : public Decoder {
 public:
     CudaDecoder(const DecoderShape& shape, Precision precision, const TokenSampling& sampling,
@@ -128,7 +116,6 @@ public:
 
     std::unique_ptr<Decoder> make_decoder(Device& device, std::uint32_t max_items,
                                           std::uint64_t device_bytes) const override {
-        check_decoder_instructions(device, precision_);
         const decoder::Sizes sizes = decoder::choose_sizes(shape_, sampling_, precision_, max_items, device_bytes);
         return std::make_unique<CudaDecoder>(shape_, precision_, sampling_, sizes, device, max_items,
                                              weights_.on(device));
