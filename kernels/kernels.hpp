@@ -23,13 +23,12 @@ struct Kernels {
 /// certified: that is three models. Throws Error (unavailable) when this build has none.
 [[nodiscard]] const Kernels& kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
-/// The same for generators; of tf32x3 parts are in fp16. A GRU in fp32 writes the same texts on all devices; in another
-/// precision make_generator() throws Error (unavailable) where the GPU or the build has no wgmma.
+/// The same for generators; of tf32x3 parts are in fp16. A GRU in fp32 writes the same texts on all devices.
 [[nodiscard]] const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
 /// The same for decoders; of tf32x3 parts are in fp16. In fp32 they compute the same scores on all devices, bit for
-/// bit. Where the GPU or the build has no wgmma, only fp32 can make_decoder(); decoder() throws Error (unavailable) for
-/// sizes that another precision has no kernels for.
+/// bit. In tf32x3 make_decoder() throws Error (unavailable) where the GPU or the build has no wgmma; decoder() does for
+/// sizes that a precision has no kernels for.
 [[nodiscard]] const DecoderKernels& decoder_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
 }  // namespace sluice

@@ -61,7 +61,8 @@ public:
     }
 
     ProductWork product_work(Precision precision) const noexcept override {
-        return precision == Precision::tf32x3 ? ProductWork{.precision = Precision::fp32} : product_work_of(precision);
+        return precision == Precision::tf32x3 ? ProductWork{.precision = Precision::fp16, .products = 3}
+                                              : product_work_of(precision);
     }
 
     std::vector<AppFile> files() const override {

@@ -139,6 +139,16 @@ void CudaDevice::check_memory(cudaError_t status, MemorySpace space, std::size_t
                  .hint = "lower pipeline.depth or pipeline.chunk_items"});
 }
 
+MatrixInstructions instructions_of_current_gpu() {
+    int device = 0;
+    int major = 0;
+    int minor = 0;
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+    check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+    return choose_matrix_instructions({major, minor}, SLUICE_CUDA_ARCHITECTURES, fmt::format("GPU {}", device));
+}
+
 CudaDevice& as_cuda(Device& device) {
     expects(typeid(device) == typeid(CudaDevice), "a CUDA layer was given another device");
     return static_cast<CudaDevice&>(device);

@@ -40,7 +40,7 @@ void check_shape(const DecoderShape& shape, Precision precision) {
 }
 
 void check_decoder_instructions(Device& device, Precision precision) {
-    if (precision != Precision::fp32 && as_cuda(device).instructions() != MatrixInstructions::wgmma) {
+    if (precision == Precision::tf32x3 && as_cuda(device).instructions() != MatrixInstructions::wgmma) {
         throw Error(
             ExitCode::unavailable,
             {.id = "E-GPU-063",

@@ -51,9 +51,7 @@ public:
                   .moves = moves_.as<generator::Move>().data(),
                   .prefixes = {},
                   .most_rows = most_rows_},
-          steps_(precision == Precision::fp32
-                     ? generator::make_simt_steps(device, shape, weights_, most_rows_)
-                     : generator::make_tensor_steps(device, shape, precision, weights_, most_rows_)),
+          steps_(generator::make_steps(device, shape, precision, weights_, most_rows_, &memory_.batch->living)),
           prefixes_(device, sampling, generator::Prefixes::choose_tables(max_items, sampling), *steps_, memory_) {}
 
     using Operation::enqueue;

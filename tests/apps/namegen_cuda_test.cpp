@@ -20,14 +20,10 @@ using test::WrittenText;
 
 class CertifiedNames : public OnGpu {
 protected:
-    void SetUp() override {
-        OnGpu::SetUp();
-        if (!IsSkipped() && gpu().instructions() != MatrixInstructions::wgmma) {
-            GTEST_SKIP() << "a GPU or a build without wgmma";
-        }
-        if (!IsSkipped()) {
-            device_ = make_cuda_device(0);
-        }
+    /// From now on, by these instructions.
+    void compute_by(MatrixInstructions instructions) {
+        model_.reset();
+        device_ = make_cuda_device(0, {.instructions = instructions});
     }
 
     /// As the job's driver does it: calibrates on the first items, then computes all, `chunk` at a time.
@@ -99,33 +95,40 @@ std::vector<TextItem> items_apart(std::size_t count, std::uint32_t max_length) {
 
 TEST_F(CertifiedNames, AreThoseOfFp32) {
     constexpr std::size_t count = 60'000;
-    for (const Sampling& sampling : {Sampling{.max_length = 10, .seed = 3}, Sampling{.max_length = 7, .temperature = 0},
-                                     Sampling{.max_length = 5, .temperature = 0.8F, .top_k = 12, .seed = 9}}) {
-        load({.embedding = 30, .hidden = 200, .layers = 2}, sampling);
-        const std::vector<TextItem> items = sampling.temperature == 0
-                                                ? items_apart(count, sampling.max_length)
-                                                : test::some_text_items(count, sampling.max_length);
+    for (const MatrixInstructions way : ways()) {
+        compute_by(way);
+        for (const Sampling& sampling :
+             {Sampling{.max_length = 10, .seed = 3}, Sampling{.max_length = 7, .temperature = 0},
+              Sampling{.max_length = 5, .temperature = 0.8F, .top_k = 12, .seed = 9}}) {
+            load({.embedding = 30, .hidden = 200, .layers = 2}, sampling);
+            const std::vector<TextItem> items = sampling.temperature == 0
+                                                    ? items_apart(count, sampling.max_length)
+                                                    : test::some_text_items(count, sampling.max_length);
 
-        const std::vector<WrittenText> certified = write(items, 25'000);
+            const std::vector<WrittenText> certified = write(items, 25'000);
 
-        EXPECT_EQ(names(certified), names(write_in_fp32(items)));
-        const Certification done = model().certification().value_or(Certification());
-        EXPECT_GT(done.recomputed, 0U) << sampling.max_length << " bytes";
-        EXPECT_LT(done.recomputed, count) << sampling.max_length << " bytes";
-        EXPECT_LT(done.recomputed_twice, done.recomputed) << sampling.max_length << " bytes";
-        const std::vector<ModelCount> counts = model().counts();
-        EXPECT_EQ(counts.at(0).value, count);
-        EXPECT_EQ(counts.at(1).value, fp32_counts().new_tokens);
-        EXPECT_EQ(counts.at(2).value, fp32_counts().ended);
+            EXPECT_EQ(names(certified), names(write_in_fp32(items)));
+            const Certification done = model().certification().value_or(Certification());
+            EXPECT_GT(done.recomputed, 0U) << sampling.max_length << " bytes, " << name_of(way);
+            EXPECT_LT(done.recomputed, count) << sampling.max_length << " bytes, " << name_of(way);
+            EXPECT_LT(done.recomputed_twice, done.recomputed) << sampling.max_length << " bytes, " << name_of(way);
+            const std::vector<ModelCount> counts = model().counts();
+            EXPECT_EQ(counts.at(0).value, count);
+            EXPECT_EQ(counts.at(1).value, fp32_counts().new_tokens);
+            EXPECT_EQ(counts.at(2).value, fp32_counts().ended);
+        }
     }
 }
 
 TEST_F(CertifiedNames, HaveTheSameBitsInAllChunks) {
-    load({.embedding = 30, .hidden = 130, .layers = 2}, {.max_length = 10, .seed = 3});
-    const std::vector<TextItem> items = test::some_text_items(20'011, 10);
-    const std::vector<WrittenText> together = write(items, items.size());
-    for (const std::size_t chunk : {std::size_t{4999}, std::size_t{301}}) {
-        EXPECT_EQ(write(items, chunk), together) << chunk;
+    for (const MatrixInstructions way : ways()) {
+        compute_by(way);
+        load({.embedding = 30, .hidden = 130, .layers = 2}, {.max_length = 10, .seed = 3});
+        const std::vector<TextItem> items = test::some_text_items(20'011, 10);
+        const std::vector<WrittenText> together = write(items, items.size());
+        for (const std::size_t chunk : {std::size_t{4999}, std::size_t{301}}) {
+            EXPECT_EQ(write(items, chunk), together) << chunk << ", " << name_of(way);
+        }
     }
 }
 

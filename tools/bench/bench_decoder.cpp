@@ -151,23 +151,29 @@ int run(int argc, char** argv) {
     std::vector<Precision> precisions;
     bool with_products = false;
     bool with_long = false;
+    CudaDeviceOptions options;
     for (int i = 1; i < argc; ++i) {
         const std::string_view name = argv[i];
         const std::optional<Precision> precision = enum_of<Precision>(name, precision_names);
+        if (name == "mma") {  // as on GPUs without wgmma
+            options.instructions = MatrixInstructions::mma;
+            continue;
+        }
         with_long = with_long || name == "long";
         with_products = with_products || name == "products";
-        if (name != "long" && name != "products" && (!precision || *precision == Precision::certified)) {
-            fmt::print(stderr, "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 ...] [long] [products]\n");
-            return 64;
-        }
-        if (precision) {
-            precisions.push_back(*precision);
-        }
+            (!precision || *precision == Precision::certified)) {
+                fmt::print(stderr,
+                           "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 ...] [mma] [long] [products]\n");
+                return 64;
+            }
+            if (precision) {
+                precisions.push_back(*precision);
+            }
     }
     if (precisions.empty()) {
         precisions = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp32};
     }
-    const std::unique_ptr<Device> device = make_cuda_device(0);
+    const std::unique_ptr<Device> device = make_cuda_device(0, options);
     CudaDevice& gpu = as_cuda(*device);
     const std::unique_ptr<Stream> stream = gpu.make_stream({});
     const DecoderBenchWeights weights;

@@ -134,12 +134,11 @@ public:
         const generator::GeneratorWeights packer(shape, precision, weights.of_layers(layers), packed_);
         packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 8);
         weights_ = packer.on(gpu);
-        steps_ = precision == Precision::fp32 ? generator::make_simt_steps(gpu, shape, weights_, rows)
-                                              : generator::make_tensor_steps(gpu, shape, precision, weights_, rows);
         memory_.batch = batch_.as<generator::Batch>().data();
         memory_.symbols = symbols_.as<std::uint8_t>().data();
         memory_.scores = scores_.as<float>().data();
         memory_.most_rows = rows;
+        steps_ = generator::make_steps(gpu, shape, precision, weights_, rows, &memory_.batch->living);
         std::vector<std::uint8_t> symbols(rows);
         for (std::uint32_t i = 0; i < rows; ++i) {
             symbols[i] = static_cast<std::uint8_t>(i * 7);
@@ -196,7 +195,12 @@ std::optional<Precision> precision_of(std::string_view name) {
 int run(int argc, char** argv) {
     std::vector<Precision> precisions;
     std::uint32_t tables = Sampling{}.prefix_tables;
+    CudaDeviceOptions options;
     for (int i = 1; i < argc; ++i) {
+        if (std::string_view(argv[i]) == "mma") {  // as on GPUs without wgmma
+            options.instructions = MatrixInstructions::mma;
+            continue;
+        }
         if (argv[i] == std::string_view("--tables") && i + 1 < argc) {
             const std::string_view number = argv[++i];
             const bool good = std::from_chars(number.data(), number.data() + number.size(), tables).ptr ==
@@ -210,7 +214,7 @@ int run(int argc, char** argv) {
         }
         const std::optional<Precision> precision = precision_of(argv[i]);
         if (!precision) {
-            fmt::print(stderr, "usage: bench_generator [--tables N] [fp32 | tf32x3 | tf32 | fp16 | bf16 ...]\n");
+            fmt::print(stderr, "usage: bench_generator [--tables N] [fp32 | tf32x3 | tf32 | fp16 | bf16 ...] [mma]\n");
             return 64;
         }
         precisions.push_back(*precision);
@@ -218,7 +222,7 @@ int run(int argc, char** argv) {
     if (precisions.empty()) {
         precisions = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp32};
     }
-    const std::unique_ptr<Device> device = make_cuda_device(0);
+    const std::unique_ptr<Device> device = make_cuda_device(0, options);
     CudaDevice& gpu = as_cuda(*device);
     const std::unique_ptr<Stream> stream = gpu.make_stream({});
     const Weights weights;

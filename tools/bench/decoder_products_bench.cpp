@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/device/cuda_device.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
 #include "kernels/cuda/linear_gemm.hpp"
 #include "tools/bench/cuda_bench.hpp"
@@ -34,21 +35,25 @@ void time_products(CudaStream& stream, Precision precision) {
                 {.inputs = inputs, .outputs = outputs}, precision, rows,
                 {in.as(), matrix.as(), library_bias.as(), out.as(), workspace.as(), linear_workspace_bytes});
             std::vector<Candidate> candidates{{"cuBLASLt", flop, [&](cudaStream_t s) { library.enqueue(s); }}};
-            const std::size_t chosen = choose_gemm_tile(rows, outputs, inputs, 132);
-            std::vector<Gemm> products;
-            for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
-                products.emplace_back(GemmShape{rows, outputs, inputs}, precision,
-                                      GemmMemory{in.as(), matrix.as(), bias.as<float>(), nullptr, out.as()},
-                                      GemmOptions{.tile = tile, .chained = true});
-            }
-            for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
-                const GemmTile& of = gemm_tiles[tile];
-                candidates.push_back({fmt::format("{}x{}{}{}{}", of.rows, of.columns, of.ping_pong ? " ping-pong" : "",
-                                                  of.cluster_rows * of.cluster_columns > 1 ? " in pairs" : "",
-                                                  tile == chosen ? " *" : ""),
-                                      flop,
-                                      [&, tile](cudaStream_t s) { products[tile].enqueue(s); },
-                                      {0}});
+            const GemmShape shape{rows, outputs, inputs};
+            const GemmMemory memory{in.as(), matrix.as(), bias.as<float>(), nullptr, out.as()};
+            for (const MatrixInstructions way : {MatrixInstructions::wgmma, MatrixInstructions::mma}) {
+                const bool wgmma = way == MatrixInstructions::wgmma;
+                if (wgmma && instructions_of_current_gpu() != way) {
+                    continue;
+                }
+                const std::size_t chosen = Gemm(shape, precision, memory, {.instructions = way}).tile_number();
+                for (std::size_t tile = 0; tile < (wgmma ? gemm_tiles.size() : mma_tiles.size()); ++tile) {
+                    const GemmTile& of = wgmma ? gemm_tiles[tile] : mma_tiles[tile];
+                    const Gemm product(shape, precision, memory, {.tile = tile, .chained = true, .instructions = way});
+                    candidates.push_back({fmt::format("{}{}x{}{}{}{}", wgmma ? "" : "mma.sync ", of.rows, of.columns,
+                                                      of.ping_pong ? " ping-pong" : "",
+                                                      of.cluster_rows * of.cluster_columns > 1 ? " in pairs" : "",
+                                                      tile == chosen ? " *" : ""),
+                                          flop,
+                                          [product](cudaStream_t s) { product.enqueue(s); },
+                                          {0}});
+                }
             }
             time_and_print(candidates, stream.handle(), 1000, 5);
         }

@@ -1,6 +1,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/activations.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
@@ -29,6 +30,7 @@ public:
     explicit FloatPasses(const PassSetup& setup)
         : shape_(setup.shape),
           precision_(setup.precision),
+          instructions_(as_cuda(setup.device).instructions()),
           rule_(rule_of(setup.sampling)),
           weights_(setup.weights),
           memory_(setup.memory),
@@ -160,7 +162,8 @@ private:
                  .out = floats_of(step.out),
                  .stride = step.out_stride,
                  .bests = nullptr,
-                 .active = step.rows}};
+                 .active = step.rows},
+                instructions_};
     }
     [[nodiscard]] FloatProduct product_of_head() const {
         return {{.rows = at_.padded_slots, .columns = shape_.vocabulary, .depth = shape_.width},
@@ -172,7 +175,8 @@ private:
                  .out = at_.bests_only ? nullptr : floats_of(at_.scores),
                  .stride = at_.strides.vocabulary,
                  .bests = at_.bests_only ? at_.scores.as<TileBest>().data() : nullptr,
-                 .active = rows(true)}};
+                 .active = rows(true)},
+                instructions_};
     }
 
     /// The `kind`-th product of a layer.
@@ -260,6 +264,7 @@ private:
 
     DecoderShape shape_;
     Precision precision_;
+    MatrixInstructions instructions_;
     Rule rule_;
     const WeightsOnDevice& weights_;
     Memory memory_;

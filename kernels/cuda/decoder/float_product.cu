@@ -68,22 +68,11 @@ std::uint32_t float_clusters(const FloatProductKernel& kernel) {
 
 }  // namespace
 
-FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, const FloatProductMemory& memory)
-    : shape_(shape), memory_(memory) {
+void FloatProduct::use_wgmma(Precision precision) {
     const FloatProductKernels& kernels = float_kernels_of(precision);
-    kernel_ = memory.bests != nullptr ? &kernels.bests : &kernels.values;
-    expects(shape.rows > 0 && shape.columns > 0 && shape.depth > 0 && shape.depth % 8 == 0,
-            "decoder: a product whose depth is no multiple of 8");
-    expects(memory.active != nullptr, "decoder: a product of a number of rows that nobody says");
-    const bool bests = memory.bests != nullptr;
-    expects(bests ? memory.bias == nullptr && shape.activation == Activation::none
-                  : memory.stride % 2 == 0 && memory.stride >= shape.columns,
-            "decoder: a product that writes what its kernel does not");
-    expects(!shape.in_half_parts || (precision == Precision::tf32x3 && !bests && shape.columns % 8 == 0 &&
-                                     memory.stride % 8 == 0 && memory.residual == nullptr),
-            "decoder: a product in two parts that its kernel does not write");
-    a_map_ = float_map_of(precision, *kernel_, memory.a, shape.rows, shape.depth, kernel_->tile.rows);
-    b_map_ = float_map_of(precision, *kernel_, memory.b, shape.columns, shape.depth,
+    kernel_ = memory_.bests != nullptr ? &kernels.bests : &kernels.values;
+    a_map_ = float_map_of(precision, *kernel_, memory_.a, shape_.rows, shape_.depth, kernel_->tile.rows);
+    b_map_ = float_map_of(precision, *kernel_, memory_.b, shape_.columns, shape_.depth,
                           kernel_->tile.columns / kernel_->tile.cluster_rows);
     check_cuda(
         cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel_->function),
@@ -92,7 +81,7 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
     clusters_ = float_clusters(*kernel_);
 }
 
-void FloatProduct::enqueue(cudaStream_t stream) const {
+void FloatProduct::enqueue_wgmma(cudaStream_t stream) const {
     const GemmTile& tile = kernel_->tile;
     const std::uint32_t tile_rows = tiles_up(shape_.rows, tile.rows * tile.cluster_rows);
     const std::uint32_t tile_columns = tiles_up(shape_.columns, tile.columns);

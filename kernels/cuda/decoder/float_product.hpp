@@ -4,21 +4,25 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
+#include "core/device/gpu_code.hpp"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
+#include "kernels/cuda/gemm/mma_work.hpp"
 #include "kernels/cuda/precision.hpp"
 
 namespace sluice::decoder {
 
-/// out[m][n] = activation(bias[n] + sum over k of a[m][k] * b[n][k]) + residual[m][n] as fp32, by wgmma, for a and b of
-/// bf16, fp16 or tf32; or of each row the largest sums only. An element's bits depend neither on the number of rows nor
-/// on its row.
+/// out[m][n] = activation(bias[n] + sum over k of a[m][k] * b[n][k]) + residual[m][n] as fp32, by wgmma or mma.sync,
+/// for a and b of bf16, fp16 or tf32; or of each row the largest sums only. An element's bits depend neither on the
+/// number of rows nor on its row.
 ///
-/// Precision::tf32x3 stands for operands in two parts of fp16 (half_values.hpp), rows of which are (2, depth): three
-/// products, all but that of the rests, whose sums are added up in fp32 after each 256 of depth. That errs about as
-/// fp32 does. An operand beyond 65504 is infinite, and so is, or NaN, what it is multiplied to.
+/// Precision::tf32x3, by wgmma only, stands for operands in two parts of fp16 (half_values.hpp), rows of which are
+/// (2, depth): three products, all but that of the rests, whose sums are added up in fp32 after each 256 of depth. That
+/// errs about as fp32 does. An operand beyond 65504 is infinite, and so is, or NaN, what it is multiplied to.
 struct FloatProductShape {
     std::uint32_t rows;
     std::uint32_t columns;
@@ -55,17 +59,22 @@ struct FloatProductArguments;
 
 class FloatProduct {
 public:
-    /// Throws ContractViolation when the shape or the precision does not fit or the build has no code for sm_90a; Error
-    /// when CUDA fails.
-    FloatProduct(const FloatProductShape& shape, Precision precision, const FloatProductMemory& memory);
+    /// By `instructions`, or the fastest of the current device and the build. Throws ContractViolation when the shape
+    /// or the precision does not fit or the build has no code for them; Error when CUDA fails.
+    FloatProduct(const FloatProductShape& shape, Precision precision, const FloatProductMemory& memory,
+                 std::optional<MatrixInstructions> instructions = {});
 
     /// Enqueues the product; allocates nothing. It may start while the kernel before it ends.
     void enqueue(cudaStream_t stream) const;
 
 private:
+    void use_wgmma(Precision precision);
+    void enqueue_wgmma(cudaStream_t stream) const;
+
     FloatProductShape shape_;
     FloatProductMemory memory_;
-    const FloatProductKernel* kernel_;
+    std::shared_ptr<const gemm::MmaWork> by_mma_;  // null by wgmma
+    const FloatProductKernel* kernel_ = nullptr;
     std::uint32_t clusters_ = 0;  // that the device runs at a time
     CUtensorMap a_map_{};
     CUtensorMap b_map_{};

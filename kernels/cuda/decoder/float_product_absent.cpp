@@ -10,11 +10,11 @@ namespace {
 
 }  // namespace
 
-FloatProduct::FloatProduct(const FloatProductShape&, Precision, const FloatProductMemory&) {
+void FloatProduct::use_wgmma(Precision) {
     refuse_float_product();
 }
 
-void FloatProduct::enqueue(cudaStream_t) const {
+void FloatProduct::enqueue_wgmma(cudaStream_t) const {
     refuse_float_product();
 }
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <vector>
 
+#include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/activations.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
@@ -15,21 +15,25 @@ namespace {
 /// The one that is not done costs a launch.
 class RowsProduct {
 public:
-    RowsProduct(const GemmShape& shape, Precision precision, const GemmMemory& memory, std::uint32_t few_rows) {
-        const Gemm of_most(shape, precision, memory, {.chained = true});
+    RowsProduct(const GemmShape& shape, Precision precision, const GemmMemory& memory, std::uint32_t few_rows,
+                MatrixInstructions instructions) {
+        const Gemm of_most(shape, precision, memory, {.chained = true, .instructions = instructions});
         const GemmShape some{.rows = std::min(shape.rows, few_rows),
                              .columns = shape.columns,
                              .depth = shape.depth,
                              .activation = shape.activation};
-        const GemmTile tile = Gemm(some, precision, memory, {.chained = true}).tile();
-        if (tile == of_most.tile()) {
+        const std::size_t tile =
+            Gemm(some, precision, memory, {.chained = true, .instructions = instructions}).tile_number();
+        if (tile == of_most.tile_number()) {
             products_.push_back(of_most);
             return;
         }
-        const auto number = static_cast<std::size_t>(std::ranges::find(gemm_tiles, tile) - gemm_tiles.begin());
-        products_.emplace_back(shape, precision, memory,
-                               GemmOptions{.tile = number, .chained = true, .range = {.up_to = few_rows}});
-        products_.emplace_back(shape, precision, memory, GemmOptions{.chained = true, .range = {.above = few_rows}});
+        products_.emplace_back(
+            shape, precision, memory,
+            GemmOptions{.tile = tile, .chained = true, .range = {.up_to = few_rows}, .instructions = instructions});
+        products_.emplace_back(
+            shape, precision, memory,
+            GemmOptions{.chained = true, .range = {.above = few_rows}, .instructions = instructions});
     }
 
     void enqueue(cudaStream_t stream) const {
@@ -54,6 +58,7 @@ public:
     explicit NarrowPasses(const PassSetup& setup)
         : shape_(setup.shape),
           precision_(setup.precision),
+          instructions_(as_cuda(setup.device).instructions()),
           rule_(rule_of(setup.sampling)),
           weights_(setup.weights),
           memory_(setup.memory),
@@ -68,7 +73,8 @@ public:
                  .out = at_.bests_only ? nullptr : floats_of(at_.scores),
                  .stride = at_.strides.vocabulary,
                  .bests = at_.bests_only ? at_.scores.as<TileBest>().data() : nullptr,
-                 .active = &memory_.batch->entries}) {
+                 .active = &memory_.batch->entries},
+                instructions_) {
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
             layers_.push_back(make_layer(layer, setup.sizes.rows));
         }
@@ -118,7 +124,7 @@ private:
                                 .residual = residual == nullptr ? nullptr : data_of(*residual),
                                 .out = out.bytes().data(),
                                 .active = count},
-                               memory_.slots);
+                               memory_.slots, instructions_);
         };
         const std::uint32_t width = shape_.width;
         return {.attention = product(block.attention, rows, 3 * width, width, at_.normed, at_.queries, nullptr,
@@ -176,6 +182,7 @@ private:
 
     DecoderShape shape_;
     Precision precision_;
+    MatrixInstructions instructions_;
     Rule rule_;
     const WeightsOnDevice& weights_;
     Memory memory_;

@@ -1,7 +1,6 @@
 #include "kernels/cuda/gemm/gemm.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
@@ -12,12 +11,6 @@
 
 namespace sluice {
 namespace {
-
-constexpr std::uint32_t alignment = 16;  // of the copy engine
-
-bool aligned(const void* pointer) {
-    return reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
-}
 
 std::uint32_t attribute(cudaDeviceAttr which) {
     int device = 0;
@@ -36,15 +29,6 @@ CUtensorMap map_of(Precision precision, const void* matrix, std::uint32_t rows, 
 
 std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) {
     return (a + b - 1) / b;
-}
-
-/// Rows of cluster tiles in a group, so that what `clusters` clusters work on is about square, in groups about alike.
-std::uint32_t group_rows(const GemmTile& tile, std::uint32_t tile_rows, std::uint32_t clusters) {
-    const double height = tile.rows * tile.cluster_rows;
-    const double width = tile.columns * tile.cluster_columns;
-    const auto square = static_cast<std::uint32_t>(std::lround(std::sqrt(clusters * width / height)));
-    const std::uint32_t groups = divide_up(tile_rows, std::max(square, 1U));
-    return divide_up(tile_rows, groups);
 }
 
 /// Clusters of the kernel that the device runs at a time.
@@ -70,32 +54,22 @@ std::uint32_t count_clusters(const GemmKernel& kernel, Precision precision) {
 
 }  // namespace
 
-Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory, const GemmOptions& options)
-    : shape_(shape), memory_(memory), chained_(options.chained), range_(options.range) {
-    constexpr std::uint32_t most = 1U << 30;  // the copy engine's coordinates have a sign
-    expects(precision == Precision::bf16 || precision == Precision::fp16, "product: of bf16 or fp16 only");
-    expects(shape.columns > 0 && shape.columns % 8 == 0 && shape.depth > 0 && shape.depth % 8 == 0,
-            "product: columns and depth are multiples of 8");
-    expects(shape.rows <= most && shape.columns <= most && shape.depth <= most, "product: too large");
-    expects(aligned(memory.a) && aligned(memory.b) && aligned(memory.bias) && aligned(memory.residual) &&
-                aligned(memory.out),
-            "product: its memory is aligned to 16 bytes");
+void Gemm::use_wgmma(Precision precision, const GemmOptions& options) {
     const std::uint32_t multiprocessors =
         options.multiprocessors == 0 ? attribute(cudaDevAttrMultiProcessorCount) : options.multiprocessors;
-    const std::size_t number =
-        options.tile.value_or(choose_gemm_tile(shape.rows, shape.columns, shape.depth, multiprocessors));
-    kernel_ = &gemm_kernel(number);
+    tile_number_ = options.tile.value_or(choose_gemm_tile(shape_.rows, shape_.columns, shape_.depth, multiprocessors));
+    kernel_ = &gemm_kernel(tile_number_);
     tile_ = kernel_->tile;
     function_ = kernel_->of(precision);
-    if (shape.rows == 0) {
+    if (shape_.rows == 0) {
         return;
     }
-    a_map_ = map_of(precision, memory.a, shape.rows, shape.depth, tile_.rows / tile_.cluster_columns);
-    b_map_ = map_of(precision, memory.b, shape.columns, shape.depth, tile_.columns / tile_.cluster_rows);
-    out_map_ = map_of(precision, memory.out, shape.rows, shape.columns, gemm::box_rows);
-    residual_map_ = memory.residual == nullptr
+    a_map_ = map_of(precision, memory_.a, shape_.rows, shape_.depth, tile_.rows / tile_.cluster_columns);
+    b_map_ = map_of(precision, memory_.b, shape_.columns, shape_.depth, tile_.columns / tile_.cluster_rows);
+    out_map_ = map_of(precision, memory_.out, shape_.rows, shape_.columns, gemm::box_rows);
+    residual_map_ = memory_.residual == nullptr
                         ? out_map_
-                        : map_of(precision, memory.residual, shape.rows, shape.columns, gemm::box_rows);
+                        : map_of(precision, memory_.residual, shape_.rows, shape_.columns, gemm::box_rows);
     check_cuda(cudaFuncSetAttribute(function_, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(kernel_->shared_bytes)),
                "cudaFuncSetAttribute");
@@ -103,10 +77,7 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
                          std::max(multiprocessors / (tile_.cluster_rows * tile_.cluster_columns), 1U));
 }
 
-void Gemm::enqueue(cudaStream_t stream) const {
-    if (shape_.rows == 0) {
-        return;
-    }
+void Gemm::enqueue_wgmma(cudaStream_t stream) const {
     const std::uint32_t cluster = tile_.cluster_rows * tile_.cluster_columns;
     const std::uint32_t tile_rows = divide_up(shape_.rows, tile_.rows * tile_.cluster_rows);
     const std::uint32_t tile_columns = divide_up(shape_.columns, tile_.columns * tile_.cluster_columns);
@@ -120,7 +91,7 @@ void Gemm::enqueue(cudaStream_t stream) const {
         .steps = divide_up(shape_.depth, gemm::step_depth),
         .tile_rows = tile_rows,
         .tile_columns = tile_columns,
-        .group_rows = group_rows(tile_, tile_rows, clusters),
+        .group_rows = gemm_group_rows(tile_, tile_rows, clusters),
         .activation = shape_.activation,
         .residual = memory_.residual != nullptr,
         .chained = chained_,

@@ -3,9 +3,12 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
+#include "core/device/gpu_code.hpp"
 #include "kernels/cuda/gemm/tile.hpp"
 #include "kernels/cuda/precision.hpp"
 
@@ -45,26 +48,30 @@ struct GemmRange {
 };
 
 struct GemmOptions {
-    std::optional<std::size_t> tile{};  ///< A number in gemm_tiles; else choose_gemm_tile()'s.
+    /// A number in gemm_tiles, or by mma.sync in mma_tiles; else that of choose_gemm_tile() or choose_mma_tile().
+    std::optional<std::size_t> tile{};
     bool chained = false;               ///< May start while the kernel before it in the stream ends.
     std::uint32_t multiprocessors = 0;  ///< That it takes at most, and chooses its tile for; 0: all.
     GemmRange range{};                  ///< Nothing is done for other numbers of active rows: they have another tile.
+    std::optional<MatrixInstructions> instructions{};  ///< Else the fastest of the current device and the build.
 };
 
 struct GemmKernel;
 namespace gemm {
 struct Arguments;
-}
+class MmaWork;
+}  // namespace gemm
 
-/// One product of two matrices of bf16 or fp16 on the tensor cores of the current device, summed up in fp32, by wgmma:
-/// see MatrixInstructions.
+/// One product of two matrices of bf16 or fp16 on the tensor cores of the current device, summed up in fp32, by wgmma
+/// or mma.sync: see MatrixInstructions.
 ///
 /// An element's products are added up 16 at a time, in ascending order of k, whatever the tile: its bits depend neither
-/// on the number of rows, nor on its row, nor on the tile. Values are rounded once, at the end.
+/// on the number of rows, nor on its row, nor on the tile. Values are rounded once, at the end. The two instructions
+/// may round sums otherwise.
 class Gemm {
 public:
     /// Throws ContractViolation when the shape, its alignment or the precision does not fit, or the build has no code
-    /// for sm_90a; Error when CUDA fails.
+    /// for the instructions; Error when CUDA fails.
     Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory, const GemmOptions& options = {});
 
     /// Enqueues the product; allocates nothing. Throws Error as check_cuda() when CUDA does not take it.
@@ -72,13 +79,20 @@ public:
 
     /// The tile that it is computed in.
     [[nodiscard]] const GemmTile& tile() const noexcept { return tile_; }
+    /// Its number, as GemmOptions has it.
+    [[nodiscard]] std::size_t tile_number() const noexcept { return tile_number_; }
 
 private:
+    void use_wgmma(Precision precision, const GemmOptions& options);
+    void enqueue_wgmma(cudaStream_t stream) const;
+
     GemmShape shape_;
     GemmMemory memory_;
-    GemmTile tile_;
-    const GemmKernel* kernel_;
-    void (*function_)(CUtensorMap, CUtensorMap, CUtensorMap, CUtensorMap, gemm::Arguments);
+    GemmTile tile_{};
+    std::size_t tile_number_ = 0;
+    std::shared_ptr<const gemm::MmaWork> by_mma_;  // null by wgmma, and for no rows
+    const GemmKernel* kernel_ = nullptr;
+    void (*function_)(CUtensorMap, CUtensorMap, CUtensorMap, CUtensorMap, gemm::Arguments) = nullptr;
     std::uint32_t clusters_ = 0;  // that the device runs at a time
     bool chained_;
     GemmRange range_;

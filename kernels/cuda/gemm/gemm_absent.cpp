@@ -10,11 +10,11 @@ namespace {
 
 }  // namespace
 
-Gemm::Gemm(const GemmShape&, Precision, const GemmMemory&, const GemmOptions&) {
+void Gemm::use_wgmma(Precision, const GemmOptions&) {
     refuse_product();
 }
 
-void Gemm::enqueue(cudaStream_t) const {
+void Gemm::enqueue_wgmma(cudaStream_t) const {
     refuse_product();
 }
 

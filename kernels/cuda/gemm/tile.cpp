@@ -1,6 +1,7 @@
 #include "kernels/cuda/gemm/tile.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace sluice {
@@ -51,6 +52,32 @@ std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uin
         }
     }
     return best;
+}
+
+std::size_t choose_mma_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
+                            std::uint32_t multiprocessors) {
+    constexpr std::array<double, mma_tiles.size()> speed{1.0, 0.95, 0.6};
+    constexpr std::array<double, mma_tiles.size()> ends{256, 64, 64};
+    std::size_t best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < mma_tiles.size(); ++i) {
+        const double area = mma_tiles[i].rows * mma_tiles[i].columns;
+        const double time = static_cast<double>(rounds(mma_tiles[i], rows, columns, multiprocessors)) * area *
+                            (depth + ends[i]) / speed[i];
+        if (time < least) {
+            best = i;
+            least = time;
+        }
+    }
+    return best;
+}
+
+std::uint32_t gemm_group_rows(const GemmTile& tile, std::uint32_t tile_rows, std::uint32_t clusters) {
+    const double height = tile.rows * tile.cluster_rows;
+    const double width = tile.columns * tile.cluster_columns;
+    const auto square = static_cast<std::uint32_t>(std::lround(std::sqrt(clusters * width / height)));
+    const std::uint32_t groups = static_cast<std::uint32_t>(divide_up(tile_rows, std::max(square, 1U)));
+    return static_cast<std::uint32_t>(divide_up(tile_rows, groups));
 }
 
 }  // namespace sluice

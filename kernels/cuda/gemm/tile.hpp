@@ -44,4 +44,22 @@ inline constexpr std::array<GemmTile, 9> gemm_tiles{{
 [[nodiscard]] std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                                            std::uint32_t multiprocessors);
 
+/// Those that there are kernels for by mma.sync.
+inline constexpr std::array<GemmTile, 3> mma_tiles{{
+    {.rows = 128, .columns = 256},
+    {.rows = 128, .columns = 128},
+    {.rows = 64, .columns = 64},
+}};
+
+/// The number in mma_tiles of the tile to take: that for which this estimate is least, the first of equal ones. Each
+/// multiprocessor computes as many tiles as the busiest; a tile takes rows * columns * (depth + ends), the ends being
+/// 256 for the first tile, which has no neighbour to hide them, and 64 for others; the second tile multiplies at 0.95
+/// and the third at 0.6 of the first one's speed, as they read more. These shares are estimates.
+[[nodiscard]] std::size_t choose_mma_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
+                                          std::uint32_t multiprocessors);
+
+/// Rows of cluster tiles in a group, of `tile_rows` in all, so that what `clusters` clusters work on is about square,
+/// in groups about alike.
+[[nodiscard]] std::uint32_t gemm_group_rows(const GemmTile& tile, std::uint32_t tile_rows, std::uint32_t clusters);
+
 }  // namespace sluice

@@ -40,9 +40,22 @@ struct StepSizes {
 [[nodiscard]] std::unique_ptr<Steps> make_simt_steps(Device& device, const GruShape& shape,
                                                      const WeightsOnDevice& weights, std::uint32_t most_rows);
 
-/// Of bf16, fp16, tf32 or tf32x3 (parts_of_generator() says how). Only where the build has code for sm_90a.
+/// Of bf16, fp16, tf32 or tf32x3 (parts_of_generator() says how). The sizes are those of mma.sync, the only one that
+/// keeps sums in device memory: what a generator takes is planned before its device is known.
 [[nodiscard]] StepSizes tensor_sizes(const GruShape& shape, Precision precision);
+
+/// By wgmma: only where the device and the build have it.
 [[nodiscard]] std::unique_ptr<Steps> make_tensor_steps(Device& device, const GruShape& shape, Precision precision,
                                                        const WeightsOnDevice& weights, std::uint32_t most_rows);
+
+/// By mma.sync, of the batch that has `rows` living ones: device memory. `weights` outlive the steps.
+[[nodiscard]] std::unique_ptr<Steps> make_mma_steps(Device& device, const GruShape& shape, Precision precision,
+                                                    const WeightsOnDevice& weights, std::uint32_t most_rows,
+                                                    const std::uint32_t* rows);
+
+/// The fastest that the device has in that precision, of the batch that has `rows` living ones: device memory.
+[[nodiscard]] std::unique_ptr<Steps> make_steps(Device& device, const GruShape& shape, Precision precision,
+                                                const WeightsOnDevice& weights, std::uint32_t most_rows,
+                                                const std::uint32_t* rows);
 
 }  // namespace sluice::generator

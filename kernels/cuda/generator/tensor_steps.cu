@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "core/device/cuda_device.hpp"
@@ -30,18 +29,6 @@ TensorKernels kernels_for(Precision precision) {
             return two_part_step_kernels();
         default:
             throw ContractViolation("generator: a precision that the tensor cores do not have");
-    }
-}
-
-void check_instructions(Device& device, Precision precision) {
-    if (as_cuda(device).instructions() != MatrixInstructions::wgmma) {
-        throw Error(
-            ExitCode::unavailable,
-            {.id = "E-GPU-063",
-             .where = "run.precision",
-             .what = std::string("a GRU in ") + std::string(name_of(precision)) +
-                     " needs a GPU of compute capability 9.0 and a build for 90a, got " + std::string(device.name()),
-             .hint = "set run.precision = \"fp32\", or build with CMAKE_CUDA_ARCHITECTURES=90a"});
     }
 }
 
@@ -205,7 +192,7 @@ private:
 
 std::unique_ptr<Steps> make_tensor_steps(Device& device, const GruShape& shape, Precision precision,
                                          const WeightsOnDevice& weights, std::uint32_t most_rows) {
-    check_instructions(device, precision);
+    expects(as_cuda(device).instructions() == MatrixInstructions::wgmma, "generator: a device without wgmma");
     return std::make_unique<TensorSteps>(device, padded(shape, precision), precision, weights, most_rows);
 }
 

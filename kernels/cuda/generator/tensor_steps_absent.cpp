@@ -3,14 +3,8 @@
 
 namespace sluice::generator {
 
-std::unique_ptr<Steps> make_tensor_steps(Device& device, const GruShape&, Precision precision, const WeightsOnDevice&,
-                                         std::uint32_t) {
-    throw Error(ExitCode::unavailable,
-                {.id = "E-GPU-063",
-                 .where = "run.precision",
-                 .what = std::string("a GRU in ") + std::string(name_of(precision)) +
-                         " needs a build for 90a, got one without, for " + std::string(device.name()),
-                 .hint = "set run.precision = \"fp32\", or build with CMAKE_CUDA_ARCHITECTURES=90a"});
+std::unique_ptr<Steps> make_tensor_steps(Device&, const GruShape&, Precision, const WeightsOnDevice&, std::uint32_t) {
+    throw ContractViolation("generator: wgmma in a build without code for sm_90a");
 }
 
 }  // namespace sluice::generator

@@ -24,10 +24,7 @@ std::span<const std::byte> bytes_in(const std::vector<T>& values) {
     return std::as_bytes(std::span(values));
 }
 
-class DecoderPiecesOnGpu : public OnGpu {
-protected:
-    [[nodiscard]] bool has_wgmma() const { return gpu().instructions() == MatrixInstructions::wgmma; }
-};
+class DecoderPiecesOnGpu : public OnGpu {};
 
 /// Texts in the midst of a pass, with a cache of shuffled pages.
 class Pass {

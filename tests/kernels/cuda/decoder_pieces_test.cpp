@@ -19,9 +19,6 @@ using test::floats_for_product;
 using test::floats_in;
 
 TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
-    if (!has_wgmma()) {
-        GTEST_SKIP() << "no wgmma: its code, or its GPU, is another";
-    }
     constexpr std::uint32_t rows = 300;
     constexpr std::array<std::uint32_t, 1> active{261};
     const DeviceMemory count(std::as_bytes(std::span(active)));
@@ -37,64 +34,124 @@ TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
                 const DeviceMemory on_device[] = {DeviceMemory(std::span<const std::byte>(encode(precision, a))),
                                                   DeviceMemory(std::span<const std::byte>(encode(precision, b))),
                                                   DeviceMemory(bytes_in(bias)), DeviceMemory(bytes_in(residual))};
-                const DeviceMemory out(residual.size() * sizeof(float));
-                const DeviceMemory bests(rows * decoder::float_product_tiles(columns, precision) *
-                                         sizeof(decoder::TileBest));
-                const decoder::FloatProductShape shape{.rows = rows, .columns = columns, .depth = depth};
-                decoder::FloatProductMemory memory{.a = on_device[0].as(),
-                                                   .b = on_device[1].as(),
-                                                   .bias = on_device[2].as<float>(),
-                                                   .residual = on_device[3].as<float>(),
-                                                   .out = out.as<float>(),
-                                                   .stride = stride,
-                                                   .bests = nullptr,
-                                                   .active = count.as<std::uint32_t>()};
-
-                decoder::FloatProduct(shape, precision, memory).enqueue(nullptr);
-                memory.bias = nullptr;
-                memory.bests = bests.as<decoder::TileBest>();
-                decoder::FloatProduct(shape, precision, memory).enqueue(nullptr);
-
-                const std::vector<float> got = floats_in(Precision::fp32, out);
-                const std::vector<std::byte> best_bytes = bests.content();
-                std::vector<float> values;
-                std::vector<double> expected;
+                std::vector<std::vector<double>> sums(active[0], std::vector<double>(columns));
                 for (std::uint32_t m = 0; m < active[0]; ++m) {
-                    double largest = -std::numeric_limits<double>::infinity();
-                    std::vector<double> sums(columns);
                     for (std::uint32_t n = 0; n < columns; ++n) {
                         for (std::uint32_t k = 0; k < depth; ++k) {
-                            sums[n] += static_cast<double>(a[m * depth + k]) * static_cast<double>(b[n * depth + k]);
-                        }
-                        largest = std::max(largest, sums[n]);
-                        values.push_back(got[std::size_t{m} * stride + n]);
-                        expected.push_back(sums[n] + static_cast<double>(bias[n]) +
-                                           static_cast<double>(residual[std::size_t{m} * stride + n]));
-                    }
-                    decoder::TileBest best{-std::numeric_limits<float>::infinity(), 0, 0};
-                    for (std::uint32_t t = 0; t < decoder::float_product_tiles(columns, precision); ++t) {
-                        decoder::TileBest tile{};
-                        std::memcpy(
-                            &tile,
-                            &best_bytes[(m * decoder::float_product_tiles(columns, precision) + t) * sizeof tile],
-                            sizeof tile);
-                        ASSERT_EQ(tile.place / 256, t) << name_of(precision) << ", row " << m;
-                        best = tile.score > best.score ? tile : best;
-                        const std::uint32_t end = std::min((t + 1) * 256, columns);
-                        std::vector<double> of_tile(sums.begin() + t * 256, sums.begin() + end);
-                        std::ranges::sort(of_tile, std::greater());
-                        EXPECT_NEAR(tile.score, of_tile[0], 1e-4) << name_of(precision) << ", row " << m;
-                        if (of_tile.size() == 1) {
-                            EXPECT_EQ(tile.second, -std::numeric_limits<float>::infinity());
-                        } else {
-                            EXPECT_NEAR(tile.second, of_tile[1], 1e-4) << name_of(precision) << ", row " << m;
+                            sums[m][n] += static_cast<double>(a[m * depth + k]) * static_cast<double>(b[n * depth + k]);
                         }
                     }
-                    ASSERT_LT(best.place, columns);
-                    EXPECT_NEAR(sums[best.place], largest, 1e-4) << name_of(precision) << ", row " << m;
                 }
-                EXPECT_LE(relative_error(values, expected), 1e-5)
-                    << name_of(precision) << ", " << columns << " columns, " << depth << " deep";
+                const decoder::FloatProductShape shape{.rows = rows, .columns = columns, .depth = depth};
+                for (const MatrixInstructions way : ways()) {
+                    const DeviceMemory out(residual.size() * sizeof(float));
+                    const std::uint32_t tiles = decoder::float_product_tiles(columns, precision);
+                    const DeviceMemory bests(rows * tiles * sizeof(decoder::TileBest));
+                    decoder::FloatProductMemory memory{.a = on_device[0].as(),
+                                                       .b = on_device[1].as(),
+                                                       .bias = on_device[2].as<float>(),
+                                                       .residual = on_device[3].as<float>(),
+                                                       .out = out.as<float>(),
+                                                       .stride = stride,
+                                                       .bests = nullptr,
+                                                       .active = count.as<std::uint32_t>()};
+
+                    decoder::FloatProduct(shape, precision, memory, way).enqueue(nullptr);
+                    memory.bias = nullptr;
+                    memory.bests = bests.as<decoder::TileBest>();
+                    decoder::FloatProduct(shape, precision, memory, way).enqueue(nullptr);
+
+                    SCOPED_TRACE(testing::Message() << name_of(precision) << ", " << name_of(way) << ", " << columns
+                                                    << " columns, " << depth << " deep");
+                    const std::vector<float> got = floats_in(Precision::fp32, out);
+                    const std::vector<std::byte> best_bytes = bests.content();
+                    std::vector<float> values;
+                    std::vector<double> expected;
+                    for (std::uint32_t m = 0; m < active[0]; ++m) {
+                        for (std::uint32_t n = 0; n < columns; ++n) {
+                            values.push_back(got[std::size_t{m} * stride + n]);
+                            expected.push_back(sums[m][n] + static_cast<double>(bias[n]) +
+                                               static_cast<double>(residual[std::size_t{m} * stride + n]));
+                        }
+                        decoder::TileBest best{-std::numeric_limits<float>::infinity(), 0, 0};
+                        for (std::uint32_t t = 0; t < tiles; ++t) {
+                            decoder::TileBest tile{};
+                            std::memcpy(&tile, &best_bytes[(m * tiles + t) * sizeof tile], sizeof tile);
+                            ASSERT_EQ(tile.place / 256, t) << "row " << m;
+                            best = tile.score > best.score ? tile : best;
+                            const std::uint32_t end = std::min((t + 1) * 256, columns);
+                            std::vector<double> of_tile(sums[m].begin() + t * 256, sums[m].begin() + end);
+                            std::ranges::sort(of_tile, std::greater());
+                            EXPECT_NEAR(tile.score, of_tile[0], 1e-4) << "row " << m;
+                            if (of_tile.size() == 1) {
+                                EXPECT_EQ(tile.second, -std::numeric_limits<float>::infinity());
+                            } else {
+                                EXPECT_NEAR(tile.second, of_tile[1], 1e-4) << "row " << m;
+                            }
+                        }
+                        ASSERT_LT(best.place, columns);
+                        EXPECT_NEAR(sums[m][best.place], *std::ranges::max_element(sums[m]), 1e-4) << "row " << m;
+                    }
+                    EXPECT_LE(relative_error(values, expected), 1e-5);
+                    if (rows != active[0] && way == MatrixInstructions::mma) {  // behind the rows that count
+                        EXPECT_TRUE(std::isnan(got[std::size_t{active[0]} * stride]));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A score that is no number is told, wherever in a tile it is, and the largest of the others.
+TEST_F(DecoderPiecesOnGpu, TheLargestScoresTellOfNonfiniteOnes) {
+    constexpr std::uint32_t rows = 200;
+    constexpr std::uint32_t columns = 600;
+    constexpr std::uint32_t depth = 8;
+    constexpr std::uint32_t tiles = decoder::float_product_tiles(columns, Precision::tf32);
+    const DeviceMemory count(std::as_bytes(std::span(&rows, 1)));
+    for (const MatrixInstructions way : ways()) {
+        for (const std::uint32_t place : {0U, 63U, 255U, 256U, 530U, 599U}) {
+            constexpr float huge = 3e38F;  // its square is infinite
+            std::vector<float> a(std::size_t{rows} * depth);
+            std::vector<float> b(std::size_t{columns} * depth);
+            for (std::uint32_t m = 0; m < rows; ++m) {
+                a[m * depth] = 1;
+            }
+            for (std::uint32_t n = 0; n < columns; ++n) {
+                b[n * depth] = n == place ? 0.0F : -1.0F - static_cast<float>(n % 256);
+            }
+            a[131 * depth + 1] = huge;
+            b[place * depth + 1] = huge;
+            const DeviceMemory of_a(bytes_in(a));
+            const DeviceMemory of_b(bytes_in(b));
+            const DeviceMemory bests(std::size_t{rows} * tiles * sizeof(decoder::TileBest));
+
+            decoder::FloatProduct({.rows = rows, .columns = columns, .depth = depth}, Precision::tf32,
+                                  {.a = of_a.as(),
+                                   .b = of_b.as(),
+                                   .bias = nullptr,
+                                   .residual = nullptr,
+                                   .out = nullptr,
+                                   .stride = 0,
+                                   .bests = bests.as<decoder::TileBest>(),
+                                   .active = count.as<std::uint32_t>()},
+                                  way)
+                .enqueue(nullptr);
+
+            std::vector<decoder::TileBest> got(std::size_t{rows} * tiles);
+            const std::vector<std::byte> bytes = bests.content();
+            std::memcpy(got.data(), bytes.data(), bytes.size());
+            for (std::uint32_t m = 0; m < rows; ++m) {
+                for (std::uint32_t t = 0; t < tiles; ++t) {
+                    const decoder::TileBest& best = got[m * tiles + t];
+                    const bool marked = (best.place & decoder::nonfinite_mark) != 0;
+                    ASSERT_EQ(marked, m == 131 && t == place / 256)
+                        << "row " << m << ", tile " << t << ", place " << place;
+                    if (!marked) {
+                        const std::uint32_t expected = t == place / 256 ? place : t * 256;
+                        ASSERT_EQ(best.place, expected) << "row " << m << ", tile " << t;
+                    }
+                }
             }
         }
     }
@@ -102,9 +159,6 @@ TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
 
 /// So many that consumers in ping-pong have several each; steps fewer and more than their stages.
 TEST_F(DecoderPiecesOnGpu, ProductsOfManyTilesAreThoseOfFew) {
-    if (!has_wgmma()) {
-        GTEST_SKIP() << "no wgmma: its code, or its GPU, is another";
-    }
     constexpr std::uint32_t rows = 300;
     constexpr std::uint32_t few_columns = 600;
     constexpr std::uint32_t many_columns = 26'880;
@@ -115,7 +169,7 @@ TEST_F(DecoderPiecesOnGpu, ProductsOfManyTilesAreThoseOfFew) {
         const DeviceMemory a(bytes_in(random_values(std::size_t{rows} * depth, 1, depth)));
         DeviceMemory b(std::size_t{many_columns} * depth * sizeof(float));
         b.set(bytes_in(random_values(std::size_t{few_columns} * depth, 1, 7)));
-        const auto product = [&](std::uint32_t columns) {
+        const auto product = [&](MatrixInstructions way, std::uint32_t columns) {
             const DeviceMemory out(std::size_t{rows} * columns * sizeof(float));
             decoder::FloatProduct({.rows = rows, .columns = columns, .depth = depth}, Precision::tf32,
                                   {.a = a.as(),
@@ -125,22 +179,25 @@ TEST_F(DecoderPiecesOnGpu, ProductsOfManyTilesAreThoseOfFew) {
                                    .out = out.as<float>(),
                                    .stride = columns,
                                    .bests = nullptr,
-                                   .active = count.as<std::uint32_t>()})
+                                   .active = count.as<std::uint32_t>()},
+                                  way)
                 .enqueue(nullptr);
             return floats_in(Precision::fp32, out);
         };
 
-        const std::vector<float> few = product(few_columns);
-        const std::vector<float> many = product(many_columns);
+        for (const MatrixInstructions way : ways()) {
+            const std::vector<float> few = product(way, few_columns);
+            const std::vector<float> many = product(way, many_columns);
 
-        std::uint32_t different = 0;
-        for (std::uint32_t m = 0; m < rows; ++m) {
-            for (std::uint32_t n = 0; n < many_columns; ++n) {
-                const bool same = many[m * many_columns + n] == few[m * few_columns + n % few_columns];
-                different += same ? 0 : 1;
+            std::uint32_t different = 0;
+            for (std::uint32_t m = 0; m < rows; ++m) {
+                for (std::uint32_t n = 0; n < many_columns; ++n) {
+                    const bool same = many[m * many_columns + n] == few[m * few_columns + n % few_columns];
+                    different += same ? 0 : 1;
+                }
             }
+            EXPECT_EQ(different, 0U) << depth << " deep";
         }
-        EXPECT_EQ(different, 0U) << depth << " deep";
     }
 }
 

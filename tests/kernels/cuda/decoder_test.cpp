@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -24,32 +25,57 @@ using test::Tokens;
 
 constexpr std::uint64_t plenty = std::uint64_t{1} << 40U;
 
+/// A precision, and the instructions by which products in it are computed.
+struct DecoderKind {
+    DecoderKind(Precision of, MatrixInstructions by = MatrixInstructions::mma) : precision(of), instructions(by) {}
+
+    Precision precision;
+    MatrixInstructions instructions;
+};
+
+std::ostream& operator<<(std::ostream& out, const DecoderKind& kind) {
+    return out << name_of(kind.precision) << " by " << name_of(kind.instructions);
+}
+
 class DecoderOnGpu : public OnGpu {
 protected:
     void SetUp() override {
         OnGpu::SetUp();
         if (!IsSkipped()) {
-            device_ = make_cuda_device(0);
+            for (const MatrixInstructions way : ways()) {
+                devices_[way] = make_cuda_device(0, {.instructions = way});
+            }
         }
     }
 
-    [[nodiscard]] Continuer continuer(Precision precision, const RandomDecoder& model, const TokenSampling& sampling,
+    [[nodiscard]] Continuer continuer(DecoderKind kind, const RandomDecoder& model, const TokenSampling& sampling,
                                       std::uint32_t max_items, std::uint64_t more_bytes = plenty) const {
-        return {decoder_kernels_of(DeviceKind::cuda, precision), *device_, model, sampling, max_items, more_bytes};
+        return {decoder_kernels_of(DeviceKind::cuda, kind.precision),
+                *devices_.at(kind.instructions),
+                model,
+                sampling,
+                max_items,
+                more_bytes};
     }
 
-    /// Precisions that this GPU and build have.
-    [[nodiscard]] std::vector<Precision> precisions() const {
-        if (gpu().instructions() != MatrixInstructions::wgmma) {
-            return {Precision::fp32};
+    /// All that this GPU and build have.
+    [[nodiscard]] std::vector<DecoderKind> kinds() const {
+        std::vector<DecoderKind> all{Precision::fp32};
+        for (const Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
+            for (const MatrixInstructions way : ways()) {
+                all.emplace_back(precision, way);
+            }
         }
-        return {Precision::fp32, Precision::tf32x3, Precision::tf32, Precision::fp16, Precision::bf16};
+        if (gpu().instructions() == MatrixInstructions::wgmma) {
+            all.emplace_back(Precision::tf32x3, MatrixInstructions::wgmma);
+        }
+        return all;
     }
 
-    [[nodiscard]] Device& device() const { return *device_; }
+    [[nodiscard]] Device& device() const { return *devices_.at(MatrixInstructions::mma); }
 
 private:
-    std::unique_ptr<Device> device_;
+    std::map<MatrixInstructions, std::unique_ptr<Device>> devices_;
 };
 
 std::vector<Continued> continued_on_host(const RandomDecoder& model, const TokenSampling& sampling,
@@ -137,10 +163,10 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
         const std::vector<Tokens> prompts = random_prompts(12, longest, shape.vocabulary, 4);
         const TokenSampling greedy{.max_prompt = longest, .max_new = 6, .temperature = 0, .log_probabilities = true};
         std::map<Tokens, std::vector<double>> plain;  // most precisions come to the same texts
-        for (const Precision precision : precisions()) {
-            const std::vector<Continued> continued = continuer(precision, model, greedy, 12)(prompts);
+        for (const DecoderKind kind : kinds()) {
+            const std::vector<Continued> continued = continuer(kind, model, greedy, 12)(prompts);
 
-            const double most = log_tolerance(precision);
+            const double most = log_tolerance(kind.precision);
             for (std::size_t i = 0; i < prompts.size(); ++i) {
                 Tokens text = prompts[i];
                 ASSERT_EQ(continued[i].tokens.size(), 6U);
@@ -153,9 +179,9 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
                     const std::uint32_t token = continued[i].tokens[t];
                     ASSERT_LT(token, shape.vocabulary);
                     EXPECT_GE(scores[token], *std::ranges::max_element(scores) - 2 * most)
-                        << name_of(precision) << ", width " << shape.width << ", text " << i << ", token " << t;
+                        << kind << ", width " << shape.width << ", text " << i << ", token " << t;
                     EXPECT_NEAR(continued[i].log_probabilities[t], log_of_softmax(scores, token), most)
-                        << name_of(precision) << ", width " << shape.width << ", text " << i << ", token " << t;
+                        << kind << ", width " << shape.width << ", text " << i << ", token " << t;
                     text.push_back(token);
                 }
             }
@@ -191,15 +217,15 @@ TEST_F(DecoderOnGpu, TakesTheSameTokensWithAndWithoutScores) {
     const RandomDecoder model(of_all, 31);
     const std::vector<Tokens> prompts = random_prompts(200, 60, of_all.vocabulary, 5);
     TokenSampling greedy{.max_prompt = 60, .max_new = 12, .temperature = 0, .end = 9};
-    for (const Precision precision : precisions()) {
+    for (const DecoderKind kind : kinds()) {
         greedy.log_probabilities = false;
-        const std::vector<Continued> without = continuer(precision, model, greedy, 200)(prompts);
+        const std::vector<Continued> without = continuer(kind, model, greedy, 200)(prompts);
         greedy.log_probabilities = true;
 
-        const std::vector<Continued> with = continuer(precision, model, greedy, 200)(prompts);
+        const std::vector<Continued> with = continuer(kind, model, greedy, 200)(prompts);
 
         for (std::size_t i = 0; i < prompts.size(); ++i) {
-            ASSERT_EQ(without[i].tokens, with[i].tokens) << name_of(precision) << ", text " << i;
+            ASSERT_EQ(without[i].tokens, with[i].tokens) << kind << ", text " << i;
         }
     }
 }
@@ -209,19 +235,18 @@ TEST_F(DecoderOnGpu, TakesTheSameTokensWithAndWithoutScores) {
 TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
     const RandomDecoder model(of_all, 7);
     const std::vector<Tokens> prompts = random_prompts(3000, 60, of_all.vocabulary, 8);
-    for (const Precision precision : precisions()) {
-        const std::vector<Continued> together = continuer(precision, model, sampled, 3000)(prompts);
+    for (const DecoderKind kind : kinds()) {
+        const std::vector<Continued> together = continuer(kind, model, sampled, 3000)(prompts);
         ASSERT_EQ(together.size(), prompts.size());
-        EXPECT_EQ(continuer(precision, model, sampled, 3000, 0)(prompts), together) << name_of(precision);
+        EXPECT_EQ(continuer(kind, model, sampled, 3000, 0)(prompts), together) << kind;
         for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{300}}) {
             const std::size_t some = std::min<std::size_t>(20 * chunk, prompts.size());
             const std::vector<Tokens> first(prompts.begin(), prompts.begin() + static_cast<std::ptrdiff_t>(some));
 
             const std::vector<Continued> apart =
-                continuer(precision, model, sampled, static_cast<std::uint32_t>(chunk))(first);
+                continuer(kind, model, sampled, static_cast<std::uint32_t>(chunk))(first);
 
-            ASSERT_TRUE(std::ranges::equal(apart, std::span(together).first(some)))
-                << name_of(precision) << ", chunks of " << chunk;
+            ASSERT_TRUE(std::ranges::equal(apart, std::span(together).first(some))) << kind << ", chunks of " << chunk;
         }
     }
 }
@@ -245,10 +270,10 @@ TEST_F(DecoderOnGpu, CountsAsTheHost) {
 }
 
 TEST_F(DecoderOnGpu, SaysWhatItHasNoKernelsFor) {
-    const auto id_of = [&](const DecoderShape& shape, Precision precision, Device& on) {
+    const auto id_of = [&](const DecoderShape& shape, Precision precision) {
         try {
             const RandomDecoder model(shape, 2);
-            const Continuer never(decoder_kernels_of(DeviceKind::cuda, precision), on, model,
+            const Continuer never(decoder_kernels_of(DeviceKind::cuda, precision), device(), model,
                                   {.max_prompt = 4, .max_new = 4}, 10);
         } catch (const Error& error) {
             EXPECT_EQ(error.code(), ExitCode::unavailable);
@@ -258,12 +283,11 @@ TEST_F(DecoderOnGpu, SaysWhatItHasNoKernelsFor) {
     };
     DecoderShape odd = of_all;
     odd.heads = 8;
-    const auto lesser = make_cuda_device(0, {.instructions = MatrixInstructions::mma});
 
-    EXPECT_EQ(id_of(odd, Precision::bf16, device()), "E-GPU-067");
-    EXPECT_EQ(id_of(of_all, Precision::bf16, *lesser), "E-GPU-063");
-    EXPECT_EQ(id_of(of_all, Precision::tf32x3, *lesser), "E-GPU-063");
-    EXPECT_EQ(id_of(odd, Precision::fp32, *lesser), "");
+    EXPECT_EQ(id_of(odd, Precision::bf16), "E-GPU-067");
+    EXPECT_EQ(id_of(of_all, Precision::bf16), "");
+    EXPECT_EQ(id_of(of_all, Precision::tf32x3), "E-GPU-063");
+    EXPECT_EQ(id_of(odd, Precision::fp32), "");
 }
 
 TEST(DecoderSizes, TakeTheMemoryThatThereIs) {

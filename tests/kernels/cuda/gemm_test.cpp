@@ -12,15 +12,11 @@ namespace {
 
 constexpr Precision of_two_bytes[] = {Precision::bf16, Precision::fp16};
 
-class GemmOnGpu : public OnGpu {
-protected:
-    void SetUp() override {
-        OnGpu::SetUp();
-        if (!IsSkipped() && gpu().instructions() != MatrixInstructions::wgmma) {
-            GTEST_SKIP() << "no wgmma: its code, or its GPU, is another";
-        }
-    }
-};
+class GemmOnGpu : public OnGpu {};
+
+std::size_t tiles_of(MatrixInstructions way) {
+    return way == MatrixInstructions::mma ? mma_tiles.size() : gemm_tiles.size();
+}
 
 /// Operands on the device, and what they are in fp32.
 struct Operands {
@@ -100,6 +96,7 @@ std::vector<std::byte> multiply_on_gpu(const GemmShape& shape, Precision precisi
 
 TEST_F(GemmOnGpu, EqualsAPlainProductAtOddSizesInEveryTile) {
     const GemmShape shapes[] = {{1, 8, 8},
+                                {31, 16, 40},
                                 {33, 72, 64, Activation::relu},
                                 {129, 520, 200, Activation::gelu_tanh},
                                 {300, 264, 72, Activation::gelu_erf}};
@@ -109,12 +106,16 @@ TEST_F(GemmOnGpu, EqualsAPlainProductAtOddSizesInEveryTile) {
             const Operands operands(precision, shape.rows, shape.columns, shape.depth, seed += 10);
             for (const Extras extras : {Extras::none, Extras::bias, Extras::bias_and_residual}) {
                 const auto expected = plain_product(shape, operands, extras);
-                for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
-                    SCOPED_TRACE(testing::Message() << shape.rows << " x " << shape.columns << ", tile " << tile);
+                for (const MatrixInstructions way : ways()) {
+                    for (std::size_t tile = 0; tile < tiles_of(way); ++tile) {
+                        SCOPED_TRACE(testing::Message() << shape.rows << " x " << shape.columns << ", " << name_of(way)
+                                                        << ", tile " << tile);
 
-                    const auto got = multiply_on_gpu(shape, precision, operands, extras, {.tile = tile});
+                        const auto got =
+                            multiply_on_gpu(shape, precision, operands, extras, {.tile = tile, .instructions = way});
 
-                    EXPECT_LT(relative_error(decode(precision, got), expected), tolerance(precision));
+                        EXPECT_LT(relative_error(decode(precision, got), expected), tolerance(precision));
+                    }
                 }
             }
         }
@@ -125,22 +126,67 @@ TEST_F(GemmOnGpu, GivesTheSameBitsInEveryTileAndForAnyNumberOfRows) {
     constexpr GemmShape whole{300, 264, 1032, Activation::gelu_tanh};
     for (const Precision precision : of_two_bytes) {
         const Operands operands(precision, whole.rows, whole.columns, whole.depth, 7);
-        const auto expected = multiply_on_gpu(whole, precision, operands, Extras::bias, {.tile = 0});
-        const std::size_t row_bytes = whole.columns * element_bytes(precision);
-        for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
-            EXPECT_EQ(multiply_on_gpu(whole, precision, operands, Extras::bias, {.tile = tile}), expected);
+        for (const MatrixInstructions way : ways()) {
+            SCOPED_TRACE(name_of(way));
+            const auto expected =
+                multiply_on_gpu(whole, precision, operands, Extras::bias, {.tile = 0, .instructions = way});
+            const std::size_t row_bytes = whole.columns * element_bytes(precision);
+            for (std::size_t tile = 0; tile < tiles_of(way); ++tile) {
+                EXPECT_EQ(
+                    multiply_on_gpu(whole, precision, operands, Extras::bias, {.tile = tile, .instructions = way}),
+                    expected);
+            }
+            for (const std::uint32_t multiprocessors : {1U, 2U, 5U}) {
+                EXPECT_EQ(multiply_on_gpu(whole, precision, operands, Extras::bias,
+                                          {.multiprocessors = multiprocessors, .instructions = way}),
+                          expected);
+            }
+            for (const auto& [first, rows] : {std::pair{0U, 1U}, {1U, 1U}, {63U, 2U}, {129U, 65U}, {1U, 299U}}) {
+                GemmShape part = whole;
+                part.rows = rows;
+                const auto got = multiply_on_gpu(part, precision, operands, Extras::bias, {.instructions = way}, first);
+                EXPECT_TRUE(std::equal(got.begin(), got.end(),
+                                       expected.begin() + static_cast<std::ptrdiff_t>(first * row_bytes)))
+                    << rows << " rows from " << first;
+            }
         }
-        for (const std::uint32_t multiprocessors : {1U, 2U, 5U}) {
-            EXPECT_EQ(multiply_on_gpu(whole, precision, operands, Extras::bias, {.multiprocessors = multiprocessors}),
-                      expected);
+    }
+}
+
+/// More tiles than blocks, which go on with others, and steps fewer and more than stages.
+TEST_F(GemmOnGpu, MultipliesManyTilesAsFew) {
+    constexpr std::uint32_t rows = 700;
+    constexpr std::uint32_t few = 264;
+    constexpr std::uint32_t repeats = 40;
+    for (const std::uint32_t depth : {8U, 40U, 200U}) {
+        const Operands operands(Precision::bf16, rows, few, depth, 11);
+        const std::vector<std::byte> b = operands.on_device[1].content();
+        std::vector<std::byte> all;
+        for (std::uint32_t i = 0; i < repeats; ++i) {
+            all.insert(all.end(), b.begin(), b.end());
         }
-        for (const auto& [first, rows] : {std::pair{0U, 1U}, {1U, 1U}, {63U, 2U}, {129U, 65U}, {1U, 299U}}) {
-            GemmShape part = whole;
-            part.rows = rows;
-            const auto got = multiply_on_gpu(part, precision, operands, Extras::bias, {}, first);
-            EXPECT_TRUE(
-                std::equal(got.begin(), got.end(), expected.begin() + static_cast<std::ptrdiff_t>(first * row_bytes)))
-                << rows << " rows from " << first;
+        const DeviceMemory wide{std::span<const std::byte>(all)};
+        const DeviceMemory out(std::size_t{rows} * few * repeats * 2);
+        for (const MatrixInstructions way : ways()) {
+            for (std::size_t tile = 0; tile < tiles_of(way); ++tile) {
+                const auto expected =
+                    multiply_on_gpu({rows, few, depth}, Precision::bf16, operands, Extras::none, {.instructions = way});
+
+                Gemm({rows, few * repeats, depth}, Precision::bf16,
+                     {operands.on_device[0].as(), wide.as(), nullptr, nullptr, out.as()},
+                     {.tile = tile, .instructions = way})
+                    .enqueue(nullptr);
+
+                const std::vector<std::byte> got = out.content();
+                bool same = true;
+                for (std::size_t i = 0; i < std::size_t{rows} * repeats; ++i) {
+                    constexpr std::size_t bytes = few * 2;
+                    same = same && std::equal(got.begin() + static_cast<std::ptrdiff_t>(i * bytes),
+                                              got.begin() + static_cast<std::ptrdiff_t>((i + 1) * bytes),
+                                              expected.begin() + static_cast<std::ptrdiff_t>(i / repeats * bytes));
+                }
+                EXPECT_TRUE(same) << name_of(way) << ", tile " << tile << ", " << depth << " deep";
+            }
         }
     }
 }
@@ -148,29 +194,34 @@ TEST_F(GemmOnGpu, GivesTheSameBitsInEveryTileAndForAnyNumberOfRows) {
 TEST_F(GemmOnGpu, AddsToItsOwnResultInPlace) {
     constexpr GemmShape shape{200, 136, 64};
     const Operands operands(Precision::bf16, shape.rows, shape.columns, shape.depth, 3);
-    const auto expected = multiply_on_gpu(shape, Precision::bf16, operands, Extras::bias_and_residual, {});
+    const std::vector<std::byte> residual = operands.on_device[3].content();
+    for (const MatrixInstructions way : ways()) {
+        const auto expected =
+            multiply_on_gpu(shape, Precision::bf16, operands, Extras::bias_and_residual, {.instructions = way});
+        const DeviceMemory both{std::span<const std::byte>(residual)};
 
-    void* const both = operands.on_device[3].as();
-    const Gemm product(
-        shape, Precision::bf16,
-        {operands.on_device[0].as(), operands.on_device[1].as(), operands.on_device[2].as<float>(), both, both});
-    product.enqueue(nullptr);
-    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        const Gemm product(shape, Precision::bf16,
+                           {operands.on_device[0].as(), operands.on_device[1].as(), operands.on_device[2].as<float>(),
+                            both.as(), both.as()},
+                           {.instructions = way});
+        product.enqueue(nullptr);
+        check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 
-    EXPECT_EQ(operands.on_device[3].content(), expected);
+        EXPECT_EQ(both.content(), expected) << name_of(way);
+    }
 }
 
 TEST_F(GemmOnGpu, ComputesAChainOfProducts) {
     constexpr GemmShape shape{256, 256, 256};
     const Operands operands(Precision::bf16, shape.rows, shape.columns, shape.depth, 5);
-    const auto chain = [&](bool chained) {
+    const auto chain = [&](MatrixInstructions way, bool chained) {
         const DeviceMemory middle(std::size_t{shape.rows} * shape.columns * 2);
         const DeviceMemory out(std::size_t{shape.rows} * shape.columns * 2);
         const Gemm first(shape, Precision::bf16,
                          {operands.on_device[0].as(), operands.on_device[1].as(), nullptr, nullptr, middle.as()},
-                         {.chained = chained});
+                         {.chained = chained, .instructions = way});
         const Gemm second(shape, Precision::bf16, {middle.as(), operands.on_device[1].as(), nullptr, nullptr, out.as()},
-                          {.chained = chained});
+                          {.chained = chained, .instructions = way});
         for (int i = 0; i < 10; ++i) {
             first.enqueue(nullptr);
             second.enqueue(nullptr);
@@ -179,49 +230,72 @@ TEST_F(GemmOnGpu, ComputesAChainOfProducts) {
         return out.content();
     };
 
-    EXPECT_EQ(chain(true), chain(false));
+    for (const MatrixInstructions way : ways()) {
+        EXPECT_EQ(chain(way, true), chain(way, false)) << name_of(way);
+    }
 }
 
 /// Of the numbers of active rows that its range has, and of no others.
 TEST_F(GemmOnGpu, MultipliesActiveRowsOnly) {
     constexpr GemmShape shape{600, 264, 136};
     const Operands operands(Precision::bf16, shape.rows, shape.columns, shape.depth, 9);
-    const auto expected = multiply_on_gpu(shape, Precision::bf16, operands, Extras::bias, {});
     const std::size_t row_bytes = shape.columns * element_bytes(Precision::bf16);
-    for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
-        for (const std::uint32_t active : {0U, 1U, 255U, 300U, 301U, 600U, 1000U}) {
-            const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
-            const DeviceMemory out(expected.size());
-            const GemmMemory memory{.a = operands.on_device[0].as(),
-                                    .b = operands.on_device[1].as(),
-                                    .bias = operands.on_device[2].as<float>(),
-                                    .residual = nullptr,
-                                    .out = out.as(),
-                                    .active = count.as<std::uint32_t>()};
-            const Gemm few(shape, Precision::bf16, memory, {.tile = tile, .range = {.up_to = 300}});
+    for (const MatrixInstructions way : ways()) {
+        const auto expected = multiply_on_gpu(shape, Precision::bf16, operands, Extras::bias, {.instructions = way});
+        for (std::size_t tile = 0; tile < tiles_of(way); ++tile) {
+            for (const std::uint32_t active : {0U, 1U, 255U, 300U, 301U, 600U, 1000U}) {
+                SCOPED_TRACE(testing::Message() << active << " rows, " << name_of(way) << ", tile " << tile);
+                const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
+                const DeviceMemory out(expected.size());
+                const GemmMemory memory{.a = operands.on_device[0].as(),
+                                        .b = operands.on_device[1].as(),
+                                        .bias = operands.on_device[2].as<float>(),
+                                        .residual = nullptr,
+                                        .out = out.as(),
+                                        .active = count.as<std::uint32_t>()};
+                const Gemm few(shape, Precision::bf16, memory,
+                               {.tile = tile, .range = {.up_to = 300}, .instructions = way});
 
-            few.enqueue(nullptr);
+                few.enqueue(nullptr);
 
-            const std::size_t rows = active <= 300 ? active : 0;
-            const std::vector<std::byte> got = out.content();
-            EXPECT_TRUE(
-                std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(rows * row_bytes), expected.begin()))
-                << active << " rows, tile " << tile;
-            if (rows == 0) {
-                EXPECT_EQ(got, std::vector(got.size(), std::byte{0xff})) << active << " rows, tile " << tile;
+                const std::size_t rows = active <= 300 ? active : 0;
+                const std::vector<std::byte> got = out.content();
+                EXPECT_TRUE(std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(rows * row_bytes),
+                                       expected.begin()));
+                if (rows == 0) {
+                    EXPECT_EQ(got, std::vector(got.size(), std::byte{0xff}));
+                }
             }
         }
     }
 }
 
 TEST_F(GemmOnGpu, DoesNothingForNoRows) {
-    const DeviceMemory memory(64);
-    const Gemm product({0, 8, 8}, Precision::bf16, {memory.as(), memory.as(), nullptr, nullptr, memory.as()});
+    for (const MatrixInstructions way : ways()) {
+        const DeviceMemory memory(64);
+        const Gemm product({0, 8, 8}, Precision::bf16, {memory.as(), memory.as(), nullptr, nullptr, memory.as()},
+                           {.instructions = way});
 
-    product.enqueue(nullptr);
+        product.enqueue(nullptr);
 
-    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    EXPECT_EQ(memory.content(), std::vector(64, std::byte{0xff}));
+        check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        EXPECT_EQ(memory.content(), std::vector(64, std::byte{0xff}));
+    }
+}
+
+TEST_F(GemmOnGpu, TakesTheFastestInstructionsThatItHas) {
+    const DeviceMemory memory(4096);
+    const GemmMemory any{memory.as(), memory.as(), nullptr, nullptr, memory.as()};
+    const GemmShape shape{8192, 8192, 8192};
+
+    const std::size_t chosen = Gemm({0, 8192, 8192}, Precision::bf16, any).tile_number();
+    const Gemm by_mma({0, 8192, 8192}, Precision::bf16, any, {.instructions = MatrixInstructions::mma});
+
+    const bool wgmma = gpu().instructions() == MatrixInstructions::wgmma;
+    EXPECT_EQ(Gemm({0, 8192, 8192}, Precision::bf16, any).tile(), wgmma ? gemm_tiles[chosen] : mma_tiles[chosen]);
+    EXPECT_EQ(by_mma.tile(), mma_tiles[by_mma.tile_number()]);
+    EXPECT_THROW(Gemm(shape, Precision::bf16, any, {.tile = mma_tiles.size(), .instructions = MatrixInstructions::mma}),
+                 ContractViolation);
 }
 
 TEST_F(GemmOnGpu, RefusesWhatTheCopyEngineCannotMove) {
@@ -252,6 +326,27 @@ TEST(GemmTileChoice, TakesSmallTilesForFewRowsAndWholeRoundsForMany) {
     EXPECT_EQ(tile(4096, 4096, 4096), (GemmTile{.rows = 128, .columns = 256, .cluster_rows = 2}));
     // 99 rows of tiles make no pairs.
     EXPECT_EQ(tile(12672, 4096, 2048), (GemmTile{.rows = 128, .columns = 128, .ping_pong = true}));
+}
+
+TEST(MmaTileChoice, TakesSmallTilesForFewRowsAndLargeOnesWhereTheyFillTheGpu) {
+    constexpr std::uint32_t multiprocessors = 108;
+    const auto tile = [&](std::uint32_t rows, std::uint32_t columns, std::uint32_t depth) {
+        return mma_tiles[choose_mma_tile(rows, columns, depth, multiprocessors)];
+    };
+
+    EXPECT_EQ(tile(1, 3072, 768).rows, 64U);
+    EXPECT_EQ(tile(64, 768, 768).rows, 64U);
+    EXPECT_EQ(tile(16896, 768, 768), (GemmTile{.rows = 128, .columns = 128}));
+    EXPECT_EQ(tile(8192, 8192, 8192), (GemmTile{.rows = 128, .columns = 256}));
+}
+
+TEST(GemmGroups, AreAboutSquareInGroupsAboutAlike) {
+    constexpr GemmTile square{.rows = 128, .columns = 128};
+
+    EXPECT_EQ(gemm_group_rows(square, 64, 100), 10U);
+    EXPECT_EQ(gemm_group_rows(square, 12, 100), 6U);  // two groups of six, not ten and two
+    EXPECT_EQ(gemm_group_rows(square, 3, 100), 3U);
+    EXPECT_EQ(gemm_group_rows({.rows = 128, .columns = 256, .cluster_rows = 2}, 1, 66), 1U);
 }
 
 }  // namespace

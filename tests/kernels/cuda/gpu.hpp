@@ -21,6 +21,10 @@ namespace sluice {
 inline constexpr Precision every_precision[] = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3,
                                                 Precision::fp32};
 
+inline const char* name_of(MatrixInstructions instructions) {
+    return instructions == MatrixInstructions::mma ? "mma.sync" : "wgmma";
+}
+
 /// Skips its tests, with the reason, where no GPU runs these kernels.
 class OnGpu : public testing::Test {
 protected:
@@ -39,6 +43,15 @@ protected:
     }
 
     [[nodiscard]] const CudaDevice& gpu() const { return as_cuda(*device_); }
+
+    /// What this GPU and build multiply by: a Hopper GPU runs what is for others too.
+    [[nodiscard]] std::vector<MatrixInstructions> ways() const {
+        std::vector<MatrixInstructions> all{MatrixInstructions::mma};
+        if (gpu().instructions() == MatrixInstructions::wgmma) {
+            all.push_back(MatrixInstructions::wgmma);
+        }
+        return all;
+    }
 
 private:
     std::unique_ptr<Device> device_;

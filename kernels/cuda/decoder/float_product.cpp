@@ -1,0 +1,37 @@
+#include "kernels/cuda/decoder/float_product.hpp"
+
+#include "core/device/cuda_device.hpp"
+#include "core/error.hpp"
+#include "kernels/cuda/decoder/float_mma.hpp"
+
+namespace sluice::decoder {
+
+FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, const FloatProductMemory& memory,
+                           std::optional<MatrixInstructions> instructions)
+    : shape_(shape), memory_(memory) {
+    expects(shape.rows > 0 && shape.columns > 0 && shape.depth > 0 && shape.depth % 8 == 0,
+            "decoder: a product whose depth is no multiple of 8");
+    expects(memory.active != nullptr, "decoder: a product of a number of rows that nobody says");
+    const bool bests = memory.bests != nullptr;
+    expects(bests ? memory.bias == nullptr && shape.activation == Activation::none
+                  : memory.stride % 2 == 0 && memory.stride >= shape.columns,
+            "decoder: a product that writes what its kernel does not");
+    expects(!shape.in_half_parts || (precision == Precision::tf32x3 && !bests && shape.columns % 8 == 0 &&
+                                     memory.stride % 8 == 0 && memory.residual == nullptr),
+            "decoder: a product in two parts that its kernel does not write");
+    if (instructions.value_or(instructions_of_current_gpu()) == MatrixInstructions::wgmma) {
+        use_wgmma(precision);
+    } else {
+        by_mma_ = make_mma_float_product(shape, precision, memory);
+    }
+}
+
+void FloatProduct::enqueue(cudaStream_t stream) const {
+    if (by_mma_) {
+        by_mma_->enqueue(stream);
+    } else {
+        enqueue_wgmma(stream);
+    }
+}
+
+}  // namespace sluice::decoder

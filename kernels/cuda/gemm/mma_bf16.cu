@@ -1,0 +1,10 @@
+#include "kernels/cuda/gemm/mma_narrow.cuh"
+
+namespace sluice::gemm {
+
+const MmaNarrowKernels& bf16_mma_kernels() {
+    static const MmaNarrowKernels kernels = make_narrow_kernels<Precision::bf16>();
+    return kernels;
+}
+
+}  // namespace sluice::gemm

@@ -1,0 +1,40 @@
+#include "kernels/cuda/gemm/mma_gemm.hpp"
+
+#include "core/error.hpp"
+#include "kernels/cuda/gemm/mma_narrow.cuh"
+
+namespace sluice::gemm {
+
+std::size_t mma_tile_number(const GemmShape& shape, const GemmOptions& options) {
+    const std::size_t number = options.tile ? *options.tile
+                                            : choose_mma_tile(shape.rows, shape.columns, shape.depth,
+                                                              options.multiprocessors == 0 ? count_multiprocessors()
+                                                                                           : options.multiprocessors);
+    expects(number < mma_tiles.size(), "product: no such tile by mma.sync");
+    return number;
+}
+
+std::shared_ptr<const MmaWork> make_mma_gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory,
+                                             const GemmOptions& options, std::size_t tile) {
+    const MmaNarrowKernels& kernels = precision == Precision::bf16 ? bf16_mma_kernels() : fp16_mma_kernels();
+    const Arguments arguments{.bias = memory.bias,
+                              .active = memory.active,
+                              .range = options.range,
+                              .columns = shape.columns,
+                              .steps = 0,
+                              .tile_rows = 0,
+                              .tile_columns = 0,
+                              .group_rows = 0,
+                              .activation = shape.activation,
+                              .residual = memory.residual != nullptr,
+                              .chained = options.chained};
+    const MmaOperands operands{.a = static_cast<const std::uint8_t*>(memory.a),
+                               .b = static_cast<const std::uint8_t*>(memory.b),
+                               .rows = shape.rows,
+                               .row_bytes = shape.depth * static_cast<std::uint32_t>(number_bytes(precision))};
+    return std::make_shared<MmaProduct<NarrowTarget>>(kernels[tile], "product by mma.sync", arguments, operands,
+                                                      NarrowTarget{.residual = memory.residual, .out = memory.out},
+                                                      options.multiprocessors);
+}
+
+}  // namespace sluice::gemm

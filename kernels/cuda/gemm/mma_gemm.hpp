@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "kernels/cuda/gemm/gemm.hpp"
+#include "kernels/cuda/gemm/mma_work.hpp"
+
+namespace sluice::gemm {
+
+/// The number in mma_tiles that Gemm takes.
+[[nodiscard]] std::size_t mma_tile_number(const GemmShape& shape, const GemmOptions& options);
+
+/// Gemm by mma.sync, which every GPU from compute capability 8.0 on has. The shape is one that Gemm takes, of rows
+/// above 0. Warps load operands by ldmatrix from stages that cp.async fills, one product ahead of mma.sync; several
+/// blocks share a multiprocessor, but with the largest tile, so that one multiplies while the other stores.
+[[nodiscard]] std::shared_ptr<const MmaWork> make_mma_gemm(const GemmShape& shape, Precision precision,
+                                                           const GemmMemory& memory, const GemmOptions& options,
+                                                           std::size_t tile);
+
+}  // namespace sluice::gemm

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+
+#include "kernels/cuda/gemm/mma_product.cuh"
+#include "kernels/cuda/gemm/mma_store.cuh"
+#include "kernels/cuda/gemm/mma_tiles.cuh"
+#include "kernels/cuda/values.cuh"
+
+namespace sluice::gemm {
+
+/// For each of mma_tiles.
+using MmaNarrowKernels = std::array<MmaKernel<NarrowTarget>, mma_tiles.size()>;
+
+template <Precision precision, class C>
+MmaKernel<NarrowTarget> make_narrow_kernel() {
+    return make_mma_kernel<precision, C, NarrowStore<values::Narrow<precision>, C>>();
+}
+
+template <Precision precision>
+MmaNarrowKernels make_narrow_kernels() {
+    static_assert(is_mma_tile<Mma128x256>(mma_tiles[0]) && is_mma_tile<Mma128x128>(mma_tiles[1]) &&
+                  is_mma_tile<Mma64x64>(mma_tiles[2]));
+    return {make_narrow_kernel<precision, Mma128x256>(), make_narrow_kernel<precision, Mma128x128>(),
+            make_narrow_kernel<precision, Mma64x64>()};
+}
+
+// A source each: they take long to compile.
+[[nodiscard]] const MmaNarrowKernels& bf16_mma_kernels();
+[[nodiscard]] const MmaNarrowKernels& fp16_mma_kernels();
+
+}  // namespace sluice::gemm
