@@ -45,7 +45,7 @@ TEST(Registry, SaysWhatEveryAppsProductsAreComputedAs) {
 
     EXPECT_EQ(work_of("classifier", Precision::tf32x3), (ProductWork{.precision = Precision::tf32, .products = 3}));
     EXPECT_EQ(work_of("namegen", Precision::tf32x3), (ProductWork{.precision = Precision::fp16, .products = 3}));
-    EXPECT_EQ(work_of("gpt2", Precision::tf32x3), (ProductWork{.precision = Precision::fp32, .products = 1}));
+    EXPECT_EQ(work_of("gpt2", Precision::tf32x3), (ProductWork{.precision = Precision::fp16, .products = 3}));
     for (const App* app : standard_apps().all()) {
         EXPECT_EQ(work_of(app->name(), Precision::certified), ProductWork{.precision = Precision::fp16});
         EXPECT_EQ(work_of(app->name(), Precision::bf16), ProductWork{.precision = Precision::bf16});
