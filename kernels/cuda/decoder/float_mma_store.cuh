@@ -86,8 +86,9 @@ struct RowBest {
         found.join(found.of_lane(apart));
         nonfinite |= __shfl_xor_sync(every_lane, nonfinite, apart);
     }
+    /// Where no score was looked at, as in columns that there are not, the place has no mark.
     [[nodiscard]] __device__ __forceinline__ TileBest tile_best() const {
-        return {found.best.score, found.best.place | nonfinite, found.second};
+        return {found.best.score, (found.best.place & ~nonfinite_mark) | nonfinite, found.second};
     }
 };
 
