@@ -65,6 +65,20 @@ public:
     [[nodiscard]] virtual std::uint32_t sample_items() const { return 0; }
 };
 
+/// What one matrix product of a model is computed as.
+struct ProductWork {
+    Precision precision = Precision::fp32;  ///< Of each product; neither tf32x3 nor certified.
+    std::uint32_t products = 1;
+    friend bool operator==(const ProductWork&, const ProductWork&) = default;
+};
+
+/// By the precision's own definition.
+[[nodiscard]] constexpr ProductWork product_work_of(Precision precision) noexcept {
+    return precision == Precision::tf32x3      ? ProductWork{.precision = Precision::tf32, .products = 3}
+           : precision == Precision::certified ? ProductWork{.precision = Precision::fp16}
+                                               : ProductWork{.precision = precision};
+}
+
 /// A file that an app reads besides the input and the weights. What it holds, not where it lies, is part of the run's
 /// identity, under its name; it may not change while the job runs.
 struct AppFile {
@@ -97,9 +111,16 @@ public:
         return 1;
     }
 
-    /// Work of one item in floating-point operations that matter, with `weights`, which may decide the model's sizes;
-    /// for chunk sizes and reports.
+    /// Work of one item in floating-point operations that matter, with `weights`, which may decide the model's sizes:
+    /// of an item of usual or full size, also where a model finds results in tables or ends sooner. For chunk sizes and
+    /// reports.
     [[nodiscard]] virtual double flop_per_item(const WeightBlob& weights) const noexcept = 0;
+
+    /// What most of its products are computed as on GPUs in a run's precision, of `certified` for the first time; for
+    /// reports.
+    [[nodiscard]] virtual ProductWork product_work(Precision precision) const noexcept {
+        return product_work_of(precision);
+    }
 
     /// Files that only the app knows of, next to those that its keys name. Opens none of them.
     [[nodiscard]] virtual std::vector<AppFile> files() const { return {}; }

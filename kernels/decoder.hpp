@@ -103,6 +103,10 @@ struct DecoderCounts {
 /// Continues prompts. In: items; out: results. Of the scores s of a text's last token, with what sampling makes of
 /// them, p = softmax(s / temperature); the token is the first i with p[0] + … + p[i] > u, summed in fp32 in that order,
 /// where u in [0, 1) is the item's own random number for it. Its log-probability is that by softmax(s).
+///
+/// A score that is NaN counts as -infinity, with sampling or without. Where the largest score is infinite, as where all
+/// are NaN, the token is the first that has it, without a draw; so it is token 0 where no score is more than -infinity.
+/// A log-probability is the NaN 0x7FC00000 where a score is NaN or the largest is infinite.
 class Decoder : public Operation {
 public:
     [[nodiscard]] virtual DecoderCounts counts() const = 0;

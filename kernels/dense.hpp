@@ -18,7 +18,7 @@ struct LinearShape {
     /// round: input channel * positions + position. Divides inputs.
     std::uint32_t channels = 1;
     /// An item's output has the same bits whatever is computed beside it: its sums are taken in one order, which is the
-    /// same for any number of items. Otherwise products are a library's, which may choose by that.
+    /// same for any number of items. Otherwise products may be a library's, which may choose by that.
     bool batch_invariant = false;
 };
 

@@ -44,6 +44,9 @@ struct Sampling {
     float temperature = 1;         ///< Scores are divided by it; 0: the byte with the largest, of several the first.
     std::uint32_t top_k = 0;       ///< Only so many largest scores count, of equal ones the first; 0: all.
     std::uint64_t seed = 0;        ///< Of the draws that an item does not bring.
+    /// On GPUs, at most so many tables, at least one: of what may follow no byte, any one, any two. Fewer make the
+    /// same texts, by more steps.
+    std::uint32_t prefix_tables = 3;
 };
 
 /// The beginning of an item; then max_length draws in [0, 1], fp32, and max_length bytes of its prefix, padded.

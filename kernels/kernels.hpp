@@ -26,8 +26,9 @@ struct Kernels {
 /// The same for generators; of tf32x3 parts are in fp16. A GRU in fp32 writes the same texts on all devices.
 [[nodiscard]] const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
-/// The same for decoders. tf32x3 is fp32 here, which computes the same scores on all devices, bit for bit. decoder()
-/// throws Error (unavailable) for sizes that another precision has no kernels for.
+/// The same for decoders; of tf32x3 parts are in fp16. In fp32 they compute the same scores on all devices, bit for
+/// bit. Where the GPU or the build has no wgmma, tf32x3 cannot make_decoder(); decoder() throws Error (unavailable) for
+/// sizes that another precision has no kernels for.
 [[nodiscard]] const DecoderKernels& decoder_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
 }  // namespace sluice

@@ -142,7 +142,7 @@ public:
                 }
             }
         }
-        result_.steady = find_steady_stretch(trace);
+        result_.written = find_written_stretch(trace);
         if (trace.rank != 0) {
             find_receiving();
         }
@@ -206,6 +206,7 @@ private:
         InstanceTotals instance{.stage = stage, .name = device_name(trace_, device)};
         if (stage == Stage::compute) {
             instance.delayed = trace_.devices[device].run_delay();
+            instance.steady = find_steady_stretch(trace_.devices[device]);
         }
         std::vector<Interval> own;
         for (const ChunkSpans& spans : trace_.devices[device].chunks()) {

@@ -33,6 +33,7 @@ struct InstanceTotals {
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;                            ///< 0: not counted.
     std::optional<std::chrono::nanoseconds> delayed{};  ///< Its thread could have run then, but had no CPU.
+    std::optional<SteadyStretch> steady{};              ///< Of a device that computed two chunks or more.
     friend bool operator==(const InstanceTotals&, const InstanceTotals&) = default;
 };
 
@@ -54,8 +55,8 @@ struct Breakdown {
     std::array<StageTotals, stage_count> stages{};  ///< By index_of(stage).
     WallView wall;
     std::vector<InstanceTotals> instances;
-    std::chrono::nanoseconds receiving{0};  ///< On other ranks than 0: with items of at least one chunk on their way.
-    std::optional<SteadyStretch> steady{};  ///< Of the rank that writes, if it has written any.
+    std::chrono::nanoseconds receiving{0};   ///< On other ranks than 0: with items of at least one chunk on their way.
+    std::optional<SteadyStretch> written{};  ///< Of the rank that writes, if it has written any.
     std::string invalid;  ///< Why the timers cannot be trusted, and all other members are empty; "" when they can.
 
     [[nodiscard]] const StageTotals& at(Stage stage) const noexcept { return stages[index_of(stage)]; }

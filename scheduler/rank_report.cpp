@@ -65,6 +65,17 @@ RelativeMilestones to_milestones(const Json& json) {
     return milestones;
 }
 
+Json from_stretch(const std::optional<SteadyStretch>& stretch) {
+    return stretch ? Json::array({stretch->items, from_duration(stretch->time), from_duration(stretch->busy)}) : Json();
+}
+
+std::optional<SteadyStretch> to_stretch(const Json& json) {
+    return json.is_null() ? std::nullopt
+                          : std::optional(SteadyStretch{.items = json.at(0).get<std::uint64_t>(),
+                                                        .time = to_duration(json.at(1)),
+                                                        .busy = to_duration(json.at(2))});
+}
+
 Json from_breakdown(const Breakdown& breakdown) {
     Json stages = Json::array();
     for (const Stage stage : all_stages) {
@@ -78,12 +89,9 @@ Json from_breakdown(const Breakdown& breakdown) {
     }
     Json instances = Json::array();
     for (const InstanceTotals& instance : breakdown.instances) {
-        instances.push_back(Json::array({index_of(instance.stage), instance.name, from_duration(instance.busy),
-                                         instance.items, instance.bytes, from_moment(instance.delayed)}));
-    }
-    Json steady;
-    if (breakdown.steady) {
-        steady = Json::array({breakdown.steady->items, from_duration(breakdown.steady->time)});
+        instances.push_back(
+            Json::array({index_of(instance.stage), instance.name, from_duration(instance.busy), instance.items,
+                         instance.bytes, from_moment(instance.delayed), from_stretch(instance.steady)}));
     }
     return {{"run", from_duration(breakdown.run)},
             {"stages", std::move(stages)},
@@ -92,7 +100,7 @@ Json from_breakdown(const Breakdown& breakdown) {
             {"waiting", from_duration(breakdown.wall.waiting)},
             {"instances", std::move(instances)},
             {"receiving", from_duration(breakdown.receiving)},
-            {"steady", std::move(steady)},
+            {"written", from_stretch(breakdown.written)},
             {"invalid", breakdown.invalid}};
 }
 
@@ -119,12 +127,11 @@ Breakdown to_breakdown(const Json& json) {
                                        .busy = to_duration(instance.at(2)),
                                        .items = instance.at(3).get<std::uint64_t>(),
                                        .bytes = instance.at(4).get<std::uint64_t>(),
-                                       .delayed = to_moment(instance.at(5))});
+                                       .delayed = to_moment(instance.at(5)),
+                                       .steady = to_stretch(instance.at(6))});
     }
     breakdown.receiving = to_duration(json.at("receiving"));
-    if (const Json& steady = json.at("steady"); !steady.is_null()) {
-        breakdown.steady = {.items = steady.at(0).get<std::uint64_t>(), .time = to_duration(steady.at(1))};
-    }
+    breakdown.written = to_stretch(json.at("written"));
     breakdown.invalid = json.at("invalid").get<std::string>();
     return breakdown;
 }

@@ -8,6 +8,33 @@ namespace sluice {
 
 using std::chrono::nanoseconds;
 
+namespace {
+
+/// Of workers side by side: what they do together, in items per second.
+class RatesTogether {
+public:
+    void add(std::uint64_t items, double rate) {
+        passed_ += static_cast<double>(items);
+        rate_ += rate;
+        longest_ = std::max(longest_, static_cast<double>(items) / rate);
+    }
+
+    /// Of `items`, of which those of the workers are a part, or several times as many. nullopt: there is no worker.
+    [[nodiscard]] std::optional<double> rate(std::uint64_t items, bool is_fixed) const {
+        if (passed_ == 0) {
+            return std::nullopt;
+        }
+        return static_cast<double>(items) / (is_fixed ? longest_ : passed_ / rate_);
+    }
+
+private:
+    double passed_ = 0;
+    double rate_ = 0;
+    double longest_ = 0;  // seconds
+};
+
+}  // namespace
+
 std::span<const ResourceKind* const> kinds_of_run(std::size_t ranks) {
     using namespace resource_kinds;
     static constexpr std::array<const ResourceKind*, 6> one_process{&readers, &comm_thread, &upload,
@@ -37,6 +64,7 @@ std::vector<Worker> workers_of(std::span<const RankReport> ranks, const Resource
                 worker.of_stage[totals.stage == *kind.stages[0] ? 0 : 1] += totals.busy;
                 worker.items = std::max(worker.items, totals.items);
                 worker.delayed = worker.delayed ? worker.delayed : totals.delayed;
+                worker.steady = worker.steady ? worker.steady : totals.steady;
             }
         }
     }
@@ -49,9 +77,7 @@ std::vector<Worker> workers_of(std::span<const RankReport> ranks, const Resource
 }
 
 std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint64_t items, bool is_fixed) {
-    double rate = 0;
-    double passed = 0;
-    nanoseconds longest{0};
+    RatesTogether together;
     for (const Worker& worker : workers) {
         if (worker.items == 0) {
             continue;
@@ -59,15 +85,19 @@ std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint6
         if (worker.busy.count() == 0) {
             return std::nullopt;
         }
-        passed += static_cast<double>(worker.items);
-        rate += static_cast<double>(worker.items) / Seconds(worker.busy).count();
-        longest = std::max(longest, worker.busy);
+        together.add(worker.items, 1 / worker.pace());
     }
-    if (passed == 0) {
-        return std::nullopt;
+    return together.rate(items, is_fixed);
+}
+
+std::optional<double> completion_rate(const std::vector<Worker>& devices, std::uint64_t items, bool is_fixed) {
+    RatesTogether together;
+    for (const Worker& device : devices) {
+        if (const auto rate = device.steady ? device.steady->rate() : std::nullopt) {
+            together.add(device.items, *rate);
+        }
     }
-    return is_fixed ? static_cast<double>(items) / Seconds(longest).count()
-                    : rate * static_cast<double>(items) / passed;
+    return together.rate(items, is_fixed);
 }
 
 double mean_time(const std::vector<Worker>& workers) {
@@ -78,6 +108,12 @@ double mean_time(const std::vector<Worker>& workers) {
         items += static_cast<double>(worker.items);
     }
     return items == 0 ? 0 : busy / items;
+}
+
+double Worker::pace() const {
+    const bool has_stretch = steady && steady->busy.count() > 0;
+    return Seconds(has_stretch ? steady->busy : busy).count() /
+           static_cast<double>(has_stretch ? steady->items : items);
 }
 
 Stage Resource::main_stage() const {

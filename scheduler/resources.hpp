@@ -66,14 +66,24 @@ struct Worker {
     std::array<std::chrono::nanoseconds, 2> of_stage{};
     std::uint64_t items = 0;
     std::optional<std::chrono::nanoseconds> delayed{};
+    std::optional<SteadyStretch> steady{};  ///< As InstanceTotals.
+
+    /// Busy seconds an item, of a device in its steady stretch; 0 or more.
+    [[nodiscard]] double pace() const;
 };
 
 /// Those of all ranks, in the order of ranks and names.
 [[nodiscard]] std::vector<Worker> workers_of(std::span<const RankReport> ranks, const ResourceKind& kind);
 
-/// Items per second, as if none of them ever waited. Not all items may pass here; the capacity is for all. With
-/// `is_fixed` the slowest decides. nullopt: nothing was done, or in no time at all, so that it cannot bind.
+/// Items per second, as if none of them ever waited; of devices as in their steady stretch. Not all items may pass
+/// here; the capacity is for all. With `is_fixed` the slowest decides. nullopt: nothing was done, or in no time at all,
+/// so that it cannot bind.
 [[nodiscard]] std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint64_t items, bool is_fixed);
+
+/// Items per second, as devices completed them in their steady stretches. Of those that computed two chunks or more;
+/// the others' items are taken to come in the same time. With `is_fixed` the slowest decides. nullopt: none did.
+[[nodiscard]] std::optional<double> completion_rate(const std::vector<Worker>& devices, std::uint64_t items,
+                                                    bool is_fixed);
 
 /// Busy seconds an item, of one of `workers`: they serve side by side.
 [[nodiscard]] double mean_time(const std::vector<Worker>& workers);

@@ -19,6 +19,8 @@ nlohmann::json roofline_json(const Roofline& roofline, const Verdict& verdict, s
     const std::optional<double> achieved = achieved_flop(roofline, verdict, devices);
     const bool has_share = achieved && roofline.peak && *roofline.peak > 0;
     return {{"flop_per_item", roofline.flop_per_item},
+            {"precision", name_of(roofline.precision)},
+            {"products", roofline.products},
             {"achieved", known(achieved)},
             {"peak", known(roofline.peak)},
             {"share", known(has_share ? std::optional(*achieved / *roofline.peak) : std::nullopt)},
@@ -34,8 +36,12 @@ std::string roofline_text(const Roofline& roofline, const Verdict& verdict, std:
     if (!roofline.peak || *roofline.peak <= 0) {
         return fmt::format("compute: {:.3g} GFLOP/s a device; {}\n", *achieved / giga, roofline.note);
     }
-    return fmt::format("compute: {:.3g} of {:.3g} GFLOP/s a device ({:.1f} %)\n", *achieved / giga,
-                       *roofline.peak / giga, 100 * *achieved / *roofline.peak);
+    const std::string_view precision = name_of(roofline.precision);
+    return fmt::format("compute: {:.3g} of {:.3g} GFLOP/s a device ({:.1f} %) {}\n", *achieved / giga,
+                       *roofline.peak / giga, 100 * *achieved / *roofline.peak,
+                       roofline.products == 1
+                           ? fmt::format("in {}", precision)
+                           : fmt::format("by {} products in {} for one", roofline.products, precision));
 }
 
 }  // namespace sluice

@@ -1,31 +1,87 @@
 #include "scheduler/steady_stretch.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
+
+#include "scheduler/interval_set.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t least_steady_chunks = 16;
+using std::chrono::nanoseconds;
 
-/// Of the chunks around `at`, a sixteenth of all each way, the one that was waited for longest. Results arrive in
-/// bursts: where both ends of a stretch lie at the start of one, it holds whole bursts and the waits before them.
-std::size_t burst_near(std::span<const ThreadSpan> written, std::size_t at) {
-    const std::size_t reach = written.size() / 16;
-    const auto wait = [&](std::size_t i) { return written[i].busy.end - written[i - 1].busy.end; };
-    std::size_t longest = at;
-    for (std::size_t i = std::max<std::size_t>(1, at - std::min(at, reach)); i <= at + reach; ++i) {
-        longest = wait(i) > wait(longest) ? i : longest;
+constexpr std::size_t least_steady_chunks = 16;
+constexpr std::size_t end_share = 8;  // of the chunks, at each end
+
+/// What the items after the first chunk took, by the least-squares line of time over items. Results come in bursts, so
+/// two of them by themselves may be a burst more or less apart.
+nanoseconds fitted_time(std::span<const ThreadSpan> written, std::uint64_t items) {
+    std::vector<std::pair<double, double>> points;  // items up to here, nanoseconds since the first chunk's end
+    double done = 0;
+    for (const ThreadSpan& span : written) {
+        done += static_cast<double>(span.items);
+        points.emplace_back(done, static_cast<double>(nanoseconds(span.busy.end - written.front().busy.end).count()));
     }
-    return longest;
+    double mean_items = 0;
+    double mean_time = 0;
+    for (const auto& [x, y] : points) {
+        mean_items += x / static_cast<double>(points.size());
+        mean_time += y / static_cast<double>(points.size());
+    }
+    double both = 0;
+    double spread = 0;
+    for (const auto& [x, y] : points) {
+        both += (x - mean_items) * (y - mean_time);
+        spread += (x - mean_items) * (x - mean_items);
+    }
+    return nanoseconds(std::llround(both / spread * static_cast<double>(items)));
+}
+
+std::uint64_t items_of(std::span<const ThreadSpan> spans) {
+    std::uint64_t items = 0;
+    for (const ThreadSpan& span : spans) {
+        items += span.items;
+    }
+    return items;
 }
 
 }  // namespace
 
-std::optional<SteadyStretch> find_steady_stretch(const RankTrace& trace) {
+std::optional<SteadyStretch> find_steady_stretch(const DeviceTrace& device) {
+    std::vector<const ChunkSpans*> computed;
+    std::vector<Interval> busy;
+    for (const ChunkSpans& spans : device.chunks()) {
+        if (spans.compute != Interval{}) {
+            computed.push_back(&spans);
+            busy.push_back(spans.compute);
+        }
+    }
+    const std::size_t left_out = computed.size() / end_share;
+    if (computed.size() < 2) {
+        return std::nullopt;
+    }
+    const Interval stretch{computed[left_out]->compute.end, computed[computed.size() - 1 - left_out]->compute.end};
+    if (stretch.end <= stretch.begin) {
+        return std::nullopt;
+    }
+    SteadyStretch steady{.time = stretch.end - stretch.begin};
+    for (std::size_t i = left_out + 1; i < computed.size() - left_out; ++i) {
+        steady.items += computed[i]->chunk.count;
+    }
+    for (Interval& interval : busy) {
+        interval = {std::clamp(interval.begin, stretch.begin, stretch.end),
+                    std::clamp(interval.end, stretch.begin, stretch.end)};
+    }
+    steady.busy = IntervalSet(std::move(busy)).length();
+    return steady;
+}
+
+std::optional<SteadyStretch> find_written_stretch(const RankTrace& trace) {
     std::vector<ThreadSpan> written;
     for (const ThreadTrace& thread : trace.threads) {
         std::ranges::copy_if(thread.spans(), std::back_inserter(written),
@@ -34,27 +90,19 @@ std::optional<SteadyStretch> find_steady_stretch(const RankTrace& trace) {
     if (written.empty()) {
         return std::nullopt;
     }
-    std::size_t first = 0;
-    std::size_t last = written.size() - 1;
-    Instant begin = written.front().busy.begin;
     if (written.size() >= least_steady_chunks) {
-        const std::size_t before = burst_near(written, written.size() / 8 - 1);
-        first = before + 1;
-        last = burst_near(written, written.size() - 1 - written.size() / 8);
-        begin = written[before].busy.end;
-    } else {
-        for (const DeviceTrace& device : trace.devices) {
-            for (const ChunkSpans& spans : device.chunks()) {
-                begin = spans.compute == Interval{} ? begin : std::min(begin, spans.compute.begin);
-            }
+        const std::size_t end = written.size() / end_share;
+        const auto middle = std::span(written).subspan(end - 1, written.size() - 2 * end + 1);
+        const std::uint64_t items = items_of(middle.subspan(1));
+        return SteadyStretch{.items = items, .time = fitted_time(middle, items)};
+    }
+    Instant begin = written.front().busy.begin;
+    for (const DeviceTrace& device : trace.devices) {
+        for (const ChunkSpans& spans : device.chunks()) {
+            begin = spans.compute == Interval{} ? begin : std::min(begin, spans.compute.begin);
         }
     }
-    SteadyStretch steady;
-    for (std::size_t i = first; i <= last; ++i) {
-        steady.items += written[i].items;
-    }
-    steady.time = written[last].busy.end - begin;
-    return steady;
+    return SteadyStretch{.items = items_of(written), .time = written.back().busy.end - begin};
 }
 
 std::optional<double> SteadyStretch::rate() const noexcept {

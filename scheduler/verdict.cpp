@@ -145,6 +145,20 @@ std::string line_of(const Verdict& verdict, const JudgedRun& run, double wall) {
                        verdict.rank ? fmt::format(" on rank {}", *verdict.rank) : "", rates);
 }
 
+/// Devices' rates added up: what comes before them holds them up, and so do results that nobody takes. Only the writer
+/// may be behind, where its window has room for what they computed.
+std::optional<double> steady_rate(const JudgedRun& run, const std::vector<Resource>& resources) {
+    const auto find = [&](const ResourceKind& kind) { return std::ranges::find(resources, &kind, &Resource::kind); };
+    const auto compute = find(resource_kinds::compute);
+    const auto devices = compute == resources.end()
+                             ? std::nullopt
+                             : completion_rate(compute->workers, run.items, run.distribution == Distribution::fixed);
+    const auto writer = find(resource_kinds::writer);
+    const bool is_behind = devices && writer != resources.end() && writer->capacity < *devices;
+    const std::optional<SteadyStretch>& written = run.ranks.front().breakdown.written;
+    return devices && !is_behind ? devices : written ? written->rate() : std::nullopt;
+}
+
 /// Where the stretches begin and end that no chunk takes part in.
 void measure_ends(Verdict& verdict, const JudgedRun& run) {
     nanoseconds start = run.ranks.front().milestones.start;
@@ -197,8 +211,7 @@ Verdict judge(const JudgedRun& run) {
     verdict.binding = least.main_stage();
     verdict.achieved = static_cast<double>(run.items) / wall;
     verdict.achievable = least.capacity;
-    const std::optional<SteadyStretch>& steady = run.ranks.front().breakdown.steady;
-    verdict.steady = steady ? steady->rate().value_or(verdict.achieved) : verdict.achieved;
+    verdict.steady = steady_rate(run, resources).value_or(verdict.achieved);
     verdict.share = verdict.steady / verdict.achievable;
     verdict.bound = verdict.startup > long_part * wall ? Bound::startup
                     : verdict.end > long_part * wall   ? Bound::end

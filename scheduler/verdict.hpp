@@ -58,7 +58,7 @@ struct Verdict {
     std::optional<Stage> binding{};  ///< Of least capacity, whether or not it binds; nullopt: nothing was recorded.
     std::optional<int> rank{};       ///< Of the one device that decides, where they differ.
     double achieved = 0;             ///< Of the whole run.
-    double steady = 0;               ///< From the first chunk to the last; SteadyStretch.
+    double steady = 0;               ///< Of the devices, or of the writer where it is behind; SteadyStretch.
     double achievable = 0;           ///< The binding resource's capacity.
     double share = 0;                ///< steady / achievable
     double startup = 0;              ///< Seconds before the first chunk's compute.

@@ -116,6 +116,12 @@ Stages make_stages(DeviceKind kind, const ClassifierWeights& weights, Precision 
     return stages;
 }
 
+/// As activations lie in memory: GPUs fill channels up.
+Network in_memory(DeviceKind kind, ClassifierSizes sizes) {
+    sizes.channels = kind == DeviceKind::cuda ? paper_sizes.channels : sizes.channels;
+    return Network(sizes);
+}
+
 /// Two buffers between the layers of each stage, and the features between the stages, for `items` items.
 std::uint64_t activation_bytes(const Network& network, DeviceKind kind, Precision precision, std::uint64_t items) {
     const std::uint64_t largest_activation = std::uint64_t{network.conv2.length} * network.conv1.channels;
@@ -135,7 +141,7 @@ public:
         : LoadedSequential([&](PackedWeights& packed) {
               return make_stages(kind, ClassifierWeights(blob), precision, scores, packed);
           }),
-          network_(ClassifierWeights(blob).sizes()),
+          network_(in_memory(kind, ClassifierWeights(blob).sizes())),
           kind_(kind),
           precision_(precision) {}
 
@@ -163,15 +169,17 @@ public:
               [&](Precision precision, PackedWeights& packed) {
                   return make_stages(kind, ClassifierWeights(blob), precision, true, packed);
               }),
+          network_(in_memory(kind, ClassifierWeights(blob).sizes())),
           kind_(kind) {}
 
     std::uint64_t least_room(std::uint32_t max_items) const override {
-        return activation_bytes(paper, kind_, Precision::fp16, max_items) +
-               activation_bytes(paper, kind_, Precision::tf32x3, tf32x3_batch) +
-               activation_bytes(paper, kind_, Precision::fp32, fp32_batch);
+        return activation_bytes(network_, kind_, Precision::fp16, max_items) +
+               activation_bytes(network_, kind_, Precision::tf32x3, tf32x3_batch) +
+               activation_bytes(network_, kind_, Precision::fp32, fp32_batch);
     }
 
 private:
+    Network network_;
     DeviceKind kind_;
 };
 
@@ -187,15 +195,19 @@ constexpr std::array classifier_keys{
             .fallback = "false",
             .help = "Write the label's name, which the weights' metadata has, behind the label."}};
 
-/// Kernels for GPUs are made for one set of sizes.
+/// On a GPU the norm of an item has to fit into a block's registers, and rows of 16 bytes are copied.
 void check_sizes(const ClassifierSizes& sizes, DeviceKind kind) {
-    if (kind == DeviceKind::cuda && sizes != paper_sizes) {
-        throw Error(ExitCode::configuration,
-                    {.id = "E-CFG-109",
-                     .where = "model.weights",
-                     .what = fmt::format("got {} channels and {} hidden units, but GPUs compute {} and {} only",
-                                         sizes.channels, sizes.hidden, paper_sizes.channels, paper_sizes.hidden),
-                     .hint = "set run.device = \"host\""});
+    constexpr std::uint32_t most_channels = paper_sizes.channels;
+    constexpr std::uint32_t hidden_multiple = 8;
+    if (kind == DeviceKind::cuda && (sizes.channels > most_channels || sizes.hidden % hidden_multiple != 0)) {
+        throw Error(
+            ExitCode::configuration,
+            {.id = "E-CFG-109",
+             .where = "model.weights",
+             .what = fmt::format("got {} channels and {} hidden units, but GPUs compute up to {}, and multiples "
+                                 "of {}",
+                                 sizes.channels, sizes.hidden, most_channels, hidden_multiple),
+             .hint = "set run.device = \"host\""});
     }
 }
 

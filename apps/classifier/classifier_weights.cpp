@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "apps/classifier/classifier_codec.hpp"
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/sync/work_team.hpp"
 
 namespace sluice {
 namespace {
@@ -67,25 +67,7 @@ Spread spread_of(const TensorSpec& spec) {
 }
 
 constexpr unsigned most_threads = 8;  // 12 million values take one core less than 50 ms
-constexpr std::size_t block = 4096;   // values, a few pages
-
-/// Draws every `threads`-th block of each tensor, from block `thread` on.
-void draw_blocks(std::uint64_t seed, std::span<float> to, std::size_t thread, std::size_t threads) {
-    std::uint64_t key = mix(seed);
-    for (const TensorSpec& spec : classifier_tensors()) {
-        key = mix(key);
-        const Spread spread = spread_of(spec);
-        const bool differences = spec.name == "w_fc1";
-        const std::span<float> tensor = to.first(spec.elements());
-        for (std::size_t first = thread * block; first < tensor.size(); first += threads * block) {
-            for (std::size_t i = first; i < std::min(first + block, tensor.size()); ++i) {
-                const double value = differences ? difference(key, i) : bell(mix(key + i));
-                tensor[i] = static_cast<float>(spread.mean + spread.deviation * value);
-            }
-        }
-        to = to.subspan(tensor.size());
-    }
-}
+constexpr std::size_t piece = 4096;   // values, a few pages
 
 /// What lies behind the tensors in a blob, and is broadcast with them.
 struct Trailer {
@@ -211,16 +193,23 @@ std::vector<std::string> read_class_names(const std::filesystem::path& path) {
 
 WeightBlob random_classifier_weights(std::uint64_t seed) {
     WeightBlob blob = blob_for({}, 0);
-    const std::span<float> to = ClassifierWeights(blob).values();
-    // Every value has a number of its own, so threads can draw any part: they share out each tensor in blocks.
-    const std::size_t threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
-    std::vector<std::future<void>> others;
-    for (std::size_t thread = 1; thread < threads; ++thread) {
-        others.push_back(std::async(std::launch::async, [=] { draw_blocks(seed, to, thread, threads); }));
-    }
-    draw_blocks(seed, to, 0, threads);
-    for (std::future<void>& other : others) {
-        other.get();
+    std::span<float> left = ClassifierWeights(blob).values();
+    WorkTeam team(std::clamp(std::thread::hardware_concurrency(), 1U, most_threads) - 1);
+    std::uint64_t key = mix(seed);
+    for (const TensorSpec& spec : classifier_tensors()) {
+        key = mix(key);
+        const Spread spread = spread_of(spec);
+        const bool differences = spec.name == "w_fc1";
+        const std::span<float> tensor = left.first(spec.elements());
+        const auto draw = [&](std::uint32_t of_tensor) {  // every value has a number of its own
+            const std::size_t first = of_tensor * piece;
+            for (std::size_t i = first; i < std::min(first + piece, tensor.size()); ++i) {
+                const double value = differences ? difference(key, i) : bell(mix(key + i));
+                tensor[i] = static_cast<float>(spread.mean + spread.deviation * value);
+            }
+        };
+        team.run(static_cast<std::uint32_t>((tensor.size() + piece - 1) / piece), draw);
+        left = left.subspan(tensor.size());
     }
     return blob;
 }

@@ -10,10 +10,12 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "apps/gpt2/checkpoint_index.hpp"
 #include "core/error.hpp"
+#include "core/sync/work_team.hpp"
 #include "kernels/philox.hpp"
 
 namespace sluice::gpt2 {
@@ -225,8 +227,11 @@ WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::opti
 }
 
 WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
+    constexpr unsigned most_threads = 8;
+    constexpr std::size_t piece = 65536;  // values
     WeightBlob blob = blob_for(config);
     std::span<float> left = blob.floats().subspan(head_floats);
+    WorkTeam team(std::clamp(std::thread::hardware_concurrency(), 1U, most_threads) - 1);
     std::uint32_t number = 0;
     for (const TensorSpec& spec : gpt2_tensors(config.shape)) {
         const bool is_norm = spec.name.find("ln_") != std::string::npos;
@@ -234,9 +239,13 @@ WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
         const float mean = is_norm && spec.name.ends_with("weight") ? 1.0F : 0.0F;
         const float deviation = is_matrix ? 2.0F / std::sqrt(static_cast<float>(spec.shape[0])) : 0.1F;
         const std::span<float> part = left.first(static_cast<std::size_t>(spec.elements()));
-        for (std::size_t i = 0; i < part.size(); ++i) {
-            part[i] = mean + deviation * normal_of(seed, i, number);
-        }
+        const auto draw = [&](std::uint32_t of_tensor) {
+            const std::size_t first = of_tensor * piece;
+            for (std::size_t i = first; i < std::min(first + piece, part.size()); ++i) {
+                part[i] = mean + deviation * normal_of(seed, i, number);
+            }
+        };
+        team.run(static_cast<std::uint32_t>((part.size() + piece - 1) / piece), draw);
         left = left.subspan(part.size());
         ++number;
     }

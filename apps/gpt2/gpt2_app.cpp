@@ -86,6 +86,10 @@ public:
         return 2 * (blocks * steps + width * shape.vocabulary * options_.sampling.max_new);
     }
 
+    ProductWork product_work(Precision precision) const noexcept override {
+        return precision == Precision::tf32x3 ? ProductWork{.precision = Precision::fp32} : product_work_of(precision);
+    }
+
     std::vector<AppFile> files() const override {
         std::vector<AppFile> files;
         const auto add = [&](const char* name, const std::optional<std::filesystem::path>& path) {

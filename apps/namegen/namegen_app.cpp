@@ -43,12 +43,18 @@ public:
     /// Every step reads all weights, however few names there are.
     std::uint32_t least_chunk(DeviceKind) const noexcept override { return 64; }
 
-    /// The first step, which all names share, and the first layer's input, which is a table, count nothing.
+    /// Of a name of full length. The first step, which all names share, and the first layer's input, which is a table,
+    /// count nothing.
     double flop_per_item(const WeightBlob& weights) const noexcept override {
         const GruShape shape = shape_of_namegen(weights);
         const double hidden = shape.hidden;
         const double products = (2.0 * shape.layers - 1) * 3 * hidden * hidden + gru_symbols * hidden;
         return 2 * products * std::max(1U, options_.sampling.max_length - 1);
+    }
+
+    ProductWork product_work(Precision precision) const noexcept override {
+        return precision == Precision::tf32x3 ? ProductWork{.precision = Precision::fp16, .products = 3}
+                                              : product_work_of(precision);
     }
 
     std::unique_ptr<ItemCodec> make_codec() const override { return std::make_unique<NamegenCodec>(options_); }

@@ -4,6 +4,7 @@
 #include "kernels/cuda/conv_simt.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
+#include "kernels/cuda/padded_channels.hpp"
 
 namespace sluice {
 namespace {
@@ -53,14 +54,19 @@ private:
 std::unique_ptr<Layer> make_cuda_conv1d(const Conv1dShape& shape, Precision precision, std::span<const float> weights,
                                         std::span<const float> bias, PackedWeights& packed) {
     const ConvGemmShape gemm{.length = shape.length,
-                             .channels = shape.in_channels,
-                             .outputs = shape.out_channels,
+                             .channels = padded_channels(shape.in_channels),
+                             .outputs = padded_channels(shape.out_channels),
                              .taps = shape.taps,
                              .relu = shape.relu,
                              .pool = shape.pool};
-    const CudaWeights packed_weights(packed, weights.size() * element_bytes(precision),
-                                     [=] { return pack_conv_weights(gemm, precision, weights); });
-    const CudaWeights packed_bias(packed, bias.size_bytes(), [=] { return bytes_of(bias); });
+    const std::size_t count = std::size_t{gemm.outputs} * gemm.channels * gemm.taps;
+    const CudaWeights packed_weights(packed, count * element_bytes(precision), [=] {
+        const std::vector<float> inputs = pad_channels(weights, shape.out_channels, shape.in_channels, shape.taps);
+        const std::size_t of_output = std::size_t{gemm.channels} * gemm.taps;
+        return pack_conv_weights(gemm, precision, pad_channels(inputs, 1, shape.out_channels, of_output));
+    });
+    const CudaWeights packed_bias(packed, gemm.outputs * sizeof(float),
+                                  [=] { return bytes_of(pad_channels(bias, 1, shape.out_channels, 1)); });
     return make_cuda_layer<Conv1d>(io_shape(gemm, precision), gemm, precision, packed_weights, packed_bias);
 }
 

@@ -39,6 +39,20 @@ void check_shape(const DecoderShape& shape, Precision precision) {
                  .hint = "set run.precision = \"fp32\""});
 }
 
+/// Products in two parts add up in twice as many registers as mma.sync leaves.
+void check_decoder_instructions(Device& device, Precision precision) {
+    if (precision == Precision::tf32x3 && as_cuda(device).instructions() != MatrixInstructions::wgmma) {
+        throw Error(
+            ExitCode::unavailable,
+            {.id = "E-GPU-063",
+             .where = "run.precision",
+             .what =
+                 std::string("a decoder in tf32x3 needs a GPU of compute capability 9.0 and a build for 90a, got ") +
+                 std::string(device.name()),
+             .hint = "set run.precision = \"fp32\", or build with 90a in CMAKE_CUDA_ARCHITECTURES"});
+    }
+}
+
 class CudaDecoder final : public Decoder {
 public:
     CudaDecoder(const DecoderShape& shape, Precision precision, const TokenSampling& sampling,
@@ -116,6 +130,7 @@ public:
 
     std::unique_ptr<Decoder> make_decoder(Device& device, std::uint32_t max_items,
                                           std::uint64_t device_bytes) const override {
+        check_decoder_instructions(device, precision_);
         const decoder::Sizes sizes = decoder::choose_sizes(shape_, sampling_, precision_, max_items, device_bytes);
         return std::make_unique<CudaDecoder>(shape_, precision_, sampling_, sizes, device, max_items,
                                              weights_.on(device));

@@ -52,8 +52,7 @@ public:
                   .prefixes = {},
                   .most_rows = most_rows_},
           steps_(generator::make_steps(device, shape, precision, weights_, most_rows_, &memory_.batch->living)),
-          prefixes_(device, sampling, generator::Prefixes::choose_tables(max_items, sampling.max_length), *steps_,
-                    memory_) {}
+          prefixes_(device, sampling, generator::Prefixes::choose_tables(max_items, sampling), *steps_, memory_) {}
 
     using Operation::enqueue;
     void enqueue(Stream& stream, const sluice::Batch& batch, Inputs in, Outputs out) override {
@@ -128,7 +127,7 @@ public:
         const StepSizes sizes = sizes_of(shape_, precision_);
         const std::uint64_t a_row = 2 * std::uint64_t{sizes.matrices} * sizes.row_bytes + sizes.work_bytes_a_row +
                                     gru_symbols * sizeof(float) + sizeof(generator::Row) + sizeof(generator::Move) + 1;
-        const std::uint32_t tables = generator::Prefixes::choose_tables(max_items, sampling_.max_length);
+        const std::uint32_t tables = generator::Prefixes::choose_tables(max_items, sampling_);
         return rows_for(max_items, sizes) * a_row + generator::Prefixes::bytes(tables, sizes) +
                generator::InputTable::bytes(generator::padded(shape_, precision_), precision_);
     }

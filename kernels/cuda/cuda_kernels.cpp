@@ -140,10 +140,13 @@ const GeneratorKernels& cuda_generator_kernels(Precision precision) {
 
 const DecoderKernels& cuda_decoder_kernels(Precision precision) {
     static const CudaDecoders fp32(Precision::fp32);
+    static const CudaDecoders tf32x3(Precision::tf32x3);
     static const CudaDecoders tf32(Precision::tf32);
     static const CudaDecoders bf16(Precision::bf16);
     static const CudaDecoders fp16(Precision::fp16);
-    switch (in_one_part(precision)) {
+    switch (precision) {
+        case Precision::tf32x3:
+            return tf32x3;
         case Precision::tf32:
             return tf32;
         case Precision::bf16:

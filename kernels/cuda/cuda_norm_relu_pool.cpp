@@ -2,6 +2,7 @@
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
 #include "kernels/cuda/norm_pool.hpp"
+#include "kernels/cuda/padded_channels.hpp"
 
 namespace sluice {
 namespace {
@@ -40,10 +41,13 @@ std::unique_ptr<Layer> make_cuda_norm_relu_pool(const NormShape& shape, Precisio
                                                 std::span<const float> gamma, std::span<const float> beta,
                                                 PackedWeights& packed) {
     expects(shape.pool == NormPoolShape::pool, "norm_relu_pool: the GPU pools by 3");
-    const NormPoolShape on_gpu{.positions = shape.positions, .channels = shape.channels};
+    const std::uint32_t channels = padded_channels(shape.channels);
+    const NormPoolShape on_gpu{
+        .positions = shape.positions, .channels = channels, .padding = channels - shape.channels};
     const auto pack = [&](std::span<const float> values) {
-        return CudaWeights(packed, values.size() * number_bytes(precision),
-                           [=] { return pack_norm(on_gpu, precision, values); });
+        return CudaWeights(packed, std::size_t{channels} * shape.positions * number_bytes(precision), [=] {
+            return pack_norm(on_gpu, precision, pad_channels(values, 1, shape.channels, shape.positions));
+        });
     };
     const CudaWeights packed_gamma = pack(gamma);
     return make_cuda_layer<NormReluPool>(io_shape(on_gpu, precision), on_gpu, precision, packed_gamma, pack(beta));

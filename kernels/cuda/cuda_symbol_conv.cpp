@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
+#include "kernels/cuda/padded_channels.hpp"
 #include "kernels/cuda/symbol_conv_gpu.hpp"
 #include "kernels/cuda/symbol_conv_layout.hpp"
 
@@ -95,10 +96,17 @@ std::unique_ptr<Layer> make_cuda_symbol_conv(const SymbolConvShape& shape, Preci
                                              PackedWeights& packed) {
     expects(shape.taps == SymbolConvGpuShape::taps && shape.pool == SymbolConvGpuShape::pool,
             "symbol convolution: the GPU has 7 taps and pooling by 3");
-    const SymbolConvGpuShape on_gpu{.length = shape.length, .symbols = shape.symbols, .channels = shape.channels};
+    const std::uint32_t channels = padded_channels(shape.channels);
+    const SymbolConvGpuShape on_gpu{
+        .length = shape.length, .symbols = shape.symbols, .channels = channels, .padding = channels - shape.channels};
     const Places at(on_gpu, precision);
     const CudaWeights tables(packed, at.end, [=] {
-        return in_one_piece(at, make_symbol_conv_tables(on_gpu, precision, weights, bias, gamma, beta));
+        const auto pad = [&](std::span<const float> values, std::size_t inner) {
+            return pad_channels(values, 1, shape.channels, inner);
+        };
+        const std::size_t of_channel = std::size_t{shape.symbols} * shape.taps;
+        return in_one_piece(at, make_symbol_conv_tables(on_gpu, precision, pad(weights, of_channel), pad(bias, 1),
+                                                        pad(gamma, on_gpu.positions()), pad(beta, on_gpu.positions())));
     });
     return make_cuda_layer<SymbolConv>(io_shape(on_gpu, precision), on_gpu, precision, tables);
 }

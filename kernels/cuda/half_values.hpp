@@ -9,6 +9,17 @@ namespace sluice {
 /// fp16, rounded to nearest even. Throws Error (numeric), which names `what`, when a value is beyond 65504.
 [[nodiscard]] std::vector<std::byte> encode_half(std::span<const float> values, const char* what);
 
+/// A value in two parts of fp16 is what fp16 keeps of it, and what fp16 keeps of the rest times this: the rests of
+/// small values, as weights are, would else be subnormal. 22 bits, and 2^-36 for the smallest.
+inline constexpr float half_rest_scale = 2048;
+
+/// `values`, rows of `row`, in two parts: of a row all first ones come before all rests. Throws as encode_half().
+[[nodiscard]] std::vector<std::byte> encode_half_parts(std::span<const float> values, std::size_t row,
+                                                       const char* what);
+
+/// The reverse, exact up to fp32's rounding of the sum.
+[[nodiscard]] std::vector<float> decode_half_parts(std::span<const std::byte> bytes, std::size_t row);
+
 /// (channels, positions) to (positions, channels).
 [[nodiscard]] std::vector<float> positions_first(std::span<const float> values, std::size_t channels,
                                                  std::size_t positions);

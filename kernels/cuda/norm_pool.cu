@@ -28,6 +28,7 @@ struct Arguments {
     std::uint32_t items;
     std::uint32_t positions;
     std::uint32_t channels;
+    std::uint32_t counted;  // values of an item that are no padding
 };
 
 /// Both in every thread; added in the same order in every run.
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(threads, narrow_blocks) norm_narrow(const Argu
     const auto* gamma = static_cast<const __half*>(arguments.gamma);
     const auto* beta = static_cast<const __half*>(arguments.beta);
     const std::size_t item_values = std::size_t{arguments.positions} * arguments.channels;
-    const float count = static_cast<float>(item_values);
+    const float count = static_cast<float>(arguments.counted);
     for (std::uint32_t item = blockIdx.x; item < arguments.items; item += gridDim.x) {
         const auto* in = static_cast<const T*>(arguments.in) + item * item_values;
         uint4 raw[narrow_units][pool];
@@ -206,7 +207,8 @@ __global__ void __launch_bounds__(threads, 1) norm_fp32(const Arguments argument
     const Share<float, fp32_units> share(arguments, arguments.channels);
     const Share<float, fp32_units> from(arguments, parts * arguments.channels);
     const std::size_t item_values = std::size_t{arguments.positions} * arguments.channels;
-    const float count = static_cast<float>(item_values);
+    const float count = static_cast<float>(arguments.counted);
+    const float padding = static_cast<float>(item_values - arguments.counted);
     for (std::uint32_t item = blockIdx.x; item < arguments.items; item += gridDim.x) {
         const auto* in = static_cast<const float*>(arguments.in) + item * parts * item_values;
         float x[fp32_units][pool][4];
@@ -243,6 +245,7 @@ __global__ void __launch_bounds__(threads, 1) norm_fp32(const Arguments argument
             }
         }
         block_sums(squares, unused, partial);
+        squares = fmaf(-padding * mean, mean, squares);  // of zeros less the mean
         const float scale = 1.0F / sqrtf(squares / count + norm_epsilon);
 #pragma unroll
         for (int u = 0; u < fp32_units; ++u) {
@@ -275,6 +278,7 @@ NormPool::NormPool(const NormPoolShape& shape, Precision precision, const NormPo
     : shape_(shape), precision_(precision), memory_(memory) {
     static_assert(narrow_units * values::in_16_bytes<__nv_bfloat16> == fp32_units * values::in_16_bytes<float>);
     expects(shape.positions > 0 && shape.channels > 0 && shape.positions % pool == 0 && shape.channels % 8 == 0 &&
+                shape.padding < shape.channels &&
                 std::uint64_t{shape.positions} * shape.channels <=
                     std::uint64_t{threads} * fp32_units * values::in_16_bytes<float> * pool,
             "norm: its sizes do not fit");
@@ -295,7 +299,8 @@ void NormPool::enqueue(std::uint32_t items, cudaStream_t stream) const {
                               .out = memory_.out,
                               .items = items,
                               .positions = shape_.positions,
-                              .channels = shape_.channels};
+                              .channels = shape_.channels,
+                              .counted = shape_.positions * (shape_.channels - shape_.padding)};
     const dim3 grid(std::min(items, processors_ * (element_bytes(precision_) == 2 ? narrow_blocks : 1)));
     if (precision_ == Precision::bf16) {
         norm_narrow<__nv_bfloat16><<<grid, threads, 0, stream>>>(arguments);

@@ -16,8 +16,9 @@ namespace sluice {
 struct NormPoolShape {
     static constexpr std::uint32_t pool = 3;
 
-    std::uint32_t positions;  ///< A multiple of 3.
-    std::uint32_t channels;   ///< A multiple of 8.
+    std::uint32_t positions;    ///< A multiple of 3.
+    std::uint32_t channels;     ///< A multiple of 8.
+    std::uint32_t padding = 0;  ///< The last ones of those: zeros, as are gamma and beta, which count for nothing.
 };
 
 /// (channels, positions), as it comes in files, to what the kernel reads: (positions, channels), fp16 for bf16 and

@@ -59,6 +59,25 @@ __device__ __forceinline__ void load_2d(std::uint32_t to, const CUtensorMap* map
         : "memory");
 }
 
+/// The same of tensors of three axes.
+__device__ __forceinline__ void load_3d_to_many(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x,
+                                                int y, int z, std::uint16_t ranks) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
+        "{%3, %4, %5}], [%2], %6;" ::"r"(to),
+        "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "h"(ranks)
+        : "memory");
+}
+
+__device__ __forceinline__ void load_3d(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x, int y,
+                                        int z) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], "
+        "[%2];" ::"r"(to),
+        "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z)
+        : "memory");
+}
+
 /// What lies beyond the tensor is left out.
 __device__ __forceinline__ void store_2d(const CUtensorMap* map, std::uint32_t from, int x, int y) {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from),

@@ -22,6 +22,8 @@ struct SymbolConvGpuShape {
     std::uint32_t length;
     std::uint32_t symbols;   ///< Ids are 0 … symbols; `symbols` itself is the blank. At most most_symbols.
     std::uint32_t channels;  ///< A multiple of 128.
+    std::uint32_t padding =
+        0;  ///< The last ones of those, of which all tensors are zeros: the norm does not count them.
 
     [[nodiscard]] constexpr std::uint32_t positions() const noexcept { return length - taps + 1; }
     [[nodiscard]] constexpr std::uint32_t pooled() const noexcept { return positions() / pool; }

@@ -186,7 +186,7 @@ void SymbolConvGpu::enqueue_statistics(std::uint32_t items, cudaStream_t stream)
                                .length = shape_.length,
                                .room = room(shape_.length),
                                .positions = shape_.positions(),
-                               .channels = shape_.channels});
+                               .channels = shape_.channels - shape_.padding});
 }
 
 }  // namespace sluice

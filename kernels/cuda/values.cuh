@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/config/config.hpp"
+#include "kernels/cuda/half_values.hpp"
 #include "kernels/cuda/ptx.cuh"
 
 /// Values in memory, which are fp32 in registers.
@@ -101,6 +102,18 @@ __device__ __forceinline__ float2 split_tf32(float value) {
     const float all = relu ? fmaxf(value, 0.0F) : value;
     const float first = round_tf32(all);
     return {first, round_tf32(all - first)};
+}
+
+/// Two values in two parts of fp16; what fp16 has no room for is infinite in both.
+struct HalfParts {
+    std::uint32_t firsts;
+    std::uint32_t rests;  // times half_rest_scale
+};
+
+__device__ __forceinline__ HalfParts split_half(float low, float high) {
+    const std::uint32_t firsts = pack<__half>(low, high);
+    const float2 kept = __half22float2(*reinterpret_cast<const __half2*>(&firsts));
+    return {firsts, pack<__half>((low - kept.x) * half_rest_scale, (high - kept.y) * half_rest_scale)};
 }
 
 __device__ __forceinline__ uint4 pack_fp32(const float (&from)[4]) {

@@ -18,23 +18,11 @@ void gru_gates(std::size_t hidden, const float* in, const float* own, float* h);
 /// x[i] = x[i] / 2 * (1 + tanh(sqrt(2 / pi) * (x[i] + 0.044715 x[i]^3))). Hendrycks, Gimpel 2016.
 void gelu_all(std::size_t count, float* x);
 
-/// out = (in - mean) / sqrt(variance + epsilon) * gamma + beta, all (width). Ba, Kiros, Hinton 2016.
-void layer_norm(std::size_t width, float epsilon, const float* gamma, const float* beta, const float* in, float* out);
-
-inline constexpr std::size_t dot_width = 16;
-
-/// out[j] = sum over i < count of by[i] * columns[i][j], in that order; columns: (count, dot_width).
-void dot_columns(std::size_t count, const float* by, const float* columns, float* out);
-
-/// out[j] += by[0] * rows[0][j], then by[1] * rows[1][j], …; rows: (count, width).
-void add_weighted_rows(std::size_t count, std::size_t width, const float* by, const float* rows, float* out);
-/// One build of all but layer_norm, which has one.
+/// One build of all.
 struct ElementwiseBuild {
     void (*exp_all)(std::size_t count, const float* in, float* out);
     void (*gru_gates)(std::size_t hidden, const float* in, const float* own, float* h);
     void (*gelu_all)(std::size_t count, float* x);
-    void (*dot_columns)(std::size_t count, const float* by, const float* columns, float* out);
-    void (*add_weighted_rows)(std::size_t count, std::size_t width, const float* by, const float* rows, float* out);
 };
 
 /// All that this CPU can run; the first is the one above.

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "kernels/host/elementwise.hpp"
+#include "kernels/host/row_sums.hpp"
 
 namespace sluice {
 namespace {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <functional>
+#include <limits>
 
 #include "kernels/host/byte_draw.hpp"
 #include "kernels/host/elementwise.hpp"
@@ -10,7 +12,7 @@
 namespace sluice {
 namespace {
 
-/// Larger of a larger score, of equal ones of the first: their order is total, NaN included.
+/// Larger of a larger score, of equal ones of the first.
 std::uint64_t token_rank(float score, std::size_t token) {
     constexpr std::uint32_t sign = 1U << 31U;
     const auto bits = std::bit_cast<std::uint32_t>(score == 0 ? 0.0F : score);
@@ -39,12 +41,14 @@ TokenDraw::TokenDraw(const TokenSampling& sampling, std::uint32_t vocabulary)
 
 std::uint32_t TokenDraw::choose(std::span<const float> scores,
                                 std::initializer_list<std::span<const std::uint32_t>> before, float uniform) {
-    std::ranges::copy(scores, scores_.begin());
+    std::ranges::transform(scores, scores_.begin(), [](float score) {
+        return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
+    });
     if (sampling_.repetition_penalty != 1) {
         punish(before);
     }
     const auto best = std::ranges::max_element(scores_);
-    if (sampling_.temperature == 0) {
+    if (sampling_.temperature == 0 || !std::isfinite(*best)) {
         return static_cast<std::uint32_t>(best - scores_.begin());
     }
     exp_below(scores_, *best, sampling_.temperature, weights_);
@@ -133,7 +137,8 @@ float TokenDraw::log_probability(std::span<const float> scores, std::uint32_t to
     for (const float weight : weights_) {
         sum += static_cast<double>(weight);
     }
-    return static_cast<float>(static_cast<double>(scores[token]) - static_cast<double>(best) - plain_log(sum));
+    const double value = static_cast<double>(scores[token]) - static_cast<double>(best) - plain_log(sum);
+    return std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(value);
 }
 
 }  // namespace sluice

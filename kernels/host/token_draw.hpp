@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-/// Chooses the token that follows from its scores. On every machine the same.
+/// Chooses the token that follows from its scores, by the rules of Decoder. On every machine the same.
 class TokenDraw {
 public:
     TokenDraw(const TokenSampling& sampling, std::uint32_t vocabulary);

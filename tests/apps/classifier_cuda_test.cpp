@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <future>
+#include <iterator>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -13,6 +15,8 @@
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "tests/apps/classifier_reference.hpp"
+#include "tests/support/safetensors_writer.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
 namespace {
@@ -69,22 +73,11 @@ protected:
             return;
         }
         blob_ = std::make_unique<WeightBlob>(open_classifier(true)->random_weights(seed));
-        std::mt19937 engine(7);
         symbols_.resize(items * item_bytes);
+        std::mt19937 engine(7);
         std::ranges::generate(symbols_, [&] { return static_cast<std::uint8_t>(engine() % (blank + 1)); });
         std::fill(symbols_.begin() + 300, symbols_.begin() + item_bytes, static_cast<std::uint8_t>(blank));
-        std::vector<std::future<std::vector<double>>> plain;
-        for (std::size_t i = 0; i < items; ++i) {
-            plain.push_back(std::async(std::launch::async, [i] {
-                return classifier_reference<double>(ClassifierWeights(*blob_).values(),
-                                                    std::span(symbols_).subspan(i * item_bytes, item_bytes));
-            }));
-        }
-        expected_.clear();
-        for (auto& scores : plain) {
-            const std::vector<double> four = scores.get();
-            std::copy_n(four.begin(), classes, expected_.emplace_back().begin());
-        }
+        expected_ = plain_scores(*blob_);
     }
     static void TearDownTestSuite() { blob_.reset(); }
 
@@ -102,9 +95,27 @@ protected:
         }
     }
 
+    static Scores plain_scores(const WeightBlob& blob) {
+        const ClassifierWeights weights(blob);
+        std::vector<std::future<std::vector<double>>> plain;
+        for (std::size_t i = 0; i < items; ++i) {
+            plain.push_back(std::async(std::launch::async, [&weights, i] {
+                return classifier_reference<double>(weights.values(),
+                                                    std::span(symbols_).subspan(i * item_bytes, item_bytes),
+                                                    weights.sizes().channels, weights.sizes().hidden);
+            }));
+        }
+        Scores all;
+        for (auto& scores : plain) {
+            const std::vector<double> four = scores.get();
+            std::copy_n(four.begin(), classes, all.emplace_back().begin());
+        }
+        return all;
+    }
+
     /// Runs all items, whose records were NaN before.
-    static std::vector<Record> run(const CudaDeviceOptions& options, Precision precision) {
-        const auto loaded = load_alone(*open_classifier(true), *blob_, precision, DeviceKind::cuda, 2);
+    static std::vector<Record> run(const CudaDeviceOptions& options, Precision precision, const WeightBlob& blob) {
+        const auto loaded = load_alone(*open_classifier(true), blob, precision, DeviceKind::cuda, 2);
         const auto device = make_cuda_device(0, options);
         const auto model = loaded->make_model(*device, {.max_items = items});
         const Buffer host = device->allocate(MemorySpace::pinned, items * sizeof(Record));
@@ -125,12 +136,14 @@ protected:
         return records;
     }
 
-    static void check(const CudaDeviceOptions& options) {
+    static void check(const CudaDeviceOptions& options) { check(options, *blob_, expected_); }
+
+    static void check(const CudaDeviceOptions& options, const WeightBlob& blob, const Scores& expected) {
         for (const Precision precision :
              {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp32}) {
-            const std::vector<Record> records = run(options, precision);
+            const std::vector<Record> records = run(options, precision, blob);
 
-            EXPECT_LT(relative_error(records, expected_), tolerance(precision))
+            EXPECT_LT(relative_error(records, expected), tolerance(precision))
                 << "precision " << static_cast<int>(precision);
             for (const Record& record : records) {
                 EXPECT_EQ(record.label, std::max_element(record.scores, record.scores + classes) - record.scores);
@@ -153,6 +166,36 @@ TEST_F(ClassifierOnGpus, AgreesWithPlainLoopsWithoutWgmma) {
 
 TEST_F(ClassifierOnGpus, AgreesWithPlainLoopsInTheLeastSharedMemory) {
     check({.instructions = MatrixInstructions::mma, .block_shared_bytes = 99 * 1024});
+}
+
+/// Weights of these sizes in a file, as random as those of the paper's.
+WeightBlob smaller_weights(const ClassifierSizes& sizes) {
+    const std::vector<TensorSpec> tensors = classifier_tensors(sizes);
+    std::mt19937 engine(11);
+    std::vector<float> values;
+    for (const TensorSpec& tensor : tensors) {
+        const std::size_t fan_in = tensor.elements() / tensor.shape[0];
+        const bool is_gamma = tensor.name.starts_with("gamma");
+        const bool is_weight = tensor.name.starts_with("w_");
+        std::normal_distribution<float> draw(is_gamma ? 1.0F : 0.0F,
+                                             is_weight ? std::sqrt(2.0F / static_cast<float>(fan_in)) : 0.1F);
+        std::generate_n(std::back_inserter(values), tensor.elements(), [&] { return draw(engine); });
+    }
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "weights.safetensors";
+    test::write_safetensors(path, tensors, values);
+    return read_classifier_weights(path);
+}
+
+TEST_F(ClassifierOnGpus, AgreesWithPlainLoopsInOtherSizes) {
+    for (const ClassifierSizes sizes :
+         {ClassifierSizes{.channels = 64, .hidden = 128}, ClassifierSizes{.channels = 192, .hidden = 1032}}) {
+        const WeightBlob blob = smaller_weights(sizes);
+        const Scores expected = plain_scores(blob);
+
+        check({}, blob, expected);
+        check({.instructions = MatrixInstructions::mma}, blob, expected);
+    }
 }
 
 }  // namespace

@@ -38,6 +38,20 @@ TEST(Registry, FindsEveryAppByItsName) {
     EXPECT_TRUE(names.contains("classifier"));
 }
 
+TEST(Registry, SaysWhatEveryAppsProductsAreComputedAs) {
+    const auto work_of = [](std::string_view app, Precision precision) {
+        return open_without_files(*standard_apps().find(app))->product_work(precision);
+    };
+
+    EXPECT_EQ(work_of("classifier", Precision::tf32x3), (ProductWork{.precision = Precision::tf32, .products = 3}));
+    EXPECT_EQ(work_of("namegen", Precision::tf32x3), (ProductWork{.precision = Precision::fp16, .products = 3}));
+    EXPECT_EQ(work_of("gpt2", Precision::tf32x3), (ProductWork{.precision = Precision::fp32, .products = 1}));
+    for (const App* app : standard_apps().all()) {
+        EXPECT_EQ(work_of(app->name(), Precision::certified), ProductWork{.precision = Precision::fp16});
+        EXPECT_EQ(work_of(app->name(), Precision::bf16), ProductWork{.precision = Precision::bf16});
+    }
+}
+
 TEST(Registry, OpensAnAppOfWhichAWorkerKnowsWhatRankZerosCodecSays) {
     for (const App* app : standard_apps().all()) {
         const auto opened = open_without_files(*app);

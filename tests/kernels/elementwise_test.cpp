@@ -138,42 +138,20 @@ TEST(GruGates, AndPowersHaveTheSameBitsWithAnyInstructions) {
     }
 }
 
-TEST(DecoderElements, AreTheSameInAllBuilds) {
-    for (const std::size_t count : {1U, 15U, 16U, 37U, 64U}) {
-        const std::vector<float> columns = random_floats(count * dot_width, 1);
-        const std::vector<float> by = random_floats(count, 2);
-        const std::vector<float> before = random_floats(dot_width * count, 3);
-        std::vector<float> dots(dot_width);
-        std::vector<float> sums(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(dot_width));
-        std::vector<float> gelus = before;
-        dot_columns(count, by.data(), columns.data(), dots.data());
-        add_weighted_rows(count, dot_width, by.data(), columns.data(), sums.data());
-        gelu_all(gelus.size(), gelus.data());
-        for (const ElementwiseBuild& build : elementwise_builds()) {
-            std::vector<float> same_dots(dot_width);
-            std::vector<float> same_sums(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(dot_width));
-            std::vector<float> same_gelus = before;
-            build.dot_columns(count, by.data(), columns.data(), same_dots.data());
-            build.add_weighted_rows(count, dot_width, by.data(), columns.data(), same_sums.data());
-            build.gelu_all(same_gelus.size(), same_gelus.data());
-            EXPECT_EQ(same_dots, dots);
-            EXPECT_EQ(same_sums, sums);
-            EXPECT_EQ(same_gelus, gelus);
-        }
-        for (std::size_t i = 0; i < before.size(); ++i) {
-            const double x = static_cast<double>(before[i]);
-            const double right =
-                0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-            EXPECT_NEAR(gelus[i], right, 1e-6 * std::max(1.0, std::abs(right)));
-        }
-        for (std::size_t j = 0; j < dot_width; ++j) {
-            double dot = 0;
-            for (std::size_t i = 0; i < count; ++i) {
-                dot += static_cast<double>(by[i]) * static_cast<double>(columns[i * dot_width + j]);
-            }
-            EXPECT_NEAR(dots[j], dot, 1e-4);
-            EXPECT_NEAR(sums[j] - before[j], dot, 1e-4);
-        }
+TEST(Gelu, HasTheSameBitsWithAnyInstructions) {
+    const std::vector<float> in = random_floats(1003, 3);
+    std::vector<float> gelus = in;
+    gelu_all(gelus.size(), gelus.data());
+
+    for (const ElementwiseBuild& build : elementwise_builds()) {
+        std::vector<float> same = in;
+        build.gelu_all(same.size(), same.data());
+        EXPECT_EQ(std::memcmp(same.data(), gelus.data(), same.size() * sizeof(float)), 0);
+    }
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        const double x = static_cast<double>(in[i]);
+        const double right = 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+        EXPECT_NEAR(gelus[i], right, 1e-6 * std::max(1.0, std::abs(right)));
     }
 }
 

@@ -141,40 +141,6 @@ TEST(Breakdown, TakesTwoStagesOfOneThreadApart) {
     EXPECT_EQ(breakdown.at(Stage::parse).items, 16U);
 }
 
-TEST(Breakdown, FindsTheSteadyStretchBetweenTheEnds) {
-    RankTrace trace = trace_of(0, 10'000);
-    trace.devices.emplace_back("host", 16);
-    trace.devices[0].add({.chunk = {0, 0, 4}, .compute = between(50, 90)});
-    trace.threads.emplace_back("writer", 100);
-    for (int chunk = 0; chunk < 16; ++chunk) {
-        trace.threads[0].add({.stage = Stage::write, .busy = between(100 * chunk, 100 * chunk + 100), .items = 4});
-        if (chunk == 14) {
-            EXPECT_EQ(break_down(trace).steady, (SteadyStretch{.items = 60, .time = 1500ns - 0ns}))
-                << "too few chunks: from the first to the last";
-        }
-    }
-
-    EXPECT_EQ(break_down(trace).steady, (SteadyStretch{.items = 48, .time = 1200ns}));
-    EXPECT_EQ(break_down(trace_of(0, 10)).steady, std::nullopt);
-    EXPECT_EQ((SteadyStretch{.items = 3, .time = 0ns}).rate(), std::nullopt);
-}
-
-TEST(Breakdown, CutsTheSteadyStretchWhereBurstsBegin) {
-    constexpr int burst = 11;
-    RankTrace trace = trace_of(0, 1'000'000);
-    trace.threads.emplace_back("writer", 160);
-    for (int chunk = 0; chunk < 160; ++chunk) {
-        const int begin = 1000 * (chunk / burst) + chunk % burst;
-        trace.threads[0].add({.stage = Stage::write, .busy = between(begin, begin + 1), .items = 4});
-    }
-
-    const std::optional<SteadyStretch> steady = break_down(trace).steady;
-
-    ASSERT_TRUE(steady.has_value());
-    EXPECT_GE(steady->items, 4 * 100U);
-    EXPECT_DOUBLE_EQ(*steady->rate() * 1e-9, 4.0 * burst / 1000);
-}
-
 TEST(Breakdown, CountsOnlyTheTimeInsideTheRun) {
     RankTrace trace = trace_of(100, 200);
     trace.threads.emplace_back("reader 0", 2);

@@ -1,5 +1,6 @@
 #include "scheduler/rank_report.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -86,8 +87,16 @@ TEST(RankReport, KeepsAStartBeforeTheCommonOneNegative) {
 }
 
 TEST(RankReport, ArrivesAsItWasSent) {
-    const RankReport sent = make_rank_report(busy_trace(), instant(1000), -7ns);
+    RankTrace trace = busy_trace();
+    DeviceTrace& device = trace.devices.emplace_back("host", 2);
+    device.add({.chunk = {0, 0, 5}, .compute = {instant(1400), instant(1450)}});
+    device.add({.chunk = {1, 5, 4}, .compute = {instant(1460), instant(1500)}});
 
+    const RankReport sent = make_rank_report(trace, instant(1000), -7ns);
+
+    ASSERT_THAT(sent.breakdown.instances,
+                testing::Contains(
+                    testing::Field(&InstanceTotals::steady, SteadyStretch{.items = 4, .time = 50ns, .busy = 40ns})));
     EXPECT_EQ(decode_rank_report(encode(sent)), sent);
 }
 

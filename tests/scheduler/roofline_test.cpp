@@ -24,7 +24,19 @@ TEST(Roofline, IsTheShareOfWhatADeviceCan) {
     EXPECT_EQ(json.at("achieved"), 50e9);
     EXPECT_EQ(json.at("peak"), 80e9);
     EXPECT_EQ(json.at("share"), 0.625);
-    EXPECT_EQ(roofline_text(roofline, steady_run(), 2), "compute: 50 of 80 GFLOP/s a device (62.5 %)\n");
+    EXPECT_EQ(roofline_text(roofline, steady_run(), 2), "compute: 50 of 80 GFLOP/s a device (62.5 %) in fp32\n");
+}
+
+TEST(Roofline, SaysWhatProductsAreComputedAs) {
+    const Roofline roofline{
+        .flop_per_item = 1e9, .precision = Precision::fp16, .products = 3, .peak = 80e9, .note = {}};
+
+    const nlohmann::json json = roofline_json(roofline, steady_run(), 2);
+
+    EXPECT_EQ(json.at("precision"), "fp16");
+    EXPECT_EQ(json.at("products"), 3);
+    EXPECT_THAT(roofline_text(roofline, steady_run(), 2),
+                testing::EndsWith("(62.5 %) by 3 products in fp16 for one\n"));
 }
 
 TEST(Roofline, HasNoShareOfWhatIsNotKnown) {

@@ -46,7 +46,7 @@ RankReport rank_of(int rank, nanoseconds first, nanoseconds written, nanoseconds
 /// As it is where one stage decides everything.
 RankReport busy_rank(Stage stage, nanoseconds busy, std::uint64_t items) {
     RankReport report = rank_of(0, 0s, busy, busy, {device(stage, busy, items)});
-    report.breakdown.steady = {.items = items, .time = busy};
+    report.breakdown.written = {.items = items, .time = busy};
     return report;
 }
 
@@ -59,7 +59,7 @@ TEST(Verdict, NamesTheStageOfLeastCapacity) {
         rank_of(0, 500ms, 9500ms, 10s,
                 {thread(Stage::read, "reader 0", 1s, 1000), device(Stage::upload, 500ms, 1000),
                  device(Stage::compute, 9s, 1000), device(Stage::download, 250ms, 1000)})};
-    ranks[0].breakdown.steady = {.items = 800, .time = 8s};
+    ranks[0].breakdown.written = {.items = 800, .time = 8s};
 
     const Verdict verdict = judge(run_of(ranks, 1000));
 
@@ -82,7 +82,7 @@ TEST(Verdict, TakesTheStagesOfAThreadTogetherAndNamesTheLongest) {
         std::vector<RankReport> ranks{
             rank_of(0, 0s, 10s, 10s,
                     {thread(first, name, 3s, 1000), thread(second, name, 6s, 1000), device(Stage::compute, 7s, 1000)})};
-        ranks[0].breakdown.steady = {.items = 1000, .time = 10s};
+        ranks[0].breakdown.written = {.items = 1000, .time = 10s};
 
         const Verdict verdict = judge(run_of(ranks, 1000));
 
@@ -126,7 +126,7 @@ TEST(Verdict, LetsTheSlowestDeviceDecideWhereChunksAreDealtOut) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 8s, 8s, {device(Stage::compute, 2s, 500)}),
                                   rank_of(1, 0s, 8s, 8s, {device(Stage::compute, 8s, 500)}),
                                   rank_of(2, 0s, 8s, 8s, {device(Stage::compute, 2s, 500)})};
-    ranks[0].breakdown.steady = {.items = 1500, .time = 8s};
+    ranks[0].breakdown.written = {.items = 1500, .time = 8s};
     JudgedRun run = run_of(ranks, 1500);
     run.distribution = Distribution::fixed;
 
@@ -145,7 +145,7 @@ TEST(Verdict, NamesAStragglerUnderPullAndWhatItCosts) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 10s, 1000)}),
                                   rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 10s, 250)}),
                                   rank_of(2, 0s, 10s, 10s, {device(Stage::compute, 10s, 950)})};
-    ranks[0].breakdown.steady = {.items = 2200, .time = 10s};
+    ranks[0].breakdown.written = {.items = 2200, .time = 10s};
 
     const Verdict verdict = judge(run_of(ranks, 2200));
 
@@ -209,7 +209,7 @@ TEST(Verdict, SaysThatStartUpOrTheEndBinds) {
 
 TEST(Verdict, SaysThatNothingBindsAndNeverAdvisesWhatIsSet) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 4s, 1000)})};
-    ranks[0].breakdown.steady = {.items = 1000, .time = 10s};
+    ranks[0].breakdown.written = {.items = 1000, .time = 10s};
     JudgedRun run = run_of(ranks, 1000);
 
     const Verdict overlapped = judge(run);
@@ -281,7 +281,7 @@ TEST(Verdict, PredictsWhatAChangeWouldBring) {
         rank_of(0, 1s, 101s, 102s,
                 {thread(Stage::read, "reader 0", 1s, 1000), device(Stage::compute, 100s, 1000),
                  thread(Stage::write, "writer", 2s, 1000)})};
-    ranks[0].breakdown.steady = {.items = 1000, .time = 100s};
+    ranks[0].breakdown.written = {.items = 1000, .time = 100s};
     ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 1s}}};
 
     const Verdict verdict = judge(run_of(ranks, 1000));

@@ -132,9 +132,19 @@ RandomDecoder::RandomDecoder(const DecoderShape& shape, std::uint32_t seed) : sh
     }
 }
 
+namespace {
+
+constexpr std::size_t before_blocks = 4;
+constexpr std::size_t of_block = 12;
+constexpr std::size_t inner_bias = 9;
+
+}  // namespace
+
+void RandomDecoder::set_inner_bias(std::uint32_t at, float bias) {
+    tensors_[before_blocks + inner_bias][at] = bias;
+}
+
 DecoderWeights RandomDecoder::weights() const {
-    constexpr std::size_t before_blocks = 4;
-    constexpr std::size_t of_block = 12;
     DecoderWeights weights{.tokens = tensors_[0], .positions = tensors_[1], .last_norm = {tensors_[2], tensors_[3]}};
     for (std::size_t i = before_blocks; i < tensors_.size(); i += of_block) {
         const auto* const t = &tensors_[i];

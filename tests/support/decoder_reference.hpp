@@ -20,6 +20,9 @@ public:
     [[nodiscard]] const DecoderShape& shape() const noexcept { return shape_; }
     [[nodiscard]] DecoderWeights weights() const;
 
+    /// Of one value of the first layer's inner ones, which becomes about as large.
+    void set_inner_bias(std::uint32_t at, float bias);
+
 private:
     DecoderShape shape_;
     std::vector<std::vector<float>> tensors_;

@@ -161,9 +161,9 @@ int run(int argc, char** argv) {
         }
         with_long = with_long || name == "long";
         with_products = with_products || name == "products";
-        if (name != "long" && name != "products" &&
-            (!precision || *precision == Precision::certified || *precision == Precision::tf32x3)) {
-            fmt::print(stderr, "usage: bench_decoder [fp32 | tf32 | fp16 | bf16 ...] [mma] [long] [products]\n");
+        if (name != "long" && name != "products" && (!precision || *precision == Precision::certified)) {
+            fmt::print(stderr,
+                       "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 ...] [mma] [long] [products]\n");
             return 64;
         }
         if (precision) {
@@ -171,7 +171,7 @@ int run(int argc, char** argv) {
         }
     }
     if (precisions.empty()) {
-        precisions = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
+        precisions = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp32};
     }
     const std::unique_ptr<Device> device = make_cuda_device(0, options);
     CudaDevice& gpu = as_cuda(*device);

@@ -1,10 +1,11 @@
 // Texts by a GRU of 1024 hidden units and 2 layers on a GPU, in each precision: whole chunks, then what a step of all
 // rows takes, beside cuBLASLt's product of the same rows with the weights of one layer's gates, in the same run.
-//   bench_generator [PRECISION ...]
+//   bench_generator [--tables N] [PRECISION ...]     N: see Sampling::prefix_tables
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -102,11 +103,12 @@ private:
     std::unique_ptr<CapturedWork> captured_;
 };
 
-void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const Weights& weights) {
+void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const Weights& weights,
+                 std::uint32_t tables) {
     PackedWeights packed;
-    const auto layer =
-        generator_kernels_of(DeviceKind::cuda, precision)
-            .gru(network, weights.of_layers(network.layers), {.max_length = max_length, .seed = 1}, packed);
+    const auto layer = generator_kernels_of(DeviceKind::cuda, precision)
+                           .gru(network, weights.of_layers(network.layers),
+                                {.max_length = max_length, .seed = 1, .prefix_tables = tables}, packed);
     packed.pack(NodeMemory::of_process(packed.bytes()), {}, 8);
     for (const std::uint32_t items : {std::uint32_t{1024}, rows, 8 * rows, 64 * rows}) {
         if (precision == Precision::fp32 && items > 8 * rows) {
@@ -193,14 +195,26 @@ std::optional<Precision> precision_of(std::string_view name) {
 int run(int argc, char** argv) {
     std::vector<Precision> precisions;
     CudaDeviceOptions options;
+    std::uint32_t tables = Sampling{}.prefix_tables;
     for (int i = 1; i < argc; ++i) {
-        if (std::string_view(argv[i]) == "mma") {  // as on GPUs without wgmma
+        if (argv[i] == std::string_view("--tables") && i + 1 < argc) {
+            const std::string_view number = argv[++i];
+            const bool good = std::from_chars(number.data(), number.data() + number.size(), tables).ptr ==
+                              number.data() + number.size();
+            if (!good || tables == 0 || tables > Sampling{}.prefix_tables) {
+                fmt::print(stderr, "bench_generator: --tables: expected 1 to {}, got {}\n", Sampling{}.prefix_tables,
+                           number);
+                return 64;
+            }
+            continue;
+        }
+        if (argv[i] == std::string_view("mma")) {  // as on GPUs without wgmma
             options.instructions = MatrixInstructions::mma;
             continue;
         }
         const std::optional<Precision> precision = precision_of(argv[i]);
         if (!precision) {
-            fmt::print(stderr, "usage: bench_generator [fp32 | tf32x3 | tf32 | fp16 | bf16 ...] [mma]\n");
+            fmt::print(stderr, "usage: bench_generator [--tables N] [fp32 | tf32x3 | tf32 | fp16 | bf16 ...] [mma]\n");
             return 64;
         }
         precisions.push_back(*precision);
@@ -212,12 +226,12 @@ int run(int argc, char** argv) {
     CudaDevice& gpu = as_cuda(*device);
     const std::unique_ptr<Stream> stream = gpu.make_stream({});
     const Weights weights;
-    fmt::print("{}: a GRU of {} hidden, {} layers, texts of {} bytes, {} rows\n", gpu.name(), network.hidden,
-               network.layers, max_length, rows);
+    fmt::print("{}: a GRU of {} hidden, {} layers, texts of {} bytes, {} rows, {} tables of prefixes\n", gpu.name(),
+               network.hidden, network.layers, max_length, rows, tables);
     for (const Precision precision : precisions) {
         fmt::print("{}\n", name_of(precision));
         time_steps(gpu, as_cuda(*stream), precision, weights);
-        time_chunks(gpu, as_cuda(*stream), precision, weights);
+        time_chunks(gpu, as_cuda(*stream), precision, weights, tables);
     }
     return 0;
 }

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "kernels/cuda/conv_gemm.hpp"
+#include "kernels/cuda/gemm/gemm.hpp"
 #include "kernels/cuda/linear_gemm.hpp"
 #include "tools/bench/bench_kernels.hpp"
 #include "tools/bench/classifier_on_gpu.hpp"
@@ -15,6 +18,17 @@ namespace {
 /// A linear layer is a convolution of one position and one tap.
 ConvGemmShape as_convolution(const LinearGemmShape& shape) {
     return {.length = 1, .channels = shape.inputs, .outputs = shape.outputs, .taps = 1, .relu = shape.relu};
+}
+
+/// ||got - expected|| / ||expected||
+double difference(std::span<const float> got, std::span<const float> expected) {
+    double off = 0;
+    double norm = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        off += std::pow(static_cast<double>(got[i]) - static_cast<double>(expected[i]), 2);
+        norm += std::pow(static_cast<double>(expected[i]), 2);
+    }
+    return std::sqrt(off / norm);
 }
 
 }  // namespace
@@ -30,7 +44,8 @@ void time_linears(const CudaDevice& gpu, Precision precision, cudaStream_t strea
         LinearGemmShape shape;
         std::uint32_t items;
     };
-    const Case cases[] = {{"fc1", fc1, 1024}, {"fc1", fc1, 3584}, {"fc1", fc1, 4096}, {"fc2", fc2, 3584}};
+    const Case cases[] = {{"fc1", fc1, 1024},  {"fc1", fc1, 3584}, {"fc1", fc1, 4096},
+                          {"fc1", fc1, 12096}, {"fc2", fc2, 3584}, {"fc2", fc2, 12096}};
     DeviceMemory workspace(linear_workspace_bytes);
     for (const Case& c : cases) {
         const std::size_t in = std::size_t{c.items} * c.shape.inputs;
@@ -50,21 +65,33 @@ void time_linears(const CudaDevice& gpu, Precision precision, cudaStream_t strea
         const double flop = 2.0 * static_cast<double>(in) * c.shape.outputs;
         const Launch ours = convolution(as_convolution(c.shape), precision, MatrixInstructions::wgmma, c.items,
                                         {in_memory.as(), weight_memory.as(), our_bias.as<float>(), our_out.as()}, {});
-        const Candidate candidates[] = {
-            {"cuBLASLt", flop, [&](cudaStream_t s) { library.enqueue(s); }},
-            {"wgmma", flop, ours, {0}},
-        };
+        const DeviceMemory product_out(out * element_bytes(precision));
+        std::optional<Gemm> product;
+        if (precision == Precision::bf16 || precision == Precision::fp16) {
+            product.emplace(GemmShape{.rows = c.items,
+                                      .columns = c.shape.outputs,
+                                      .depth = c.shape.inputs,
+                                      .activation = c.shape.relu ? Activation::relu : Activation::none},
+                            precision,
+                            GemmMemory{.a = in_memory.as(),
+                                       .b = weight_memory.as(),
+                                       .bias = our_bias.as<float>(),
+                                       .residual = nullptr,
+                                       .out = product_out.as()});
+        }
+        std::vector<Candidate> candidates{{"cuBLASLt", flop, [&](cudaStream_t s) { library.enqueue(s); }},
+                                          {"as a convolution", flop, ours, {0}}};
+        if (product) {
+            candidates.push_back({"product", flop, [&](cudaStream_t s) { product->enqueue(s); }, {0}});
+        }
         fmt::print("{} items {} N {} K {}\n", c.name, c.items, c.shape.outputs, c.shape.inputs);
         time_and_print(candidates, stream);
         const std::vector<float> expected = decode(precision, library_out.content());
-        const std::vector<float> got = decode(precision, our_out.content());
-        double off = 0;
-        double norm = 0;
-        for (std::size_t i = 0; i < out; ++i) {
-            off += std::pow(static_cast<double>(got[i]) - static_cast<double>(expected[i]), 2);
-            norm += std::pow(static_cast<double>(expected[i]), 2);
+        fmt::print("  they differ by {:.1e}", difference(decode(precision, our_out.content()), expected));
+        if (product) {
+            fmt::print(" and {:.1e}", difference(decode(precision, product_out.content()), expected));
         }
-        fmt::print("  they differ by {:.1e}\n", std::sqrt(off / norm));
+        fmt::print("\n");
     }
 }
 

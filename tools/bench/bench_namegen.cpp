@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -118,14 +117,5 @@ void run(const std::vector<std::uint32_t>& sizes) {
 }  // namespace sluice
 
 int main(int argc, char** argv) {
-    std::vector<std::uint32_t> sizes;
-    for (int i = 1; i < argc; ++i) {
-        sizes.push_back(static_cast<std::uint32_t>(std::strtoul(argv[i], nullptr, 10)));
-    }
-    if (std::ranges::find(sizes, 0U) != sizes.end()) {
-        fmt::print(stderr, "usage: bench_namegen [NAMES OF A CHUNK ...]\n");
-        return 64;
-    }
-    sluice::run(sizes.empty() ? std::vector<std::uint32_t>{64, 192, 1024} : sizes);
-    return 0;
+    return sluice::run_sizes(argc, argv, "bench_namegen [NAMES OF A CHUNK ...]", {64, 192, 1024}, sluice::run);
 }

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -43,6 +46,21 @@ private:
 inline double median(std::vector<double> values) {
     std::ranges::sort(values);
     return values[values.size() / 2];
+}
+
+/// The main function of a benchmark whose command line names sizes of chunks, or none: then `usual` are run.
+inline int run_sizes(int argc, char** argv, std::string_view usage, const std::vector<std::uint32_t>& usual,
+                     void (*run)(const std::vector<std::uint32_t>&)) {
+    std::vector<std::uint32_t> sizes;
+    for (const char* const word : std::span(argv + 1, argv + argc)) {
+        sizes.push_back(static_cast<std::uint32_t>(std::strtoul(word, nullptr, 10)));
+        if (sizes.back() == 0) {
+            fmt::print(stderr, "usage: {}\n", usage);
+            return 64;
+        }
+    }
+    run(sizes.empty() ? usual : sizes);
+    return 0;
 }
 
 /// Runs all of `workers` at once, each again until it has worked so long; what `work` gives for all, a second.

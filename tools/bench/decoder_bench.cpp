@@ -15,6 +15,8 @@ double sustained_flops(Precision precision) {
             return 680e12;
         case Precision::tf32:
             return 340e12;
+        case Precision::tf32x3:
+            return 680e12 / 3;  // of fp16, for three products each
         default:
             return 50e12;
     }

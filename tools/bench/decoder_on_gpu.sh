@@ -31,12 +31,12 @@ step() {
 
 tests=("$programs/cuda_kernels_test" --gtest_brief=1)
 
-step 30 "kernels one by one" "${tests[@]}" --gtest_filter='DecoderP*:GemmOnGpu.*Active*'
+step 30 "kernels one by one" "${tests[@]}" --gtest_filter='DecoderP*:TwoPart*:GemmOnGpu.*Active*'
 step 30 "fp32 against the host" "${tests[@]}" --gtest_filter='DecoderOnGpu.ContinuesAsTheHost*:DecoderOnGpu.Counts*:DecoderOnGpu.Says*'
 step 40 "every precision against plain loops" "${tests[@]}" --gtest_filter='DecoderOnGpu.ContinuesAsThePlain*:DecoderOnGpu.TakesTheSame*'
 step 60 "speed in bf16" "$programs/bench_decoder" bf16 long products
 step 40 "neighbours" "${tests[@]}" --gtest_filter='DecoderOnGpu.Gives*'
-for precision in tf32 fp32 fp16; do
+for precision in tf32 tf32x3 fp32 fp16; do
     step 40 "speed in $precision" "$programs/bench_decoder" "$precision"
 done
 

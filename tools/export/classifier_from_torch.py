@@ -6,9 +6,7 @@ modules that are called conv1 to conv6 (nn.Conv1d), norm1 and norm6 (nn.LayerNor
 (nn.Linear). The number of channels, of hidden units and of classes is read from the tensors.
 """
 
-import argparse
 import json
-import sys
 
 import safetensors_file
 
@@ -73,14 +71,8 @@ def export(state_path, to, dtype, metadata, prefix="", labels=()):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("state", help="a .pt file with the model's state_dict; reading it can run code: trusted files only")
-    parser.add_argument("to", help="the .safetensors file to write")
-    parser.add_argument("--dtype", choices=sorted(safetensors_file.DTYPES), default="F32", help="default: %(default)s")
-    parser.add_argument("--prefix", default="", help="take the tensors whose names start so, such as 'module.', and cut it off")
+    parser = safetensors_file.export_parser(__doc__)
     parser.add_argument("--labels", default="", help="the classes' names, with commas between them")
-    parser.add_argument("--metadata", action="append", default=[], metavar="KEY=TEXT",
-                        help="a string for the file's __metadata__; may be given again")
     arguments = parser.parse_args()
     metadata = safetensors_file.parse_metadata(arguments.metadata)
     labels = arguments.labels.split(",") if arguments.labels else []
@@ -90,7 +82,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except safetensors_file.ExportError as error:
-        sys.exit(f"error: {error}")
+    safetensors_file.run(main)

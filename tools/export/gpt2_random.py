@@ -39,7 +39,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (OSError, gpt2_model.safetensors_file.ExportError) as error:
-        sys.exit(f"error: {error}")
+    gpt2_model.safetensors_file.run(main)

@@ -5,9 +5,7 @@ The model has nn.Embedding(256, E) as `embedding`, nn.GRU(E, H, layers) as `gru`
 file with its state_dict becomes a safetensors file with the same names.
 """
 
-import argparse
 import re
-import sys
 
 import safetensors_file
 
@@ -48,13 +46,7 @@ def export(state_path, to, dtype, metadata, prefix=""):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("state", help="a .pt file with the model's state_dict; reading it can run code: trusted files only")
-    parser.add_argument("to", help="the .safetensors file to write")
-    parser.add_argument("--dtype", choices=sorted(safetensors_file.DTYPES), default="F32", help="default: %(default)s")
-    parser.add_argument("--prefix", default="", help="take the tensors whose names start so, such as 'module.', and cut it off")
-    parser.add_argument("--metadata", action="append", default=[], metavar="KEY=TEXT",
-                        help="a string for the file's __metadata__; may be given again")
+    parser = safetensors_file.export_parser(__doc__)
     arguments = parser.parse_args()
     metadata = safetensors_file.parse_metadata(arguments.metadata)
     shapes = export(arguments.state, arguments.to, arguments.dtype, metadata, arguments.prefix)
@@ -63,7 +55,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except safetensors_file.ExportError as error:
-        sys.exit(f"error: {error}")
+    safetensors_file.run(main)

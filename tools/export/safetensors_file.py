@@ -3,9 +3,11 @@
 The format is that of github.com/huggingface/safetensors. Only torch, NumPy and the standard library are needed.
 """
 
+import argparse
 import json
 import pathlib
 import struct
+import sys
 
 import numpy
 import torch
@@ -110,3 +112,23 @@ def check_shapes(tensors, expected, path):
     for name in tensors:
         if name not in expected:
             raise ExportError(f"{path}: tensor '{name}' is not one of this model's; expected {', '.join(expected)}")
+
+
+def export_parser(description):
+    """Of a script that turns a .pt file into a safetensors file."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("state", help="a .pt file with the model's state_dict; reading it can run code: trusted files only")
+    parser.add_argument("to", help="the .safetensors file to write")
+    parser.add_argument("--dtype", choices=sorted(DTYPES), default="F32", help="default: %(default)s")
+    parser.add_argument("--prefix", default="", help="take the tensors whose names start so, such as 'module.', and cut it off")
+    parser.add_argument("--metadata", action="append", default=[], metavar="KEY=TEXT",
+                        help="a string for the file's __metadata__; may be given again")
+    return parser
+
+
+def run(main):
+    """Ends the script with one line of what the user has to mend."""
+    try:
+        main()
+    except (OSError, ExportError) as error:
+        sys.exit(f"error: {error}")

@@ -27,17 +27,6 @@ struct PeakProduct {
 constexpr PeakProduct host_product{.items = 256, .width = 1024, .products = 1, .rounds = 6};
 constexpr PeakProduct gpu_product{.items = 4096, .width = 4096, .products = 8, .rounds = 12};
 
-Precision multiplied_as(Precision precision) {
-    switch (precision) {
-        case Precision::certified:
-            return Precision::fp16;
-        case Precision::tf32x3:
-            return Precision::tf32;
-        default:
-            return precision;
-    }
-}
-
 /// The linear congruential generator of Numerical Recipes, 7.1; its upper bits are the better ones.
 class SomeBits {
 public:
@@ -78,14 +67,14 @@ double measure_peak(Device& device, DeviceKind kind, Precision precision) {
     const std::vector<float> weights = some_weights(std::size_t{sizes.width} * sizes.width);
     const std::vector<float> bias(sizes.width, 0.0F);
     PackedWeights packed;
-    const auto layer = kernels_of(kind, multiplied_as(precision))
+    const auto layer = kernels_of(kind, precision)
                            .dense.linear({.inputs = sizes.width, .outputs = sizes.width}, weights, bias, packed);
     packed.pack(NodeMemory::of_process(packed.bytes()), {}, 1);
     const Buffer in = device.allocate(MemorySpace::device, std::size_t{sizes.items} * layer->shape().input_bytes);
     const Buffer out = device.allocate(MemorySpace::device, std::size_t{sizes.items} * layer->shape().output_bytes);
     const auto operation = layer->make_operation(device, sizes.items);
     const auto stream = device.make_stream({});
-    const std::vector<std::byte> inputs = some_inputs(in.bytes().size(), multiplied_as(precision));
+    const std::vector<std::byte> inputs = some_inputs(in.bytes().size(), precision);
     stream->copy(in.bytes(), inputs);
     stream->record().wait();
     double best = 0;
@@ -99,7 +88,7 @@ double measure_peak(Device& device, DeviceKind kind, Precision precision) {
         const double seconds = Seconds(end.completed_at() - begin.completed_at()).count();
         best = std::max(best, 2.0 * sizes.products * sizes.items * sizes.width * sizes.width / seconds);
     }
-    return precision == Precision::tf32x3 ? best / 3 : best;
+    return best;
 }
 
 std::string key_of_host_peak(HostInstructions instructions) {
@@ -113,7 +102,7 @@ std::string key_of_gpu_peak(std::string_view model, Precision precision) {
 void find_peak(Roofline& roofline, const PeakSearch& search) {
     if (search.file) {
         if (const auto kept = find_peak(*search.file, search.key)) {
-            roofline.peak = kept;
+            roofline.peak = *kept / search.products;
             return;
         }
     }
@@ -121,14 +110,16 @@ void find_peak(Roofline& roofline, const PeakSearch& search) {
         roofline.note = "what the device can was not measured yet: a run of ten seconds does";
         return;
     }
+    double measured = 0;
     try {
-        roofline.peak = search.measure();
+        measured = search.measure();
     } catch (const Error& error) {
         roofline.note = "what the device can could not be measured: " + error.text().what;
         return;
     }
+    roofline.peak = measured / search.products;
     if (search.file) {
-        static_cast<void>(keep_peak(*search.file, search.key, *roofline.peak));  // measured again next time
+        static_cast<void>(keep_peak(*search.file, search.key, measured));  // measured again next time
     }
 }
 

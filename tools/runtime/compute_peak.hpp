@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -14,8 +15,7 @@
 namespace sluice {
 
 /// FLOP per second of `device`, by the best of a few matrix products of the backend that apps compute with: a tenth of
-/// a second, on a GPU half a second and some 300 MiB of its memory. Of certified that is fp16's, of tf32x3, which makes
-/// a product of three, a third of tf32's. Throws Error.
+/// a second, on a GPU half a second and some 300 MiB of its memory. `precision` is that of a ProductWork. Throws Error.
 [[nodiscard]] double measure_peak(Device& device, DeviceKind kind, Precision precision);
 
 /// On this host, with the instructions that a run computes with.
@@ -25,12 +25,13 @@ namespace sluice {
 struct PeakSearch {
     std::optional<std::filesystem::path> file{};  ///< cost_cache_file()
     std::string key{};
+    std::uint32_t products = 1;         ///< Of which the run makes one.
     bool may_measure = false;           ///< The run was so long that the measurement does not count.
-    std::function<double()> measure{};  ///< What is kept in the file then.
+    std::function<double()> measure{};  ///< Of single products; what is kept in the file then.
 };
 
-/// `roofline` with the peak that the file holds, or that was measured, or the note why there is none: a measurement
-/// that fails says so there.
+/// `roofline` with the peak that the file holds, or that was measured, shared among the products of one, or the note
+/// why there is none: a measurement that fails says so there.
 void find_peak(Roofline& roofline, const PeakSearch& search);
 
 }  // namespace sluice

@@ -140,14 +140,16 @@ int leave_complete(const Root& root, const PreparedJob& job, const RunOptions& o
 Roofline roofline_of(const PreparedJob& job, std::uint32_t device_number, std::chrono::nanoseconds wall) {
     constexpr std::chrono::seconds long_run{10};  // of which a measurement is one per cent, on a GPU once five
     const bool host = job.plan.device == DeviceKind::host;
-    Roofline roofline{.flop_per_item = job.flop_per_item};
+    const ProductWork work = host ? ProductWork{} : job.app->product_work(job.plan.precision);
+    Roofline roofline{.flop_per_item = job.flop_per_item, .precision = work.precision, .products = work.products};
     find_peak(roofline, {.file = cost_cache_file(),
                          .key = host ? key_of_host_peak(job.plan.instructions)
-                                     : key_of_gpu_peak(cuda_device_model(device_number), job.plan.precision),
+                                     : key_of_gpu_peak(cuda_device_model(device_number), work.precision),
+                         .products = work.products,
                          .may_measure = wall >= long_run,
                          .measure = [&] {
                              return measure_peak(*make_device(job.plan.device, device_number), job.plan.device,
-                                                 job.plan.precision);
+                                                 work.precision);
                          }});
     return roofline;
 }

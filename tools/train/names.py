@@ -62,7 +62,7 @@ class NameModel(nn.Module):
             self.linear.bias[absent] = ABSENT
 
 
-def batch_of(names):
+def batch_of(names, device):
     """Inputs and targets (items, steps), padded with -1 in the targets."""
     steps = max(map(len, names)) + 1
     inputs = torch.zeros(len(names), steps, dtype=torch.long)
@@ -70,7 +70,11 @@ def batch_of(names):
     for row, name in enumerate(names):
         inputs[row, : len(name) + 1] = torch.tensor([SOS, *name])
         targets[row, : len(name) + 1] = torch.tensor([*name, EOS])
-    return inputs, targets
+    return inputs.to(device), targets.to(device)
+
+
+def device_of(model):
+    return model.linear.weight.device
 
 
 def total_loss(model, inputs, targets):
@@ -86,7 +90,7 @@ def log_likelihood(model, names):
     ordered = sorted(names, key=len)
     with torch.no_grad():
         for begin in range(0, len(ordered), 512):
-            total -= float(total_loss(model, *batch_of(ordered[begin : begin + 512])))
+            total -= float(total_loss(model, *batch_of(ordered[begin : begin + 512], device_of(model))))
     return total / sum(len(name) + 1 for name in names), total / len(names)
 
 
@@ -97,13 +101,13 @@ def sample(model, count, longest, generator):
     with torch.no_grad():
         while len(names) < count:
             rows = min(1000, count - len(names))
-            characters = torch.full((rows, 1), SOS)
+            characters = torch.full((rows, 1), SOS, device=device_of(model))
             state = None
             drawn = []
             for _ in range(longest):
                 logits, state = model(characters, state)
-                characters = torch.multinomial(logits[:, -1].softmax(-1), 1, generator=generator)
-                drawn.append(characters)
+                drawn.append(torch.multinomial(logits[:, -1].softmax(-1).cpu(), 1, generator=generator))
+                characters = drawn[-1].to(characters.device)
             for row in torch.cat(drawn, 1).tolist():
                 names.append(bytes(row[: row.index(EOS)] if EOS in row else row))
     return names
@@ -127,7 +131,7 @@ def train(model, parts, arguments, generator):
             batches += [near[at : at + arguments.batch] for at in range(0, len(near), arguments.batch)]
         for at in torch.randperm(len(batches), generator=generator).tolist():
             model.silence(absent)
-            inputs, targets = batch_of(batches[at])
+            inputs, targets = batch_of(batches[at], device_of(model))
             loss = total_loss(model, inputs, targets) / int((targets >= 0).sum())
             optimiser.zero_grad()
             loss.backward()
@@ -170,6 +174,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=80, help="at most; default: %(default)s")
     parser.add_argument("--longest", type=int, default=15, help="characters of a sample; default: %(default)s")
     parser.add_argument("--threads", type=int, default=1, help="default: %(default)s")
+    parser.add_argument("--device", default="cpu", help="torch's: cpu, cuda, cuda:1; default: %(default)s")
     arguments = parser.parse_args()
 
     torch.set_num_threads(arguments.threads)
@@ -177,10 +182,10 @@ def main():
     generator = torch.Generator().manual_seed(arguments.seed)
     begin = time.monotonic()
     parts = split(read_names(arguments.names), arguments.seed)
-    model = NameModel(arguments.embedding, arguments.hidden, arguments.layers, arguments.dropout)
+    model = NameModel(arguments.embedding, arguments.hidden, arguments.layers, arguments.dropout).to(arguments.device)
     epochs = train(model, parts, arguments, generator)
     state_path = str(pathlib.Path(arguments.to).with_suffix(".pt"))
-    torch.save(model.state_dict(), state_path)
+    torch.save({key: value.cpu() for key, value in model.state_dict().items()}, state_path)
     seconds = time.monotonic() - begin
 
     metadata = {"app": "namegen", "licence": "Apache-2.0", "data": "karpathy/makemore names.txt (MIT)",
@@ -215,7 +220,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (OSError, safetensors_file.ExportError) as error:
-        sys.exit(f"error: {error}")
+    safetensors_file.run(main)

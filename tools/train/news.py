@@ -325,7 +325,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (OSError, safetensors_file.ExportError) as error:
-        sys.exit(f"error: {error}")
+    safetensors_file.run(main)

@@ -11,7 +11,8 @@
 
 namespace sluice::decoder {
 
-/// Device memory for what flows through a pass; see Strides. Zero at first.
+/// Device memory for what flows through a pass; see Strides. Zero at first. In tf32x3 `normed`, `mixed` and `inner`,
+/// which products take, are in two parts of fp16, in as many bytes as fp32.
 struct Activations {
     explicit Activations(const PassSetup& setup)
         : strides(strides_of(setup.shape, setup.precision)),
@@ -25,8 +26,9 @@ struct Activations {
           wanted(of_values(setup, padded_slots, strides.width)),
           scores(setup.device.allocate(
               MemorySpace::device,
-              padded_slots * (bests_only ? float_product_tiles(setup.shape.vocabulary) * sizeof(TileBest)
-                                         : std::size_t{strides.vocabulary} * sizeof(float)))),
+              padded_slots * (bests_only
+                                  ? float_product_tiles(setup.shape.vocabulary, setup.precision) * sizeof(TileBest)
+                                  : std::size_t{strides.vocabulary} * sizeof(float)))),
           cache_memory(setup.device.allocate(MemorySpace::device, std::size_t{2} * page_positions * setup.shape.width *
                                                                       setup.shape.layers * setup.sizes.pages *
                                                                       number_bytes(setup.precision))),

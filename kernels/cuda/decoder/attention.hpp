@@ -33,7 +33,7 @@ struct Attention {
 };
 
 /// Keys and values come from the cache, the row's own among them (enqueue_remember()), for heads of any size; in fp32
-/// the host's bits, in tf32 rounded to that.
+/// the host's bits, in tf32 rounded to that, in tf32x3 in two parts of fp16.
 void enqueue_attention_in_order(const Memory& memory, Precision precision, const Attention& attention,
                                 const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream);
 
@@ -43,7 +43,7 @@ void enqueue_attention_in_order(const Memory& memory, Precision precision, const
 void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, cudaStream_t stream);
 
-/// The same in fp32, the host's bits, or tf32, rounded to that.
+/// The same in fp32, the host's bits, or in tf32 or tf32x3, which compute in fp32 too and keep their results as above.
 void enqueue_float_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
                                     const Cache& cache, std::uint32_t layer, cudaStream_t stream);
 

@@ -56,16 +56,11 @@ __device__ __forceinline__ float dot_in_order(const float* by, const float* row,
     return sum;
 }
 
-template <bool rounds_to_tf32>
-__device__ __forceinline__ void store(float* to, float value) {
-    *to = rounds_to_tf32 ? values::round_tf32(value) : value;
-}
-
 /// A warp's head of a row: scores of 32 positions at a time, a lane each; then a lane two values of the head.
-/// `weights`: shared memory for all positions, `query` for the head.
-template <bool rounds_to_tf32>
+/// `weights`: shared memory for all positions, `query` for the head; `to` is a row, of which the head begins at `at`.
+template <Kept kept>
 __device__ void attend(const HeadCache& head, const Attention& attention, const float* from, std::uint32_t positions,
-                       float* weights, float* query, float* to) {
+                       float* weights, float* query, float* to, std::uint32_t at) {
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     for (std::uint32_t i = lane; i < attention.head_size; i += warp_lanes) {
         query[i] = from[i];
@@ -105,15 +100,15 @@ __device__ void attend(const HeadCache& head, const Attention& attention, const 
                 }
             }
         }
-        store<rounds_to_tf32>(to + d, __fdiv_rn(mixed[0], sum));
+        keep<kept>(to, attention.out_stride, at + d, __fdiv_rn(mixed[0], sum));
         if (has_second) {
-            store<rounds_to_tf32>(to + d + warp_lanes, __fdiv_rn(mixed[1], sum));
+            keep<kept>(to, attention.out_stride, at + d + warp_lanes, __fdiv_rn(mixed[1], sum));
         }
     }
     __syncwarp();  // the weights are read before the next row's come
 }
 
-template <bool rounds_to_tf32>
+template <Kept kept>
 __global__ void __launch_bounds__(ordered_threads)
     attend_in_order(Memory memory, Attention attention, Cache cache, std::uint32_t layer, Attending attending) {
     ptx::let_next_kernel_start();
@@ -130,16 +125,18 @@ __global__ void __launch_bounds__(ordered_threads)
         const auto head = static_cast<std::uint32_t>(i % attention.heads) * attention.head_size;
         const std::uint32_t r = attending == Attending::wanted ? memory.entries[number].last_row() : number;
         const Row row = memory.rows[r];
-        attend<rounds_to_tf32>(HeadCache(memory, cache, layer, row.slot, head), attention,
-                               static_cast<const float*>(attention.queries) + std::size_t{r} * attention.stride + head,
-                               row.position + 1, weights, weights + attention.positions,
-                               static_cast<float*>(attention.out) + std::size_t{number} * attention.out_stride + head);
+        attend<kept>(HeadCache(memory, cache, layer, row.slot, head), attention,
+                     static_cast<const float*>(attention.queries) + std::size_t{r} * attention.stride + head,
+                     row.position + 1, weights, weights + attention.positions,
+                     static_cast<float*>(attention.out) + std::size_t{number} * attention.out_stride, head);
     }
 }
 
 void enqueue_attention_in_order(const Memory& memory, Precision precision, const Attention& attention,
                                 const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream) {
-    const auto kernel = precision == Precision::tf32 ? &attend_in_order<true> : &attend_in_order<false>;
+    const auto kernel = precision == Precision::tf32     ? &attend_in_order<Kept::tf32>
+                        : precision == Precision::tf32x3 ? &attend_in_order<Kept::half_parts>
+                                                         : &attend_in_order<Kept::as_is>;
     const std::uint32_t shared = ordered_warps * ((attention.positions + attention.head_size + 3) / 4 * 4) *
                                  static_cast<std::uint32_t>(sizeof(float));
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),

@@ -73,19 +73,19 @@ public:
         }
     }
 
-    __device__ __forceinline__ void store(T* to) const {
+    /// To values `at` and following of a row of `stride` values.
+    template <Kept kept>
+    __device__ __forceinline__ void store(T* row, std::uint32_t stride, std::uint32_t at) const {
         float out[count];
 #pragma unroll
         for (std::uint32_t d = 0; d < count; ++d) {
             out[d] = mixed_[d] / sum_;
-            if constexpr (std::is_same_v<T, float>) {
-                out[d] = values::round_tf32(out[d]);
-            }
         }
         if constexpr (std::is_same_v<T, float>) {
-            *reinterpret_cast<float4*>(to) = {out[0], out[1], out[2], out[3]};
+            keep_4<kept>(row, stride, at, out);
         } else {
-            store_8(to, out);
+            static_assert(kept == Kept::as_is);
+            store_8(row + at, out);
         }
     }
 
@@ -112,7 +112,7 @@ private:
     float sum_ = 0;
 };
 
-template <class T, std::uint32_t head_size>
+template <class T, std::uint32_t head_size, Kept kept>
 __global__ void __launch_bounds__(most_cached_threads, 1)
     attend_cached(Memory memory, Attention attention, Cache cache, std::uint32_t layer, Attending attending) {
     using CachedHeads = CachedRow<T, head_size>;
@@ -146,21 +146,25 @@ __global__ void __launch_bounds__(most_cached_threads, 1)
             heads.add(cached<T>(cache, layer, page, p % page_positions) + at, cache.width, positions - p);
         }
         if (exists) {
-            heads.store(static_cast<T*>(attention.out) + std::size_t{place.to} * attention.out_stride + at);
+            heads.template store<kept>(static_cast<T*>(attention.out) + std::size_t{place.to} * attention.out_stride,
+                                       attention.out_stride, at);
         }
     }
 }
 
-template <class T>
+template <class T, Kept kept = Kept::as_is>
 auto cached_kernel(std::uint32_t head_size) {
-    return head_size == 32 ? &attend_cached<T, 32> : head_size == 64 ? &attend_cached<T, 64> : &attend_cached<T, 128>;
+    return head_size == 32   ? &attend_cached<T, 32, kept>
+           : head_size == 64 ? &attend_cached<T, 64, kept>
+                             : &attend_cached<T, 128, kept>;
 }
 
 void enqueue_cached_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, Attending attending, cudaStream_t stream) {
-    const auto kernel = precision == Precision::bf16   ? cached_kernel<__nv_bfloat16>(attention.head_size)
-                        : precision == Precision::fp16 ? cached_kernel<__half>(attention.head_size)
-                                                       : cached_kernel<float>(attention.head_size);
+    const auto kernel = precision == Precision::bf16     ? cached_kernel<__nv_bfloat16>(attention.head_size)
+                        : precision == Precision::fp16   ? cached_kernel<__half>(attention.head_size)
+                        : precision == Precision::tf32x3 ? cached_kernel<float, Kept::half_parts>(attention.head_size)
+                                                         : cached_kernel<float, Kept::tf32>(attention.head_size);
     if (attention.multiprocessors != 0) {
         launch(kernel, "attention to the cache",
                {.blocks = attention.multiprocessors, .threads = most_cached_threads, .chained = true}, stream, memory,

@@ -16,6 +16,7 @@ struct FloatProductArguments {
     TileBest* bests;
     std::uint32_t best_tiles;  // of a row
     bool rounds_to_tf32;
+    bool in_half_parts;
 };
 
 /// A kernel, and what its launch takes.
@@ -39,5 +40,6 @@ struct FloatProductKernels {
 [[nodiscard]] const FloatProductKernels& bf16_float_product();
 [[nodiscard]] const FloatProductKernels& fp16_float_product();
 [[nodiscard]] const FloatProductKernels& tf32_float_product();
+[[nodiscard]] const FloatProductKernels& half_part_float_product();
 
 }  // namespace sluice::decoder

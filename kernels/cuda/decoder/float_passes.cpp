@@ -38,15 +38,15 @@ public:
           at_(setup),
           attention_(at_.attention(setup.shape, setup.sampling)),
           no_bias_(setup.device.allocate(MemorySpace::device, at_.strides.vocabulary * sizeof(float))) {
-        if (precision_ == Precision::tf32) {
+        if (on_tensor_cores()) {
             for (std::uint32_t number = 0; number < shape_.layers; ++number) {
                 const WeightsOnDevice::Block& block = weights_.blocks[number];
-                products_.push_back(on_tensor_cores(to_queries(), block.attention));
-                products_.push_back(on_tensor_cores(projection(number), block.projection));
-                products_.push_back(on_tensor_cores(expansion(number), block.expansion));
-                products_.push_back(on_tensor_cores(contraction(number), block.contraction));
+                products_.push_back(product_of(to_queries(), block.attention));
+                products_.push_back(product_of(projection(number), block.projection));
+                products_.push_back(product_of(expansion(number), block.expansion));
+                products_.push_back(product_of(contraction(number), block.contraction));
             }
-            products_.push_back(head_on_tensor_cores());
+            products_.push_back(product_of_head());
         }
     }
 
@@ -66,7 +66,7 @@ public:
         watch("normalisation");
         enqueue_norm(precision_, norm(weights_.last_norm, at_.wanted, true), stream);
         watch("head");
-        if (precision_ == Precision::tf32) {
+        if (on_tensor_cores()) {
             products_.back().enqueue(stream);
         } else {
             ordered::enqueue_product({.in = floats_of(at_.normed),
@@ -81,14 +81,16 @@ public:
         }
         watch("choice");
         if (at_.bests_only) {
-            enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), float_product_tiles(shape_.vocabulary),
-                              stream);
+            enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(),
+                              float_product_tiles(shape_.vocabulary, precision_), stream);
         } else {
             enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary, stream);
         }
     }
 
 private:
+    /// Else the host's bits.
+    [[nodiscard]] bool on_tensor_cores() const { return precision_ != Precision::fp32; }
     [[nodiscard]] bool is_last(std::uint32_t number) const { return number + 1 == shape_.layers; }
     [[nodiscard]] std::uint32_t most_rows(bool wanted) const { return wanted ? at_.padded_slots : most_rows_; }
     [[nodiscard]] const std::uint32_t* rows(bool wanted) const {
@@ -145,12 +147,13 @@ private:
                 .rows = rows(last)};
     }
 
-    [[nodiscard]] FloatProduct on_tensor_cores(const Step& step, const WeightsOnDevice::Linear& linear) const {
+    [[nodiscard]] FloatProduct product_of(const Step& step, const WeightsOnDevice::Linear& linear) const {
         return {{.rows = step.most_rows,
                  .columns = step.outputs,
                  .depth = step.inputs,
                  .activation = step.gelu ? Activation::gelu_tanh : Activation::none,
-                 .rounds_to_tf32 = step.feeds_product},
+                 .rounds_to_tf32 = step.feeds_product && precision_ == Precision::tf32,
+                 .in_half_parts = step.feeds_product && precision_ == Precision::tf32x3},
                 precision_,
                 {.a = data_of(step.in),
                  .b = data_of(linear.weights),
@@ -162,7 +165,7 @@ private:
                  .active = step.rows},
                 instructions_};
     }
-    [[nodiscard]] FloatProduct head_on_tensor_cores() const {
+    [[nodiscard]] FloatProduct product_of_head() const {
         return {{.rows = at_.padded_slots, .columns = shape_.vocabulary, .depth = shape_.width},
                 precision_,
                 {.a = data_of(at_.normed),
@@ -179,7 +182,7 @@ private:
     /// The `kind`-th product of a layer.
     void multiply(const Step& step, const WeightsOnDevice::Linear& linear, std::uint32_t number, std::uint32_t kind,
                   cudaStream_t stream) {
-        if (precision_ == Precision::tf32) {
+        if (on_tensor_cores()) {
             constexpr std::uint32_t products_of_layer = 4;
             products_[number * products_of_layer + kind].enqueue(stream);
             return;
@@ -269,7 +272,7 @@ private:
     Activations at_;
     Attention attention_;
     Buffer no_bias_;
-    std::vector<FloatProduct> products_;  // of tf32: four a layer, then the head
+    std::vector<FloatProduct> products_;  // on the tensor cores: four a layer, then the head
 };
 
 }  // namespace

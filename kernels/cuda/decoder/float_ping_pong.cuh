@@ -10,14 +10,37 @@
 /// stores them while the other multiplies.
 namespace sluice::decoder {
 
-/// A thread's part of a tile's sums: in each of four rows two of every eight columns.
-template <class C>
-class PingPongEpilogue {
+/// Word i of lane t of four becomes word t of lane i.
+__device__ __forceinline__ void transpose_in_quad(std::uint32_t (&words)[4]) {
+    const std::uint32_t lane = threadIdx.x % 4;
+#pragma unroll
+    for (std::uint32_t apart = 1; apart <= 2; apart *= 2) {
+        const bool upper = (lane & apart) != 0;
+#pragma unroll
+        for (std::uint32_t i = 0; i < 4; ++i) {
+            if ((i & apart) == 0) {
+                const std::uint32_t other =
+                    __shfl_xor_sync(every_lane, upper ? words[i] : words[i + apart], static_cast<int>(apart));
+                words[i] = upper ? other : words[i];
+                words[i + apart] = upper ? words[i + apart] : other;
+            }
+        }
+    }
+}
+
+/// A consumer's way from sums to memory, some columns at a time, so that what is added to them is on its way together.
+/// A thread has, in each of two rows of a block of 64, two of every eight columns. `has_parts`: may write two parts.
+template <class C, bool has_parts = false>
+class BatchedEpilogue {
 public:
     using Sums = float[C::blocks][C::columns / 2];
 
-    __device__ __forceinline__ PingPongEpilogue(const gemm::Arguments& arguments, const FloatProductArguments& floats)
-        : arguments_(arguments), floats_(floats), thread_(threadIdx.x % gemm::warpgroup_threads) {}
+    __device__ __forceinline__ BatchedEpilogue(const gemm::Arguments& arguments, const FloatProductArguments& floats,
+                                               std::uint32_t consumer)
+        : arguments_(arguments),
+          floats_(floats),
+          thread_(threadIdx.x % gemm::warpgroup_threads),
+          first_row_(C::ping_pong ? 0 : consumer * own_rows) {}
 
     /// Before a tile is multiplied: its sums begin with the bias, and what is added to them is asked for.
     __device__ __forceinline__ void begin(Sums& sums, std::uint32_t row, std::uint32_t column) const {
@@ -34,11 +57,12 @@ public:
                 sums[block][4 * j + 3] = bias.y;
             }
         }
-        static_assert(C::rows == gemm::warpgroup_threads, "each thread asks for a row");
+        static_assert(own_rows <= gemm::warpgroup_threads, "each thread asks for a row");
         const std::uint32_t bytes = min(C::columns, arguments_.columns - column) / 4 * 16;
-        if (floats_.residual != nullptr && floats_.stride % 4 == 0 && bytes != 0 &&
-            row + thread_ < *arguments_.active) {
-            ptx::prefetch(floats_.residual + std::size_t{row + thread_} * floats_.stride + column, bytes);
+        const std::uint32_t own = row + first_row_ + thread_;
+        if (floats_.residual != nullptr && floats_.stride % 4 == 0 && bytes != 0 && thread_ < own_rows &&
+            own < *arguments_.active) {
+            ptx::prefetch(floats_.residual + std::size_t{own} * floats_.stride + column, bytes);
         }
     }
 
@@ -47,7 +71,7 @@ public:
 #pragma unroll
         for (std::uint32_t block = 0; block < C::blocks; ++block) {
             const std::uint32_t first =
-                row + block * gemm::product_rows + thread_ / warp_lanes * 16 + thread_ % warp_lanes / 4;
+                row + first_row_ + block * gemm::product_rows + thread_ / warp_lanes * 16 + thread_ % warp_lanes / 4;
 #pragma unroll
             for (std::uint32_t j = 0; j < C::columns / 8; j += batch) {
                 store_batch(sums[block], j, first, rows, column);
@@ -56,7 +80,10 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t batch = 4;  // eights of columns whose additions are on their way together
+    // Eights of columns whose additions are on their way together: more where nobody multiplies meanwhile.
+    static constexpr std::uint32_t batch = C::ping_pong ? 4 : 12;
+    static_assert(C::columns / 8 % batch == 0);
+    static constexpr std::uint32_t own_rows = C::blocks * gemm::product_rows;
 
     __device__ __forceinline__ std::uint32_t column_of(std::uint32_t column, std::uint32_t j) const {
         return column + 8 * j + thread_ % 4 * 2;
@@ -70,6 +97,15 @@ private:
             values[i] = sums[4 * from + i];
         }
         gemm::activate(values, arguments_.activation);
+        if constexpr (has_parts) {
+            if (floats_.in_half_parts) {
+#pragma unroll
+                for (std::uint32_t j = 0; j < batch; j += 4) {
+                    store_parts(values + 4 * j, from + j, first, rows, column);
+                }
+                return;
+            }
+        }
         if (floats_.residual != nullptr) {
             float2 others[batch][2];
 #pragma unroll
@@ -110,6 +146,30 @@ private:
         }
     }
 
+    /// Of four eights each of four threads gets one, in two rows.
+    __device__ __forceinline__ void store_parts(const float* values, std::uint32_t from, std::uint32_t first,
+                                                std::uint32_t rows, std::uint32_t column) const {
+        const std::uint32_t at = column + 8 * (from + thread_ % 4);
+#pragma unroll
+        for (std::uint32_t i = 0; i < 2; ++i) {
+            std::uint32_t firsts[4];
+            std::uint32_t rests[4];
+#pragma unroll
+            for (std::uint32_t j = 0; j < 4; ++j) {
+                const values::HalfParts parts = values::split_half(values[4 * j + 2 * i], values[4 * j + 2 * i + 1]);
+                firsts[j] = parts.firsts;
+                rests[j] = parts.rests;
+            }
+            transpose_in_quad(firsts);
+            transpose_in_quad(rests);
+            if (at < arguments_.columns && first + 8 * i < rows) {
+                auto* const to = reinterpret_cast<std::uint16_t*>(floats_.out) + 2 * place(first, i, 0) + at;
+                ptx::store_global_16(to, {firsts[0], firsts[1], firsts[2], firsts[3]});
+                ptx::store_global_16(to + floats_.stride, {rests[0], rests[1], rests[2], rests[3]});
+            }
+        }
+    }
+
     __device__ __forceinline__ std::size_t place(std::uint32_t first, std::uint32_t i, std::uint32_t at) const {
         return std::size_t{first + 8 * i} * floats_.stride + at;
     }
@@ -117,6 +177,7 @@ private:
     const gemm::Arguments& arguments_;
     const FloatProductArguments& floats_;
     std::uint32_t thread_;
+    std::uint32_t first_row_;
 };
 
 template <class Type, class C>
@@ -125,14 +186,14 @@ __device__ __forceinline__ void consume_ping_pong(const gemm::Arguments& argumen
     const gemm::Sharers<C> ranks(C::cluster == 1 ? 0 : ptx::rank_in_cluster());
     const std::uint32_t sharers = ranks.of_a() | ranks.of_b();
     constexpr std::uint32_t block_bytes = gemm::product_rows * gemm::step_bytes;
-    const PingPongEpilogue<C> epilogue(arguments, floats);
+    const BatchedEpilogue<C> epilogue(arguments, floats, consumer);
     gemm::Turns<C> turns(layout, consumer);
     ptx::Ring<C::stages> ring;
     ring.skip(turns.first() * arguments.steps);
     for (gemm::Tiles<C, C::turns> tiles(arguments, turns.first()); tiles.any(); tiles.next()) {
         const auto row = static_cast<std::uint32_t>(tiles.row());
         const auto column = static_cast<std::uint32_t>(tiles.column());
-        typename PingPongEpilogue<C>::Sums sums;
+        typename BatchedEpilogue<C>::Sums sums;
         epilogue.begin(sums, row, column);
         std::uint32_t used = C::stages;  // none yet
         turns.wait();

@@ -16,6 +16,9 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
     expects(bests ? memory.bias == nullptr && shape.activation == Activation::none
                   : memory.stride % 2 == 0 && memory.stride >= shape.columns,
             "decoder: a product that writes what its kernel does not");
+    expects(!shape.in_half_parts || (precision == Precision::tf32x3 && !bests && shape.columns % 8 == 0 &&
+                                     memory.stride % 8 == 0 && memory.residual == nullptr),
+            "decoder: a product in two parts that its kernel does not write");
     if (instructions.value_or(instructions_of_current_gpu()) == MatrixInstructions::wgmma) {
         use_wgmma(precision);
     } else {

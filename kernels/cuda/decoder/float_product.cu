@@ -21,6 +21,8 @@ const FloatProductKernels& float_kernels_of(Precision precision) {
             return fp16_float_product();
         case Precision::tf32:
             return tf32_float_product();
+        case Precision::tf32x3:
+            return half_part_float_product();
         default:
             throw ContractViolation("decoder: a product in a precision that the tensor cores do not have");
     }
@@ -29,6 +31,13 @@ const FloatProductKernels& float_kernels_of(Precision precision) {
 /// Of a matrix of `rows` contiguous rows, for copies of `box_rows` times 128 bytes.
 CUtensorMap float_map_of(Precision precision, const FloatProductKernel& kernel, const void* matrix, std::uint32_t rows,
                          std::uint32_t depth, std::uint32_t box_rows) {
+    if (precision == Precision::tf32x3) {
+        constexpr std::uint64_t half_bytes = 2;
+        const TensorAxis axes[] = {{depth, 0, kernel.step_depth},
+                                   {2, depth * half_bytes, 1},  // parts
+                                   {rows, 2 * depth * half_bytes, box_rows}};
+        return make_tensor_map(Precision::fp16, matrix, axes);
+    }
     const TensorAxis axes[] = {{depth, 0, kernel.step_depth}, {rows, depth * number_bytes(precision), box_rows}};
     return make_tensor_map(precision, matrix, axes);
 }
@@ -99,7 +108,8 @@ void FloatProduct::enqueue_wgmma(cudaStream_t stream) const {
                                        .stride = memory_.stride,
                                        .bests = memory_.bests,
                                        .best_tiles = tile_columns,
-                                       .rounds_to_tf32 = shape_.rounds_to_tf32};
+                                       .rounds_to_tf32 = shape_.rounds_to_tf32,
+                                       .in_half_parts = shape_.in_half_parts};
     launch(kernel_->function, "decoder's product",
            {.blocks = clusters * tile.cluster_rows,
             .threads = kernel_->threads,

@@ -19,28 +19,39 @@ namespace sluice::decoder {
 /// out[m][n] = activation(bias[n] + sum over k of a[m][k] * b[n][k]) + residual[m][n] as fp32, by wgmma or mma.sync,
 /// for a and b of bf16, fp16 or tf32; or of each row the largest sums only. An element's bits depend neither on the
 /// number of rows nor on its row.
+///
+/// Precision::tf32x3, by wgmma only, stands for operands in two parts of fp16 (half_values.hpp), rows of which are (2,
+/// depth): three products, all but that of the rests, whose sums are added up in fp32 after each 256 of depth. That
+/// errs about as fp32 does. An operand beyond 65504 is infinite, and so is, or NaN, what it is multiplied to.
 struct FloatProductShape {
     std::uint32_t rows;
     std::uint32_t columns;
     std::uint32_t depth;  ///< A multiple of 8.
     Activation activation = Activation::none;
     bool rounds_to_tf32 = false;  ///< What it writes.
+    bool in_half_parts = false;   ///< What it writes, in two parts of fp16: (rows, 2, stride). Of tf32x3 only.
 };
 
 /// Device memory; not owned. Aligned to 16 bytes.
 struct FloatProductMemory {
-    const void* a;                ///< (rows, depth)
-    const void* b;                ///< (columns, depth)
+    const void* a;                ///< (rows, depth); of tf32x3 (rows, 2, depth).
+    const void* b;                ///< (columns, depth); of tf32x3 (columns, 2, depth).
     const float* bias;            ///< (columns); none if null.
     const float* residual;        ///< (rows, stride); none if null. May be `out`.
     float* out;                   ///< (rows, stride); values behind the columns are open.
     std::uint32_t stride;         ///< Even, at least `columns`.
-    TileBest* bests;              ///< (rows, float_product_tiles(columns)), in place of `out`; not with a bias.
+    TileBest* bests;              ///< (rows, float_product_tiles()), in place of `out`; not with a bias.
     const std::uint32_t* active;  ///< Device memory: only so many of the rows count.
 };
 
-[[nodiscard]] constexpr std::uint32_t float_product_tiles(std::uint32_t columns) {
-    return (columns + 255) / 256;
+/// Columns of which a row has one TileBest.
+[[nodiscard]] constexpr std::uint32_t float_product_tile_columns(Precision precision) {
+    return precision == Precision::tf32x3 ? 192 : 256;
+}
+
+[[nodiscard]] constexpr std::uint32_t float_product_tiles(std::uint32_t columns, Precision precision) {
+    const std::uint32_t of_tile = float_product_tile_columns(precision);
+    return (columns + of_tile - 1) / of_tile;
 }
 
 struct FloatProductKernel;

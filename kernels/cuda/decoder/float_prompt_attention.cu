@@ -16,7 +16,7 @@ static_assert(tile_queries == float_step_keys && page_positions == float_step_ke
 
 extern __shared__ float4 float_prompt_memory[];
 
-/// In fp32 the host's operations, in tf32 faster ones.
+/// The host's operations, or faster ones.
 template <bool in_order>
 struct FloatSteps {
     __device__ __forceinline__ static float add_product(float sum, float a, float b) {
@@ -27,15 +27,15 @@ struct FloatSteps {
         return in_order ? generator::exp_of(__fmul_rn(below_largest, scale)) : exp2f(below_largest * (scale * log2_e));
     }
     __device__ __forceinline__ static float quotient(float value, float by) {
-        return in_order ? __fdiv_rn(value, by) : values::round_tf32(__fdividef(value, by));
+        return in_order ? __fdiv_rn(value, by) : __fdividef(value, by);
     }
 };
 
 /// 16 queries of a prompt in one head, which a warp takes past the keys up to its own, 16 at a time: once for the
 /// largest scores, then, as all weights depend on these, for weights and values. A prompt's first tile needs one way.
-template <std::uint32_t head_size, bool in_order>
+template <std::uint32_t head_size, Kept kept>
 class FloatPromptTile {
-    using Steps = FloatSteps<in_order>;
+    using Steps = FloatSteps<kept == Kept::as_is>;
 
 public:
     static constexpr std::uint32_t row_floats = head_size + 4;  // padded: eight rows meet no bank twice
@@ -83,8 +83,8 @@ public:
         add(scores, true);
     }
 
-    /// `to`: of the first row of the prompt.
-    __device__ __forceinline__ void store(float* to) const {
+    /// `to`: the first row of the prompt, of which the head begins at `at`.
+    __device__ __forceinline__ void store(float* to, std::uint32_t at) const {
 #pragma unroll
         for (std::uint32_t i = 0; i < mixed_queries; ++i) {
             const std::uint32_t row = tile_.query + first_mixed() + i;
@@ -94,8 +94,8 @@ public:
                 for (std::uint32_t d = 0; d < 4; ++d) {
                     out[d] = Steps::quotient(mixed_[i][d], sums_[i]);
                 }
-                *reinterpret_cast<float4*>(to + std::size_t{row} * attention_.out_stride + 4 * mixed_piece()) = {
-                    out[0], out[1], out[2], out[3]};
+                keep_4<kept>(to + std::size_t{row} * attention_.out_stride, attention_.out_stride,
+                             at + 4 * mixed_piece(), out);
             }
         }
     }
@@ -272,10 +272,10 @@ private:
     float largest_[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
 };
 
-template <std::uint32_t head_size, bool in_order>
+template <std::uint32_t head_size, Kept kept>
 __global__ void __launch_bounds__(float_prompt_threads, head_size == 128 ? 2 : 4)
     attend_float_prompts(Memory memory, Attention attention, Cache cache, std::uint32_t layer) {
-    using OfHead = FloatPromptTile<head_size, in_order>;
+    using OfHead = FloatPromptTile<head_size, kept>;
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     float* const shared =
@@ -290,16 +290,16 @@ __global__ void __launch_bounds__(float_prompt_threads, head_size == 128 ? 2 : 4
             static_cast<const float*>(attention.queries) + std::size_t{tile.first_row} * attention.stride + at,
             cached<float>(cache, layer, page_of(memory, tile.slot, tile.query), 0) + at, shared);
         of_head.attend();
-        of_head.store(static_cast<float*>(attention.out) + std::size_t{tile.first_row} * attention.out_stride + at);
+        of_head.store(static_cast<float*>(attention.out) + std::size_t{tile.first_row} * attention.out_stride, at);
     }
 }
 
-template <std::uint32_t head_size, bool in_order>
+template <std::uint32_t head_size, Kept kept>
 void launch_float_prompts(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
                           cudaStream_t stream) {
-    constexpr auto kernel = &attend_float_prompts<head_size, in_order>;
+    constexpr auto kernel = &attend_float_prompts<head_size, kept>;
     constexpr std::uint32_t shared =
-        float_prompt_warps * FloatPromptTile<head_size, in_order>::warp_floats * std::uint32_t{sizeof(float)};
+        float_prompt_warps * FloatPromptTile<head_size, kept>::warp_floats * std::uint32_t{sizeof(float)};
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
                "cudaFuncSetAttribute");
     const std::uint64_t tiles = memory.most_rows / tile_queries + std::uint64_t{memory.slots};
@@ -311,24 +311,26 @@ void launch_float_prompts(const Memory& memory, const Attention& attention, cons
            stream, memory, attention, cache, layer);
 }
 
-template <bool in_order>
+template <Kept kept>
 void launch_float_prompts_of(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
                              cudaStream_t stream) {
     if (attention.head_size == 32) {
-        launch_float_prompts<32, in_order>(memory, attention, cache, layer, stream);
+        launch_float_prompts<32, kept>(memory, attention, cache, layer, stream);
     } else if (attention.head_size == 64) {
-        launch_float_prompts<64, in_order>(memory, attention, cache, layer, stream);
+        launch_float_prompts<64, kept>(memory, attention, cache, layer, stream);
     } else {
-        launch_float_prompts<128, in_order>(memory, attention, cache, layer, stream);
+        launch_float_prompts<128, kept>(memory, attention, cache, layer, stream);
     }
 }
 
 void enqueue_float_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
                                     const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
     if (precision == Precision::fp32) {
-        launch_float_prompts_of<true>(memory, attention, cache, layer, stream);
+        launch_float_prompts_of<Kept::as_is>(memory, attention, cache, layer, stream);
+    } else if (precision == Precision::tf32x3) {
+        launch_float_prompts_of<Kept::half_parts>(memory, attention, cache, layer, stream);
     } else {
-        launch_float_prompts_of<false>(memory, attention, cache, layer, stream);
+        launch_float_prompts_of<Kept::tf32>(memory, attention, cache, layer, stream);
     }
 }
 

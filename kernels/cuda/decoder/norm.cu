@@ -39,7 +39,7 @@ __device__ __forceinline__ void for_each_of_chain(std::uint32_t values, const Us
 }
 
 /// Half a warp a row, which stays in registers if it has at most norm_chains times `pieces` values; 0: it does not.
-template <bool rounds_to_tf32, std::uint32_t pieces>
+template <Kept kept_as, std::uint32_t pieces>
 __global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
@@ -69,13 +69,12 @@ __global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
         const float variance = __fdiv_rn(sum_in_order(part), width);
         const float scale = __fdiv_rn(1.0F, __fsqrt_rn(__fadd_rn(variance, norm.epsilon)));
         if (number < rows) {
-            float* const to = static_cast<float*>(norm.to) + std::size_t{row} * norm.stride + chain;
+            float* const to = static_cast<float*>(norm.to) + std::size_t{row} * norm.stride;
             for_each_of_chain<pieces>(count, [&](std::uint32_t i) {
                 const std::uint32_t at = i * norm_chains;
                 const float scaled =
                     __fmul_rn(__fmul_rn(__fadd_rn(value_of(i), -mean), scale), __ldg(norm.gamma + chain + at));
-                const float value = __fadd_rn(scaled, __ldg(norm.beta + chain + at));
-                to[at] = rounds_to_tf32 ? values::round_tf32(value) : value;
+                keep<kept_as>(to, norm.stride, chain + at, __fadd_rn(scaled, __ldg(norm.beta + chain + at)));
             });
         }
     }
@@ -145,12 +144,12 @@ __global__ void __launch_bounds__(norm_threads) normalise(Norm norm) {
     }
 }
 
-template <bool rounds_to_tf32>
+template <Kept kept>
 auto norm_in_order(std::uint32_t width) {
-    return width <= 24 * norm_chains    ? &normalise_in_order<rounds_to_tf32, 24>
-           : width <= 48 * norm_chains  ? &normalise_in_order<rounds_to_tf32, 48>
-           : width <= 100 * norm_chains ? &normalise_in_order<rounds_to_tf32, 100>
-                                        : &normalise_in_order<rounds_to_tf32, 0>;
+    return width <= 24 * norm_chains    ? &normalise_in_order<kept, 24>
+           : width <= 48 * norm_chains  ? &normalise_in_order<kept, 48>
+           : width <= 100 * norm_chains ? &normalise_in_order<kept, 100>
+                                        : &normalise_in_order<kept, 0>;
 }
 
 template <class T>
@@ -170,7 +169,9 @@ void enqueue_norm(Precision precision, const Norm& norm, cudaStream_t stream) {
     } else if (precision == Precision::fp16) {
         launch(narrow_norm<__half>(norm.width), "normalisation", shape, stream, norm);
     } else {
-        launch(precision == Precision::tf32 ? norm_in_order<true>(norm.width) : norm_in_order<false>(norm.width),
+        launch(precision == Precision::tf32     ? norm_in_order<Kept::tf32>(norm.width)
+               : precision == Precision::tf32x3 ? norm_in_order<Kept::half_parts>(norm.width)
+                                                : norm_in_order<Kept::as_is>(norm.width),
                "normalisation", shape, stream, norm);
     }
 }

@@ -41,10 +41,11 @@ public:
     virtual void enqueue(cudaStream_t stream, const PassWatch& watch) = 0;
 };
 
-/// Of bf16 and fp16; products by the instructions of the device.
+/// Of bf16 and fp16. Only where the build has code for sm_90a.
 [[nodiscard]] std::unique_ptr<Passes> make_narrow_passes(const PassSetup& setup);
 
-/// Of fp32, which is what the host computes bit for bit, and tf32, by the instructions of the device.
+/// Of fp32, which is what the host computes bit for bit, and tf32, by the instructions of the device, and
+/// tf32x3, which is by wgmma only.
 [[nodiscard]] std::unique_ptr<Passes> make_float_passes(const PassSetup& setup);
 
 }  // namespace sluice::decoder

@@ -43,6 +43,45 @@ __device__ __forceinline__ void store_8(T* to, const float (&from)[8]) {
     *reinterpret_cast<uint4*>(to) = values::pack<T>(from);
 }
 
+/// How values that a product takes are kept.
+enum class Kept : std::uint8_t {
+    as_is,
+    tf32,        ///< fp32, rounded to that.
+    half_parts,  ///< In two parts of fp16, which take a row of as many bytes: (2, stride).
+};
+
+/// Stores value `at` of a row of `stride` values.
+template <Kept kept>
+__device__ __forceinline__ void keep(float* row, std::uint32_t stride, std::uint32_t at, float value) {
+    if constexpr (kept == Kept::half_parts) {
+        const values::HalfParts parts = values::split_half(value, 0);
+        auto* const to = reinterpret_cast<std::uint16_t*>(row) + at;
+        to[0] = static_cast<std::uint16_t>(parts.firsts);
+        to[stride] = static_cast<std::uint16_t>(parts.rests);
+    } else {
+        row[at] = kept == Kept::tf32 ? values::round_tf32(value) : value;
+    }
+}
+
+/// Four of them, from a multiple of four on.
+template <Kept kept>
+__device__ __forceinline__ void keep_4(float* row, std::uint32_t stride, std::uint32_t at, const float (&from)[4]) {
+    if constexpr (kept == Kept::half_parts) {
+        const values::HalfParts low = values::split_half(from[0], from[1]);
+        const values::HalfParts high = values::split_half(from[2], from[3]);
+        auto* const to = reinterpret_cast<std::uint16_t*>(row) + at;
+        *reinterpret_cast<uint2*>(to) = {low.firsts, high.firsts};
+        *reinterpret_cast<uint2*>(to + stride) = {low.rests, high.rests};
+    } else {
+        float out[4];
+#pragma unroll
+        for (std::uint32_t i = 0; i < 4; ++i) {
+            out[i] = kept == Kept::tf32 ? values::round_tf32(from[i]) : from[i];
+        }
+        *reinterpret_cast<float4*>(row + at) = {out[0], out[1], out[2], out[3]};
+    }
+}
+
 /// The keys of a position, and behind them its values.
 template <class T>
 __device__ __forceinline__ T* cached(const Cache& cache, std::uint32_t layer, std::uint32_t page, std::uint32_t place) {

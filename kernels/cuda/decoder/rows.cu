@@ -72,6 +72,38 @@ __global__ void __launch_bounds__(row_threads) embed_tf32(Memory memory, Embeddi
     }
 }
 
+/// The same of tf32x3, whose tokens are in two parts.
+__global__ void __launch_bounds__(row_threads) embed_half_parts(Memory memory, Embedding embedding) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t rows = memory.batch->rows;
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const WarpRows all;
+    for (std::uint32_t r = all.first; r < rows; r += all.step) {
+        const Row row = memory.rows[r];
+        const float* const position = embedding.positions + std::size_t{row.position} * embedding.width;
+        const __half* const token =
+            static_cast<const __half*>(embedding.tokens) + std::size_t{row.token} * 2 * embedding.width;
+        float* const to = static_cast<float*>(embedding.sums) + std::size_t{r} * embedding.stride;
+        for (std::uint32_t i = lane * 8; i < embedding.width; i += warp_lanes * 8) {
+            alignas(16) float sums[8];
+            alignas(16) float others[8];
+            load_8(token + embedding.width + i, sums);
+            load_8(token + i, others);
+#pragma unroll
+            for (std::uint32_t j = 0; j < 8; ++j) {
+                sums[j] = fmaf(sums[j], 1 / half_rest_scale, others[j]);
+            }
+            load_8(position + i, others);
+#pragma unroll
+            for (std::uint32_t j = 0; j < 8; j += 4) {
+                *reinterpret_cast<float4*>(to + i + j) = {sums[j] + others[j], sums[j + 1] + others[j + 1],
+                                                          sums[j + 2] + others[j + 2], sums[j + 3] + others[j + 3]};
+            }
+        }
+    }
+}
+
 /// Copies `count` values by a warp: 16 bytes at a time, four times of them on their way together, unless they are fp32
 /// and begin elsewhere; those of 16 bits are multiples of 8.
 template <class T>
@@ -138,6 +170,10 @@ LaunchShape for_warps(std::uint32_t rows) {
 void enqueue_embedding(const Memory& memory, Precision precision, const Embedding& embedding, cudaStream_t stream) {
     if (precision == Precision::tf32) {
         launch(&embed_tf32, "embedding", for_warps(memory.most_rows), stream, memory, embedding);
+        return;
+    }
+    if (precision == Precision::tf32x3) {
+        launch(&embed_half_parts, "embedding", for_warps(memory.most_rows), stream, memory, embedding);
         return;
     }
     with_type_of(precision, [&](auto value) {

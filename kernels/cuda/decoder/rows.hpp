@@ -8,7 +8,8 @@
 #include "kernels/cuda/precision.hpp"
 
 /// What is done to a pass's rows between the products. A row of activations lies `stride` values after the one before;
-/// the values are fp32, also for tf32, or those of bf16 or fp16.
+/// the values are fp32, also for tf32 and tf32x3, or those of bf16 or fp16. For tf32x3 what a product takes is in two
+/// parts of fp16, in as many bytes (half_values.hpp).
 namespace sluice::decoder {
 
 /// Keys and values: (layers, pages, page_positions, 2, width).
@@ -20,7 +21,7 @@ struct Cache {
 
 /// sums[r] = embedding of row r's token + embedding of its position.
 struct Embedding {
-    const void* tokens;      ///< In fp32 (width, token_stride), else (vocabulary, width).
+    const void* tokens;  ///< In fp32 (width, token_stride), in tf32x3 (vocabulary, 2, width), else (vocabulary, width).
     const float* positions;  ///< (positions, width)
     void* sums;              ///< (rows, stride)
     std::uint32_t width;
@@ -39,7 +40,7 @@ void enqueue_gather(const Memory& memory, Precision precision, const void* rows,
                     cudaStream_t stream);
 
 /// to[r] = (from[r] - mean) / sqrt(variance + epsilon) * gamma + beta for the first `*rows` rows. In fp32 the host's
-/// bits; in tf32 rounded to that.
+/// bits; in tf32 rounded to that, in tf32x3 in two parts.
 struct Norm {
     const void* from;  ///< (rows, stride)
     void* to;          ///< (rows, stride)

@@ -4,6 +4,8 @@
 #include <functional>
 #include <span>
 
+#include "kernels/cuda/half_values.hpp"
+
 namespace sluice::decoder {
 namespace {
 
@@ -45,7 +47,10 @@ std::vector<float> padded_across(std::span<const float> values, const Wanted& wa
 CudaWeights of_values(PackedWeights& packed, Precision precision, const Wanted& wanted,
                       std::function<std::vector<float>()> make) {
     const std::size_t bytes = std::size_t{wanted.padded_rows} * wanted.padded_columns * number_bytes(precision);
-    return {packed, bytes, [precision, make = std::move(make)] { return encode(precision, make()); }};
+    return {packed, bytes, [precision, row = wanted.padded_columns, make = std::move(make)] {
+                return precision == Precision::tf32x3 ? encode_half_parts(make(), row, "weights")
+                                                      : encode(precision, make());
+            }};
 }
 
 CudaWeights of_floats(PackedWeights& packed, std::span<const float> values, std::uint32_t count) {

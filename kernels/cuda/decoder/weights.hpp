@@ -10,7 +10,7 @@
 namespace sluice::decoder {
 
 /// The decoder in device memory. Matrices of fp32 are (inputs, outputs), both padded with zeros; others
-/// (outputs, inputs).
+/// (outputs, inputs), of tf32x3 (outputs, 2, inputs) in two parts of fp16 (half_values.hpp).
 struct WeightsOnDevice {
     struct Norm {
         Buffer gamma;  ///< fp32

@@ -17,7 +17,7 @@ public:
     Prefixes(Device& device, const Sampling& sampling, std::uint32_t tables, Steps& steps, Memory& memory);
 
     /// Tables that pay where chunks have up to `max_items` items, of texts of at most max_length.
-    [[nodiscard]] static std::uint32_t choose_tables(std::uint32_t max_items, std::uint32_t max_length);
+    [[nodiscard]] static std::uint32_t choose_tables(std::uint32_t max_items, const Sampling& sampling);
 
     [[nodiscard]] static std::uint64_t bytes(std::uint32_t tables, const StepSizes& sizes);
 

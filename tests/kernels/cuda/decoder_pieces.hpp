@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/half_values.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 
 /// What tests of a decoder's kernels, one by one, share.
@@ -103,6 +104,11 @@ private:
 
 inline std::vector<float> floats_in(Precision precision, const DeviceMemory& memory) {
     return decode(precision, memory.content());
+}
+
+/// Of rows of `row` values that a product of the decoder takes.
+inline std::vector<float> floats_for_product(Precision precision, const DeviceMemory& memory, std::size_t row) {
+    return precision == Precision::tf32x3 ? decode_half_parts(memory.content(), row) : floats_in(precision, memory);
 }
 
 }  // namespace sluice::test

@@ -14,6 +14,7 @@ namespace {
 
 using test::bytes_in;
 using test::DecoderPiecesOnGpu;
+using test::floats_for_product;
 using test::floats_in;
 
 TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
@@ -43,7 +44,8 @@ TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
                 const decoder::FloatProductShape shape{.rows = rows, .columns = columns, .depth = depth};
                 for (const MatrixInstructions way : ways()) {
                     const DeviceMemory out(residual.size() * sizeof(float));
-                    const DeviceMemory bests(rows * decoder::float_product_tiles(columns) * sizeof(decoder::TileBest));
+                    const DeviceMemory bests(rows * decoder::float_product_tiles(columns, precision) *
+                                             sizeof(decoder::TileBest));
                     decoder::FloatProductMemory memory{.a = on_device[0].as(),
                                                        .b = on_device[1].as(),
                                                        .bias = on_device[2].as<float>(),
@@ -71,11 +73,12 @@ TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
                                                static_cast<double>(residual[std::size_t{m} * stride + n]));
                         }
                         decoder::TileBest best{-std::numeric_limits<float>::infinity(), 0};
-                        for (std::uint32_t t = 0; t < decoder::float_product_tiles(columns); ++t) {
+                        for (std::uint32_t t = 0; t < decoder::float_product_tiles(columns, precision); ++t) {
                             decoder::TileBest tile{};
-                            std::memcpy(&tile,
-                                        &best_bytes[(m * decoder::float_product_tiles(columns) + t) * sizeof tile],
-                                        sizeof tile);
+                            std::memcpy(
+                                &tile,
+                                &best_bytes[(m * decoder::float_product_tiles(columns, precision) + t) * sizeof tile],
+                                sizeof tile);
                             ASSERT_EQ(tile.place / 256, t) << "row " << m;
                             best = tile.score > best.score ? tile : best;
                         }
@@ -97,7 +100,7 @@ TEST_F(DecoderPiecesOnGpu, TheLargestScoresTellOfNonfiniteOnes) {
     constexpr std::uint32_t rows = 200;
     constexpr std::uint32_t columns = 600;
     constexpr std::uint32_t depth = 8;
-    constexpr std::uint32_t tiles = decoder::float_product_tiles(columns);
+    constexpr std::uint32_t tiles = decoder::float_product_tiles(columns, Precision::tf32);
     const DeviceMemory count(std::as_bytes(std::span(&rows, 1)));
     for (const MatrixInstructions way : ways()) {
         for (const std::uint32_t place : {0U, 63U, 255U, 256U, 530U, 599U}) {
@@ -192,17 +195,19 @@ TEST_F(DecoderPiecesOnGpu, ProductsOfManyTilesAreThoseOfFew) {
 }
 
 TEST_F(DecoderPiecesOnGpu, RowsAreNormalised) {
-    for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16, Precision::fp16}) {
+    for (const Precision precision :
+         {Precision::fp32, Precision::tf32x3, Precision::tf32, Precision::bf16, Precision::fp16}) {
+        const Precision of_values = in_one_part(precision);
         for (const std::uint32_t width : {8U, 64U, 768U, 1600U, 4096U}) {
             constexpr std::uint32_t rows = 37;
             constexpr std::array<std::uint32_t, 1> active{35};
             const DeviceMemory count(std::as_bytes(std::span(active)));
             std::vector<float> x = random_values(std::size_t{rows} * width, 2, width);
             x[width / 2] = 300;  // a channel far from the others, as models have them
-            x = rounded(precision, x);
+            x = rounded(of_values, x);
             const auto gamma = random_values(width, 1, 5);
             const auto beta = random_values(width, 1, 6);
-            const DeviceMemory from(std::span<const std::byte>(encode(precision, x)));
+            const DeviceMemory from(std::span<const std::byte>(encode(of_values, x)));
             const DeviceMemory to(from.content().size());
             const DeviceMemory of_gamma(bytes_in(gamma));
             const DeviceMemory of_beta(bytes_in(beta));
@@ -219,7 +224,7 @@ TEST_F(DecoderPiecesOnGpu, RowsAreNormalised) {
                                    .rows = count.as<std::uint32_t>()},
                                   nullptr);
 
-            std::vector<float> got = floats_in(precision, to);
+            std::vector<float> got = floats_for_product(precision, to, width);
             got.resize(std::size_t{active[0]} * width);
             std::vector<double> expected;
             for (std::uint32_t row = 0; row < active[0]; ++row) {
@@ -237,7 +242,7 @@ TEST_F(DecoderPiecesOnGpu, RowsAreNormalised) {
                                        static_cast<double>(beta[i]));
                 }
             }
-            EXPECT_LE(relative_error(got, expected), tolerance(precision)) << name_of(precision) << ", " << width;
+            EXPECT_LE(relative_error(got, expected), tolerance(of_values)) << name_of(precision) << ", " << width;
         }
     }
 }

@@ -61,6 +61,9 @@ protected:
     /// All that this GPU and build have.
     [[nodiscard]] std::vector<DecoderKind> kinds() const {
         std::vector<DecoderKind> all{Precision::fp32};
+        if (has_two_parts()) {
+            all.emplace_back(Precision::tf32x3, MatrixInstructions::wgmma);
+        }
         for (const Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
             for (const MatrixInstructions way : ways()) {
                 all.emplace_back(precision, way);
@@ -68,6 +71,8 @@ protected:
         }
         return all;
     }
+
+    [[nodiscard]] bool has_two_parts() const { return gpu().instructions() == MatrixInstructions::wgmma; }
 
     [[nodiscard]] Device& device() const { return *devices_.at(MatrixInstructions::mma); }
 
@@ -136,6 +141,8 @@ double log_tolerance(Precision precision) {
             return 0.04;
         case Precision::tf32:
             return 0.04;
+        case Precision::tf32x3:
+            return 2e-5;
         default:
             return 1e-4;
     }
@@ -180,6 +187,29 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
                     text.push_back(token);
                 }
             }
+        }
+    }
+}
+
+/// An activation that fp16 has no room for is not taken for another one.
+TEST_F(DecoderOnGpu, FlagsTextsBeyondTheRangeOfTheirPrecision) {
+    const std::vector<Tokens> prompts = random_prompts(5, 20, of_all.vocabulary, 4);
+    for (const bool with_scores : {false, true}) {
+        const TokenSampling greedy{.max_prompt = 20, .max_new = 3, .temperature = 0, .log_probabilities = with_scores};
+        const auto nonfinite = [&](DecoderKind kind, float inner) {
+            RandomDecoder model(of_all, 5);
+            model.set_inner_bias(3, inner);
+            std::uint32_t count = 0;
+            for (const Continued& one : continuer(kind, model, greedy, 5)(prompts)) {
+                count += one.start.nonfinite;
+            }
+            return count;
+        };
+
+        EXPECT_EQ(nonfinite(Precision::fp32, 7e4F), 0U);
+        if (has_two_parts()) {
+            EXPECT_EQ(nonfinite({Precision::tf32x3, MatrixInstructions::wgmma}, 6e4F), 0U);
+            EXPECT_EQ(nonfinite({Precision::tf32x3, MatrixInstructions::wgmma}, 7e4F), prompts.size());
         }
     }
 }
@@ -257,6 +287,7 @@ TEST_F(DecoderOnGpu, SaysWhatItHasNoKernelsFor) {
     odd.heads = 8;
 
     EXPECT_EQ(id_of(odd, Precision::bf16), "E-GPU-067");
+    EXPECT_EQ(id_of(of_all, Precision::tf32x3), "E-GPU-063");
     EXPECT_EQ(id_of(of_all, Precision::bf16), "");
     EXPECT_EQ(id_of(odd, Precision::fp32), "");
 }
@@ -266,7 +297,7 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
         .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
     for (const TokenSampling& sampling : {TokenSampling{.max_prompt = 16, .max_new = 8, .temperature = 0},
                                           TokenSampling{.max_prompt = 900, .max_new = 100}}) {
-        for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+        for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::bf16}) {
             for (const std::uint32_t items : {1U, 40U, 100'000U}) {
                 const std::uint64_t least =
                     decoder::bytes_of(decoder::least_sizes(shape, sampling, items), shape, sampling, precision);

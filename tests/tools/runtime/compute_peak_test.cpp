@@ -49,6 +49,26 @@ TEST(ComputePeak, IsMeasuredOnceAfterALongRun) {
     EXPECT_THROW(find_peak(roofline, search), ContractViolation);
 }
 
+TEST(ComputePeak, IsSharedAmongTheProductsOfOne) {
+    const TemporaryFolder folder;
+    PeakSearch search{
+        .file = folder.path() / "costs.json", .key = "gpu | fp16", .products = 3, .may_measure = true, .measure = [] {
+            return 6e14;
+        }};
+    Roofline measured;
+    find_peak(measured, search);
+    Roofline kept;
+    find_peak(kept, search);
+    search.products = 1;
+    search.measure = never;
+    Roofline of_fp16;
+    find_peak(of_fp16, search);
+
+    EXPECT_EQ(measured.peak, 2e14);
+    EXPECT_EQ(kept.peak, 2e14);
+    EXPECT_EQ(of_fp16.peak, 6e14) << "runs whose products are of one precision share its measurement";
+}
+
 TEST(ComputePeak, OfAGpuIsThatOfARealProduct) {
     if (cuda_device_count() == 0) {
         GTEST_SKIP() << "no GPU: " << why_no_cuda();

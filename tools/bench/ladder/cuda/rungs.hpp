@@ -59,5 +59,6 @@ extern const Rung rung_15_parity;
 extern const Rung rung_16_multicast;
 extern const Rung rung_17_stores;
 extern const Rung rung_18_models;
+extern const Rung rung_19_two_parts;
 
 }  // namespace sluice::ladder

@@ -1,0 +1,356 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numbers>
+#include <optional>
+#include <vector>
+
+#include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/half_values.hpp"
+#include "kernels/cuda/ordered/product.hpp"
+#include "tests/kernels/cuda/gpu.hpp"
+
+namespace sluice {
+namespace {
+
+using decoder::FloatProduct;
+using decoder::FloatProductShape;
+using decoder::TileBest;
+
+template <class T>
+std::span<const std::byte> bytes_of_all(const std::vector<T>& values) {
+    return std::as_bytes(std::span(values));
+}
+
+TEST(HalfParts, KeepWhatFp32KeepsOfWeightsAndActivations) {
+    for (const float deviation : {0.001F, 0.02F, 1.0F, 1000.0F}) {
+        const std::vector<float> values = random_values(3 * 40, deviation, 1);
+
+        const std::vector<std::byte> parts = encode_half_parts(values, 40, "values");
+        const std::vector<float> joined = decode_half_parts(parts, 40);
+
+        EXPECT_EQ(parts.size(), values.size() * 4);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            EXPECT_NEAR(joined[i], values[i], std::abs(values[i]) * 0x1p-22F + 0x1p-35F) << deviation;
+        }
+    }
+}
+
+TEST(HalfParts, HoldTheLargestValuesAndRefuseLargerOnes) {
+    const std::vector<float> most{65'504, -65'519};
+    const std::vector<float> beyond{1, 70'000};
+
+    EXPECT_EQ(decode_half_parts(encode_half_parts(most, 2, "values"), 2), most);
+    EXPECT_THROW((void)encode_half_parts(beyond, 2, "values"), Error);
+}
+
+class TwoPartProductOnGpu : public OnGpu {
+protected:
+    void SetUp() override {
+        OnGpu::SetUp();
+        if (!IsSkipped() && gpu().instructions() != MatrixInstructions::wgmma) {
+            GTEST_SKIP() << "no wgmma: its code, or its GPU, is another";
+        }
+    }
+};
+
+/// Operands in fp32 and, in two parts, on the device.
+struct Factors {
+    Factors(std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t seed)
+        : rows(m),
+          columns(n),
+          depth(k),
+          stride((n + 9) / 8 * 8),
+          a(random_values(std::size_t{m} * k, 1.0F, seed)),
+          b(random_values(std::size_t{n} * k, 1.0F / std::sqrt(static_cast<float>(k)), seed + 1)),
+          bias(random_values(n + 1, 0.5F, seed + 2)),
+          residual(random_values(std::size_t{m} * stride, 1.0F, seed + 3)),
+          a_parts(std::span<const std::byte>(encode_half_parts(a, k, "a"))),
+          b_parts(std::span<const std::byte>(encode_half_parts(b, k, "b"))),
+          bias_on_device(bytes_of_all(bias)),
+          residual_on_device(bytes_of_all(residual)) {}
+
+    std::uint32_t rows;
+    std::uint32_t columns;
+    std::uint32_t depth;
+    std::uint32_t stride;
+    std::vector<float> a;
+    std::vector<float> b;
+    std::vector<float> bias;
+    std::vector<float> residual;
+    DeviceMemory a_parts;
+    DeviceMemory b_parts;
+    DeviceMemory bias_on_device;
+    DeviceMemory residual_on_device;
+};
+
+struct Wanted {
+    bool bias = false;
+    bool residual = false;
+    bool in_parts = false;
+    Activation activation = Activation::none;
+    std::uint32_t first = 0;                ///< Rows of a from here on,
+    std::optional<std::uint32_t> rows{};    ///< so many of them,
+    std::optional<std::uint32_t> active{};  ///< of which so many count.
+    std::optional<std::uint32_t> first_column{};
+    std::optional<std::uint32_t> columns{};
+};
+
+/// The bytes that it writes; behind them, and behind the active rows, nothing was written.
+std::vector<std::byte> multiply(const Factors& factors, const Wanted& wanted = {}) {
+    constexpr std::size_t guard = 4096;
+    const std::uint32_t rows = wanted.rows.value_or(factors.rows);
+    const std::uint32_t active = wanted.active.value_or(rows);
+    const std::uint32_t columns = wanted.columns.value_or(factors.columns);
+    const std::uint32_t stride = wanted.in_parts ? columns : factors.stride;
+    const std::size_t row_bytes = stride * sizeof(float);
+    const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
+    const DeviceMemory out(rows * row_bytes + guard);
+    const std::size_t depth_bytes = std::size_t{factors.depth} * 4;
+    const FloatProduct product({.rows = rows,
+                                .columns = columns,
+                                .depth = factors.depth,
+                                .activation = wanted.activation,
+                                .in_half_parts = wanted.in_parts},
+                               Precision::tf32x3,
+                               {.a = factors.a_parts.as<std::byte>() + wanted.first * depth_bytes,
+                                .b = factors.b_parts.as<std::byte>() + wanted.first_column.value_or(0) * depth_bytes,
+                                .bias = wanted.bias ? factors.bias_on_device.as<float>() : nullptr,
+                                .residual = wanted.residual ? factors.residual_on_device.as<float>() : nullptr,
+                                .out = out.as<float>(),
+                                .stride = stride,
+                                .bests = nullptr,
+                                .active = count.as<std::uint32_t>()});
+    product.enqueue(nullptr);
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    std::vector<std::byte> result = out.content();
+    const std::size_t written = std::min(active, rows) * row_bytes;
+    EXPECT_TRUE(std::all_of(result.begin() + static_cast<std::ptrdiff_t>(written), result.end(),
+                            [](std::byte b) { return b == std::byte{0xff}; }));
+    result.resize(written);
+    return result;
+}
+
+double plain_activation_of(double x, Activation activation) {
+    return activation == Activation::gelu_tanh
+               ? 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)))
+               : x;
+}
+
+/// (rows, columns)
+std::vector<double> plain_sums(const Factors& of) {
+    std::vector<double> sums(std::size_t{of.rows} * of.columns);
+    for (std::size_t m = 0; m < of.rows; ++m) {
+        for (std::size_t n = 0; n < of.columns; ++n) {
+            for (std::size_t k = 0; k < of.depth; ++k) {
+                sums[m * of.columns + n] +=
+                    static_cast<double>(of.a[m * of.depth + k]) * static_cast<double>(of.b[n * of.depth + k]);
+            }
+        }
+    }
+    return sums;
+}
+
+std::vector<double> plain_product_of(const Factors& of, const Wanted& wanted, std::vector<double> sums) {
+    for (std::size_t m = 0; m < of.rows; ++m) {
+        for (std::size_t n = 0; n < of.columns; ++n) {
+            double& sum = sums[m * of.columns + n];
+            sum = plain_activation_of(sum + (wanted.bias ? static_cast<double>(of.bias[n]) : 0), wanted.activation) +
+                  (wanted.residual ? static_cast<double>(of.residual[m * of.stride + n]) : 0);
+        }
+    }
+    return sums;
+}
+
+/// The columns that count of rows of `stride` values.
+std::vector<float> without_padding(const std::vector<float>& rows, std::uint32_t columns, std::uint32_t stride) {
+    std::vector<float> values;
+    for (std::size_t row = 0; row * stride < rows.size(); ++row) {
+        const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(row * stride);
+        values.insert(values.end(), begin, begin + columns);
+    }
+    return values;
+}
+
+constexpr double as_exact_as_fp32 = 2e-6;  // products in 22 bits, sums of 256 in 24
+
+/// Depths of less than a step, of several chunks, and of half a step at the end.
+TEST_F(TwoPartProductOnGpu, EqualsAPlainProductAtOddSizes) {
+    std::uint32_t seed = 1;
+    for (const auto& [rows, columns, depth] : {std::array{1U, 8U, 8U}, std::array{33U, 200U, 72U},
+                                               std::array{129U, 264U, 520U}, std::array{300U, 386U, 1176U}}) {
+        const Factors factors(rows, columns, depth, seed += 10);
+        const std::vector<double> sums = plain_sums(factors);
+        for (const Wanted& wanted : {Wanted{}, Wanted{.bias = true, .activation = Activation::gelu_tanh},
+                                     Wanted{.bias = true, .residual = true}}) {
+            const std::vector<float> got = decode(Precision::fp32, multiply(factors, wanted));
+
+            EXPECT_LT(
+                relative_error(without_padding(got, columns, factors.stride), plain_product_of(factors, wanted, sums)),
+                as_exact_as_fp32)
+                << rows << " x " << columns << " x " << depth << ", bias " << wanted.bias;
+        }
+    }
+}
+
+TEST_F(TwoPartProductOnGpu, WritesWhatTheNextProductTakes) {
+    for (const std::uint32_t columns : {8U, 200U, 392U}) {
+        const Factors factors(131, columns, 136, columns);
+        const Wanted wanted{.bias = true, .in_parts = true, .activation = Activation::gelu_tanh};
+
+        const std::vector<std::byte> got = multiply(factors, wanted);
+
+        EXPECT_LT(
+            relative_error(decode_half_parts(got, columns), plain_product_of(factors, wanted, plain_sums(factors))),
+            as_exact_as_fp32)
+            << columns;
+    }
+}
+
+/// Both beside sums in fp64, of operands as models have them.
+TEST_F(TwoPartProductOnGpu, ErrsAsFp32Does) {
+    constexpr std::uint32_t rows = 128;
+    constexpr std::uint32_t columns = 128;
+    for (const std::uint32_t depth : {768U, 3072U, 8192U}) {
+        const Factors factors(rows, columns, depth, depth);
+        std::vector<float> across(factors.b.size());
+        for (std::size_t n = 0; n < columns; ++n) {
+            for (std::size_t k = 0; k < depth; ++k) {
+                across[k * columns + n] = factors.b[n * depth + k];
+            }
+        }
+        const DeviceMemory a(bytes_of_all(factors.a));
+        const DeviceMemory b(bytes_of_all(across));
+        const DeviceMemory none(bytes_of_all(std::vector<float>(columns)));
+        const DeviceMemory out(std::size_t{rows} * columns * sizeof(float));
+        const DeviceMemory count(std::as_bytes(std::span(&rows, 1)));
+        ordered::enqueue_product({.in = a.as<float>(),
+                                  .weights = b.as<float>(),
+                                  .bias = none.as<float>(),
+                                  .out = out.as<float>(),
+                                  .most_rows = rows,
+                                  .columns = columns,
+                                  .depth = depth,
+                                  .rows = count.as<std::uint32_t>()},
+                                 nullptr);
+        const std::vector<double> expected = plain_sums(factors);
+        const double of_fp32 = relative_error(decode(Precision::fp32, out.content()), expected);
+
+        const std::vector<float> got = decode(Precision::fp32, multiply(factors));
+
+        const double error = relative_error(without_padding(got, columns, factors.stride), expected);
+        EXPECT_LE(error, 4 * of_fp32) << depth << " deep";
+    }
+}
+
+TEST_F(TwoPartProductOnGpu, GivesTheSameBitsWhateverIsBesideAnElement) {
+    constexpr std::uint32_t rows = 300;
+    constexpr std::uint32_t columns = 584;
+    const Factors factors(rows, columns, 1032, 7);
+    const std::vector<float> expected = decode(Precision::fp32, multiply(factors));
+
+    for (const auto& [first, some] : {std::pair{0U, 1U}, {1U, 1U}, {63U, 2U}, {129U, 65U}, {1U, 299U}}) {
+        for (const auto& [first_column, some_columns] : {std::pair{0U, 2U}, {191U, 10U}, {8U, 576U}}) {
+            const std::vector<float> got =
+                decode(Precision::fp32,
+                       multiply(factors,
+                                {.first = first, .rows = some, .first_column = first_column, .columns = some_columns}));
+
+            std::uint32_t different = 0;
+            for (std::size_t m = 0; m < some; ++m) {
+                for (std::size_t n = 0; n < some_columns; ++n) {
+                    different +=
+                        got[m * factors.stride + n] == expected[(first + m) * factors.stride + first_column + n] ? 0
+                                                                                                                 : 1;
+                }
+            }
+            EXPECT_EQ(different, 0U) << some << " rows from " << first << ", columns from " << first_column;
+        }
+    }
+}
+
+TEST_F(TwoPartProductOnGpu, MultipliesActiveRowsOnly) {
+    const Factors factors(600, 200, 72, 9);
+    for (const bool in_parts : {false, true}) {
+        const std::vector<std::byte> expected = multiply(factors, {.in_parts = in_parts});
+        for (const std::uint32_t active : {0U, 1U, 255U, 300U, 600U}) {
+            const std::vector<std::byte> got = multiply(factors, {.in_parts = in_parts, .active = active});
+
+            EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin())) << active;
+        }
+    }
+}
+
+TEST_F(TwoPartProductOnGpu, LeavesTheLargestSumsOfEachTile) {
+    constexpr std::uint32_t rows = 131;
+    const Factors factors(rows, 1001, 200, 11);
+    const std::uint32_t of_tile = decoder::float_product_tile_columns(Precision::tf32x3);
+    const std::uint32_t tiles = decoder::float_product_tiles(factors.columns, Precision::tf32x3);
+    const DeviceMemory bests(rows * tiles * sizeof(TileBest));
+    const DeviceMemory count(std::as_bytes(std::span(&rows, 1)));
+
+    FloatProduct({.rows = rows, .columns = factors.columns, .depth = factors.depth}, Precision::tf32x3,
+                 {.a = factors.a_parts.as(),
+                  .b = factors.b_parts.as(),
+                  .bias = nullptr,
+                  .residual = nullptr,
+                  .out = nullptr,
+                  .stride = factors.stride,
+                  .bests = bests.as<TileBest>(),
+                  .active = count.as<std::uint32_t>()})
+        .enqueue(nullptr);
+
+    const std::vector<float> scores = decode(Precision::fp32, multiply(factors));
+    const std::vector<std::byte> bytes = bests.content();
+    for (std::uint32_t m = 0; m < rows; ++m) {
+        for (std::uint32_t t = 0; t < tiles; ++t) {
+            TileBest best{};
+            std::memcpy(&best, &bytes[(m * tiles + t) * sizeof best], sizeof best);
+            const auto row = scores.begin() + static_cast<std::ptrdiff_t>(m * factors.stride);
+            const auto end = std::min((t + 1) * of_tile, factors.columns);
+            const auto largest = std::max_element(row + t * of_tile, row + end);
+            ASSERT_EQ(best.place, static_cast<std::uint32_t>(largest - row)) << m << ", " << t;
+            ASSERT_EQ(best.score, *largest) << m << ", " << t;
+        }
+    }
+}
+
+/// What fp16 has no room for shows in all that depends on it.
+TEST_F(TwoPartProductOnGpu, ValuesBeyondItsRangeAreNotFinite) {
+    Factors factors(4, 8, 16, 3);
+    factors.bias_on_device.set(bytes_of_all(std::vector<float>(8, 1e6F)));
+
+    const std::vector<float> parts =
+        decode_half_parts(multiply(factors, {.bias = true, .in_parts = true}), factors.columns);
+    const std::vector<float> floats = decode(Precision::fp32, multiply(factors, {.bias = true}));
+
+    EXPECT_TRUE(std::ranges::none_of(parts, [](float value) { return std::isfinite(value); }));
+    EXPECT_TRUE(std::isfinite(floats[0]));
+}
+
+TEST_F(TwoPartProductOnGpu, RefusesWhatItDoesNotWrite) {
+    const DeviceMemory memory(4096);
+    const decoder::FloatProductMemory good{.a = memory.as(),
+                                           .b = memory.as(),
+                                           .bias = nullptr,
+                                           .residual = nullptr,
+                                           .out = memory.as<float>(),
+                                           .stride = 8,
+                                           .bests = nullptr,
+                                           .active = memory.as<std::uint32_t>()};
+    const FloatProductShape in_parts{.rows = 8, .columns = 8, .depth = 8, .in_half_parts = true};
+    FloatProductShape crooked = in_parts;
+    crooked.columns = 6;
+    decoder::FloatProductMemory with_residual = good;
+    with_residual.residual = memory.as<float>();
+
+    EXPECT_THROW(FloatProduct(in_parts, Precision::tf32, good), ContractViolation);
+    EXPECT_THROW(FloatProduct(crooked, Precision::tf32x3, good), ContractViolation);
+    EXPECT_THROW(FloatProduct(in_parts, Precision::tf32x3, with_residual), ContractViolation);
+    EXPECT_NO_THROW(FloatProduct(in_parts, Precision::tf32x3, good));
+}
+
+}  // namespace
+}  // namespace sluice

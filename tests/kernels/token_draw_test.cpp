@@ -1,0 +1,97 @@
+#include "kernels/host/token_draw.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <limits>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+constexpr float nan_score = std::numeric_limits<float>::quiet_NaN();
+constexpr float infinite_score = std::numeric_limits<float>::infinity();
+
+using TokenScores = std::vector<float>;
+
+std::uint32_t chosen_token(const TokenSampling& sampling, const TokenScores& scores, float uniform = 0.5F) {
+    const std::array<std::uint32_t, 2> before{0, 1};
+    return TokenDraw(sampling, static_cast<std::uint32_t>(scores.size())).choose(scores, {before}, uniform);
+}
+
+const std::vector<TokenSampling>& sampling_rules() {
+    static const std::vector<TokenSampling> rules{{.temperature = 0.7F},
+                                                  {.repetition_penalty = 1.5F},
+                                                  {.top_k = 2},
+                                                  {.top_k = 3, .top_p = 0.9F},
+                                                  {.top_p = 0.9F}};
+    return rules;
+}
+
+TEST(TokenDraw, NeverTakesANaNAsTheLargest) {
+    for (const float penalty : {1.0F, 1.5F}) {
+        const TokenSampling greedy{.repetition_penalty = penalty, .temperature = 0};
+
+        EXPECT_EQ(chosen_token(greedy, {nan_score, -7, -3}), 2U) << "behind the first one";
+        EXPECT_EQ(chosen_token(greedy, {-nan_score, -3, -7}), 1U);
+        EXPECT_EQ(chosen_token(greedy, {2, nan_score, 9}), 2U);
+        EXPECT_EQ(chosen_token(greedy, {9, 2, nan_score}), 0U);
+        EXPECT_EQ(chosen_token(greedy, {nan_score, infinite_score, 3}), 1U);
+    }
+}
+
+TEST(TokenDraw, TakesTheFirstTokenWhereNoScoreIsMoreThanMinusInfinity) {
+    for (const float uniform : {0.0F, 0.5F, 0.999F}) {
+        for (TokenSampling rule : sampling_rules()) {
+            EXPECT_EQ(chosen_token(rule, {nan_score, nan_score, nan_score}, uniform), 0U);
+            EXPECT_EQ(chosen_token(rule, {nan_score, -infinite_score, nan_score}, uniform), 0U);
+            EXPECT_EQ(chosen_token(rule, {-infinite_score, -infinite_score, -infinite_score}, uniform), 0U);
+            rule.temperature = 0;
+            EXPECT_EQ(chosen_token(rule, {nan_score, nan_score, nan_score}, uniform), 0U);
+            EXPECT_EQ(chosen_token(rule, {nan_score, -infinite_score, nan_score}, uniform), 0U);
+        }
+    }
+}
+
+TEST(TokenDraw, DrawsAsIfANaNWereMinusInfinity) {
+    for (const TokenSampling& rule : sampling_rules()) {
+        for (const float uniform : {0.0F, 0.2F, 0.5F, 0.8F, 0.999F}) {
+            for (std::size_t bad = 0; bad < 5; ++bad) {
+                TokenScores with_nan{1.5F, 2, 0.5F, 1, 1.75F};
+                TokenScores without = with_nan;
+                with_nan[bad] = nan_score;
+                without[bad] = -infinite_score;
+
+                const std::uint32_t token = chosen_token(rule, with_nan, uniform);
+
+                EXPECT_EQ(token, chosen_token(rule, without, uniform));
+                EXPECT_TRUE(uniform == 0 || token != bad) << "e^-87 is more than 0";
+            }
+        }
+    }
+}
+
+TEST(TokenDraw, DrawsTheFirstOfTheScoresThatAreInfinite) {
+    for (const TokenSampling& rule : sampling_rules()) {
+        for (const float uniform : {0.0F, 0.5F, 0.999F}) {
+            EXPECT_EQ(chosen_token(rule, {nan_score, 3, infinite_score, infinite_score, 5}, uniform), 2U);
+        }
+    }
+}
+
+TEST(TokenDraw, GivesOneNaNAsTheLogProbabilityWhereAScoreIsNaNOrTheLargestInfinite) {
+    constexpr std::uint32_t quiet = 0x7FC00000;
+    for (const TokenScores& scores :
+         {TokenScores{nan_score, 1, 2}, TokenScores{1, 2, -nan_score}, TokenScores{1, infinite_score, 2},
+          TokenScores(3, nan_score), TokenScores(3, -infinite_score)}) {
+        for (std::uint32_t token = 0; token < 3; ++token) {
+            TokenDraw draw({}, 3);
+            EXPECT_EQ(std::bit_cast<std::uint32_t>(draw.log_probability(scores, token)), quiet);
+        }
+    }
+    EXPECT_NEAR(TokenDraw({}, 3).log_probability({{1, -infinite_score, 1}}, 0), -0.6931472F, 1e-6F);
+}
+
+}  // namespace
+}  // namespace sluice
