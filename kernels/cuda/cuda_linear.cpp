@@ -2,6 +2,7 @@
 #include <tuple>
 #include <variant>
 
+#include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
@@ -28,6 +29,7 @@ public:
         : CudaOperation(io_shape(shape, precision), max_items),
           shape_(shape),
           precision_(precision),
+          instructions_(as_cuda(device).instructions()),
           weights_(std::move(weights)),
           bias_(std::move(bias)),
           workspace_(device.allocate(
@@ -60,7 +62,8 @@ private:
                          .b = weights_.bytes().data(),
                          .bias = bias_.as<float>().data(),
                          .residual = nullptr,
-                         .out = out});
+                         .out = out},
+                        {.instructions = instructions_});
         }
         return LinearGemm({.inputs = shape_.inputs,
                            .outputs = shape_.outputs,
@@ -77,6 +80,7 @@ private:
 
     LinearShape shape_;
     Precision precision_;
+    MatrixInstructions instructions_;
     Buffer weights_;
     Buffer bias_;
     Buffer workspace_;
