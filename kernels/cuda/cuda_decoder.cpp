@@ -39,6 +39,7 @@ void check_shape(const DecoderShape& shape, Precision precision) {
                  .hint = "set run.precision = \"fp32\""});
 }
 
+/// Products in two parts add up in twice as many registers as mma.sync leaves.
 void check_decoder_instructions(Device& device, Precision precision) {
     if (precision == Precision::tf32x3 && as_cuda(device).instructions() != MatrixInstructions::wgmma) {
         throw Error(
@@ -47,7 +48,7 @@ void check_decoder_instructions(Device& device, Precision precision) {
              .where = "run.precision",
              .what = std::string("a decoder in ") + std::string(name_of(precision)) +
                      " needs a GPU of compute capability 9.0 and a build for 90a, got " + std::string(device.name()),
-             .hint = "set run.precision = \"fp32\", or build with CMAKE_CUDA_ARCHITECTURES=90a"});
+             .hint = "set run.precision = \"fp32\", or build with 90a in CMAKE_CUDA_ARCHITECTURES"});
     }
 }
 

@@ -46,7 +46,8 @@ std::shared_ptr<const gemm::MmaWork> make_mma_float_product(const FloatProductSh
                                        .stride = memory.stride,
                                        .bests = memory.bests,
                                        .best_tiles = float_product_tiles(shape.columns, precision),
-                                       .rounds_to_tf32 = shape.rounds_to_tf32};
+                                       .rounds_to_tf32 = shape.rounds_to_tf32,
+                                       .in_half_parts = false};
     return std::make_shared<gemm::MmaProduct<FloatProductArguments>>(
         memory.bests != nullptr ? kernels.bests : kernels.values, "decoder's product by mma.sync", arguments, operands,
         floats, 0);

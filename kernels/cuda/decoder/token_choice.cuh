@@ -95,8 +95,9 @@ public:
             sum += part;
         }
         __syncthreads();
-        return static_cast<float>(static_cast<double>(scores_[token]) - static_cast<double>(best.score) -
-                                  generator::log_of(sum));
+        const double value =
+            static_cast<double>(scores_[token]) - static_cast<double>(best.score) - generator::log_of(sum);
+        return isnan(value) ? __uint_as_float(0x7FC00000U) : static_cast<float>(value);
     }
 
     /// The first token whose probability, with those before it, is more than `uniform`.
@@ -160,7 +161,9 @@ private:
         return penalised_score(scores_[i], i);
     }
 
-    [[nodiscard]] __device__ __forceinline__ float penalised_score(float score, std::uint32_t i) const {
+    /// A NaN counts as minus infinity.
+    [[nodiscard]] __device__ __forceinline__ float penalised_score(float raw, std::uint32_t i) const {
+        const float score = isnan(raw) ? -INFINITY : raw;
         if (rule_.repetition_penalty == 1 || (memory_.seen[i / 32] >> i % 32 & 1) == 0) {
             return score;
         }

@@ -292,12 +292,16 @@ TEST_F(DecoderPiecesOnGpu, TheLargestScoreIsFoundAmongTiles) {
     }
 }
 
-/// A NaN is never the largest; where nothing else is, or minus infinity, it is the first token. No such text is
-/// certain.
+/// A NaN counts as minus infinity, drawn or not; where the largest score is infinite, the first that has it is taken.
+/// No such text is certain.
 TEST_F(DecoderPiecesOnGpu, ScoresThatAreNoNumbersAreTakenAsTheHostTakesThem) {
     constexpr std::uint32_t vocabulary = 700;
-    for (const bool by_tiles : {false, true}) {
-        Choices choices({.max_prompt = 2, .max_new = 2, .temperature = 0}, 5, vocabulary);
+    const TokenSampling greedy{.max_prompt = 2, .max_new = 2, .temperature = 0};
+    const TokenSampling drawn{.max_prompt = 2, .max_new = 2, .temperature = 1.2F, .top_k = 50, .top_p = 0.9F};
+    const TokenSampling punished{.max_prompt = 2, .max_new = 2, .repetition_penalty = 1.5F, .temperature = 3};
+    for (const auto& [sampling, by_tiles] :
+         {std::pair(greedy, false), std::pair(greedy, true), std::pair(drawn, false), std::pair(punished, false)}) {
+        Choices choices(sampling, 5, vocabulary);
         choices.set_score(0, 0, NAN);
         choices.set_score(1, 600, NAN);
         choices.set_score(2, 300, infinity);
