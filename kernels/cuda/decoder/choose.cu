@@ -26,7 +26,7 @@ __device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Tex
     }
     const BestTwo found = choice.best<true>();
     Chosen chosen{.token = found.best.place, .log_probability = 0, .nonfinite = choice.any_nonfinite()};
-    if (rule.temperature == 0) {
+    if (rule.temperature == 0 || !isfinite(found.best.score)) {
         chosen.doubt.doubt.gap = found.gap();
     } else {
         const float uniform = uniform_of(rule, text);
