@@ -161,14 +161,14 @@ int run(int argc, char** argv) {
         }
         with_long = with_long || name == "long";
         with_products = with_products || name == "products";
-            (!precision || *precision == Precision::certified)) {
-                fmt::print(stderr,
-                           "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 ...] [mma] [long] [products]\n");
-                return 64;
-            }
-            if (precision) {
-                precisions.push_back(*precision);
-            }
+        if (name != "long" && name != "products" && (!precision || *precision == Precision::certified)) {
+            fmt::print(stderr,
+                       "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 ...] [mma] [long] [products]\n");
+            return 64;
+        }
+        if (precision) {
+            precisions.push_back(*precision);
+        }
     }
     if (precisions.empty()) {
         precisions = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp32};

@@ -26,9 +26,9 @@ __device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Tex
     }
     const BestTwo found = choice.best<true>();
     Chosen chosen{.token = found.best.place, .log_probability = 0, .nonfinite = choice.any_nonfinite()};
-    if (rule.temperature == 0 || !isfinite(found.best.score)) {
+    if (rule.temperature == 0) {
         chosen.doubt.doubt.gap = found.gap();
-    } else {
+    } else if (isfinite(found.best.score)) {
         const float uniform = uniform_of(rule, text);
         chosen.token = choice.draw(found.best.score, uniform);
         if (memory.batch->wants_doubts()) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
+#include "kernels/cuda/clusters.hpp"
 #include "kernels/cuda/decoder/float_kernel.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -46,26 +46,6 @@ std::uint32_t tiles_up(std::uint32_t a, std::uint32_t b) {
     return (a + b - 1) / b;
 }
 
-/// Clusters of the kernel that the device runs at a time.
-std::uint32_t float_clusters(const FloatProductKernel& kernel) {
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = kernel.tile.cluster_rows;
-    attribute.val.clusterDim.y = 1;
-    attribute.val.clusterDim.z = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(kernel.tile.cluster_rows);
-    config.blockDim = dim3(kernel.threads);
-    config.dynamicSmemBytes = kernel.shared_bytes;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    int clusters = 0;
-    check_cuda(cudaOccupancyMaxActiveClusters(&clusters, reinterpret_cast<const void*>(kernel.function), &config),
-               "cudaOccupancyMaxActiveClusters");
-    expects(clusters > 0, "decoder: the device runs no block of a product's kernel");
-    return static_cast<std::uint32_t>(clusters);
-}
-
 }  // namespace
 
 void FloatProduct::use_wgmma(Precision precision) {
@@ -74,11 +54,9 @@ void FloatProduct::use_wgmma(Precision precision) {
     a_map_ = float_map_of(precision, *kernel_, memory_.a, shape_.rows, shape_.depth, kernel_->tile.rows);
     b_map_ = float_map_of(precision, *kernel_, memory_.b, shape_.columns, shape_.depth,
                           kernel_->tile.columns / kernel_->tile.cluster_rows);
-    check_cuda(
-        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel_->function),
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kernel_->shared_bytes)),
-        "cudaFuncSetAttribute");
-    clusters_ = float_clusters(*kernel_);
+    clusters_ = count_clusters(
+        reinterpret_cast<const void*>(kernel_->function),
+        {.blocks = kernel_->tile.cluster_rows, .threads = kernel_->threads, .shared_bytes = kernel_->shared_bytes});
 }
 
 void FloatProduct::enqueue_wgmma(cudaStream_t stream) const {

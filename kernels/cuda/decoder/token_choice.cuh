@@ -46,9 +46,7 @@ public:
                 const std::uint32_t i = first + j * choice_threads;
                 if (i < vocabulary_) {
                     found_nonfinite_ = found_nonfinite_ || !isfinite(of[j]);
-                    found_nan_ = found_nan_ || isnan(of[j]);
-                    const float counts = as_it_counts(of[j]);
-                    best.look_at_next(penalised ? penalised_score(counts, i) : counts, i);
+                    best.look_at_next(penalised ? penalised_score(of[j], i) : of[j], i);
                 }
             }
         }
@@ -68,7 +66,7 @@ public:
         }
         __syncthreads();
         if (!best.best.is_any()) {
-            best.best.place = 0;
+            best.best = {penalised ? score(0) : scores_[0], 0};
         }
         return best;
     }
@@ -78,12 +76,8 @@ public:
         return __syncthreads_or(found_nonfinite_ ? 1 : 0) != 0;
     }
 
-    /// ln of softmax of the network's scores at `token`; one NaN where it has none.
+    /// ln of softmax of the network's scores at `token`.
     __device__ float log_probability(const Best& best, std::uint32_t token) {
-        constexpr std::uint32_t quiet_nan = 0x7FC00000;
-        if (__syncthreads_or(found_nan_ ? 1 : 0) != 0 || !isfinite(best.score)) {
-            return __uint_as_float(quiet_nan);
-        }
         double sum = 0;
         for (std::uint32_t i = threadIdx.x; i < vocabulary_; i += choice_threads) {
             sum += static_cast<double>(generator::exp_of(__fadd_rn(scores_[i], -best.score)));
@@ -101,8 +95,9 @@ public:
             sum += part;
         }
         __syncthreads();
-        return static_cast<float>(static_cast<double>(scores_[token]) - static_cast<double>(best.score) -
-                                  generator::log_of(sum));
+        const double value =
+            static_cast<double>(scores_[token]) - static_cast<double>(best.score) - generator::log_of(sum);
+        return isnan(value) ? __uint_as_float(0x7FC00000U) : static_cast<float>(value);
     }
 
     /// The first token whose probability, with those before it, is more than `uniform`.
@@ -163,14 +158,12 @@ private:
     static constexpr std::uint32_t places = 0xFFFFFFFF;
 
     [[nodiscard]] __device__ __forceinline__ float score(std::uint32_t i) const {
-        return penalised_score(as_it_counts(scores_[i]), i);
+        return penalised_score(scores_[i], i);
     }
 
-    [[nodiscard]] __device__ __forceinline__ static float as_it_counts(float score) {
-        return isnan(score) ? -INFINITY : score;
-    }
-
-    [[nodiscard]] __device__ __forceinline__ float penalised_score(float score, std::uint32_t i) const {
+    /// A NaN counts as minus infinity.
+    [[nodiscard]] __device__ __forceinline__ float penalised_score(float raw, std::uint32_t i) const {
+        const float score = isnan(raw) ? -INFINITY : raw;
         if (rule_.repetition_penalty == 1 || (memory_.seen[i / 32] >> i % 32 & 1) == 0) {
             return score;
         }
@@ -360,7 +353,6 @@ private:
     float all_ = 0;                         // weights
     std::uint32_t last_ = 0;                // that may be chosen; the first thread's
     bool found_nonfinite_ = false;          // by this thread
-    bool found_nan_ = false;
 };
 
 }  // namespace sluice::decoder

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/device/cuda_error.hpp"
-#include "core/error.hpp"
+#include "kernels/cuda/clusters.hpp"
 #include "kernels/cuda/gemm/gemm_kernel.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -31,27 +31,6 @@ std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) {
     return (a + b - 1) / b;
 }
 
-/// Clusters of the kernel that the device runs at a time.
-std::uint32_t count_clusters(const GemmKernel& kernel, Precision precision) {
-    const std::uint32_t cluster = kernel.tile.cluster_rows * kernel.tile.cluster_columns;
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = cluster;
-    attribute.val.clusterDim.y = 1;
-    attribute.val.clusterDim.z = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(cluster);
-    config.blockDim = dim3(kernel.threads);
-    config.dynamicSmemBytes = kernel.shared_bytes;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    int clusters = 0;
-    check_cuda(cudaOccupancyMaxActiveClusters(&clusters, reinterpret_cast<const void*>(kernel.of(precision)), &config),
-               "cudaOccupancyMaxActiveClusters");
-    expects(clusters > 0, "product: the device runs no block of its kernel");
-    return static_cast<std::uint32_t>(clusters);
-}
-
 }  // namespace
 
 void Gemm::use_wgmma(Precision precision, const GemmOptions& options) {
@@ -70,11 +49,11 @@ void Gemm::use_wgmma(Precision precision, const GemmOptions& options) {
     residual_map_ = memory_.residual == nullptr
                         ? out_map_
                         : map_of(precision, memory_.residual, shape_.rows, shape_.columns, gemm::box_rows);
-    check_cuda(cudaFuncSetAttribute(function_, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(kernel_->shared_bytes)),
-               "cudaFuncSetAttribute");
-    clusters_ = std::min(count_clusters(*kernel_, precision),
-                         std::max(multiprocessors / (tile_.cluster_rows * tile_.cluster_columns), 1U));
+    const std::uint32_t cluster = tile_.cluster_rows * tile_.cluster_columns;
+    clusters_ = std::min(
+        count_clusters(reinterpret_cast<const void*>(function_),
+                       {.blocks = cluster, .threads = kernel_->threads, .shared_bytes = kernel_->shared_bytes}),
+        std::max(multiprocessors / cluster, 1U));
 }
 
 void Gemm::enqueue_wgmma(cudaStream_t stream) const {

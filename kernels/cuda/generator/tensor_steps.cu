@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/device/cuda_device.hpp"
-#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
+#include "kernels/cuda/clusters.hpp"
 #include "kernels/cuda/generator/steps.hpp"
 #include "kernels/cuda/generator/table.hpp"
 #include "kernels/cuda/generator/tensor_kernel.hpp"
@@ -33,26 +33,9 @@ TensorKernels kernels_for(Precision precision) {
 }
 
 /// Clusters of the kernel that the device runs at a time.
-std::uint32_t count_clusters(TensorKernels::Function kernel, std::uint32_t threads, std::uint32_t shared_bytes) {
-    check_cuda(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(shared_bytes)),
-               "cudaFuncSetAttribute");
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = tensor_cluster_rows;
-    attribute.val.clusterDim.y = 1;
-    attribute.val.clusterDim.z = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(tensor_cluster_rows);
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = shared_bytes;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    int clusters = 0;
-    check_cuda(cudaOccupancyMaxActiveClusters(&clusters, reinterpret_cast<const void*>(kernel), &config),
-               "cudaOccupancyMaxActiveClusters");
-    expects(clusters > 0, "generator: the device runs no block of its kernel");
-    return static_cast<std::uint32_t>(clusters);
+std::uint32_t step_clusters(TensorKernels::Function kernel, std::uint32_t threads, std::uint32_t shared_bytes) {
+    return count_clusters(reinterpret_cast<const void*>(kernel),
+                          {.blocks = tensor_cluster_rows, .threads = threads, .shared_bytes = shared_bytes});
 }
 
 class TensorSteps final : public Steps {
@@ -73,10 +56,10 @@ public:
             states_[turn].data = memory_[turn].bytes().data();
         }
         const std::uint32_t gate_clusters =
-            std::min(count_clusters(kernels_.first, kernels_.threads, kernels_.gates_shared_bytes),
-                     count_clusters(kernels_.further, kernels_.threads, kernels_.gates_shared_bytes));
+            std::min(step_clusters(kernels_.first, kernels_.threads, kernels_.gates_shared_bytes),
+                     step_clusters(kernels_.further, kernels_.threads, kernels_.gates_shared_bytes));
         const std::uint32_t score_clusters =
-            count_clusters(kernels_.scores, kernels_.threads, kernels_.scores_shared_bytes);
+            step_clusters(kernels_.scores, kernels_.threads, kernels_.scores_shared_bytes);
         for (const std::uint32_t turn : {0U, 1U}) {
             for (std::uint32_t layer = 0; layer < shape.layers; ++layer) {
                 launches_[turn].push_back(of_layer(turn, layer, weights, gate_clusters));

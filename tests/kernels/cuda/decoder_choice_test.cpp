@@ -299,17 +299,18 @@ TEST_F(DecoderPiecesOnGpu, TheLargestScoreIsFoundAmongTiles) {
     }
 }
 
-/// A NaN is never the largest; where nothing else is, or minus infinity, it is the first token. No such text is
-/// certain.
+/// A NaN counts as minus infinity, drawn or not; where the largest score is infinite, the first that has it is taken.
+/// No such text is certain.
 TEST_F(DecoderPiecesOnGpu, ScoresThatAreNoNumbersAreTakenAsTheHostTakesThem) {
     constexpr std::uint32_t vocabulary = 700;
     const TokenSampling greedy{.max_prompt = 2, .max_new = 2, .temperature = 0};
     const TokenSampling drawn{.max_prompt = 2, .max_new = 2, .seed = 3, .log_probabilities = true};
-    const TokenSampling cut{.max_prompt = 2, .max_new = 2, .repetition_penalty = 1.5F, .top_k = 40, .top_p = 0.9F};
-    for (const auto& [rule, by_tiles] :
-         {std::pair{greedy, false}, std::pair{greedy, true}, std::pair{drawn, false}, std::pair{cut, false}}) {
-        SCOPED_TRACE(testing::Message() << "temperature " << rule.temperature << ", top_k " << rule.top_k);
-        Choices choices(rule, 5, vocabulary);
+    const TokenSampling cut{.max_prompt = 2, .max_new = 2, .temperature = 1.2F, .top_k = 50, .top_p = 0.9F};
+    const TokenSampling punished{.max_prompt = 2, .max_new = 2, .repetition_penalty = 1.5F, .temperature = 3};
+    for (const auto& [sampling, by_tiles] : {std::pair(greedy, false), std::pair(greedy, true), std::pair(drawn, false),
+                                             std::pair(cut, false), std::pair(punished, false)}) {
+        SCOPED_TRACE(testing::Message() << "temperature " << sampling.temperature << ", top_k " << sampling.top_k);
+        Choices choices(sampling, 5, vocabulary);
         choices.set_score(0, 0, NAN);
         choices.set_score(1, 600, NAN);
         choices.set_score(2, 300, infinity);
