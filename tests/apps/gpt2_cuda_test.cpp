@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "apps/gpt2/gpt2_model.hpp"
@@ -197,6 +198,27 @@ TEST_F(CertifiedContinuations, HaveTheSameBitsInAllChunksAndAllMemory) {
     EXPECT_EQ(certify(prompts, 4'999), together);
     EXPECT_EQ(certify(prompts, 301), together);
     EXPECT_EQ(certify(prompts, 2'000, 0), together);
+}
+
+TEST(CertifiedGpt2, TakesRoomForAllThreeDecoders) {
+    constexpr std::uint32_t items = 10'000;
+    constexpr std::uint64_t a_little = std::uint64_t{16} << 20U;  // certifiers and the sample, of 100 bytes an item
+    const CloseDecoder model(2);
+    const TokenSampling sampling{.max_prompt = 12, .max_new = 6};
+    std::uint64_t decoders = 0;
+    for (const auto& [precision, most] :
+         {std::pair{Precision::fp16, items}, std::pair{Precision::tf32x3, 4096U}, std::pair{Precision::fp32, 512U}}) {
+        PackedWeights packed;
+        decoders += decoder_kernels_of(DeviceKind::cuda, precision)
+                        .decoder(certified_shape, model.weights(), sampling, packed)
+                        ->least_bytes(most);
+    }
+
+    const std::uint64_t room =
+        LoadedCertifiedGpt2(certified_shape, model.weights(), sampling, DeviceKind::cuda).least_room(items);
+
+    EXPECT_GT(room, decoders);
+    EXPECT_LT(room, decoders + a_little);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // kernel of a pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones; then, if asked for,
 // prompts of 64 to 512 tokens with 128 new ones, and the products of bf16 or fp16 in each tile beside
 // cuBLASLt's, and beside attention.
+// Certified is the chunks only, with the share of texts that are continued again.
 //   bench_decoder [PRECISION ...] [long] [products]
 #include <fmt/format.h>
 
@@ -14,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/gpt2/gpt2_model.hpp"
+#include "core/app.hpp"
 #include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
@@ -25,33 +28,67 @@
 namespace sluice::bench {
 namespace {
 
-/// A decoder with a chunk of items, as a graph.
+/// GPT-2 in one precision.
+class LoadedDecoder final : public LoadedApp {
+public:
+    LoadedDecoder(Precision precision, const DecoderWeights& weights, const TokenSampling& sampling)
+        : sampling_(sampling),
+          layer_(decoder_kernels_of(DeviceKind::cuda, precision).decoder(model, weights, sampling, weights_)) {}
+
+    PackedWeights* weights() override { return &weights_; }
+    std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
+        return gpt2::make_gpt2_model(sampling_, layer_->make_decoder(device, room.max_items, room.device_bytes));
+    }
+
+private:
+    TokenSampling sampling_;
+    PackedWeights weights_;
+    std::unique_ptr<DecoderLayer> layer_;
+};
+
+/// A model with a chunk of items, as a graph.
 class Chunk {
 public:
-    Chunk(CudaDevice& gpu, const DecoderLayer& layer, const TokenSampling& sampling, Stream& stream,
-          const Prompts& prompts)
+    Chunk(CudaDevice& gpu, const LoadedApp& app, const TokenSampling& sampling, Stream& stream, const Prompts& prompts)
         : stream_(stream), items_(prompts.items), max_new_(sampling.max_new) {
         const std::vector<std::byte> items = items_of(prompts, sampling);
         in_ = gpu.allocate(MemorySpace::device, items.size());
         out_ = gpu.allocate(MemorySpace::device, std::size_t{items_} * decoder_io(sampling).output_bytes);
         copy_now(in_.bytes(), items);
-        decoder_ = layer.make_decoder(gpu, items_, free_bytes(gpu));
+        model_ = app.make_model(gpu, {.max_items = items_, .device_bytes = free_bytes(gpu)});
+        const std::size_t sample = std::min(app.sample_items(), items_);
+        if (sample != 0) {
+            model_->calibrate(stream, std::span(items).first(sample * decoder_io(sampling).input_bytes));
+        }
     }
 
     void launch() {
-        const auto work = [&] { decoder_->enqueue(stream_, {.items = items_}, in_.bytes(), out_.bytes()); };
+        const auto work = [&] { model_->forward(stream_, items_, in_.bytes(), out_.bytes()); };
         stream_.launch(captured_, work);
     }
 
     /// That every text is as long as it may be: else the times are of other work.
-    TextCounts check() {
+    void check() {
         launch();
         stream_.record().wait();
-        const TextCounts counts = decoder_->counts();
-        if (counts.texts != items_ || counts.new_tokens != counts.texts * max_new_) {
+        if (count("texts") != items_ || count("new_tokens") != items_ * max_new_) {
             throw ContractViolation("bench_decoder: texts that have ended early");
         }
-        return counts;
+    }
+
+    /// Of what is done.
+    [[nodiscard]] std::uint64_t count(std::string_view name) const {
+        const std::vector<ModelCount> counts = model_->counts();
+        return std::ranges::find(counts, name, &ModelCount::name)->value;
+    }
+    void print_certification() const {
+        if (const auto certified = model_->certification()) {
+            const auto share = [&](std::uint64_t texts) {
+                return 100 * static_cast<double>(texts) / static_cast<double>(count("texts"));
+            };
+            fmt::print("          {:.2f} % of them again in tf32x3, {:.2f} % in fp32; bound {:.3g}\n",
+                       share(certified->recomputed), share(certified->recomputed_twice), certified->bound);
+        }
     }
 
 private:
@@ -60,7 +97,7 @@ private:
     std::uint64_t max_new_;
     Buffer in_;
     Buffer out_;
-    std::unique_ptr<Decoder> decoder_;
+    std::unique_ptr<Model> model_;
     std::unique_ptr<CapturedWork> captured_;
 };
 
@@ -83,11 +120,21 @@ void print_rate(Precision precision, const Prompts& prompts, double made, const 
     std::fflush(stdout);
 }
 
-std::unique_ptr<DecoderLayer> layer_of(Precision precision, const DecoderBenchWeights& weights,
-                                       const TokenSampling& sampling, PackedWeights& packed) {
-    auto layer = decoder_kernels_of(DeviceKind::cuda, precision).decoder(model, weights.weights(), sampling, packed);
-    packed.pack(NodeMemory::of_process(packed.bytes()), {}, 16);
-    return layer;
+std::unique_ptr<LoadedApp> load(Precision precision, const DecoderBenchWeights& weights,
+                                const TokenSampling& sampling) {
+    std::unique_ptr<LoadedApp> app;
+    if (precision == Precision::certified) {
+        app = std::make_unique<gpt2::LoadedCertifiedGpt2>(model, weights.weights(), sampling, DeviceKind::cuda);
+    } else {
+        app = std::make_unique<LoadedDecoder>(precision, weights.weights(), sampling);
+    }
+    app->weights()->pack(NodeMemory::of_process(app->weights()->bytes()), {}, 16);
+    return app;
+}
+
+/// Whose limits count.
+Precision limits_of(Precision precision) {
+    return precision == Precision::certified ? Precision::fp16 : precision;
 }
 
 /// After check(), which has loaded the kernels. Fewer than time_in_turn() takes: a chunk may last seconds.
@@ -117,17 +164,17 @@ Timing time_chunk(Chunk& chunk, CudaStream& stream) {
 
 void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights) {
     const TokenSampling sampling{.max_prompt = prompt_tokens, .max_new = new_tokens, .temperature = 0};
-    PackedWeights packed;
-    const auto layer = layer_of(precision, weights, sampling, packed);
+    const auto app = load(precision, weights, sampling);
     for (const std::uint32_t items : {8192U, 8448U, 131'072U}) {
         if (precision == Precision::fp32 && items > 8448) {
             continue;  // many seconds, and nothing new
         }
         const Prompts prompts{.items = items, .least = prompt_tokens, .most = prompt_tokens};
-        Chunk chunk(gpu, *layer, sampling, stream, prompts);
+        Chunk chunk(gpu, *app, sampling, stream, prompts);
         chunk.check();
-        const double limit = items * flop_of_text(prompt_tokens, new_tokens) / sustained_flops(precision);
+        const double limit = items * flop_of_text(prompt_tokens, new_tokens) / sustained_flops(limits_of(precision));
         print_rate(precision, prompts, new_tokens, time_chunk(chunk, stream), limit);
+        chunk.print_certification();
     }
 }
 
@@ -136,15 +183,17 @@ void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const D
     constexpr std::uint32_t made = 128;
     const Prompts prompts{.items = 2048, .least = 64, .most = 512};
     const TokenSampling sampling{.max_prompt = prompts.most, .max_new = made, .temperature = 0};
-    PackedWeights packed;
-    const auto layer = layer_of(precision, weights, sampling, packed);
-    Chunk chunk(gpu, *layer, sampling, stream, prompts);
-    const TextCounts counts = chunk.check();
-    const double mean = static_cast<double>(counts.prompt_tokens) / prompts.items;
-    const double position_bytes = 2.0 * model.layers * model.width * static_cast<double>(number_bytes(precision));
+    const auto app = load(precision, weights, sampling);
+    Chunk chunk(gpu, *app, sampling, stream, prompts);
+    chunk.check();
+    const double mean = static_cast<double>(chunk.count("prompt_tokens")) / prompts.items;
+    const auto value_bytes = static_cast<double>(number_bytes(limits_of(precision)));
+    const double position_bytes = 2.0 * model.layers * model.width * value_bytes;
     const double read = prompts.items * (made - 1) * (mean + made / 2.0) * position_bytes;
-    const double limit = read / memory_rate + prompts.items * flop_of_text(mean, made) / sustained_flops(precision);
+    const double limit =
+        read / memory_rate + prompts.items * flop_of_text(mean, made) / sustained_flops(limits_of(precision));
     print_rate(precision, prompts, made, time_chunk(chunk, stream), limit);
+    chunk.print_certification();
 }
 
 int run(int argc, char** argv) {
@@ -161,9 +210,10 @@ int run(int argc, char** argv) {
         }
         with_long = with_long || name == "long";
         with_products = with_products || name == "products";
-        if (name != "long" && name != "products" && (!precision || *precision == Precision::certified)) {
+        if (name != "long" && name != "products" && !precision) {
             fmt::print(stderr,
-                       "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 ...] [mma] [long] [products]\n");
+                       "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [mma] [long] "
+                       "[products]\n");
             return 64;
         }
         if (precision) {
@@ -181,7 +231,9 @@ int run(int argc, char** argv) {
     for (const Precision precision : precisions) {
         fmt::print("{}\n", name_of(precision));
         time_chunks(gpu, as_cuda(*stream), precision, weights);
-        time_passes(gpu, as_cuda(*stream), precision, weights);
+        if (precision != Precision::certified) {  // which has those of others
+            time_passes(gpu, as_cuda(*stream), precision, weights);
+        }
         if (with_long) {
             fmt::print(" prompts of 64 to 512 tokens, 128 new ones\n");
             time_long(gpu, as_cuda(*stream), precision, weights);

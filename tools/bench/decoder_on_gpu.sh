@@ -37,7 +37,7 @@ step 40 "every precision against plain loops" "${tests[@]}" --gtest_filter='Deco
 step 60 "speed in bf16" "$programs/bench_decoder" bf16 long products
 step 90 "certified continuations" "$programs/apps_cuda_test" --gtest_brief=1 --gtest_filter='CertifiedContinuations.*'
 step 40 "neighbours" "${tests[@]}" --gtest_filter='DecoderOnGpu.Gives*'
-for precision in tf32 tf32x3 fp32 fp16; do
+for precision in tf32 tf32x3 fp32 fp16 certified; do
     step 40 "speed in $precision" "$programs/bench_decoder" "$precision"
 done
 
@@ -62,6 +62,12 @@ for job in "bf16 ids" "certified ids" "fp32 some-ids" "certified some-ids"; do
         --set run.precision="$precision" --set input.path="$folder/$ids.txt" --set output.path="$folder/$precision-$ids.jsonl"
 done
 step 10 "certified continuations are fp32's" cmp "$folder/fp32-some-ids.jsonl" "$folder/certified-some-ids.jsonl"
+head -n 16384 "$folder/ids.txt" > "$folder/few-ids.txt"
+for precision in fp32 certified; do
+    step 60 "sluice run, 16384 prompts drawn in $precision" "$programs/sluice" run "$folder/random.toml" --set run.device=cuda --set run.precision="$precision" \
+        --set generate.temperature=0.9 --set generate.top_k=40 --set input.path="$folder/few-ids.txt" --set output.path="$folder/$precision-drawn.jsonl"
+done
+step 10 "certified draws are fp32's" cmp "$folder/fp32-drawn.jsonl" "$folder/certified-drawn.jsonl"
 
 if command -v compute-sanitizer > /dev/null; then
     for tool in memcheck synccheck initcheck; do

@@ -1,5 +1,6 @@
 #include "kernels/cuda/decoder/choose.hpp"
 
+#include "kernels/cuda/decoder/choice_doubt.cuh"
 #include "kernels/cuda/decoder/texts.cuh"
 #include "kernels/cuda/decoder/token_choice.cuh"
 #include "kernels/cuda/launch.hpp"
