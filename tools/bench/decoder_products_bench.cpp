@@ -34,7 +34,7 @@ void time_products(CudaStream& stream, Precision precision) {
             const LinearGemm library(
                 {.inputs = inputs, .outputs = outputs}, precision, rows,
                 {in.as(), matrix.as(), library_bias.as(), out.as(), workspace.as(), linear_workspace_bytes});
-            std::vector<Candidate> candidates{{"cuBLASLt", flop, [&](cudaStream_t s) { library.enqueue(s); }}};
+            std::vector<Candidate> candidates{{"cuBLASLt's first", flop, [&](cudaStream_t s) { library.enqueue(s); }}};
             const GemmShape shape{rows, outputs, inputs};
             const GemmMemory memory{in.as(), matrix.as(), bias.as<float>(), nullptr, out.as()};
             for (const MatrixInstructions way : {MatrixInstructions::wgmma, MatrixInstructions::mma}) {
