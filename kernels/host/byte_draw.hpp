@@ -40,8 +40,8 @@ private:
     double log_sum_ = 0;      // of e^(score - best score)
 };
 
-/// The place of the largest score, of equal ones the first. A NaN is never it; where none is above minus infinity, it is
-/// the first.
+/// The place of the largest score, of equal ones the first. A NaN is never it; where none is above minus infinity, it
+/// is the first.
 [[nodiscard]] std::size_t first_largest(std::span<const float> scores);
 
 /// ln x, of a finite x > 0, by nothing but additions, products and divisions.

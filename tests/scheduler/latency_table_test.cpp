@@ -49,7 +49,8 @@ TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
     for (RankReport& rank : report.ranks) {
         rank.certification->measure = Certification::Measure::draw;
     }
-    EXPECT_THAT(latency_table(report, TableForm::full), HasSubstr(", a draw closer than 0.062 to another byte or token\n"));
+    EXPECT_THAT(latency_table(report, TableForm::full),
+                HasSubstr(", a draw closer than 0.062 to another byte or token\n"));
 
     report.ranks[0].certification->bound = std::numeric_limits<double>::infinity();
     EXPECT_THAT(latency_table(report, TableForm::full), HasSubstr("all, because"));
