@@ -76,13 +76,14 @@ std::optional<Certification> CertifiedTextModel::certification() const {
                          .measure = of_gap ? Certification::Measure::gap : Certification::Measure::draw};
 }
 
-std::uint64_t CertifiedTextModel::bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items) {
+std::uint64_t CertifiedTextModel::bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items,
+                                        std::uint32_t sample) {
     const auto certifier = [&](std::uint32_t max_items, std::uint32_t batch) {
         return text_certifier_bytes({.form = form, .max_items = max_items, .batch = batch}) +
                max_items * std::uint64_t{sizeof(TextDoubt)};
     };
     return certifier(items[0], items[1]) + certifier(items[1], items[2]) +
-           write_texts_bytes(form, *std::ranges::max_element(items));
+           write_texts_bytes(form, std::min(*std::ranges::max_element(items), sample));
 }
 
 }  // namespace sluice

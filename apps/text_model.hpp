@@ -61,8 +61,10 @@ public:
     void calibrate(Stream& stream, std::span<const std::byte> sample) override;
     [[nodiscard]] std::optional<Certification> certification() const override;
 
-    /// That the certifiers take of a device's memory, beside the writers, and calibrate() for a while.
-    [[nodiscard]] static std::uint64_t bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items);
+    /// That the certifiers take of a device's memory, beside the writers, and calibrate() of `sample` items for a
+    /// while.
+    [[nodiscard]] static std::uint64_t bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items,
+                                             std::uint32_t sample);
 
 private:
     CertifiedTextModel(Device& device, const IoShape& shape, std::unique_ptr<CertifiedTexts> texts,

@@ -18,11 +18,11 @@ inline constexpr std::array<std::string_view, 3> device_kind_names{"auto", "host
 /// How a device multiplies and keeps what lies between layers. Sums are fp32 in all of them, the host has fp32 alone.
 enum class Precision : std::uint8_t {
     fp32,    ///< IEEE single throughout.
-    tf32x3,  ///< Convolutions by three tf32 products each, nearly as exact as fp32; the rest as in fp32.
+    tf32x3,  ///< Three products of tf32 or fp16 for one, by app, nearly as exact as fp32; the rest as in fp32.
     tf32,    ///< fp32 rounded to 10 bits of mantissa, multiplied by the tensor cores.
     bf16,
     fp16,       ///< Values of at most 65,504; eight times as exact as bf16.
-    certified,  ///< fp16; the items whose label that leaves uncertain again in tf32x3, and if it does so too, in fp32.
+    certified,  ///< fp16; the items whose result that leaves uncertain again in tf32x3, and if it does so too, in fp32.
 };
 inline constexpr std::array<std::string_view, 6> precision_names{"fp32", "tf32x3", "tf32", "bf16", "fp16", "certified"};
 

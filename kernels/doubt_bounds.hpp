@@ -8,13 +8,14 @@
 
 namespace sluice {
 
-/// A text that a fast generator and an exact one have written alike: how close each came to another.
+/// A text, or of a decoder a choice, that a fast writer and an exact one have made alike: how close each came to
+/// another.
 struct SeenDoubts {
     TextDoubt fast;
     TextDoubt exact;
 };
 
-/// How close a fast generator's text may come to another without being what the exact one writes: certain is a text
+/// How close a fast writer's text may come to another without being what the exact one writes: certain is a text
 /// whose distance and gap are both at least the bounds'. Each is the larger of two: the largest difference of the fast
 /// and the exact measure that the texts show, and margin_deviations times its root mean square. A text called certain
 /// is wrong only where the fast one errs by more. That is experience, not proof. Infinite, which only infinite measures

@@ -91,7 +91,7 @@ public:
     /// Thread-safe; once the weights are packed. The layer and the weights outlive the operation.
     [[nodiscard]] virtual std::unique_ptr<Generator> make_generator(Device& device, std::uint32_t max_items) const = 0;
 
-    /// That the operation takes of the device's memory.
+    /// That the operation takes of the device's memory at most: by mma.sync; by wgmma it takes less.
     [[nodiscard]] virtual std::uint64_t work_bytes(std::uint32_t max_items) const = 0;
 };
 

@@ -33,8 +33,8 @@ public:
 
     /// Enqueues the step; allocates nothing. Each tensor is as long as `items` items of it; no output overlaps another
     /// tensor. All of them and this object stay alive until the stream is past the step. An item's output depends on
-    /// its input and the weights alone: not on the other items, how many they are, or where among them it is. For
-    /// dense layers that holds of the last digit only where they are batch_invariant.
+    /// its input and the weights alone: not on the other items, how many they are, or where among them it is. Of
+    /// the last digit that does not hold for dense layers that a library multiplies and that are not batch_invariant.
     virtual void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) = 0;
 
     /// The same for a step of one tensor in and one out.

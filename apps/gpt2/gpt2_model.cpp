@@ -67,7 +67,7 @@ std::unique_ptr<Model> LoadedCertifiedGpt2::make_model(Device& device, const Mod
 
 std::uint64_t LoadedCertifiedGpt2::least_room(std::uint32_t max_items) const {
     const std::array<std::uint32_t, 3> items = items_of(max_items);
-    std::uint64_t bytes = CertifiedTextModel::bytes(DecoderTexts{sampling_}, items);
+    std::uint64_t bytes = CertifiedTextModel::bytes(DecoderTexts{sampling_}, items, sample_prompts);
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         bytes += layers_[i]->least_bytes(items[i]);
     }

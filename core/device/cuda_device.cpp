@@ -139,14 +139,18 @@ void CudaDevice::check_memory(cudaError_t status, MemorySpace space, std::size_t
                  .hint = "lower pipeline.depth or pipeline.chunk_items"});
 }
 
-MatrixInstructions instructions_of_current_gpu() {
-    int device = 0;
+MatrixInstructions instructions_of_gpu(int device) {
     int major = 0;
     int minor = 0;
-    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
     check_cuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
     check_cuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
     return choose_matrix_instructions({major, minor}, SLUICE_CUDA_ARCHITECTURES, fmt::format("GPU {}", device));
+}
+
+MatrixInstructions instructions_of_current_gpu() {
+    int device = 0;
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    return instructions_of_gpu(device);
 }
 
 CudaDevice& as_cuda(Device& device) {
@@ -184,6 +188,12 @@ std::string cuda_device_model(std::uint32_t index) {
     cudaDeviceProp properties{};
     check_cuda(cudaGetDeviceProperties(&properties, static_cast<int>(index)), "cudaGetDeviceProperties");
     return properties.name;
+}
+
+std::string cuda_device_kind(std::uint32_t index) {
+    const MatrixInstructions instructions = instructions_of_gpu(static_cast<int>(index));
+    return fmt::format("{}, {}", cuda_device_model(index),
+                       instructions == MatrixInstructions::wgmma ? "wgmma" : "mma.sync");
 }
 
 std::string why_no_cuda() {

@@ -43,8 +43,9 @@ private:
     std::unique_ptr<CudaClock> clock_;
 };
 
-/// The fastest that the build has code for on the GPU that is the calling thread's current one. Throws Error
+/// The fastest that the build has code for on a GPU, or the one that is the calling thread's current one. Throws Error
 /// (unavailable) when it has none.
+[[nodiscard]] MatrixInstructions instructions_of_gpu(int device);
 [[nodiscard]] MatrixInstructions instructions_of_current_gpu();
 
 /// The CUDA device behind `device`. A CUDA layer on another kind of device is a broken assumption.

@@ -109,6 +109,19 @@ TEST_F(Cuda, GivesTheSameBytesForEveryPipelineAndPrecision) {
     }
 }
 
+TEST_F(Cuda, GivesTheSameBytesForEveryChunkSizeInBf16AndFp16) {
+    const JobFolder job(1009);
+    for (const char* const precision : {"bf16", "fp16"}) {
+        const auto bytes = [&](int chunk_items) {
+            return job.output_of(0, on_cuda({"pipeline.chunk_items=" + std::to_string(chunk_items),
+                                             std::string("run.precision=") + precision}));
+        };
+
+        EXPECT_EQ(bytes(100), bytes(64)) << precision;
+        EXPECT_EQ(bytes(1009), bytes(64)) << precision;
+    }
+}
+
 TEST_F(CudaRanks, GiveTheSameBytesAsOneProcess) {
     const JobFolder job(1009);
     for (const char* const precision : {"fp32", "bf16", "certified"}) {

@@ -3,7 +3,7 @@
 // prompts of 64 to 512 tokens with 128 new ones, and the products of bf16 or fp16 in each tile beside
 // cuBLASLt's, and beside attention.
 // Certified is the chunks only, with the share of texts that are continued again.
-//   bench_decoder [PRECISION ...] [long] [products]
+//   bench_decoder [PRECISION ...] [mma] [long] [products]     mma: as on GPUs without wgmma
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -220,11 +220,14 @@ int run(int argc, char** argv) {
             precisions.push_back(*precision);
         }
     }
-    if (precisions.empty()) {
-        precisions = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp32};
-    }
     const std::unique_ptr<Device> device = make_cuda_device(0, options);
     CudaDevice& gpu = as_cuda(*device);
+    if (precisions.empty()) {
+        precisions = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
+        if (gpu.instructions() == MatrixInstructions::wgmma) {
+            precisions.push_back(Precision::tf32x3);
+        }
+    }
     const std::unique_ptr<Stream> stream = gpu.make_stream({});
     const DecoderBenchWeights weights;
     fmt::print("{}: GPT-2 of 124M parameters, {} + {} tokens, greedy\n", gpu.name(), prompt_tokens, new_tokens);

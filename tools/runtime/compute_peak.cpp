@@ -95,8 +95,8 @@ std::string key_of_host_peak(HostInstructions instructions) {
     return fmt::format("host | {} | {}", cpu_model(), name_of(instructions));
 }
 
-std::string key_of_gpu_peak(std::string_view model, Precision precision) {
-    return fmt::format("{} | {}", model, name_of(precision));
+std::string key_of_gpu_peak(std::string_view kind, Precision precision) {
+    return fmt::format("{} | {}", kind, name_of(precision));
 }
 
 void find_peak(Roofline& roofline, const PeakSearch& search) {

@@ -20,7 +20,7 @@ namespace sluice {
 
 /// On this host, with the instructions that a run computes with.
 [[nodiscard]] std::string key_of_host_peak(HostInstructions instructions);
-[[nodiscard]] std::string key_of_gpu_peak(std::string_view model, Precision precision);
+[[nodiscard]] std::string key_of_gpu_peak(std::string_view kind, Precision precision);  ///< cuda_device_kind()
 
 struct PeakSearch {
     std::optional<std::filesystem::path> file{};  ///< cost_cache_file()

@@ -144,7 +144,7 @@ Roofline roofline_of(const PreparedJob& job, std::uint32_t device_number, std::c
     Roofline roofline{.flop_per_item = job.flop_per_item, .precision = work.precision, .products = work.products};
     find_peak(roofline, {.file = cost_cache_file(),
                          .key = host ? key_of_host_peak(job.plan.instructions)
-                                     : key_of_gpu_peak(cuda_device_model(device_number), work.precision),
+                                     : key_of_gpu_peak(cuda_device_kind(device_number), work.precision),
                          .products = work.products,
                          .may_measure = wall >= long_run,
                          .measure = [&] {

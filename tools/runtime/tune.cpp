@@ -77,8 +77,9 @@ struct Found {
 
 Found find_or_measure(const PreparedJob& job) {
     const std::string gpu = cuda_device_model(0);
-    const std::string key = fmt::format("{} | {} | {} | {} | {}", job.plan.app, gpu, name_of(job.plan.precision),
-                                        job.plan.settings, SLUICE_PROGRAM_VERSION);
+    const std::string key =  // a model's size tells in what an item costs
+        fmt::format("{} | {} FLOP | {} | {} | {} | {}", job.plan.app, job.flop_per_item, cuda_device_kind(0),
+                    name_of(job.plan.precision), job.plan.settings, SLUICE_PROGRAM_VERSION);
     const auto file = cost_cache_file();
     if (const auto kept = file ? find_costs(*file, key) : std::nullopt) {
         return {*kept, fmt::format("measured earlier on {}", gpu)};

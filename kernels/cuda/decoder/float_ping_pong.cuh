@@ -5,28 +5,11 @@
 #include <cstdint>
 
 #include "kernels/cuda/decoder/float_kernel.cuh"
+#include "kernels/cuda/transpose.cuh"
 
 /// The product's kernel in ping-pong, as Gemm's: a consumer multiplies both halves of 64 rows of a tile of its own, and
 /// stores them while the other multiplies.
 namespace sluice::decoder {
-
-/// Word i of lane t of four becomes word t of lane i.
-__device__ __forceinline__ void transpose_in_quad(std::uint32_t (&words)[4]) {
-    const std::uint32_t lane = threadIdx.x % 4;
-#pragma unroll
-    for (std::uint32_t apart = 1; apart <= 2; apart *= 2) {
-        const bool upper = (lane & apart) != 0;
-#pragma unroll
-        for (std::uint32_t i = 0; i < 4; ++i) {
-            if ((i & apart) == 0) {
-                const std::uint32_t other =
-                    __shfl_xor_sync(every_lane, upper ? words[i] : words[i + apart], static_cast<int>(apart));
-                words[i] = upper ? other : words[i];
-                words[i + apart] = upper ? words[i + apart] : other;
-            }
-        }
-    }
-}
 
 /// A consumer's way from sums to memory, some columns at a time, so that what is added to them is on its way together.
 /// A thread has, in each of two rows of a block of 64, two of every eight columns. `has_parts`: may write two parts.
@@ -160,8 +143,8 @@ private:
                 firsts[j] = parts.firsts;
                 rests[j] = parts.rests;
             }
-            transpose_in_quad(firsts);
-            transpose_in_quad(rests);
+            transpose_among_four(firsts);
+            transpose_among_four(rests);
             if (at < arguments_.columns && first + 8 * i < rows) {
                 auto* const to = reinterpret_cast<std::uint16_t*>(floats_.out) + 2 * place(first, i, 0) + at;
                 ptx::store_global_16(to, {firsts[0], firsts[1], firsts[2], firsts[3]});

@@ -61,7 +61,8 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
                                             : strides.vocabulary * std::uint64_t{sizeof(float)};
     const std::uint64_t a_slot = sizeof(Text) + sizeof(Entry) + sizeof(Tile) +
                                  (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width + scores;
-    return sizes.rows * a_row + sizes.rows / tile_queries * sizeof(Tile) +
+    const std::uint64_t no_bias = is_narrow(precision) ? 0 : strides.vocabulary * std::uint64_t{sizeof(float)};
+    return no_bias + sizes.rows * a_row + sizes.rows / tile_queries * sizeof(Tile) +
            rounded_up(sizes.slots, row_multiple) * a_slot + sizes.pages * page_bytes(shape, precision) + sizeof(Batch);
 }
 

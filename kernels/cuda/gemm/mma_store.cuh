@@ -7,6 +7,7 @@
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/gemm/mma_layout.cuh"
 #include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/transpose.cuh"
 #include "kernels/cuda/values.cuh"
 
 /// What Gemm's kernel by mma.sync does with a tile's sums.
@@ -16,24 +17,6 @@ struct NarrowTarget {
     const void* residual;  // null for none
     void* out;
 };
-
-/// Lane q of each four gets word i of lane i's words as its word q: [q][i] of what was [i][q]. Twice is nothing.
-__device__ __forceinline__ void transpose_among_four(std::uint32_t (&words)[4]) {
-    const std::uint32_t lane = threadIdx.x % 4;
-#pragma unroll
-    for (std::uint32_t apart = 1; apart <= 2; apart *= 2) {
-        const bool upper = (lane & apart) != 0;
-#pragma unroll
-        for (std::uint32_t i = 0; i < 4; ++i) {
-            if ((i & apart) == 0) {
-                const std::uint32_t sent = upper ? words[i] : words[i + apart];
-                const std::uint32_t got = __shfl_xor_sync(~0U, sent, apart);
-                words[i] = upper ? got : words[i];
-                words[i + apart] = upper ? words[i + apart] : got;
-            }
-        }
-    }
-}
 
 /// As values of two bytes, eight of a row by a lane: four lanes have two columns each of four times eight, and exchange
 /// them.

@@ -291,6 +291,9 @@ TEST_F(TwoPartProductOnGpu, LeavesTheLargestSumsOfEachTile) {
             const auto largest = std::max_element(row + t * of_tile, row + end);
             ASSERT_EQ(best.place, static_cast<std::uint32_t>(largest - row)) << m << ", " << t;
             ASSERT_EQ(best.score, *largest) << m << ", " << t;
+            std::vector<float> of_tile_sorted(row + t * of_tile, row + end);
+            std::ranges::sort(of_tile_sorted, std::greater());
+            ASSERT_EQ(best.second, of_tile_sorted[1]) << m << ", " << t;
         }
     }
 }

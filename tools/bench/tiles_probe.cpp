@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/cuda/gemm/gemm.hpp"
+#include "tools/bench/cuda_bench.hpp"
+#include "tools/bench/ladder/cublas_peer.hpp"
+#include "tools/bench/ladder/windows.hpp"
+#include "tools/bench/probes.hpp"
+
+namespace sluice::bench {
+namespace {
+
+constexpr double tera = 1e12;
+
+/// A product of a model, with what follows it in the same kernel.
+struct ProductOfModel {
+    std::string_view name;
+    GemmShape shape;
+    bool residual = false;
+
+    [[nodiscard]] constexpr double flop() const noexcept { return 2.0 * shape.rows * shape.columns * shape.depth; }
+};
+
+constexpr std::uint32_t prompt_rows = 135168;  // of 8,448 prompts of 16 tokens
+constexpr std::uint32_t text_rows = 8448;
+constexpr ProductOfModel products_of_models[] = {
+    {"GRU, layer 0", {16896, 3072, 1024}},
+    {"GRU, layer 1", {16896, 3072, 2048}},
+    {"GRU, scores", {16896, 256, 1024}},
+    {"GPT-2, prompts, attention", {prompt_rows, 2304, 768}},
+    {"GPT-2, prompts, projection", {prompt_rows, 768, 768}, true},
+    {"GPT-2, prompts, expansion", {prompt_rows, 3072, 768, Activation::gelu_tanh}},
+    {"GPT-2, prompts, contraction", {prompt_rows, 768, 3072}, true},
+    {"GPT-2, texts, attention", {text_rows, 2304, 768}},
+    {"GPT-2, texts, projection", {text_rows, 768, 768}, true},
+    {"GPT-2, texts, expansion", {text_rows, 3072, 768, Activation::gelu_tanh}},
+    {"GPT-2, texts, contraction", {text_rows, 768, 3072}, true},
+    {"classifier, fc1", {12096, 1024, 8704, Activation::relu}},
+    {"square", {4096, 4096, 4096}},
+    {"large square", {8192, 8192, 8192}},
+};
+
+/// Sets of random operands in bf16, more than the second-level cache holds.
+class ProductOperands {
+public:
+    explicit ProductOperands(const ProductOfModel& product) {
+        constexpr std::size_t more_than_cached = std::size_t{200} << 20U;
+        constexpr std::size_t most_sets = 8;
+        const GemmShape& shape = product.shape;
+        const std::size_t a = std::size_t{shape.rows} * shape.depth;
+        const std::size_t b = std::size_t{shape.columns} * shape.depth;
+        const std::size_t out = std::size_t{shape.rows} * shape.columns;
+        const std::size_t sets = std::min(most_sets, more_than_cached / ((a + b + out) * 2) + 1);
+        const auto random = [](std::size_t count, float deviation, std::uint32_t seed) {
+            return encode(Precision::bf16, normal(count, deviation, seed));
+        };
+        const std::vector<std::byte> a_values = random(a, 1, 1);
+        const std::vector<std::byte> b_values = random(b, 1 / std::sqrt(static_cast<float>(shape.depth)), 2);
+        const std::vector<std::byte> residual_values = random(product.residual ? out : 0, 1, 3);
+        for (std::size_t i = 0; i < sets; ++i) {
+            a_.push_back(std::make_unique<DeviceMemory>(std::span<const std::byte>(a_values)));
+            b_.push_back(std::make_unique<DeviceMemory>(std::span<const std::byte>(b_values)));
+            out_.push_back(std::make_unique<DeviceMemory>(2 * out));
+            if (product.residual) {
+                residuals_.push_back(std::make_unique<DeviceMemory>(std::span<const std::byte>(residual_values)));
+            }
+        }
+        const std::vector<float> bias = normal(shape.columns, 0.5F, 4);
+        bias_ = std::make_unique<DeviceMemory>(std::as_bytes(std::span(bias)));
+        bias_of_library_ = std::make_unique<DeviceMemory>(std::span<const std::byte>(encode(Precision::bf16, bias)));
+    }
+
+    [[nodiscard]] std::size_t sets() const noexcept { return a_.size(); }
+    [[nodiscard]] GemmMemory of(std::size_t set) const {
+        return {.a = a_[set]->as(),
+                .b = b_[set]->as(),
+                .bias = bias_->as<float>(),
+                .residual = residual(set),
+                .out = out_[set]->as()};
+    }
+    [[nodiscard]] ladder::PeerMemory of_library(std::size_t set) const {
+        return {.a = a_[set]->as(),
+                .b = b_[set]->as(),
+                .bias = bias_of_library_->as(),
+                .residual = residual(set),
+                .out = out_[set]->as()};
+    }
+
+private:
+    [[nodiscard]] const void* residual(std::size_t set) const {
+        return residuals_.empty() ? nullptr : residuals_[set]->as();
+    }
+
+    std::vector<std::unique_ptr<DeviceMemory>> a_, b_, out_, residuals_;
+    std::unique_ptr<DeviceMemory> bias_, bias_of_library_;
+};
+
+std::string name_of_tile(const GemmTile& tile) {
+    std::string name = fmt::format("{} x {}", tile.rows, tile.columns);
+    if (tile.cluster_rows * tile.cluster_columns > 1) {
+        name += fmt::format(", cluster {} x {}", tile.cluster_rows, tile.cluster_columns);
+    }
+    return tile.ping_pong ? name + ", ping-pong" : name;
+}
+
+std::string number_or_dash(std::optional<double> value, double by) {
+    return value ? fmt::format("{:.2f}", *value * by) : "-";
+}
+
+void print_window(const std::string& name, const ladder::Window& window, double flop) {
+    fmt::print("  {:36} {:6.0f} TFLOP/s  {:>8} MHz  {:>6} J a TFLOP\n", name, flop / window.seconds_a_call / tera,
+               window.clock_mhz ? fmt::format("{:.0f}", *window.clock_mhz) : "-",
+               number_or_dash(window.joules_a_call, tera / flop));
+    std::fflush(stdout);
+}
+
+/// The products of a tile, one for each set of operands.
+std::vector<Gemm> make_products(const ProductOfModel& product, const ProductOperands& operands,
+                                std::optional<std::size_t> tile) {
+    std::vector<Gemm> products;
+    for (std::size_t set = 0; set < operands.sets(); ++set) {
+        products.emplace_back(product.shape, Precision::bf16, operands.of(set), GemmOptions{.tile = tile});
+    }
+    return products;
+}
+
+}  // namespace
+
+void time_tiles(cudaStream_t stream) {
+    constexpr double seconds = 0.5;  // of each of the windows that the chosen tile and the library take turns in
+    constexpr double seconds_of_tile = 0.2;
+    const bool wgmma = instructions_of_current_gpu() == MatrixInstructions::wgmma;
+    const std::span<const GemmTile> tiles = wgmma ? std::span<const GemmTile>(gemm_tiles) : mma_tiles;
+    double sum_of_logarithms = 0;
+    int compared = 0;
+    for (const ProductOfModel& product : products_of_models) {
+        const GemmShape& shape = product.shape;
+        fmt::print("{}: {} x {} x {}, with bias{}{}\n", product.name, shape.rows, shape.columns, shape.depth,
+                   shape.activation == Activation::gelu_tanh ? ", GELU"
+                   : shape.activation == Activation::relu    ? ", ReLU"
+                                                             : "",
+                   product.residual ? " and residual" : "");
+        const ProductOperands operands(product);
+        ladder::Windows windows(operands.sets(), stream);
+        const ladder::CublasPeer library({.m = shape.rows,
+                                          .n = shape.columns,
+                                          .k = shape.depth,
+                                          .precision = Precision::bf16,
+                                          .bias = true,
+                                          .activation = shape.activation,
+                                          .residual = product.residual},
+                                         operands.of_library(0), stream);
+        const std::vector<Gemm> chosen = make_products(product, operands, std::nullopt);
+        const std::vector<ladder::Window> seen = windows.in_turn(
+            [&](std::size_t set, cudaStream_t s) { chosen[set].enqueue(s); },
+            [&](std::size_t set, cudaStream_t s) { library.enqueue(operands.of_library(set), s); }, seconds);
+        const double ratio = seen[1].seconds_a_call / seen[0].seconds_a_call;
+        print_window(fmt::format("cuBLASLt, the best of {}", library.tried()), seen[1], product.flop());
+        print_window(name_of_tile(chosen[0].tile()), seen[0], product.flop());
+        fmt::print("    {:.1f} % of cuBLASLt\n", 100 * ratio);
+        if (product.name.starts_with("G")) {
+            sum_of_logarithms += std::log(ratio);
+            ++compared;
+        }
+        for (std::size_t tile = 0; tile < tiles.size(); ++tile) {
+            if (tile != chosen[0].tile_number()) {
+                const std::vector<Gemm> products = make_products(product, operands, tile);
+                print_window("  " + name_of_tile(tiles[tile]),
+                             windows.sustained([&](std::size_t set, cudaStream_t s) { products[set].enqueue(s); },
+                                               seconds_of_tile),
+                             product.flop());
+            }
+        }
+    }
+    fmt::print("geometric mean of the {} products of GRU and GPT-2: {:.1f} % of cuBLASLt\n", compared,
+               100 * std::exp(sum_of_logarithms / compared));
+}
+
+}  // namespace sluice::bench
