@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/decoder/float_epilogue.cuh"
 #include "kernels/cuda/decoder/float_kernel.cuh"
-#include "kernels/cuda/decoder/float_ping_pong.cuh"
 #include "kernels/cuda/half_values.hpp"
 
 /// The product's kernel for operands in two parts of fp16. Of a chunk of depth it multiplies first what is small, rests

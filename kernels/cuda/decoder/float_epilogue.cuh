@@ -1,0 +1,165 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/decoder/float_kernel.cuh"
+#include "kernels/cuda/transpose.cuh"
+#include "kernels/cuda/values.cuh"
+
+/// What tf32's and tf32x3's kernels do with a tile's sums.
+namespace sluice::decoder {
+
+/// A consumer's way from sums to memory, some columns at a time, so that what is added to them is on its way together.
+/// A thread has, in each of two rows of a block of 64, two of every eight columns. `has_parts`: may write two parts.
+template <class C, bool has_parts = false>
+class BatchedEpilogue {
+public:
+    using Sums = float[C::blocks][C::columns / 2];
+
+    __device__ __forceinline__ BatchedEpilogue(const gemm::Arguments& arguments, const FloatProductArguments& floats,
+                                               std::uint32_t consumer)
+        : arguments_(arguments),
+          floats_(floats),
+          thread_(threadIdx.x % gemm::warpgroup_threads),
+          first_row_(C::ping_pong ? 0 : consumer * own_rows) {}
+
+    /// Before a tile is multiplied: its sums begin with the bias, and what is added to them is asked for.
+    __device__ __forceinline__ void begin(Sums& sums, std::uint32_t row, std::uint32_t column) const {
+#pragma unroll
+        for (std::uint32_t j = 0; j < C::columns / 8; ++j) {
+            const std::uint32_t at = column_of(column, j);
+            const bool exists = arguments_.bias != nullptr && at < arguments_.columns;
+            const float2 bias = exists ? ptx::load_global_8(arguments_.bias + at) : float2{0, 0};
+#pragma unroll
+            for (std::uint32_t block = 0; block < C::blocks; ++block) {
+                sums[block][4 * j] = bias.x;
+                sums[block][4 * j + 1] = bias.y;
+                sums[block][4 * j + 2] = bias.x;
+                sums[block][4 * j + 3] = bias.y;
+            }
+        }
+        static_assert(own_rows <= gemm::warpgroup_threads, "each thread asks for a row");
+        const std::uint32_t bytes = min(C::columns, arguments_.columns - column) / 4 * 16;
+        const std::uint32_t own = row + first_row_ + thread_;
+        if (floats_.residual != nullptr && floats_.stride % 4 == 0 && bytes != 0 && thread_ < own_rows &&
+            own < *arguments_.active) {
+            ptx::prefetch(floats_.residual + std::size_t{own} * floats_.stride + column, bytes);
+        }
+    }
+
+    __device__ __forceinline__ void store(Sums& sums, std::uint32_t row, std::uint32_t column) const {
+        const std::uint32_t rows = *arguments_.active;
+#pragma unroll
+        for (std::uint32_t block = 0; block < C::blocks; ++block) {
+            const std::uint32_t first =
+                row + first_row_ + block * gemm::product_rows + thread_ / warp_lanes * 16 + thread_ % warp_lanes / 4;
+#pragma unroll
+            for (std::uint32_t j = 0; j < C::columns / 8; j += batch) {
+                store_batch(sums[block], j, first, rows, column);
+            }
+        }
+    }
+
+private:
+    // Eights of columns whose additions are on their way together: more where nobody multiplies meanwhile.
+    static constexpr std::uint32_t batch = C::ping_pong ? 4 : 12;
+    static_assert(C::columns / 8 % batch == 0);
+    static constexpr std::uint32_t own_rows = C::blocks * gemm::product_rows;
+
+    __device__ __forceinline__ std::uint32_t column_of(std::uint32_t column, std::uint32_t j) const {
+        return column + 8 * j + thread_ % 4 * 2;
+    }
+
+    __device__ __forceinline__ void store_batch(float (&sums)[C::columns / 2], std::uint32_t from, std::uint32_t first,
+                                                std::uint32_t rows, std::uint32_t column) const {
+        float values[4 * batch];
+#pragma unroll
+        for (std::uint32_t i = 0; i < 4 * batch; ++i) {
+            values[i] = sums[4 * from + i];
+        }
+        gemm::activate(values, arguments_.activation);
+        if constexpr (has_parts) {
+            if (floats_.in_half_parts) {
+#pragma unroll
+                for (std::uint32_t j = 0; j < batch; j += 4) {
+                    store_parts(values + 4 * j, from + j, first, rows, column);
+                }
+                return;
+            }
+        }
+        if (floats_.residual != nullptr) {
+            float2 others[batch][2];
+#pragma unroll
+            for (std::uint32_t j = 0; j < batch; ++j) {
+#pragma unroll
+                for (std::uint32_t i = 0; i < 2; ++i) {
+                    const std::uint32_t at = column_of(column, from + j);
+                    const bool exists = at < arguments_.columns && first + 8 * i < rows;
+                    others[j][i] = exists ? *reinterpret_cast<const float2*>(floats_.residual + place(first, i, at))
+                                          : float2{0, 0};
+                }
+            }
+#pragma unroll
+            for (std::uint32_t j = 0; j < batch; ++j) {
+#pragma unroll
+                for (std::uint32_t i = 0; i < 2; ++i) {
+                    values[4 * j + 2 * i] += others[j][i].x;
+                    values[4 * j + 2 * i + 1] += others[j][i].y;
+                }
+            }
+        }
+        if (floats_.rounds_to_tf32) {
+#pragma unroll
+            for (float& value : values) {
+                value = values::round_tf32(value);
+            }
+        }
+#pragma unroll
+        for (std::uint32_t j = 0; j < batch; ++j) {
+#pragma unroll
+            for (std::uint32_t i = 0; i < 2; ++i) {
+                const std::uint32_t at = column_of(column, from + j);
+                if (at < arguments_.columns && first + 8 * i < rows) {
+                    *reinterpret_cast<float2*>(floats_.out + place(first, i, at)) = {values[4 * j + 2 * i],
+                                                                                     values[4 * j + 2 * i + 1]};
+                }
+            }
+        }
+    }
+
+    /// Of four eights each of four threads gets one, in two rows.
+    __device__ __forceinline__ void store_parts(const float* values, std::uint32_t from, std::uint32_t first,
+                                                std::uint32_t rows, std::uint32_t column) const {
+        const std::uint32_t at = column + 8 * (from + thread_ % 4);
+#pragma unroll
+        for (std::uint32_t i = 0; i < 2; ++i) {
+            std::uint32_t firsts[4];
+            std::uint32_t rests[4];
+#pragma unroll
+            for (std::uint32_t j = 0; j < 4; ++j) {
+                const values::HalfParts parts = values::split_half(values[4 * j + 2 * i], values[4 * j + 2 * i + 1]);
+                firsts[j] = parts.firsts;
+                rests[j] = parts.rests;
+            }
+            transpose_among_four(firsts);
+            transpose_among_four(rests);
+            if (at < arguments_.columns && first + 8 * i < rows) {
+                auto* const to = reinterpret_cast<std::uint16_t*>(floats_.out) + 2 * place(first, i, 0) + at;
+                ptx::store_global_16(to, {firsts[0], firsts[1], firsts[2], firsts[3]});
+                ptx::store_global_16(to + floats_.stride, {rests[0], rests[1], rests[2], rests[3]});
+            }
+        }
+    }
+
+    __device__ __forceinline__ std::size_t place(std::uint32_t first, std::uint32_t i, std::uint32_t at) const {
+        return std::size_t{first + 8 * i} * floats_.stride + at;
+    }
+
+    const gemm::Arguments& arguments_;
+    const FloatProductArguments& floats_;
+    std::uint32_t thread_;
+    std::uint32_t first_row_;
+};
+
+}  // namespace sluice::decoder
