@@ -70,10 +70,12 @@ void CertifiedTextModel::calibrate(Stream& stream, std::span<const std::byte> sa
 std::optional<Certification> CertifiedTextModel::certification() const {
     const TextDoubt& bounds = texts_.bounds();
     const bool of_gap = std::isfinite(bounds.gap) && !std::isfinite(bounds.distance);
+    const bool of_both = std::isfinite(bounds.gap) && !of_gap;
     return Certification{.recomputed = texts_.recomputed(),
                          .recomputed_twice = again_.recomputed(),
                          .bound = static_cast<double>(of_gap ? bounds.gap : bounds.distance),
-                         .measure = of_gap ? Certification::Measure::gap : Certification::Measure::draw};
+                         .measure = of_gap ? Certification::Measure::gap : Certification::Measure::draw,
+                         .gap_bound = of_both ? std::optional(static_cast<double>(bounds.gap)) : std::nullopt};
 }
 
 std::uint64_t CertifiedTextModel::bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items,

@@ -27,6 +27,7 @@ struct Certification {
     std::uint64_t recomputed_twice = 0;  ///< Of those, left uncertain by the second time too.
     double bound = 0;                    ///< It did for what came closer; infinite: all.
     Measure measure = Measure::share;
+    std::optional<double> gap_bound{};  ///< Where draws are among some of the scores only, of the gap to the others.
     friend bool operator==(const Certification&, const Certification&) = default;
 };
 

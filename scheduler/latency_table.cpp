@@ -61,7 +61,10 @@ std::string closeness_text(const Certification& certification) {
         case Certification::Measure::gap:
             return fmt::format("their two best scores closer than {:.2g}", certification.bound);
         case Certification::Measure::draw:
-            return fmt::format("a draw closer than {:.2g} to another byte or token", certification.bound);
+            return fmt::format("a draw closer than {:.2g} to another byte or token", certification.bound) +
+                   (certification.gap_bound
+                        ? fmt::format(", or scores on both sides of a cut closer than {:.2g}", *certification.gap_bound)
+                        : std::string());
         default:
             return fmt::format("their two best scores closer than {:.2g} of the scores' size", certification.bound);
     }

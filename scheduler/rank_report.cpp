@@ -192,11 +192,15 @@ std::optional<Instant> last_written(const RankTrace& trace) {
     return last;
 }
 
-/// The bound as its bits: JSON has no infinity.
+/// Bounds as their bits: JSON has no infinity.
 Json from_certification(const std::optional<Certification>& certification) {
-    return certification ? Json::array({certification->recomputed, certification->recomputed_twice,
-                                        std::bit_cast<std::uint64_t>(certification->bound), certification->measure})
-                         : Json(nullptr);
+    if (!certification) {
+        return nullptr;
+    }
+    const std::optional<double>& gap = certification->gap_bound;
+    return Json::array({certification->recomputed, certification->recomputed_twice,
+                        std::bit_cast<std::uint64_t>(certification->bound), certification->measure,
+                        gap ? Json(std::bit_cast<std::uint64_t>(*gap)) : Json(nullptr)});
 }
 
 std::optional<Certification> to_certification(const Json& json) {
@@ -206,7 +210,9 @@ std::optional<Certification> to_certification(const Json& json) {
     return Certification{.recomputed = json.at(0).get<std::uint64_t>(),
                          .recomputed_twice = json.at(1).get<std::uint64_t>(),
                          .bound = std::bit_cast<double>(json.at(2).get<std::uint64_t>()),
-                         .measure = json.at(3).get<Certification::Measure>()};
+                         .measure = json.at(3).get<Certification::Measure>(),
+                         .gap_bound = json.at(4).is_null() ? std::optional<double>()
+                                                           : std::bit_cast<double>(json.at(4).get<std::uint64_t>())};
 }
 
 Json from_clock(const RankClock& clock) {
@@ -231,7 +237,8 @@ std::optional<Certification> together(const std::optional<Certification>& a, con
     return Certification{.recomputed = a->recomputed + b->recomputed,
                          .recomputed_twice = a->recomputed_twice + b->recomputed_twice,
                          .bound = std::max(a->bound, b->bound),
-                         .measure = a->measure};
+                         .measure = a->measure,
+                         .gap_bound = std::max(a->gap_bound, b->gap_bound)};
 }
 
 RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanoseconds clock_offset) {

@@ -117,7 +117,10 @@ Json certification_json(const std::optional<Certification>& certification) {
     return {{"recomputed", certification->recomputed},
             {"recomputed_twice", certification->recomputed_twice},
             {"bound", std::isfinite(certification->bound) ? Json(certification->bound) : Json(nullptr)},
-            {"measure", measure_names[static_cast<std::size_t>(certification->measure)]}};
+            {"measure", measure_names[static_cast<std::size_t>(certification->measure)]},
+            {"gap_bound", certification->gap_bound && std::isfinite(*certification->gap_bound)
+                              ? Json(*certification->gap_bound)
+                              : Json(nullptr)}};
 }
 
 Json counts_json(const std::vector<ModelCount>& counts) {

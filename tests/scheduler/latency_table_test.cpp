@@ -44,13 +44,20 @@ TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
                     "certified: 5 items ({:.1f} %) computed again in tf32x3, 2 of them in fp32, their two best "
                     "scores closer than 0.062 of the scores' size\n",
                     share)));
-    EXPECT_EQ(report_json(report, {}).at("run").at("certification"),
-              (nlohmann::json{{"recomputed", 5}, {"recomputed_twice", 2}, {"bound", 0.0625}, {"measure", "share"}}));
+    EXPECT_EQ(report_json(report, {}).at("run").at("certification"), (nlohmann::json{{"recomputed", 5},
+                                                                                     {"recomputed_twice", 2},
+                                                                                     {"bound", 0.0625},
+                                                                                     {"measure", "share"},
+                                                                                     {"gap_bound", nullptr}}));
     for (RankReport& rank : report.ranks) {
         rank.certification->measure = Certification::Measure::draw;
     }
     EXPECT_THAT(latency_table(report, TableForm::full),
                 HasSubstr(", a draw closer than 0.062 to another byte or token\n"));
+    report.ranks[1].certification->gap_bound = 0.0078125;
+    EXPECT_THAT(latency_table(report, TableForm::full),
+                HasSubstr(" to another byte or token, or scores on both sides of a cut closer than 0.0078\n"));
+    EXPECT_EQ(report_json(report, {}).at("run").at("certification").at("gap_bound"), 0.0078125);
 
     report.ranks[0].certification->bound = std::numeric_limits<double>::infinity();
     EXPECT_THAT(latency_table(report, TableForm::full), HasSubstr("all, because"));

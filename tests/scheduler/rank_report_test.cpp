@@ -108,14 +108,16 @@ TEST(RankReport, AddsUpWhatItsDevicesComputedAgain) {
     trace.devices[1].set_certification({.recomputed = 5,
                                         .recomputed_twice = 1,
                                         .bound = std::numeric_limits<double>::infinity(),
-                                        .measure = Certification::Measure::draw});
+                                        .measure = Certification::Measure::draw,
+                                        .gap_bound = 0.25});
 
     const RankReport sent = make_rank_report(trace, instant(1000), 0ns);
 
     EXPECT_EQ(sent.certification, (Certification{.recomputed = 12,
                                                  .recomputed_twice = 3,
                                                  .bound = std::numeric_limits<double>::infinity(),
-                                                 .measure = Certification::Measure::draw}));
+                                                 .measure = Certification::Measure::draw,
+                                                 .gap_bound = 0.25}));
     EXPECT_EQ(decode_rank_report(encode(sent)), sent);
     EXPECT_EQ(decode_rank_report(encode(sent)), sent);
 }
