@@ -1,6 +1,7 @@
 // Texts by a GRU of 1024 hidden units and 2 layers on a GPU, in each precision: whole chunks, then what a step of all
 // rows takes, beside cuBLASLt's product of the same rows with the weights of one layer's gates, in the same run.
-//   bench_generator [--tables N] [PRECISION ...] [mma]     N: see Sampling::prefix_tables; mma: as on GPUs without wgmma
+//   bench_generator [--tables N] [PRECISION ...] [mma]
+// N: see Sampling::prefix_tables; mma: as on GPUs without wgmma
 #include <fmt/format.h>
 
 #include <algorithm>
