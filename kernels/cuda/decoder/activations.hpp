@@ -26,9 +26,8 @@ struct Activations {
           wanted(of_values(setup, padded_slots, strides.width)),
           scores(setup.device.allocate(
               MemorySpace::device,
-              padded_slots * (bests_only
-                                  ? float_product_tiles(setup.shape.vocabulary, setup.precision) * sizeof(TileBest)
-                                  : std::size_t{strides.vocabulary} * sizeof(float)))),
+              padded_slots * (bests_only ? most_best_tiles(setup.shape.vocabulary) * sizeof(TileBest)
+                                         : std::size_t{strides.vocabulary} * sizeof(float)))),
           cache_memory(setup.device.allocate(MemorySpace::device, std::size_t{2} * page_positions * setup.shape.width *
                                                                       setup.shape.layers * setup.sizes.pages *
                                                                       number_bytes(setup.precision))),

@@ -57,7 +57,7 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
     const std::uint64_t a_row =
         value * (3 * std::uint64_t{strides.width} + strides.queries + strides.inner) + sizeof(Row);
     const bool bests_only = leaves_bests_only(precision, sampling);
-    const std::uint64_t scores = bests_only ? float_product_tiles(shape.vocabulary, precision) * sizeof(TileBest)
+    const std::uint64_t scores = bests_only ? most_best_tiles(shape.vocabulary) * sizeof(TileBest)
                                             : strides.vocabulary * std::uint64_t{sizeof(float)};
     const std::uint64_t a_slot = sizeof(Text) + sizeof(Entry) + sizeof(Tile) +
                                  (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width + scores;
