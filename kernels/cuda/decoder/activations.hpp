@@ -19,7 +19,9 @@ struct Activations {
           bests_only(leaves_bests_only(setup.precision, setup.sampling)),
           padded_slots(rounded_up_to_tile(setup.sizes.slots)),
           sums(of_values(setup, setup.sizes.rows, strides.width)),
-          normed(of_values(setup, setup.sizes.rows, strides.width)),
+          normed(of_values(setup, is_narrow(setup.precision) ? padded_slots : setup.sizes.rows, strides.width)),
+          norm_scales(setup.device.allocate(MemorySpace::device,
+                                            is_narrow(setup.precision) ? setup.sizes.rows * sizeof(float) : 0)),
           queries(of_values(setup, setup.sizes.rows, strides.queries)),
           mixed(of_values(setup, setup.sizes.rows, strides.width)),
           inner(of_values(setup, setup.sizes.rows, strides.inner)),
@@ -50,13 +52,14 @@ struct Activations {
     Strides strides;
     bool bests_only;  ///< See leaves_bests_only().
     std::uint32_t padded_slots;
-    Buffer sums;     ///< (rows, width): the residual stream.
-    Buffer normed;   ///< (rows, width)
-    Buffer queries;  ///< (rows, 3 width)
-    Buffer mixed;    ///< (rows, width)
-    Buffer inner;    ///< (rows, inner)
-    Buffer wanted;   ///< (slots, width): in the last layer the sums of the rows that want scores.
-    Buffer scores;   ///< (slots, vocabulary) fp32, or the tiles' TileBest
+    Buffer sums;         ///< (rows, width): the residual stream.
+    Buffer normed;       ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
+    Buffer norm_scales;  ///< (rows) fp32, in bf16 and fp16.
+    Buffer queries;      ///< (rows, 3 width)
+    Buffer mixed;        ///< (rows, width)
+    Buffer inner;        ///< (rows, inner)
+    Buffer wanted;       ///< (slots, width): in the last layer the sums of the rows that want scores.
+    Buffer scores;       ///< (slots, vocabulary) fp32, or the tiles' TileBest
     Buffer cache_memory;
     Cache cache;
 
