@@ -67,7 +67,7 @@ public:
           head_({.rows = at_.padded_slots, .columns = setup.shape.vocabulary, .depth = setup.shape.width},
                 setup.precision,
                 {.a = data_of(at_.normed),
-                 .b = data_of(weights_.tokens),
+                 .b = data_of(weights_.head()),
                  .bias = nullptr,
                  .residual = nullptr,
                  .out = at_.bests_only ? nullptr : floats_of(at_.scores),
@@ -88,7 +88,8 @@ public:
                            .sums = at_.sums.bytes().data(),
                            .width = shape_.width,
                            .stride = at_.strides.width,
-                           .token_stride = 0},
+                           .token_stride = 0,
+                           .position_stride = shape_.rotary ? 0 : shape_.width},
                           stream);
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
             enqueue_layer(layer, stream, watch);
@@ -127,12 +128,14 @@ private:
                                memory_.slots, instructions_);
         };
         const std::uint32_t width = shape_.width;
-        return {.attention = product(block.attention, rows, 3 * width, width, at_.normed, at_.queries, nullptr,
-                                     Activation::none, &memory_.batch->rows),
-                .projection =
-                    product(block.projection, most, width, width, at_.mixed, sums, &sums, Activation::none, active),
-                .expansion = product(block.expansion, most, shape_.inner, width, at_.normed, at_.inner, nullptr,
-                                     Activation::gelu_tanh, active),
+        const bool activates = activates_in_product(shape_);
+        return {.attention = product(block.attention, rows, shape_.attention_width(), width, at_.normed, at_.queries,
+                                     nullptr, Activation::none, &memory_.batch->rows),
+                .projection = product(block.projection, most, width, shape_.query_width(), at_.mixed, sums, &sums,
+                                      Activation::none, active),
+                .expansion = product(block.expansion, most, shape_.expanded_width(), width, at_.normed,
+                                     activates ? at_.inner : at_.expanded, nullptr,
+                                     activates ? Activation::gelu_tanh : Activation::none, active),
                 .contraction = product(block.contraction, most, width, shape_.inner, at_.inner, sums, &sums,
                                        Activation::none, active)};
     }
@@ -145,9 +148,14 @@ private:
         enqueue_norm(precision_, norm(block.attention_norm, at_.sums, false), stream);
         watch("queries, keys, values");
         layers_[number].attention.enqueue(stream);
+        if (shape_.rotary) {
+            watch("rotary positions");
+            enqueue_rotation(memory_, precision_, at_.rotation(shape_, weights_), stream);
+        }
         if (last) {
             watch("into the cache");
-            enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
+            enqueue_remember(memory_, precision_, at_.keys(shape_, precision_), at_.strides.queries, at_.cache, number,
+                             stream);
             watch("attention to the cache");
             enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, Attending::wanted, stream);
             watch("wanted rows");
@@ -164,6 +172,11 @@ private:
         enqueue_norm(precision_, norm(block.inner_norm, sums, last), stream);
         watch("expansion");
         layers_[number].expansion.enqueue(stream);
+        if (!activates_in_product(shape_)) {
+            watch("activation");
+            enqueue_inner_activation(
+                precision_, at_.inner_activation(shape_, last ? memory_.slots : memory_.most_rows, rows(last)), stream);
+        }
         watch("contraction");
         layers_[number].contraction.enqueue(stream);
     }
@@ -177,7 +190,12 @@ private:
                 .width = shape_.width,
                 .stride = at_.strides.width,
                 .most_rows = wanted ? memory_.slots : memory_.most_rows,
-                .rows = wanted ? &memory_.batch->entries : &memory_.batch->rows};
+                .rows = rows(wanted),
+                .is_rms = shape_.normalisation == DecoderNormalisation::rms};
+    }
+
+    [[nodiscard]] const std::uint32_t* rows(bool wanted) const {
+        return wanted ? &memory_.batch->entries : &memory_.batch->rows;
     }
 
     DecoderShape shape_;

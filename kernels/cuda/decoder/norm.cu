@@ -59,9 +59,12 @@ __global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
         }
         const auto value_of = [&](std::uint32_t i) { return pieces == 0 ? from[i * norm_chains] : kept[i]; };
         float part = 0;
-        for_each_of_chain<pieces>(count, [&](std::uint32_t i) { part = __fadd_rn(part, value_of(i)); });
-        const float mean = __fdiv_rn(sum_in_order(part), width);
-        part = 0;
+        float mean = 0;
+        if (!norm.is_rms) {
+            for_each_of_chain<pieces>(count, [&](std::uint32_t i) { part = __fadd_rn(part, value_of(i)); });
+            mean = __fdiv_rn(sum_in_order(part), width);
+            part = 0;
+        }
         for_each_of_chain<pieces>(count, [&](std::uint32_t i) {
             const float off = __fadd_rn(value_of(i), -mean);
             part = __fadd_rn(part, __fmul_rn(off, off));
@@ -112,7 +115,7 @@ __global__ void __launch_bounds__(norm_threads) normalise(Norm norm) {
                 }
             }
         }
-        const float mean = sum_of_warp(sum) * per_width;
+        const float mean = norm.is_rms ? 0.0F : sum_of_warp(sum) * per_width;
         float squares = 0;
 #pragma unroll
         for (std::uint32_t p = 0; p < pieces; ++p) {

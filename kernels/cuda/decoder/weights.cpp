@@ -4,7 +4,9 @@
 #include <functional>
 #include <span>
 
+#include "core/error.hpp"
 #include "kernels/cuda/half_values.hpp"
+#include "kernels/rotary.hpp"
 
 namespace sluice::decoder {
 namespace {
@@ -58,26 +60,33 @@ CudaWeights of_floats(PackedWeights& packed, std::span<const float> values, std:
     return of_values(packed, Precision::fp32, wanted, [=] { return padded(values, wanted); });
 }
 
-/// Weights that lie as (inputs, outputs).
-CudaWeights of_matrix(PackedWeights& packed, Precision precision, std::span<const float> weights, std::uint32_t inputs,
-                      std::uint32_t outputs, std::uint32_t input_stride, std::uint32_t output_stride) {
-    if (precision == Precision::fp32) {
-        const Wanted wanted{inputs, outputs, input_stride, output_stride};
-        return of_values(packed, precision, wanted, [=] { return padded(weights, wanted); });
-    }
-    const Wanted wanted{outputs, inputs, outputs, inputs};
-    return of_values(packed, precision, wanted, [=] { return padded_across(weights, wanted); });
+struct Size {
+    std::uint32_t values;
+    std::uint32_t stride;  ///< Of fp32.
+};
+
+/// As (inputs, outputs) in fp32, else (outputs, inputs).
+CudaWeights of_matrix(PackedWeights& packed, Precision precision, std::span<const float> weights, MatrixOrder order,
+                      const Size& inputs, const Size& outputs) {
+    expects(weights.size() == std::size_t{inputs.values} * outputs.values, "decoder: a matrix of another size");
+    const bool by_inputs = precision == Precision::fp32;
+    const Wanted wanted = by_inputs ? Wanted{inputs.values, outputs.values, inputs.stride, outputs.stride}
+                                    : Wanted{outputs.values, inputs.values, outputs.values, inputs.values};
+    const auto make = by_inputs == (order == MatrixOrder::by_inputs) ? &padded : &padded_across;
+    return of_values(packed, precision, wanted, [=] { return make(weights, wanted); });
 }
 
 /// Weights that lie as (tokens, inputs).
-CudaWeights of_tokens(PackedWeights& packed, Precision precision, const DecoderShape& shape, const Strides& strides,
+CudaWeights of_tokens(PackedWeights& packed, Precision precision, const DecoderShape& shape,
                       std::span<const float> weights) {
-    if (precision == Precision::fp32) {
-        const Wanted wanted{shape.width, shape.vocabulary, strides.width, strides.vocabulary};
-        return of_values(packed, precision, wanted, [=] { return padded_across(weights, wanted); });
-    }
-    const Wanted wanted{shape.vocabulary, shape.width, shape.vocabulary, shape.width};
-    return of_values(packed, precision, wanted, [=] { return padded(weights, wanted); });
+    const Strides strides = strides_of(shape, precision);
+    return of_matrix(packed, precision, weights, MatrixOrder::by_outputs, {shape.width, strides.width},
+                     {shape.vocabulary, strides.vocabulary});
+}
+
+/// What changes no bit of what it is added to.
+CudaWeights of_nothing(PackedWeights& packed, std::uint32_t count) {
+    return of_values(packed, Precision::fp32, {1, count, 1, count}, [=] { return std::vector<float>(count, -0.0F); });
 }
 
 }  // namespace
@@ -86,25 +95,38 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
                                        PackedWeights& packed)
     : last_norm_{of_floats(packed, weights.last_norm.gamma, shape.width),
                  of_floats(packed, weights.last_norm.beta, shape.width)},
-      tokens_(of_tokens(packed, precision, shape, strides_of(shape, precision), weights.tokens)),
-      positions_(of_floats(packed, weights.positions, shape.positions * shape.width)) {
+      tokens_(of_tokens(packed, precision, shape, weights.tokens)),
+      positions_(shape.rotary ? of_nothing(packed, shape.width)
+                              : of_floats(packed, weights.positions, shape.positions * shape.width)) {
+    expects(weights.blocks.size() == shape.layers && shape.heads % shape.heads_of_keys() == 0 &&
+                (shape.head_size != 0 || shape.width % shape.heads == 0),
+            "decoder: as many blocks as it has layers, of whole heads");
+    if (!weights.head.empty()) {
+        own_head_ = of_tokens(packed, precision, shape, weights.head);
+    }
+    if (shape.rotary) {
+        const auto floats = static_cast<std::uint32_t>(rotary_floats(shape));
+        angles_ = of_values(packed, Precision::fp32, {1, floats, 1, floats}, [shape] { return rotary_table(shape); });
+    }
     const Strides strides = strides_of(shape, precision);
     const auto norm = [&](const DecoderNorm& of) {
         return Norm{of_floats(packed, of.gamma, shape.width), of_floats(packed, of.beta, shape.width)};
     };
-    const auto linear = [&](const DecoderLinear& of, std::uint32_t input_stride, std::uint32_t output_stride) {
-        const auto outputs = static_cast<std::uint32_t>(of.bias.size());
-        const auto inputs = static_cast<std::uint32_t>(of.weights.size() / outputs);
-        return Linear{of_matrix(packed, precision, of.weights, inputs, outputs, input_stride, output_stride),
-                      of_floats(packed, of.bias, output_stride)};
+    const auto linear = [&](const DecoderLinear& of, const Size& inputs, const Size& outputs) {
+        expects(of.bias.empty() || of.bias.size() == outputs.values, "decoder: a bias of another size");
+        return Linear{of_matrix(packed, precision, of.weights, of.order, inputs, outputs),
+                      of_floats(packed, of.bias, outputs.stride)};
     };
+    const Size width{shape.width, strides.width};
+    const Size expanded{shape.expanded_width(), std::max(strides.expanded, strides.inner)};
+    const Size inner{shape.inner, strides.inner};
     for (const DecoderBlockWeights& block : weights.blocks) {
         blocks_.push_back({.attention_norm = norm(block.attention_norm),
-                           .attention = linear(block.attention, strides.width, strides.queries),
-                           .projection = linear(block.projection, strides.width, strides.width),
+                           .attention = linear(block.attention, width, {shape.attention_width(), strides.queries}),
+                           .projection = linear(block.projection, {shape.query_width(), strides.mixed}, width),
                            .inner_norm = norm(block.inner_norm),
-                           .expansion = linear(block.expansion, strides.width, strides.inner),
-                           .contraction = linear(block.contraction, strides.inner, strides.width)});
+                           .expansion = linear(block.expansion, width, expanded),
+                           .contraction = linear(block.contraction, inner, width)});
     }
 }
 
@@ -117,8 +139,11 @@ WeightsOnDevice::Linear CudaDecoderWeights::on(Device& device, const Linear& lin
 }
 
 WeightsOnDevice CudaDecoderWeights::on(Device& device) const {
-    WeightsOnDevice result{
-        .last_norm = on(device, last_norm_), .tokens = tokens_.on(device), .positions = positions_.on(device)};
+    WeightsOnDevice result{.last_norm = on(device, last_norm_),
+                           .tokens = tokens_.on(device),
+                           .own_head = own_head_ ? own_head_->on(device) : Buffer(),
+                           .positions = positions_.on(device),
+                           .angles = angles_ ? angles_->on(device) : Buffer()};
     for (const Block& block : blocks_) {
         result.blocks.push_back({.attention_norm = on(device, block.attention_norm),
                                  .attention = on(device, block.attention),

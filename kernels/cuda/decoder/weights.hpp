@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/device.hpp"
@@ -31,7 +32,11 @@ struct WeightsOnDevice {
     std::vector<Block> blocks{};
     Norm last_norm;
     Buffer tokens;     ///< As a matrix of outputs for each token.
-    Buffer positions;  ///< (positions, width) fp32
+    Buffer own_head;   ///< The same of the last product; empty: it takes `tokens`.
+    Buffer positions;  ///< (positions, width) fp32; one row that adds nothing if they are rotary.
+    Buffer angles;     ///< rotary_table(); empty if positions are not rotary.
+
+    [[nodiscard]] const Buffer& head() const { return own_head.bytes().empty() ? tokens : own_head; }
 };
 
 class CudaDecoderWeights {
@@ -66,7 +71,9 @@ private:
     std::vector<Block> blocks_;
     Norm last_norm_;
     CudaWeights tokens_;
+    std::optional<CudaWeights> own_head_;
     CudaWeights positions_;
+    std::optional<CudaWeights> angles_;
 };
 
 }  // namespace sluice::decoder
