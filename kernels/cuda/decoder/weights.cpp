@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <span>
 
 #include "core/error.hpp"
@@ -89,6 +90,40 @@ CudaWeights of_nothing(PackedWeights& packed, std::uint32_t count) {
     return of_values(packed, Precision::fp32, {1, count, 1, count}, [=] { return std::vector<float>(count, -0.0F); });
 }
 
+/// For rows that are not normalised yet: weights as (outputs, inputs) that hold gamma and take the rows' mean away,
+/// unless it counts as 0. See WeightsOnDevice.
+std::vector<float> normalising(const DecoderLinear& linear, std::span<const float> gamma, bool is_rms) {
+    const auto inputs = static_cast<std::uint32_t>(gamma.size());
+    const auto outputs = static_cast<std::uint32_t>(linear.weights.size() / inputs);
+    const Wanted wanted{outputs, inputs, outputs, inputs};
+    std::vector<float> values = linear.order == MatrixOrder::by_outputs ? padded(linear.weights, wanted)
+                                                                        : padded_across(linear.weights, wanted);
+    for (std::uint32_t n = 0; n < outputs; ++n) {
+        const std::span<float> row(&values[std::size_t{n} * inputs], inputs);
+        std::ranges::transform(row, gamma, row.begin(), std::multiplies());
+        if (!is_rms) {
+            const double mean = std::accumulate(row.begin(), row.end(), 0.0) / inputs;
+            std::ranges::transform(row, row.begin(),
+                                   [&](float value) { return static_cast<float>(static_cast<double>(value) - mean); });
+        }
+    }
+    return values;
+}
+
+/// The bias and what beta makes of the weights; either may be none.
+std::vector<float> bias_with(std::span<const float> beta, const DecoderLinear& linear, std::uint32_t outputs) {
+    std::vector<double> values(linear.bias.begin(), linear.bias.end());
+    values.resize(outputs);
+    const bool by_outputs = linear.order == MatrixOrder::by_outputs;
+    for (std::size_t k = 0; k < beta.size(); ++k) {
+        for (std::size_t n = 0; n < outputs; ++n) {
+            const float weight = linear.weights[by_outputs ? n * beta.size() + k : k * outputs + n];
+            values[n] += static_cast<double>(beta[k]) * static_cast<double>(weight);
+        }
+    }
+    return {values.begin(), values.end()};
+}
+
 }  // namespace
 
 CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision precision, const DecoderWeights& weights,
@@ -109,23 +144,39 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
         angles_ = of_values(packed, Precision::fp32, {1, floats, 1, floats}, [shape] { return rotary_table(shape); });
     }
     const Strides strides = strides_of(shape, precision);
+    const bool folds = is_narrow(precision);
     const auto norm = [&](const DecoderNorm& of) {
-        return Norm{of_floats(packed, of.gamma, shape.width), of_floats(packed, of.beta, shape.width)};
+        return folds ? std::nullopt
+                     : std::optional<Norm>(
+                           {of_floats(packed, of.gamma, shape.width), of_floats(packed, of.beta, shape.width)});
     };
     const auto linear = [&](const DecoderLinear& of, const Size& inputs, const Size& outputs) {
         expects(of.bias.empty() || of.bias.size() == outputs.values, "decoder: a bias of another size");
         return Linear{of_matrix(packed, precision, of.weights, of.order, inputs, outputs),
                       of_floats(packed, of.bias, outputs.stride)};
     };
+    const auto linear_of_normed = [&](const DecoderLinear& of, const DecoderNorm& before, const Size& inputs,
+                                      const Size& outputs) {
+        if (!folds) {
+            return linear(of, inputs, outputs);
+        }
+        expects(of.weights.size() == std::size_t{inputs.values} * outputs.values, "decoder: a matrix of another size");
+        const bool is_rms = shape.normalisation == DecoderNormalisation::rms;
+        return Linear{.weights = {packed, of.weights.size() * number_bytes(precision),
+                                  [=] { return encode(precision, normalising(of, before.gamma, is_rms)); }},
+                      .bias = {packed, outputs.values * sizeof(float),
+                               [=] { return encode(Precision::fp32, bias_with(before.beta, of, outputs.values)); }}};
+    };
     const Size width{shape.width, strides.width};
+    const Size queries{shape.attention_width(), strides.queries};
     const Size expanded{shape.expanded_width(), std::max(strides.expanded, strides.inner)};
     const Size inner{shape.inner, strides.inner};
     for (const DecoderBlockWeights& block : weights.blocks) {
         blocks_.push_back({.attention_norm = norm(block.attention_norm),
-                           .attention = linear(block.attention, width, {shape.attention_width(), strides.queries}),
+                           .attention = linear_of_normed(block.attention, block.attention_norm, width, queries),
                            .projection = linear(block.projection, {shape.query_width(), strides.mixed}, width),
                            .inner_norm = norm(block.inner_norm),
-                           .expansion = linear(block.expansion, width, expanded),
+                           .expansion = linear_of_normed(block.expansion, block.inner_norm, width, expanded),
                            .contraction = linear(block.contraction, inner, width)});
     }
 }
@@ -144,11 +195,12 @@ WeightsOnDevice CudaDecoderWeights::on(Device& device) const {
                            .own_head = own_head_ ? own_head_->on(device) : Buffer(),
                            .positions = positions_.on(device),
                            .angles = angles_ ? angles_->on(device) : Buffer()};
+    const auto norm = [&](const std::optional<Norm>& of) { return of ? on(device, *of) : WeightsOnDevice::Norm{}; };
     for (const Block& block : blocks_) {
-        result.blocks.push_back({.attention_norm = on(device, block.attention_norm),
+        result.blocks.push_back({.attention_norm = norm(block.attention_norm),
                                  .attention = on(device, block.attention),
                                  .projection = on(device, block.projection),
-                                 .inner_norm = on(device, block.inner_norm),
+                                 .inner_norm = norm(block.inner_norm),
                                  .expansion = on(device, block.expansion),
                                  .contraction = on(device, block.contraction)});
     }

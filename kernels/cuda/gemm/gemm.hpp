@@ -29,7 +29,7 @@ struct GemmShape {
     Activation activation = Activation::none;
 };
 
-/// Device memory of one product; not owned. All aligned to 16 bytes.
+/// Device memory of one product; not owned. All but row_scales aligned to 16 bytes.
 struct GemmMemory {
     const void* a;         ///< (rows, depth)
     const void* b;         ///< (columns, depth)
@@ -39,6 +39,9 @@ struct GemmMemory {
     /// Device memory, read when the work runs: only so many of the rows count, the first ones. What lies behind them in
     /// `out` is open. All count if null.
     const std::uint32_t* active = nullptr;
+    /// (rows): the sum over k of a[m][k] * b[n][k] is multiplied by row_scales[m], before the bias is added; as by 1 if
+    /// null. Aligned to 4 bytes.
+    const float* row_scales = nullptr;
 };
 
 /// Numbers of active rows.

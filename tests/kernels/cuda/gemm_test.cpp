@@ -25,19 +25,22 @@ struct Operands {
           b(rounded(precision, random_values(std::size_t{n} * k, 1.0F / std::sqrt(static_cast<float>(k)), seed + 1))),
           bias(random_values(n, 0.5F, seed + 2)),
           residual(rounded(precision, random_values(std::size_t{m} * n, 1.0F, seed + 3))),
+          row_scales(random_values(m, 1.5F, seed + 4)),
           on_device{DeviceMemory(std::span<const std::byte>(encode(precision, a))),
                     DeviceMemory(std::span<const std::byte>(encode(precision, b))),
                     DeviceMemory(std::as_bytes(std::span(bias))),
-                    DeviceMemory(std::span<const std::byte>(encode(precision, residual)))} {}
+                    DeviceMemory(std::span<const std::byte>(encode(precision, residual))),
+                    DeviceMemory(std::as_bytes(std::span(row_scales)))} {}
 
     std::vector<float> a;
     std::vector<float> b;
     std::vector<float> bias;
     std::vector<float> residual;
-    std::array<DeviceMemory, 4> on_device;
+    std::vector<float> row_scales;
+    std::array<DeviceMemory, 5> on_device;
 };
 
-enum class Extras { none, bias, bias_and_residual };
+enum class Extras { none, bias, bias_and_residual, bias_and_scales };
 
 double plain_activation(double x, Activation activation) {
     switch (activation) {
@@ -57,11 +60,13 @@ std::vector<double> plain_product(const GemmShape& s, const Operands& operands, 
     std::vector<double> out(std::size_t{s.rows} * s.columns);
     for (std::size_t m = 0; m < s.rows; ++m) {
         for (std::size_t n = 0; n < s.columns; ++n) {
-            double sum = extras == Extras::none ? 0 : static_cast<double>(operands.bias[n]);
+            double sum = 0;
             for (std::size_t k = 0; k < s.depth; ++k) {
                 sum +=
                     static_cast<double>(operands.a[m * s.depth + k]) * static_cast<double>(operands.b[n * s.depth + k]);
             }
+            sum *= extras == Extras::bias_and_scales ? static_cast<double>(operands.row_scales[m]) : 1;
+            sum += extras == Extras::none ? 0 : static_cast<double>(operands.bias[n]);
             out[m * s.columns + n] = plain_activation(sum, s.activation);
             if (extras == Extras::bias_and_residual) {
                 out[m * s.columns + n] += static_cast<double>(operands.residual[m * s.columns + n]);
@@ -78,13 +83,15 @@ std::vector<std::byte> multiply_on_gpu(const GemmShape& shape, Precision precisi
     const std::size_t bytes = std::size_t{shape.rows} * shape.columns * element_bytes(precision);
     const DeviceMemory out(bytes + guard);
     const auto* const a = operands.on_device[0].as<std::byte>();
-    const Gemm product(shape, precision,
-                       {.a = a + std::size_t{first_row} * shape.depth * element_bytes(precision),
-                        .b = operands.on_device[1].as(),
-                        .bias = extras == Extras::none ? nullptr : operands.on_device[2].as<float>(),
-                        .residual = extras == Extras::bias_and_residual ? operands.on_device[3].as() : nullptr,
-                        .out = out.as()},
-                       options);
+    const Gemm product(
+        shape, precision,
+        {.a = a + std::size_t{first_row} * shape.depth * element_bytes(precision),
+         .b = operands.on_device[1].as(),
+         .bias = extras == Extras::none ? nullptr : operands.on_device[2].as<float>(),
+         .residual = extras == Extras::bias_and_residual ? operands.on_device[3].as() : nullptr,
+         .out = out.as(),
+         .row_scales = extras == Extras::bias_and_scales ? operands.on_device[4].as<float>() + first_row : nullptr},
+        options);
     product.enqueue(nullptr);
     check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     std::vector<std::byte> result = out.content();
@@ -104,7 +111,8 @@ TEST_F(GemmOnGpu, EqualsAPlainProductAtOddSizesInEveryTile) {
     for (const GemmShape& shape : shapes) {
         for (const Precision precision : of_two_bytes) {
             const Operands operands(precision, shape.rows, shape.columns, shape.depth, seed += 10);
-            for (const Extras extras : {Extras::none, Extras::bias, Extras::bias_and_residual}) {
+            for (const Extras extras :
+                 {Extras::none, Extras::bias, Extras::bias_and_residual, Extras::bias_and_scales}) {
                 const auto expected = plain_product(shape, operands, extras);
                 for (const MatrixInstructions way : ways()) {
                     for (std::size_t tile = 0; tile < tiles_of(way); ++tile) {
@@ -126,25 +134,27 @@ TEST_F(GemmOnGpu, GivesTheSameBitsInEveryTileAndForAnyNumberOfRows) {
     constexpr GemmShape whole{300, 264, 1032, Activation::gelu_tanh};
     for (const Precision precision : of_two_bytes) {
         const Operands operands(precision, whole.rows, whole.columns, whole.depth, 7);
+        std::vector<std::pair<MatrixInstructions, Extras>> ways_and_extras;
         for (const MatrixInstructions way : ways()) {
-            SCOPED_TRACE(name_of(way));
-            const auto expected =
-                multiply_on_gpu(whole, precision, operands, Extras::bias, {.tile = 0, .instructions = way});
+            ways_and_extras.insert(ways_and_extras.end(), {{way, Extras::bias}, {way, Extras::bias_and_scales}});
+        }
+        for (const auto& [way, extras] : ways_and_extras) {
+            SCOPED_TRACE(testing::Message() << name_of(way) << (extras == Extras::bias ? "" : ", scaled"));
+            const auto expected = multiply_on_gpu(whole, precision, operands, extras, {.tile = 0, .instructions = way});
             const std::size_t row_bytes = whole.columns * element_bytes(precision);
             for (std::size_t tile = 0; tile < tiles_of(way); ++tile) {
-                EXPECT_EQ(
-                    multiply_on_gpu(whole, precision, operands, Extras::bias, {.tile = tile, .instructions = way}),
-                    expected);
+                EXPECT_EQ(multiply_on_gpu(whole, precision, operands, extras, {.tile = tile, .instructions = way}),
+                          expected);
             }
             for (const std::uint32_t multiprocessors : {1U, 2U, 5U}) {
-                EXPECT_EQ(multiply_on_gpu(whole, precision, operands, Extras::bias,
+                EXPECT_EQ(multiply_on_gpu(whole, precision, operands, extras,
                                           {.multiprocessors = multiprocessors, .instructions = way}),
                           expected);
             }
             for (const auto& [first, rows] : {std::pair{0U, 1U}, {1U, 1U}, {63U, 2U}, {129U, 65U}, {1U, 299U}}) {
                 GemmShape part = whole;
                 part.rows = rows;
-                const auto got = multiply_on_gpu(part, precision, operands, Extras::bias, {.instructions = way}, first);
+                const auto got = multiply_on_gpu(part, precision, operands, extras, {.instructions = way}, first);
                 EXPECT_TRUE(std::equal(got.begin(), got.end(),
                                        expected.begin() + static_cast<std::ptrdiff_t>(first * row_bytes)))
                     << rows << " rows from " << first;
