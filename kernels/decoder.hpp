@@ -12,46 +12,103 @@
 
 namespace sluice {
 
-/// A transformer that reads tokens and scores each that may come next: token and position embeddings; blocks of causal
+enum class DecoderNormalisation : std::uint8_t {
+    layer,  ///< Ba, Kiros, Hinton 2016.
+    rms,    ///< x / sqrt(mean of x^2 + epsilon) * gamma. Zhang, Sennrich 2019.
+};
+
+enum class DecoderActivation : std::uint8_t {
+    gelu_tanh,  ///< Hendrycks, Gimpel 2016, by tanh.
+    gelu_erf,   ///< The same by erf.
+    silu,       ///< x / (1 + e^-x).
+};
+
+/// Frequencies of rotary positions, stretched for texts longer than those of a first training: those whose waves are
+/// longer than original_positions / low_frequency are divided by `factor`; shorter than original_positions /
+/// high_frequency not at all; in between by shares. "The Llama 3 Herd of Models", 2024, and its code.
+struct RotaryStretch {
+    float factor = 1;  ///< 1: not at all.
+    float low_frequency = 1;
+    float high_frequency = 4;  ///< More than low_frequency.
+    float original_positions = 8192;
+    friend bool operator==(const RotaryStretch&, const RotaryStretch&) = default;
+};
+
+/// Each head's queries and keys are turned by their position p: of values i and i + size / 2 of a head, as one complex
+/// number, by the angle p base^(-2 i / size). Su et al. 2021, "RoFormer"; pairs as Hugging Face's Llama has them.
+struct RotaryPositions {
+    float base = 10000;
+    RotaryStretch stretch{};
+    friend bool operator==(const RotaryPositions&, const RotaryPositions&) = default;
+};
+
+/// A transformer that reads tokens and scores each that may come next: token embeddings; blocks of causal
 /// self-attention and a layer of `inner` units, each behind a normalisation and beside a residual; a last
-/// normalisation; the product with the token embeddings. Radford et al. 2019, "Language Models are Unsupervised
-/// Multitask Learners" (GPT-2).
+/// normalisation; the product with the token embeddings, or a matrix of its own. As it stands GPT-2: Radford et al.
+/// 2019, "Language Models are Unsupervised Multitask Learners". With RMS normalisation, SiLU, gates and rotary
+/// positions Llama: Touvron et al. 2023, "LLaMA: Open and Efficient Foundation Language Models".
 struct DecoderShape {
     std::uint32_t vocabulary;
     std::uint32_t positions;
     std::uint32_t width;
     std::uint32_t layers;
-    std::uint32_t heads;  ///< Divides width.
+    std::uint32_t heads;  ///< Divides width, unless head_size says otherwise.
     std::uint32_t inner;
     float norm_epsilon = 1e-5F;
+    std::uint32_t head_size = 0;  ///< 0: width / heads. Even with rotary positions.
+    std::uint32_t key_heads = 0;  ///< Heads of keys and values, each for heads / key_heads of queries (Ainslie et al.
+                                  ///< 2023); 0: as many as heads.
+    DecoderNormalisation normalisation = DecoderNormalisation::layer;
+    DecoderActivation activation = DecoderActivation::gelu_tanh;
+    bool gated = false;  ///< The expansion is two, and what follows activation(first) * second. Shazeer 2020.
+    std::optional<RotaryPositions> rotary{};  ///< None: embeddings of positions are added to those of tokens.
     friend bool operator==(const DecoderShape&, const DecoderShape&) = default;
+
+    [[nodiscard]] constexpr std::uint32_t size_of_head() const { return head_size == 0 ? width / heads : head_size; }
+    [[nodiscard]] constexpr std::uint32_t heads_of_keys() const { return key_heads == 0 ? heads : key_heads; }
+    /// Of all heads' queries.
+    [[nodiscard]] constexpr std::uint32_t query_width() const { return heads * size_of_head(); }
+    /// Of all heads' keys, or values.
+    [[nodiscard]] constexpr std::uint32_t key_width() const { return heads_of_keys() * size_of_head(); }
+    /// Of queries, keys and values.
+    [[nodiscard]] constexpr std::uint32_t attention_width() const { return query_width() + 2 * key_width(); }
+    /// Of what the expansion gives.
+    [[nodiscard]] constexpr std::uint32_t expanded_width() const { return gated ? 2 * inner : inner; }
 };
 
-/// A matrix as (inputs, outputs), and a bias.
+/// What lies side by side in a matrix.
+enum class MatrixOrder : std::uint8_t {
+    by_inputs,   ///< (inputs, outputs)
+    by_outputs,  ///< (outputs, inputs)
+};
+
+/// A matrix, and a bias of its outputs; without one the span is empty.
 struct DecoderLinear {
     std::span<const float> weights;
-    std::span<const float> bias;
+    std::span<const float> bias{};
+    MatrixOrder order = MatrixOrder::by_inputs;
 };
 
 struct DecoderNorm {
-    std::span<const float> gamma;  // (width)
-    std::span<const float> beta;   // (width)
+    std::span<const float> gamma;   // (width)
+    std::span<const float> beta{};  // (width); none if empty
 };
 
 struct DecoderBlockWeights {
     DecoderNorm attention_norm;
-    DecoderLinear attention;  // (width, 3 width): queries, keys, values
-    DecoderLinear projection;
+    DecoderLinear attention;   // width to queries, keys, values
+    DecoderLinear projection;  // queries' width to width
     DecoderNorm inner_norm;
-    DecoderLinear expansion;    // (width, inner); then GELU, by tanh
-    DecoderLinear contraction;  // (inner, width)
+    DecoderLinear expansion;    // width to inner; gated: to the gates, then to what they multiply
+    DecoderLinear contraction;  // inner to width
 };
 
 struct DecoderWeights {
-    std::span<const float> tokens;     // (vocabulary, width), also the last product's
-    std::span<const float> positions;  // (positions, width)
+    std::span<const float> tokens;     // (vocabulary, width), also the last product's if that has no own ones
+    std::span<const float> positions;  // (positions, width); empty if they are rotary
     std::vector<DecoderBlockWeights> blocks{};
     DecoderNorm last_norm;
+    std::span<const float> head{};  // (vocabulary, width) of the last product; empty: the tokens'
 };
 
 /// How the next token is chosen.

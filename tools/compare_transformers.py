@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs a GPT-2 checkpoint on the same prompts through sluice and through a reference, and compares tokens and scores.
+"""Runs a GPT-2 or Llama checkpoint on the same prompts through sluice and through a reference, and compares tokens and scores.
 
     tools/compare_transformers.py FOLDER                       # with Hugging Face transformers, where it is installed
     tools/compare_transformers.py FOLDER --reference torch     # with tools/train/gpt2_model.py, plain PyTorch
     tools/compare_transformers.py FOLDER --prompts articles.txt --tokens 16
 
-FOLDER has config.json and model.safetensors; for prompts as text, vocab.json and merges.txt too. Prompts are random
+FOLDER has config.json and model.safetensors, or its index; for prompts as text, GPT-2's vocab.json and merges.txt too. Prompts are random
 token ids of mixed length otherwise. Everything is greedy and fp32. At the first token that differs, the reference's
 scores of both have to be closer than --tie: such ties are listed, and other differences too. The sum of the new tokens'
 log-probabilities, which follows from all scores, is compared with the reference's for the same tokens. Exit code 1:
@@ -44,7 +44,7 @@ def load_reference(name, folder):
         print("error: transformers is missing; pip install transformers, or compare with --reference torch",
               file=sys.stderr)
         sys.exit(UNAVAILABLE)
-    model = transformers.GPT2LMHeadModel.from_pretrained(folder).float().eval()
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).float().eval()
     return lambda ids: model(ids).logits
 
 
@@ -64,7 +64,11 @@ def run_sluice(program, device, folder, prompts, longest, tokens):
     with tempfile.TemporaryDirectory() as work:
         job = pathlib.Path(work) / "job.toml"
         (pathlib.Path(work) / "ids.txt").write_text("".join(" ".join(map(str, ids)) + "\n" for ids in prompts))
-        quoted = json.dumps(str((pathlib.Path(folder) / "model.safetensors").resolve()), ensure_ascii=False)
+        names = ["model.safetensors", "model.safetensors.index.json"]
+        weights = next((path for path in (pathlib.Path(folder) / name for name in names) if path.exists()), None)
+        if weights is None:
+            sys.exit(f"error: {folder} has neither of {', '.join(names)}")
+        quoted = json.dumps(str(weights.resolve()), ensure_ascii=False)
         job.write_text(
             f'app = "gpt2"\ninput.path = "ids.txt"\nmodel.weights = {quoted}\noutput.path = "out.csv"\n'
             f'[run]\ndevice = "{device}"\n[generate]\nprompts = "ids"\nresults = "ids"\nlog_probability = true\n'

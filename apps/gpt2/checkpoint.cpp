@@ -11,9 +11,11 @@
 #include <memory>
 #include <set>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "apps/gpt2/checkpoint_index.hpp"
+#include "apps/gpt2/tensors.hpp"
 #include "core/error.hpp"
 #include "core/sync/work_team.hpp"
 #include "kernels/philox.hpp"
@@ -21,44 +23,23 @@
 namespace sluice::gpt2 {
 namespace {
 
-constexpr std::size_t head_floats = 16;  // a cache line for the sizes
+constexpr std::size_t head_floats = 32;  // two cache lines for what a blob begins with: its Config
+static_assert(sizeof(Config) <= head_floats * sizeof(float) && std::is_trivially_copyable_v<Config>);
 
-/// What a blob begins with.
-struct Head {
-    DecoderShape shape;
-    std::uint32_t begin;
-    std::uint32_t end;
-};
-constexpr std::uint32_t no_token = UINT32_MAX;
 constexpr std::string_view head_name = "lm_head.weight";
-static_assert(sizeof(Head) <= head_floats * sizeof(float));
 
-/// "0", "1", "10", "11", "2", …
-std::vector<std::uint32_t> blocks_by_text(std::uint32_t layers) {
-    std::vector<std::string> names;
-    for (std::uint32_t layer = 0; layer < layers; ++layer) {
-        names.push_back(fmt::format("{}", layer));
-    }
-    std::ranges::sort(names);
-    std::vector<std::uint32_t> blocks(layers);
-    std::ranges::transform(names, blocks.begin(),
-                           [](const std::string& name) { return static_cast<std::uint32_t>(std::stoul(name)); });
-    return blocks;
-}
-
-std::uint64_t elements_of(const DecoderShape& shape) {
+std::uint64_t elements_of(const Config& config) {
     std::uint64_t count = 0;
-    for (const TensorSpec& spec : gpt2_tensors(shape)) {
+    for (const TensorSpec& spec : tensors_of(config)) {
         count += spec.elements();
     }
     return count;
 }
 
 WeightBlob blob_for(const Config& config) {
-    const Head head{config.shape, config.begin.value_or(no_token), config.end.value_or(no_token)};
-    WeightBlob blob = WeightBlob::of_floats(head_floats + elements_of(config.shape));
+    WeightBlob blob = WeightBlob::of_floats(head_floats + elements_of(config));
     std::ranges::fill(blob.floats().first(head_floats), 0.0F);
-    std::memcpy(blob.floats().data(), &head, sizeof head);
+    std::memcpy(blob.floats().data(), &config, sizeof config);
     return blob;
 }
 
@@ -114,8 +95,8 @@ public:
             const auto part = to.first(static_cast<std::size_t>(spec.elements()));
             place.reader->read({place.entry->name, spec.shape}, part);
             to = to.subspan(part.size());
-            if (spec.name == "wte.weight") {
-                check_head(spec, part);
+            if (spec.name == "wte.weight" || spec.name == "embed_tokens.weight") {
+                check_head(wanted, spec, part);
             }
         }
         for (const auto& reader : readers_) {
@@ -130,14 +111,19 @@ private:
     };
 
     static std::string without_prefix(std::string_view name) {
-        constexpr std::string_view prefix = "transformer.";
-        return std::string(name.starts_with(prefix) ? name.substr(prefix.size()) : name);
+        for (const std::string_view prefix : {"transformer.", "model."}) {
+            if (name.starts_with(prefix)) {
+                return std::string(name.substr(prefix.size()));
+            }
+        }
+        return std::string(name);
     }
 
-    /// A head of its own makes another model, whatever config.json says.
-    void check_head(const TensorSpec& tokens, std::span<const float> embeddings) const {
+    /// A head of its own that is not `wanted` makes another model, whatever config.json says.
+    void check_head(std::span<const TensorSpec> wanted, const TensorSpec& tokens,
+                    std::span<const float> embeddings) const {
         const auto head = by_name_.find(head_name);
-        if (head == by_name_.end()) {
+        if (head == by_name_.end() || wanted.back().name == head_name) {
             return;
         }
         const SafetensorsEntry& entry = *head->second.entry;
@@ -150,10 +136,11 @@ private:
         }
     }
 
-    /// The causal mask, and the head.
+    /// The causal mask, the frequencies of rotary positions, and the head.
     static bool is_kept_beside(std::string_view name) {
         return name == head_name ||
-               (name.starts_with("h.") && (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias")));
+               (name.starts_with("h.") && (name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias"))) ||
+               (name.starts_with("layers.") && name.ends_with(".rotary_emb.inv_freq"));
     }
 
     [[noreturn]] void refuse_tensor(std::string_view name, std::string what) const {
@@ -181,32 +168,8 @@ float normal_of(std::uint64_t seed, std::uint64_t item, std::uint32_t tensor) {
 
 }  // namespace
 
-std::vector<TensorSpec> gpt2_tensors(const DecoderShape& shape) {
-    const std::uint64_t width = shape.width;
-    const std::uint64_t inner = shape.inner;
-    std::vector<TensorSpec> specs;
-    for (const std::uint32_t block : blocks_by_text(shape.layers)) {
-        const auto add = [&](const char* name, std::vector<std::uint64_t> dims) {
-            specs.push_back({fmt::format("h.{}.{}", block, name), std::move(dims)});
-        };
-        add("attn.c_attn.bias", {3 * width});
-        add("attn.c_attn.weight", {width, 3 * width});
-        add("attn.c_proj.bias", {width});
-        add("attn.c_proj.weight", {width, width});
-        add("ln_1.bias", {width});
-        add("ln_1.weight", {width});
-        add("ln_2.bias", {width});
-        add("ln_2.weight", {width});
-        add("mlp.c_fc.bias", {inner});
-        add("mlp.c_fc.weight", {width, inner});
-        add("mlp.c_proj.bias", {width});
-        add("mlp.c_proj.weight", {inner, width});
-    }
-    specs.push_back({"ln_f.bias", {width}});
-    specs.push_back({"ln_f.weight", {width}});
-    specs.push_back({"wpe.weight", {shape.positions, width}});
-    specs.push_back({"wte.weight", {shape.vocabulary, width}});
-    return specs;
+std::vector<TensorSpec> tensors_of(const Config& config) {
+    return config.family == Family::llama ? llama_tensors(config) : gpt2_tensors(config.shape);
 }
 
 WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::optional<std::filesystem::path>& config) {
@@ -219,7 +182,7 @@ WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::opti
         return blob;
     }
     const Config read = read_config(config.value());
-    const std::vector<TensorSpec> specs = gpt2_tensors(read.shape);
+    const std::vector<TensorSpec> specs = tensors_of(read);
     checkpoint.check(specs);
     WeightBlob blob = blob_for(read);
     checkpoint.read(specs, blob.floats().subspan(head_floats));
@@ -233,11 +196,13 @@ WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
     std::span<float> left = blob.floats().subspan(head_floats);
     WorkTeam team(std::clamp(std::thread::hardware_concurrency(), 1U, most_threads) - 1);
     std::uint32_t number = 0;
-    for (const TensorSpec& spec : gpt2_tensors(config.shape)) {
-        const bool is_norm = spec.name.find("ln_") != std::string::npos;
-        const bool is_matrix = spec.shape.size() == 2 && spec.name.starts_with("h.");
+    const bool by_outputs = config.family == Family::llama;
+    for (const TensorSpec& spec : tensors_of(config)) {
+        const bool is_norm = spec.name.find("ln_") != std::string::npos || spec.name.find("norm") != std::string::npos;
+        const bool is_matrix =
+            spec.shape.size() == 2 && (spec.name.starts_with("h.") || spec.name.starts_with("layers."));
         const float mean = is_norm && spec.name.ends_with("weight") ? 1.0F : 0.0F;
-        const float deviation = is_matrix ? 2.0F / std::sqrt(static_cast<float>(spec.shape[0])) : 0.1F;
+        const float deviation = is_matrix ? 2.0F / std::sqrt(static_cast<float>(spec.shape[by_outputs ? 1 : 0])) : 0.1F;
         const std::span<float> part = left.first(static_cast<std::size_t>(spec.elements()));
         const auto draw = [&](std::uint32_t of_tensor) {
             const std::size_t first = of_tensor * piece;
@@ -253,44 +218,15 @@ WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
 }
 
 Config config_of(const WeightBlob& blob) {
-    Head head{};
-    std::memcpy(static_cast<void*>(&head), blob.floats().data(), sizeof head);
-    const auto token = [](std::uint32_t id) { return id == no_token ? std::nullopt : std::optional(id); };
-    return {head.shape, token(head.begin), token(head.end)};
+    Config config;
+    std::memcpy(static_cast<void*>(&config), blob.floats().data(), sizeof config);
+    return config;
 }
 
 DecoderWeights weights_of(const WeightBlob& blob) {
-    const DecoderShape shape = config_of(blob).shape;
-    const std::size_t width = shape.width;
-    std::span<const float> left = blob.floats().subspan(head_floats);
-    const auto take = [&](std::size_t count) {
-        const auto tensor = left.first(count);
-        left = left.subspan(count);
-        return tensor;
-    };
-    const auto take_linear = [&](std::size_t inputs, std::size_t outputs) {
-        const auto bias = take(outputs);
-        return DecoderLinear{.weights = take(inputs * outputs), .bias = bias};
-    };
-    const auto take_norm = [&] {
-        const auto beta = take(width);
-        return DecoderNorm{.gamma = take(width), .beta = beta};
-    };
-    DecoderWeights weights{.tokens = {}, .positions = {}, .last_norm = {}};
-    weights.blocks.resize(shape.layers);
-    for (const std::uint32_t number : blocks_by_text(shape.layers)) {
-        DecoderBlockWeights& block = weights.blocks[number];
-        block.attention = take_linear(width, 3 * width);
-        block.projection = take_linear(width, width);
-        block.attention_norm = take_norm();
-        block.inner_norm = take_norm();
-        block.expansion = take_linear(width, shape.inner);
-        block.contraction = take_linear(shape.inner, width);
-    }
-    weights.last_norm = take_norm();
-    weights.positions = take(shape.positions * width);
-    weights.tokens = take(shape.vocabulary * width);
-    return weights;
+    const Config config = config_of(blob);
+    const std::span<const float> tensors = blob.floats().subspan(head_floats);
+    return config.family == Family::llama ? llama_weights(config, tensors) : gpt2_weights(config.shape, tensors);
 }
 
 }  // namespace sluice::gpt2

@@ -13,13 +13,12 @@
 
 namespace sluice::gpt2 {
 
-/// Every tensor of such a model, in the order in which a WeightBlob has them and the headerless file too: blocks sorted
-/// by their number's text, in each the biases before the weights. Linear weights are (inputs, outputs).
-[[nodiscard]] std::vector<TensorSpec> gpt2_tensors(const DecoderShape& shape);
+/// Every tensor of such a model, in the order in which a WeightBlob has them.
+[[nodiscard]] std::vector<TensorSpec> tensors_of(const Config& config);
 
-/// `weights`: a safetensors file with Hugging Face's names, with or without "transformer." before them; its index, a
-/// .json that says which of several files has which tensor; or the 124M model's tensors without a header. Throws Error
-/// (no_input, bad_data, numeric).
+/// `weights`: a safetensors file with Hugging Face's names, with or without "transformer." or "model." before them; its
+/// index, a .json that says which of several files has which tensor; or the 124M GPT-2's tensors without a header.
+/// Throws Error (no_input, bad_data, numeric).
 [[nodiscard]] WeightBlob read_checkpoint(const std::filesystem::path& weights,
                                          const std::optional<std::filesystem::path>& config);
 

@@ -55,7 +55,9 @@ public:
     double flop_per_item(const WeightBlob& weights) const noexcept override {
         const DecoderShape shape = config_of(weights).shape;
         const double width = shape.width;
-        const double blocks = shape.layers * (4.0 * width * width + 2.0 * width * shape.inner);
+        const std::uint64_t units =
+            std::uint64_t{shape.attention_width()} + shape.query_width() + shape.expanded_width() + shape.inner;
+        const double blocks = shape.layers * width * static_cast<double>(units);
         const double steps = options_.sampling.max_prompt / 2.0 + options_.sampling.max_new;
         return 2 * (blocks * steps + width * shape.vocabulary * options_.sampling.max_new);
     }
@@ -90,7 +92,8 @@ public:
 
     std::unique_ptr<ItemCodec> make_codec() const override {
         const Config config = read_config_or_default();
-        return std::make_unique<Gpt2Codec>(options_, read_tokenizer(), config.begin, config.shape.vocabulary);
+        return std::make_unique<Gpt2Codec>(options_, read_tokenizer(config.family), config.begin,
+                                           config.shape.vocabulary);
     }
 
     WeightBlob read_weights(const std::string& path) const override {
@@ -125,13 +128,21 @@ private:
         return needs_config() ? read_config(options_.files.config.value()) : default_config();
     }
 
-    [[nodiscard]] std::optional<Tokenizer> read_tokenizer() const {
+    [[nodiscard]] std::optional<Tokenizer> read_tokenizer(Family family) const {
         const Files& files = options_.files;
         if (!needs_tokenizer()) {
             return std::nullopt;
         }
         if (files.tokenizer) {
             return Tokenizer::from_json(*files.tokenizer);
+        }
+        // Others have files of these names too, and cut texts into other words.
+        if (family != Family::gpt2 && settings_.find("model.vocabulary") == nullptr) {
+            throw Error(ExitCode::configuration,
+                        {.id = "E-CFG-174",
+                         .where = "model.tokenizer",
+                         .what = "vocab.json and merges.txt do not say how a model that is no GPT-2 cuts texts",
+                         .hint = "name its tokenizer.json, or set generate.prompts and generate.results to \"ids\""});
         }
         if (!files.vocabulary || !files.merges) {
             throw Error(ExitCode::configuration,
@@ -165,7 +176,7 @@ private:
 class Gpt2App final : public App {
 public:
     std::string_view name() const noexcept override { return "gpt2"; }
-    std::string_view summary() const noexcept override { return "GPT-2 of any size: continues prompts"; }
+    std::string_view summary() const noexcept override { return "continues prompts: GPT-2, Llama, Mistral, Qwen 2"; }
     std::span<const KeySpec> keys() const noexcept override { return gpt2_keys(); }
     std::unique_ptr<OpenApp> open(const AppSettings& settings) const override {
         return std::make_unique<OpenGpt2>(settings);

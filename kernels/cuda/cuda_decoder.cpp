@@ -15,6 +15,7 @@
 #include "kernels/cuda/decoder/plan_memory.hpp"
 #include "kernels/cuda/decoder/sizes.hpp"
 #include "kernels/cuda/decoder/weights.hpp"
+#include "kernels/rotary.hpp"
 
 namespace sluice {
 namespace {
@@ -22,8 +23,9 @@ namespace {
 /// Refuses what the tensor cores' kernels do not have.
 void check_shape(const DecoderShape& shape, Precision precision) {
     constexpr std::uint32_t multiple = 8;
-    const std::uint32_t head_size = shape.width / shape.heads;
-    const bool multiples = shape.width % multiple == 0 && shape.inner % multiple == 0;
+    const std::uint32_t head_size = shape.size_of_head();
+    const bool multiples =
+        shape.width % multiple == 0 && shape.query_width() % multiple == 0 && shape.inner % multiple == 0;
     const bool heads = !decoder::is_narrow(precision) ||
                        (decoder::has_tensor_heads(head_size) && shape.width <= decoder::most_norm_width);
     if (precision == Precision::fp32 || (multiples && heads)) {
@@ -33,8 +35,8 @@ void check_shape(const DecoderShape& shape, Precision precision) {
                 {.id = "E-GPU-067",
                  .where = "run.precision",
                  .what = std::string("in ") + std::string(name_of(precision)) + " a GPU has no decoder of width " +
-                         std::to_string(shape.width) + ", heads of " + std::to_string(head_size) +
-                         " and an inner width of " + std::to_string(shape.inner) +
+                         std::to_string(shape.width) + ", " + std::to_string(shape.heads) + " heads of " +
+                         std::to_string(head_size) + " and an inner width of " + std::to_string(shape.inner) +
                          ": widths are multiples of 8, and in bf16 and fp16 at most 4096, with heads of 32, 64 or 128",
                  .hint = "set run.precision = \"fp32\""});
 }
@@ -135,9 +137,10 @@ class CudaDecoderLayer final : public DecoderLayer {
 public:
     CudaDecoderLayer(const DecoderShape& shape, Precision precision, const DecoderWeights& weights,
                      const TokenSampling& sampling, PackedWeights& packed)
-        : shape_(shape), precision_(precision), sampling_(sampling), weights_(shape, precision, weights, packed) {
-        expects(sampling.max_prompt + std::uint64_t{sampling.max_new} <= shape.positions,
-                "decoder: prompt and continuation have as many positions as the model");
+        : shape_(shape_for_texts(shape, sampling.max_prompt + std::uint64_t{sampling.max_new})),
+          precision_(precision),
+          sampling_(sampling),
+          weights_(shape_, precision, weights, packed) {
         check_shape(shape, precision);
     }
 

@@ -11,6 +11,7 @@
 #include "kernels/host/host_operation.hpp"
 #include "kernels/host/token_draw.hpp"
 #include "kernels/philox.hpp"
+#include "kernels/rotary.hpp"
 
 namespace sluice {
 namespace {
@@ -216,10 +217,8 @@ class HostDecoderLayer final : public DecoderLayer {
 public:
     HostDecoderLayer(const DecoderShape& shape, const DecoderWeights& weights, const TokenSampling& sampling,
                      PackedWeights& packed)
-        : decoder_(shape, weights, packed), sampling_(sampling) {
-        expects(sampling.max_prompt + std::uint64_t{sampling.max_new} <= shape.positions,
-                "decoder: prompt and continuation have as many positions as the model");
-    }
+        : decoder_(shape_for_texts(shape, sampling.max_prompt + std::uint64_t{sampling.max_new}), weights, packed),
+          sampling_(sampling) {}
 
     std::unique_ptr<Decoder> make_decoder(Device&, std::uint32_t max_items, std::uint64_t device_bytes) const override {
         return std::make_unique<HostDecoderOperation>(decoder_, sampling_, max_items, device_bytes);

@@ -145,37 +145,79 @@ template <int lanes>
 }
 
 template <int lanes>
-[[gnu::always_inline]] inline void gelu_of(float* at) {
-    constexpr float root_2_per_pi = 0.79788456F;
-    typename Pack<lanes>::Type x;
-    Pack<lanes>::load(x, at);
-    typename Pack<lanes>::Type t = (x + x * x * x * 0.044715F) * root_2_per_pi;
-    tanh_in_place<lanes>(t);
-    Pack<lanes>::store(at, x * 0.5F * (t + 1.0F));
-}
+struct GeluTanh {
+    [[gnu::always_inline]] static inline void in_place(typename Pack<lanes>::Type& x) {
+        constexpr float root_2_per_pi = 0.79788456F;
+        typename Pack<lanes>::Type t = (x + x * x * x * 0.044715F) * root_2_per_pi;
+        tanh_in_place<lanes>(t);
+        x = x * 0.5F * (t + 1.0F);
+    }
+};
+
+/// x / 2 * erfc(-x / sqrt(2)): below zero nothing cancels.
+template <int lanes>
+struct GeluErf {
+    [[gnu::always_inline]] static inline void in_place(typename Pack<lanes>::Type& x) {
+        using V = typename Pack<lanes>::Type;
+        using Bits = typename Pack<lanes>::Mask;
+        constexpr int sign_bit = static_cast<int>(0x80000000U);
+        constexpr float root_half = 0.70710678F;
+        const Bits magnitude = reinterpret_cast<Bits>(x) & ~sign_bit;
+        const V z = reinterpret_cast<V>(magnitude) * root_half;
+        const V t = 1.0F / (z * 0.3275911F + 1.0F);
+        V p = t * 1.061405429F - 1.453152027F;
+        p = p * t + 1.421413741F;
+        p = p * t - 0.284496736F;
+        p = p * t + 0.254829592F;
+        V power = -(z * z);
+        exp_in_place<lanes>(power);
+        const V rest = p * t * power;  // erfc(z)
+        x = x * 0.5F * (x < V{} ? rest : 2.0F - rest);
+    }
+};
 
 template <int lanes>
-[[gnu::always_inline]] inline void gelu_of_all(std::size_t count, float* x) {
+struct Silu {
+    [[gnu::always_inline]] static inline void in_place(typename Pack<lanes>::Type& x) {
+        typename Pack<lanes>::Type power = -x;
+        exp_in_place<lanes>(power);
+        x = x / (power + 1.0F);
+    }
+};
+
+template <int lanes, template <int> class Activation>
+[[gnu::always_inline]] inline void activate(float* at) {
+    typename Pack<lanes>::Type x;
+    Pack<lanes>::load(x, at);
+    Activation<lanes>::in_place(x);
+    Pack<lanes>::store(at, x);
+}
+
+template <int lanes, template <int> class Activation>
+[[gnu::always_inline]] inline void activate_all(std::size_t count, float* x) {
     std::size_t i = 0;
     for (; i + lanes <= count; i += lanes) {
-        gelu_of<lanes>(x + i);
+        activate<lanes, Activation>(x + i);
     }
     if (i < count) {
         float rest[lanes] = {};
         std::copy_n(x + i, count - i, rest);
-        gelu_of<lanes>(rest);
+        activate<lanes, Activation>(rest);
         std::copy_n(rest, count - i, x + i);
     }
 }
 
-[[gnu::target("arch=x86-64-v4")]] void gelu_v4(std::size_t count, float* x) {
-    gelu_of_all<16>(count, x);
+template <template <int> class Activation>
+[[gnu::target("arch=x86-64-v4")]] void activate_v4(std::size_t count, float* x) {
+    activate_all<16, Activation>(count, x);
 }
-[[gnu::target("arch=x86-64-v3")]] void gelu_v3(std::size_t count, float* x) {
-    gelu_of_all<8>(count, x);
+template <template <int> class Activation>
+[[gnu::target("arch=x86-64-v3")]] void activate_v3(std::size_t count, float* x) {
+    activate_all<8, Activation>(count, x);
 }
-void gelu_plain(std::size_t count, float* x) {
-    gelu_of_all<4>(count, x);
+template <template <int> class Activation>
+void activate_plain(std::size_t count, float* x) {
+    activate_all<4, Activation>(count, x);
 }
 
 [[gnu::target("arch=x86-64-v4")]] void exp_v4(std::size_t count, const float* in, float* out) {
@@ -199,7 +241,9 @@ void gates_plain(std::size_t hidden, const float* in, const float* own, float* h
 }
 
 constexpr std::array<ElementwiseBuild, 3> builds{
-    {{exp_v4, gates_v4, gelu_v4}, {exp_v3, gates_v3, gelu_v3}, {exp_plain, gates_plain, gelu_plain}}};
+    {{exp_v4, gates_v4, activate_v4<GeluTanh>, activate_v4<GeluErf>, activate_v4<Silu>},
+     {exp_v3, gates_v3, activate_v3<GeluTanh>, activate_v3<GeluErf>, activate_v3<Silu>},
+     {exp_plain, gates_plain, activate_plain<GeluTanh>, activate_plain<GeluErf>, activate_plain<Silu>}}};
 
 const ElementwiseBuild& widest_build() {
     static const ElementwiseBuild* const build = for_this_cpu(&builds[0], &builds[1], &builds[2]);
@@ -222,6 +266,14 @@ std::span<const ElementwiseBuild> elementwise_builds() {
 
 void gelu_all(std::size_t count, float* x) {
     widest_build().gelu_all(count, x);
+}
+
+void gelu_erf_all(std::size_t count, float* x) {
+    widest_build().gelu_erf_all(count, x);
+}
+
+void silu_all(std::size_t count, float* x) {
+    widest_build().silu_all(count, x);
 }
 
 }  // namespace sluice

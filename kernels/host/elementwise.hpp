@@ -18,11 +18,19 @@ void gru_gates(std::size_t hidden, const float* in, const float* own, float* h);
 /// x[i] = x[i] / 2 * (1 + tanh(sqrt(2 / pi) * (x[i] + 0.044715 x[i]^3))). Hendrycks, Gimpel 2016.
 void gelu_all(std::size_t count, float* x);
 
+/// x[i] = x[i] / 2 * (1 + erf(x[i] / sqrt(2))), within 2.5e-7 of |x[i]|. Abramowitz, Stegun 1964, formula 7.1.26.
+void gelu_erf_all(std::size_t count, float* x);
+
+/// x[i] = x[i] / (1 + e^-x[i]).
+void silu_all(std::size_t count, float* x);
+
 /// One build of all.
 struct ElementwiseBuild {
     void (*exp_all)(std::size_t count, const float* in, float* out);
     void (*gru_gates)(std::size_t hidden, const float* in, const float* own, float* h);
     void (*gelu_all)(std::size_t count, float* x);
+    void (*gelu_erf_all)(std::size_t count, float* x);
+    void (*silu_all)(std::size_t count, float* x);
 };
 
 /// All that this CPU can run; the first is the one above.

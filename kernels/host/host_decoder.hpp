@@ -35,16 +35,25 @@ public:
     [[nodiscard]] const Norm& last_norm() const noexcept { return last_norm_; }
     [[nodiscard]] InvariantView head() const { return head_.view(); }
 
-    /// to (width) = embedding of `token` + embedding of `position`.
+    /// to (width) = embedding of `token` + embedding of `position`, unless positions are rotary.
     void embed(std::uint32_t token, std::uint32_t position, float* to) const;
 
+    /// Turns the heads of a row of queries, keys and values, by its position. Positions are rotary.
+    void turn(std::uint32_t position, float* row) const;
+
 private:
+    [[nodiscard]] InvariantMatrix reserve(const DecoderLinear& linear, std::size_t inputs, std::size_t outputs,
+                                          PackedWeights& packed) const;
+    [[nodiscard]] Norm reserve(const DecoderNorm& norm, PackedWeights& packed) const;
+
     DecoderShape shape_;
+    std::vector<float> zeros_;  // of biases that there are not, until they are packed
     std::vector<Block> blocks_;
     Norm last_norm_;
     InvariantMatrix head_;
-    PackedWeights::Room positions_;
-    std::vector<float> no_bias_;
+    PackedWeights::Room tokens_{};  // (vocabulary, width), where the head has a matrix of its own
+    bool has_own_head_;
+    PackedWeights::Room positions_;  // (positions, width); rotary (positions, 2, head size / 2)
 };
 
 inline constexpr std::size_t cache_page = 16;  ///< Positions whose keys and values lie together.
@@ -67,9 +76,9 @@ public:
     [[nodiscard]] std::vector<Page> take(std::size_t pages);
     void give_back(std::span<const Page> pages);
 
-    /// Of a head in a layer: (head size, cache_page).
+    /// Of a head of keys in a layer: (head size, cache_page).
     [[nodiscard]] float* keys(Page page, std::size_t layer, std::size_t head);
-    /// Of a head in a layer: (cache_page, head size).
+    /// Of a head of keys in a layer: (cache_page, head size).
     [[nodiscard]] float* values(Page page, std::size_t layer, std::size_t head);
 
 private:
@@ -106,10 +115,12 @@ public:
     [[nodiscard]] const float* scores(std::size_t wanted) const;
 
 private:
+    void turn(std::span<const DecoderRow> rows);
     void remember(std::span<const DecoderRow> rows, std::size_t layer);
     void attend(std::span<const DecoderRow> rows, std::size_t layer);
     void attend(const DecoderRow& row, std::size_t layer, std::size_t head, const float* query, float* to);
     void normalise(const HostDecoder::Norm& norm, std::size_t rows);
+    void activate(std::size_t rows);
     void product(const InvariantMatrix& matrix, std::size_t rows, const float* in, AlignedVector<float>& out);
     void add_to_sums(std::size_t rows, const AlignedVector<float>& change);
     std::span<const DecoderRow> keep_wanted(std::span<const DecoderRow> rows);
@@ -119,9 +130,9 @@ private:
     std::size_t most_scores_;
     AlignedVector<float> sums_;     // (rows, width): the residual stream
     AlignedVector<float> normed_;   // (rows, width)
-    AlignedVector<float> queries_;  // (rows, 3 width): queries, keys, values
-    AlignedVector<float> mixed_;    // (rows, width)
-    AlignedVector<float> inner_;    // (rows, inner)
+    AlignedVector<float> queries_;  // (rows, attention width): queries, keys, values
+    AlignedVector<float> mixed_;    // (rows, queries' width), or (rows, width)
+    AlignedVector<float> inner_;    // (rows, expanded width), then (rows, inner)
     AlignedVector<float> weights_;  // (positions, rounded up): of attention
     AlignedVector<float> scores_;   // (most_scores, vocabulary)
     std::vector<DecoderRow> wanted_;

@@ -93,25 +93,42 @@ std::span<const RowSumsBuild> row_sums_builds() {
     return std::span(sums_builds).subspan(static_cast<std::size_t>(&widest_sums() - sums_builds.data()));
 }
 
-void layer_norm(std::size_t width, float epsilon, const float* gamma, const float* beta, const float* in, float* out) {
-    constexpr std::size_t chains = 16;  // sums side by side, as many on every machine
-    const auto sum_of = [&](auto value) {
-        float sums[chains] = {};
-        for (std::size_t i = 0; i < width; ++i) {
-            sums[i % chains] += value(in[i]);
-        }
-        float sum = 0;
-        for (const float part : sums) {
-            sum += part;
-        }
-        return sum;
-    };
-    const float mean = sum_of([](float x) { return x; }) / static_cast<float>(width);
-    const float variance = sum_of([=](float x) { return (x - mean) * (x - mean); }) / static_cast<float>(width);
+namespace {
+
+constexpr std::size_t norm_chains = 16;  // sums side by side, as many on every machine
+
+template <class Value>
+float sum_in_chains(std::size_t width, const float* in, const Value& value) {
+    float sums[norm_chains] = {};
+    for (std::size_t i = 0; i < width; ++i) {
+        sums[i % norm_chains] += value(in[i]);
+    }
+    float sum = 0;
+    for (const float part : sums) {
+        sum += part;
+    }
+    return sum;
+}
+
+void norm_about(float mean, std::size_t width, float epsilon, const float* gamma, const float* beta, const float* in,
+                float* out) {
+    const float variance =
+        sum_in_chains(width, in, [=](float x) { return (x - mean) * (x - mean); }) / static_cast<float>(width);
     const float scale = 1.0F / std::sqrt(variance + epsilon);
     for (std::size_t i = 0; i < width; ++i) {
         out[i] = (in[i] - mean) * scale * gamma[i] + beta[i];
     }
+}
+
+}  // namespace
+
+void layer_norm(std::size_t width, float epsilon, const float* gamma, const float* beta, const float* in, float* out) {
+    const float mean = sum_in_chains(width, in, [](float x) { return x; }) / static_cast<float>(width);
+    norm_about(mean, width, epsilon, gamma, beta, in, out);
+}
+
+void rms_norm(std::size_t width, float epsilon, const float* gamma, const float* beta, const float* in, float* out) {
+    norm_about(0, width, epsilon, gamma, beta, in, out);
 }
 
 }  // namespace sluice

@@ -46,7 +46,7 @@ protected:
 
     /// Writes so many of the tensors, from `first` on, to a file of their own.
     void write_some(const char* name, std::size_t first, std::size_t count) const {
-        const std::vector<TensorSpec> specs = gpt2_tensors(config_.shape);
+        const std::vector<TensorSpec> specs = tensors_of(config_);
         std::size_t at = 0;
         for (std::size_t i = 0; i < first; ++i) {
             at += static_cast<std::size_t>(specs[i].elements());
@@ -76,7 +76,7 @@ TEST_F(Checkpoint, ComesBackAsItWasWritten) {
 }
 
 TEST_F(Checkpoint, OfSeveralFilesIsReadByItsIndex) {
-    const std::size_t all = gpt2_tensors(config_.shape).size();
+    const std::size_t all = tensors_of(config_).size();
     write_some("a.safetensors", 0, 50);
     write_some("b.safetensors", 50, all - 50);
     test::write_file(file("model.safetensors.index.json"),
@@ -101,7 +101,7 @@ TEST_F(Checkpoint, OfSeveralFilesIsReadByItsIndex) {
 }
 
 TEST_F(Checkpoint, MayHoldWhatOtherProgramsKeepBesideIt) {
-    std::vector<TensorSpec> specs = gpt2_tensors(config_.shape);
+    std::vector<TensorSpec> specs = tensors_of(config_);
     std::vector<float> values(test::gpt2_values(weights_).begin(), test::gpt2_values(weights_).end());
     const auto embeddings = static_cast<std::ptrdiff_t>(specs.back().elements());
     specs.push_back({"lm_head.weight", specs.back().shape});
@@ -125,7 +125,7 @@ TEST_F(Checkpoint, MayHoldWhatOtherProgramsKeepBesideIt) {
 }
 
 TEST_F(Checkpoint, OfAnotherModelIsRefused) {
-    std::vector<TensorSpec> specs = gpt2_tensors(config_.shape);
+    std::vector<TensorSpec> specs = tensors_of(config_);
     std::vector<float> values(test::gpt2_values(weights_).begin(), test::gpt2_values(weights_).end());
     specs.push_back({"h.0.attn.rotary", {1}});
     values.push_back(1);
@@ -146,8 +146,8 @@ TEST_F(Checkpoint, OfAnotherModelIsRefused) {
 
 TEST_F(Checkpoint, HasAConfigOfAGpt2) {
     EXPECT_EQ(read_config(file("config.json")), config_);
-    EXPECT_EQ(refusal_of_config([](auto& c) { c["model_type"] = "llama"; }),
-              "E-MOD-170 model_type is \"llama\", expected \"gpt2\"");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["model_type"] = "opt"; }),
+              "E-MOD-170 model_type is \"opt\", expected \"gpt2\", \"llama\", \"mistral\" or \"qwen2\"");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["activation_function"] = "relu"; }),
               "E-MOD-170 activation_function is \"relu\", expected \"gelu_new\"");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["n_embd"] = 0; }), "E-MOD-170 n_embd is 0, expected 1 to 1048576");
@@ -173,7 +173,7 @@ TEST_F(Checkpoint, HasAConfigOfAGpt2) {
 
 TEST_F(Checkpoint, WithoutAHeaderHasTheSizeOfThe124MModel) {
     std::uint64_t bytes = 0;
-    for (const TensorSpec& spec : gpt2_tensors(default_config().shape)) {
+    for (const TensorSpec& spec : tensors_of(default_config())) {
         bytes += spec.elements() * sizeof(float);
     }
     EXPECT_EQ(bytes, 497'759'232U);
@@ -181,7 +181,7 @@ TEST_F(Checkpoint, WithoutAHeaderHasTheSizeOfThe124MModel) {
 
 TEST_F(Checkpoint, KnowsItsBlocksByNumber) {
     const DecoderWeights weights = weights_of(weights_);
-    const std::vector<TensorSpec> specs = gpt2_tensors(config_.shape);
+    const std::vector<TensorSpec> specs = tensors_of(config_);
     const std::span<const float> values = test::gpt2_values(weights_);
     std::size_t at = 0;
     for (const TensorSpec& spec : specs) {

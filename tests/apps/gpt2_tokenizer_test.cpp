@@ -241,6 +241,7 @@ TEST_F(TokenizerFiles, SayTheSameAsTokenizerJson) {
     in_pairs["model"]["merges"] = nlohmann::json::parse(R"([["t", "h"], ["th", "e"], ["\u0120", "the"]])");
     nlohmann::json with_added = json;
     with_added["model"]["vocab"].erase("<|endoftext|>");
+    json["post_processor"] = {{"type", "ByteLevel"}, {"trim_offsets", false}};
     nlohmann::json without_type = json;
     without_type["model"].erase("type");
     for (const nlohmann::json& each : {json, in_pairs, with_added, without_type}) {
@@ -304,6 +305,12 @@ TEST_F(TokenizerFiles, OfAnotherKindAreRefused) {
     EXPECT_EQ(with([](auto& j) { j["pre_tokenizer"]["type"] = "Split"; }), "E-TOK-058 pre_tokenizer is");
     EXPECT_EQ(with([](auto& j) { j["pre_tokenizer"]["add_prefix_space"] = true; }), "E-TOK-058 pre_tokenizer is");
     EXPECT_EQ(with([](auto& j) { j["model"]["unk_token"] = "<unk>"; }), "E-TOK-058 model.unk_token ");
+    EXPECT_EQ(with([](auto& j) { j["model"]["byte_fallback"] = true; }), "E-TOK-058 model.byte_fallb");
+    EXPECT_EQ(with([](auto& j) { j["model"]["ignore_merges"] = true; }), "E-TOK-058 model.ignore_mer");
+    EXPECT_EQ(with([](auto& j) {
+                  j["post_processor"] = {{"type", "TemplateProcessing"}};
+              }),
+              "E-TOK-058 has a post_proce");
     EXPECT_EQ(with([](auto& j) { j["model"].erase("merges"); }), "E-TOK-058 model.merges or ");
     EXPECT_EQ(with([](auto& j) { j["added_tokens"] = 5; }), "E-TOK-058 model.merges or ");
     EXPECT_EQ(with([](auto& j) { j["added_tokens"][0].erase("content"); }), "E-TOK-056 added_tokens hol");

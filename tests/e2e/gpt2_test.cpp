@@ -268,5 +268,65 @@ TEST_F(Gpt2, SaysWhatIsMissingOrDoesNotFit) {
     EXPECT_THAT(err_of(66, {}), HasSubstr("config.json: model.config: cannot open: No such file"));
 }
 
+/// A Llama's checkpoint, with token ids for prompts.
+class LlamaJob : public testing::Test {
+protected:
+    LlamaJob() : weights_(gpt2::random_checkpoint(small_llama_config(), 6)) {
+        write_checkpoint(path(), weights_, "model.");
+        write_file(path() / "ids.txt", "5 6 7\n\n250 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18\n");
+        write_file(path() / "job.toml",
+                   "app = \"gpt2\"\nmodel.weights = \"model.safetensors\"\noutput.path = \"texts.csv\"\n"
+                   "input.path = \"ids.txt\"\n[run]\ndevice = \"host\"\ndevices = 1\n[generate]\n"
+                   "max_prompt_tokens = 30\nmax_new_tokens = 12\nend_of_text = false\nprompts = \"ids\"\n");
+    }
+
+    [[nodiscard]] ProcessResult run(const std::vector<std::string>& settings) const {
+        std::vector<std::string> words{"run", "job.toml", "--no-progress"};
+        const std::vector<std::string> more = set(settings);
+        words.insert(words.end(), more.begin(), more.end());
+        return Process(launch_words(0, words, SLUICE_FAULTS_PROGRAM), {.folder = path()}).wait();
+    }
+
+    [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
+
+    TemporaryFolder folder_;
+    WeightBlob weights_;
+};
+
+TEST_F(LlamaJob, ContinuesPromptsAsThePlainFormulasDo) {
+    const ProcessResult done = run({"generate.results=\"ids\""});
+
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+    const std::vector<std::vector<std::string>> rows = csv_rows(contents(path() / "texts.csv"));
+    ASSERT_EQ(rows.size(), 4U);
+    const gpt2::Config config = small_llama_config();
+    std::vector<std::vector<TokenId>> prompts{{5, 6, 7}, {config.begin.value()}, {250}};
+    for (TokenId id = 1; id <= 18; ++id) {
+        prompts[2].push_back(id);
+    }
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+        std::vector<TokenId> text = prompts[i];
+        for (std::size_t t = 0; t < 12; ++t) {
+            const std::vector<double> scores = plain_decoder_scores(config.shape, gpt2::weights_of(weights_), text);
+            text.push_back(static_cast<TokenId>(std::ranges::max_element(scores) - scores.begin()));
+            EXPECT_EQ(rows[i + 1][1 + t], std::to_string(text.back())) << i << ", token " << t;
+        }
+    }
+}
+
+/// Files of these names belong to other tokenizers too.
+TEST_F(LlamaJob, WritesTextsByItsTokenizerOnly) {
+    const ProcessResult refused = run({});
+    EXPECT_EQ(refused.exit_code, 78);
+    EXPECT_THAT(refused.err, HasSubstr("error[E-CFG-174]: model.tokenizer: vocab.json and merges.txt do not say"));
+
+    const nlohmann::json tokenizer{
+        {"model", {{"type", "BPE"}, {"vocab", spelt_vocabulary()}, {"merges", {"t h", "th e", "\u0120 the"}}}},
+        {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}}};
+    write_file(path() / "tokenizer.json", tokenizer.dump());
+    const ProcessResult done = run({"model.tokenizer=tokenizer.json"});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+}
+
 }  // namespace
 }  // namespace sluice::test

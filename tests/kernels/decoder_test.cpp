@@ -17,6 +17,8 @@ namespace sluice {
 namespace {
 
 using test::Continued;
+using test::like_llama;
+using test::parts_of_llama;
 using test::plain_decoder_scores;
 using test::random_prompts;
 using test::RandomDecoder;
@@ -39,6 +41,9 @@ private:
 
 constexpr DecoderShape small{.vocabulary = 53, .positions = 40, .width = 24, .layers = 2, .heads = 3, .inner = 70};
 
+const DecoderShape like_llama_small =
+    like_llama({.vocabulary = 53, .positions = 40, .width = 32, .layers = 2, .heads = 4, .inner = 70}, 2);
+
 double log_softmax(const std::vector<double>& scores, std::uint32_t token) {
     double sum = 0;
     for (const double score : scores) {
@@ -47,13 +52,18 @@ double log_softmax(const std::vector<double>& scores, std::uint32_t token) {
     return -std::log(sum);
 }
 
-class DecoderOfShape : public testing::TestWithParam<DecoderShape> {};
+struct DecoderCase {
+    DecoderShape shape;
+    test::DecoderParts parts{};
+};
+
+class DecoderOfShape : public testing::TestWithParam<DecoderCase> {};
 
 TEST_P(DecoderOfShape, ContinuesAsThePlainFormulasDo) {
-    const DecoderShape& shape = GetParam();
+    const DecoderShape& shape = GetParam().shape;
     const std::uint32_t seed = std::random_device{}();
     SCOPED_TRACE(seed);
-    const RandomDecoder model(shape, seed);
+    const RandomDecoder model(shape, seed, GetParam().parts);
     const std::uint32_t max_new = std::min(6U, shape.positions / 2);
     const std::uint32_t longest = shape.positions - max_new;
     const std::vector<Tokens> prompts = random_prompts(12, longest, shape.vocabulary, seed + 1);
@@ -82,20 +92,76 @@ TEST_P(DecoderOfShape, ContinuesAsThePlainFormulasDo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, DecoderOfShape,
-    testing::Values(small,
-                    DecoderShape{
-                        .vocabulary = 257, .positions = 33, .width = 64, .layers = 1, .heads = 1, .inner = 256},
-                    DecoderShape{.vocabulary = 2, .positions = 18, .width = 16, .layers = 3, .heads = 16, .inner = 1},
-                    DecoderShape{.vocabulary = 1000,
+    testing::Values(DecoderCase{small},
+                    DecoderCase{
+                        {.vocabulary = 257, .positions = 33, .width = 64, .layers = 1, .heads = 1, .inner = 256}},
+                    DecoderCase{{.vocabulary = 2, .positions = 18, .width = 16, .layers = 3, .heads = 16, .inner = 1}},
+                    DecoderCase{{.vocabulary = 1000,
                                  .positions = 64,
                                  .width = 130,
                                  .layers = 4,
                                  .heads = 10,
                                  .inner = 300,
-                                 .norm_epsilon = 1e-3F}));
+                                 .norm_epsilon = 1e-3F}}));
 
-TEST(DecoderTexts, DoNotDependOnTheirNeighbours) {
-    const RandomDecoder model(small, 7);
+/// Llama; Llama 3.1 with tied embeddings, as small ones have; Qwen 2, with biases; then one that is GPT-2 in nothing
+/// but its norm, and some that nobody has.
+INSTANTIATE_TEST_SUITE_P(
+    OtherFamilies, DecoderOfShape,
+    testing::Values(
+        DecoderCase{
+            like_llama({.vocabulary = 300, .positions = 70, .width = 64, .layers = 3, .heads = 8, .inner = 172}, 2),
+            parts_of_llama},
+        DecoderCase{{.vocabulary = 300,
+                     .positions = 60,
+                     .width = 96,
+                     .layers = 2,
+                     .heads = 4,
+                     .inner = 100,
+                     .norm_epsilon = 1e-6F,
+                     .head_size = 32,
+                     .key_heads = 1,
+                     .normalisation = DecoderNormalisation::rms,
+                     .activation = DecoderActivation::silu,
+                     .gated = true,
+                     .rotary = RotaryPositions{.base = 500, .stretch = {.factor = 8, .original_positions = 40}}},
+                    {.biases = false, .order = MatrixOrder::by_outputs}},
+        DecoderCase{
+            like_llama({.vocabulary = 99, .positions = 40, .width = 48, .layers = 2, .heads = 4, .inner = 64}, 2),
+            {.order = MatrixOrder::by_outputs}},
+        DecoderCase{{.vocabulary = 70,
+                     .positions = 40,
+                     .width = 24,
+                     .layers = 2,
+                     .heads = 3,
+                     .inner = 50,
+                     .head_size = 6,
+                     .rotary = RotaryPositions{.base = 100}}},
+        DecoderCase{{.vocabulary = 70,
+                     .positions = 40,
+                     .width = 21,
+                     .layers = 2,
+                     .heads = 6,
+                     .inner = 33,
+                     .head_size = 11,
+                     .key_heads = 3,
+                     .normalisation = DecoderNormalisation::rms,
+                     .activation = DecoderActivation::gelu_erf},
+                    {.own_head = true}},
+        DecoderCase{{.vocabulary = 70,
+                     .positions = 40,
+                     .width = 20,
+                     .layers = 2,
+                     .heads = 2,
+                     .inner = 7,
+                     .activation = DecoderActivation::gelu_erf,
+                     .gated = true},
+                    {.biases = false}}));
+
+class DecoderNeighbours : public testing::TestWithParam<DecoderCase> {};
+
+TEST_P(DecoderNeighbours, DoNotChangeAText) {
+    const RandomDecoder model(GetParam().shape, 7, GetParam().parts);
     const TokenSampling sampling{.max_prompt = 30,
                                  .max_new = 10,
                                  .repetition_penalty = 1.3F,
@@ -115,6 +181,9 @@ TEST(DecoderTexts, DoNotDependOnTheirNeighbours) {
     EXPECT_EQ(together, in_sevens);
     EXPECT_EQ(together, with_least_cache);
 }
+
+INSTANTIATE_TEST_SUITE_P(Shapes, DecoderNeighbours,
+                         testing::Values(DecoderCase{small}, DecoderCase{like_llama_small, parts_of_llama}));
 
 TEST(DecoderTexts, EndAtTheEndToken) {
     const RandomDecoder model(small, 9);

@@ -102,6 +102,19 @@ private:
     std::unique_ptr<Stream> stream_;
 };
 
+/// Like Llama: RMS normalisation, gates, rotary positions, grouped heads, no biases, a head of
+/// its own.
+inline DecoderShape like_llama(const DecoderShape& sizes, std::uint32_t key_heads) {
+    DecoderShape shape = sizes;
+    shape.key_heads = key_heads;
+    shape.normalisation = DecoderNormalisation::rms;
+    shape.activation = DecoderActivation::silu;
+    shape.gated = true;
+    shape.rotary = RotaryPositions{};
+    return shape;
+}
+inline constexpr DecoderParts parts_of_llama{.biases = false, .own_head = true, .order = MatrixOrder::by_outputs};
+
 inline std::vector<Tokens> random_prompts(std::size_t count, std::uint32_t longest, std::uint32_t vocabulary,
                                           std::uint32_t seed) {
     std::mt19937 engine(seed);

@@ -155,6 +155,61 @@ TEST(Gelu, HasTheSameBitsWithAnyInstructions) {
     }
 }
 
+/// From where nothing is left of a value to where all is.
+std::vector<float> activation_inputs() {
+    std::vector<float> in;
+    for (float x = -12; x <= 12; x += 0.0173F) {
+        in.push_back(x);
+    }
+    in.insert(in.end(), {0.0F, -100.0F, 100.0F, 1e-6F, -1e-6F});
+    return in;
+}
+
+TEST(GeluErf, IsItsFormulaWithTheSameBitsWithAnyInstructions) {
+    const std::vector<float> in = activation_inputs();
+    std::vector<float> gelus = in;
+    gelu_erf_all(gelus.size(), gelus.data());
+
+    for (const ElementwiseBuild& build : elementwise_builds()) {
+        std::vector<float> same = in;
+        build.gelu_erf_all(same.size(), same.data());
+        EXPECT_EQ(std::memcmp(same.data(), gelus.data(), same.size() * sizeof(float)), 0);
+    }
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        const double x = static_cast<double>(in[i]);
+        const double right = 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
+        EXPECT_NEAR(gelus[i], right, 2.5e-7 * std::abs(x)) << x;
+    }
+}
+
+TEST(Silu, IsItsFormulaWithTheSameBitsWithAnyInstructions) {
+    const std::vector<float> in = activation_inputs();
+    std::vector<float> silus = in;
+    silu_all(silus.size(), silus.data());
+
+    for (const ElementwiseBuild& build : elementwise_builds()) {
+        std::vector<float> same = in;
+        build.silu_all(same.size(), same.data());
+        EXPECT_EQ(std::memcmp(same.data(), silus.data(), same.size() * sizeof(float)), 0);
+    }
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        const double x = static_cast<double>(in[i]);
+        EXPECT_NEAR(silus[i], x / (1 + std::exp(-x)), 4e-7 * std::abs(x)) << x;
+    }
+}
+
+TEST(Activations, KeepNaN) {
+    const auto of_nan = [](auto activate_all) {
+        float x = std::numeric_limits<float>::quiet_NaN();
+        activate_all(1, &x);
+        return x;
+    };
+
+    EXPECT_TRUE(std::isnan(of_nan(gelu_all)));
+    EXPECT_TRUE(std::isnan(of_nan(gelu_erf_all)));
+    EXPECT_TRUE(std::isnan(of_nan(silu_all)));
+}
+
 /// A new gate of nearly nothing keeps its digits: 1 - 2 / (e^2x + 1) would lose them.
 TEST(GruGates, KeepTheDigitsOfASmallValue) {
     const float in[]{0, -100, 1.25e-5F};

@@ -38,5 +38,27 @@ TEST(RowSums, HaveTheSameBitsWithAnyInstructions) {
     }
 }
 
+TEST(RowSums, NormaliseByTheRootOfTheMeanSquare) {
+    for (const std::size_t width : {1U, 16U, 37U, 100U}) {
+        const std::vector<float> in = random_floats(width, 4);
+        const std::vector<float> gamma = random_floats(width, 5);
+        const std::vector<float> beta = random_floats(width, 6);
+        std::vector<float> out(width);
+
+        rms_norm(width, 1e-5F, gamma.data(), beta.data(), in.data(), out.data());
+
+        double squares = 0;
+        for (const float x : in) {
+            squares += static_cast<double>(x) * static_cast<double>(x);
+        }
+        const double scale = 1 / std::sqrt(squares / static_cast<double>(width) + 1e-5);
+        for (std::size_t i = 0; i < width; ++i) {
+            const double right =
+                static_cast<double>(in[i]) * scale * static_cast<double>(gamma[i]) + static_cast<double>(beta[i]);
+            EXPECT_NEAR(out[i], right, 1e-5) << width;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace sluice

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <numbers>
 #include <random>
 
@@ -10,10 +11,12 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-Doubles normalised(const Doubles& x, const DecoderNorm& norm, double epsilon) {
+Doubles normalised(const DecoderShape& shape, const Doubles& x, const DecoderNorm& norm) {
     double mean = 0;
-    for (const double value : x) {
-        mean += value / static_cast<double>(x.size());
+    if (shape.normalisation == DecoderNormalisation::layer) {
+        for (const double value : x) {
+            mean += value / static_cast<double>(x.size());
+        }
     }
     double variance = 0;
     for (const double value : x) {
@@ -21,45 +24,100 @@ Doubles normalised(const Doubles& x, const DecoderNorm& norm, double epsilon) {
     }
     Doubles y(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
-        y[i] = (x[i] - mean) / std::sqrt(variance + epsilon) * static_cast<double>(norm.gamma[i]) +
-               static_cast<double>(norm.beta[i]);
+        y[i] = (x[i] - mean) / std::sqrt(variance + static_cast<double>(shape.norm_epsilon)) *
+                   static_cast<double>(norm.gamma[i]) +
+               (norm.beta.empty() ? 0 : static_cast<double>(norm.beta[i]));
     }
     return y;
 }
 
 Doubles product(const Doubles& x, const DecoderLinear& linear) {
-    const std::size_t outputs = linear.bias.size();
-    Doubles y(linear.bias.begin(), linear.bias.end());
+    const std::size_t outputs = linear.weights.size() / x.size();
+    Doubles y(outputs);
+    for (std::size_t o = 0; o < outputs; ++o) {
+        y[o] = linear.bias.empty() ? 0 : static_cast<double>(linear.bias[o]);
+    }
     for (std::size_t i = 0; i < x.size(); ++i) {
         for (std::size_t o = 0; o < outputs; ++o) {
-            y[o] += x[i] * static_cast<double>(linear.weights[i * outputs + o]);
+            const std::size_t at = linear.order == MatrixOrder::by_outputs ? o * x.size() + i : i * outputs + o;
+            y[o] += x[i] * static_cast<double>(linear.weights[at]);
         }
     }
     return y;
 }
 
-double gelu(double x) {
-    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+double activated(DecoderActivation activation, double x) {
+    switch (activation) {
+        case DecoderActivation::gelu_tanh:
+            return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+        case DecoderActivation::gelu_erf:
+            return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+        default:
+            return x / (1 + std::exp(-x));
+    }
 }
 
-/// What `query`'s position takes from all up to its own. qkv: (positions) of (3 width).
+Doubles inner_of(const DecoderShape& shape, const Doubles& expanded) {
+    Doubles inner(shape.inner);
+    for (std::size_t i = 0; i < shape.inner; ++i) {
+        inner[i] = activated(shape.activation, expanded[i]) * (shape.gated ? expanded[shape.inner + i] : 1);
+    }
+    return inner;
+}
+
+double frequency_of(const RotaryPositions& rotary, double share) {
+    const double frequency = std::pow(static_cast<double>(rotary.base), -share);
+    const double wave = 2 * std::numbers::pi / frequency;
+    const auto& [factor, low, high, original] = rotary.stretch;
+    if (factor == 1 || wave < static_cast<double>(original / high)) {
+        return frequency;
+    }
+    if (wave > static_cast<double>(original / low)) {
+        return frequency / static_cast<double>(factor);
+    }
+    const double smooth = (static_cast<double>(original) / wave - static_cast<double>(low)) /
+                          (static_cast<double>(high) - static_cast<double>(low));
+    return (1 - smooth) * frequency / static_cast<double>(factor) + smooth * frequency;
+}
+
+/// The heads of queries, or of keys, that begin at `first`, of a position.
+void turn(const DecoderShape& shape, Doubles& row, std::size_t first, std::size_t heads, std::size_t position) {
+    const std::size_t half = shape.size_of_head() / 2;
+    for (std::size_t head = 0; head < heads; ++head) {
+        for (std::size_t i = 0; i < half; ++i) {
+            double& x = row[first + head * 2 * half + i];
+            double& y = row[first + head * 2 * half + half + i];
+            const double share = static_cast<double>(i) / static_cast<double>(half);
+            const auto turned =
+                std::complex<double>(x, y) *
+                std::polar(1.0, static_cast<double>(position) * frequency_of(shape.rotary.value(), share));
+            x = turned.real();
+            y = turned.imag();
+        }
+    }
+}
+
+/// What `query`'s position takes from all up to its own. qkv: (positions) of queries, keys, values.
 Doubles attended(const DecoderShape& shape, const std::vector<Doubles>& qkv, std::size_t query) {
-    const std::size_t size = shape.width / shape.heads;
-    Doubles out(shape.width);
+    const std::size_t size = shape.size_of_head();
+    const std::size_t queries = shape.heads * size;
+    const std::size_t keys = shape.heads_of_keys() * size;
+    Doubles out(queries);
     for (std::size_t head = 0; head < shape.heads; ++head) {
+        const std::size_t key = queries + head * shape.heads_of_keys() / shape.heads * size;
         Doubles weights(query + 1);
         double sum = 0;
         for (std::size_t p = 0; p <= query; ++p) {
             double dot = 0;
-            for (std::size_t d = head * size; d < (head + 1) * size; ++d) {
-                dot += qkv[query][d] * qkv[p][shape.width + d];
+            for (std::size_t d = 0; d < size; ++d) {
+                dot += qkv[query][head * size + d] * qkv[p][key + d];
             }
             weights[p] = std::exp(dot / std::sqrt(static_cast<double>(size)));
             sum += weights[p];
         }
         for (std::size_t p = 0; p <= query; ++p) {
-            for (std::size_t d = head * size; d < (head + 1) * size; ++d) {
-                out[d] += weights[p] / sum * qkv[p][2 * std::size_t{shape.width} + d];
+            for (std::size_t d = 0; d < size; ++d) {
+                out[head * size + d] += weights[p] / sum * qkv[p][key + keys + d];
             }
         }
     }
@@ -78,32 +136,37 @@ std::vector<double> plain_decoder_scores(const DecoderShape& shape, const Decode
     for (std::size_t p = 0; p < tokens.size(); ++p) {
         for (std::size_t i = 0; i < shape.width; ++i) {
             x[p][i] = static_cast<double>(weights.tokens[tokens[p] * shape.width + i]) +
-                      static_cast<double>(weights.positions[p * shape.width + i]);
+                      (shape.rotary ? 0 : static_cast<double>(weights.positions[p * shape.width + i]));
         }
     }
     for (const DecoderBlockWeights& block : weights.blocks) {
         std::vector<Doubles> qkv;
         for (const Doubles& row : x) {
-            qkv.push_back(product(normalised(row, block.attention_norm, shape.norm_epsilon), block.attention));
+            qkv.push_back(product(normalised(shape, row, block.attention_norm), block.attention));
+            if (shape.rotary) {
+                turn(shape, qkv.back(), 0, shape.heads, qkv.size() - 1);
+                turn(shape, qkv.back(), shape.query_width(), shape.heads_of_keys(), qkv.size() - 1);
+            }
         }
         for (std::size_t p = 0; p < x.size(); ++p) {
             add(x[p], product(attended(shape, qkv, p), block.projection));
-            Doubles inner = product(normalised(x[p], block.inner_norm, shape.norm_epsilon), block.expansion);
-            std::ranges::transform(inner, inner.begin(), gelu);
-            add(x[p], product(inner, block.contraction));
+            const Doubles expanded = product(normalised(shape, x[p], block.inner_norm), block.expansion);
+            add(x[p], product(inner_of(shape, expanded), block.contraction));
         }
     }
-    const Doubles last = normalised(x.back(), weights.last_norm, shape.norm_epsilon);
+    const Doubles last = normalised(shape, x.back(), weights.last_norm);
+    const std::span<const float> head = weights.head.empty() ? weights.tokens : weights.head;
     Doubles scores(shape.vocabulary);
     for (std::size_t token = 0; token < shape.vocabulary; ++token) {
         for (std::size_t i = 0; i < shape.width; ++i) {
-            scores[token] += last[i] * static_cast<double>(weights.tokens[token * shape.width + i]);
+            scores[token] += last[i] * static_cast<double>(head[token * shape.width + i]);
         }
     }
     return scores;
 }
 
-RandomDecoder::RandomDecoder(const DecoderShape& shape, std::uint32_t seed) : shape_(shape) {
+RandomDecoder::RandomDecoder(const DecoderShape& shape, std::uint32_t seed, const DecoderParts& parts)
+    : shape_(shape), parts_(parts) {
     std::mt19937 engine(seed);
     const auto tensor = [&](std::size_t size, float mean, float deviation) {
         std::normal_distribution<float> draw(mean, deviation);
@@ -113,28 +176,29 @@ RandomDecoder::RandomDecoder(const DecoderShape& shape, std::uint32_t seed) : sh
     const std::size_t width = shape.width;
     const auto matrix = [&](std::size_t inputs, std::size_t outputs) {
         tensor(inputs * outputs, 0, 1.5F / std::sqrt(static_cast<float>(inputs)));
-        tensor(outputs, 0, 0.1F);
+        tensor(parts.biases ? outputs : 0, 0, 0.1F);
     };
     const auto norm = [&] {
         tensor(width, 1, 0.2F);
-        tensor(width, 0, 0.2F);
+        tensor(parts.biases ? width : 0, 0, 0.2F);
     };
     tensor(shape.vocabulary * width, 0, 0.3F);
-    tensor(shape.positions * width, 0, 0.3F);
+    tensor(shape.rotary ? 0 : shape.positions * width, 0, 0.3F);
     norm();
+    tensor(parts.own_head ? shape.vocabulary * width : 0, 0, 0.3F);
     for (std::uint32_t layer = 0; layer < shape.layers; ++layer) {
         norm();
-        matrix(width, 3 * width);
-        matrix(width, width);
+        matrix(width, shape.attention_width());
+        matrix(shape.query_width(), width);
         norm();
-        matrix(width, shape.inner);
+        matrix(width, shape.expanded_width());
         matrix(shape.inner, width);
     }
 }
 
 namespace {
 
-constexpr std::size_t before_blocks = 4;
+constexpr std::size_t before_blocks = 5;
 constexpr std::size_t of_block = 12;
 constexpr std::size_t inner_bias = 9;
 
@@ -145,11 +209,12 @@ void RandomDecoder::set_inner_bias(std::uint32_t at, float bias) {
 }
 
 DecoderWeights RandomDecoder::weights() const {
-    DecoderWeights weights{.tokens = tensors_[0], .positions = tensors_[1], .last_norm = {tensors_[2], tensors_[3]}};
+    DecoderWeights weights{
+        .tokens = tensors_[0], .positions = tensors_[1], .last_norm = {tensors_[2], tensors_[3]}, .head = tensors_[4]};
     for (std::size_t i = before_blocks; i < tensors_.size(); i += of_block) {
         const auto* const t = &tensors_[i];
-        weights.blocks.push_back(
-            {{t[0], t[1]}, {t[2], t[3]}, {t[4], t[5]}, {t[6], t[7]}, {t[8], t[9]}, {t[10], t[11]}});
+        const auto linear = [&](std::size_t at) { return DecoderLinear{t[at], t[at + 1], parts_.order}; };
+        weights.blocks.push_back({{t[0], t[1]}, linear(2), linear(4), {t[6], t[7]}, linear(8), linear(10)});
     }
     return weights;
 }

@@ -9,13 +9,23 @@
 namespace sluice::test {
 
 /// Scores of what may follow `tokens`, in fp64, from the formulas: every position computed anew, nothing kept.
+/// Radford et al. 2019 (GPT-2); Touvron et al. 2023 (Llama), with Zhang, Sennrich 2019 (RMS normalisation), Shazeer
+/// 2020 (gates), Su et al. 2021 (rotary positions; pairs of values half a head apart), Ainslie et al. 2023 (grouped
+/// heads).
 [[nodiscard]] std::vector<double> plain_decoder_scores(const DecoderShape& shape, const DecoderWeights& weights,
                                                        std::span<const std::uint32_t> tokens);
+
+/// What a decoder's weights have and how they lie.
+struct DecoderParts {
+    bool biases = true;
+    bool own_head = false;
+    MatrixOrder order = MatrixOrder::by_inputs;
+};
 
 /// Random weights of any sizes, none of them zero; large enough that texts do not repeat themselves.
 class RandomDecoder {
 public:
-    RandomDecoder(const DecoderShape& shape, std::uint32_t seed);
+    RandomDecoder(const DecoderShape& shape, std::uint32_t seed, const DecoderParts& parts = {});
 
     [[nodiscard]] const DecoderShape& shape() const noexcept { return shape_; }
     [[nodiscard]] DecoderWeights weights() const;
@@ -25,6 +35,7 @@ public:
 
 private:
     DecoderShape shape_;
+    DecoderParts parts_;
     std::vector<std::vector<float>> tensors_;
 };
 

@@ -54,7 +54,55 @@ gpt2::Config small_config() {
             vocabulary - 1};
 }
 
+gpt2::Config small_llama_config() {
+    gpt2::Config config = small_config();
+    config.shape = {.vocabulary = config.shape.vocabulary,
+                    .positions = 48,
+                    .width = 24,
+                    .layers = 2,
+                    .heads = 4,
+                    .inner = 40,
+                    .norm_epsilon = 1e-6F,
+                    .head_size = 8,
+                    .key_heads = 2,
+                    .normalisation = DecoderNormalisation::rms,
+                    .activation = DecoderActivation::silu,
+                    .gated = true,
+                    .rotary = RotaryPositions{.base = 5000}};
+    config.family = gpt2::Family::llama;
+    config.has_own_head = true;
+    return config;
+}
+
+namespace {
+
+nlohmann::json llama_json(const gpt2::Config& config) {
+    const DecoderShape& shape = config.shape;
+    return {{"model_type", "llama"},
+            {"hidden_act", "silu"},
+            {"vocab_size", shape.vocabulary},
+            {"max_position_embeddings", shape.positions},
+            {"hidden_size", shape.width},
+            {"num_hidden_layers", shape.layers},
+            {"num_attention_heads", shape.heads},
+            {"num_key_value_heads", shape.key_heads},
+            {"head_dim", shape.head_size},
+            {"intermediate_size", shape.inner},
+            {"rms_norm_eps", shape.norm_epsilon},
+            {"rope_theta", shape.rotary->base},
+            {"attention_bias", config.has_query_bias},
+            {"mlp_bias", config.has_inner_bias},
+            {"tie_word_embeddings", !config.has_own_head},
+            {"bos_token_id", config.begin.value()},
+            {"eos_token_id", config.end.value()}};
+}
+
+}  // namespace
+
 nlohmann::json config_json(const gpt2::Config& config) {
+    if (config.family == gpt2::Family::llama) {
+        return llama_json(config);
+    }
     const DecoderShape& shape = config.shape;
     return {{"model_type", "gpt2"},
             {"activation_function", "gelu_new"},
@@ -71,9 +119,9 @@ nlohmann::json config_json(const gpt2::Config& config) {
 
 void write_checkpoint(const std::filesystem::path& folder, const WeightBlob& weights, const std::string& prefix) {
     const gpt2::Config config = gpt2::config_of(weights);
-    std::vector<TensorSpec> specs = gpt2::gpt2_tensors(config.shape);
+    std::vector<TensorSpec> specs = gpt2::tensors_of(config);
     for (TensorSpec& spec : specs) {
-        spec.name = prefix + spec.name;
+        spec.name = spec.name == "lm_head.weight" ? spec.name : prefix + spec.name;
     }
     write_safetensors(folder / "model.safetensors", specs, gpt2_values(weights));
     write_file(folder / "config.json", config_json(config).dump());
@@ -83,7 +131,7 @@ void write_checkpoint(const std::filesystem::path& folder, const WeightBlob& wei
 
 std::span<float> gpt2_values(const WeightBlob& weights) {
     std::size_t count = 0;
-    for (const TensorSpec& spec : gpt2::gpt2_tensors(gpt2::config_of(weights).shape)) {
+    for (const TensorSpec& spec : gpt2::tensors_of(gpt2::config_of(weights))) {
         count += static_cast<std::size_t>(spec.elements());
     }
     return weights.floats().last(count);

@@ -24,13 +24,16 @@ inline constexpr const char* small_merges = "#version: 0.2\nt h\nth e\n\u0120 th
 /// A model of that vocabulary.
 [[nodiscard]] gpt2::Config small_config();
 
+/// A Llama of that vocabulary: grouped heads, a head of its own.
+[[nodiscard]] gpt2::Config small_llama_config();
+
 [[nodiscard]] nlohmann::json config_json(const gpt2::Config& config);
 
 /// model.safetensors, config.json, vocab.json and merges.txt of a model with these weights. Tensors' names begin with
-/// `prefix`.
+/// `prefix`, but for a head's.
 void write_checkpoint(const std::filesystem::path& folder, const WeightBlob& weights, const std::string& prefix = {});
 
-/// The tensors' values, in gpt2_tensors()' order.
+/// The tensors' values, in tensors_of()'s order.
 [[nodiscard]] std::span<float> gpt2_values(const WeightBlob& weights);
 
 }  // namespace sluice::test

@@ -101,6 +101,7 @@ private:
                                            .stride = 3 * model.width,
                                            .out_stride = model.width,
                                            .heads = model.heads,
+                                           .key_heads = model.heads,
                                            .head_size = head_size,
                                            .positions = 32,
                                            .scale = 0.125F,

@@ -23,28 +23,58 @@ struct Activations {
           norm_scales(setup.device.allocate(MemorySpace::device,
                                             is_narrow(setup.precision) ? setup.sizes.rows * sizeof(float) : 0)),
           queries(of_values(setup, setup.sizes.rows, strides.queries)),
-          mixed(of_values(setup, setup.sizes.rows, strides.width)),
+          mixed(of_values(setup, setup.sizes.rows, strides.mixed)),
+          expanded(of_values(setup, setup.sizes.rows, strides.expanded)),
           inner(of_values(setup, setup.sizes.rows, strides.inner)),
           wanted(of_values(setup, padded_slots, strides.width)),
           scores(setup.device.allocate(
               MemorySpace::device,
               padded_slots * (bests_only ? most_best_tiles(setup.shape.vocabulary) * sizeof(TileBest)
                                          : std::size_t{strides.vocabulary} * sizeof(float)))),
-          cache_memory(setup.device.allocate(MemorySpace::device, std::size_t{2} * page_positions * setup.shape.width *
-                                                                      setup.shape.layers * setup.sizes.pages *
-                                                                      number_bytes(setup.precision))),
-          cache{.values = cache_memory.bytes().data(), .pages = setup.sizes.pages, .width = setup.shape.width} {}
+          cache_memory(setup.device.allocate(
+              MemorySpace::device, std::size_t{2} * page_positions * setup.shape.key_width() * setup.shape.layers *
+                                       setup.sizes.pages * number_bytes(setup.precision))),
+          cache{.values = cache_memory.bytes().data(), .pages = setup.sizes.pages, .width = setup.shape.key_width()} {}
 
     [[nodiscard]] Attention attention(const DecoderShape& shape, const TokenSampling& sampling) const {
-        const std::uint32_t size = shape.width / shape.heads;
+        const std::uint32_t size = shape.size_of_head();
         return {.queries = queries.bytes().data(),
                 .out = mixed.bytes().data(),
                 .stride = strides.queries,
-                .out_stride = strides.width,
+                .out_stride = strides.mixed,
                 .heads = shape.heads,
+                .key_heads = shape.heads_of_keys(),
                 .head_size = size,
                 .positions = sampling.max_prompt + sampling.max_new,
                 .scale = 1.0F / std::sqrt(static_cast<float>(size))};
+    }
+
+    /// Turns what attention() takes. The shape has rotary positions.
+    [[nodiscard]] Rotation rotation(const DecoderShape& shape, const WeightsOnDevice& weights) const {
+        return {.rows = queries.bytes().data(),
+                .angles = weights.angles.as<float>().data(),
+                .stride = strides.queries,
+                .heads = shape.heads + shape.heads_of_keys(),
+                .head_size = shape.size_of_head()};
+    }
+
+    /// The keys of the first row.
+    [[nodiscard]] const void* keys(const DecoderShape& shape, Precision precision) const {
+        return queries.bytes().data() + std::size_t{shape.query_width()} * number_bytes(precision);
+    }
+
+    /// From `expanded` to `inner`, of the first `*rows` rows.
+    [[nodiscard]] InnerActivation inner_activation(const DecoderShape& shape, std::uint32_t most_rows,
+                                                   const std::uint32_t* rows) const {
+        return {.from = expanded.bytes().data(),
+                .to = inner.bytes().data(),
+                .inner = shape.inner,
+                .from_stride = strides.expanded,
+                .to_stride = strides.inner,
+                .activation = shape.activation,
+                .gated = shape.gated,
+                .most_rows = most_rows,
+                .rows = rows};
     }
 
     [[nodiscard]] static std::uint32_t rounded_up_to_tile(std::uint32_t rows) { return (rows + 127) / 128 * 128; }
@@ -55,8 +85,9 @@ struct Activations {
     Buffer sums;         ///< (rows, width): the residual stream.
     Buffer normed;       ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
     Buffer norm_scales;  ///< (rows) fp32, in bf16 and fp16.
-    Buffer queries;      ///< (rows, 3 width)
-    Buffer mixed;        ///< (rows, width)
+    Buffer queries;      ///< (rows, attention width): queries, keys, values
+    Buffer mixed;        ///< (rows, queries' width)
+    Buffer expanded;     ///< (rows, expanded width), unless the product activates; else nothing.
     Buffer inner;        ///< (rows, inner)
     Buffer wanted;       ///< (slots, width): in the last layer the sums of the rows that want scores.
     Buffer scores;       ///< (slots, vocabulary) fp32, or the tiles' TileBest

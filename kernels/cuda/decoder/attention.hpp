@@ -20,16 +20,30 @@ enum class Attending : std::uint8_t {
 };
 
 struct Attention {
-    const void* queries;  ///< (rows, stride): queries, keys and values, of `width` each.
+    const void* queries;  ///< (rows, stride): heads of queries, then of keys, then of values.
     void* out;            ///< (rows, out_stride)
     std::uint32_t stride;
     std::uint32_t out_stride;
-    std::uint32_t heads;
+    std::uint32_t heads;      ///< Of queries.
+    std::uint32_t key_heads;  ///< Of keys, and of values; divides heads.
     std::uint32_t head_size;
     std::uint32_t positions;  ///< Of the longest text.
     float scale;              ///< 1 / sqrt(head size)
     /// That attention to the cache takes at most, each as a whole, so that the others are free for products; 0: all.
     std::uint32_t multiprocessors = 0;
+
+    /// Of all heads' queries.
+    [[nodiscard]] __host__ __device__ std::uint32_t query_width() const { return heads * head_size; }
+    /// Of all heads' keys, or values.
+    [[nodiscard]] __host__ __device__ std::uint32_t key_width() const { return key_heads * head_size; }
+    /// That a head of queries attends to.
+    [[nodiscard]] __host__ __device__ std::uint32_t key_head(std::uint32_t head) const {
+        return key_heads == heads ? head : head * key_heads / heads;
+    }
+    /// Whether no head before it attends to the same keys.
+    [[nodiscard]] __host__ __device__ bool is_first_of_keys(std::uint32_t head) const {
+        return key_heads == heads || head * key_heads % heads == 0;
+    }
 };
 
 /// Keys and values come from the cache, the row's own among them (enqueue_remember()), for heads of any size; in fp32

@@ -122,13 +122,14 @@ __global__ void __launch_bounds__(ordered_threads)
     const std::uint64_t step = std::uint64_t{gridDim.x} * ordered_warps;
     for (std::uint64_t i = (blockIdx.x * ordered_threads + threadIdx.x) / warp_lanes; i < all; i += step) {
         const auto number = first + static_cast<std::uint32_t>(i / attention.heads);
-        const auto head = static_cast<std::uint32_t>(i % attention.heads) * attention.head_size;
+        const auto head = static_cast<std::uint32_t>(i % attention.heads);
+        const std::uint32_t at = head * attention.head_size;
         const std::uint32_t r = attending == Attending::wanted ? memory.entries[number].last_row() : number;
         const Row row = memory.rows[r];
-        attend<kept>(HeadCache(memory, cache, layer, row.slot, head), attention,
-                     static_cast<const float*>(attention.queries) + std::size_t{r} * attention.stride + head,
+        attend<kept>(HeadCache(memory, cache, layer, row.slot, attention.key_head(head) * attention.head_size),
+                     attention, static_cast<const float*>(attention.queries) + std::size_t{r} * attention.stride + at,
                      row.position + 1, weights, weights + attention.positions,
-                     static_cast<float*>(attention.out) + std::size_t{number} * attention.out_stride, head);
+                     static_cast<float*>(attention.out) + std::size_t{number} * attention.out_stride, at);
     }
 }
 

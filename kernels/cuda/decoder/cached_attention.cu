@@ -128,22 +128,24 @@ __global__ void __launch_bounds__(most_cached_threads, 1)
         const CachedPlace place = place_of(memory, attending, first + i / groups);
         const std::uint32_t head = i % groups * CachedHeads::heads + lane / CachedHeads::head_lanes;
         const bool exists = head < attention.heads;  // lanes without a head do what the last one's do
-        const std::uint32_t at =
-            min(head, attention.heads - 1) * head_size + lane % CachedHeads::head_lanes * CachedHeads::count;
-        const T* const query =
-            static_cast<const T*>(attention.queries) + std::size_t{place.row} * attention.stride + at;
-        if (place.is_new) {  // each lane reads again what it has written itself
+        const std::uint32_t existing = min(head, attention.heads - 1);
+        const std::uint32_t part = lane % CachedHeads::head_lanes * CachedHeads::count;
+        const std::uint32_t at = existing * head_size + part;
+        const std::uint32_t key_at = attention.key_head(existing) * head_size + part;
+        const T* const row = static_cast<const T*>(attention.queries) + std::size_t{place.row} * attention.stride;
+        if (place.is_new) {  // each lane reads again what it has written itself, as others of its keys' heads have
             T* const own =
                 cached<T>(cache, layer, page_of(memory, place.slot, place.position), place.position % page_positions) +
-                at;
-            *reinterpret_cast<uint4*>(own) = load_16(query + cache.width);
-            *reinterpret_cast<uint4*>(own + cache.width) = load_16(query + 2 * cache.width);
+                key_at;
+            const T* const key = row + attention.query_width() + key_at;
+            *reinterpret_cast<uint4*>(own) = load_16(key);
+            *reinterpret_cast<uint4*>(own + cache.width) = load_16(key + cache.width);
         }
-        CachedHeads heads(query, attention.scale);
+        CachedHeads heads(row + at, attention.scale);
         const std::uint32_t positions = place.position + 1;
         for (std::uint32_t p = 0; p < positions; p += cached_step) {
             const std::uint32_t page = page_of(memory, place.slot, p);
-            heads.add(cached<T>(cache, layer, page, p % page_positions) + at, cache.width, positions - p);
+            heads.add(cached<T>(cache, layer, page, p % page_positions) + key_at, cache.width, positions - p);
         }
         if (exists) {
             heads.template store<kept>(static_cast<T*>(attention.out) + std::size_t{place.to} * attention.out_stride,

@@ -31,16 +31,17 @@ public:
         return 2 * part_floats + head_size + (positions + part_positions - 1) / part_positions * part_positions;
     }
 
-    /// `shared` is the warp's; `query` is the row's of the head, with its key and value each `width` further; `at` is
-    /// where the head begins in a position of the cache.
+    /// `shared` is the warp's; `query` is the row's of the head, `key` that of its keys, with the value the cache's
+    /// width further; `at` is where the head of keys begins in a position of the cache.
     __device__ __forceinline__ OrderedHead(const Memory& memory, const Cache& cache, std::uint32_t layer,
-                                           const CachedPlace& place, const float* query, std::uint32_t at,
-                                           float* shared)
+                                           const CachedPlace& place, const float* query, const float* key,
+                                           std::uint32_t at, float* shared)
         : memory_(memory),
           cache_(cache),
           layer_(layer),
           place_(place),
           query_(query),
+          key_(key),
           at_(at),
           shared_(shared),
           weights_(shared + 2 * part_floats + head_size),
@@ -78,7 +79,7 @@ public:
             const std::uint32_t number = i / row_pieces;
             const std::uint32_t d = i % row_pieces * 4;
             *reinterpret_cast<float4*>(own + number * cache_.width + d) =
-                *reinterpret_cast<const float4*>(query_ + (1 + number) * cache_.width + d);
+                *reinterpret_cast<const float4*>(key_ + number * cache_.width + d);
         }
     }
 
@@ -112,7 +113,7 @@ private:
             for (std::uint32_t row = lane_ / row_pieces; row < count; row += rows_at_once) {
                 const bool own = place_.is_new && first + row == place_.position;
                 const float* const from =
-                    own ? query_ + cache_.width
+                    own ? key_
                         : cached<float>(cache_, layer_, row < page_positions ? pages[0] : pages[1],
                                         row % page_positions) +
                               at_;
@@ -177,6 +178,7 @@ private:
     std::uint32_t layer_;
     const CachedPlace& place_;
     const float* query_;
+    const float* key_;
     std::uint32_t at_;
     float* shared_;
     float* weights_;
@@ -199,11 +201,14 @@ __global__ void __launch_bounds__(most_cached_in_order_warps* warp_lanes)
     for (std::uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / warp_lanes; i < all;
          i += gridDim.x * (blockDim.x / warp_lanes)) {
         const CachedPlace place = place_of(memory, attending, first + i / attention.heads);
-        const std::uint32_t at = i % attention.heads * head_size;
-        OrderedHead<head_size> head(
-            memory, cache, layer, place,
-            static_cast<const float*>(attention.queries) + std::size_t{place.row} * attention.stride + at, at, shared);
-        if (place.is_new) {
+        const std::uint32_t number = i % attention.heads;
+        const std::uint32_t at = number * head_size;
+        const std::uint32_t key_at = attention.key_head(number) * head_size;
+        const float* const row =
+            static_cast<const float*>(attention.queries) + std::size_t{place.row} * attention.stride;
+        OrderedHead<head_size> head(memory, cache, layer, place, row + at, row + attention.query_width() + key_at,
+                                    key_at, shared);
+        if (place.is_new && attention.is_first_of_keys(number)) {
             head.remember();
         }
         head.attend(attention.scale);

@@ -58,7 +58,8 @@ public:
                            .sums = at_.sums.bytes().data(),
                            .width = shape_.width,
                            .stride = at_.strides.width,
-                           .token_stride = at_.strides.vocabulary},
+                           .token_stride = at_.strides.vocabulary,
+                           .position_stride = shape_.rotary ? 0 : shape_.width},
                           stream);
         for (std::uint32_t number = 0; number < shape_.layers; ++number) {
             enqueue_layer(number, stream, watch);
@@ -70,7 +71,7 @@ public:
             products_.back().enqueue(stream);
         } else {
             ordered::enqueue_product({.in = floats_of(at_.normed),
-                                      .weights = floats_of(weights_.tokens),
+                                      .weights = floats_of(weights_.head()),
                                       .bias = floats_of(no_bias_),
                                       .out = floats_of(at_.scores),
                                       .most_rows = at_.padded_slots,
@@ -102,7 +103,7 @@ private:
                 .inputs = shape_.width,
                 .out = at_.queries,
                 .out_stride = at_.strides.queries,
-                .outputs = 3 * shape_.width,
+                .outputs = shape_.attention_width(),
                 .most_rows = most_rows(false),
                 .rows = rows(false)};
     }
@@ -110,8 +111,8 @@ private:
         const bool last = is_last(number);
         const Buffer& sums = last ? at_.wanted : at_.sums;
         return {.in = at_.mixed,
-                .in_stride = at_.strides.width,
-                .inputs = shape_.width,
+                .in_stride = at_.strides.mixed,
+                .inputs = shape_.query_width(),
                 .out = sums,
                 .out_stride = at_.strides.width,
                 .outputs = shape_.width,
@@ -121,14 +122,15 @@ private:
     }
     [[nodiscard]] Step expansion(std::uint32_t number) const {
         const bool last = is_last(number);
+        const bool activates = activates_in_product(shape_);
         return {.in = at_.normed,
                 .in_stride = at_.strides.width,
                 .inputs = shape_.width,
-                .out = at_.inner,
-                .out_stride = at_.strides.inner,
-                .outputs = shape_.inner,
-                .gelu = true,
-                .feeds_product = true,
+                .out = activates ? at_.inner : at_.expanded,
+                .out_stride = activates ? at_.strides.inner : at_.strides.expanded,
+                .outputs = shape_.expanded_width(),
+                .gelu = activates,
+                .feeds_product = activates,
                 .most_rows = most_rows(last),
                 .rows = rows(last)};
     }
@@ -168,7 +170,7 @@ private:
         return {{.rows = at_.padded_slots, .columns = shape_.vocabulary, .depth = shape_.width},
                 precision_,
                 {.a = data_of(at_.normed),
-                 .b = data_of(weights_.tokens),
+                 .b = data_of(weights_.head()),
                  .bias = nullptr,
                  .residual = nullptr,
                  .out = at_.bests_only ? nullptr : floats_of(at_.scores),
@@ -207,6 +209,10 @@ private:
         enqueue_norm(precision_, norm(block.attention_norm, at_.sums, false), stream);
         watch("queries, keys, values");
         multiply(to_queries(), block.attention, number, 0, stream);
+        if (shape_.rotary) {
+            watch("rotary positions");
+            enqueue_rotation(memory_, precision_, at_.rotation(shape_, weights_), stream);
+        }
         attend(number, stream, watch);
         if (last) {
             watch("wanted rows");
@@ -219,6 +225,11 @@ private:
         enqueue_norm(precision_, norm(block.inner_norm, last ? at_.wanted : at_.sums, last), stream);
         watch("expansion");
         multiply(expansion(number), block.expansion, number, 2, stream);
+        if (!activates_in_product(shape_)) {
+            watch("activation");
+            enqueue_inner_activation(
+                precision_, at_.inner_activation(shape_, last ? memory_.slots : memory_.most_rows, rows(last)), stream);
+        }
         watch("contraction");
         multiply(contraction(number), block.contraction, number, 3, stream);
     }
@@ -228,7 +239,8 @@ private:
         const bool has_quick_kernels = has_tensor_heads(attention_.head_size);
         if (last || !has_quick_kernels) {
             watch("into the cache");
-            enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
+            enqueue_remember(memory_, precision_, at_.keys(shape_, precision_), at_.strides.queries, at_.cache, number,
+                             stream);
         }
         if (!has_quick_kernels) {
             watch("attention");
@@ -258,7 +270,8 @@ private:
                 .width = shape_.width,
                 .stride = at_.strides.width,
                 .most_rows = wanted ? memory_.slots : memory_.most_rows,
-                .rows = rows(wanted)};
+                .rows = rows(wanted),
+                .is_rms = shape_.normalisation == DecoderNormalisation::rms};
     }
 
     DecoderShape shape_;

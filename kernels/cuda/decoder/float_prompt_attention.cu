@@ -42,13 +42,14 @@ public:
     static constexpr std::uint32_t matrix_floats = float_step_keys * row_floats;
     static constexpr std::uint32_t warp_floats = 3 * matrix_floats;  // queries, keys, values
 
-    /// `shared`: the warp's. `queries` is the first row's of the prompt, of the head; `page` is of the tile's own keys
-    /// in the cache.
+    /// `shared`: the warp's. `queries` and `keys` are the first row's of the prompt, of the head; `page` is of the
+    /// tile's own keys in the cache, or null: another head brings them there.
     __device__ __forceinline__ FloatPromptTile(const Attention& attention, const Tile& tile, const float* queries,
-                                               float* page, float* shared)
+                                               const float* keys, float* page, float* shared)
         : attention_(attention),
           tile_(tile),
           queries_(queries),
+          keys_(keys),
           page_(page),
           shared_(shared),
           lane_(threadIdx.x % warp_lanes) {}
@@ -127,7 +128,7 @@ private:
 
     /// Matrix `number`, of queries, keys, values, of the rows of a step; zeros beyond the prompt.
     __device__ __forceinline__ void copy(std::uint32_t number, std::uint32_t step) const {
-        const std::uint32_t width = attention_.heads * head_size;
+        const float* const first = number == 0 ? queries_ : keys_ + (number - 1) * attention_.key_heads * head_size;
         const std::uint32_t to = ptx::shared_address(shared_) + number * (matrix_floats * 4);
 #pragma unroll 4
         for (std::uint32_t i = 0; i < float_step_keys * row_pieces; i += warp_lanes) {
@@ -135,10 +136,8 @@ private:
             const std::uint32_t piece = (i + lane_) % row_pieces;
             const std::uint32_t of_prompt = step * float_step_keys + row;
             const bool exists = of_prompt < tile_.rows;
-            ptx::copy_16(
-                to + (row * row_floats + piece * 4) * 4,
-                queries_ + std::size_t{exists ? of_prompt : 0} * attention_.stride + number * width + piece * 4,
-                exists);
+            ptx::copy_16(to + (row * row_floats + piece * 4) * 4,
+                         first + std::size_t{exists ? of_prompt : 0} * attention_.stride + piece * 4, exists);
         }
         ptx::commit_copies();
     }
@@ -150,7 +149,7 @@ private:
 
     /// Scores of the tile's own keys, which come into the cache with their values.
     __device__ __forceinline__ void bring_own(float (&scores)[4][2]) const {
-        const std::uint32_t width = attention_.heads * head_size;
+        const std::uint32_t width = attention_.key_heads * head_size;
         copy(1, tile_.query / float_step_keys);
         copy(2, tile_.query / float_step_keys);
         wait();
@@ -159,7 +158,7 @@ private:
             const std::uint32_t number = (i + lane_) / (float_step_keys * row_pieces);  // keys, values
             const std::uint32_t row = (i + lane_) / row_pieces % float_step_keys;
             const std::uint32_t piece = (i + lane_) % row_pieces;
-            if (tile_.query + row < tile_.rows) {
+            if (page_ != nullptr && tile_.query + row < tile_.rows) {
                 *reinterpret_cast<float4*>(page_ + std::size_t{2 * row + number} * width + piece * 4) =
                     *reinterpret_cast<const float4*>(matrix(1 + number) + row * row_floats + piece * 4);
             }
@@ -264,6 +263,7 @@ private:
     const Attention& attention_;
     const Tile& tile_;
     const float* queries_;
+    const float* keys_;
     float* page_;
     float* shared_;
     std::uint32_t lane_;
@@ -284,11 +284,14 @@ __global__ void __launch_bounds__(float_prompt_threads, head_size == 128 ? 2 : 4
     for (std::uint32_t i = (blockIdx.x * float_prompt_threads + threadIdx.x) / warp_lanes; i < all;
          i += gridDim.x * float_prompt_warps) {
         const Tile tile = memory.tiles[i / attention.heads];
-        const std::uint32_t at = i % attention.heads * head_size;
-        OfHead of_head(
-            attention, tile,
-            static_cast<const float*>(attention.queries) + std::size_t{tile.first_row} * attention.stride + at,
-            cached<float>(cache, layer, page_of(memory, tile.slot, tile.query), 0) + at, shared);
+        const std::uint32_t head = i % attention.heads;
+        const std::uint32_t at = head * head_size;
+        const std::uint32_t key_at = attention.key_head(head) * head_size;
+        const float* const row =
+            static_cast<const float*>(attention.queries) + std::size_t{tile.first_row} * attention.stride;
+        float* const page = cached<float>(cache, layer, page_of(memory, tile.slot, tile.query), 0) + key_at;
+        OfHead of_head(attention, tile, row + at, row + attention.query_width() + key_at,
+                       attention.is_first_of_keys(head) ? page : nullptr, shared);
         of_head.attend();
         of_head.store(static_cast<float*>(attention.out) + std::size_t{tile.first_row} * attention.out_stride, at);
     }

@@ -67,7 +67,7 @@ public:
           head_({.rows = at_.padded_slots, .columns = setup.shape.vocabulary, .depth = setup.shape.width},
                 setup.precision,
                 {.a = data_of(at_.normed),
-                 .b = data_of(weights_.tokens),
+                 .b = data_of(weights_.head()),
                  .bias = nullptr,
                  .residual = nullptr,
                  .out = at_.bests_only ? nullptr : floats_of(at_.scores),
@@ -88,7 +88,8 @@ public:
                            .sums = at_.sums.bytes().data(),
                            .width = shape_.width,
                            .stride = at_.strides.width,
-                           .token_stride = 0},
+                           .token_stride = 0,
+                           .position_stride = shape_.rotary ? 0 : shape_.width},
                           stream);
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
             enqueue_layer(layer, stream, watch);
@@ -103,7 +104,8 @@ public:
                       .width = shape_.width,
                       .stride = at_.strides.width,
                       .most_rows = memory_.slots,
-                      .rows = &memory_.batch->entries},
+                      .rows = rows(true),
+                      .is_rms = is_rms()},
                      stream);
         watch("head");
         head_.enqueue(stream);
@@ -149,12 +151,15 @@ private:
                             .active = count,
                             .row_scales = floats_of(at_.norm_scales)});
         };
-        return {.attention = of_normed({.rows = rows, .columns = 3 * width, .depth = width}, block.attention, at_.sums,
-                                       at_.queries, all),
-                .projection = onto_sums(block.projection, width, at_.mixed),
-                .expansion = of_normed(
-                    {.rows = most, .columns = shape_.inner, .depth = width, .activation = Activation::gelu_tanh},
-                    block.expansion, sums, at_.inner, active),
+        const bool activates = activates_in_product(shape_);
+        return {.attention = of_normed({.rows = rows, .columns = shape_.attention_width(), .depth = width},
+                                       block.attention, at_.sums, at_.queries, all),
+                .projection = onto_sums(block.projection, shape_.query_width(), at_.mixed),
+                .expansion = of_normed({.rows = most,
+                                        .columns = shape_.expanded_width(),
+                                        .depth = width,
+                                        .activation = activates ? Activation::gelu_tanh : Activation::none},
+                                       block.expansion, sums, activates ? at_.inner : at_.expanded, active),
                 .contraction = onto_sums(block.contraction, shape_.inner, at_.inner)};
     }
 
@@ -164,9 +169,14 @@ private:
         find_scales(at_.sums, false, stream, watch);
         watch("queries, keys, values");
         layers_[number].attention.enqueue(stream);
+        if (shape_.rotary) {
+            watch("rotary positions");
+            enqueue_rotation(memory_, precision_, at_.rotation(shape_, weights_), stream);
+        }
         if (last) {
             watch("into the cache");
-            enqueue_remember(memory_, precision_, data_of(at_.queries), at_.strides.queries, at_.cache, number, stream);
+            enqueue_remember(memory_, precision_, at_.keys(shape_, precision_), at_.strides.queries, at_.cache, number,
+                             stream);
             watch("attention to the cache");
             enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, Attending::wanted, stream);
             watch("wanted rows");
@@ -182,8 +192,18 @@ private:
         find_scales(sums, last, stream, watch);
         watch("expansion");
         layers_[number].expansion.enqueue(stream);
+        if (!activates_in_product(shape_)) {
+            watch("activation");
+            enqueue_inner_activation(
+                precision_, at_.inner_activation(shape_, last ? memory_.slots : memory_.most_rows, rows(last)), stream);
+        }
         watch("contraction");
         layers_[number].contraction.enqueue(stream);
+    }
+
+    [[nodiscard]] bool is_rms() const { return shape_.normalisation == DecoderNormalisation::rms; }
+    [[nodiscard]] const std::uint32_t* rows(bool wanted) const {
+        return wanted ? &memory_.batch->entries : &memory_.batch->rows;
     }
 
     /// Of the rows that the next product takes: all, or those that want scores.
@@ -196,7 +216,8 @@ private:
                              .width = shape_.width,
                              .stride = at_.strides.width,
                              .most_rows = wanted ? memory_.slots : memory_.most_rows,
-                             .rows = wanted ? &memory_.batch->entries : &memory_.batch->rows},
+                             .rows = rows(wanted),
+                             .is_rms = is_rms()},
                             stream);
     }
 

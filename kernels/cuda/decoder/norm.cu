@@ -62,9 +62,12 @@ __global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
         }
         const auto value_of = [&](std::uint32_t i) { return pieces == 0 ? from[i * norm_chains] : kept[i]; };
         float part = 0;
-        for_each_of_chain<pieces>(count, [&](std::uint32_t i) { part = __fadd_rn(part, value_of(i)); });
-        const float mean = __fdiv_rn(sum_in_order(part), width);
-        part = 0;
+        float mean = 0;
+        if (!norm.is_rms) {
+            for_each_of_chain<pieces>(count, [&](std::uint32_t i) { part = __fadd_rn(part, value_of(i)); });
+            mean = __fdiv_rn(sum_in_order(part), width);
+            part = 0;
+        }
         for_each_of_chain<pieces>(count, [&](std::uint32_t i) {
             const float off = __fadd_rn(value_of(i), -mean);
             part = __fadd_rn(part, __fmul_rn(off, off));
@@ -99,8 +102,8 @@ public:
         for_each([&](std::uint32_t column, float(&x)[8]) { load_8(static_cast<const T*>(rows) + at + column, x); });
     }
 
-    /// Takes the mean away; returns 1 / sqrt(variance + epsilon).
-    __device__ __forceinline__ float take_mean(float epsilon) {
+    /// Takes the mean away, or 0 for it if that `is_rms`; returns 1 / sqrt(variance + epsilon).
+    __device__ __forceinline__ float take_mean(float epsilon, bool is_rms) {
         const float per_width = 1.0F / static_cast<float>(width_);
         float sum = 0;
         for_each([&](std::uint32_t, float(&x)[8]) {
@@ -109,7 +112,7 @@ public:
                 sum += value;
             }
         });
-        const float mean = sum_of_warp(sum) * per_width;
+        const float mean = is_rms ? 0.0F : sum_of_warp(sum) * per_width;
         float squares = 0;
         for_each([&](std::uint32_t, float(&x)[8]) {
 #pragma unroll
@@ -153,7 +156,7 @@ __global__ void __launch_bounds__(norm_threads) normalise(Norm norm) {
     ptx::wait_for_previous_kernel();
     for_each_row_of_warp(*norm.rows, [&](std::uint32_t row) {
         WarpRow<T, pieces> values(norm.from, std::size_t{row} * norm.stride, norm.width);
-        const float scale = values.take_mean(norm.epsilon);
+        const float scale = values.take_mean(norm.epsilon, norm.is_rms);
         T* const to = static_cast<T*>(norm.to) + std::size_t{row} * norm.stride;
         values.for_each([&](std::uint32_t column, float(&x)[8]) {
             alignas(16) float gamma[8];
@@ -175,7 +178,7 @@ __global__ void __launch_bounds__(norm_threads) find_scales(NormScales scales) {
     ptx::wait_for_previous_kernel();
     for_each_row_of_warp(*scales.rows, [&](std::uint32_t row) {
         WarpRow<T, pieces> values(scales.from, std::size_t{row} * scales.stride, scales.width);
-        const float scale = values.take_mean(scales.epsilon);
+        const float scale = values.take_mean(scales.epsilon, scales.is_rms);
         if (threadIdx.x % warp_lanes == 0) {
             scales.to[row] = scale;
         }

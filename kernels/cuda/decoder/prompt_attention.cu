@@ -29,10 +29,15 @@ public:
     static constexpr std::uint32_t step_bytes = 2 * matrix_bytes;
     static constexpr std::uint32_t warp_bytes = 2 * step_bytes;  // a step is copied while another is used
 
-    /// `shared`: the warp's. `queries` is the first row's of the prompt, of the head.
-    __device__ __forceinline__ PromptTile(const Attention& attention, const Tile& tile, const T* queries,
+    /// `shared`: the warp's. `queries` and `keys` are the first row's of the prompt, of the head.
+    __device__ __forceinline__ PromptTile(const Attention& attention, const Tile& tile, const T* queries, const T* keys,
                                           std::uint32_t shared)
-        : attention_(attention), tile_(tile), queries_(queries), shared_(shared), lane_(threadIdx.x % warp_lanes) {}
+        : attention_(attention),
+          tile_(tile),
+          queries_(queries),
+          keys_(keys),
+          shared_(shared),
+          lane_(threadIdx.x % warp_lanes) {}
 
     __device__ __forceinline__ void attend() {
         const std::uint32_t steps = tile_.query / key_rows + 1;
@@ -55,7 +60,7 @@ public:
     /// Keys and values of the tile's own rows, which were the last to be copied, into their page.
     __device__ __forceinline__ void remember(T* page) const {
         constexpr std::uint32_t row_pieces = head_size / 8;
-        const std::uint32_t width = attention_.heads * head_size;
+        const std::uint32_t width = attention_.key_heads * head_size;
         const std::uint32_t from = keys(tile_.query / key_rows);
 #pragma unroll
         for (std::uint32_t i = 0; i < 2 * key_rows * row_pieces; i += warp_lanes) {
@@ -68,7 +73,6 @@ public:
                     ptx::load_shared_16(from + matrix * matrix_bytes + row * row_bytes + column * 16);
             }
         }
-        __syncwarp();  // before the next tile's are copied there
     }
 
     /// `to`: of the first row of the prompt.
@@ -107,7 +111,7 @@ private:
     /// Keys and values beyond the prompt are zero: what they weigh is, too, but not what they might hold.
     __device__ __forceinline__ void copy(std::uint32_t step) const {
         constexpr std::uint32_t row_pieces = head_size / 8;
-        const std::uint32_t width = attention_.heads * head_size;
+        const std::uint32_t width = attention_.key_heads * head_size;
 #pragma unroll
         for (std::uint32_t i = 0; i < 2 * key_rows * row_pieces; i += warp_lanes) {
             const std::uint32_t piece = i + lane_;
@@ -117,7 +121,7 @@ private:
             const bool exists = step * key_rows + row < tile_.rows;
             const std::uint32_t from = exists ? step * key_rows + row : 0;
             ptx::copy_16(keys(step) + matrix * matrix_bytes + row * row_bytes + column * 16,
-                         queries_ + std::size_t{from} * attention_.stride + (1 + matrix) * width + column * 8, exists);
+                         keys_ + std::size_t{from} * attention_.stride + matrix * width + column * 8, exists);
         }
         ptx::commit_copies();
     }
@@ -200,6 +204,7 @@ private:
     const Attention& attention_;
     const Tile& tile_;
     const T* queries_;
+    const T* keys_;
     std::uint32_t shared_;
     std::uint32_t lane_;
     std::uint32_t query_[head_size / 16][4];
@@ -219,12 +224,16 @@ __global__ void __launch_bounds__(prompt_threads)
     for (std::uint32_t i = (blockIdx.x * prompt_threads + threadIdx.x) / warp_lanes; i < all;
          i += gridDim.x * prompt_warps) {
         const Tile tile = memory.tiles[i / attention.heads];
-        const std::uint32_t at = i % attention.heads * head_size;
-        OfHead of_head(attention, tile,
-                       static_cast<const T*>(attention.queries) + std::size_t{tile.first_row} * attention.stride + at,
-                       shared);
+        const std::uint32_t head = i % attention.heads;
+        const std::uint32_t at = head * head_size;
+        const std::uint32_t key_at = attention.key_head(head) * head_size;
+        const T* const row = static_cast<const T*>(attention.queries) + std::size_t{tile.first_row} * attention.stride;
+        OfHead of_head(attention, tile, row + at, row + attention.query_width() + key_at, shared);
         of_head.attend();
-        of_head.remember(cached<T>(cache, layer, page_of(memory, tile.slot, tile.query), 0) + at);
+        if (attention.is_first_of_keys(head)) {
+            of_head.remember(cached<T>(cache, layer, page_of(memory, tile.slot, tile.query), 0) + key_at);
+        }
+        __syncwarp();  // before the next tile's keys are copied there
         of_head.store(static_cast<T*>(attention.out) + std::size_t{tile.first_row} * attention.out_stride + at);
     }
 }

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(row_threads) embed(Memory memory, Embedding em
     const WarpRows all;
     for (std::uint32_t r = all.first; r < rows; r += all.step) {
         const Row row = memory.rows[r];
-        const float* const position = embedding.positions + std::size_t{row.position} * embedding.width;
+        const float* const position = embedding.positions + std::size_t{row.position} * embedding.position_stride;
         T* const to = static_cast<T*>(embedding.sums) + std::size_t{r} * embedding.stride;
         if constexpr (std::is_same_v<T, float>) {
             for (std::uint32_t i = lane; i < embedding.width; i += warp_lanes) {
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(row_threads) embed_tf32(Memory memory, Embeddi
     const WarpRows all;
     for (std::uint32_t r = all.first; r < rows; r += all.step) {
         const Row row = memory.rows[r];
-        const float* const position = embedding.positions + std::size_t{row.position} * embedding.width;
+        const float* const position = embedding.positions + std::size_t{row.position} * embedding.position_stride;
         const float* const token =
             static_cast<const float*>(embedding.tokens) + std::size_t{row.token} * embedding.width;
         float* const to = static_cast<float*>(embedding.sums) + std::size_t{r} * embedding.stride;
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(row_threads) embed_half_parts(Memory memory, E
     const WarpRows all;
     for (std::uint32_t r = all.first; r < rows; r += all.step) {
         const Row row = memory.rows[r];
-        const float* const position = embedding.positions + std::size_t{row.position} * embedding.width;
+        const float* const position = embedding.positions + std::size_t{row.position} * embedding.position_stride;
         const __half* const token =
             static_cast<const __half*>(embedding.tokens) + std::size_t{row.token} * 2 * embedding.width;
         float* const to = static_cast<float*>(embedding.sums) + std::size_t{r} * embedding.stride;
@@ -139,7 +139,7 @@ __device__ void copy_by_warp(T* to, const T* from, std::uint32_t count) {
 
 template <class T>
 __global__ void __launch_bounds__(row_threads)
-    remember(Memory memory, const T* queries, std::uint32_t stride, Cache cache, std::uint32_t layer) {
+    remember(Memory memory, const T* keys, std::uint32_t stride, Cache cache, std::uint32_t layer) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     const std::uint32_t rows = memory.batch->rows;
@@ -147,8 +147,8 @@ __global__ void __launch_bounds__(row_threads)
     for (std::uint32_t r = all.first; r < rows; r += all.step) {
         const Row row = memory.rows[r];
         const std::uint32_t page = page_of(memory, row.slot, row.position);
-        copy_by_warp(cached<T>(cache, layer, page, row.position % page_positions),
-                     queries + std::size_t{r} * stride + cache.width, 2 * cache.width);
+        copy_by_warp(cached<T>(cache, layer, page, row.position % page_positions), keys + std::size_t{r} * stride,
+                     2 * cache.width);
     }
 }
 
@@ -181,12 +181,12 @@ void enqueue_embedding(const Memory& memory, Precision precision, const Embeddin
     });
 }
 
-void enqueue_remember(const Memory& memory, Precision precision, const void* queries, std::uint32_t stride,
+void enqueue_remember(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
                       const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
     with_type_of(precision, [&](auto value) {
         using T = decltype(value);
         launch(&remember<T>, "keys and values", for_warps(memory.most_rows), stream, memory,
-               static_cast<const T*>(queries), stride, cache, layer);
+               static_cast<const T*>(keys), stride, cache, layer);
     });
 }
 

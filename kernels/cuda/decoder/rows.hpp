@@ -16,31 +16,42 @@ namespace sluice::decoder {
 struct Cache {
     void* values = nullptr;
     std::uint32_t pages = 0;
-    std::uint32_t width = 0;
+    std::uint32_t width = 0;  ///< Of all heads' keys.
 };
 
 /// sums[r] = embedding of row r's token + embedding of its position.
 struct Embedding {
     const void* tokens;  ///< In fp32 (width, token_stride), in tf32x3 (vocabulary, 2, width), else (vocabulary, width).
-    const float* positions;  ///< (positions, width)
+    const float* positions;  ///< (positions, width), or one row for all of them
     void* sums;              ///< (rows, stride)
     std::uint32_t width;
     std::uint32_t stride;
-    std::uint32_t token_stride;  ///< Of fp32.
+    std::uint32_t token_stride;     ///< Of fp32.
+    std::uint32_t position_stride;  ///< `width`, or 0.
 };
 void enqueue_embedding(const Memory& memory, Precision precision, const Embedding& embedding, cudaStream_t stream);
 
-/// The keys and values of the rows of `queries`, (rows, stride) with queries, keys and values of `width` each, into the
-/// cache.
-void enqueue_remember(const Memory& memory, Precision precision, const void* queries, std::uint32_t stride,
+/// Turns queries and keys by their rows' positions; see RotaryPositions. In fp32 the host's bits.
+struct Rotation {
+    void* rows;           ///< (rows, stride), of which each begins with the heads to turn.
+    const float* angles;  ///< rotary_table()
+    std::uint32_t stride;
+    std::uint32_t heads;      ///< Of queries and of keys, together.
+    std::uint32_t head_size;  ///< Even; in bf16 and fp16 a multiple of 16.
+};
+void enqueue_rotation(const Memory& memory, Precision precision, const Rotation& rotation, cudaStream_t stream);
+
+/// The keys and values of a pass's rows into the cache. `keys`: those of the first row, with its values behind them;
+/// the next row's lie `stride` values further.
+void enqueue_remember(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
                       const Cache& cache, std::uint32_t layer, cudaStream_t stream);
 
 /// to[e] = the last row of entry e in `rows`; both (…, width) of `width` values at all.
 void enqueue_gather(const Memory& memory, Precision precision, const void* rows, void* to, std::uint32_t width,
                     cudaStream_t stream);
 
-/// to[r] = (from[r] - mean) / sqrt(variance + epsilon) * gamma + beta for the first `*rows` rows. In fp32 the host's
-/// bits; in tf32 rounded to that, in tf32x3 in two parts.
+/// to[r] = (from[r] - mean) / sqrt(variance + epsilon) * gamma + beta for the first `*rows` rows, with a mean of 0 if
+/// it `is_rms`. In fp32 the host's bits; in tf32 rounded to that, in tf32x3 in two parts.
 struct Norm {
     const void* from;  ///< (rows, stride)
     void* to;          ///< (rows, stride)
@@ -51,10 +62,12 @@ struct Norm {
     std::uint32_t stride;
     std::uint32_t most_rows;
     const std::uint32_t* rows;  ///< Device memory.
+    bool is_rms = false;
 };
 void enqueue_norm(Precision precision, const Norm& norm, cudaStream_t stream);
 
-/// to[r] = 1 / sqrt(variance of from[r] + epsilon) for the first `*rows` rows, in bf16 or fp16.
+/// to[r] = 1 / sqrt(variance of from[r] + epsilon) for the first `*rows` rows, in bf16 or fp16; about a mean of 0 if
+/// it `is_rms`.
 struct NormScales {
     const void* from;  ///< (rows, stride)
     float* to;         ///< (rows)
@@ -63,9 +76,25 @@ struct NormScales {
     std::uint32_t stride;
     std::uint32_t most_rows;
     const std::uint32_t* rows;  ///< Device memory.
+    bool is_rms = false;
 };
 void enqueue_norm_scales(Precision precision, const NormScales& scales, cudaStream_t stream);
 
 inline constexpr std::uint32_t most_norm_width = 4096;  ///< In bf16 and fp16.
+
+/// to[r] = activation(from[r]), or if gated activation(the first half of from[r]) * the second half, for the first
+/// `*rows` rows. Kept as norms are.
+struct InnerActivation {
+    const void* from;  ///< (rows, from_stride): `inner` values, or twice as many
+    void* to;          ///< (rows, to_stride)
+    std::uint32_t inner;
+    std::uint32_t from_stride;
+    std::uint32_t to_stride;
+    DecoderActivation activation;
+    bool gated;
+    std::uint32_t most_rows;
+    const std::uint32_t* rows;  ///< Device memory.
+};
+void enqueue_inner_activation(Precision precision, const InnerActivation& inner, cudaStream_t stream);
 
 }  // namespace sluice::decoder

@@ -32,7 +32,7 @@ Sizes sizes_for(const TokenSampling& sampling, std::uint32_t slots, std::uint64_
 }
 
 std::uint64_t page_bytes(const DecoderShape& shape, Precision precision) {
-    return std::uint64_t{2} * page_positions * shape.width * shape.layers * number_bytes(precision) +
+    return std::uint64_t{2} * page_positions * shape.key_width() * shape.layers * number_bytes(precision) +
            sizeof(std::uint32_t);
 }
 
@@ -45,7 +45,9 @@ Strides strides_of(const DecoderShape& shape, Precision precision) {
         return padded ? rounded_up(values, ordered::product_columns) : values;
     };
     return {.width = stride(shape.width),
-            .queries = stride(3 * shape.width),
+            .queries = stride(shape.attention_width()),
+            .mixed = stride(shape.query_width()),
+            .expanded = activates_in_product(shape) ? 0 : stride(shape.expanded_width()),
             .inner = stride(shape.inner),
             .vocabulary = rounded_up(shape.vocabulary, padded ? ordered::product_columns : tensor_multiple)};
 }
@@ -56,8 +58,9 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
     const std::uint64_t value = number_bytes(precision);
     const std::uint64_t normed = value * strides.width;
     const bool narrow = is_narrow(precision);
-    const std::uint64_t a_row = value * (2 * std::uint64_t{strides.width} + strides.queries + strides.inner) +
-                                (narrow ? sizeof(float) : normed) + sizeof(Row);
+    const std::uint64_t a_row =
+        value * (std::uint64_t{strides.width} + strides.queries + strides.mixed + strides.expanded + strides.inner) +
+        (narrow ? sizeof(float) : normed) + sizeof(Row);
     const bool bests_only = leaves_bests_only(precision, sampling);
     const std::uint64_t scores = bests_only ? most_best_tiles(shape.vocabulary) * sizeof(TileBest)
                                             : strides.vocabulary * std::uint64_t{sizeof(float)};

@@ -16,10 +16,17 @@ namespace sluice::decoder {
 /// Values from one row of a tensor to the next. In fp32 rows are padded with zeros to what its products want.
 struct Strides {
     std::uint32_t width;
-    std::uint32_t queries;  ///< Queries, keys and values.
+    std::uint32_t queries;   ///< Queries, keys and values.
+    std::uint32_t mixed;     ///< As wide as queries.
+    std::uint32_t expanded;  ///< What becomes `inner`; 0: nothing lies between.
     std::uint32_t inner;
     std::uint32_t vocabulary;
 };
+
+/// Whether the expansion's product leaves what the contraction takes.
+[[nodiscard]] constexpr bool activates_in_product(const DecoderShape& shape) {
+    return !shape.gated && shape.activation == DecoderActivation::gelu_tanh;
+}
 
 [[nodiscard]] Strides strides_of(const DecoderShape& shape, Precision precision);
 

@@ -5,7 +5,9 @@
 #include <numeric>
 #include <span>
 
+#include "core/error.hpp"
 #include "kernels/cuda/half_values.hpp"
+#include "kernels/rotary.hpp"
 
 namespace sluice::decoder {
 namespace {
@@ -59,50 +61,64 @@ CudaWeights of_floats(PackedWeights& packed, std::span<const float> values, std:
     return of_values(packed, Precision::fp32, wanted, [=] { return padded(values, wanted); });
 }
 
-/// Weights that lie as (inputs, outputs).
-CudaWeights of_matrix(PackedWeights& packed, Precision precision, std::span<const float> weights, std::uint32_t inputs,
-                      std::uint32_t outputs, std::uint32_t input_stride, std::uint32_t output_stride) {
-    if (precision == Precision::fp32) {
-        const Wanted wanted{inputs, outputs, input_stride, output_stride};
-        return of_values(packed, precision, wanted, [=] { return padded(weights, wanted); });
-    }
-    const Wanted wanted{outputs, inputs, outputs, inputs};
-    return of_values(packed, precision, wanted, [=] { return padded_across(weights, wanted); });
+struct Size {
+    std::uint32_t values;
+    std::uint32_t stride;  ///< Of fp32.
+};
+
+/// As (inputs, outputs) in fp32, else (outputs, inputs).
+CudaWeights of_matrix(PackedWeights& packed, Precision precision, std::span<const float> weights, MatrixOrder order,
+                      const Size& inputs, const Size& outputs) {
+    expects(weights.size() == std::size_t{inputs.values} * outputs.values, "decoder: a matrix of another size");
+    const bool by_inputs = precision == Precision::fp32;
+    const Wanted wanted = by_inputs ? Wanted{inputs.values, outputs.values, inputs.stride, outputs.stride}
+                                    : Wanted{outputs.values, inputs.values, outputs.values, inputs.values};
+    const auto make = by_inputs == (order == MatrixOrder::by_inputs) ? &padded : &padded_across;
+    return of_values(packed, precision, wanted, [=] { return make(weights, wanted); });
 }
 
 /// Weights that lie as (tokens, inputs).
-CudaWeights of_tokens(PackedWeights& packed, Precision precision, const DecoderShape& shape, const Strides& strides,
+CudaWeights of_tokens(PackedWeights& packed, Precision precision, const DecoderShape& shape,
                       std::span<const float> weights) {
-    if (precision == Precision::fp32) {
-        const Wanted wanted{shape.width, shape.vocabulary, strides.width, strides.vocabulary};
-        return of_values(packed, precision, wanted, [=] { return padded_across(weights, wanted); });
-    }
-    const Wanted wanted{shape.vocabulary, shape.width, shape.vocabulary, shape.width};
-    return of_values(packed, precision, wanted, [=] { return padded(weights, wanted); });
+    const Strides strides = strides_of(shape, precision);
+    return of_matrix(packed, precision, weights, MatrixOrder::by_outputs, {shape.width, strides.width},
+                     {shape.vocabulary, strides.vocabulary});
 }
 
-/// For rows that are not normalised yet: of weights that lie as (inputs, outputs), those as (outputs, inputs) that hold
-/// gamma and take the rows' mean away. See WeightsOnDevice.
-std::vector<float> normalising(std::span<const float> weights, std::span<const float> gamma) {
+/// What changes no bit of what it is added to.
+CudaWeights of_nothing(PackedWeights& packed, std::uint32_t count) {
+    return of_values(packed, Precision::fp32, {1, count, 1, count}, [=] { return std::vector<float>(count, -0.0F); });
+}
+
+/// For rows that are not normalised yet: weights as (outputs, inputs) that hold gamma and take the rows' mean away,
+/// unless it counts as 0. See WeightsOnDevice.
+std::vector<float> normalising(const DecoderLinear& linear, std::span<const float> gamma, bool is_rms) {
     const auto inputs = static_cast<std::uint32_t>(gamma.size());
-    const auto outputs = static_cast<std::uint32_t>(weights.size() / inputs);
-    std::vector<float> values = padded_across(weights, {outputs, inputs, outputs, inputs});
+    const auto outputs = static_cast<std::uint32_t>(linear.weights.size() / inputs);
+    const Wanted wanted{outputs, inputs, outputs, inputs};
+    std::vector<float> values = linear.order == MatrixOrder::by_outputs ? padded(linear.weights, wanted)
+                                                                        : padded_across(linear.weights, wanted);
     for (std::uint32_t n = 0; n < outputs; ++n) {
         const std::span<float> row(&values[std::size_t{n} * inputs], inputs);
         std::ranges::transform(row, gamma, row.begin(), std::multiplies());
-        const double mean = std::accumulate(row.begin(), row.end(), 0.0) / inputs;
-        std::ranges::transform(row, row.begin(),
-                               [&](float value) { return static_cast<float>(static_cast<double>(value) - mean); });
+        if (!is_rms) {
+            const double mean = std::accumulate(row.begin(), row.end(), 0.0) / inputs;
+            std::ranges::transform(row, row.begin(),
+                                   [&](float value) { return static_cast<float>(static_cast<double>(value) - mean); });
+        }
     }
     return values;
 }
 
-/// The bias and what beta makes of the weights.
-std::vector<float> bias_with(std::span<const float> beta, const DecoderLinear& linear) {
+/// The bias and what beta makes of the weights; either may be none.
+std::vector<float> bias_with(std::span<const float> beta, const DecoderLinear& linear, std::uint32_t outputs) {
     std::vector<double> values(linear.bias.begin(), linear.bias.end());
+    values.resize(outputs);
+    const bool by_outputs = linear.order == MatrixOrder::by_outputs;
     for (std::size_t k = 0; k < beta.size(); ++k) {
-        for (std::size_t n = 0; n < values.size(); ++n) {
-            values[n] += static_cast<double>(beta[k]) * static_cast<double>(linear.weights[k * values.size() + n]);
+        for (std::size_t n = 0; n < outputs; ++n) {
+            const float weight = linear.weights[by_outputs ? n * beta.size() + k : k * outputs + n];
+            values[n] += static_cast<double>(beta[k]) * static_cast<double>(weight);
         }
     }
     return {values.begin(), values.end()};
@@ -114,8 +130,19 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
                                        PackedWeights& packed)
     : last_norm_{of_floats(packed, weights.last_norm.gamma, shape.width),
                  of_floats(packed, weights.last_norm.beta, shape.width)},
-      tokens_(of_tokens(packed, precision, shape, strides_of(shape, precision), weights.tokens)),
-      positions_(of_floats(packed, weights.positions, shape.positions * shape.width)) {
+      tokens_(of_tokens(packed, precision, shape, weights.tokens)),
+      positions_(shape.rotary ? of_nothing(packed, shape.width)
+                              : of_floats(packed, weights.positions, shape.positions * shape.width)) {
+    expects(weights.blocks.size() == shape.layers && shape.heads % shape.heads_of_keys() == 0 &&
+                (shape.head_size != 0 || shape.width % shape.heads == 0),
+            "decoder: as many blocks as it has layers, of whole heads");
+    if (!weights.head.empty()) {
+        own_head_ = of_tokens(packed, precision, shape, weights.head);
+    }
+    if (shape.rotary) {
+        const auto floats = static_cast<std::uint32_t>(rotary_floats(shape));
+        angles_ = of_values(packed, Precision::fp32, {1, floats, 1, floats}, [shape] { return rotary_table(shape); });
+    }
     const Strides strides = strides_of(shape, precision);
     const bool folds = is_narrow(precision);
     const auto norm = [&](const DecoderNorm& of) {
@@ -123,28 +150,34 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
                      : std::optional<Norm>(
                            {of_floats(packed, of.gamma, shape.width), of_floats(packed, of.beta, shape.width)});
     };
-    const auto linear = [&](const DecoderLinear& of, std::uint32_t input_stride, std::uint32_t output_stride) {
-        const auto outputs = static_cast<std::uint32_t>(of.bias.size());
-        const auto inputs = static_cast<std::uint32_t>(of.weights.size() / outputs);
-        return Linear{of_matrix(packed, precision, of.weights, inputs, outputs, input_stride, output_stride),
-                      of_floats(packed, of.bias, output_stride)};
+    const auto linear = [&](const DecoderLinear& of, const Size& inputs, const Size& outputs) {
+        expects(of.bias.empty() || of.bias.size() == outputs.values, "decoder: a bias of another size");
+        return Linear{of_matrix(packed, precision, of.weights, of.order, inputs, outputs),
+                      of_floats(packed, of.bias, outputs.stride)};
     };
-    const auto linear_of_normed = [&](const DecoderLinear& of, const DecoderNorm& before, std::uint32_t output_stride) {
+    const auto linear_of_normed = [&](const DecoderLinear& of, const DecoderNorm& before, const Size& inputs,
+                                      const Size& outputs) {
         if (!folds) {
-            return linear(of, strides.width, output_stride);
+            return linear(of, inputs, outputs);
         }
+        expects(of.weights.size() == std::size_t{inputs.values} * outputs.values, "decoder: a matrix of another size");
+        const bool is_rms = shape.normalisation == DecoderNormalisation::rms;
         return Linear{.weights = {packed, of.weights.size() * number_bytes(precision),
-                                  [=] { return encode(precision, normalising(of.weights, before.gamma)); }},
-                      .bias = {packed, of.bias.size() * sizeof(float),
-                               [=] { return encode(Precision::fp32, bias_with(before.beta, of)); }}};
+                                  [=] { return encode(precision, normalising(of, before.gamma, is_rms)); }},
+                      .bias = {packed, outputs.values * sizeof(float),
+                               [=] { return encode(Precision::fp32, bias_with(before.beta, of, outputs.values)); }}};
     };
+    const Size width{shape.width, strides.width};
+    const Size queries{shape.attention_width(), strides.queries};
+    const Size expanded{shape.expanded_width(), std::max(strides.expanded, strides.inner)};
+    const Size inner{shape.inner, strides.inner};
     for (const DecoderBlockWeights& block : weights.blocks) {
         blocks_.push_back({.attention_norm = norm(block.attention_norm),
-                           .attention = linear_of_normed(block.attention, block.attention_norm, strides.queries),
-                           .projection = linear(block.projection, strides.width, strides.width),
+                           .attention = linear_of_normed(block.attention, block.attention_norm, width, queries),
+                           .projection = linear(block.projection, {shape.query_width(), strides.mixed}, width),
                            .inner_norm = norm(block.inner_norm),
-                           .expansion = linear_of_normed(block.expansion, block.inner_norm, strides.inner),
-                           .contraction = linear(block.contraction, strides.inner, strides.width)});
+                           .expansion = linear_of_normed(block.expansion, block.inner_norm, width, expanded),
+                           .contraction = linear(block.contraction, inner, width)});
     }
 }
 
@@ -157,8 +190,11 @@ WeightsOnDevice::Linear CudaDecoderWeights::on(Device& device, const Linear& lin
 }
 
 WeightsOnDevice CudaDecoderWeights::on(Device& device) const {
-    WeightsOnDevice result{
-        .last_norm = on(device, last_norm_), .tokens = tokens_.on(device), .positions = positions_.on(device)};
+    WeightsOnDevice result{.last_norm = on(device, last_norm_),
+                           .tokens = tokens_.on(device),
+                           .own_head = own_head_ ? own_head_->on(device) : Buffer(),
+                           .positions = positions_.on(device),
+                           .angles = angles_ ? angles_->on(device) : Buffer()};
     const auto norm = [&](const std::optional<Norm>& of) { return of ? on(device, *of) : WeightsOnDevice::Norm{}; };
     for (const Block& block : blocks_) {
         result.blocks.push_back({.attention_norm = norm(block.attention_norm),

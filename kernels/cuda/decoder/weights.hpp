@@ -13,8 +13,8 @@ namespace sluice::decoder {
 /// The decoder in device memory. Matrices of fp32 are (inputs, outputs), both padded with zeros; others
 /// (outputs, inputs), of tf32x3 (outputs, 2, inputs) in two parts of fp16 (half_values.hpp). In bf16 and fp16 the
 /// normalisations of blocks are part of the products behind them: (x - mean) / deviation * gamma * w + beta * w
-/// is x * v / deviation + c, where v is gamma * w less its mean over the inputs, and c belongs to the bias. The
-/// products have 1 / deviation as their row_scales, and there is no Norm.
+/// is x * v / deviation + c, where v is gamma * w less its mean over the inputs (which RMS leaves), and c belongs to
+/// the bias. The products have 1 / deviation as their row_scales, and there is no Norm.
 struct WeightsOnDevice {
     struct Norm {
         Buffer gamma;  ///< fp32
@@ -35,7 +35,11 @@ struct WeightsOnDevice {
     std::vector<Block> blocks{};
     Norm last_norm;
     Buffer tokens;     ///< As a matrix of outputs for each token.
-    Buffer positions;  ///< (positions, width) fp32
+    Buffer own_head;   ///< The same of the last product; empty: it takes `tokens`.
+    Buffer positions;  ///< (positions, width) fp32; one row that adds nothing if they are rotary.
+    Buffer angles;     ///< rotary_table(); empty if positions are not rotary.
+
+    [[nodiscard]] const Buffer& head() const { return own_head.bytes().empty() ? tokens : own_head; }
 };
 
 class CudaDecoderWeights {
@@ -70,7 +74,9 @@ private:
     std::vector<Block> blocks_;
     Norm last_norm_;
     CudaWeights tokens_;
+    std::optional<CudaWeights> own_head_;
     CudaWeights positions_;
+    std::optional<CudaWeights> angles_;
 };
 
 }  // namespace sluice::decoder

@@ -16,33 +16,48 @@ using test::floats_for_product;
 using test::narrow_precisions;
 using test::Pass;
 
+struct Heads {
+    std::uint32_t of_queries;
+    std::uint32_t of_keys;
+};
+
+/// As many of keys; groups that fill a warp's heads, and others.
+constexpr Heads all_heads[] = {{3, 3}, {8, 2}, {6, 2}, {5, 1}};
+
+std::ostream& operator<<(std::ostream& out, const Heads& heads) {
+    return out << heads.of_queries << " heads for " << heads.of_keys;
+}
+
 /// Queries, keys and values of all positions of some texts, and what attention makes of them.
 class PlainAttention {
 public:
-    PlainAttention(Precision precision, std::uint32_t heads, std::uint32_t head_size)
-        : heads_(heads), size_(head_size), width_(heads * head_size) {
-        values_ = rounded(precision, random_values(std::size_t{texts} * positions * 3 * width_, 1, head_size));
+    PlainAttention(Precision precision, const Heads& heads, std::uint32_t head_size) : heads_(heads), size_(head_size) {
+        values_ = rounded(precision, random_values(std::size_t{texts} * positions * row_width(), 1, head_size));
     }
 
     static constexpr std::uint32_t texts = 8;
     static constexpr std::uint32_t positions = 192;
 
-    [[nodiscard]] std::uint32_t width() const { return width_; }
+    /// Of queries, of keys or values, and of all three.
+    [[nodiscard]] std::uint32_t width() const { return heads_.of_queries * size_; }
+    [[nodiscard]] std::uint32_t key_width() const { return heads_.of_keys * size_; }
+    [[nodiscard]] std::uint32_t row_width() const { return width() + 2 * key_width(); }
 
-    /// (3, width): queries, keys and values.
+    /// Queries, keys and values.
     [[nodiscard]] std::span<const float> at(std::uint32_t text, std::uint32_t position) const {
-        return std::span(values_).subspan((std::size_t{text} * positions + position) * 3 * width_, 3 * width_);
+        return std::span(values_).subspan((std::size_t{text} * positions + position) * row_width(), row_width());
     }
 
     [[nodiscard]] std::vector<double> mixed(std::uint32_t text, std::uint32_t position) const {
-        std::vector<double> result(width_);
-        for (std::uint32_t head = 0; head < heads_; ++head) {
+        std::vector<double> result(width());
+        for (std::uint32_t head = 0; head < heads_.of_queries; ++head) {
+            const std::uint32_t key = width() + head / (heads_.of_queries / heads_.of_keys) * size_;
             std::vector<double> weights;
             for (std::uint32_t p = 0; p <= position; ++p) {
                 double score = 0;
                 for (std::uint32_t d = 0; d < size_; ++d) {
                     score += static_cast<double>(at(text, position)[head * size_ + d]) *
-                             static_cast<double>(at(text, p)[width_ + head * size_ + d]);
+                             static_cast<double>(at(text, p)[key + d]);
                 }
                 weights.push_back(std::exp(score / std::sqrt(static_cast<double>(size_))));
             }
@@ -50,7 +65,7 @@ public:
             for (std::uint32_t p = 0; p <= position; ++p) {
                 for (std::uint32_t d = 0; d < size_; ++d) {
                     result[head * size_ + d] +=
-                        weights[p] / sum * static_cast<double>(at(text, p)[2 * width_ + head * size_ + d]);
+                        weights[p] / sum * static_cast<double>(at(text, p)[key + key_width() + d]);
                 }
             }
         }
@@ -58,9 +73,8 @@ public:
     }
 
 private:
-    std::uint32_t heads_;
+    Heads heads_;
     std::uint32_t size_;
-    std::uint32_t width_;
     std::vector<float> values_;
 };
 
@@ -70,11 +84,11 @@ const std::vector<Pass::Spec> mixed_pass{{0, 16}, {0, 1}, {0, 33}, {0, 150}, {16
 /// Attention of a pass in a precision, in all the ways that there are.
 class PassAttention {
 public:
-    PassAttention(Precision precision, std::uint32_t heads, std::uint32_t head_size)
+    PassAttention(Precision precision, const Heads& heads, std::uint32_t head_size)
         : precision_(precision),
           plain_(in_one_part(precision), heads, head_size),
           pass_(mixed_pass),
-          cache_memory_(std::size_t{2} * pass_.pages() * decoder::page_positions * 2 * plain_.width() *
+          cache_memory_(std::size_t{2} * pass_.pages() * decoder::page_positions * 2 * plain_.key_width() *
                         number_bytes(precision)),
           out_(pass_.rows.size() * plain_.width() * number_bytes(precision)) {
         std::vector<float> values;
@@ -85,18 +99,20 @@ public:
         queries_.set(std::span<const std::byte>(encode(in_one_part(precision), values)));
         attention_ = {.queries = queries_.as(),
                       .out = out_.as(),
-                      .stride = 3 * plain_.width(),
+                      .stride = plain_.row_width(),
                       .out_stride = plain_.width(),
-                      .heads = heads,
+                      .heads = heads.of_queries,
+                      .key_heads = heads.of_keys,
                       .head_size = head_size,
                       .positions = PlainAttention::positions,
                       .scale = 1.0F / std::sqrt(static_cast<float>(head_size))};
-        cache_ = {.values = cache_memory_.as(), .pages = pass_.pages(), .width = plain_.width()};
+        cache_ = {.values = cache_memory_.as(), .pages = pass_.pages(), .width = plain_.key_width()};
         fill_cache();
     }
 
     void remember() {
-        decoder::enqueue_remember(pass_.memory(), precision_, queries_.as(), attention_.stride, cache_, layer, nullptr);
+        const std::byte* const keys = queries_.as<std::byte>() + plain_.width() * number_bytes(precision_);
+        decoder::enqueue_remember(pass_.memory(), precision_, keys, attention_.stride, cache_, layer, nullptr);
     }
     void prompts() {
         decoder::enqueue_prompt_attention(pass_.memory(), precision_, attention_, cache_, layer, nullptr);
@@ -154,7 +170,7 @@ private:
                 const std::uint32_t page = pass_.page_table[text * Pass::text_pages + p / decoder::page_positions];
                 const std::size_t at = ((std::size_t{layer} * pass_.pages() + page) * decoder::page_positions +
                                         p % decoder::page_positions) *
-                                       2 * plain_.width();
+                                       2 * plain_.key_width();
                 std::ranges::copy(plain_.at(text, p).subspan(plain_.width()),
                                   values.begin() + static_cast<std::ptrdiff_t>(at));
             }
@@ -178,7 +194,7 @@ private:
     Precision precision_;
     PlainAttention plain_;
     Pass pass_;
-    DeviceMemory queries_{std::size_t{1} << 20};
+    DeviceMemory queries_{std::size_t{4} << 20};
     DeviceMemory cache_memory_;
     DeviceMemory out_;
     decoder::Attention attention_{};
@@ -187,37 +203,46 @@ private:
 
 constexpr std::size_t rows_of_prompts = 16 + 1 + 33 + 150;
 
+/// Calls `test(heads, head size)` of all that the quick kernels have.
+template <class Test>
+void for_each_heads(const Test& test) {
+    for (const Heads& heads : all_heads) {
+        for (const std::uint32_t head_size : {32U, 64U, 128U}) {
+            SCOPED_TRACE(testing::Message() << heads << ", of " << head_size);
+            test(heads, head_size);
+        }
+    }
+}
+
 TEST_F(DecoderPiecesOnGpu, PromptsAttendOnTheTensorCores) {
     for (const Precision precision : narrow_precisions) {
-        for (const std::uint32_t head_size : {32U, 64U, 128U}) {
-            PassAttention attention(precision, 3, head_size);
+        for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
+            PassAttention attention(precision, heads, head_size);
 
             attention.prompts();
 
-            EXPECT_LE(attention.error_of_rows(0, rows_of_prompts), 2 * tolerance(precision))
-                << name_of(precision) << ", heads of " << head_size;
-        }
+            EXPECT_LE(attention.error_of_rows(0, rows_of_prompts), 2 * tolerance(precision)) << name_of(precision);
+        });
     }
 }
 
 TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCache) {
     for (const Precision precision : narrow_precisions) {
-        for (const std::uint32_t head_size : {32U, 64U, 128U}) {
-            PassAttention attention(precision, 3, head_size);
+        for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
+            PassAttention attention(precision, heads, head_size);
 
             attention.cached(Attending::continued);
             EXPECT_LE(attention.error_of_rows(rows_of_prompts, attention.rows()), tolerance(precision))
-                << name_of(precision) << ", heads of " << head_size;
+                << name_of(precision);
 
             attention.cached_on(2);
             EXPECT_LE(attention.error_of_rows(rows_of_prompts, attention.rows()), tolerance(precision))
-                << name_of(precision) << ", heads of " << head_size;
+                << name_of(precision);
 
             attention.prompts();
             attention.cached(Attending::wanted);
-            EXPECT_LE(attention.error_of_wanted(), tolerance(precision))
-                << name_of(precision) << ", heads of " << head_size;
-        }
+            EXPECT_LE(attention.error_of_wanted(), tolerance(precision)) << name_of(precision);
+        });
     }
 }
 
@@ -225,61 +250,66 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCache) {
 TEST_F(DecoderPiecesOnGpu, RowsAttendInTf32) {
     for (const Precision precision : {Precision::tf32, Precision::tf32x3}) {
         const double most = tolerance(in_one_part(precision));
-        for (const std::uint32_t head_size : {32U, 64U, 128U}) {
-            PassAttention attention(precision, 3, head_size);
+        for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
+            PassAttention attention(precision, heads, head_size);
 
             attention.float_prompts();
             attention.cached(Attending::continued);
-            EXPECT_LE(attention.error_of_rows(0, attention.rows()), most) << name_of(precision) << ", " << head_size;
+            EXPECT_LE(attention.error_of_rows(0, attention.rows()), most) << name_of(precision);
 
             attention.cached(Attending::wanted);
-            EXPECT_LE(attention.error_of_wanted(), most) << name_of(precision) << ", " << head_size;
-        }
+            EXPECT_LE(attention.error_of_wanted(), most) << name_of(precision);
+        });
     }
 }
 
 /// The kernels of heads of these sizes, and those of heads of any.
 TEST_F(DecoderPiecesOnGpu, RowsAttendInFp32WithTheSameBits) {
-    for (const std::uint32_t head_size : {32U, 64U, 128U}) {
-        PassAttention plain(Precision::fp32, 3, head_size);
+    for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
+        PassAttention plain(Precision::fp32, heads, head_size);
         plain.remember();
         plain.in_order(Attending::all);
         const std::vector<std::byte> expected = plain.written();
         plain.in_order(Attending::wanted);
         const std::vector<std::byte> expected_wanted = plain.written();
-        PassAttention attention(Precision::fp32, 3, head_size);
+        PassAttention attention(Precision::fp32, heads, head_size);
 
         attention.float_prompts();
         attention.cached_in_order(Attending::continued);
-        EXPECT_EQ(attention.written(), expected) << head_size;
+        EXPECT_EQ(attention.written(), expected);
 
         attention.cached_in_order(Attending::wanted);
-        EXPECT_EQ(attention.written(), expected_wanted) << head_size;
-    }
+        EXPECT_EQ(attention.written(), expected_wanted);
+    });
 }
 
 /// A layer whose prompts do not attend.
 TEST_F(DecoderPiecesOnGpu, KeysAndValuesAreRemembered) {
-    PassAttention attention(Precision::bf16, 3, 64);
+    for (const Heads& heads : all_heads) {
+        PassAttention attention(Precision::bf16, heads, 64);
 
-    attention.remember();
-    attention.cached(Attending::wanted);
+        attention.remember();
+        attention.cached(Attending::wanted);
 
-    EXPECT_LE(attention.error_of_wanted(), tolerance(Precision::bf16));
+        EXPECT_LE(attention.error_of_wanted(), tolerance(Precision::bf16)) << heads;
+    }
 }
 
 TEST_F(DecoderPiecesOnGpu, RowsAttendInOrder) {
     for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::tf32}) {
         const double most = tolerance(in_one_part(precision));
-        for (const std::uint32_t head_size : {5U, 24U, 64U}) {
-            PassAttention attention(precision, 3, head_size);
-            attention.remember();
+        for (const Heads& heads : all_heads) {
+            for (const std::uint32_t head_size : {5U, 24U, 64U}) {
+                SCOPED_TRACE(testing::Message() << name_of(precision) << ", " << heads << ", of " << head_size);
+                PassAttention attention(precision, heads, head_size);
+                attention.remember();
 
-            attention.in_order(Attending::all);
-            EXPECT_LE(attention.error_of_rows(0, attention.rows()), most) << name_of(precision) << ", " << head_size;
+                attention.in_order(Attending::all);
+                EXPECT_LE(attention.error_of_rows(0, attention.rows()), most);
 
-            attention.in_order(Attending::wanted);
-            EXPECT_LE(attention.error_of_wanted(), most) << name_of(precision) << ", " << head_size;
+                attention.in_order(Attending::wanted);
+                EXPECT_LE(attention.error_of_wanted(), most);
+            }
         }
     }
 }

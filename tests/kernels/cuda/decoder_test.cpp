@@ -18,6 +18,9 @@ namespace {
 
 using test::Continued;
 using test::Continuer;
+using test::DecoderParts;
+using test::like_llama;
+using test::parts_of_llama;
 using test::plain_decoder_scores;
 using test::random_prompts;
 using test::RandomDecoder;
@@ -88,6 +91,16 @@ std::vector<Continued> continued_on_host(const RandomDecoder& model, const Token
 /// That every precision has.
 constexpr DecoderShape of_all{.vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 2, .inner = 264};
 
+struct ModelCase {
+    DecoderShape shape;
+    DecoderParts parts{};
+};
+
+/// Of GPT-2's family and of Llama's, that every precision has.
+const DecoderShape llama_of_all =
+    like_llama({.vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 4, .inner = 264}, 2);
+const ModelCase models_of_all[] = {{of_all}, {llama_of_all, parts_of_llama}};
+
 const TokenSampling sampled{.max_prompt = 60,
                             .max_new = 10,
                             .repetition_penalty = 1.3F,
@@ -99,13 +112,44 @@ const TokenSampling sampled{.max_prompt = 60,
                             .log_probabilities = true};
 
 TEST_F(DecoderOnGpu, ContinuesAsTheHostInFp32) {
-    for (const DecoderShape& shape :
-         {DecoderShape{.vocabulary = 53, .positions = 40, .width = 24, .layers = 2, .heads = 3, .inner = 70},
-          DecoderShape{.vocabulary = 2, .positions = 18, .width = 16, .layers = 3, .heads = 16, .inner = 1},
-          DecoderShape{.vocabulary = 1000, .positions = 64, .width = 130, .layers = 4, .heads = 10, .inner = 300},
-          DecoderShape{.vocabulary = 300, .positions = 150, .width = 128, .layers = 3, .heads = 2, .inner = 1100},
-          DecoderShape{.vocabulary = 700, .positions = 300, .width = 768, .layers = 1, .heads = 12, .inner = 600}}) {
-        const RandomDecoder model(shape, 11);
+    for (const ModelCase& one : {
+             ModelCase{{.vocabulary = 53, .positions = 40, .width = 24, .layers = 2, .heads = 3, .inner = 70}},
+             ModelCase{{.vocabulary = 2, .positions = 18, .width = 16, .layers = 3, .heads = 16, .inner = 1}},
+             ModelCase{{.vocabulary = 1000, .positions = 64, .width = 130, .layers = 4, .heads = 10, .inner = 300}},
+             ModelCase{{.vocabulary = 300, .positions = 150, .width = 128, .layers = 3, .heads = 2, .inner = 1100}},
+             ModelCase{{.vocabulary = 700, .positions = 300, .width = 768, .layers = 1, .heads = 12, .inner = 600}},
+             ModelCase{llama_of_all, parts_of_llama},
+             ModelCase{
+                 like_llama({.vocabulary = 300, .positions = 150, .width = 96, .layers = 2, .heads = 8, .inner = 1100},
+                            2),
+                 {.order = MatrixOrder::by_outputs}},
+             ModelCase{{.vocabulary = 300,
+             .positions = 80,
+             .width = 200,
+             .layers = 2,
+             .heads = 8,
+             .inner = 77,
+             .norm_epsilon = 1e-6F,
+             .head_size = 64,
+             .key_heads = 1,
+             .normalisation = DecoderNormalisation::rms,
+             .activation = DecoderActivation::gelu_erf,
+             .rotary = RotaryPositions{.base = 500, .stretch = {.factor = 8, .original_positions = 40}}},
+                       {.biases = false}},
+             ModelCase{{.vocabulary = 90,
+             .positions = 60,
+             .width = 21,
+             .layers = 2,
+             .heads = 6,
+             .inner = 50,
+             .head_size = 11,
+             .key_heads = 3,
+             .activation = DecoderActivation::gelu_tanh,
+             .gated = true},
+                       {.own_head = true}},
+         }) {
+        const DecoderShape& shape = one.shape;
+        const RandomDecoder model(shape, 11, one.parts);
         const std::uint32_t max_new = std::min(8U, shape.positions / 2);
         const std::uint32_t longest = shape.positions - max_new;
         const std::vector<Tokens> prompts = random_prompts(30, longest, shape.vocabulary, 2);
@@ -155,10 +199,28 @@ double log_of_softmax(const std::vector<double>& scores, std::uint32_t token) {
 }
 
 TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
-    for (const DecoderShape& shape :
-         {of_all, DecoderShape{.vocabulary = 513, .positions = 150, .width = 64, .layers = 1, .heads = 2, .inner = 8},
-          DecoderShape{.vocabulary = 77, .positions = 40, .width = 192, .layers = 2, .heads = 3, .inner = 256}}) {
-        const RandomDecoder model(shape, 21);
+    for (const ModelCase& one :
+         {ModelCase{of_all},
+          ModelCase{{.vocabulary = 513, .positions = 150, .width = 64, .layers = 1, .heads = 2, .inner = 8}},
+          ModelCase{{.vocabulary = 77, .positions = 40, .width = 192, .layers = 2, .heads = 3, .inner = 256}},
+          ModelCase{llama_of_all, parts_of_llama},
+          ModelCase{
+              like_llama({.vocabulary = 77, .positions = 40, .width = 256, .layers = 2, .heads = 2, .inner = 256}, 1),
+              {.order = MatrixOrder::by_outputs}},
+          ModelCase{{.vocabulary = 300,
+          .positions = 80,
+          .width = 192,
+          .layers = 2,
+          .heads = 8,
+          .inner = 72,
+          .norm_epsilon = 1e-6F,
+          .head_size = 64,
+          .key_heads = 4,
+          .activation = DecoderActivation::gelu_erf,
+          .rotary = RotaryPositions{.base = 500, .stretch = {.factor = 8, .original_positions = 40}}},
+                    {.biases = false}}}) {
+        const DecoderShape& shape = one.shape;
+        const RandomDecoder model(shape, 21, one.parts);
         const std::uint32_t longest = shape.positions - 6;
         const std::vector<Tokens> prompts = random_prompts(12, longest, shape.vocabulary, 4);
         const TokenSampling greedy{.max_prompt = longest, .max_new = 6, .temperature = 0, .log_probabilities = true};
@@ -215,18 +277,20 @@ TEST_F(DecoderOnGpu, FlagsTextsBeyondTheRangeOfTheirPrecision) {
 
 /// Without log-probabilities the head's product leaves the largest scores only.
 TEST_F(DecoderOnGpu, TakesTheSameTokensWithAndWithoutScores) {
-    const RandomDecoder model(of_all, 31);
-    const std::vector<Tokens> prompts = random_prompts(200, 60, of_all.vocabulary, 5);
-    TokenSampling greedy{.max_prompt = 60, .max_new = 12, .temperature = 0, .end = 9};
-    for (const DecoderKind kind : kinds()) {
-        greedy.log_probabilities = false;
-        const std::vector<Continued> without = continuer(kind, model, greedy, 200)(prompts);
-        greedy.log_probabilities = true;
+    for (const ModelCase& one : models_of_all) {
+        const RandomDecoder model(one.shape, 31, one.parts);
+        const std::vector<Tokens> prompts = random_prompts(200, 60, one.shape.vocabulary, 5);
+        TokenSampling greedy{.max_prompt = 60, .max_new = 12, .temperature = 0, .end = 9};
+        for (const DecoderKind kind : kinds()) {
+            greedy.log_probabilities = false;
+            const std::vector<Continued> without = continuer(kind, model, greedy, 200)(prompts);
+            greedy.log_probabilities = true;
 
-        const std::vector<Continued> with = continuer(kind, model, greedy, 200)(prompts);
+            const std::vector<Continued> with = continuer(kind, model, greedy, 200)(prompts);
 
-        for (std::size_t i = 0; i < prompts.size(); ++i) {
-            ASSERT_EQ(without[i].tokens, with[i].tokens) << kind << ", text " << i;
+            for (std::size_t i = 0; i < prompts.size(); ++i) {
+                ASSERT_EQ(without[i].tokens, with[i].tokens) << kind << ", text " << i;
+            }
         }
     }
 }
@@ -234,20 +298,23 @@ TEST_F(DecoderOnGpu, TakesTheSameTokensWithAndWithoutScores) {
 /// Chunks of several sizes fill passes and tiles or not, and take tiles of other shapes; with the least memory texts
 /// wait for pages.
 TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
-    const RandomDecoder model(of_all, 7);
-    const std::vector<Tokens> prompts = random_prompts(3000, 60, of_all.vocabulary, 8);
-    for (const DecoderKind kind : kinds()) {
-        const std::vector<Continued> together = continuer(kind, model, sampled, 3000)(prompts);
-        ASSERT_EQ(together.size(), prompts.size());
-        EXPECT_EQ(continuer(kind, model, sampled, 3000, 0)(prompts), together) << kind;
-        for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{300}}) {
-            const std::size_t some = std::min<std::size_t>(20 * chunk, prompts.size());
-            const std::vector<Tokens> first(prompts.begin(), prompts.begin() + static_cast<std::ptrdiff_t>(some));
+    for (const ModelCase& one : models_of_all) {
+        const RandomDecoder model(one.shape, 7, one.parts);
+        const std::vector<Tokens> prompts = random_prompts(3000, 60, one.shape.vocabulary, 8);
+        for (const DecoderKind kind : kinds()) {
+            const std::vector<Continued> together = continuer(kind, model, sampled, 3000)(prompts);
+            ASSERT_EQ(together.size(), prompts.size());
+            EXPECT_EQ(continuer(kind, model, sampled, 3000, 0)(prompts), together) << kind;
+            for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{300}}) {
+                const std::size_t some = std::min<std::size_t>(20 * chunk, prompts.size());
+                const std::vector<Tokens> first(prompts.begin(), prompts.begin() + static_cast<std::ptrdiff_t>(some));
 
-            const std::vector<Continued> apart =
-                continuer(kind, model, sampled, static_cast<std::uint32_t>(chunk))(first);
+                const std::vector<Continued> apart =
+                    continuer(kind, model, sampled, static_cast<std::uint32_t>(chunk))(first);
 
-            ASSERT_TRUE(std::ranges::equal(apart, std::span(together).first(some))) << kind << ", chunks of " << chunk;
+                ASSERT_TRUE(std::ranges::equal(apart, std::span(together).first(some)))
+                    << kind << ", chunks of " << chunk;
+            }
         }
     }
 }
@@ -292,26 +359,29 @@ TEST_F(DecoderOnGpu, SaysWhatItHasNoKernelsFor) {
 }
 
 TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
-    const DecoderShape shape{
-        .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
-    for (const TokenSampling& sampling : {TokenSampling{.max_prompt = 16, .max_new = 8, .temperature = 0},
-                                          TokenSampling{.max_prompt = 900, .max_new = 100}}) {
-        for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::bf16}) {
-            for (const std::uint32_t items : {1U, 40U, 100'000U}) {
-                const std::uint64_t least =
-                    decoder::bytes_of(decoder::least_sizes(shape, sampling, items), shape, sampling, precision);
-                std::uint32_t slots = 0;
-                for (const std::uint64_t bytes : {least, 2 * least, 10 * least, plenty}) {
-                    const decoder::Sizes sizes = decoder::choose_sizes(shape, sampling, precision, items, bytes);
+    for (const DecoderShape& shape :
+         {DecoderShape{.vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072},
+          like_llama({.vocabulary = 32'000, .positions = 2048, .width = 2048, .layers = 22, .heads = 32, .inner = 5632},
+                     4)}) {
+        for (const TokenSampling& sampling : {TokenSampling{.max_prompt = 16, .max_new = 8, .temperature = 0},
+                                              TokenSampling{.max_prompt = 900, .max_new = 100}}) {
+            for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::bf16}) {
+                for (const std::uint32_t items : {1U, 40U, 100'000U}) {
+                    const std::uint64_t least =
+                        decoder::bytes_of(decoder::least_sizes(shape, sampling, items), shape, sampling, precision);
+                    std::uint32_t slots = 0;
+                    for (const std::uint64_t bytes : {least, 2 * least, 10 * least, plenty}) {
+                        const decoder::Sizes sizes = decoder::choose_sizes(shape, sampling, precision, items, bytes);
 
-                    EXPECT_LE(decoder::bytes_of(sizes, shape, sampling, precision), bytes);
-                    EXPECT_GE(sizes.pages, sizes.text_pages);
-                    EXPECT_GE(sizes.rows, std::max(sizes.slots, sampling.max_prompt));
-                    EXPECT_EQ(sizes.rows % 128, 0U);
-                    EXPECT_GE(sizes.slots, slots);
-                    slots = sizes.slots;
+                        EXPECT_LE(decoder::bytes_of(sizes, shape, sampling, precision), bytes);
+                        EXPECT_GE(sizes.pages, sizes.text_pages);
+                        EXPECT_GE(sizes.rows, std::max(sizes.slots, sampling.max_prompt));
+                        EXPECT_EQ(sizes.rows % 128, 0U);
+                        EXPECT_GE(sizes.slots, slots);
+                        slots = sizes.slots;
+                    }
+                    EXPECT_EQ(slots, std::min(items, 8448U));
                 }
-                EXPECT_EQ(slots, std::min(items, 8448U));
             }
         }
     }

@@ -1,0 +1,105 @@
+#include "apps/gpt2/config_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "apps/gpt2/side_file.hpp"
+#include "core/error.hpp"
+
+namespace sluice::gpt2 {
+namespace {
+
+using nlohmann::json;
+
+constexpr SideFileErrors config_errors{"E-MOD-170", "use a checkpoint of a model that docs/gpt2.md names"};
+
+}  // namespace
+
+ConfigReader::ConfigReader(json values, std::string where) : values_(std::move(values)), where_(std::move(where)) {
+    if (!values_.is_object()) {
+        refuse_side_file(config_errors, where_, "expected a JSON object");
+    }
+}
+
+ConfigReader::ConfigReader(const std::filesystem::path& file)
+    : ConfigReader([&] {
+          const SideFile text = read_side_file(file, config_errors);
+          return ConfigReader(parse_json(text, config_errors), text.where);
+      }()) {}
+
+std::uint32_t ConfigReader::size(const char* name, std::uint32_t most) const {
+    const json& value = at(name);
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() == 0 || value.get<std::uint64_t>() > most) {
+        refuse(fmt::format("{}{} is {}, expected 1 to {}", prefix_, name, escaped(value.dump()), most));
+    }
+    return value.get<std::uint32_t>();
+}
+
+bool ConfigReader::flag(const char* name, bool fallback) const {
+    const json& value = at(name);
+    if (!value.is_null() && !value.is_boolean()) {
+        refuse(fmt::format("{}{} is {}, expected true or false", prefix_, name, escaped(value.dump())));
+    }
+    return value.is_null() ? fallback : value.get<bool>();
+}
+
+std::string ConfigReader::text(const char* name, const char* fallback) const {
+    const json& value = at(name);
+    if (!value.is_null() && !value.is_string()) {
+        refuse(fmt::format("{}{} is {}, expected a string", prefix_, name, escaped(value.dump())));
+    }
+    return value.is_null() ? fallback : value.get<std::string>();
+}
+
+float ConfigReader::positive(const char* name, float fallback, double most) const {
+    const json& value = at(name);
+    if (value.is_null()) {
+        return fallback;
+    }
+    if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > most) {
+        refuse(fmt::format("{}{} is {}, expected a number above 0 and up to {}", prefix_, name, escaped(value.dump()),
+                           most));
+    }
+    return value.get<float>();
+}
+
+std::optional<std::uint32_t> ConfigReader::token(const char* name, std::uint32_t vocabulary) const {
+    const json& value = at(name);
+    if (value.is_null()) {
+        return std::nullopt;
+    }
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= vocabulary) {
+        refuse(fmt::format("{}{} is {}, expected 0 to {}", prefix_, name, escaped(value.dump()), vocabulary - 1));
+    }
+    return value.get<std::uint32_t>();
+}
+
+ConfigReader ConfigReader::object(const char* name) const {
+    const json& value = at(name);
+    if (!value.is_null() && !value.is_object()) {
+        refuse(fmt::format("{}{} is {}, expected an object", prefix_, name, escaped(value.dump())));
+    }
+    ConfigReader reader(value.is_null() ? json::object() : value, where_);
+    reader.prefix_ = fmt::format("{}{}.", prefix_, name);
+    return reader;
+}
+
+void ConfigReader::expect(const char* name, const json& expected) const {
+    const json& value = at(name);
+    if (!value.is_null() && value != expected) {
+        refuse(fmt::format("{}{} is {}, expected {}", prefix_, name, escaped(value.dump()), expected.dump()));
+    }
+}
+
+const json& ConfigReader::at(const char* name) const {
+    static const json null;
+    const auto found = values_.find(name);
+    return found == values_.end() ? null : *found;
+}
+
+void ConfigReader::refuse(const std::string& what) const {
+    refuse_side_file(config_errors, where_, what);
+}
+
+}  // namespace sluice::gpt2
