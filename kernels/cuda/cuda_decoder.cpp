@@ -138,6 +138,8 @@ public:
         : shape_(shape), precision_(precision), sampling_(sampling), weights_(shape, precision, weights, packed) {
         expects(sampling.max_prompt + std::uint64_t{sampling.max_new} <= shape.positions,
                 "decoder: prompt and continuation have as many positions as the model");
+        expects(sampling.kv_cache == KvCache::as_computed || decoder::is_narrow(precision),
+                "decoder: keys and values are kept in fp8 in bf16 and fp16 only");
         check_shape(shape, precision);
     }
 

@@ -219,6 +219,7 @@ public:
         : decoder_(shape, weights, packed), sampling_(sampling) {
         expects(sampling.max_prompt + std::uint64_t{sampling.max_new} <= shape.positions,
                 "decoder: prompt and continuation have as many positions as the model");
+        expects(sampling.kv_cache == KvCache::as_computed, "decoder: the host keeps keys and values in fp32 only");
     }
 
     std::unique_ptr<Decoder> make_decoder(Device&, std::uint32_t max_items, std::uint64_t device_bytes) const override {

@@ -29,10 +29,9 @@ struct Activations {
               padded_slots * (bests_only
                                   ? float_product_tiles(setup.shape.vocabulary, setup.precision) * sizeof(TileBest)
                                   : std::size_t{strides.vocabulary} * sizeof(float)))),
-          cache_memory(setup.device.allocate(MemorySpace::device, std::size_t{2} * page_positions * setup.shape.width *
-                                                                      setup.shape.layers * setup.sizes.pages *
-                                                                      number_bytes(setup.precision))),
-          cache{.values = cache_memory.bytes().data(), .pages = setup.sizes.pages, .width = setup.shape.width} {}
+          cache_memory(setup.device.allocate(
+              MemorySpace::device, setup.sizes.pages * page_bytes(setup.shape, setup.sampling, setup.precision))),
+          cache(cache_in(cache_memory, setup)) {}
 
     [[nodiscard]] Attention attention(const DecoderShape& shape, const TokenSampling& sampling) const {
         const std::uint32_t size = shape.width / shape.heads;
@@ -64,6 +63,18 @@ struct Activations {
 private:
     static Buffer of_values(const PassSetup& setup, std::uint32_t rows, std::uint32_t stride) {
         return setup.device.allocate(MemorySpace::device, std::size_t{rows} * stride * number_bytes(setup.precision));
+    }
+
+    /// In fp8 the scales lie behind all keys and values.
+    static Cache cache_in(const Buffer& memory, const PassSetup& setup) {
+        const DecoderShape& shape = setup.shape;
+        Cache cache{.values = memory.bytes().data(), .pages = setup.sizes.pages, .width = shape.width};
+        if (setup.sampling.kv_cache == KvCache::fp8) {
+            cache.scales = memory.as<std::uint8_t>().data() +
+                           std::size_t{2} * page_positions * shape.width * shape.layers * setup.sizes.pages;
+            cache.head_size = shape.width / shape.heads;
+        }
+        return cache;
     }
 };
 

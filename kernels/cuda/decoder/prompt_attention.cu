@@ -1,5 +1,6 @@
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/fp8_cache.cuh"
 #include "kernels/cuda/decoder/matrices.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -69,6 +70,31 @@ public:
             }
         }
         __syncwarp();  // before the next tile's are copied there
+    }
+
+    __device__ __forceinline__ void remember(const Fp8Page& page) const {
+        constexpr std::uint32_t row_lanes = fp8_row_lanes<head_size>;
+        const std::uint32_t from = keys(tile_.query / key_rows);
+        const std::uint32_t at = lane_ % row_lanes * fp8_values;
+#pragma unroll
+        for (std::uint32_t i = 0; i < 2 * key_rows; i += warp_lanes / row_lanes) {
+            const std::uint32_t matrix = (i + lane_ / row_lanes) / key_rows;
+            const std::uint32_t row = (i + lane_ / row_lanes) % key_rows;
+            const std::uint32_t row_at = from + matrix * matrix_bytes + row * row_bytes + at * sizeof(T);
+            float of[2][8];
+            values::unpack(ptx::load_shared_16(row_at), of[0], T{});
+            values::unpack(ptx::load_shared_16(row_at + 16), of[1], T{});
+            float all[fp8_values];
+#pragma unroll
+            for (std::uint32_t d = 0; d < fp8_values; ++d) {
+                all[d] = of[d / 8][d % 8];
+            }
+            const Fp8Piece piece = to_fp8<head_size>(all);
+            if (tile_.query + row < tile_.rows) {
+                store_fp8<head_size>(page, matrix, row, at, piece);
+            }
+        }
+        __syncwarp();  // as above
     }
 
     /// `to`: of the first row of the prompt.
@@ -208,7 +234,7 @@ private:
     float sums_[2] = {0, 0};
 };
 
-template <class T, std::uint32_t head_size>
+template <class T, std::uint32_t head_size, bool in_fp8>
 __global__ void __launch_bounds__(prompt_threads)
     attend_prompts(Memory memory, Attention attention, Cache cache, std::uint32_t layer) {
     using OfHead = PromptTile<T, head_size>;
@@ -224,7 +250,12 @@ __global__ void __launch_bounds__(prompt_threads)
                        static_cast<const T*>(attention.queries) + std::size_t{tile.first_row} * attention.stride + at,
                        shared);
         of_head.attend();
-        of_head.remember(cached<T>(cache, layer, page_of(memory, tile.slot, tile.query), 0) + at);
+        const std::uint32_t page = page_of(memory, tile.slot, tile.query);
+        if constexpr (in_fp8) {
+            of_head.remember(fp8_page<head_size>(cache, layer, page, i % attention.heads));
+        } else {
+            of_head.remember(cached<T>(cache, layer, page, 0) + at);
+        }
         of_head.store(static_cast<T*>(attention.out) + std::size_t{tile.first_row} * attention.out_stride + at);
     }
 }
@@ -233,11 +264,12 @@ template <class T, std::uint32_t head_size>
 void launch_prompts(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
                     cudaStream_t stream) {
     constexpr std::uint32_t shared = prompt_warps * PromptTile<T, head_size>::warp_bytes;
-    check_cuda(cudaFuncSetAttribute(&attend_prompts<T, head_size>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(shared)),
+    const auto kernel =
+        cache.scales == nullptr ? &attend_prompts<T, head_size, false> : &attend_prompts<T, head_size, true>;
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
                "cudaFuncSetAttribute");
     const std::uint64_t tiles = memory.most_rows / tile_queries + std::uint64_t{memory.slots};
-    launch(&attend_prompts<T, head_size>, "attention of prompts",
+    launch(kernel, "attention of prompts",
            {.blocks = blocks_for(tiles * attention.heads, prompt_warps, prompt_blocks),
             .threads = prompt_threads,
             .shared_bytes = shared,
