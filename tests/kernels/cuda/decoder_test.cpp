@@ -74,6 +74,9 @@ protected:
 
     [[nodiscard]] Device& device() const { return *devices_.at(MatrixInstructions::mma); }
 
+    /// Texts get the same bits in chunks of several sizes, and with the least memory.
+    void expect_no_neighbours(DecoderKind kind, const TokenSampling& sampling) const;
+
 private:
     std::map<MatrixInstructions, std::unique_ptr<Device>> devices_;
 };
@@ -145,6 +148,9 @@ double log_tolerance(Precision precision) {
             return 1e-4;
     }
 }
+
+/// With a cache in fp8, in bf16 or fp16.
+constexpr double fp8_log_tolerance = 0.6;
 
 double log_of_softmax(const std::vector<double>& scores, std::uint32_t token) {
     double sum = 0;
@@ -233,22 +239,58 @@ TEST_F(DecoderOnGpu, TakesTheSameTokensWithAndWithoutScores) {
 
 /// Chunks of several sizes fill passes and tiles or not, and take tiles of other shapes; with the least memory texts
 /// wait for pages.
-TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
+void DecoderOnGpu::expect_no_neighbours(DecoderKind kind, const TokenSampling& sampling) const {
     const RandomDecoder model(of_all, 7);
     const std::vector<Tokens> prompts = random_prompts(3000, 60, of_all.vocabulary, 8);
+    const std::vector<Continued> together = continuer(kind, model, sampling, 3000)(prompts);
+    ASSERT_EQ(together.size(), prompts.size());
+    EXPECT_EQ(continuer(kind, model, sampling, 3000, 0)(prompts), together) << kind;
+    for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{300}}) {
+        const std::size_t some = std::min<std::size_t>(20 * chunk, prompts.size());
+        const std::vector<Tokens> first(prompts.begin(), prompts.begin() + static_cast<std::ptrdiff_t>(some));
+
+        const std::vector<Continued> apart = continuer(kind, model, sampling, static_cast<std::uint32_t>(chunk))(first);
+
+        ASSERT_TRUE(std::ranges::equal(apart, std::span(together).first(some))) << kind << ", chunks of " << chunk;
+    }
+}
+
+TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
     for (const DecoderKind kind : kinds()) {
-        const std::vector<Continued> together = continuer(kind, model, sampled, 3000)(prompts);
-        ASSERT_EQ(together.size(), prompts.size());
-        EXPECT_EQ(continuer(kind, model, sampled, 3000, 0)(prompts), together) << kind;
-        for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{300}}) {
-            const std::size_t some = std::min<std::size_t>(20 * chunk, prompts.size());
-            const std::vector<Tokens> first(prompts.begin(), prompts.begin() + static_cast<std::ptrdiff_t>(some));
+        expect_no_neighbours(kind, sampled);
+    }
+}
 
-            const std::vector<Continued> apart =
-                continuer(kind, model, sampled, static_cast<std::uint32_t>(chunk))(first);
+TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighboursWithACacheInFp8) {
+    TokenSampling sampling = sampled;
+    sampling.kv_cache = KvCache::fp8;
+    for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+        expect_no_neighbours(precision, sampling);
+    }
+}
 
-            ASSERT_TRUE(std::ranges::equal(apart, std::span(together).first(some))) << kind << ", chunks of " << chunk;
+/// It may come to other tokens than with a cache as it is computed, but knows as well how likely its own are.
+TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDoWithACacheInFp8) {
+    const RandomDecoder model(of_all, 21);
+    const std::vector<Tokens> prompts = random_prompts(12, 60, of_all.vocabulary, 4);
+    const TokenSampling greedy{
+        .max_prompt = 60, .max_new = 12, .temperature = 0, .log_probabilities = true, .kv_cache = KvCache::fp8};
+    for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+        const std::vector<Continued> continued = continuer(precision, model, greedy, 12)(prompts);
+
+        double off = 0;
+        for (std::size_t i = 0; i < prompts.size(); ++i) {
+            Tokens text = prompts[i];
+            ASSERT_EQ(continued[i].tokens.size(), greedy.max_new);
+            for (std::size_t t = 0; t < continued[i].tokens.size(); ++t) {
+                const std::vector<double> scores = plain_decoder_scores(of_all, model.weights(), text);
+                const double plain = log_of_softmax(scores, continued[i].tokens[t]);
+                off = std::max(off, std::abs(static_cast<double>(continued[i].log_probabilities[t]) - plain));
+                text.push_back(continued[i].tokens[t]);
+            }
         }
+        EXPECT_LE(off, fp8_log_tolerance) << name_of(precision);
+        EXPECT_GE(off, log_tolerance(Precision::tf32x3)) << "nothing was rounded, in " << name_of(precision);
     }
 }
 
@@ -315,6 +357,19 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
             }
         }
     }
+}
+
+TEST(DecoderSizes, HaveTwiceThePagesInFp8) {
+    const DecoderShape shape{
+        .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
+    TokenSampling sampling{.max_prompt = 900, .max_new = 100};
+    const auto pages = [&] {
+        return decoder::choose_sizes(shape, sampling, Precision::bf16, 8448, std::uint64_t{100} << 30U).pages;
+    };
+    const double as_computed = pages();
+    sampling.kv_cache = KvCache::fp8;
+
+    EXPECT_NEAR(pages() / as_computed, 2 * 768.0 / (768 + 12), 0.01);
 }
 
 }  // namespace
