@@ -150,7 +150,7 @@ double log_tolerance(Precision precision) {
 }
 
 /// With a cache in fp8, in bf16 or fp16.
-constexpr double fp8_log_tolerance = 0.6;
+constexpr double fp8_log_tolerance = 0.4;
 
 double log_of_softmax(const std::vector<double>& scores, std::uint32_t token) {
     double sum = 0;
@@ -269,28 +269,34 @@ TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighboursWithACacheInFp8) 
     }
 }
 
-/// It may come to other tokens than with a cache as it is computed, but knows as well how likely its own are.
-TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDoWithACacheInFp8) {
+/// It may come to other tokens than with a cache as it is computed, but knows nearly as well how likely its own are.
+TEST_F(DecoderOnGpu, ContinuesNearlyAsThePlainFormulasDoWithACacheInFp8) {
     const RandomDecoder model(of_all, 21);
-    const std::vector<Tokens> prompts = random_prompts(12, 60, of_all.vocabulary, 4);
+    const std::vector<Tokens> prompts = random_prompts(8, 40, of_all.vocabulary, 4);
     const TokenSampling greedy{
-        .max_prompt = 60, .max_new = 12, .temperature = 0, .log_probabilities = true, .kv_cache = KvCache::fp8};
+        .max_prompt = 40, .max_new = 6, .temperature = 0, .log_probabilities = true, .kv_cache = KvCache::fp8};
+    std::map<Tokens, std::vector<double>> plain;
     for (const Precision precision : {Precision::bf16, Precision::fp16}) {
-        const std::vector<Continued> continued = continuer(precision, model, greedy, 12)(prompts);
+        const std::vector<Continued> continued = continuer(precision, model, greedy, 8)(prompts);
 
         double off = 0;
         for (std::size_t i = 0; i < prompts.size(); ++i) {
             Tokens text = prompts[i];
             ASSERT_EQ(continued[i].tokens.size(), greedy.max_new);
-            for (std::size_t t = 0; t < continued[i].tokens.size(); ++t) {
-                const std::vector<double> scores = plain_decoder_scores(of_all, model.weights(), text);
-                const double plain = log_of_softmax(scores, continued[i].tokens[t]);
-                off = std::max(off, std::abs(static_cast<double>(continued[i].log_probabilities[t]) - plain));
-                text.push_back(continued[i].tokens[t]);
+            for (std::size_t t = 0; t < greedy.max_new; ++t) {
+                std::vector<double>& scores = plain[text];
+                if (scores.empty()) {
+                    scores = plain_decoder_scores(of_all, model.weights(), text);
+                }
+                const std::uint32_t token = continued[i].tokens[t];
+                ASSERT_LT(token, of_all.vocabulary);
+                const double got = continued[i].log_probabilities[t];
+                off = std::max(off, std::abs(got - log_of_softmax(scores, token)));
+                text.push_back(token);
             }
         }
         EXPECT_LE(off, fp8_log_tolerance) << name_of(precision);
-        EXPECT_GE(off, log_tolerance(Precision::tf32x3)) << "nothing was rounded, in " << name_of(precision);
+        EXPECT_GE(off, log_tolerance(Precision::fp16)) << "the cache of " << name_of(precision) << " was not in fp8";
     }
 }
 
