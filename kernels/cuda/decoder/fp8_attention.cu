@@ -6,6 +6,7 @@
 #include "kernels/cuda/decoder/places.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/mma.cuh"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice::decoder {
@@ -30,7 +31,7 @@ __device__ __forceinline__ void load_fp8_values(const T* from, float (&to)[fp8_v
 }
 
 /// A row's query in a head, by a warp. In each round of positions, one behind the other, fp8_row_lanes lanes have the
-/// key and the value of one.
+/// key and the value of one. Scores come from the tensor cores, of the keys of two rounds at a time.
 template <class T, std::uint32_t head_size>
 class Fp8Head {
 public:
@@ -42,10 +43,28 @@ public:
     __device__ __forceinline__ Fp8Head(const T* query, float scale)
         : lane_(threadIdx.x % warp_lanes), at_(lane_ % row_lanes * fp8_values) {
         constexpr float log2_e = 1.44269504F;
-        load_fp8_values(query + at_, query_);
+        scale_ = scale * log2_e;
+        float values[fp8_values];
+        load_fp8_values(query + at_, values);
+        if constexpr (std::is_same_v<T, __nv_bfloat16>) {  // has exponents that fp16 has not
+            std::uint32_t exponent = 1;
 #pragma unroll
-        for (float& value : query_) {
-            value *= scale * log2_e;
+            for (const float value : values) {
+                exponent = max(exponent, min(__float_as_uint(fabsf(value)) >> 23U, 253U));
+            }
+#pragma unroll
+            for (std::uint32_t apart = 1; apart < row_lanes; apart *= 2) {
+                exponent = max(exponent, __shfl_xor_sync(every_lane, exponent, apart));
+            }
+            scale_ *= __uint_as_float(exponent << 23U);
+#pragma unroll
+            for (float& value : values) {
+                value *= __uint_as_float((254U - exponent) << 23U);
+            }
+        }
+#pragma unroll
+        for (std::uint32_t i = 0; i < fp8_values / 2; ++i) {
+            query_[i] = is_in_column() ? values::pack<__half>(values[2 * i], values[2 * i + 1]) : 0;
         }
     }
 
@@ -84,10 +103,13 @@ public:
         float scores[fp8_rounds];
         float largest = largest_;
 #pragma unroll
+        for (std::uint32_t i = 0; i < fp8_rounds; i += 2) {
+            multiply(keys[i], keys[i + 1], scores[i], scores[i + 1]);
+        }
+#pragma unroll
         for (std::uint32_t i = 0; i < fp8_rounds; ++i) {
             const bool exists = first + i * round + lane_ / row_lanes < positions;
-            const float score = dot(keys[i]) * scale_of_fp8(scales[i] & 0xffU);
-            scores[i] = exists ? score : -INFINITY;
+            scores[i] = exists ? scores[i] * (scale_of_fp8(scales[i] & 0xffU) * scale_) : -INFINITY;
             largest = fmaxf(largest, scores[i]);
         }
 #pragma unroll
@@ -146,25 +168,40 @@ public:
     }
 
 private:
-    /// By all lanes of the row.
-    __device__ __forceinline__ float dot(const uint4& key) const {
-        float of[fp8_values];
-        from_fp8(key, of);
-        float sum = 0;
+    // The keys of a round are 8 rows of four lanes: two positions of 32 values each, one, or half of one. Of each row
+    // the tensor cores make 8 columns: the even ones of its first position, or of its first half, the odd ones of the
+    // other.
+
+    /// Whether the lane's part of the query goes into its column.
+    __device__ __forceinline__ bool is_in_column() const {
+        return head_size != 32 || lane_ / 4 % 2 == lane_ % 4 / 2;
+    }
+
+    /// Products of the query and of the keys of the lane's positions in two rounds.
+    __device__ __forceinline__ void multiply(const uint4& first, const uint4& second, float& of_first,
+                                             float& of_second) const {
+        const std::uint32_t words[2][4] = {{first.x, first.y, first.z, first.w},
+                                           {second.x, second.y, second.z, second.w}};
+        float sums[4] = {};
 #pragma unroll
-        for (std::uint32_t d = 0; d < fp8_values; ++d) {
-            sum = fmaf(query_[d], of[d], sum);
+        for (std::uint32_t i = 0; i < 4; ++i) {
+            const std::uint32_t keys[4] = {half2_of_fp8(words[0][i]), half2_of_fp8(words[1][i]),
+                                           half2_of_fp8(words[0][i] >> 16U), half2_of_fp8(words[1][i] >> 16U)};
+            mma::multiply<Precision::fp16>(sums, keys, query_[2 * i], query_[2 * i + 1]);
         }
-#pragma unroll
-        for (std::uint32_t apart = 1; apart < row_lanes; apart *= 2) {
-            sum += __shfl_xor_sync(every_lane, sum, apart);
+        const bool odd = head_size == 32 ? lane_ % 4 / 2 == 1 : head_size == 128 && lane_ / 4 % 2 == 1;
+        of_first = odd ? sums[1] : sums[0];
+        of_second = odd ? sums[3] : sums[2];
+        if constexpr (head_size == 128) {
+            of_first += __shfl_xor_sync(every_lane, of_first, 4);
+            of_second += __shfl_xor_sync(every_lane, of_second, 4);
         }
-        return sum;
     }
 
     std::uint32_t lane_;
-    std::uint32_t at_;  // the lane's first value
-    float query_[fp8_values];
+    std::uint32_t at_;                     // the lane's first value
+    std::uint32_t query_[fp8_values / 2];  // of two values in fp16 each; times scale_
+    float scale_;
     float mixed_[fp8_values] = {};
     float largest_ = -INFINITY;  // of all lanes
     float sum_ = 0;

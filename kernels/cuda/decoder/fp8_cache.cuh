@@ -71,13 +71,19 @@ __device__ __forceinline__ Fp8Piece to_fp8(const float (&from)[fp8_values]) {
     return {{words[0], words[1], words[2], words[3]}, scale};
 }
 
+/// The two values in the lower half of a word, without the scale, in fp16.
+__device__ __forceinline__ std::uint32_t half2_of_fp8(std::uint32_t word) {
+    const __half2 two(__nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(word), __NV_E4M3));
+    return *reinterpret_cast<const std::uint32_t*>(&two);
+}
+
 /// Without the scale.
 __device__ __forceinline__ void from_fp8(const uint4& from, float (&to)[fp8_values]) {
     const std::uint32_t words[] = {from.x, from.y, from.z, from.w};
 #pragma unroll
     for (std::uint32_t i = 0; i < fp8_values; i += 2) {
-        const auto two = static_cast<__nv_fp8x2_storage_t>(words[i / 4] >> i % 4 * 8);
-        const float2 values = __half22float2(__half2(__nv_cvt_fp8x2_to_halfraw2(two, __NV_E4M3)));
+        const std::uint32_t two = half2_of_fp8(words[i / 4] >> i % 4 * 8);
+        const float2 values = __half22float2(*reinterpret_cast<const __half2*>(&two));
         to[i] = values.x;
         to[i + 1] = values.y;
     }

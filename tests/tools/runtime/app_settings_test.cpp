@@ -137,11 +137,11 @@ TEST_F(GeneratorJob, OpensItsAppAlikeOnEveryRank) {
 }
 
 TEST_F(GeneratorJob, IsRefusedWhereItsAppHasNoSuchModelInTheJobsPrecisionAndOnItsDevices) {
-    EXPECT_NO_THROW(prepare({{"generate.seed", "98"}}));
+    EXPECT_EQ(prepare({{"generate.seed", "98"}}).plan.device, DeviceKind::host);
 
     try {
-        prepare({{"generate.seed", "99"}});
-        ADD_FAILURE() << "it was prepared";
+        const PreparedJob job = prepare({{"generate.seed", "99"}});
+        ADD_FAILURE() << "a job of " << job.plan.app << " was prepared";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::configuration);
         EXPECT_EQ(error.text().what, "not on the host");
