@@ -14,7 +14,7 @@ namespace sluice::decoder {
 constexpr std::uint32_t fp8_threads = 128;
 constexpr std::uint32_t fp8_warps = fp8_threads / warp_lanes;
 constexpr std::uint32_t fp8_blocks_together = 5;     // on a multiprocessor
-constexpr std::uint32_t most_fp8_blocks = 20 * 132;  // four times what an H200 runs at a time: rows differ in length
+constexpr std::uint32_t most_fp8_blocks = 64 * 132;  // many times what an H200 runs at a time: rows differ in length
 constexpr std::uint32_t fp8_rounds = 4;              // whose keys and values are on their way together
 
 template <class T>
