@@ -17,19 +17,6 @@ constexpr std::uint32_t fp8_blocks_together = 5;     // on a multiprocessor
 constexpr std::uint32_t most_fp8_blocks = 64 * 132;  // many times what an H200 runs at a time: rows differ in length
 constexpr std::uint32_t fp8_rounds = 4;              // whose keys and values are on their way together
 
-template <class T>
-__device__ __forceinline__ void load_fp8_values(const T* from, float (&to)[fp8_values]) {
-    float half[8];
-#pragma unroll
-    for (std::uint32_t i = 0; i < fp8_values; i += 8) {
-        load_8(from + i, half);
-#pragma unroll
-        for (std::uint32_t j = 0; j < 8; ++j) {
-            to[i + j] = half[j];
-        }
-    }
-}
-
 /// A row's query in a head, by a warp. In each round of positions, one behind the other, fp8_row_lanes lanes have the
 /// key and the value of one. Scores come from the tensor cores, of the keys of two rounds at a time.
 template <class T, std::uint32_t head_size>

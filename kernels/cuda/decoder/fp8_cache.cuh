@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/decoder/rows.hpp"
 
 /// Keys and values in fp8, as Cache has them: a value is its e4m3 times 2^(scale - 127), the scale (e8m0) that of the
@@ -20,6 +21,12 @@ constexpr std::uint32_t fp8_values = 16;
 
 template <std::uint32_t head_size>
 constexpr std::uint32_t fp8_row_lanes = head_size / fp8_values;
+
+template <class T>
+__device__ __forceinline__ void load_fp8_values(const T* from, float (&to)[fp8_values]) {
+    load_8(from, reinterpret_cast<float(&)[8]>(to[0]));
+    load_8(from + 8, reinterpret_cast<float(&)[8]>(to[8]));
+}
 
 /// Of a head.
 struct Fp8Page {

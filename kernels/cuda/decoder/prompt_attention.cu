@@ -81,15 +81,10 @@ public:
             const std::uint32_t matrix = (i + lane_ / row_lanes) / key_rows;
             const std::uint32_t row = (i + lane_ / row_lanes) % key_rows;
             const std::uint32_t row_at = from + matrix * matrix_bytes + row * row_bytes + at * sizeof(T);
-            float of[2][8];
-            values::unpack(ptx::load_shared_16(row_at), of[0], T{});
-            values::unpack(ptx::load_shared_16(row_at + 16), of[1], T{});
-            float all[fp8_values];
-#pragma unroll
-            for (std::uint32_t d = 0; d < fp8_values; ++d) {
-                all[d] = of[d / 8][d % 8];
-            }
-            const Fp8Piece piece = to_fp8<head_size>(all);
+            float of[fp8_values];
+            values::unpack(ptx::load_shared_16(row_at), reinterpret_cast<float(&)[8]>(of[0]), T{});
+            values::unpack(ptx::load_shared_16(row_at + 16), reinterpret_cast<float(&)[8]>(of[8]), T{});
+            const Fp8Piece piece = to_fp8<head_size>(of);
             if (tile_.query + row < tile_.rows) {
                 store_fp8<head_size>(page, matrix, row, at, piece);
             }
