@@ -104,6 +104,12 @@ public:
         return true;
     }
 
+    /// Throws Error (configuration) where the settings ask for what no model has in that precision on such devices.
+    virtual void check(Precision precision, DeviceKind kind) const {
+        static_cast<void>(precision);
+        static_cast<void>(kind);
+    }
+
     /// Items of a chunk below which a device of that kind wastes most of its time, on reading weights for one; for the
     /// first choice of a chunk size.
     [[nodiscard]] virtual std::uint32_t least_chunk(DeviceKind kind) const noexcept {

@@ -111,7 +111,13 @@ struct DecoderWeights {
     std::span<const float> head{};  // (vocabulary, width) of the last product; empty: the tokens'
 };
 
-/// How the next token is chosen.
+/// What a GPU keeps keys and values in.
+enum class KvCache : std::uint8_t {
+    as_computed,
+    fp8,  ///< e4m3, each key and value of a head times a power of two of its own. In bf16 and fp16 only.
+};
+
+/// How texts are continued, and their next tokens chosen.
 struct TokenSampling {
     std::uint32_t max_prompt = 1;  ///< Tokens; with max_new at most DecoderShape::positions.
     std::uint32_t max_new = 1;     ///< Tokens.
@@ -122,6 +128,7 @@ struct TokenSampling {
     std::optional<std::uint32_t> end{};  ///< A token that ends the text and is no part of it.
     std::uint64_t seed = 0;
     bool log_probabilities = false;
+    KvCache kv_cache = KvCache::as_computed;
 };
 
 /// The beginning of an item; then max_prompt tokens, uint32, zeros after the prompt.

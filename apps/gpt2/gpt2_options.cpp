@@ -19,6 +19,7 @@ constexpr double highest_temperature = 100;
 constexpr double highest_penalty = 100;
 constexpr std::array<std::string_view, 2> forms{"text", "ids"};
 constexpr std::array<std::string_view, 2> ways_with_long_prompts{"refuse", "cut"};
+constexpr std::array<std::string_view, 2> cache_types{"auto", "fp8"};
 
 constexpr std::array keys{
     KeySpec{.section = "model",
@@ -114,6 +115,12 @@ constexpr std::array keys{
             .type = KeyType::boolean,
             .fallback = "false",
             .help = "Add the continuation's log-probability, by the model's own scores, to the output."},
+    KeySpec{.section = "generate",
+            .name = "kv_cache_dtype",
+            .type = KeyType::text,
+            .choices = cache_types,
+            .fallback = "\"auto\"",
+            .help = "What keys and values are kept in: the run's precision, or on GPUs in bf16 and fp16 fp8."},
 };
 
 [[noreturn]] void refuse_option(std::string_view key, std::string what, std::string hint) {
@@ -142,7 +149,9 @@ TokenSampling read_sampling(const AppSettings& settings) {
         .max_new = number(settings, "generate.max_new_tokens"),
         .repetition_penalty = static_cast<float>(settings.get<double>("generate.repetition_penalty")),
         .temperature = static_cast<float>(settings.get<double>("generate.temperature")),
-        .log_probabilities = settings.get<bool>("generate.log_probability")};
+        .log_probabilities = settings.get<bool>("generate.log_probability"),
+        .kv_cache =
+            settings.get<std::string>("generate.kv_cache_dtype") == "fp8" ? KvCache::fp8 : KvCache::as_computed};
     if (sampling.temperature == 0) {
         check_greedy(settings);
     }

@@ -218,7 +218,9 @@ public:
     HostDecoderLayer(const DecoderShape& shape, const DecoderWeights& weights, const TokenSampling& sampling,
                      PackedWeights& packed)
         : decoder_(shape_for_texts(shape, sampling.max_prompt + std::uint64_t{sampling.max_new}), weights, packed),
-          sampling_(sampling) {}
+          sampling_(sampling) {
+        expects(sampling.kv_cache == KvCache::as_computed, "decoder: the host keeps keys and values in fp32 only");
+    }
 
     std::unique_ptr<Decoder> make_decoder(Device&, std::uint32_t max_items, std::uint64_t device_bytes) const override {
         return std::make_unique<HostDecoderOperation>(decoder_, sampling_, max_items, device_bytes);

@@ -318,7 +318,7 @@ TEST_F(LlamaJob, ContinuesPromptsAsThePlainFormulasDo) {
 TEST_F(LlamaJob, WritesTextsByItsTokenizerOnly) {
     const ProcessResult refused = run({});
     EXPECT_EQ(refused.exit_code, 78);
-    EXPECT_THAT(refused.err, HasSubstr("error[E-CFG-174]: model.tokenizer: vocab.json and merges.txt do not say"));
+    EXPECT_THAT(refused.err, HasSubstr("error[E-CFG-175]: model.tokenizer: vocab.json and merges.txt do not say"));
 
     const nlohmann::json tokenizer{
         {"model", {{"type", "BPE"}, {"vocab", spelt_vocabulary()}, {"merges", {"t h", "th e", "\u0120 the"}}}},

@@ -1,14 +1,16 @@
 // GPT-2 of 124M parameters with random weights on a GPU, greedy, from ids in its memory to ids in its memory: each
 // kernel of a pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones; then, if asked for,
-// prompts of 64 to 512 tokens with 128 new ones, and the products of bf16 or fp16 in each tile beside
-// cuBLASLt's, and beside attention.
+// prompts of 64 to 512 tokens with 128 new ones, in bf16 and fp16 also with a cache in fp8; what such a cache does to
+// texts, also to those of a checkpoint; and the products of bf16 or fp16 in each tile beside cuBLASLt's, and beside
+// attention.
 // Certified is the chunks only, with the share of texts that are continued again.
-//   bench_decoder [PRECISION ...] [mma] [long] [products]     mma: as on GPUs without wgmma
+//   bench_decoder [PRECISION ...] [mma] [long] [cache] [MODEL.safetensors] [products]     mma: as on GPUs without wgmma
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -179,16 +181,18 @@ void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const
 }
 
 /// The limit: keys and values that last tokens read, and what prompts compute.
-void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights) {
+void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
+               KvCache cache) {
     constexpr std::uint32_t made = 128;
     const Prompts prompts{.items = 2048, .least = 64, .most = 512};
-    const TokenSampling sampling{.max_prompt = prompts.most, .max_new = made, .temperature = 0};
+    const TokenSampling sampling{.max_prompt = prompts.most, .max_new = made, .temperature = 0, .kv_cache = cache};
     const auto app = load(precision, weights, sampling);
     Chunk chunk(gpu, *app, sampling, stream, prompts);
     chunk.check();
     const double mean = static_cast<double>(chunk.count("prompt_tokens")) / prompts.items;
     const auto value_bytes = static_cast<double>(number_bytes(limits_of(precision)));
-    const double position_bytes = 2.0 * model.layers * model.width * value_bytes;
+    const double row_bytes = cache == KvCache::fp8 ? model.width + model.heads : model.width * value_bytes;
+    const double position_bytes = 2.0 * model.layers * row_bytes;
     const double read = prompts.items * (made - 1) * (mean + made / 2.0) * position_bytes;
     const double limit =
         read / memory_rate + prompts.items * flop_of_text(mean, made) / sustained_flops(limits_of(precision));
@@ -200,6 +204,8 @@ int run(int argc, char** argv) {
     std::vector<Precision> precisions;
     bool with_products = false;
     bool with_long = false;
+    bool with_cache = false;
+    std::filesystem::path checkpoint;
     CudaDeviceOptions options;
     for (int i = 1; i < argc; ++i) {
         const std::string_view name = argv[i];
@@ -209,11 +215,14 @@ int run(int argc, char** argv) {
             continue;
         }
         with_long = with_long || name == "long";
+        with_cache = with_cache || name == "cache";
         with_products = with_products || name == "products";
-        if (name != "long" && name != "products" && !precision) {
+        if (name.ends_with(".safetensors")) {
+            checkpoint = name;
+        } else if (name != "long" && name != "cache" && name != "products" && !precision) {
             fmt::print(stderr,
                        "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [mma] [long] "
-                       "[products]\n");
+                       "[cache] [MODEL.safetensors] [products]\n");
             return 64;
         }
         if (precision) {
@@ -239,7 +248,17 @@ int run(int argc, char** argv) {
         }
         if (with_long) {
             fmt::print(" prompts of 64 to 512 tokens, 128 new ones\n");
-            time_long(gpu, as_cuda(*stream), precision, weights);
+            time_long(gpu, as_cuda(*stream), precision, weights, KvCache::as_computed);
+            if (decoder::is_narrow(precision)) {
+                fmt::print(" the same with a cache in fp8\n");
+                time_long(gpu, as_cuda(*stream), precision, weights, KvCache::fp8);
+            }
+        }
+        if (with_cache && decoder::is_narrow(precision)) {
+            compare_caches(gpu, as_cuda(*stream), precision, weights);
+        }
+        if (!checkpoint.empty() && decoder::is_narrow(precision)) {
+            compare_caches_of_checkpoint(gpu, as_cuda(*stream), precision, checkpoint);
         }
         if (with_products && decoder::is_narrow(precision)) {
             time_overlap(gpu, as_cuda(*stream), precision);

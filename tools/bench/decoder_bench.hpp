@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -54,6 +55,12 @@ void time_passes(CudaDevice& gpu, CudaStream& stream, Precision precision, const
 /// Prints the times of the products of a pass in each tile, in turn with cuBLASLt's: the tile that is chosen has a
 /// star.
 void time_products(CudaStream& stream, Precision precision);
+
+/// Prints what a cache in fp8 does to the tokens and log-probabilities of 2,048 texts of 64 to 512 tokens and 128 new
+/// ones; or of texts that a checkpoint's model draws, of the sizes that its config.json beside it says.
+void compare_caches(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights);
+void compare_caches_of_checkpoint(CudaDevice& gpu, CudaStream& stream, Precision precision,
+                                  const std::filesystem::path& checkpoint);
 
 /// Prints whether attention of some texts' last tokens hides behind products of others: the largest product on some of
 /// the multiprocessors, alone and beside attention to the cache on the rest of them.

@@ -30,11 +30,12 @@ step() {
 }
 
 tests=("$programs/cuda_kernels_test" --gtest_brief=1)
+examples=$(dirname "$0")/../../examples
 
 step 30 "kernels one by one" "${tests[@]}" --gtest_filter='DecoderP*:TwoPart*:GemmOnGpu.*Active*'
 step 30 "fp32 against the host" "${tests[@]}" --gtest_filter='DecoderOnGpu.ContinuesAsTheHost*:DecoderOnGpu.Counts*:DecoderOnGpu.Says*'
-step 40 "every precision against plain loops" "${tests[@]}" --gtest_filter='DecoderOnGpu.ContinuesAsThePlain*:DecoderOnGpu.TakesTheSame*'
-step 60 "speed in bf16" "$programs/bench_decoder" bf16 long products
+step 40 "every precision against plain loops" "${tests[@]}" --gtest_filter='DecoderOnGpu.ContinuesAsThePlain*:DecoderOnGpu.ContinuesNearly*:DecoderOnGpu.TakesTheSame*'
+step 90 "speed in bf16" "$programs/bench_decoder" bf16 long cache "$examples/models/gpt2/model.safetensors" products
 step 90 "certified continuations" "$programs/apps_cuda_test" --gtest_brief=1 --gtest_filter='CertifiedContinuations.*'
 step 40 "neighbours" "${tests[@]}" --gtest_filter='DecoderOnGpu.Gives*'
 for precision in tf32 tf32x3 fp32 fp16 certified; do
@@ -45,7 +46,6 @@ done
 # 124M parameters.
 folder=$(mktemp -d)
 trap 'rm -rf "$output" "$folder"' EXIT
-examples=$(dirname "$0")/../../examples
 for device in host cuda; do
     step 30 "sluice run, the small model on $device" "$programs/sluice" run "$examples/gpt2.toml" \
         --set run.device="$device" --set generate.log_probability=false --set output.path="$folder/$device.jsonl" --set output.report="$folder/$device.json"

@@ -102,6 +102,7 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     }
     check_kind(job, *prepared.app, plan.device);
     check_precision(job.run, plan.device);
+    prepared.app->check(plan.precision, plan.device);
     plan.devices = job.run.devices;
     plan.bind = job.layout.bind;
     plan.layout = job.layout;

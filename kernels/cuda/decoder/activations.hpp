@@ -32,9 +32,8 @@ struct Activations {
               padded_slots * (bests_only ? most_best_tiles(setup.shape.vocabulary) * sizeof(TileBest)
                                          : std::size_t{strides.vocabulary} * sizeof(float)))),
           cache_memory(setup.device.allocate(
-              MemorySpace::device, std::size_t{2} * page_positions * setup.shape.key_width() * setup.shape.layers *
-                                       setup.sizes.pages * number_bytes(setup.precision))),
-          cache{.values = cache_memory.bytes().data(), .pages = setup.sizes.pages, .width = setup.shape.key_width()} {}
+              MemorySpace::device, setup.sizes.pages * page_bytes(setup.shape, setup.sampling, setup.precision))),
+          cache(cache_in(cache_memory, setup)) {}
 
     [[nodiscard]] Attention attention(const DecoderShape& shape, const TokenSampling& sampling) const {
         const std::uint32_t size = shape.size_of_head();
@@ -97,6 +96,18 @@ struct Activations {
 private:
     static Buffer of_values(const PassSetup& setup, std::uint32_t rows, std::uint32_t stride) {
         return setup.device.allocate(MemorySpace::device, std::size_t{rows} * stride * number_bytes(setup.precision));
+    }
+
+    /// In fp8 the scales lie behind all keys and values.
+    static Cache cache_in(const Buffer& memory, const PassSetup& setup) {
+        const DecoderShape& shape = setup.shape;
+        Cache cache{.values = memory.bytes().data(), .pages = setup.sizes.pages, .width = shape.key_width()};
+        if (setup.sampling.kv_cache == KvCache::fp8) {
+            cache.scales = memory.as<std::uint8_t>().data() +
+                           std::size_t{2} * page_positions * shape.key_width() * shape.layers * setup.sizes.pages;
+            cache.head_size = shape.size_of_head();
+        }
+        return cache;
     }
 };
 

@@ -1,5 +1,6 @@
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/fp8_attention.hpp"
 #include "kernels/cuda/decoder/places.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -163,6 +164,10 @@ auto cached_kernel(std::uint32_t head_size) {
 
 void enqueue_cached_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, Attending attending, cudaStream_t stream) {
+    if (cache.scales != nullptr) {
+        enqueue_fp8_attention(memory, precision, attention, cache, layer, attending, stream);
+        return;
+    }
     const auto kernel = precision == Precision::bf16     ? cached_kernel<__nv_bfloat16>(attention.head_size)
                         : precision == Precision::fp16   ? cached_kernel<__half>(attention.head_size)
                         : precision == Precision::tf32x3 ? cached_kernel<float, Kept::half_parts>(attention.head_size)

@@ -1,5 +1,6 @@
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/fp8_cache.cuh"
 #include "kernels/cuda/decoder/matrices.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -71,6 +72,25 @@ public:
             if (tile_.query + row < tile_.rows) {
                 *reinterpret_cast<uint4*>(page + (2 * row + matrix) * width + column * 8) =
                     ptx::load_shared_16(from + matrix * matrix_bytes + row * row_bytes + column * 16);
+            }
+        }
+    }
+
+    __device__ __forceinline__ void remember(const Fp8Page& page) const {
+        constexpr std::uint32_t row_lanes = fp8_row_lanes<head_size>;
+        const std::uint32_t from = keys(tile_.query / key_rows);
+        const std::uint32_t at = lane_ % row_lanes * fp8_values;
+#pragma unroll
+        for (std::uint32_t i = 0; i < 2 * key_rows; i += warp_lanes / row_lanes) {
+            const std::uint32_t matrix = (i + lane_ / row_lanes) / key_rows;
+            const std::uint32_t row = (i + lane_ / row_lanes) % key_rows;
+            const std::uint32_t row_at = from + matrix * matrix_bytes + row * row_bytes + at * sizeof(T);
+            float of[fp8_values];
+            values::unpack(ptx::load_shared_16(row_at), reinterpret_cast<float(&)[8]>(of[0]), T{});
+            values::unpack(ptx::load_shared_16(row_at + 16), reinterpret_cast<float(&)[8]>(of[8]), T{});
+            const Fp8Piece piece = to_fp8<head_size>(of);
+            if (tile_.query + row < tile_.rows) {
+                store_fp8<head_size>(page, matrix, row, at, piece);
             }
         }
     }
@@ -213,7 +233,7 @@ private:
     float sums_[2] = {0, 0};
 };
 
-template <class T, std::uint32_t head_size>
+template <class T, std::uint32_t head_size, bool in_fp8>
 __global__ void __launch_bounds__(prompt_threads)
     attend_prompts(Memory memory, Attention attention, Cache cache, std::uint32_t layer) {
     using OfHead = PromptTile<T, head_size>;
@@ -231,7 +251,12 @@ __global__ void __launch_bounds__(prompt_threads)
         OfHead of_head(attention, tile, row + at, row + attention.query_width() + key_at, shared);
         of_head.attend();
         if (attention.is_first_of_keys(head)) {
-            of_head.remember(cached<T>(cache, layer, page_of(memory, tile.slot, tile.query), 0) + key_at);
+            const std::uint32_t page = page_of(memory, tile.slot, tile.query);
+            if constexpr (in_fp8) {
+                of_head.remember(fp8_page<head_size>(cache, layer, page, attention.key_head(head)));
+            } else {
+                of_head.remember(cached<T>(cache, layer, page, 0) + key_at);
+            }
         }
         __syncwarp();  // before the next tile's keys are copied there
         of_head.store(static_cast<T*>(attention.out) + std::size_t{tile.first_row} * attention.out_stride + at);
@@ -242,11 +267,12 @@ template <class T, std::uint32_t head_size>
 void launch_prompts(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
                     cudaStream_t stream) {
     constexpr std::uint32_t shared = prompt_warps * PromptTile<T, head_size>::warp_bytes;
-    check_cuda(cudaFuncSetAttribute(&attend_prompts<T, head_size>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(shared)),
+    const auto kernel =
+        cache.scales == nullptr ? &attend_prompts<T, head_size, false> : &attend_prompts<T, head_size, true>;
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
                "cudaFuncSetAttribute");
     const std::uint64_t tiles = memory.most_rows / tile_queries + std::uint64_t{memory.slots};
-    launch(&attend_prompts<T, head_size>, "attention of prompts",
+    launch(kernel, "attention of prompts",
            {.blocks = blocks_for(tiles * attention.heads, prompt_warps, prompt_blocks),
             .threads = prompt_threads,
             .shared_bytes = shared,

@@ -31,12 +31,20 @@ Sizes sizes_for(const TokenSampling& sampling, std::uint32_t slots, std::uint64_
             .pages = longest};
 }
 
-std::uint64_t page_bytes(const DecoderShape& shape, Precision precision) {
-    return std::uint64_t{2} * page_positions * shape.key_width() * shape.layers * number_bytes(precision) +
-           sizeof(std::uint32_t);
+/// With its place in the list of free pages.
+std::uint64_t listed_page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision) {
+    return page_bytes(shape, sampling, precision) + sizeof(std::uint32_t);
 }
 
 }  // namespace
+
+std::uint64_t page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision) {
+    const std::uint64_t position = sampling.kv_cache == KvCache::fp8
+                                       ? shape.key_width() + std::uint64_t{shape.heads_of_keys()}
+                                       // with a scale for each head
+                                       : shape.key_width() * std::uint64_t{number_bytes(precision)};
+    return 2 * page_positions * shape.layers * position;
+}
 
 Strides strides_of(const DecoderShape& shape, Precision precision) {
     constexpr std::uint32_t tensor_multiple = 8;
@@ -69,7 +77,8 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
                                  (narrow ? normed : 0);
     const std::uint64_t no_bias = narrow ? 0 : strides.vocabulary * std::uint64_t{sizeof(float)};
     return no_bias + sizes.rows * a_row + sizes.rows / tile_queries * sizeof(Tile) +
-           rounded_up(sizes.slots, row_multiple) * a_slot + sizes.pages * page_bytes(shape, precision) + sizeof(Batch);
+           rounded_up(sizes.slots, row_multiple) * a_slot +
+           sizes.pages * listed_page_bytes(shape, sampling, precision) + sizeof(Batch);
 }
 
 Sizes least_sizes(const DecoderShape&, const TokenSampling& sampling, std::uint32_t max_items) {
@@ -86,7 +95,8 @@ Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Pre
         const std::uint64_t wanted = std::uint64_t{slots} * sizes.text_pages;
         sizes.pages = 0;
         const std::uint64_t fixed = bytes_of(sizes, shape, sampling, precision);
-        const std::uint64_t room = device_bytes > fixed ? (device_bytes - fixed) / page_bytes(shape, precision) : 0;
+        const std::uint64_t room =
+            device_bytes > fixed ? (device_bytes - fixed) / listed_page_bytes(shape, sampling, precision) : 0;
         sizes.pages = static_cast<std::uint32_t>(std::min(room, wanted));
         const bool is_least = slots == least && rows == 0;
         if (sizes.pages >= std::max<std::uint64_t>(is_least ? 1 : wanted / 4, sizes.text_pages)) {

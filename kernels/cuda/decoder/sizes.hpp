@@ -42,6 +42,9 @@ struct Sizes {
     std::uint32_t pages;       ///< Of the cache; at least text_pages.
 };
 
+/// Of a page of the cache, in all layers.
+[[nodiscard]] std::uint64_t page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision);
+
 [[nodiscard]] std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
                                      Precision precision);
 

@@ -40,60 +40,64 @@ std::ostream& operator<<(std::ostream& out, const DecoderKind& kind) {
     return out << name_of(kind.precision) << " by " << name_of(kind.instructions);
 }
 
-class DecoderOnGpu : public OnGpu {
-protected:
-    void SetUp() override {
-        OnGpu::SetUp();
-        if (!IsSkipped()) {
-            for (const MatrixInstructions way : ways()) {
-                devices_[way] = make_cuda_device(0, {.instructions = way});
-            }
-        }
-    }
-
-    [[nodiscard]] Continuer continuer(DecoderKind kind, const RandomDecoder& model, const TokenSampling& sampling,
-                                      std::uint32_t max_items, std::uint64_t more_bytes = plenty) const {
-        return {decoder_kernels_of(DeviceKind::cuda, kind.precision),
-                *devices_.at(kind.instructions),
-                model,
-                sampling,
-                max_items,
-                more_bytes};
-    }
-
-    /// All that this GPU and build have.
-    [[nodiscard]] std::vector<DecoderKind> kinds() const {
-        std::vector<DecoderKind> all{Precision::fp32};
-        for (const Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
-            for (const MatrixInstructions way : ways()) {
-                all.emplace_back(precision, way);
-            }
-        }
-        if (gpu().instructions() == MatrixInstructions::wgmma) {
-            all.emplace_back(Precision::tf32x3, MatrixInstructions::wgmma);
-        }
-        return all;
-    }
-
-    [[nodiscard]] Device& device() const { return *devices_.at(MatrixInstructions::mma); }
-
-private:
-    std::map<MatrixInstructions, std::unique_ptr<Device>> devices_;
-};
-
-std::vector<Continued> continued_on_host(const RandomDecoder& model, const TokenSampling& sampling,
-                                         const std::vector<Tokens>& prompts) {
-    HostDevice host;
-    return Continuer(decoder_kernels_of(DeviceKind::host), host, model, sampling,
-                     static_cast<std::uint32_t>(prompts.size()))(prompts);
-}
-
-/// That every precision has.
-constexpr DecoderShape of_all{.vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 2, .inner = 264};
-
 struct ModelCase {
     DecoderShape shape;
     DecoderParts parts{};
+
+    class DecoderOnGpu : public OnGpu {
+    protected:
+        void SetUp() override {
+            OnGpu::SetUp();
+            if (!IsSkipped()) {
+                for (const MatrixInstructions way : ways()) {
+                    devices_[way] = make_cuda_device(0, {.instructions = way});
+                }
+            }
+        }
+
+        [[nodiscard]] Continuer continuer(DecoderKind kind, const RandomDecoder& model, const TokenSampling& sampling,
+                                          std::uint32_t max_items, std::uint64_t more_bytes = plenty) const {
+            return {decoder_kernels_of(DeviceKind::cuda, kind.precision),
+                    *devices_.at(kind.instructions),
+                    model,
+                    sampling,
+                    max_items,
+                    more_bytes};
+        }
+
+        /// All that this GPU and build have.
+        [[nodiscard]] std::vector<DecoderKind> kinds() const {
+            std::vector<DecoderKind> all{Precision::fp32};
+            for (const Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
+                for (const MatrixInstructions way : ways()) {
+                    all.emplace_back(precision, way);
+                }
+            }
+            if (gpu().instructions() == MatrixInstructions::wgmma) {
+                all.emplace_back(Precision::tf32x3, MatrixInstructions::wgmma);
+            }
+            return all;
+        }
+
+        [[nodiscard]] Device& device() const { return *devices_.at(MatrixInstructions::mma); }
+
+        /// Texts get the same bits in chunks of several sizes, and with the least memory.
+        void expect_no_neighbours(const ModelCase& one, DecoderKind kind, const TokenSampling& sampling) const;
+
+    private:
+        std::map<MatrixInstructions, std::unique_ptr<Device>> devices_;
+    };
+
+    std::vector<Continued> continued_on_host(const RandomDecoder& model, const TokenSampling& sampling,
+                                             const std::vector<Tokens>& prompts) {
+        HostDevice host;
+        return Continuer(decoder_kernels_of(DeviceKind::host), host, model, sampling,
+                         static_cast<std::uint32_t>(prompts.size()))(prompts);
+    }
+
+    /// That every precision has.
+    constexpr DecoderShape of_all{
+        .vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 2, .inner = 264};
 };
 
 /// Of GPT-2's family and of Llama's, that every precision has.
@@ -189,6 +193,9 @@ double log_tolerance(Precision precision) {
             return 1e-4;
     }
 }
+
+/// With a cache in fp8, in bf16 or fp16.
+constexpr double fp8_log_tolerance = 0.4;
 
 double log_of_softmax(const std::vector<double>& scores, std::uint32_t token) {
     double sum = 0;
@@ -297,24 +304,69 @@ TEST_F(DecoderOnGpu, TakesTheSameTokensWithAndWithoutScores) {
 
 /// Chunks of several sizes fill passes and tiles or not, and take tiles of other shapes; with the least memory texts
 /// wait for pages.
+void DecoderOnGpu::expect_no_neighbours(const ModelCase& one, DecoderKind kind, const TokenSampling& sampling) const {
+    const RandomDecoder model(one.shape, 7, one.parts);
+    const std::vector<Tokens> prompts = random_prompts(3000, 60, one.shape.vocabulary, 8);
+    const std::vector<Continued> together = continuer(kind, model, sampling, 3000)(prompts);
+    ASSERT_EQ(together.size(), prompts.size());
+    EXPECT_EQ(continuer(kind, model, sampling, 3000, 0)(prompts), together) << kind;
+    for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{300}}) {
+        const std::size_t some = std::min<std::size_t>(20 * chunk, prompts.size());
+        const std::vector<Tokens> first(prompts.begin(), prompts.begin() + static_cast<std::ptrdiff_t>(some));
+
+        const std::vector<Continued> apart = continuer(kind, model, sampling, static_cast<std::uint32_t>(chunk))(first);
+
+        ASSERT_TRUE(std::ranges::equal(apart, std::span(together).first(some))) << kind << ", chunks of " << chunk;
+    }
+}
+
 TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
     for (const ModelCase& one : models_of_all) {
-        const RandomDecoder model(one.shape, 7, one.parts);
-        const std::vector<Tokens> prompts = random_prompts(3000, 60, one.shape.vocabulary, 8);
         for (const DecoderKind kind : kinds()) {
-            const std::vector<Continued> together = continuer(kind, model, sampled, 3000)(prompts);
-            ASSERT_EQ(together.size(), prompts.size());
-            EXPECT_EQ(continuer(kind, model, sampled, 3000, 0)(prompts), together) << kind;
-            for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{300}}) {
-                const std::size_t some = std::min<std::size_t>(20 * chunk, prompts.size());
-                const std::vector<Tokens> first(prompts.begin(), prompts.begin() + static_cast<std::ptrdiff_t>(some));
+            expect_no_neighbours(one, kind, sampled);
+        }
+    }
+}
 
-                const std::vector<Continued> apart =
-                    continuer(kind, model, sampled, static_cast<std::uint32_t>(chunk))(first);
+TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighboursWithACacheInFp8) {
+    TokenSampling sampling = sampled;
+    sampling.kv_cache = KvCache::fp8;
+    for (const ModelCase& one : models_of_all) {
+        for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+            expect_no_neighbours(one, precision, sampling);
+        }
+    }
+}
 
-                ASSERT_TRUE(std::ranges::equal(apart, std::span(together).first(some)))
-                    << kind << ", chunks of " << chunk;
+/// It may come to other tokens than with a cache as it is computed, but knows nearly as well how likely its own are.
+TEST_F(DecoderOnGpu, ContinuesNearlyAsThePlainFormulasDoWithACacheInFp8) {
+    const TokenSampling greedy{
+        .max_prompt = 40, .max_new = 6, .temperature = 0, .log_probabilities = true, .kv_cache = KvCache::fp8};
+    for (const ModelCase& one : models_of_all) {
+        const RandomDecoder model(one.shape, 21, one.parts);
+        const std::vector<Tokens> prompts = random_prompts(8, 40, one.shape.vocabulary, 4);
+        std::map<Tokens, std::vector<double>> plain;
+        for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+            const std::vector<Continued> continued = continuer(precision, model, greedy, 8)(prompts);
+
+            double off = 0;
+            for (std::size_t i = 0; i < prompts.size(); ++i) {
+                Tokens text = prompts[i];
+                ASSERT_EQ(continued[i].tokens.size(), greedy.max_new);
+                for (std::size_t t = 0; t < greedy.max_new; ++t) {
+                    std::vector<double>& scores = plain[text];
+                    if (scores.empty()) {
+                        scores = plain_decoder_scores(one.shape, model.weights(), text);
+                    }
+                    const std::uint32_t token = continued[i].tokens[t];
+                    ASSERT_LT(token, one.shape.vocabulary);
+                    const double got = continued[i].log_probabilities[t];
+                    off = std::max(off, std::abs(got - log_of_softmax(scores, token)));
+                    text.push_back(token);
+                }
             }
+            EXPECT_LE(off, fp8_log_tolerance) << name_of(precision);
+            EXPECT_GE(off, log_tolerance(Precision::fp16)) << "no cache of " << name_of(precision) << " in fp8";
         }
     }
 }
@@ -385,6 +437,19 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
             }
         }
     }
+}
+
+TEST(DecoderSizes, HaveTwiceThePagesInFp8) {
+    const DecoderShape shape{
+        .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
+    TokenSampling sampling{.max_prompt = 900, .max_new = 100};
+    const auto pages = [&] {
+        return decoder::choose_sizes(shape, sampling, Precision::bf16, 8448, std::uint64_t{100} << 30U).pages;
+    };
+    const double as_computed = pages();
+    sampling.kv_cache = KvCache::fp8;
+
+    EXPECT_NEAR(pages() / as_computed, 2 * 768.0 / (768 + 12), 0.01);
 }
 
 }  // namespace

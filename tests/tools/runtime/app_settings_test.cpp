@@ -47,6 +47,13 @@ public:
 
     [[nodiscard]] IoShape shape() const noexcept override { return OneByteCodec().shape(); }
     [[nodiscard]] double flop_per_item(const WeightBlob&) const noexcept override { return 1; }
+    void check(Precision precision, DeviceKind kind) const override {
+        if (precision == Precision::fp32 && kind == DeviceKind::host &&
+            settings.get<std::uint64_t>("generate.seed") == 99) {
+            throw Error(ExitCode::configuration,
+                        {.id = "E-CFG-105", .where = "generate.seed", .what = "not on the host", .hint = "remove it"});
+        }
+    }
     [[nodiscard]] std::vector<AppFile> files() const override {
         const auto& tokenizer = settings.get<std::filesystem::path>("generate.tokenizer");
         return {{.name = "generate.merges", .path = tokenizer.parent_path() / "merges.txt"}};
@@ -127,6 +134,18 @@ TEST_F(GeneratorJob, OpensItsAppAlikeOnEveryRank) {
     EXPECT_EQ(dynamic_cast<const OpenGenerator&>(*opened).settings, job.job.settings);
     EXPECT_EQ(job.job.settings.get<std::string>("generate.mode"), "beam");
     EXPECT_EQ(job.job.settings.entries().size(), generator_keys.size());
+}
+
+TEST_F(GeneratorJob, IsRefusedWhereItsAppHasNoSuchModelInTheJobsPrecisionAndOnItsDevices) {
+    EXPECT_EQ(prepare({{"generate.seed", "98"}}).plan.device, DeviceKind::host);
+
+    try {
+        const PreparedJob job = prepare({{"generate.seed", "99"}});
+        ADD_FAILURE() << "a job of " << job.plan.app << " was prepared";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::configuration);
+        EXPECT_EQ(error.text().what, "not on the host");
+    }
 }
 
 TEST_F(GeneratorJob, GoesOnFromTheJobThatTheRunHasKept) {

@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "apps/gpt2/checkpoint.hpp"
+#include "core/error.hpp"
+#include "kernels/cuda/cuda_operation.hpp"
+#include "kernels/kernels.hpp"
+#include "tools/bench/decoder_bench.hpp"
+
+namespace sluice::bench {
+namespace {
+
+struct Texts {
+    DecoderShape shape;
+    DecoderWeights weights;
+    TokenSampling sampling;
+    std::vector<std::byte> items;
+};
+
+/// Results of all items.
+std::vector<std::byte> continue_texts(CudaDevice& gpu, CudaStream& stream, Precision precision, const Texts& texts,
+                                      KvCache cache) {
+    TokenSampling sampling = texts.sampling;
+    sampling.kv_cache = cache;
+    PackedWeights packed;
+    const auto layer =
+        decoder_kernels_of(DeviceKind::cuda, precision).decoder(texts.shape, texts.weights, sampling, packed);
+    packed.pack(NodeMemory::of_process(packed.bytes()), {}, 16);
+    const IoShape io = decoder_io(sampling);
+    const auto count = static_cast<std::uint32_t>(texts.items.size() / io.input_bytes);
+    const auto decoder = layer->make_decoder(gpu, count, free_bytes(gpu));
+    const Buffer in = gpu.allocate(MemorySpace::device, texts.items.size());
+    const Buffer out = gpu.allocate(MemorySpace::device, std::size_t{count} * io.output_bytes);
+    copy_now(in.bytes(), texts.items);
+    decoder->enqueue(stream, {.items = count}, in.bytes(), out.bytes());
+    std::vector<std::byte> results(out.bytes().size());
+    stream.copy(results, out.bytes());
+    stream.record().wait();
+    return results;
+}
+
+struct Continuation {
+    std::vector<std::uint32_t> tokens;
+    std::vector<float> log_probabilities;
+};
+
+Continuation continuation_at(const std::byte* result, std::uint32_t max_new) {
+    ContinuationStart start;
+    std::memcpy(&start, result, sizeof start);
+    Continuation continuation{std::vector<std::uint32_t>(start.tokens), std::vector<float>(start.tokens)};
+    const std::byte* const tokens = result + sizeof start;
+    std::memcpy(continuation.tokens.data(), tokens, start.tokens * sizeof(std::uint32_t));
+    std::memcpy(continuation.log_probabilities.data(), tokens + max_new * sizeof(std::uint32_t),
+                start.tokens * sizeof(float));
+    return continuation;
+}
+
+/// Of tokens that both have behind the same ones.
+void compare_texts(CudaDevice& gpu, CudaStream& stream, Precision precision, const char* name, const Texts& texts) {
+    const auto plain = continue_texts(gpu, stream, precision, texts, KvCache::as_computed);
+    const auto rounded = continue_texts(gpu, stream, precision, texts, KvCache::fp8);
+    const std::size_t bytes = decoder_io(texts.sampling).output_bytes;
+    std::size_t tokens = 0;
+    std::size_t same = 0;
+    std::size_t same_texts = 0;
+    double apart = 0;
+    double furthest = 0;
+    double lost = 0;
+    double log_probability = 0;
+    for (std::size_t at = 0; at < plain.size(); at += bytes) {
+        const Continuation a = continuation_at(&plain[at], texts.sampling.max_new);
+        const Continuation b = continuation_at(&rounded[at], texts.sampling.max_new);
+        std::size_t i = 0;
+        for (; i < a.tokens.size() && i < b.tokens.size() && a.tokens[i] == b.tokens[i]; ++i) {
+            const double difference =
+                static_cast<double>(a.log_probabilities[i]) - static_cast<double>(b.log_probabilities[i]);
+            log_probability += static_cast<double>(a.log_probabilities[i]);
+            lost += difference;
+            apart += std::abs(difference);
+            furthest = std::max(furthest, std::abs(difference));
+        }
+        tokens += a.tokens.size();
+        same += i;
+        same_texts += a.tokens == b.tokens ? 1 : 0;
+    }
+    if (same == 0) {
+        throw ContractViolation("bench_decoder: no token is the same with both caches");
+    }
+    const auto count = static_cast<double>(same);
+    fmt::print(
+        "  {}: {} texts, {:.1f} % the same with a cache in fp8; {:.1f} % of {} tokens before the first other one\n",
+        name, plain.size() / bytes, 100.0 * static_cast<double>(same_texts * bytes) / static_cast<double>(plain.size()),
+        100 * count / static_cast<double>(tokens), tokens);
+    fmt::print(
+        "    log-probability of those {:.5f} a token; in fp8 {:.5f} less, {:.5f} apart, at most {:.3f}; perplexity "
+        "{:+.3f} %  [{}]\n",
+        log_probability / count, lost / count, apart / count, furthest, 100 * std::expm1(lost / count),
+        name_of(precision));
+    std::fflush(stdout);
+}
+
+/// Texts of its own, from their beginning.
+std::vector<std::byte> beginnings(std::uint32_t count, std::uint32_t token, const TokenSampling& sampling) {
+    const std::size_t bytes = decoder_io(sampling).input_bytes;
+    std::vector<std::byte> items(count * bytes);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const PromptStart start{.number = i, .tokens = 1};
+        std::memcpy(&items[i * bytes], &start, sizeof start);
+        std::memcpy(&items[i * bytes + sizeof start], &token, sizeof token);
+    }
+    return items;
+}
+
+}  // namespace
+
+void compare_caches(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights) {
+    const TokenSampling greedy{.max_prompt = 512, .max_new = 128, .temperature = 0, .log_probabilities = true};
+    compare_texts(gpu, stream, precision, "random weights, greedy",
+                  {.shape = model,
+                   .weights = weights.weights(),
+                   .sampling = greedy,
+                   .items = items_of({.items = 2048, .least = 64, .most = 512}, greedy)});
+}
+
+void compare_caches_of_checkpoint(CudaDevice& gpu, CudaStream& stream, Precision precision,
+                                  const std::filesystem::path& checkpoint) {
+    const WeightBlob blob = gpt2::read_checkpoint(checkpoint, checkpoint.parent_path() / "config.json");
+    const gpt2::Config config = gpt2::config_of(blob);
+    const TokenSampling drawn{.max_prompt = 1,
+                              .max_new = std::min(config.shape.positions - 1, 512U),
+                              .end = config.end,
+                              .seed = 1,
+                              .log_probabilities = true};
+    compare_texts(gpu, stream, precision, "the checkpoint's own texts, drawn",
+                  {.shape = config.shape,
+                   .weights = gpt2::weights_of(blob),
+                   .sampling = drawn,
+                   .items = beginnings(4096, config.begin.value_or(0), drawn)});
+}
+
+}  // namespace sluice::bench
