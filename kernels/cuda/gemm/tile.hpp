@@ -58,6 +58,17 @@ inline constexpr std::array<GemmTile, 3> mma_tiles{{
 [[nodiscard]] std::size_t choose_mma_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                                           std::uint32_t multiprocessors);
 
+/// Those that there are kernels for by mma.sync where rows begin anywhere.
+inline constexpr std::array<GemmTile, 2> unaligned_tiles{{
+    {.rows = 128, .columns = 128},
+    {.rows = 64, .columns = 64},
+}};
+
+/// The number in unaligned_tiles of the tile to take, by the same estimate: the second tile at 0.55 of the first one's
+/// speed.
+[[nodiscard]] std::size_t choose_unaligned_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
+                                                std::uint32_t multiprocessors);
+
 /// Rows of cluster tiles in a group, of `tile_rows` in all, so that what `clusters` clusters work on is about square,
 /// in groups about alike.
 [[nodiscard]] std::uint32_t gemm_group_rows(const GemmTile& tile, std::uint32_t tile_rows, std::uint32_t clusters);

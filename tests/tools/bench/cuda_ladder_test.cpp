@@ -1,4 +1,7 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <array>
 
 #include "core/device/cuda.hpp"
 #include "tools/bench/ladder/ladder.hpp"
@@ -37,6 +40,21 @@ TEST_F(CudaLadder, ComputesOddSizesOnTheRungsThatTakeThemAndSaysWhyOnTheOthers) 
         const bool any_size = rung.number <= 3 || rung.number == 11 || rung.number >= 18;
         EXPECT_TRUE(any_size || !rung.skipped.empty()) << rung.number;
         EXPECT_TRUE(!rung.skipped.empty() || rung.right()) << rung.number << ": " << rung.error;
+    }
+}
+
+TEST_F(CudaLadder, ComputesSizesThatNothingDividesAndTellsThePath) {
+    for (const auto& [m, n, k] : {std::array{1021U, 1U, 7U}, {1U, 1U, 1U}, {127U, 1021U, 129U}}) {
+        const LadderResult result = climb_cuda({.m = m, .n = n, .k = k, .seconds = 0}, no_report);
+
+        EXPECT_GE(result.rungs.size(), cuda_rung_numbers().size());
+        for (const RungResult& rung : result.rungs) {
+            SCOPED_TRACE(testing::Message() << rung.number << " at " << m << " x " << n << " x " << k);
+            EXPECT_TRUE(!rung.skipped.empty() || rung.right()) << rung.error;
+            if (rung.number == 11) {
+                EXPECT_THAT(rung.path, testing::EndsWith("unaligned"));
+            }
+        }
     }
 }
 

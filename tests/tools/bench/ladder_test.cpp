@@ -69,6 +69,21 @@ TEST(LadderReport, SaysWhatIsRightWrongAndSkipped) {
     EXPECT_THAT(table_line(skipped), HasSubstr("skipped: needs a Hopper GPU"));
 }
 
+TEST(LadderReport, SaysHowASizeIsComputedAndWhereTheLibraryHasNoProduct) {
+    RungResult rung = some_rung();
+    rung.path = "mma.sync 64x64, unaligned";
+    RungResult lonely = some_rung();
+    lonely.peer = {};
+
+    const auto json = nlohmann::json::parse(json_of({.device = "a GPU", .peer = "a library", .rungs = {rung, lonely}}));
+
+    EXPECT_THAT(table_line(rung), HasSubstr("1.0e-03  mma.sync 64x64, unaligned\n"));
+    EXPECT_THAT(table_line(lonely), HasSubstr("450.000        -    440.0"));
+    EXPECT_EQ(json.at("rungs").at(0).at("path"), "mma.sync 64x64, unaligned");
+    EXPECT_FALSE(json.at("rungs").at(1).contains("path"));
+    EXPECT_TRUE(json.at("rungs").at(1).at("percent").is_null());
+}
+
 TEST(LadderReport, GivesJsonWithNullForWhatIsNotKnown) {
     RungResult unwritten = some_rung();
     unwritten.error = std::numeric_limits<double>::quiet_NaN();

@@ -57,15 +57,18 @@ public:
     }
     [[nodiscard]] int algorithms() const { return peer_->tried(); }
 
-    /// Checks and times; without `make`, the library alone.
-    void measure(MakeProduct make, const LadderOptions& options, cudaStream_t stream, RungResult& result) {
+    /// Checks and times; without a rung, the library by itself.
+    void measure(const Rung* rung, const LadderOptions& options, cudaStream_t stream, RungResult& result) {
         const Product library = [&](std::size_t i, cudaStream_t s) { peer_->enqueue(peer_memory(i), s); };
         std::vector<std::function<void(cudaStream_t)>> products;
-        for (std::size_t i = 0; i < memory_.size() / 3 && make != nullptr; ++i) {
-            products.push_back(make(size_, operands(i)));
+        for (std::size_t i = 0; i < memory_.size() / 3 && rung != nullptr; ++i) {
+            products.push_back(rung->make(size_, operands(i)));
         }
         const Product own = [&](std::size_t i, cudaStream_t s) { products[i](s); };
-        const Product& product = make != nullptr ? own : library;
+        const Product& product = rung != nullptr ? own : library;
+        if (rung != nullptr && rung->path != nullptr) {
+            result.path = rung->path(size_, operands(0));
+        }
         memory_[2]->poison();
         product(0, stream);
         check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
@@ -79,6 +82,10 @@ public:
                             window.joules_a_call ? std::optional(*window.joules_a_call / operations) : std::nullopt};
         };
         const double single = windows_->single_call(product);
+        if (algorithms() == 0) {
+            result.rate = rate(windows_->sustained(product, options.seconds), single);
+            return;
+        }
         const double library_single = windows_->single_call(library);
         const std::vector<Window> seen = windows_->in_turn(product, library, options.seconds);
         result.rate = rate(seen[0], single);
@@ -159,10 +166,14 @@ LadderResult climb_cuda(const LadderOptions& options, const Report& report) {
                 bench.reset();
                 bench.emplace(size, precision, stream.get());
             }
-            if (rung == nullptr) {
+            if (rung == nullptr && bench->algorithms() == 0) {
+                one.skipped = "has no algorithm for this size";
+            } else if (rung == nullptr) {
                 one.name = fmt::format("cuBLASLt, of {}", bench->algorithms());
             }
-            bench->measure(rung == nullptr ? nullptr : rung->make, options, stream.get(), one);
+            if (one.skipped.empty()) {
+                bench->measure(rung, options, stream.get(), one);
+            }
         }
         report(one);
         result.rungs.push_back(std::move(one));

@@ -28,6 +28,9 @@ struct Operands {
 /// Makes what enqueues a product of these operands; may allocate, and throws Error when CUDA fails.
 using MakeProduct = std::function<void(cudaStream_t)> (*)(const Size&, const Operands&);
 
+/// How it computes them, of a rung that has several ways.
+using PathOf = std::string (*)(const Size&, const Operands&);
+
 /// One kernel of the ladder. Its source says what it adds to the one before and why that is faster.
 struct Rung {
     std::uint32_t number;
@@ -36,6 +39,7 @@ struct Rung {
     Size granularity;     ///< m, n and k are multiples of these.
     bool hopper;          ///< Needs code for sm_90a.
     MakeProduct make;
+    PathOf path = nullptr;
 };
 
 /// In ascending order of their numbers, which are the seed's: 0 is cuBLAS, not among them.
