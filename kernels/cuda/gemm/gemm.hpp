@@ -67,8 +67,8 @@ class MmaWork;
 
 /// One product of two matrices of bf16 or fp16 on the tensor cores of the current device, summed up in fp32, by wgmma
 /// or mma.sync: see MatrixInstructions. The fast kernels copy 16 bytes at a time: columns and depth are multiples of 8,
-/// and all memory is aligned to 16 bytes. Anything else is computed by a kernel by mma.sync of its own, at a third to
-/// half of the speed.
+/// and all memory is aligned to 16 bytes. Anything else is computed by a kernel by mma.sync of its own, which is
+/// slower.
 ///
 /// An element's products are added up 16 at a time, in ascending order of k, whatever the tile: its bits depend neither
 /// on the number of rows, nor on its row, nor on the tile. Values are rounded once, at the end. The two instructions

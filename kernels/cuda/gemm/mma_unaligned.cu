@@ -11,7 +11,8 @@ MmaKernel<NarrowTarget> make_unaligned_kernel() {
     return {.function = &multiply_unaligned<precision, C>,
             .tile = {.rows = C::rows, .columns = C::columns},
             .threads = C::threads,
-            .shared_bytes = unaligned_stages * C::stage_bytes};
+            .shared_bytes = unaligned_stages * C::stage_bytes,
+            .shared_percent = 33};  // enough for its blocks; the rest caches what two units share
 }
 
 template <Precision precision>
