@@ -1,7 +1,5 @@
 #include "kernels/cuda/gemm/gemm.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/device/cuda_device.hpp"
@@ -57,12 +55,8 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
 }
 
 std::string Gemm::path() const {
-    std::string text = fmt::format("{} {}x{}", instructions_ == MatrixInstructions::wgmma ? "wgmma" : "mma.sync",
-                                   tile_.rows, tile_.columns);
-    if (tile_.cluster_rows * tile_.cluster_columns > 1) {
-        text += fmt::format(", clusters of {}x{}", tile_.cluster_rows, tile_.cluster_columns);
-    }
-    return text + (tile_.ping_pong ? ", ping-pong" : "") + (unaligned_ ? ", unaligned" : "");
+    const char* const instructions = instructions_ == MatrixInstructions::wgmma ? "wgmma " : "mma.sync ";
+    return instructions + describe(tile_) + (unaligned_ ? ", unaligned" : "");
 }
 
 void Gemm::enqueue(cudaStream_t stream) const {

@@ -1,5 +1,7 @@
 #include "kernels/cuda/gemm/tile.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -52,6 +54,14 @@ std::size_t choose(const std::array<GemmTile, count>& tiles, const std::array<Pa
 }
 
 }  // namespace
+
+std::string describe(const GemmTile& tile) {
+    std::string text = fmt::format("{}x{}", tile.rows, tile.columns);
+    if (tile.cluster_rows * tile.cluster_columns > 1) {
+        text += fmt::format(", clusters of {}x{}", tile.cluster_rows, tile.cluster_columns);
+    }
+    return text + (tile.ping_pong ? ", ping-pong" : "");
+}
 
 std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                              std::uint32_t multiprocessors) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace sluice {
 
@@ -17,6 +18,9 @@ struct GemmTile {
 
     friend bool operator==(const GemmTile&, const GemmTile&) = default;
 };
+
+/// "128x192, clusters of 2x1, ping-pong".
+[[nodiscard]] std::string describe(const GemmTile& tile);
 
 /// Those that there are kernels for.
 inline constexpr std::array<GemmTile, 9> gemm_tiles{{
