@@ -28,6 +28,8 @@ TEST_F(CudaLadder, ComputesEveryRungRight) {
         EXPECT_GE(result.rungs.size(), cuda_rung_numbers().size());
         for (const RungResult& rung : result.rungs) {
             EXPECT_TRUE(!rung.skipped.empty() || rung.right()) << rung.number << " " << rung.name << ": " << rung.error;
+            EXPECT_EQ(rung.error_with_rounding.has_value(), rung.number == 20 && rung.skipped.empty());
+            EXPECT_LT(rung.error_with_rounding.value_or(0), 0.05);  // 2^-4 at most for each value of two
         }
     }
 }

@@ -39,6 +39,8 @@ struct RungResult {
     Rate rate{};
     Rate peer{};         ///< The library's, in the same windows; 0 if it has no such product.
     std::string path{};  ///< How the rung computes this size, if it has several ways.
+    /// Of a rung that rounds its operands, whose `error` is beside what it keeps of them: beside all of them.
+    std::optional<double> error_with_rounding{};
 
     [[nodiscard]] bool right() const noexcept;
 };

@@ -18,6 +18,11 @@ std::optional<double> share(const RungResult& rung) {
     return rung.peer.tflops > 0 ? std::optional(100 * rung.rate.tflops / rung.peer.tflops) : std::nullopt;
 }
 
+std::string remarks(const RungResult& rung) {
+    return (rung.path.empty() ? "" : "  " + rung.path) +
+           (rung.error_with_rounding ? fmt::format("; rounding the operands: {:.1e}", *rung.error_with_rounding) : "");
+}
+
 std::string escaped_xml(const std::string& text) {
     std::string result;
     for (const char c : text) {
@@ -62,8 +67,7 @@ std::string table_line(const RungResult& rung) {
     }
     return fmt::format("{} {:9.3f} {:>8} {:>8} {:>6} {:>8} {:9.1e}{}{}\n", head, rung.rate.tflops,
                        in_table(share(rung), 1), in_table(rung.rate.single_tflops, 1), in_table(rung.rate.clock_mhz, 0),
-                       in_table(rung.rate.joules_a_tflop, 2), rung.error, rung.right() ? "" : "  WRONG",
-                       rung.path.empty() ? "" : "  " + rung.path);
+                       in_table(rung.rate.joules_a_tflop, 2), rung.error, rung.right() ? "" : "  WRONG", remarks(rung));
 }
 
 std::string bars(const LadderResult& result) {
@@ -115,6 +119,9 @@ std::string json_of(const LadderResult& result) {
             one["percent"] = number(share(rung));
             if (!rung.path.empty()) {
                 one["path"] = rung.path;
+            }
+            if (rung.error_with_rounding) {
+                one["error_with_rounding"] = number(rung.error_with_rounding);
             }
         } else {
             one["skipped"] = rung.skipped;

@@ -60,19 +60,23 @@ public:
     /// Checks and times; without a rung, the library by itself.
     void measure(const Rung* rung, const LadderOptions& options, cudaStream_t stream, RungResult& result) {
         const Product library = [&](std::size_t i, cudaStream_t s) { peer_->enqueue(peer_memory(i), s); };
-        std::vector<std::function<void(cudaStream_t)>> products;
+        std::vector<MadeProduct> products;
         for (std::size_t i = 0; i < memory_.size() / 3 && rung != nullptr; ++i) {
             products.push_back(rung->make(size_, operands(i)));
         }
-        const Product own = [&](std::size_t i, cudaStream_t s) { products[i](s); };
+        const Product own = [&](std::size_t i, cudaStream_t s) { products[i].enqueue(s); };
         const Product& product = rung != nullptr ? own : library;
-        if (rung != nullptr && rung->path != nullptr) {
-            result.path = rung->path(size_, operands(0));
-        }
         memory_[2]->poison();
         product(0, stream);
         check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         result.error = error_beside_plain(size_, precision_, operands(0));
+        if (rung != nullptr) {
+            result.path = products.front().path;
+            if (const std::optional<Operands>& rounded = products.front().rounded) {
+                result.error_with_rounding = result.error;
+                result.error = error_beside_plain(size_, precision_, *rounded);
+            }
+        }
         const double operations = 2.0 * size_.m * size_.n * size_.k / tera;
         const auto rate = [&](const Window& window, double single) {
             return Rate{.tflops = operations / window.seconds_a_call,

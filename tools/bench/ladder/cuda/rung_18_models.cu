@@ -8,21 +8,14 @@
 namespace sluice::ladder {
 namespace {
 
-Gemm product_of_models(const Size& size, const Operands& operands) {
-    return Gemm({.rows = size.m, .columns = size.n, .depth = size.k}, Precision::bf16,
-                {.a = operands.a, .b = operands.b, .bias = nullptr, .residual = nullptr, .out = operands.out});
-}
-
-std::function<void(cudaStream_t)> make_gemm(const Size& size, const Operands& operands) {
-    return [product = product_of_models(size, operands)](cudaStream_t stream) { product.enqueue(stream); };
-}
-
-std::string path_of_models(const Size& size, const Operands& operands) {
-    return product_of_models(size, operands).path();
+MadeProduct make_gemm(const Size& size, const Operands& operands) {
+    const Gemm product({.rows = size.m, .columns = size.n, .depth = size.k}, Precision::bf16,
+                       {.a = operands.a, .b = operands.b, .bias = nullptr, .residual = nullptr, .out = operands.out});
+    return {[product](cudaStream_t stream) { product.enqueue(stream); }, product.path()};
 }
 
 }  // namespace
 
-const Rung rung_18_models{18, "the models' kernel", Precision::bf16, {1, 1, 1}, true, &make_gemm, &path_of_models};
+const Rung rung_18_models{18, "the models' kernel", Precision::bf16, {1, 1, 1}, true, &make_gemm};
 
 }  // namespace sluice::ladder

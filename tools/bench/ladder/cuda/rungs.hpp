@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,11 +26,15 @@ struct Operands {
     void* out;      ///< (m, n), in the operands' precision.
 };
 
-/// Makes what enqueues a product of these operands; may allocate, and throws Error when CUDA fails.
-using MakeProduct = std::function<void(cudaStream_t)> (*)(const Size&, const Operands&);
+/// A product that is ready to run.
+struct MadeProduct {
+    std::function<void(cudaStream_t)> enqueue;
+    std::string path{};                 ///< How it is computed, of a rung that has several ways.
+    std::optional<Operands> rounded{};  ///< The operands as the rung keeps them, if not all of what they are.
+};
 
-/// How it computes them, of a rung that has several ways.
-using PathOf = std::string (*)(const Size&, const Operands&);
+/// May allocate, and throws Error when CUDA fails.
+using MakeProduct = MadeProduct (*)(const Size&, const Operands&);
 
 /// One kernel of the ladder. Its source says what it adds to the one before and why that is faster.
 struct Rung {
@@ -39,7 +44,6 @@ struct Rung {
     Size granularity;     ///< m, n and k are multiples of these.
     bool hopper;          ///< Needs code for sm_90a.
     MakeProduct make;
-    PathOf path = nullptr;
 };
 
 /// In ascending order of their numbers, which are the seed's: 0 is cuBLAS, not among them.
@@ -64,5 +68,6 @@ extern const Rung rung_16_multicast;
 extern const Rung rung_17_stores;
 extern const Rung rung_18_models;
 extern const Rung rung_19_two_parts;
+extern const Rung rung_20_fp8;
 
 }  // namespace sluice::ladder
