@@ -33,7 +33,7 @@ constexpr Fp8Kernel make_fp8_kernel() {
 
 const Fp8Kernel& fp8_kernel(std::size_t tile) {
     static const std::array<Fp8Kernel, fp8_gemm_tiles.size()> kernels{
-        make_fp8_kernel<gemm::Config<2, 1, 192, 5, 1, 2, 1>>(), make_fp8_kernel<gemm::Config<2, 1, 128, 6, 2>>()};
+        make_fp8_kernel<gemm::Config<2, 1, 192, 4, 3, 2, 1>>(), make_fp8_kernel<gemm::Config<2, 1, 128, 6, 2>>()};
     expects(tile < kernels.size() && kernels[tile].tile == fp8_gemm_tiles[tile], "product of e4m3: no such tile");
     return kernels[tile];
 }
