@@ -19,16 +19,17 @@ struct Activations {
           bests_only(leaves_bests_only(setup.precision, setup.sampling)),
           padded_slots(rounded_up_to_tile(setup.sizes.slots)),
           sums(of_values(setup, setup.sizes.rows, strides.width)),
-          normed(of_values(setup, setup.sizes.rows, strides.width)),
+          normed(of_values(setup, is_narrow(setup.precision) ? padded_slots : setup.sizes.rows, strides.width)),
+          norm_scales(setup.device.allocate(MemorySpace::device,
+                                            is_narrow(setup.precision) ? setup.sizes.rows * sizeof(float) : 0)),
           queries(of_values(setup, setup.sizes.rows, strides.queries)),
           mixed(of_values(setup, setup.sizes.rows, strides.width)),
           inner(of_values(setup, setup.sizes.rows, strides.inner)),
           wanted(of_values(setup, padded_slots, strides.width)),
           scores(setup.device.allocate(
               MemorySpace::device,
-              padded_slots * (bests_only
-                                  ? float_product_tiles(setup.shape.vocabulary, setup.precision) * sizeof(TileBest)
-                                  : std::size_t{strides.vocabulary} * sizeof(float)))),
+              padded_slots * (bests_only ? most_best_tiles(setup.shape.vocabulary) * sizeof(TileBest)
+                                         : std::size_t{strides.vocabulary} * sizeof(float)))),
           cache_memory(setup.device.allocate(MemorySpace::device, std::size_t{2} * page_positions * setup.shape.width *
                                                                       setup.shape.layers * setup.sizes.pages *
                                                                       number_bytes(setup.precision))),
@@ -51,13 +52,14 @@ struct Activations {
     Strides strides;
     bool bests_only;  ///< See leaves_bests_only().
     std::uint32_t padded_slots;
-    Buffer sums;     ///< (rows, width): the residual stream.
-    Buffer normed;   ///< (rows, width)
-    Buffer queries;  ///< (rows, 3 width)
-    Buffer mixed;    ///< (rows, width)
-    Buffer inner;    ///< (rows, inner)
-    Buffer wanted;   ///< (slots, width): in the last layer the sums of the rows that want scores.
-    Buffer scores;   ///< (slots, vocabulary) fp32, or the tiles' TileBest
+    Buffer sums;         ///< (rows, width): the residual stream.
+    Buffer normed;       ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
+    Buffer norm_scales;  ///< (rows) fp32, in bf16 and fp16.
+    Buffer queries;      ///< (rows, 3 width)
+    Buffer mixed;        ///< (rows, width)
+    Buffer inner;        ///< (rows, inner)
+    Buffer wanted;       ///< (slots, width): in the last layer the sums of the rows that want scores.
+    Buffer scores;       ///< (slots, vocabulary) fp32, or the tiles' TileBest
     Buffer cache_memory;
     Cache cache;
 

@@ -1,10 +1,9 @@
-#include "kernels/cuda/decoder/float_kernel.cuh"
+#include "kernels/cuda/decoder/float_ping_pong.cuh"
 
 namespace sluice::decoder {
 
 const FloatProductKernels& bf16_float_product() {
-    static const FloatProductKernels kernels{.values = make_float_product<__nv_bfloat16, false>(),
-                                             .bests = make_float_product<__nv_bfloat16, true>()};
+    static const FloatProductKernels kernels = make_float_products<__nv_bfloat16>();
     return kernels;
 }
 

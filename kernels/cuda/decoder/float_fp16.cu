@@ -1,10 +1,9 @@
-#include "kernels/cuda/decoder/float_kernel.cuh"
+#include "kernels/cuda/decoder/float_ping_pong.cuh"
 
 namespace sluice::decoder {
 
 const FloatProductKernels& fp16_float_product() {
-    static const FloatProductKernels kernels{.values = make_float_product<__half, false>(),
-                                             .bests = make_float_product<__half, true>()};
+    static const FloatProductKernels kernels = make_float_products<__half>();
     return kernels;
 }
 

@@ -112,7 +112,7 @@ __device__ __forceinline__ void consume_parts(const gemm::Arguments& arguments, 
             }
         }
         if constexpr (bests) {
-            FloatEpilogue<C>(arguments, floats, consumer).store_bests(all[0], row, column);
+            BestsEpilogue<C>(arguments, floats, consumer).store(all[0], row, column);
         } else {
             epilogue.store(all, row, column);
         }
@@ -146,7 +146,6 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
 template <bool bests>
 FloatProductKernel make_half_part_product() {
     using C = gemm::Config<2, 1, 192, 5, 1, 2, 1>;
-    static_assert(C::columns == float_product_tile_columns(Precision::tf32x3));
     return make_float_kernel<__half, C>(&multiply_half_parts<C, bests>);
 }
 

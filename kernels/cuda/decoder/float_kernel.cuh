@@ -37,11 +37,12 @@ __device__ __forceinline__ void multiply_step(float (&sums)[C::columns / 2], std
     }
 }
 
-/// A thread's part of a tile's sums: in each of two rows, eight apart, two of every eight columns.
+/// The two largest of each row of a tile. A thread's part of 64 rows' sums: in each of two rows, eight apart, two of
+/// every eight columns.
 template <class C>
-class FloatEpilogue {
+class BestsEpilogue {
 public:
-    __device__ __forceinline__ FloatEpilogue(const gemm::Arguments& arguments, const FloatProductArguments& floats,
+    __device__ __forceinline__ BestsEpilogue(const gemm::Arguments& arguments, const FloatProductArguments& floats,
                                              std::uint32_t consumer)
         : arguments_(arguments),
           floats_(floats),
@@ -49,36 +50,8 @@ public:
           first_row_(consumer * gemm::product_rows + threadIdx.x % gemm::warpgroup_threads / warp_lanes * 16 +
                      lane_ / 4) {}
 
-    __device__ __forceinline__ void store_values(float (&sums)[C::columns / 2], std::uint32_t row,
-                                                 std::uint32_t column) const {
-        const std::uint32_t rows = *arguments_.active;
-#pragma unroll
-        for (std::uint32_t j = 0; j < C::columns / 8; ++j) {
-            const std::uint32_t at = column + 8 * j + lane_ % 4 * 2;
-            if (at >= arguments_.columns) {
-                continue;
-            }
-            float values[4] = {sums[4 * j], sums[4 * j + 1], sums[4 * j + 2], sums[4 * j + 3]};
-            if (arguments_.bias != nullptr) {
-                const float2 bias = ptx::load_global_8(arguments_.bias + at);
-                values[0] += bias.x;
-                values[1] += bias.y;
-                values[2] += bias.x;
-                values[3] += bias.y;
-            }
-            gemm::activate(values, arguments_.activation);
-#pragma unroll
-            for (std::uint32_t i = 0; i < 2; ++i) {
-                const std::uint32_t of_row = row + first_row_ + 8 * i;
-                if (of_row < rows) {
-                    store_two(std::size_t{of_row} * floats_.stride + at, values[2 * i], values[2 * i + 1]);
-                }
-            }
-        }
-    }
-
-    __device__ __forceinline__ void store_bests(float (&sums)[C::columns / 2], std::uint32_t row,
-                                                std::uint32_t column) const {
+    __device__ __forceinline__ void store(const float (&sums)[C::columns / 2], std::uint32_t row,
+                                          std::uint32_t column) const {
         const std::uint32_t rows = *arguments_.active;
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
@@ -110,65 +83,11 @@ public:
     }
 
 private:
-    __device__ __forceinline__ void store_two(std::size_t at, float first, float second) const {
-        if (floats_.residual != nullptr) {
-            const float2 others = *reinterpret_cast<const float2*>(floats_.residual + at);
-            first += others.x;
-            second += others.y;
-        }
-        if (floats_.rounds_to_tf32) {
-            first = values::round_tf32(first);
-            second = values::round_tf32(second);
-        }
-        *reinterpret_cast<float2*>(floats_.out + at) = {first, second};
-    }
-
     const gemm::Arguments& arguments_;
     const FloatProductArguments& floats_;
     std::uint32_t lane_;
     std::uint32_t first_row_;
 };
-
-template <class Type, class C, bool bests>
-__device__ __forceinline__ void consume_floats(const gemm::Arguments& arguments, const FloatProductArguments& floats,
-                                               const gemm::Layout<C>& layout, std::uint32_t consumer) {
-    const gemm::Sharers<C> ranks(C::cluster == 1 ? 0 : ptx::rank_in_cluster());
-    const std::uint32_t sharers = ranks.of_a() | ranks.of_b();
-    const FloatEpilogue<C> epilogue(arguments, floats, consumer);
-    ptx::Ring<C::stages> ring;
-    for (gemm::Tiles<C> tiles(arguments); tiles.any(); tiles.next()) {
-        float sums[C::columns / 2] = {};
-        std::uint32_t used = C::stages;  // none yet
-        for (std::uint32_t step = 0; step < arguments.steps; ++step, ring.next()) {
-            ptx::wait(layout.full(ring.stage), ring.parity);
-            const std::uint64_t b = wgmma::matrix(layout.b(ring.stage));
-            const std::uint64_t a =
-                wgmma::matrix(layout.a(ring.stage) + consumer * gemm::product_rows * gemm::step_bytes);
-            wgmma::fence();
-            multiply_step<Type, C>(sums, a, b);
-            wgmma::commit();
-            wgmma::wait<1>();  // the step before is done
-            if (used != C::stages) {
-                gemm::free_stage<C>(layout.free(used), sharers);
-            }
-            used = ring.stage;
-        }
-        wgmma::wait<0>();
-        gemm::free_stage<C>(layout.free(used), sharers);
-        const auto row = static_cast<std::uint32_t>(tiles.row());
-        const auto column = static_cast<std::uint32_t>(tiles.column());
-        if constexpr (bests) {
-            epilogue.store_bests(sums, row, column);
-        } else {
-            epilogue.store_values(sums, row, column);
-        }
-        if (tiles.last()) {
-            if constexpr (C::cluster > 1) {
-                ptx::synchronize_cluster_apart();  // nobody arrives at the barriers of a block that is gone
-            }
-        }
-    }
-}
 
 /// Barriers, then the kernel before this one.
 template <class C>
@@ -196,26 +115,6 @@ __device__ __forceinline__ void begin_float_product(const gemm::Layout<C>& layou
     ptx::wait_for_previous_kernel();
 }
 
-template <class Type, class C, bool bests>
-__global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
-    multiply_to_floats(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
-                       const __grid_constant__ gemm::Arguments arguments,
-                       const __grid_constant__ FloatProductArguments floats) {
-    const std::uint32_t base = ptx::shared_address(float_memory);
-    const gemm::Layout<C> layout((base + gemm::pattern_bytes - 1) / gemm::pattern_bytes * gemm::pattern_bytes);
-    begin_float_product(layout, &a_map, &b_map);
-    const std::uint32_t warpgroup = __shfl_sync(every_lane, threadIdx.x / gemm::warpgroup_threads, 0);
-    if (warpgroup == C::consumers) {
-        ptx::give_registers<C::producer_registers>();
-        if (threadIdx.x == C::consumers * gemm::warpgroup_threads) {
-            gemm::produce<C, float_step_depth<Type>>(arguments, layout, &a_map, &b_map);
-        }
-    } else {
-        ptx::take_registers<C::consumer_registers>();
-        consume_floats<Type, C, bests>(arguments, floats, layout, warpgroup);
-    }
-}
-
 template <class Type, class C>
 FloatProductKernel make_float_kernel(FloatProductKernel::Function function) {
     return {.function = function,
@@ -223,13 +122,6 @@ FloatProductKernel make_float_kernel(FloatProductKernel::Function function) {
             .step_depth = float_step_depth<Type>,
             .threads = C::threads,
             .shared_bytes = C::shared_bytes};
-}
-
-/// 128 by 256 in clusters of two rows of tiles.
-template <class Type, bool bests>
-FloatProductKernel make_float_product() {
-    using C = gemm::Config<2, 1, 256, 4, 1, 2, 1>;
-    return make_float_kernel<Type, C>(&multiply_to_floats<Type, C, bests>);
 }
 
 }  // namespace sluice::decoder

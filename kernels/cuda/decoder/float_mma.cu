@@ -21,11 +21,13 @@ const FloatMmaKernels& float_mma_kernels_of(Precision precision) {
 
 }  // namespace
 
-std::shared_ptr<const gemm::MmaWork> make_mma_float_product(const FloatProductShape& shape, Precision precision,
-                                                            const FloatProductMemory& memory) {
+MmaFloatProduct make_mma_float_product(const FloatProductShape& shape, Precision precision,
+                                       const FloatProductMemory& memory) {
     constexpr std::uint32_t most_depth = 1U << 29;  // its bytes fit 32 bits
     expects(shape.depth <= most_depth, "decoder: a product that is too deep");
     const FloatMmaKernels& kernels = float_mma_kernels_of(precision);
+    const auto& kernel = memory.bests != nullptr ? kernels.bests : kernels.values;
+    const std::uint32_t tile_columns = kernel.tile.columns;
     const gemm::Arguments arguments{.bias = memory.bias,
                                     .active = memory.active,
                                     .range = {},
@@ -45,12 +47,12 @@ std::shared_ptr<const gemm::MmaWork> make_mma_float_product(const FloatProductSh
                                        .out = memory.out,
                                        .stride = memory.stride,
                                        .bests = memory.bests,
-                                       .best_tiles = float_product_tiles(shape.columns, precision),
+                                       .best_tiles = (shape.columns + tile_columns - 1) / tile_columns,
                                        .rounds_to_tf32 = shape.rounds_to_tf32,
                                        .in_half_parts = false};
-    return std::make_shared<gemm::MmaProduct<FloatProductArguments>>(
-        memory.bests != nullptr ? kernels.bests : kernels.values, "decoder's product by mma.sync", arguments, operands,
-        floats, 0);
+    return {.work = std::make_shared<gemm::MmaProduct<FloatProductArguments>>(kernel, "decoder's product by mma.sync",
+                                                                              arguments, operands, floats, 0),
+            .tile_columns = tile_columns};
 }
 
 }  // namespace sluice::decoder

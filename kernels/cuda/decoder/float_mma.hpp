@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "kernels/cuda/decoder/float_product.hpp"
@@ -7,9 +8,13 @@
 
 namespace sluice::decoder {
 
+struct MmaFloatProduct {
+    std::shared_ptr<const gemm::MmaWork> work;
+    std::uint32_t tile_columns;
+};
+
 /// FloatProduct by mma.sync, of what it takes.
-[[nodiscard]] std::shared_ptr<const gemm::MmaWork> make_mma_float_product(const FloatProductShape& shape,
-                                                                          Precision precision,
-                                                                          const FloatProductMemory& memory);
+[[nodiscard]] MmaFloatProduct make_mma_float_product(const FloatProductShape& shape, Precision precision,
+                                                     const FloatProductMemory& memory);
 
 }  // namespace sluice::decoder

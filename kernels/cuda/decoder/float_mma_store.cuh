@@ -98,8 +98,6 @@ struct MmaBestStore {
     using Target = FloatProductArguments;
     static constexpr std::uint32_t best_bytes = 16;  // a TileBest, and what makes it one load
     static constexpr std::uint32_t shared_bytes = C::rows * C::warps_across * best_bytes;
-    static_assert(C::columns == float_product_tile_columns(Precision::bf16) &&
-                  C::columns == float_product_tile_columns(Precision::tf32));
     static_assert(C::threads >= C::rows && C::stages_bytes + shared_bytes <= C::most_shared_bytes);
 
     __device__ __forceinline__ static void store(const gemm::Arguments& arguments, const Target& target,

@@ -81,8 +81,7 @@ public:
         }
         watch("choice");
         if (at_.bests_only) {
-            enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(),
-                              float_product_tiles(shape_.vocabulary, precision_), stream);
+            enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), products_.back().best_tiles(), stream);
         } else {
             enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary, stream);
         }

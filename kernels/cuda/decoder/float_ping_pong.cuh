@@ -11,21 +11,25 @@
 /// stores them while the other multiplies.
 namespace sluice::decoder {
 
-template <class Type, class C>
+template <class Type, class C, bool bests>
 __device__ __forceinline__ void consume_ping_pong(const gemm::Arguments& arguments, const FloatProductArguments& floats,
                                                   const gemm::Layout<C>& layout, std::uint32_t consumer) {
     const gemm::Sharers<C> ranks(C::cluster == 1 ? 0 : ptx::rank_in_cluster());
     const std::uint32_t sharers = ranks.of_a() | ranks.of_b();
     constexpr std::uint32_t block_bytes = gemm::product_rows * gemm::step_bytes;
-    const BatchedEpilogue<C> epilogue(arguments, floats, consumer);
+    using Values = BatchedEpilogue<C>;
+    const Values values(arguments, floats, consumer);
+    const BestsEpilogue<C> best_ones(arguments, floats, 0);
     gemm::Turns<C> turns(layout, consumer);
     ptx::Ring<C::stages> ring;
     ring.skip(turns.first() * arguments.steps);
     for (gemm::Tiles<C, C::turns> tiles(arguments, turns.first()); tiles.any(); tiles.next()) {
         const auto row = static_cast<std::uint32_t>(tiles.row());
         const auto column = static_cast<std::uint32_t>(tiles.column());
-        typename BatchedEpilogue<C>::Sums sums;
-        epilogue.begin(sums, row, column);
+        typename Values::Sums sums = {};
+        if constexpr (!bests) {
+            values.begin(sums, row, column);
+        }
         std::uint32_t used = C::stages;  // none yet
         turns.wait();
         for (std::uint32_t step = 0; step < arguments.steps; ++step, ring.next()) {
@@ -52,7 +56,14 @@ __device__ __forceinline__ void consume_ping_pong(const gemm::Arguments& argumen
         wgmma::wait<0>();
         gemm::free_stage<C>(layout.free(used), sharers);
         ring.skip((C::turns - 1) * arguments.steps);
-        epilogue.store(sums, row, column);
+        if constexpr (bests) {
+#pragma unroll
+            for (std::uint32_t block = 0; block < C::blocks; ++block) {
+                best_ones.store(sums[block], row + block * gemm::product_rows, column);
+            }
+        } else {
+            values.store(sums, row, column);
+        }
         if (tiles.last()) {
             if constexpr (C::cluster > 1) {
                 ptx::synchronize_cluster_apart();  // nobody arrives at the barriers of a block that is gone
@@ -61,7 +72,7 @@ __device__ __forceinline__ void consume_ping_pong(const gemm::Arguments& argumen
     }
 }
 
-template <class Type, class C>
+template <class Type, class C, bool bests>
 __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
     multiply_ping_pong(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
                        const __grid_constant__ gemm::Arguments arguments,
@@ -77,15 +88,16 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
         }
     } else {
         ptx::take_registers<C::consumer_registers>();
-        consume_ping_pong<Type, C>(arguments, floats, layout, warpgroup);
+        consume_ping_pong<Type, C, bests>(arguments, floats, layout, warpgroup);
     }
 }
 
 /// 128 by 192, of which 8,448 rows by 768 columns give each consumer of an H200 one.
 template <class Type>
-FloatProductKernel make_ping_pong_product() {
+FloatProductKernels make_float_products() {
     using C = gemm::Config<2, 2, 192, 5, 1, 2, 1, true>;
-    return make_float_kernel<Type, C>(&multiply_ping_pong<Type, C>);
+    return {.values = make_float_kernel<Type, C>(&multiply_ping_pong<Type, C, false>),
+            .bests = make_float_kernel<Type, C>(&multiply_ping_pong<Type, C, true>)};
 }
 
 }  // namespace sluice::decoder

@@ -22,8 +22,11 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
     if (instructions.value_or(instructions_of_current_gpu()) == MatrixInstructions::wgmma) {
         use_wgmma(precision);
     } else {
-        by_mma_ = make_mma_float_product(shape, precision, memory);
+        const MmaFloatProduct product = make_mma_float_product(shape, precision, memory);
+        by_mma_ = product.work;
+        tile_columns_ = product.tile_columns;
     }
+    expects(!bests || best_tiles() <= most_best_tiles(shape.columns), "decoder: a product with more tiles than most");
 }
 
 void FloatProduct::enqueue(cudaStream_t stream) const {

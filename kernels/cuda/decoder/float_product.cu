@@ -51,6 +51,7 @@ std::uint32_t tiles_up(std::uint32_t a, std::uint32_t b) {
 void FloatProduct::use_wgmma(Precision precision) {
     const FloatProductKernels& kernels = float_kernels_of(precision);
     kernel_ = memory_.bests != nullptr ? &kernels.bests : &kernels.values;
+    tile_columns_ = kernel_->tile.columns;
     a_map_ = float_map_of(precision, *kernel_, memory_.a, shape_.rows, shape_.depth, kernel_->tile.rows);
     b_map_ = float_map_of(precision, *kernel_, memory_.b, shape_.columns, shape_.depth,
                           kernel_->tile.columns / kernel_->tile.cluster_rows);

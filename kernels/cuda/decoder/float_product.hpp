@@ -40,18 +40,14 @@ struct FloatProductMemory {
     const float* residual;        ///< (rows, stride); none if null. May be `out`.
     float* out;                   ///< (rows, stride); values behind the columns are open.
     std::uint32_t stride;         ///< Even, at least `columns`.
-    TileBest* bests;              ///< (rows, float_product_tiles()), in place of `out`; not with a bias.
+    TileBest* bests;              ///< (rows, best_tiles()), in place of `out`; not with a bias.
     const std::uint32_t* active;  ///< Device memory: only so many of the rows count.
 };
 
-/// Columns of which a row has one TileBest.
-[[nodiscard]] constexpr std::uint32_t float_product_tile_columns(Precision precision) {
-    return precision == Precision::tf32x3 ? 192 : 256;
-}
-
-[[nodiscard]] constexpr std::uint32_t float_product_tiles(std::uint32_t columns, Precision precision) {
-    const std::uint32_t of_tile = float_product_tile_columns(precision);
-    return (columns + of_tile - 1) / of_tile;
+/// That a row of so many columns has at most.
+[[nodiscard]] constexpr std::uint32_t most_best_tiles(std::uint32_t columns) {
+    constexpr std::uint32_t least_tile_columns = 192;
+    return (columns + least_tile_columns - 1) / least_tile_columns;
 }
 
 struct FloatProductKernel;
@@ -67,6 +63,12 @@ public:
     /// Enqueues the product; allocates nothing. It may start while the kernel before it ends.
     void enqueue(cudaStream_t stream) const;
 
+    /// Of a row, each of tile_columns() columns; at most most_best_tiles().
+    [[nodiscard]] std::uint32_t best_tiles() const noexcept {
+        return (shape_.columns + tile_columns_ - 1) / tile_columns_;
+    }
+    [[nodiscard]] std::uint32_t tile_columns() const noexcept { return tile_columns_; }
+
 private:
     void use_wgmma(Precision precision);
     void enqueue_wgmma(cudaStream_t stream) const;
@@ -75,6 +77,7 @@ private:
     FloatProductMemory memory_;
     std::shared_ptr<const gemm::MmaWork> by_mma_;  // null by wgmma
     const FloatProductKernel* kernel_ = nullptr;
+    std::uint32_t tile_columns_ = 0;
     std::uint32_t clusters_ = 0;  // that the device runs at a time
     CUtensorMap a_map_{};
     CUtensorMap b_map_{};

@@ -3,8 +3,7 @@
 namespace sluice::decoder {
 
 const FloatProductKernels& tf32_float_product() {
-    static const FloatProductKernels kernels{.values = make_ping_pong_product<wgmma::Tf32>(),
-                                             .bests = make_float_product<wgmma::Tf32, true>()};
+    static const FloatProductKernels kernels = make_float_products<wgmma::Tf32>();
     return kernels;
 }
 

@@ -94,13 +94,22 @@ public:
             enqueue_layer(layer, stream, watch);
         }
         watch("normalisation");
-        enqueue_norm(precision_, norm(weights_.last_norm, at_.wanted, true), stream);
+        enqueue_norm(precision_,
+                     {.from = data_of(at_.wanted),
+                      .to = at_.normed.bytes().data(),
+                      .gamma = floats_of(weights_.last_norm.gamma),
+                      .beta = floats_of(weights_.last_norm.beta),
+                      .epsilon = shape_.norm_epsilon,
+                      .width = shape_.width,
+                      .stride = at_.strides.width,
+                      .most_rows = memory_.slots,
+                      .rows = &memory_.batch->entries},
+                     stream);
         watch("head");
         head_.enqueue(stream);
         watch("choice");
         if (at_.bests_only) {
-            enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(),
-                              float_product_tiles(shape_.vocabulary, precision_), stream);
+            enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), head_.best_tiles(), stream);
         } else {
             enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary, stream);
         }
@@ -113,36 +122,46 @@ private:
         const Buffer& sums = last ? at_.wanted : at_.sums;
         const std::uint32_t most = last ? at_.padded_slots : rows;
         const std::uint32_t* const active = last ? &memory_.batch->entries : &memory_.batch->rows;
-        const auto product = [&](const WeightsOnDevice::Linear& linear, std::uint32_t most_rows, std::uint32_t columns,
-                                 std::uint32_t depth, const Buffer& in, const Buffer& out, const Buffer* residual,
-                                 Activation activation, const std::uint32_t* count) {
-            return RowsProduct({.rows = most_rows, .columns = columns, .depth = depth, .activation = activation},
-                               precision_,
-                               {.a = data_of(in),
-                                .b = data_of(linear.weights),
-                                .bias = floats_of(linear.bias),
-                                .residual = residual == nullptr ? nullptr : data_of(*residual),
-                                .out = out.bytes().data(),
-                                .active = count},
-                               memory_.slots, instructions_);
-        };
+        const std::uint32_t* const all = &memory_.batch->rows;
         const std::uint32_t width = shape_.width;
-        return {.attention = product(block.attention, rows, 3 * width, width, at_.normed, at_.queries, nullptr,
-                                     Activation::none, &memory_.batch->rows),
-                .projection =
-                    product(block.projection, most, width, width, at_.mixed, sums, &sums, Activation::none, active),
-                .expansion = product(block.expansion, most, shape_.inner, width, at_.normed, at_.inner, nullptr,
-                                     Activation::gelu_tanh, active),
-                .contraction = product(block.contraction, most, width, shape_.inner, at_.inner, sums, &sums,
-                                       Activation::none, active)};
+        const auto product = [&](const GemmShape& shape, const WeightsOnDevice::Linear& linear, GemmMemory memory) {
+            memory.b = data_of(linear.weights);
+            memory.bias = floats_of(linear.bias);
+            return RowsProduct(shape, precision_, memory, memory_.slots, instructions_);
+        };
+        const auto onto_sums = [&](const WeightsOnDevice::Linear& linear, std::uint32_t depth, const Buffer& in) {
+            return product({.rows = most, .columns = width, .depth = depth}, linear,
+                           {.a = data_of(in),
+                            .b = nullptr,
+                            .bias = nullptr,
+                            .residual = data_of(sums),
+                            .out = sums.bytes().data(),
+                            .active = active});
+        };
+        const auto of_normed = [&](const GemmShape& shape, const WeightsOnDevice::Linear& linear, const Buffer& in,
+                                   const Buffer& out, const std::uint32_t* count) {
+            return product(shape, linear,
+                           {.a = data_of(in),
+                            .b = nullptr,
+                            .bias = nullptr,
+                            .residual = nullptr,
+                            .out = out.bytes().data(),
+                            .active = count,
+                            .row_scales = floats_of(at_.norm_scales)});
+        };
+        return {.attention = of_normed({.rows = rows, .columns = 3 * width, .depth = width}, block.attention, at_.sums,
+                                       at_.queries, all),
+                .projection = onto_sums(block.projection, width, at_.mixed),
+                .expansion = of_normed(
+                    {.rows = most, .columns = shape_.inner, .depth = width, .activation = Activation::gelu_tanh},
+                    block.expansion, sums, at_.inner, active),
+                .contraction = onto_sums(block.contraction, shape_.inner, at_.inner)};
     }
 
     void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
-        const WeightsOnDevice::Block& block = weights_.blocks[number];
         const bool last = number + 1 == shape_.layers;
         const Buffer& sums = last ? at_.wanted : at_.sums;
-        watch("normalisation");
-        enqueue_norm(precision_, norm(block.attention_norm, at_.sums, false), stream);
+        find_scales(at_.sums, false, stream, watch);
         watch("queries, keys, values");
         layers_[number].attention.enqueue(stream);
         if (last) {
@@ -160,24 +179,25 @@ private:
         }
         watch("projection");
         layers_[number].projection.enqueue(stream);
-        watch("normalisation");
-        enqueue_norm(precision_, norm(block.inner_norm, sums, last), stream);
+        find_scales(sums, last, stream, watch);
         watch("expansion");
         layers_[number].expansion.enqueue(stream);
         watch("contraction");
         layers_[number].contraction.enqueue(stream);
     }
 
-    [[nodiscard]] Norm norm(const WeightsOnDevice::Norm& of, const Buffer& from, bool wanted) const {
-        return {.from = data_of(from),
-                .to = at_.normed.bytes().data(),
-                .gamma = floats_of(of.gamma),
-                .beta = floats_of(of.beta),
-                .epsilon = shape_.norm_epsilon,
-                .width = shape_.width,
-                .stride = at_.strides.width,
-                .most_rows = wanted ? memory_.slots : memory_.most_rows,
-                .rows = wanted ? &memory_.batch->entries : &memory_.batch->rows};
+    /// Of the rows that the next product takes: all, or those that want scores.
+    void find_scales(const Buffer& sums, bool wanted, cudaStream_t stream, const PassWatch& watch) {
+        watch("normalisation");
+        enqueue_norm_scales(precision_,
+                            {.from = data_of(sums),
+                             .to = floats_of(at_.norm_scales),
+                             .epsilon = shape_.norm_epsilon,
+                             .width = shape_.width,
+                             .stride = at_.strides.width,
+                             .most_rows = wanted ? memory_.slots : memory_.most_rows,
+                             .rows = wanted ? &memory_.batch->entries : &memory_.batch->rows},
+                            stream);
     }
 
     DecoderShape shape_;

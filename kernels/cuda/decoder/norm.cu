@@ -1,3 +1,6 @@
+#include <type_traits>
+
+#include "core/error.hpp"
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/decoder/rows.hpp"
@@ -88,60 +91,95 @@ __device__ __forceinline__ float sum_of_warp(float value) {
     return value;
 }
 
-/// A warp a row, which stays in registers: `pieces` times 8 values a lane.
+/// A warp's row: `pieces` times 8 values a lane. Values behind the width are 0 or open.
+template <class T, std::uint32_t pieces>
+class WarpRow {
+public:
+    __device__ __forceinline__ WarpRow(const void* rows, std::size_t at, std::uint32_t width) : width_(width) {
+        for_each([&](std::uint32_t column, float(&x)[8]) { load_8(static_cast<const T*>(rows) + at + column, x); });
+    }
+
+    /// Takes the mean away; returns 1 / sqrt(variance + epsilon).
+    __device__ __forceinline__ float take_mean(float epsilon) {
+        const float per_width = 1.0F / static_cast<float>(width_);
+        float sum = 0;
+        for_each([&](std::uint32_t, float(&x)[8]) {
+#pragma unroll
+            for (const float value : x) {
+                sum += value;
+            }
+        });
+        const float mean = sum_of_warp(sum) * per_width;
+        float squares = 0;
+        for_each([&](std::uint32_t, float(&x)[8]) {
+#pragma unroll
+            for (float& value : x) {
+                value -= mean;
+                squares = fmaf(value, value, squares);
+            }
+        });
+        return rsqrtf(fmaf(sum_of_warp(squares), per_width, epsilon));
+    }
+
+    /// Calls `use` with the first column of each of the lane's eights, and the values.
+    template <class Use>
+    __device__ __forceinline__ void for_each(const Use& use) {
+#pragma unroll
+        for (std::uint32_t p = 0; p < pieces; ++p) {
+            const std::uint32_t column = (p * warp_lanes + threadIdx.x % warp_lanes) * 8;
+            if (column < width_) {
+                use(column, x_[p]);
+            }
+        }
+    }
+
+private:
+    std::uint32_t width_;
+    float x_[pieces][8] = {};
+};
+
+/// Calls `use` with the rows of this warp, of all blocks' warps.
+template <class Use>
+__device__ __forceinline__ void for_each_row_of_warp(std::uint32_t rows, const Use& use) {
+    const std::uint32_t step = gridDim.x * (norm_threads / warp_lanes);
+    for (std::uint32_t row = (blockIdx.x * norm_threads + threadIdx.x) / warp_lanes; row < rows; row += step) {
+        use(row);
+    }
+}
+
 template <class T, std::uint32_t pieces>
 __global__ void __launch_bounds__(norm_threads) normalise(Norm norm) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
-    const std::uint32_t rows = *norm.rows;
-    const std::uint32_t lane = threadIdx.x % warp_lanes;
-    const std::uint32_t step = gridDim.x * (norm_threads / warp_lanes);
-    const float per_width = 1.0F / static_cast<float>(norm.width);
-    for (std::uint32_t row = (blockIdx.x * norm_threads + threadIdx.x) / warp_lanes; row < rows; row += step) {
-        const T* const from = static_cast<const T*>(norm.from) + std::size_t{row} * norm.stride;
-        float x[pieces][8] = {};
-        float sum = 0;
-#pragma unroll
-        for (std::uint32_t p = 0; p < pieces; ++p) {
-            const std::uint32_t at = (p * warp_lanes + lane) * 8;
-            if (at < norm.width) {
-                load_8(from + at, x[p]);
-#pragma unroll
-                for (std::uint32_t i = 0; i < 8; ++i) {
-                    sum += x[p][i];
-                }
-            }
-        }
-        const float mean = sum_of_warp(sum) * per_width;
-        float squares = 0;
-#pragma unroll
-        for (std::uint32_t p = 0; p < pieces; ++p) {
-            if ((p * warp_lanes + lane) * 8 < norm.width) {
-#pragma unroll
-                for (std::uint32_t i = 0; i < 8; ++i) {
-                    x[p][i] -= mean;
-                    squares = fmaf(x[p][i], x[p][i], squares);
-                }
-            }
-        }
-        const float scale = rsqrtf(fmaf(sum_of_warp(squares), per_width, norm.epsilon));
+    for_each_row_of_warp(*norm.rows, [&](std::uint32_t row) {
+        WarpRow<T, pieces> values(norm.from, std::size_t{row} * norm.stride, norm.width);
+        const float scale = values.take_mean(norm.epsilon);
         T* const to = static_cast<T*>(norm.to) + std::size_t{row} * norm.stride;
+        values.for_each([&](std::uint32_t column, float(&x)[8]) {
+            alignas(16) float gamma[8];
+            alignas(16) float beta[8];
+            load_8(norm.gamma + column, gamma);
+            load_8(norm.beta + column, beta);
 #pragma unroll
-        for (std::uint32_t p = 0; p < pieces; ++p) {
-            const std::uint32_t at = (p * warp_lanes + lane) * 8;
-            if (at < norm.width) {
-                alignas(16) float gamma[8];
-                alignas(16) float beta[8];
-                load_8(norm.gamma + at, gamma);
-                load_8(norm.beta + at, beta);
-#pragma unroll
-                for (std::uint32_t i = 0; i < 8; ++i) {
-                    x[p][i] = fmaf(x[p][i] * scale, gamma[i], beta[i]);
-                }
-                store_8(to + at, x[p]);
+            for (std::uint32_t i = 0; i < 8; ++i) {
+                x[i] = fmaf(x[i] * scale, gamma[i], beta[i]);
             }
+            store_8(to + column, x);
+        });
+    });
+}
+
+template <class T, std::uint32_t pieces>
+__global__ void __launch_bounds__(norm_threads) find_scales(NormScales scales) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    for_each_row_of_warp(*scales.rows, [&](std::uint32_t row) {
+        WarpRow<T, pieces> values(scales.from, std::size_t{row} * scales.stride, scales.width);
+        const float scale = values.take_mean(scales.epsilon);
+        if (threadIdx.x % warp_lanes == 0) {
+            scales.to[row] = scale;
         }
-    }
+    });
 }
 
 template <Kept kept>
@@ -152,28 +190,46 @@ auto norm_in_order(std::uint32_t width) {
                                         : &normalise_in_order<kept, 0>;
 }
 
-template <class T>
-auto narrow_norm(std::uint32_t width) {
+/// Calls `use` with the number of eights that a lane has of a row, as a type's value.
+template <class Use>
+void with_pieces(std::uint32_t width, const Use& use) {
     constexpr std::uint32_t piece = 8 * warp_lanes;
-    return width <= 4 * piece ? &normalise<T, 4> : width <= 8 * piece ? &normalise<T, 8> : &normalise<T, 16>;
+    if (width <= 4 * piece) {
+        use(std::integral_constant<std::uint32_t, 4>{});
+    } else if (width <= 8 * piece) {
+        use(std::integral_constant<std::uint32_t, 8>{});
+    } else {
+        use(std::integral_constant<std::uint32_t, 16>{});
+    }
+}
+
+LaunchShape norm_launch(std::uint32_t most_rows, std::uint32_t threads_of_row) {
+    return {.blocks = blocks_for(most_rows, norm_threads / threads_of_row, most_norm_blocks),
+            .threads = norm_threads,
+            .chained = true};
 }
 
 void enqueue_norm(Precision precision, const Norm& norm, cudaStream_t stream) {
-    const bool is_narrow = precision == Precision::bf16 || precision == Precision::fp16;
-    const std::uint32_t rows_of_block = norm_threads / (is_narrow ? warp_lanes : norm_chains);
-    const LaunchShape shape{.blocks = blocks_for(norm.most_rows, rows_of_block, most_norm_blocks),
-                            .threads = norm_threads,
-                            .chained = true};
-    if (precision == Precision::bf16) {
-        launch(narrow_norm<__nv_bfloat16>(norm.width), "normalisation", shape, stream, norm);
-    } else if (precision == Precision::fp16) {
-        launch(narrow_norm<__half>(norm.width), "normalisation", shape, stream, norm);
-    } else {
-        launch(precision == Precision::tf32     ? norm_in_order<Kept::tf32>(norm.width)
-               : precision == Precision::tf32x3 ? norm_in_order<Kept::half_parts>(norm.width)
-                                                : norm_in_order<Kept::as_is>(norm.width),
-               "normalisation", shape, stream, norm);
+    if (precision == Precision::bf16 || precision == Precision::fp16) {
+        const LaunchShape shape = norm_launch(norm.most_rows, warp_lanes);
+        with_pieces(norm.width, [&](auto pieces) {
+            launch(precision == Precision::bf16 ? &normalise<__nv_bfloat16, pieces> : &normalise<__half, pieces>,
+                   "normalisation", shape, stream, norm);
+        });
+        return;
     }
+    launch(precision == Precision::tf32     ? norm_in_order<Kept::tf32>(norm.width)
+           : precision == Precision::tf32x3 ? norm_in_order<Kept::half_parts>(norm.width)
+                                            : norm_in_order<Kept::as_is>(norm.width),
+           "normalisation", norm_launch(norm.most_rows, norm_chains), stream, norm);
+}
+
+void enqueue_norm_scales(Precision precision, const NormScales& scales, cudaStream_t stream) {
+    expects(precision == Precision::bf16 || precision == Precision::fp16, "decoder: scales of bf16 and fp16 only");
+    with_pieces(scales.width, [&](auto pieces) {
+        launch(precision == Precision::bf16 ? &find_scales<__nv_bfloat16, pieces> : &find_scales<__half, pieces>,
+               "scales of normalisation", norm_launch(scales.most_rows, warp_lanes), stream, scales);
+    });
 }
 
 }  // namespace sluice::decoder

@@ -54,6 +54,18 @@ struct Norm {
 };
 void enqueue_norm(Precision precision, const Norm& norm, cudaStream_t stream);
 
+/// to[r] = 1 / sqrt(variance of from[r] + epsilon) for the first `*rows` rows, in bf16 or fp16.
+struct NormScales {
+    const void* from;  ///< (rows, stride)
+    float* to;         ///< (rows)
+    float epsilon;
+    std::uint32_t width;
+    std::uint32_t stride;
+    std::uint32_t most_rows;
+    const std::uint32_t* rows;  ///< Device memory.
+};
+void enqueue_norm_scales(Precision precision, const NormScales& scales, cudaStream_t stream);
+
 inline constexpr std::uint32_t most_norm_width = 4096;  ///< In bf16 and fp16.
 
 }  // namespace sluice::decoder

@@ -54,14 +54,17 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
                        Precision precision) {
     const Strides strides = strides_of(shape, precision);
     const std::uint64_t value = number_bytes(precision);
-    const std::uint64_t a_row =
-        value * (3 * std::uint64_t{strides.width} + strides.queries + strides.inner) + sizeof(Row);
+    const std::uint64_t normed = value * strides.width;
+    const bool narrow = is_narrow(precision);
+    const std::uint64_t a_row = value * (2 * std::uint64_t{strides.width} + strides.queries + strides.inner) +
+                                (narrow ? sizeof(float) : normed) + sizeof(Row);
     const bool bests_only = leaves_bests_only(precision, sampling);
-    const std::uint64_t scores = bests_only ? float_product_tiles(shape.vocabulary, precision) * sizeof(TileBest)
+    const std::uint64_t scores = bests_only ? most_best_tiles(shape.vocabulary) * sizeof(TileBest)
                                             : strides.vocabulary * std::uint64_t{sizeof(float)};
     const std::uint64_t a_slot = sizeof(Text) + sizeof(Entry) + sizeof(Tile) +
-                                 (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width + scores;
-    const std::uint64_t no_bias = is_narrow(precision) ? 0 : strides.vocabulary * std::uint64_t{sizeof(float)};
+                                 (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width + scores +
+                                 (narrow ? normed : 0);
+    const std::uint64_t no_bias = narrow ? 0 : strides.vocabulary * std::uint64_t{sizeof(float)};
     return no_bias + sizes.rows * a_row + sizes.rows / tile_queries * sizeof(Tile) +
            rounded_up(sizes.slots, row_multiple) * a_slot + sizes.pages * page_bytes(shape, precision) + sizeof(Batch);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <span>
 
 #include "kernels/cuda/half_values.hpp"
@@ -80,6 +81,33 @@ CudaWeights of_tokens(PackedWeights& packed, Precision precision, const DecoderS
     return of_values(packed, precision, wanted, [=] { return padded(weights, wanted); });
 }
 
+/// For rows that are not normalised yet: of weights that lie as (inputs, outputs), those as (outputs, inputs) that hold
+/// gamma and take the rows' mean away. See WeightsOnDevice.
+std::vector<float> normalising(std::span<const float> weights, std::span<const float> gamma) {
+    const auto inputs = static_cast<std::uint32_t>(gamma.size());
+    const auto outputs = static_cast<std::uint32_t>(weights.size() / inputs);
+    std::vector<float> values = padded_across(weights, {outputs, inputs, outputs, inputs});
+    for (std::uint32_t n = 0; n < outputs; ++n) {
+        const std::span<float> row(&values[std::size_t{n} * inputs], inputs);
+        std::ranges::transform(row, gamma, row.begin(), std::multiplies());
+        const double mean = std::accumulate(row.begin(), row.end(), 0.0) / inputs;
+        std::ranges::transform(row, row.begin(),
+                               [&](float value) { return static_cast<float>(static_cast<double>(value) - mean); });
+    }
+    return values;
+}
+
+/// The bias and what beta makes of the weights.
+std::vector<float> bias_with(std::span<const float> beta, const DecoderLinear& linear) {
+    std::vector<double> values(linear.bias.begin(), linear.bias.end());
+    for (std::size_t k = 0; k < beta.size(); ++k) {
+        for (std::size_t n = 0; n < values.size(); ++n) {
+            values[n] += static_cast<double>(beta[k]) * static_cast<double>(linear.weights[k * values.size() + n]);
+        }
+    }
+    return {values.begin(), values.end()};
+}
+
 }  // namespace
 
 CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision precision, const DecoderWeights& weights,
@@ -89,8 +117,11 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
       tokens_(of_tokens(packed, precision, shape, strides_of(shape, precision), weights.tokens)),
       positions_(of_floats(packed, weights.positions, shape.positions * shape.width)) {
     const Strides strides = strides_of(shape, precision);
+    const bool folds = is_narrow(precision);
     const auto norm = [&](const DecoderNorm& of) {
-        return Norm{of_floats(packed, of.gamma, shape.width), of_floats(packed, of.beta, shape.width)};
+        return folds ? std::nullopt
+                     : std::optional<Norm>(
+                           {of_floats(packed, of.gamma, shape.width), of_floats(packed, of.beta, shape.width)});
     };
     const auto linear = [&](const DecoderLinear& of, std::uint32_t input_stride, std::uint32_t output_stride) {
         const auto outputs = static_cast<std::uint32_t>(of.bias.size());
@@ -98,12 +129,21 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
         return Linear{of_matrix(packed, precision, of.weights, inputs, outputs, input_stride, output_stride),
                       of_floats(packed, of.bias, output_stride)};
     };
+    const auto linear_of_normed = [&](const DecoderLinear& of, const DecoderNorm& before, std::uint32_t output_stride) {
+        if (!folds) {
+            return linear(of, strides.width, output_stride);
+        }
+        return Linear{.weights = {packed, of.weights.size() * number_bytes(precision),
+                                  [=] { return encode(precision, normalising(of.weights, before.gamma)); }},
+                      .bias = {packed, of.bias.size() * sizeof(float),
+                               [=] { return encode(Precision::fp32, bias_with(before.beta, of)); }}};
+    };
     for (const DecoderBlockWeights& block : weights.blocks) {
         blocks_.push_back({.attention_norm = norm(block.attention_norm),
-                           .attention = linear(block.attention, strides.width, strides.queries),
+                           .attention = linear_of_normed(block.attention, block.attention_norm, strides.queries),
                            .projection = linear(block.projection, strides.width, strides.width),
                            .inner_norm = norm(block.inner_norm),
-                           .expansion = linear(block.expansion, strides.width, strides.inner),
+                           .expansion = linear_of_normed(block.expansion, block.inner_norm, strides.inner),
                            .contraction = linear(block.contraction, strides.inner, strides.width)});
     }
 }
@@ -119,11 +159,12 @@ WeightsOnDevice::Linear CudaDecoderWeights::on(Device& device, const Linear& lin
 WeightsOnDevice CudaDecoderWeights::on(Device& device) const {
     WeightsOnDevice result{
         .last_norm = on(device, last_norm_), .tokens = tokens_.on(device), .positions = positions_.on(device)};
+    const auto norm = [&](const std::optional<Norm>& of) { return of ? on(device, *of) : WeightsOnDevice::Norm{}; };
     for (const Block& block : blocks_) {
-        result.blocks.push_back({.attention_norm = on(device, block.attention_norm),
+        result.blocks.push_back({.attention_norm = norm(block.attention_norm),
                                  .attention = on(device, block.attention),
                                  .projection = on(device, block.projection),
-                                 .inner_norm = on(device, block.inner_norm),
+                                 .inner_norm = norm(block.inner_norm),
                                  .expansion = on(device, block.expansion),
                                  .contraction = on(device, block.contraction)});
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/device.hpp"
@@ -10,7 +11,10 @@
 namespace sluice::decoder {
 
 /// The decoder in device memory. Matrices of fp32 are (inputs, outputs), both padded with zeros; others
-/// (outputs, inputs), of tf32x3 (outputs, 2, inputs) in two parts of fp16 (half_values.hpp).
+/// (outputs, inputs), of tf32x3 (outputs, 2, inputs) in two parts of fp16 (half_values.hpp). In bf16 and fp16 the
+/// normalisations of blocks are part of the products behind them: (x - mean) / deviation * gamma * w + beta * w
+/// is x * v / deviation + c, where v is gamma * w less its mean over the inputs, and c belongs to the bias. The
+/// products have 1 / deviation as their row_scales, and there is no Norm.
 struct WeightsOnDevice {
     struct Norm {
         Buffer gamma;  ///< fp32
@@ -52,10 +56,10 @@ private:
         CudaWeights bias;
     };
     struct Block {
-        Norm attention_norm;
+        std::optional<Norm> attention_norm;
         Linear attention;
         Linear projection;
-        Norm inner_norm;
+        std::optional<Norm> inner_norm;
         Linear expansion;
         Linear contraction;
     };

@@ -13,7 +13,7 @@ __device__ __forceinline__ float gelu_tanh(float x) {
     constexpr float minus_two_root_log2e = -2.0F * 0.7978845608F * 1.4426950409F;
     const float square = x * x;
     const float inner = x * fmaf(minus_two_root_log2e * 0.044715F, square, minus_two_root_log2e);
-    return __fdividef(x, 1.0F + ptx::exp2_about(inner));
+    return x * ptx::reciprocal_about(1.0F + ptx::exp2_about(inner));
 }
 
 /// 0.5 x (1 + erf(x / sqrt(2))).

@@ -59,6 +59,9 @@ public:
                 ptx::wait(layout_.residual(warp_), parity_);
                 parity_ ^= 1;
             }
+            if (chunk == 0) {
+                load_scales(block);
+            }
             const float2 bias = bias_;
             bias_ = bias_of((chunk + 1) % C::chunks);  // on its way while this box is made
             store_box(sums[block], bias, box % C::boxes, block, chunk);
@@ -90,7 +93,7 @@ private:
         for (std::uint32_t i = 0; i < box_columns / 2; ++i) {
             values[i] = sums[chunk * (box_columns / 2) + i];
         }
-        add_bias(values, bias);
+        scale_and_add(values, bias);
         activate(values, arguments_.activation);
         fill(layout_.box(warp_, box), values);
         ptx::fence_copy_engine();
@@ -108,15 +111,25 @@ private:
                                                                          : float2{0, 0};
     }
 
-    __device__ __forceinline__ void add_bias(float (&values)[box_columns / 2], const float2& of_lane) const {
+    /// Of the lane's two rows of a block.
+    __device__ __forceinline__ void load_scales(std::uint32_t block) {
+#pragma unroll
+        for (std::uint32_t i = 0; i < 2; ++i) {
+            const std::uint32_t row = static_cast<std::uint32_t>(row_of(block)) + lane_ / 4 + 8 * i;
+            scales_[i] = arguments_.row_scales == nullptr ? 1 : arguments_.row_scales[min(row, arguments_.rows - 1)];
+        }
+    }
+
+    __device__ __forceinline__ void scale_and_add(float (&values)[box_columns / 2], const float2& bias_of_lane) const {
 #pragma unroll
         for (std::uint32_t j = 0; j < box_columns / 8; ++j) {
             const std::uint32_t owner = 4 * j + lane_ % 4;
-            const float2 bias{__shfl_sync(~0U, of_lane.x, owner), __shfl_sync(~0U, of_lane.y, owner)};
-            values[4 * j] += bias.x;
-            values[4 * j + 1] += bias.y;
-            values[4 * j + 2] += bias.x;
-            values[4 * j + 3] += bias.y;
+            const float2 bias{__shfl_sync(~0U, bias_of_lane.x, owner), __shfl_sync(~0U, bias_of_lane.y, owner)};
+#pragma unroll
+            for (std::uint32_t i = 0; i < 2; ++i) {
+                values[4 * j + 2 * i] = fmaf(values[4 * j + 2 * i], scales_[i], bias.x);
+                values[4 * j + 2 * i + 1] = fmaf(values[4 * j + 2 * i + 1], scales_[i], bias.y);
+            }
         }
     }
 
@@ -160,6 +173,7 @@ private:
     int column_ = 0;
     std::uint32_t parity_ = 0;
     float2 bias_{0, 0};
+    float scales_[2];  // of the lane's rows
 };
 
 }  // namespace sluice::gemm

@@ -14,7 +14,7 @@ namespace sluice {
 namespace {
 
 struct Fp8Kernel {
-    void (*function)(CUtensorMap, CUtensorMap, CUtensorMap, CUtensorMap, gemm::Arguments, gemm::Fp8Scales);
+    void (*function)(CUtensorMap, CUtensorMap, CUtensorMap, CUtensorMap, gemm::Arguments, const float*);
     GemmTile tile;
     std::uint32_t threads;
     std::uint32_t shared_bytes;
@@ -134,14 +134,15 @@ void Fp8Gemm::enqueue(cudaStream_t stream) const {
         .activation = shape_.activation,
         .residual = memory_.residual != nullptr,
         .chained = chained_,
+        .row_scales = memory_.a_scales,
+        .rows = shape_.rows,
     };
     launch(kernel.function, "product of e4m3",
            {.blocks = clusters * cluster,
             .threads = kernel.threads,
             .shared_bytes = kernel.shared_bytes,
             .chained = chained_},
-           stream, a_map_, b_map_, out_map_, residual_map_, arguments,
-           gemm::Fp8Scales{.of_rows = memory_.a_scales, .of_columns = memory_.b_scales, .rows = shape_.rows});
+           stream, a_map_, b_map_, out_map_, residual_map_, arguments, memory_.b_scales);
 }
 
 std::string Fp8Gemm::path() const {

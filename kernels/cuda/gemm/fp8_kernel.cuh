@@ -15,36 +15,24 @@
 /// The kernel behind Fp8Gemm: Gemm's roles, tiles and way to memory. A row of shared memory is 128 of depth.
 namespace sluice::gemm {
 
-struct Fp8Scales {
-    const float* of_rows;
-    const float* of_columns;
-    std::uint32_t rows;
-};
-
-/// Multiplies a consumer's sums by the scales of their rows and columns; `row` and `column` are the tile's first.
+/// Multiplies a consumer's sums by the scales of their columns, from the tile's first on; Epilogue knows those of rows.
 template <class C>
-__device__ __forceinline__ void scale_sums(float (&sums)[C::columns / 2], const Fp8Scales& scales,
-                                           const Arguments& arguments, std::uint32_t row, std::uint32_t column) {
-    const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint32_t upper_row = row + threadIdx.x / 32 * box_rows + lane / 4;  // warps lie one below the other
-    const std::uint32_t lower_row = upper_row + box_rows / 2;
-    const float upper = upper_row < scales.rows ? scales.of_rows[upper_row] : 0.0F;
-    const float lower = lower_row < scales.rows ? scales.of_rows[lower_row] : 0.0F;
-    const std::uint32_t first = column + lane % 4 * 2;
+__device__ __forceinline__ void scale_columns(float (&sums)[C::columns / 2], const float* scales, std::uint32_t columns,
+                                              std::uint32_t first) {
 #pragma unroll
     for (std::uint32_t j = 0; j < C::columns / 8; ++j) {
-        const std::uint32_t at = first + 8 * j;
-        const float2 of_columns = at < arguments.columns ? ptx::load_global_8(scales.of_columns + at) : float2{0, 0};
-        sums[4 * j] *= upper * of_columns.x;
-        sums[4 * j + 1] *= upper * of_columns.y;
-        sums[4 * j + 2] *= lower * of_columns.x;
-        sums[4 * j + 3] *= lower * of_columns.y;
+        const std::uint32_t at = first + 8 * j + threadIdx.x % 4 * 2;
+        const float2 two = at < columns ? ptx::load_global_8(scales + at) : float2{0, 0};
+        sums[4 * j] *= two.x;
+        sums[4 * j + 1] *= two.y;
+        sums[4 * j + 2] *= two.x;
+        sums[4 * j + 3] *= two.y;
     }
 }
 
 /// While one consumer adds up its sums, the tensor cores multiply for the other.
 template <class C>
-__device__ __forceinline__ void consume_fp8(const Arguments& arguments, const Fp8Scales& scales,
+__device__ __forceinline__ void consume_fp8(const Arguments& arguments, const float* column_scales,
                                             const Layout<C>& layout, const CUtensorMap* out_map,
                                             const CUtensorMap* residual_map, std::uint32_t consumer) {
     static_assert(C::blocks == 1 && !C::ping_pong);
@@ -74,8 +62,7 @@ __device__ __forceinline__ void consume_fp8(const Arguments& arguments, const Fp
             }
         }
         epilogue.load_bias();
-        scale_sums<C>(all[0], scales, arguments, static_cast<std::uint32_t>(tiles.row()),
-                      static_cast<std::uint32_t>(tiles.column()));
+        scale_columns<C>(all[0], column_scales, arguments.columns, static_cast<std::uint32_t>(tiles.column()));
         epilogue.store(all);
         if (tiles.last()) {
             ptx::wait_for_stores();  // they read this block's shared memory
@@ -90,7 +77,7 @@ template <class C>
 __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
     multiply_fp8(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
                  const __grid_constant__ CUtensorMap out_map, const __grid_constant__ CUtensorMap residual_map,
-                 const __grid_constant__ Arguments arguments, const __grid_constant__ Fp8Scales scales) {
+                 const __grid_constant__ Arguments arguments, const float* column_scales) {
     extern __shared__ std::uint8_t shared[];
     const Layout<C> layout((ptx::shared_address(shared) + pattern_bytes - 1) / pattern_bytes * pattern_bytes);
     begin_product<C>(arguments, layout, &a_map, &b_map, &out_map);
@@ -102,7 +89,7 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
         }
     } else {
         ptx::take_registers<C::consumer_registers>();
-        consume_fp8<C>(arguments, scales, layout, &out_map, &residual_map, warpgroup);
+        consume_fp8<C>(arguments, column_scales, layout, &out_map, &residual_map, warpgroup);
     }
 }
 

@@ -39,7 +39,8 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
     for (const void* const values : {memory.a, memory.b, memory.residual, static_cast<const void*>(memory.out)}) {
         expects(aligned_to(values, number_bytes(precision)), "product: values that are not aligned to their size");
     }
-    expects(aligned_to(memory.bias, sizeof(float)), "product: a bias that is not aligned to its size");
+    expects(aligned_to(memory.bias, sizeof(float)) && aligned_to(memory.row_scales, sizeof(float)),
+            "product: a bias or scales that are not aligned to their size");
     if (!unaligned_) {
         instructions_ = options.instructions.value_or(instructions_of_current_gpu());
     }

@@ -74,6 +74,8 @@ void Gemm::enqueue_wgmma(cudaStream_t stream) const {
         .activation = shape_.activation,
         .residual = memory_.residual != nullptr,
         .chained = chained_,
+        .row_scales = memory_.row_scales,
+        .rows = shape_.rows,
     };
     launch(function_, "product",
            {.blocks = clusters * cluster,

@@ -40,6 +40,9 @@ struct GemmMemory {
     /// Device memory, read when the work runs: only so many of the rows count, the first ones. What lies behind them in
     /// `out` is open. All count if null.
     const std::uint32_t* active = nullptr;
+    /// (rows): the sum over k of a[m][k] * b[n][k] is multiplied by row_scales[m], before the bias is added; as by 1 if
+    /// null.
+    const float* row_scales = nullptr;
 };
 
 /// Numbers of active rows.

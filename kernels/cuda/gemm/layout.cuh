@@ -76,6 +76,8 @@ struct Arguments {
     Activation activation;
     bool residual;
     bool chained;
+    const float* row_scales = nullptr;  // null for none
+    std::uint32_t rows = 0;             // that have scales
 };
 
 /// Addresses in shared memory.

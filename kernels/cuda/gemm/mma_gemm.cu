@@ -31,7 +31,9 @@ std::shared_ptr<const MmaWork> make_mma_gemm(const GemmShape& shape, Precision p
                               .group_rows = 0,
                               .activation = shape.activation,
                               .residual = memory.residual != nullptr,
-                              .chained = options.chained};
+                              .chained = options.chained,
+                              .row_scales = memory.row_scales,
+                              .rows = shape.rows};
     const MmaOperands operands{.a = static_cast<const std::uint8_t*>(memory.a),
                                .b = static_cast<const std::uint8_t*>(memory.b),
                                .rows = shape.rows,

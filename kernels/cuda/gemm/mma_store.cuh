@@ -47,13 +47,15 @@ struct NarrowStore {
             for (std::uint32_t m = 0; m < C::row_products; ++m) {
 #pragma unroll
                 for (std::uint32_t half = 0; half < 2; ++half) {
+                    const std::uint32_t of_row = first_row + m * mma_rows + half * 8;
+                    const float scale =
+                        arguments.row_scales != nullptr && of_row < rows ? arguments.row_scales[of_row] : 1;
                     float values[8];
 #pragma unroll
                     for (std::uint32_t j = 0; j < 4; ++j) {
-                        values[2 * j] = sums.of[m][n + j][2 * half] + bias[j].x;
-                        values[2 * j + 1] = sums.of[m][n + j][2 * half + 1] + bias[j].y;
+                        values[2 * j] = fmaf(sums.of[m][n + j][2 * half], scale, bias[j].x);
+                        values[2 * j + 1] = fmaf(sums.of[m][n + j][2 * half + 1], scale, bias[j].y);
                     }
-                    const std::uint32_t of_row = first_row + m * mma_rows + half * 8;
                     store_eight(arguments, target, values, std::size_t{of_row} * arguments.columns + at,
                                 of_row < rows && at < arguments.columns);
                 }

@@ -77,7 +77,8 @@ __device__ __forceinline__ void store_unaligned(const Arguments& arguments, cons
             }
             const std::size_t to = std::size_t{of_row} * arguments.columns + at;
             const auto& pair = sums.of[i / 2][n];
-            float values[] = {pair[i % 2 * 2] + bias[0], pair[i % 2 * 2 + 1] + bias[1]};
+            const float scale = arguments.row_scales == nullptr ? 1.0F : arguments.row_scales[of_row];
+            float values[] = {fmaf(pair[i % 2 * 2], scale, bias[0]), fmaf(pair[i % 2 * 2 + 1], scale, bias[1])};
             activate(values, arguments.activation);
             if (residual != nullptr) {
                 const std::uint32_t low = exist[0] ? residual[to] : 0U;

@@ -149,7 +149,7 @@ public:
 
     void take_best() {
         std::vector<decoder::TileBest> bests;
-        const std::uint32_t tiles = decoder::float_product_tiles(vocabulary_, Precision::tf32);
+        const std::uint32_t tiles = (vocabulary_ + 255) / 256;
         for (std::uint32_t i = 0; i < texts_.size(); ++i) {
             for (std::uint32_t tile = 0; tile < tiles; ++tile) {
                 const auto begin = row(i).begin() + tile * 256;

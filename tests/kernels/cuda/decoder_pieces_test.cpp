@@ -45,8 +45,7 @@ TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
                 const decoder::FloatProductShape shape{.rows = rows, .columns = columns, .depth = depth};
                 for (const MatrixInstructions way : ways()) {
                     const DeviceMemory out(residual.size() * sizeof(float));
-                    const std::uint32_t tiles = decoder::float_product_tiles(columns, precision);
-                    const DeviceMemory bests(rows * tiles * sizeof(decoder::TileBest));
+                    const DeviceMemory bests(rows * decoder::most_best_tiles(columns) * sizeof(decoder::TileBest));
                     decoder::FloatProductMemory memory{.a = on_device[0].as(),
                                                        .b = on_device[1].as(),
                                                        .bias = on_device[2].as<float>(),
@@ -59,7 +58,10 @@ TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
                     decoder::FloatProduct(shape, precision, memory, way).enqueue(nullptr);
                     memory.bias = nullptr;
                     memory.bests = bests.as<decoder::TileBest>();
-                    decoder::FloatProduct(shape, precision, memory, way).enqueue(nullptr);
+                    const decoder::FloatProduct of_bests(shape, precision, memory, way);
+                    of_bests.enqueue(nullptr);
+                    const std::uint32_t tiles = of_bests.best_tiles();
+                    const std::uint32_t of_tile_columns = of_bests.tile_columns();
 
                     SCOPED_TRACE(testing::Message() << name_of(precision) << ", " << name_of(way) << ", " << columns
                                                     << " columns, " << depth << " deep");
@@ -77,10 +79,10 @@ TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
                         for (std::uint32_t t = 0; t < tiles; ++t) {
                             decoder::TileBest tile{};
                             std::memcpy(&tile, &best_bytes[(m * tiles + t) * sizeof tile], sizeof tile);
-                            ASSERT_EQ(tile.place / 256, t) << "row " << m;
+                            ASSERT_EQ(tile.place / of_tile_columns, t) << "row " << m;
                             best = tile.score > best.score ? tile : best;
-                            const std::uint32_t end = std::min((t + 1) * 256, columns);
-                            std::vector<double> of_tile(sums[m].begin() + t * 256, sums[m].begin() + end);
+                            const std::uint32_t end = std::min((t + 1) * of_tile_columns, columns);
+                            std::vector<double> of_tile(sums[m].begin() + t * of_tile_columns, sums[m].begin() + end);
                             std::ranges::sort(of_tile, std::greater());
                             EXPECT_NEAR(tile.score, of_tile[0], 1e-4) << "row " << m;
                             if (of_tile.size() == 1) {
@@ -107,10 +109,9 @@ TEST_F(DecoderPiecesOnGpu, TheLargestScoresTellOfNonfiniteOnes) {
     constexpr std::uint32_t rows = 200;
     constexpr std::uint32_t columns = 600;
     constexpr std::uint32_t depth = 8;
-    constexpr std::uint32_t tiles = decoder::float_product_tiles(columns, Precision::tf32);
     const DeviceMemory count(std::as_bytes(std::span(&rows, 1)));
     for (const MatrixInstructions way : ways()) {
-        for (const std::uint32_t place : {0U, 63U, 255U, 256U, 530U, 599U}) {
+        for (const std::uint32_t place : {0U, 63U, 191U, 192U, 255U, 256U, 530U, 599U}) {
             constexpr float huge = 3e38F;  // its square is infinite
             std::vector<float> a(std::size_t{rows} * depth);
             std::vector<float> b(std::size_t{columns} * depth);
@@ -118,37 +119,38 @@ TEST_F(DecoderPiecesOnGpu, TheLargestScoresTellOfNonfiniteOnes) {
                 a[m * depth] = 1;
             }
             for (std::uint32_t n = 0; n < columns; ++n) {
-                b[n * depth] = n == place ? 0.0F : -1.0F - static_cast<float>(n % 256);
+                b[n * depth] = n == place ? 0.0F : -1.0F - static_cast<float>(n);
             }
             a[131 * depth + 1] = huge;
             b[place * depth + 1] = huge;
             const DeviceMemory of_a(bytes_in(a));
             const DeviceMemory of_b(bytes_in(b));
-            const DeviceMemory bests(std::size_t{rows} * tiles * sizeof(decoder::TileBest));
+            const DeviceMemory bests(rows * decoder::most_best_tiles(columns) * sizeof(decoder::TileBest));
 
-            decoder::FloatProduct({.rows = rows, .columns = columns, .depth = depth}, Precision::tf32,
-                                  {.a = of_a.as(),
-                                   .b = of_b.as(),
-                                   .bias = nullptr,
-                                   .residual = nullptr,
-                                   .out = nullptr,
-                                   .stride = 0,
-                                   .bests = bests.as<decoder::TileBest>(),
-                                   .active = count.as<std::uint32_t>()},
-                                  way)
-                .enqueue(nullptr);
+            const decoder::FloatProduct product({.rows = rows, .columns = columns, .depth = depth}, Precision::tf32,
+                                                {.a = of_a.as(),
+                                                 .b = of_b.as(),
+                                                 .bias = nullptr,
+                                                 .residual = nullptr,
+                                                 .out = nullptr,
+                                                 .stride = 0,
+                                                 .bests = bests.as<decoder::TileBest>(),
+                                                 .active = count.as<std::uint32_t>()},
+                                                way);
+            product.enqueue(nullptr);
 
+            const std::uint32_t tiles = product.best_tiles();
+            const std::uint32_t of_tile = product.tile_columns();
             std::vector<decoder::TileBest> got(std::size_t{rows} * tiles);
-            const std::vector<std::byte> bytes = bests.content();
-            std::memcpy(got.data(), bytes.data(), bytes.size());
+            std::memcpy(got.data(), bests.content().data(), got.size() * sizeof got[0]);
             for (std::uint32_t m = 0; m < rows; ++m) {
                 for (std::uint32_t t = 0; t < tiles; ++t) {
                     const decoder::TileBest& best = got[m * tiles + t];
                     const bool marked = (best.place & decoder::nonfinite_mark) != 0;
-                    ASSERT_EQ(marked, m == 131 && t == place / 256)
+                    ASSERT_EQ(marked, m == 131 && t == place / of_tile)
                         << "row " << m << ", tile " << t << ", place " << place;
                     if (!marked) {
-                        const std::uint32_t expected = t == place / 256 ? place : t * 256;
+                        const std::uint32_t expected = t == place / of_tile ? place : t * of_tile;
                         ASSERT_EQ(best.place, expected) << "row " << m << ", tile " << t;
                     }
                 }

@@ -23,13 +23,15 @@ std::vector<std::byte> multiply_on_gpu(const GemmShape& shape, Precision precisi
     const std::size_t bytes = std::size_t{shape.rows} * shape.columns * element_bytes(precision);
     const DeviceMemory out(bytes + guard);
     const auto* const a = operands.on_device[0].as<std::byte>();
-    const Gemm product(shape, precision,
-                       {.a = a + std::size_t{first_row} * shape.depth * element_bytes(precision),
-                        .b = operands.on_device[1].as(),
-                        .bias = extras == GemmExtras::none ? nullptr : operands.on_device[2].as<float>(),
-                        .residual = extras == GemmExtras::bias_and_residual ? operands.on_device[3].as() : nullptr,
-                        .out = out.as()},
-                       options);
+    const Gemm product(
+        shape, precision,
+        {.a = a + std::size_t{first_row} * shape.depth * element_bytes(precision),
+         .b = operands.on_device[1].as(),
+         .bias = extras == GemmExtras::none ? nullptr : operands.on_device[2].as<float>(),
+         .residual = extras == GemmExtras::bias_and_residual ? operands.on_device[3].as() : nullptr,
+         .out = out.as(),
+         .row_scales = extras == GemmExtras::bias_and_scales ? operands.on_device[4].as<float>() + first_row : nullptr},
+        options);
     product.enqueue(nullptr);
     check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     std::vector<std::byte> result = out.content();
@@ -49,7 +51,8 @@ TEST_F(GemmOnGpu, EqualsAPlainProductAtOddSizesInEveryTile) {
     for (const GemmShape& shape : shapes) {
         for (const Precision precision : of_two_bytes) {
             const GemmOperands operands(precision, shape.rows, shape.columns, shape.depth, seed += 10);
-            for (const GemmExtras extras : {GemmExtras::none, GemmExtras::bias, GemmExtras::bias_and_residual}) {
+            for (const GemmExtras extras :
+                 {GemmExtras::none, GemmExtras::bias, GemmExtras::bias_and_residual, GemmExtras::bias_and_scales}) {
                 const auto expected = plain_product(shape, operands, extras);
                 for (const MatrixInstructions way : ways()) {
                     for (std::size_t tile = 0; tile < tiles_of(way); ++tile) {
@@ -71,26 +74,28 @@ TEST_F(GemmOnGpu, GivesTheSameBitsInEveryTileAndForAnyNumberOfRows) {
     constexpr GemmShape whole{300, 264, 1032, Activation::gelu_tanh};
     for (const Precision precision : of_two_bytes) {
         const GemmOperands operands(precision, whole.rows, whole.columns, whole.depth, 7);
+        std::vector<std::pair<MatrixInstructions, GemmExtras>> ways_and_extras;
         for (const MatrixInstructions way : ways()) {
-            SCOPED_TRACE(name_of(way));
-            const auto expected =
-                multiply_on_gpu(whole, precision, operands, GemmExtras::bias, {.tile = 0, .instructions = way});
+            ways_and_extras.insert(ways_and_extras.end(),
+                                   {{way, GemmExtras::bias}, {way, GemmExtras::bias_and_scales}});
+        }
+        for (const auto& [way, extras] : ways_and_extras) {
+            SCOPED_TRACE(testing::Message() << name_of(way) << (extras == GemmExtras::bias ? "" : ", scaled"));
+            const auto expected = multiply_on_gpu(whole, precision, operands, extras, {.tile = 0, .instructions = way});
             const std::size_t row_bytes = whole.columns * element_bytes(precision);
             for (std::size_t tile = 0; tile < tiles_of(way); ++tile) {
-                EXPECT_EQ(
-                    multiply_on_gpu(whole, precision, operands, GemmExtras::bias, {.tile = tile, .instructions = way}),
-                    expected);
+                EXPECT_EQ(multiply_on_gpu(whole, precision, operands, extras, {.tile = tile, .instructions = way}),
+                          expected);
             }
             for (const std::uint32_t multiprocessors : {1U, 2U, 5U}) {
-                EXPECT_EQ(multiply_on_gpu(whole, precision, operands, GemmExtras::bias,
+                EXPECT_EQ(multiply_on_gpu(whole, precision, operands, extras,
                                           {.multiprocessors = multiprocessors, .instructions = way}),
                           expected);
             }
             for (const auto& [first, rows] : {std::pair{0U, 1U}, {1U, 1U}, {63U, 2U}, {129U, 65U}, {1U, 299U}}) {
                 GemmShape part = whole;
                 part.rows = rows;
-                const auto got =
-                    multiply_on_gpu(part, precision, operands, GemmExtras::bias, {.instructions = way}, first);
+                const auto got = multiply_on_gpu(part, precision, operands, extras, {.instructions = way}, first);
                 EXPECT_TRUE(std::equal(got.begin(), got.end(),
                                        expected.begin() + static_cast<std::ptrdiff_t>(first * row_bytes)))
                     << rows << " rows from " << first;

@@ -264,22 +264,22 @@ TEST_F(TwoPartProductOnGpu, MultipliesActiveRowsOnly) {
 TEST_F(TwoPartProductOnGpu, LeavesTheLargestSumsOfEachTile) {
     constexpr std::uint32_t rows = 131;
     const Factors factors(rows, 1001, 200, 11);
-    const std::uint32_t of_tile = decoder::float_product_tile_columns(Precision::tf32x3);
-    const std::uint32_t tiles = decoder::float_product_tiles(factors.columns, Precision::tf32x3);
-    const DeviceMemory bests(rows * tiles * sizeof(TileBest));
+    const DeviceMemory bests(rows * decoder::most_best_tiles(factors.columns) * sizeof(TileBest));
     const DeviceMemory count(std::as_bytes(std::span(&rows, 1)));
 
-    FloatProduct({.rows = rows, .columns = factors.columns, .depth = factors.depth}, Precision::tf32x3,
-                 {.a = factors.a_parts.as(),
-                  .b = factors.b_parts.as(),
-                  .bias = nullptr,
-                  .residual = nullptr,
-                  .out = nullptr,
-                  .stride = factors.stride,
-                  .bests = bests.as<TileBest>(),
-                  .active = count.as<std::uint32_t>()})
-        .enqueue(nullptr);
+    const FloatProduct product({.rows = rows, .columns = factors.columns, .depth = factors.depth}, Precision::tf32x3,
+                               {.a = factors.a_parts.as(),
+                                .b = factors.b_parts.as(),
+                                .bias = nullptr,
+                                .residual = nullptr,
+                                .out = nullptr,
+                                .stride = factors.stride,
+                                .bests = bests.as<TileBest>(),
+                                .active = count.as<std::uint32_t>()});
+    product.enqueue(nullptr);
 
+    const std::uint32_t of_tile = product.tile_columns();
+    const std::uint32_t tiles = product.best_tiles();
     const std::vector<float> scores = decode(Precision::fp32, multiply(factors));
     const std::vector<std::byte> bytes = bests.content();
     for (std::uint32_t m = 0; m < rows; ++m) {

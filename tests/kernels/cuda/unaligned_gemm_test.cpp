@@ -67,13 +67,15 @@ std::vector<std::byte> multiply_crooked(const GemmShape& shape, Precision precis
     const CrookedMemory residual(values[2], at.residual, nothing_behind);
     const CrookedMemory bias(operands.on_device[2].content(), 2 * at.bias, nothing_behind);
     const CrookedMemory out(std::size_t{shape.rows} * shape.columns * 2, at.out);
-    const Gemm product(shape, precision,
-                       {.a = a.begin() + std::size_t{first_row} * shape.depth * 2,
-                        .b = b.begin(),
-                        .bias = extras == GemmExtras::none ? nullptr : reinterpret_cast<const float*>(bias.begin()),
-                        .residual = extras == GemmExtras::bias_and_residual ? residual.begin() : nullptr,
-                        .out = out.begin()},
-                       options);
+    const Gemm product(
+        shape, precision,
+        {.a = a.begin() + std::size_t{first_row} * shape.depth * 2,
+         .b = b.begin(),
+         .bias = extras == GemmExtras::none ? nullptr : reinterpret_cast<const float*>(bias.begin()),
+         .residual = extras == GemmExtras::bias_and_residual ? residual.begin() : nullptr,
+         .out = out.begin(),
+         .row_scales = extras == GemmExtras::bias_and_scales ? operands.on_device[4].as<float>() + first_row : nullptr},
+        options);
     EXPECT_THAT(product.path(), testing::HasSubstr("unaligned"));
     product.enqueue(nullptr);
     check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -103,7 +105,8 @@ TEST_F(UnalignedGemmOnGpu, EqualsAPlainProductAtAnySizeFromAnyAddress) {
                                 {2, 1021, 127}};
     std::uint32_t number = 0;
     for (const GemmShape& shape : shapes) {
-        for (const GemmExtras extras : {GemmExtras::none, GemmExtras::bias, GemmExtras::bias_and_residual}) {
+        for (const GemmExtras extras :
+             {GemmExtras::none, GemmExtras::bias, GemmExtras::bias_and_residual, GemmExtras::bias_and_scales}) {
             const Precision precision = ++number % 2 == 0 ? Precision::bf16 : Precision::fp16;
             const GemmOperands operands(precision, shape.rows, shape.columns, shape.depth, 10 * number);
             const auto expected = plain_product(shape, operands, extras);
