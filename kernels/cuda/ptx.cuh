@@ -77,13 +77,14 @@ __device__ __forceinline__ void store_shared(std::uint32_t address, std::uint32_
 
 // --- Arithmetic ---
 
-/// 2^x, to about 2^-22 of it; zero where that is less than the least normal number.
+/// 1/x, to about 2^-23 of it; zero where that is less than the least normal number.
 __device__ __forceinline__ float reciprocal_about(float x) {
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 
+/// 2^x, to about 2^-22 of it; zero where that is less than the least normal number.
 __device__ __forceinline__ float exp2_about(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

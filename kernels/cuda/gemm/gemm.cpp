@@ -1,5 +1,7 @@
 #include "kernels/cuda/gemm/gemm.hpp"
 
+#include <algorithm>
+
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/gemm/mma_gemm.hpp"
@@ -8,32 +10,54 @@
 namespace sluice {
 namespace {
 
-bool aligned_for_copies(const void* pointer) {
-    constexpr std::uint32_t alignment = 16;
-    return reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
+bool aligned_to(const void* pointer, std::size_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
+}
+
+/// Whether all can be moved in pieces of 16 bytes.
+bool is_aligned(const GemmShape& shape, const GemmMemory& memory) {
+    constexpr std::uint32_t multiple = 8;
+    constexpr std::size_t piece = 16;
+    const void* const all[] = {memory.a, memory.b, memory.bias, memory.residual, memory.out};
+    return shape.columns % multiple == 0 && shape.depth % multiple == 0 &&
+           std::ranges::all_of(all, [](const void* pointer) { return aligned_to(pointer, piece); });
 }
 
 }  // namespace
 
 Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory, const GemmOptions& options)
-    : shape_(shape), memory_(memory), chained_(options.chained), range_(options.range) {
+    : shape_(shape),
+      memory_(memory),
+      instructions_(MatrixInstructions::mma),
+      unaligned_(!is_aligned(shape, memory)),
+      chained_(options.chained),
+      range_(options.range) {
     constexpr std::uint32_t most = 1U << 30;  // the copy engine's coordinates have a sign
     expects(precision == Precision::bf16 || precision == Precision::fp16, "product: of bf16 or fp16 only");
-    expects(shape.columns > 0 && shape.columns % 8 == 0 && shape.depth > 0 && shape.depth % 8 == 0,
-            "product: columns and depth are multiples of 8");
+    expects(shape.columns > 0 && shape.depth > 0, "product: without columns or depth");
     expects(shape.rows <= most && shape.columns <= most && shape.depth <= most, "product: too large");
-    expects(aligned_for_copies(memory.a) && aligned_for_copies(memory.b) && aligned_for_copies(memory.bias) &&
-                aligned_for_copies(memory.residual) && aligned_for_copies(memory.out),
-            "product: its memory is aligned to 16 bytes");
-    if (options.instructions.value_or(instructions_of_current_gpu()) == MatrixInstructions::wgmma) {
+    for (const void* const values : {memory.a, memory.b, memory.residual, static_cast<const void*>(memory.out)}) {
+        expects(aligned_to(values, number_bytes(precision)), "product: values that are not aligned to their size");
+    }
+    expects(aligned_to(memory.bias, sizeof(float)) && aligned_to(memory.row_scales, sizeof(float)),
+            "product: a bias or scales that are not aligned to their size");
+    if (!unaligned_) {
+        instructions_ = options.instructions.value_or(instructions_of_current_gpu());
+    }
+    if (instructions_ == MatrixInstructions::wgmma) {
         use_wgmma(precision, options);
         return;
     }
-    tile_number_ = gemm::mma_tile_number(shape, options);
-    tile_ = mma_tiles[tile_number_];
+    tile_number_ = gemm::mma_tile_number(shape, options, unaligned_);
+    tile_ = unaligned_ ? unaligned_tiles[tile_number_] : mma_tiles[tile_number_];
     if (shape.rows != 0) {
-        by_mma_ = gemm::make_mma_gemm(shape, precision, memory, options, tile_number_);
+        by_mma_ = gemm::make_mma_gemm(shape, precision, memory, options, tile_number_, unaligned_);
     }
+}
+
+std::string Gemm::path() const {
+    const char* const instructions = instructions_ == MatrixInstructions::wgmma ? "wgmma " : "mma.sync ";
+    return instructions + describe(tile_) + (unaligned_ ? ", unaligned" : "");
 }
 
 void Gemm::enqueue(cudaStream_t stream) const {

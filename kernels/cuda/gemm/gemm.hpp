@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "core/device/gpu_code.hpp"
 #include "kernels/cuda/gemm/tile.hpp"
@@ -24,12 +25,12 @@ enum class Activation : std::uint8_t {
 /// out[m][n] = activation(bias[n] + sum over k of a[m][k] * b[n][k]) + residual[m][n], a linear layer of weights b.
 struct GemmShape {
     std::uint32_t rows;     ///< m; with 0 nothing is done.
-    std::uint32_t columns;  ///< n; a multiple of 8, as the copy engine moves 16 bytes at least.
-    std::uint32_t depth;    ///< k; a multiple of 8.
+    std::uint32_t columns;  ///< n, above 0.
+    std::uint32_t depth;    ///< k, above 0.
     Activation activation = Activation::none;
 };
 
-/// Device memory of one product; not owned. All but row_scales aligned to 16 bytes.
+/// Device memory of one product; not owned. Rows follow each other without gaps. Values are aligned to their size.
 struct GemmMemory {
     const void* a;         ///< (rows, depth)
     const void* b;         ///< (columns, depth)
@@ -40,7 +41,7 @@ struct GemmMemory {
     /// `out` is open. All count if null.
     const std::uint32_t* active = nullptr;
     /// (rows): the sum over k of a[m][k] * b[n][k] is multiplied by row_scales[m], before the bias is added; as by 1 if
-    /// null. Aligned to 4 bytes.
+    /// null.
     const float* row_scales = nullptr;
 };
 
@@ -51,12 +52,14 @@ struct GemmRange {
 };
 
 struct GemmOptions {
-    /// A number in gemm_tiles, or by mma.sync in mma_tiles; else that of choose_gemm_tile() or choose_mma_tile().
+    /// A number in gemm_tiles, by mma.sync in mma_tiles, or in unaligned_tiles; else that of choose_gemm_tile() and its
+    /// like.
     std::optional<std::size_t> tile{};
     bool chained = false;               ///< May start while the kernel before it in the stream ends.
     std::uint32_t multiprocessors = 0;  ///< That it takes at most, and chooses its tile for; 0: all.
     GemmRange range{};                  ///< Nothing is done for other numbers of active rows: they have another tile.
-    std::optional<MatrixInstructions> instructions{};  ///< Else the fastest of the current device and the build.
+    /// Else the fastest of the current device and the build. What is not aligned is multiplied by mma.sync.
+    std::optional<MatrixInstructions> instructions{};
 };
 
 struct GemmKernel;
@@ -66,15 +69,17 @@ class MmaWork;
 }  // namespace gemm
 
 /// One product of two matrices of bf16 or fp16 on the tensor cores of the current device, summed up in fp32, by wgmma
-/// or mma.sync: see MatrixInstructions.
+/// or mma.sync: see MatrixInstructions. The fast kernels copy 16 bytes at a time: columns and depth are multiples of 8,
+/// and all memory is aligned to 16 bytes. Anything else is computed by a kernel by mma.sync of its own, which is
+/// slower.
 ///
 /// An element's products are added up 16 at a time, in ascending order of k, whatever the tile: its bits depend neither
 /// on the number of rows, nor on its row, nor on the tile. Values are rounded once, at the end. The two instructions
-/// may round sums otherwise.
+/// may round sums otherwise; aligned or not, mma.sync gives the same bits.
 class Gemm {
 public:
-    /// Throws ContractViolation when the shape, its alignment or the precision does not fit, or the build has no code
-    /// for the instructions; Error when CUDA fails.
+    /// Throws ContractViolation when the shape or the precision does not fit, or the build has no code for the
+    /// instructions; Error when CUDA fails.
     Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory, const GemmOptions& options = {});
 
     /// Enqueues the product; allocates nothing. Throws Error as check_cuda() when CUDA does not take it.
@@ -84,6 +89,9 @@ public:
     [[nodiscard]] const GemmTile& tile() const noexcept { return tile_; }
     /// Its number, as GemmOptions has it.
     [[nodiscard]] std::size_t tile_number() const noexcept { return tile_number_; }
+    /// How it is computed: "wgmma 128x192, clusters of 2x1, ping-pong", "mma.sync 128x128", "mma.sync 64x64,
+    /// unaligned".
+    [[nodiscard]] std::string path() const;
 
 private:
     void use_wgmma(Precision precision, const GemmOptions& options);
@@ -93,6 +101,8 @@ private:
     GemmMemory memory_;
     GemmTile tile_{};
     std::size_t tile_number_ = 0;
+    MatrixInstructions instructions_;
+    bool unaligned_;
     std::shared_ptr<const gemm::MmaWork> by_mma_;  // null by wgmma, and for no rows
     const GemmKernel* kernel_ = nullptr;
     void (*function_)(CUtensorMap, CUtensorMap, CUtensorMap, CUtensorMap, gemm::Arguments) = nullptr;

@@ -166,17 +166,15 @@ __device__ __forceinline__ void consume(const Arguments& arguments, const Layout
     }
 }
 
-template <class Type, class C>
-__global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
-    multiply(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
-             const __grid_constant__ CUtensorMap out_map, const __grid_constant__ CUtensorMap residual_map,
-             const __grid_constant__ Arguments arguments) {
-    extern __shared__ std::uint8_t shared[];
-    const Layout<C> layout((ptx::shared_address(shared) + pattern_bytes - 1) / pattern_bytes * pattern_bytes);
+/// Prepares the barriers, and waits for the kernel before this one.
+template <class C>
+__device__ __forceinline__ void begin_product(const Arguments& arguments, const Layout<C>& layout,
+                                              const CUtensorMap* a_map, const CUtensorMap* b_map,
+                                              const CUtensorMap* out_map) {
     if (threadIdx.x == 0) {
-        ptx::prefetch_map(&a_map);
-        ptx::prefetch_map(&b_map);
-        ptx::prefetch_map(&out_map);
+        ptx::prefetch_map(a_map);
+        ptx::prefetch_map(b_map);
+        ptx::prefetch_map(out_map);
         for (std::uint32_t i = 0; i < C::stages; ++i) {
             ptx::barrier_init(layout.full(i), 1);
             ptx::barrier_init(layout.free(i), C::tile_consumers * (C::cluster_rows + C::cluster_columns - 1));
@@ -199,6 +197,16 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
         ptx::let_next_kernel_start();
         ptx::wait_for_previous_kernel();
     }
+}
+
+template <class Type, class C>
+__global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
+    multiply(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
+             const __grid_constant__ CUtensorMap out_map, const __grid_constant__ CUtensorMap residual_map,
+             const __grid_constant__ Arguments arguments) {
+    extern __shared__ std::uint8_t shared[];
+    const Layout<C> layout((ptx::shared_address(shared) + pattern_bytes - 1) / pattern_bytes * pattern_bytes);
+    begin_product<C>(arguments, layout, &a_map, &b_map, &out_map);
     const std::uint32_t warpgroup = __shfl_sync(~0U, threadIdx.x / warpgroup_threads, 0);
     if (warpgroup == C::consumers) {
         if constexpr (C::moves_registers) {

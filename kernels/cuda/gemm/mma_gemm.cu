@@ -5,18 +5,22 @@
 
 namespace sluice::gemm {
 
-std::size_t mma_tile_number(const GemmShape& shape, const GemmOptions& options) {
-    const std::size_t number = options.tile ? *options.tile
-                                            : choose_mma_tile(shape.rows, shape.columns, shape.depth,
-                                                              options.multiprocessors == 0 ? count_multiprocessors()
-                                                                                           : options.multiprocessors);
-    expects(number < mma_tiles.size(), "product: no such tile by mma.sync");
+std::size_t mma_tile_number(const GemmShape& shape, const GemmOptions& options, bool unaligned) {
+    const auto choose = [&] {
+        const std::uint32_t multiprocessors =
+            options.multiprocessors == 0 ? count_multiprocessors() : options.multiprocessors;
+        return unaligned ? choose_unaligned_tile(shape.rows, shape.columns, shape.depth, multiprocessors)
+                         : choose_mma_tile(shape.rows, shape.columns, shape.depth, multiprocessors);
+    };
+    const std::size_t number = options.tile ? *options.tile : choose();
+    expects(number < (unaligned ? unaligned_tiles.size() : mma_tiles.size()), "product: no such tile by mma.sync");
     return number;
 }
 
 std::shared_ptr<const MmaWork> make_mma_gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory,
-                                             const GemmOptions& options, std::size_t tile) {
-    const MmaNarrowKernels& kernels = precision == Precision::bf16 ? bf16_mma_kernels() : fp16_mma_kernels();
+                                             const GemmOptions& options, std::size_t tile, bool unaligned) {
+    const MmaNarrowKernels& aligned = precision == Precision::bf16 ? bf16_mma_kernels() : fp16_mma_kernels();
+    const MmaKernel<NarrowTarget>& kernel = unaligned ? unaligned_mma_kernels(precision)[tile] : aligned[tile];
     const Arguments arguments{.bias = memory.bias,
                               .active = memory.active,
                               .range = options.range,
@@ -34,7 +38,7 @@ std::shared_ptr<const MmaWork> make_mma_gemm(const GemmShape& shape, Precision p
                                .b = static_cast<const std::uint8_t*>(memory.b),
                                .rows = shape.rows,
                                .row_bytes = shape.depth * static_cast<std::uint32_t>(number_bytes(precision))};
-    return std::make_shared<MmaProduct<NarrowTarget>>(kernels[tile], "product by mma.sync", arguments, operands,
+    return std::make_shared<MmaProduct<NarrowTarget>>(kernel, "product by mma.sync", arguments, operands,
                                                       NarrowTarget{.residual = memory.residual, .out = memory.out},
                                                       options.multiprocessors);
 }

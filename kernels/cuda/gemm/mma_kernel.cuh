@@ -67,6 +67,19 @@ private:
     std::uint32_t row_bytes_;
 };
 
+/// Where in a stage this lane's rows of the warp's first matrices begin, of a and of b.
+template <class C>
+__device__ __forceinline__ std::uint32_t mma_a_at() {
+    return mma_unit_at(threadIdx.x / 32 / C::warps_across * C::warp_rows + threadIdx.x % 16, threadIdx.x % 32 / 16);
+}
+template <class C>
+__device__ __forceinline__ std::uint32_t mma_b_at() {
+    const std::uint32_t lane = threadIdx.x % 32;
+    const std::uint32_t warp = threadIdx.x / 32;
+    return C::a_bytes +
+           mma_unit_at(warp % C::warps_across * C::warp_columns + lane / 16 * mma_columns + lane % 8, lane / 8 % 2);
+}
+
 /// A warp's operands for 32 bytes of depth.
 template <class C>
 struct MmaFragments {
@@ -106,12 +119,8 @@ template <Precision precision, class C>
 __device__ __forceinline__ void multiply_tile(MmaSums<C>& sums, const MmaCopies<C>& copies, std::uint32_t shared,
                                               std::uint32_t steps) {
     static_assert(mma_step_bytes == 2 * mma_depth_bytes, "two products a step");
-    const std::uint32_t lane = threadIdx.x % 32;
-    const std::uint32_t warp = threadIdx.x / 32;
-    const std::uint32_t a_at = mma_unit_at(warp / C::warps_across * C::warp_rows + lane % 16, lane / 16);
-    const std::uint32_t b_at =
-        C::a_bytes +
-        mma_unit_at(warp % C::warps_across * C::warp_columns + lane / 16 * mma_columns + lane % 8, lane / 8 % 2);
+    const std::uint32_t a_at = mma_a_at<C>();
+    const std::uint32_t b_at = mma_b_at<C>();
     MmaFragments<C> fragments[2];
     std::uint32_t read = shared;
     std::uint32_t filled = shared + (C::stages - 1) * C::stage_bytes;

@@ -49,7 +49,7 @@ struct MmaOperands {
     const std::uint8_t* a;    // (rows, row_bytes)
     const std::uint8_t* b;    // (columns, row_bytes)
     std::uint32_t rows;       // of a
-    std::uint32_t row_bytes;  // a multiple of 16
+    std::uint32_t row_bytes;  // a multiple of 16, but of unaligned products
 };
 
 /// Of a warp: lane l has of product (m, n) the sums [2 i + j] at row 16 m + l / 4 + 8 i, column 8 n + 2 (l % 4) + j.

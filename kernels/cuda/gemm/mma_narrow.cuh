@@ -11,6 +11,8 @@ namespace sluice::gemm {
 
 /// For each of mma_tiles.
 using MmaNarrowKernels = std::array<MmaKernel<NarrowTarget>, mma_tiles.size()>;
+/// For each of unaligned_tiles.
+using MmaUnalignedKernels = std::array<MmaKernel<NarrowTarget>, unaligned_tiles.size()>;
 
 template <Precision precision, class C>
 MmaKernel<NarrowTarget> make_narrow_kernel() {
@@ -28,5 +30,6 @@ MmaNarrowKernels make_narrow_kernels() {
 // A source each: they take long to compile.
 [[nodiscard]] const MmaNarrowKernels& bf16_mma_kernels();
 [[nodiscard]] const MmaNarrowKernels& fp16_mma_kernels();
+[[nodiscard]] const MmaUnalignedKernels& unaligned_mma_kernels(Precision precision);
 
 }  // namespace sluice::gemm

@@ -21,6 +21,7 @@ struct MmaKernel {
     GemmTile tile;
     std::uint32_t threads;
     std::uint32_t shared_bytes;
+    int shared_percent = cudaSharedmemCarveoutMaxShared;  // of what the first-level cache and shared memory have
 };
 
 template <Precision precision, class C, class Epilogue>
@@ -46,9 +47,8 @@ std::uint32_t count_mma_blocks(const MmaKernel<Target>& kernel, std::uint32_t mu
     check_cuda(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(kernel.shared_bytes)),
                "cudaFuncSetAttribute");
-    check_cuda(
-        cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
-        "cudaFuncSetAttribute");
+    check_cuda(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, kernel.shared_percent),
+               "cudaFuncSetAttribute");
     int of_one = 0;
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, function, static_cast<int>(kernel.threads),
                                                              kernel.shared_bytes),

@@ -1,5 +1,7 @@
 #include "kernels/cuda/gemm/tile.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -28,7 +30,38 @@ double cycles(const GemmTile& tile, std::uint64_t rounds, std::uint32_t depth) {
     return times * static_cast<double>(divide_up(depth, step_depth)) * step + ends;
 }
 
+/// Of a tile by mma.sync, relative: how fast it multiplies, and the depth that its beginning and end are worth.
+struct Pace {
+    double speed;
+    double ends;
+};
+
+template <std::size_t count>
+std::size_t choose(const std::array<GemmTile, count>& tiles, const std::array<Pace, count>& paces, std::uint32_t rows,
+                   std::uint32_t columns, std::uint32_t depth, std::uint32_t multiprocessors) {
+    std::size_t best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < count; ++i) {
+        const double area = tiles[i].rows * tiles[i].columns;
+        const double time = static_cast<double>(rounds(tiles[i], rows, columns, multiprocessors)) * area *
+                            (depth + paces[i].ends) / paces[i].speed;
+        if (time < least) {
+            best = i;
+            least = time;
+        }
+    }
+    return best;
+}
+
 }  // namespace
+
+std::string describe(const GemmTile& tile) {
+    std::string text = fmt::format("{}x{}", tile.rows, tile.columns);
+    if (tile.cluster_rows * tile.cluster_columns > 1) {
+        text += fmt::format(", clusters of {}x{}", tile.cluster_rows, tile.cluster_columns);
+    }
+    return text + (tile.ping_pong ? ", ping-pong" : "");
+}
 
 std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                              std::uint32_t multiprocessors) {
@@ -56,20 +89,14 @@ std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uin
 
 std::size_t choose_mma_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                             std::uint32_t multiprocessors) {
-    constexpr std::array<double, mma_tiles.size()> speed{1.0, 0.95, 0.6};
-    constexpr std::array<double, mma_tiles.size()> ends{256, 64, 64};
-    std::size_t best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < mma_tiles.size(); ++i) {
-        const double area = mma_tiles[i].rows * mma_tiles[i].columns;
-        const double time = static_cast<double>(rounds(mma_tiles[i], rows, columns, multiprocessors)) * area *
-                            (depth + ends[i]) / speed[i];
-        if (time < least) {
-            best = i;
-            least = time;
-        }
-    }
-    return best;
+    constexpr std::array<Pace, mma_tiles.size()> paces{{{1.0, 256}, {0.95, 64}, {0.6, 64}}};
+    return choose(mma_tiles, paces, rows, columns, depth, multiprocessors);
+}
+
+std::size_t choose_unaligned_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
+                                  std::uint32_t multiprocessors) {
+    constexpr std::array<Pace, unaligned_tiles.size()> paces{{{1.0, 64}, {0.55, 64}}};
+    return choose(unaligned_tiles, paces, rows, columns, depth, multiprocessors);
 }
 
 std::uint32_t gemm_group_rows(const GemmTile& tile, std::uint32_t tile_rows, std::uint32_t clusters) {

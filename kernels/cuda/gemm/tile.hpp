@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace sluice {
 
@@ -17,6 +18,9 @@ struct GemmTile {
 
     friend bool operator==(const GemmTile&, const GemmTile&) = default;
 };
+
+/// "128x192, clusters of 2x1, ping-pong".
+[[nodiscard]] std::string describe(const GemmTile& tile);
 
 /// Those that there are kernels for.
 inline constexpr std::array<GemmTile, 9> gemm_tiles{{
@@ -57,6 +61,17 @@ inline constexpr std::array<GemmTile, 3> mma_tiles{{
 /// and the third at 0.6 of the first one's speed, as they read more. These shares are estimates.
 [[nodiscard]] std::size_t choose_mma_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                                           std::uint32_t multiprocessors);
+
+/// Those that there are kernels for by mma.sync where rows begin anywhere.
+inline constexpr std::array<GemmTile, 2> unaligned_tiles{{
+    {.rows = 128, .columns = 128},
+    {.rows = 64, .columns = 64},
+}};
+
+/// The number in unaligned_tiles of the tile to take, by the same estimate: the second tile at 0.55 of the first one's
+/// speed.
+[[nodiscard]] std::size_t choose_unaligned_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
+                                                std::uint32_t multiprocessors);
 
 /// Rows of cluster tiles in a group, of `tile_rows` in all, so that what `clusters` clusters work on is about square,
 /// in groups about alike.

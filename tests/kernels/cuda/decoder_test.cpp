@@ -43,62 +43,61 @@ std::ostream& operator<<(std::ostream& out, const DecoderKind& kind) {
 struct ModelCase {
     DecoderShape shape;
     DecoderParts parts{};
+};
 
-    class DecoderOnGpu : public OnGpu {
-    protected:
-        void SetUp() override {
-            OnGpu::SetUp();
-            if (!IsSkipped()) {
-                for (const MatrixInstructions way : ways()) {
-                    devices_[way] = make_cuda_device(0, {.instructions = way});
-                }
+class DecoderOnGpu : public OnGpu {
+protected:
+    void SetUp() override {
+        OnGpu::SetUp();
+        if (!IsSkipped()) {
+            for (const MatrixInstructions way : ways()) {
+                devices_[way] = make_cuda_device(0, {.instructions = way});
             }
         }
-
-        [[nodiscard]] Continuer continuer(DecoderKind kind, const RandomDecoder& model, const TokenSampling& sampling,
-                                          std::uint32_t max_items, std::uint64_t more_bytes = plenty) const {
-            return {decoder_kernels_of(DeviceKind::cuda, kind.precision),
-                    *devices_.at(kind.instructions),
-                    model,
-                    sampling,
-                    max_items,
-                    more_bytes};
-        }
-
-        /// All that this GPU and build have.
-        [[nodiscard]] std::vector<DecoderKind> kinds() const {
-            std::vector<DecoderKind> all{Precision::fp32};
-            for (const Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
-                for (const MatrixInstructions way : ways()) {
-                    all.emplace_back(precision, way);
-                }
-            }
-            if (gpu().instructions() == MatrixInstructions::wgmma) {
-                all.emplace_back(Precision::tf32x3, MatrixInstructions::wgmma);
-            }
-            return all;
-        }
-
-        [[nodiscard]] Device& device() const { return *devices_.at(MatrixInstructions::mma); }
-
-        /// Texts get the same bits in chunks of several sizes, and with the least memory.
-        void expect_no_neighbours(const ModelCase& one, DecoderKind kind, const TokenSampling& sampling) const;
-
-    private:
-        std::map<MatrixInstructions, std::unique_ptr<Device>> devices_;
-    };
-
-    std::vector<Continued> continued_on_host(const RandomDecoder& model, const TokenSampling& sampling,
-                                             const std::vector<Tokens>& prompts) {
-        HostDevice host;
-        return Continuer(decoder_kernels_of(DeviceKind::host), host, model, sampling,
-                         static_cast<std::uint32_t>(prompts.size()))(prompts);
     }
 
-    /// That every precision has.
-    constexpr DecoderShape of_all{
-        .vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 2, .inner = 264};
+    [[nodiscard]] Continuer continuer(DecoderKind kind, const RandomDecoder& model, const TokenSampling& sampling,
+                                      std::uint32_t max_items, std::uint64_t more_bytes = plenty) const {
+        return {decoder_kernels_of(DeviceKind::cuda, kind.precision),
+                *devices_.at(kind.instructions),
+                model,
+                sampling,
+                max_items,
+                more_bytes};
+    }
+
+    /// All that this GPU and build have.
+    [[nodiscard]] std::vector<DecoderKind> kinds() const {
+        std::vector<DecoderKind> all{Precision::fp32};
+        for (const Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
+            for (const MatrixInstructions way : ways()) {
+                all.emplace_back(precision, way);
+            }
+        }
+        if (gpu().instructions() == MatrixInstructions::wgmma) {
+            all.emplace_back(Precision::tf32x3, MatrixInstructions::wgmma);
+        }
+        return all;
+    }
+
+    [[nodiscard]] Device& device() const { return *devices_.at(MatrixInstructions::mma); }
+
+    /// Texts get the same bits in chunks of several sizes, and with the least memory.
+    void expect_no_neighbours(const ModelCase& one, DecoderKind kind, const TokenSampling& sampling) const;
+
+private:
+    std::map<MatrixInstructions, std::unique_ptr<Device>> devices_;
 };
+
+std::vector<Continued> continued_on_host(const RandomDecoder& model, const TokenSampling& sampling,
+                                         const std::vector<Tokens>& prompts) {
+    HostDevice host;
+    return Continuer(decoder_kernels_of(DeviceKind::host), host, model, sampling,
+                     static_cast<std::uint32_t>(prompts.size()))(prompts);
+}
+
+/// That every precision has.
+constexpr DecoderShape of_all{.vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 2, .inner = 264};
 
 /// Of GPT-2's family and of Llama's, that every precision has.
 const DecoderShape llama_of_all =

@@ -1,4 +1,7 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <array>
 
 #include "core/device/cuda.hpp"
 #include "tools/bench/ladder/ladder.hpp"
@@ -25,6 +28,8 @@ TEST_F(CudaLadder, ComputesEveryRungRight) {
         EXPECT_GE(result.rungs.size(), cuda_rung_numbers().size());
         for (const RungResult& rung : result.rungs) {
             EXPECT_TRUE(!rung.skipped.empty() || rung.right()) << rung.number << " " << rung.name << ": " << rung.error;
+            EXPECT_EQ(rung.error_with_rounding.has_value(), rung.number == 20 && rung.skipped.empty());
+            EXPECT_LT(rung.error_with_rounding.value_or(0), 0.05);  // 2^-4 at most for each value of two
         }
     }
 }
@@ -37,6 +42,21 @@ TEST_F(CudaLadder, ComputesOddSizesOnTheRungsThatTakeThemAndSaysWhyOnTheOthers) 
         const bool any_size = rung.number <= 3 || rung.number == 11 || rung.number >= 18;
         EXPECT_TRUE(any_size || !rung.skipped.empty()) << rung.number;
         EXPECT_TRUE(!rung.skipped.empty() || rung.right()) << rung.number << ": " << rung.error;
+    }
+}
+
+TEST_F(CudaLadder, ComputesSizesThatNothingDividesAndTellsThePath) {
+    for (const auto& [m, n, k] : {std::array{1021U, 1U, 7U}, {1U, 1U, 1U}, {127U, 1021U, 129U}}) {
+        const LadderResult result = climb_cuda({.m = m, .n = n, .k = k, .seconds = 0}, no_report);
+
+        EXPECT_GE(result.rungs.size(), cuda_rung_numbers().size());
+        for (const RungResult& rung : result.rungs) {
+            SCOPED_TRACE(testing::Message() << rung.number << " at " << m << " x " << n << " x " << k);
+            EXPECT_TRUE(!rung.skipped.empty() || rung.right()) << rung.error;
+            if (rung.number == 11) {
+                EXPECT_THAT(rung.path, testing::EndsWith("unaligned"));
+            }
+        }
     }
 }
 

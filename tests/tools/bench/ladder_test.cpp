@@ -30,7 +30,8 @@ RungResult some_rung() {
 }
 
 TEST(HostLadder, ComputesEveryRungRightAtOddSizes) {
-    for (const auto& [m, n, k] : {std::array{1U, 1U, 1U}, {9U, 33U, 5U}, {67U, 31U, 300U}, {8U, 257U, 65U}}) {
+    for (const auto& [m, n, k] :
+         {std::array{1U, 1U, 1U}, {9U, 33U, 5U}, {67U, 31U, 300U}, {8U, 257U, 65U}, {1021U, 1U, 7U}}) {
         const LadderResult result = climb_host({.m = m, .n = n, .k = k, .seconds = 0}, no_report);
 
         EXPECT_EQ(result.rungs.size(), host_rung_numbers().size());
@@ -67,6 +68,24 @@ TEST(LadderReport, SaysWhatIsRightWrongAndSkipped) {
     EXPECT_THAT(table_line(wrong), HasSubstr("WRONG"));
     EXPECT_THAT(table_line(unwritten), HasSubstr("WRONG"));
     EXPECT_THAT(table_line(skipped), HasSubstr("skipped: needs a Hopper GPU"));
+}
+
+TEST(LadderReport, SaysHowASizeIsComputedAndWhereTheLibraryHasNoProduct) {
+    RungResult rung = some_rung();
+    rung.path = "mma.sync 64x64, unaligned";
+    rung.error_with_rounding = 0.037;
+    RungResult lonely = some_rung();
+    lonely.peer = {};
+
+    const auto json = nlohmann::json::parse(json_of({.device = "a GPU", .peer = "a library", .rungs = {rung, lonely}}));
+
+    EXPECT_THAT(table_line(rung), HasSubstr("1.0e-03  mma.sync 64x64, unaligned; rounding the operands: 3.7e-02\n"));
+    EXPECT_THAT(table_line(lonely), HasSubstr("450.000        -    440.0"));
+    EXPECT_EQ(json.at("rungs").at(0).at("path"), "mma.sync 64x64, unaligned");
+    EXPECT_EQ(json.at("rungs").at(0).at("error_with_rounding"), 0.037);
+    EXPECT_FALSE(json.at("rungs").at(1).contains("path"));
+    EXPECT_FALSE(json.at("rungs").at(1).contains("error_with_rounding"));
+    EXPECT_TRUE(json.at("rungs").at(1).at("percent").is_null());
 }
 
 TEST(LadderReport, GivesJsonWithNullForWhatIsNotKnown) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/device/cuda_error.hpp"
+#include "core/error.hpp"
 
 namespace sluice::ladder {
 namespace {
@@ -70,6 +71,10 @@ CublasPeer::CublasPeer(const PeerShape& shape, const PeerMemory& memory, cudaStr
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle_, product_, b_, a_, out_, out_, preference,
                                                                  most_algorithms, found.data(), &tried_);
     cublasLtMatmulPreferenceDestroy(preference);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
+        tried_ = 0;
+        return;
+    }
     check_peer(status, "cublasLtMatmulAlgoGetHeuristic");
     cudaEvent_t begin{};
     cudaEvent_t end{};
@@ -94,9 +99,6 @@ CublasPeer::CublasPeer(const PeerShape& shape, const PeerMemory& memory, cudaStr
     }
     cudaEventDestroy(begin);
     cudaEventDestroy(end);
-    if (tried_ == 0) {
-        check_peer(CUBLAS_STATUS_NOT_SUPPORTED, "cublasLtMatmulAlgoGetHeuristic");
-    }
 }
 
 CublasPeer::~CublasPeer() {
@@ -117,6 +119,7 @@ void CublasPeer::run(const PeerMemory& memory, const cublasLtMatmulAlgo_t& algor
 }
 
 void CublasPeer::enqueue(const PeerMemory& memory, cudaStream_t stream) const {
+    expects(tried_ > 0, "library: has no algorithm for this product");
     run(memory, algorithm_, stream);
 }
 

@@ -35,14 +35,16 @@ struct PeerMemory {
 /// The same product by cuBLASLt: the fastest of what its heuristics offer, up to 16 of them, by measurement.
 class CublasPeer {
 public:
-    /// Times each algorithm on `memory`. Throws Error when there is none.
+    /// Times each algorithm on `memory`.
     CublasPeer(const PeerShape& shape, const PeerMemory& memory, cudaStream_t stream);
     ~CublasPeer();
     CublasPeer(const CublasPeer&) = delete;
     CublasPeer& operator=(const CublasPeer&) = delete;
 
+    /// Only if tried() is above 0.
     void enqueue(const PeerMemory& memory, cudaStream_t stream) const;
 
+    /// Algorithms; 0 if the library has none for this product.
     [[nodiscard]] int tried() const noexcept { return tried_; }
 
 private:

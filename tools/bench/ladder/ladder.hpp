@@ -37,7 +37,10 @@ struct RungResult {
     std::string skipped{};  ///< Why it was not run; then nothing below has a meaning.
     double error = 0;  ///< ‖out − plain‖ / ‖plain‖, the plain sums in fp64; NaN if an element was not written.
     Rate rate{};
-    Rate peer{};  ///< The library's, in the same windows.
+    Rate peer{};         ///< The library's, in the same windows; 0 if it has no such product.
+    std::string path{};  ///< How the rung computes this size, if it has several ways.
+    /// Of a rung that rounds its operands, whose `error` is beside what it keeps of them: beside all of them.
+    std::optional<double> error_with_rounding{};
 
     [[nodiscard]] bool right() const noexcept;
 };

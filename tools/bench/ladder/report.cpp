@@ -13,8 +13,14 @@ std::string in_table(const std::optional<double>& value, int digits) {
     return value ? fmt::format("{:.{}f}", *value, digits) : "-";
 }
 
-double share(const RungResult& rung) {
-    return rung.peer.tflops > 0 ? 100 * rung.rate.tflops / rung.peer.tflops : 0;
+/// Of the library's rate, in percent.
+std::optional<double> share(const RungResult& rung) {
+    return rung.peer.tflops > 0 ? std::optional(100 * rung.rate.tflops / rung.peer.tflops) : std::nullopt;
+}
+
+std::string remarks(const RungResult& rung) {
+    return (rung.path.empty() ? "" : "  " + rung.path) +
+           (rung.error_with_rounding ? fmt::format("; rounding the operands: {:.1e}", *rung.error_with_rounding) : "");
 }
 
 std::string escaped_xml(const std::string& text) {
@@ -59,9 +65,9 @@ std::string table_line(const RungResult& rung) {
     if (!rung.skipped.empty()) {
         return fmt::format("{} skipped: {}\n", head, rung.skipped);
     }
-    return fmt::format("{} {:9.3f} {:8.1f} {:>8} {:>6} {:>8} {:9.1e}{}\n", head, rung.rate.tflops, share(rung),
-                       in_table(rung.rate.single_tflops, 1), in_table(rung.rate.clock_mhz, 0),
-                       in_table(rung.rate.joules_a_tflop, 2), rung.error, rung.right() ? "" : "  WRONG");
+    return fmt::format("{} {:9.3f} {:>8} {:>8} {:>6} {:>8} {:9.1e}{}{}\n", head, rung.rate.tflops,
+                       in_table(share(rung), 1), in_table(rung.rate.single_tflops, 1), in_table(rung.rate.clock_mhz, 0),
+                       in_table(rung.rate.joules_a_tflop, 2), rung.error, rung.right() ? "" : "  WRONG", remarks(rung));
 }
 
 std::string bars(const LadderResult& result) {
@@ -85,13 +91,14 @@ std::string bars(const LadderResult& result) {
         if (!rung.skipped.empty()) {
             continue;
         }
-        const double bar = std::min(share(rung) / 100, longest) * whole;
+        const double percent = share(rung).value_or(0);
+        const double bar = std::min(percent / 100, longest) * whole;
         svg += fmt::format(
             "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{} {} ({})</text>\n"
             "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>\n"
             "<text x=\"{:.1f}\" y=\"{}\">{:.1f} %, {:.3g} TFLOP/s</text>\n",
             label - 8, y + 15, rung.number, escaped_xml(rung.name), rung.precision, label, y + 3, bar, line - 6,
-            rung.precision == "bf16" ? "#3a7d44" : "#2f6690", label + bar + 6, y + 15, share(rung), rung.rate.tflops);
+            rung.precision == "bf16" ? "#3a7d44" : "#2f6690", label + bar + 6, y + 15, percent, rung.rate.tflops);
         y += line;
     }
     svg += fmt::format("<line x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" y2=\"{2}\" stroke=\"#c1121f\"/>\n", label + whole,
@@ -109,7 +116,13 @@ std::string json_of(const LadderResult& result) {
             one["right"] = rung.right();
             one["own"] = json_of(rung.rate);
             one["library"] = json_of(rung.peer);
-            one["percent"] = share(rung);
+            one["percent"] = number(share(rung));
+            if (!rung.path.empty()) {
+                one["path"] = rung.path;
+            }
+            if (rung.error_with_rounding) {
+                one["error_with_rounding"] = number(rung.error_with_rounding);
+            }
         } else {
             one["skipped"] = rung.skipped;
         }

@@ -57,19 +57,26 @@ public:
     }
     [[nodiscard]] int algorithms() const { return peer_->tried(); }
 
-    /// Checks and times; without `make`, the library alone.
-    void measure(MakeProduct make, const LadderOptions& options, cudaStream_t stream, RungResult& result) {
+    /// Checks and times; without a rung, the library by itself.
+    void measure(const Rung* rung, const LadderOptions& options, cudaStream_t stream, RungResult& result) {
         const Product library = [&](std::size_t i, cudaStream_t s) { peer_->enqueue(peer_memory(i), s); };
-        std::vector<std::function<void(cudaStream_t)>> products;
-        for (std::size_t i = 0; i < memory_.size() / 3 && make != nullptr; ++i) {
-            products.push_back(make(size_, operands(i)));
+        std::vector<MadeProduct> products;
+        for (std::size_t i = 0; i < memory_.size() / 3 && rung != nullptr; ++i) {
+            products.push_back(rung->make(size_, operands(i)));
         }
-        const Product own = [&](std::size_t i, cudaStream_t s) { products[i](s); };
-        const Product& product = make != nullptr ? own : library;
+        const Product own = [&](std::size_t i, cudaStream_t s) { products[i].enqueue(s); };
+        const Product& product = rung != nullptr ? own : library;
         memory_[2]->poison();
         product(0, stream);
         check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         result.error = error_beside_plain(size_, precision_, operands(0));
+        if (rung != nullptr) {
+            result.path = products.front().path;
+            if (const std::optional<Operands>& rounded = products.front().rounded) {
+                result.error_with_rounding = result.error;
+                result.error = error_beside_plain(size_, precision_, *rounded);
+            }
+        }
         const double operations = 2.0 * size_.m * size_.n * size_.k / tera;
         const auto rate = [&](const Window& window, double single) {
             return Rate{.tflops = operations / window.seconds_a_call,
@@ -79,6 +86,10 @@ public:
                             window.joules_a_call ? std::optional(*window.joules_a_call / operations) : std::nullopt};
         };
         const double single = windows_->single_call(product);
+        if (algorithms() == 0) {
+            result.rate = rate(windows_->sustained(product, options.seconds), single);
+            return;
+        }
         const double library_single = windows_->single_call(library);
         const std::vector<Window> seen = windows_->in_turn(product, library, options.seconds);
         result.rate = rate(seen[0], single);
@@ -159,10 +170,14 @@ LadderResult climb_cuda(const LadderOptions& options, const Report& report) {
                 bench.reset();
                 bench.emplace(size, precision, stream.get());
             }
-            if (rung == nullptr) {
+            if (rung == nullptr && bench->algorithms() == 0) {
+                one.skipped = "has no algorithm for this size";
+            } else if (rung == nullptr) {
                 one.name = fmt::format("cuBLASLt, of {}", bench->algorithms());
             }
-            bench->measure(rung == nullptr ? nullptr : rung->make, options, stream.get(), one);
+            if (one.skipped.empty()) {
+                bench->measure(rung, options, stream.get(), one);
+            }
         }
         report(one);
         result.rungs.push_back(std::move(one));

@@ -14,14 +14,14 @@ using Fp32Kernel = void (*)(Size, const float* a, const float* b, float* out);
 
 /// A block for each tile of rows by columns; blockIdx.x counts tiles of columns.
 template <Fp32Kernel kernel, std::uint32_t rows, std::uint32_t columns, std::uint32_t threads>
-std::function<void(cudaStream_t)> in_tiles(const Size& size, const Operands& operands) {
-    return [size, operands](cudaStream_t stream) {
+MadeProduct in_tiles(const Size& size, const Operands& operands) {
+    return {[size, operands](cudaStream_t stream) {
         const dim3 blocks((size.n + columns - 1) / columns, (size.m + rows - 1) / rows);
         kernel<<<blocks, threads, 0, stream>>>(size, static_cast<const float*>(operands.a),
                                                static_cast<const float*>(operands.b),
                                                static_cast<float*>(operands.out));
         check_launch("ladder");
-    };
+    }};
 }
 
 }  // namespace sluice::ladder

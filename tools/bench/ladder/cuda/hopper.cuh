@@ -274,7 +274,7 @@ inline CUtensorMap map_of(const void* matrix, std::uint32_t rows, std::uint32_t 
 }
 
 template <class Steps>
-std::function<void(cudaStream_t)> make(const Size& size, const Operands& operands) {
+MadeProduct make(const Size& size, const Operands& operands) {
     constexpr std::uint32_t cluster = Steps::multicast ? 2 : 1;
     int device = 0;
     int processors = 0;
@@ -290,10 +290,10 @@ std::function<void(cudaStream_t)> make(const Size& size, const Operands& operand
     const std::uint32_t most = static_cast<std::uint32_t>(processors) / cluster * cluster;
     const LaunchShape shape{
         .blocks = Steps::persistent ? std::min(tiles, most) : tiles, .threads = threads, .shared_bytes = shared_bytes};
-    return [=](cudaStream_t stream) {
+    return {[=](cudaStream_t stream) {
         launch(&multiply_by_roles<Steps>, "ladder", shape, stream, a, b, out, size,
                static_cast<__nv_bfloat16*>(operands.out));
-    };
+    }};
 }
 
 }  // namespace sluice::ladder::hopper

@@ -94,8 +94,9 @@ template <class T, bool b_as_weights>
 double error_of(const Size& size, const Operands& operands) {
     constexpr double small = 4e9;  // products
     constexpr std::uint32_t sample = 64;
+    constexpr std::uint32_t most_rows = 65535;  // of blocks
     const bool all = static_cast<double>(size.m) * size.n * size.k < small;
-    const std::uint32_t rows = all ? size.m : std::min(size.m, sample);
+    const std::uint32_t rows = std::min(size.m, all ? most_rows : sample);
     const Squares none{};
     const DeviceMemory squares(std::as_bytes(std::span(&none, 1)));
     const auto* const out = static_cast<const T*>(operands.out);

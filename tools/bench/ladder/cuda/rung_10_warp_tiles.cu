@@ -92,17 +92,17 @@ __global__ void __launch_bounds__(threads, 2)
     }
 }
 
-std::function<void(cudaStream_t)> make_warp_tiles(const Size& size, const Operands& operands) {
+MadeProduct make_warp_tiles(const Size& size, const Operands& operands) {
     constexpr int bytes = shared_floats * sizeof(float);
     check_cuda(cudaFuncSetAttribute(&multiply_warp_tiles, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                "cudaFuncSetAttribute");
-    return [size, operands](cudaStream_t stream) {
+    return {[size, operands](cudaStream_t stream) {
         const dim3 blocks(size.n / tile, size.m / tile);
         multiply_warp_tiles<<<blocks, threads, bytes, stream>>>(size, static_cast<const float*>(operands.a),
                                                                 static_cast<const float*>(operands.b),
                                                                 static_cast<float*>(operands.out));
         check_launch("warp tiles");
-    };
+    }};
 }
 
 }  // namespace

@@ -69,16 +69,16 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-std::function<void(cudaStream_t)> make_wgmma(const Size& size, const Operands& operands) {
+MadeProduct make_wgmma(const Size& size, const Operands& operands) {
     check_cuda(cudaFuncSetAttribute(&multiply_wgmma, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
                "cudaFuncSetAttribute");
     const CUtensorMap a = hopper::map_of(operands.a, size.m, size.k, tile);
     const CUtensorMap b = hopper::map_of(operands.b, size.n, size.k, tile);
     const LaunchShape shape{
         .blocks = size.m / tile * (size.n / tile), .threads = threads, .shared_bytes = shared_bytes};
-    return [=](cudaStream_t stream) {
+    return {[=](cudaStream_t stream) {
         launch(&multiply_wgmma, "wgmma", shape, stream, a, b, size, static_cast<__nv_bfloat16*>(operands.out));
-    };
+    }};
 }
 
 }  // namespace

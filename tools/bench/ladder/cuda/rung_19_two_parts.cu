@@ -53,7 +53,7 @@ std::shared_ptr<DeviceMemory> split(const Factor& factor) {
     return parts;
 }
 
-std::function<void(cudaStream_t)> make_two_parts(const Size& size, const Operands& operands) {
+MadeProduct make_two_parts(const Size& size, const Operands& operands) {
     const auto a = split({.values = static_cast<const float*>(operands.a),
                           .row_stride = size.k,
                           .stride = 1,
@@ -76,7 +76,7 @@ std::function<void(cudaStream_t)> make_two_parts(const Size& size, const Operand
                                          .stride = size.n,
                                          .bests = nullptr,
                                          .active = rows->as<std::uint32_t>()});
-    return [a, b, rows, product](cudaStream_t stream) { product.enqueue(stream); };
+    return {[a, b, rows, product](cudaStream_t stream) { product.enqueue(stream); }};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,8 +26,15 @@ struct Operands {
     void* out;      ///< (m, n), in the operands' precision.
 };
 
-/// Makes what enqueues a product of these operands; may allocate, and throws Error when CUDA fails.
-using MakeProduct = std::function<void(cudaStream_t)> (*)(const Size&, const Operands&);
+/// A product that is ready to run.
+struct MadeProduct {
+    std::function<void(cudaStream_t)> enqueue;
+    std::string path{};                 ///< How it is computed, of a rung that has several ways.
+    std::optional<Operands> rounded{};  ///< The operands as the rung keeps them, if not all of what they are.
+};
+
+/// May allocate, and throws Error when CUDA fails.
+using MakeProduct = MadeProduct (*)(const Size&, const Operands&);
 
 /// One kernel of the ladder. Its source says what it adds to the one before and why that is faster.
 struct Rung {
@@ -60,5 +68,6 @@ extern const Rung rung_16_multicast;
 extern const Rung rung_17_stores;
 extern const Rung rung_18_models;
 extern const Rung rung_19_two_parts;
+extern const Rung rung_20_fp8;
 
 }  // namespace sluice::ladder

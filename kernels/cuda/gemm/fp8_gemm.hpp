@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "kernels/cuda/gemm/gemm.hpp"
+
+namespace sluice {
+
+/// Device memory of one product of e4m3; not owned. All aligned to 16 bytes.
+struct Fp8GemmMemory {
+    const void* a;          ///< (rows, depth) e4m3
+    const void* b;          ///< (columns, depth) e4m3
+    const float* a_scales;  ///< (rows)
+    const float* b_scales;  ///< (columns)
+    const float* bias;      ///< (columns); none if null.
+    const void* residual;   ///< (rows, columns) bf16; none if null. May be `out`.
+    void* out;              ///< (rows, columns) bf16
+    /// As in GemmMemory.
+    const std::uint32_t* active = nullptr;
+};
+
+/// Those that there are kernels for.
+inline constexpr std::array<GemmTile, 2> fp8_gemm_tiles{{
+    {.rows = 128, .columns = 192, .cluster_rows = 2},
+    {.rows = 128, .columns = 128},
+}};
+
+/// out[m][n] = activation(a_scales[m] * b_scales[n] * (sum over k of a[m][k] * b[n][k]) + bias[n]) + residual[m][n], of
+/// e4m3 by wgmma, in bf16. Of what GemmShape has, columns are a multiple of 8 and depth is one of 16.
+///
+/// The tensor cores keep some 14 bits of sums of fp8. So they add up 128 products, and those sums are added up in fp32,
+/// in ascending order of k: an element's bits depend neither on the number of rows, nor on its row, nor on the tile.
+class Fp8Gemm {
+public:
+    /// `options` as of Gemm: a tile is one of fp8_gemm_tiles. Throws ContractViolation when the shape or its alignment
+    /// does not fit, or the GPU or the build has no wgmma; Error when CUDA fails.
+    Fp8Gemm(const GemmShape& shape, const Fp8GemmMemory& memory, const GemmOptions& options = {});
+
+    /// Enqueues the product; allocates nothing. Throws Error as check_cuda() when CUDA does not take it.
+    void enqueue(cudaStream_t stream) const;
+
+    /// How it is computed: "wgmma e4m3 128x192, clusters of 2x1".
+    [[nodiscard]] std::string path() const;
+
+private:
+    GemmShape shape_;
+    Fp8GemmMemory memory_;
+    std::size_t tile_number_ = 0;
+    std::uint32_t clusters_ = 0;  // that the device runs at a time
+    bool chained_;
+    GemmRange range_;
+    CUtensorMap a_map_{};
+    CUtensorMap b_map_{};
+    CUtensorMap out_map_{};
+    CUtensorMap residual_map_{};
+};
+
+}  // namespace sluice

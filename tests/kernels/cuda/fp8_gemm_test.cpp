@@ -1,0 +1,213 @@
+#include "kernels/cuda/gemm/fp8_gemm.hpp"
+
+#include <cuda_fp8.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/kernels/cuda/gemm_operands.hpp"
+#include "tests/kernels/cuda/gpu.hpp"
+
+namespace sluice {
+namespace {
+
+class Fp8GemmOnGpu : public OnGpu {
+protected:
+    void SetUp() override {
+        OnGpu::SetUp();
+        if (!IsSkipped() && gpu().instructions() != MatrixInstructions::wgmma) {
+            GTEST_SKIP() << "no wgmma in this GPU and build";
+        }
+    }
+};
+
+/// A matrix in e4m3, on the device and as what that keeps, with a scale a row.
+struct Fp8Rows {
+    Fp8Rows(std::uint32_t rows, std::uint32_t depth, std::uint32_t seed)
+        : scales(random_values(rows, 0.5F, seed)),
+          values(random_values(std::size_t{rows} * depth, 16.0F, seed + 1)),
+          bytes(values.size()) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const __nv_fp8_storage_t kept = __nv_cvt_float_to_fp8(values[i], __NV_SATFINITE, __NV_E4M3);
+            bytes[i] = static_cast<std::byte>(kept);
+            values[i] = __half2float(__half(__nv_cvt_fp8_to_halfraw(kept, __NV_E4M3)));
+        }
+    }
+
+    std::vector<float> scales;
+    std::vector<float> values;
+    std::vector<std::byte> bytes;
+};
+
+struct Fp8Operands {
+    explicit Fp8Operands(const GemmShape& shape, std::uint32_t seed)
+        : a(shape.rows, shape.depth, seed),
+          b(shape.columns, shape.depth, seed + 10),
+          bias(random_values(shape.columns, 100.0F, seed + 20)),
+          residual(
+              rounded(Precision::bf16, random_values(std::size_t{shape.rows} * shape.columns, 100.0F, seed + 21))) {}
+
+    Fp8Rows a;
+    Fp8Rows b;
+    std::vector<float> bias;
+    std::vector<float> residual;
+};
+
+std::vector<double> plain_fp8_product(const GemmShape& s, const Fp8Operands& of, GemmExtras extras) {
+    std::vector<double> out(std::size_t{s.rows} * s.columns);
+    for (std::size_t m = 0; m < s.rows; ++m) {
+        for (std::size_t n = 0; n < s.columns; ++n) {
+            double sum = 0;
+            for (std::size_t k = 0; k < s.depth; ++k) {
+                sum += static_cast<double>(of.a.values[m * s.depth + k] * of.b.values[n * s.depth + k]);
+            }
+            sum *= static_cast<double>(of.a.scales[m]) * static_cast<double>(of.b.scales[n]);
+            sum += extras == GemmExtras::none ? 0 : static_cast<double>(of.bias[n]);
+            out[m * s.columns + n] = plain_activation(sum, s.activation);
+            if (extras == GemmExtras::bias_and_residual) {
+                out[m * s.columns + n] += static_cast<double>(of.residual[m * s.columns + n]);
+            }
+        }
+    }
+    return out;
+}
+
+template <class Value>
+DeviceMemory on_device(std::span<const Value> values) {
+    return DeviceMemory(std::as_bytes(values));
+}
+
+/// The bytes of the product; behind them nothing was written. Around the operands are NaN.
+std::vector<std::byte> multiply_fp8_on_gpu(const GemmShape& shape, const Fp8Operands& of, GemmExtras extras,
+                                           const GemmOptions& options = {}, std::uint32_t first_row = 0,
+                                           const std::uint32_t* active = nullptr) {
+    constexpr std::size_t guard = 4096;
+    const std::size_t bytes = std::size_t{shape.rows} * shape.columns * 2;
+    const std::vector<std::byte> residual_bytes = encode(Precision::bf16, of.residual);
+    const DeviceMemory a(std::span<const std::byte>(of.a.bytes));
+    const DeviceMemory b(std::span<const std::byte>(of.b.bytes));
+    const auto a_scales = on_device<float>(std::span(of.a.scales).subspan(first_row));
+    const auto b_scales = on_device<float>(of.b.scales);
+    const auto bias = on_device<float>(of.bias);
+    const auto residual = on_device<std::byte>(residual_bytes);
+    const DeviceMemory out(bytes + guard);
+    const Fp8Gemm product(shape,
+                          {.a = a.as<std::byte>() + std::size_t{first_row} * shape.depth,
+                           .b = b.as(),
+                           .a_scales = a_scales.as<float>(),
+                           .b_scales = b_scales.as<float>(),
+                           .bias = extras == GemmExtras::none ? nullptr : bias.as<float>(),
+                           .residual = extras == GemmExtras::bias_and_residual ? residual.as() : nullptr,
+                           .out = out.as(),
+                           .active = active},
+                          options);
+    product.enqueue(nullptr);
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    std::vector<std::byte> result = out.content();
+    EXPECT_TRUE(
+        std::ranges::all_of(std::span(result).subspan(bytes), [](std::byte one) { return one == std::byte{0xff}; }));
+    result.resize(bytes);
+    return result;
+}
+
+TEST_F(Fp8GemmOnGpu, EqualsAPlainProductOfWhatE4m3KeepsInEveryTile) {
+    const GemmShape shapes[] = {{1, 8, 16},
+                                {65, 72, 48, Activation::relu},
+                                {129, 200, 144, Activation::gelu_tanh},
+                                {300, 264, 1040, Activation::gelu_erf},
+                                {127, 136, 2064}};
+    std::uint32_t seed = 1;
+    for (const GemmShape& shape : shapes) {
+        const Fp8Operands operands(shape, seed += 100);
+        for (const GemmExtras extras : {GemmExtras::none, GemmExtras::bias, GemmExtras::bias_and_residual}) {
+            const auto expected = plain_fp8_product(shape, operands, extras);
+            for (std::size_t tile = 0; tile < fp8_gemm_tiles.size(); ++tile) {
+                SCOPED_TRACE(testing::Message()
+                             << shape.rows << " x " << shape.columns << " x " << shape.depth << ", tile " << tile);
+
+                const auto got = multiply_fp8_on_gpu(shape, operands, extras, {.tile = tile});
+
+                EXPECT_LT(relative_error(decode(Precision::bf16, got), expected), tolerance(Precision::bf16));
+            }
+        }
+    }
+}
+
+/// 14 bits of a sum of 16,384 products end above a mean product: without promotion, most of them would be cut off.
+TEST_F(Fp8GemmOnGpu, KeepsLongSumsOfOneSign) {
+    constexpr GemmShape shape{64, 64, 16384};
+    Fp8Operands operands(shape, 7);
+    for (Fp8Rows* const rows : {&operands.a, &operands.b}) {
+        std::ranges::for_each(rows->values, [](float& value) { value = std::abs(value); });
+        std::ranges::for_each(rows->bytes, [](std::byte& byte) { byte &= std::byte{0x7f}; });
+        std::ranges::fill(rows->scales, 0x1p-12F);
+    }
+    const auto expected = plain_fp8_product(shape, operands, GemmExtras::none);
+
+    const auto got = decode(Precision::bf16, multiply_fp8_on_gpu(shape, operands, GemmExtras::none));
+
+    double mean = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        mean += (static_cast<double>(got[i]) / expected[i] - 1) / static_cast<double>(got.size());
+    }
+    EXPECT_LT(std::abs(mean), 5e-3);
+}
+
+TEST_F(Fp8GemmOnGpu, GivesTheSameBitsInEveryTileForAnyRowsAndFewMultiprocessors) {
+    constexpr GemmShape whole{300, 408, 528, Activation::gelu_tanh};
+    const Fp8Operands operands(whole, 11);
+    const auto expected = multiply_fp8_on_gpu(whole, operands, GemmExtras::bias, {.tile = 0});
+
+    EXPECT_EQ(multiply_fp8_on_gpu(whole, operands, GemmExtras::bias, {.tile = 1}), expected);
+    for (const std::uint32_t multiprocessors : {1U, 2U, 5U}) {
+        EXPECT_EQ(multiply_fp8_on_gpu(whole, operands, GemmExtras::bias, {.multiprocessors = multiprocessors}),
+                  expected);
+    }
+    for (const auto& [first, rows] : {std::pair{0U, 1U}, {1U, 1U}, {63U, 2U}, {129U, 65U}, {1U, 299U}}) {
+        GemmShape part = whole;
+        part.rows = rows;
+        const auto got = multiply_fp8_on_gpu(part, operands, GemmExtras::bias, {}, first);
+        EXPECT_TRUE(
+            std::ranges::equal(got, std::span(expected).subspan(std::size_t{first} * whole.columns * 2, got.size())))
+            << rows << " rows from " << first;
+    }
+}
+
+TEST_F(Fp8GemmOnGpu, MultipliesActiveRowsOnly) {
+    constexpr GemmShape shape{600, 264, 144};
+    const Fp8Operands operands(shape, 13);
+    const auto expected = multiply_fp8_on_gpu(shape, operands, GemmExtras::bias_and_residual);
+    for (std::size_t tile = 0; tile < fp8_gemm_tiles.size(); ++tile) {
+        for (const std::uint32_t active : {0U, 1U, 300U, 301U, 1000U}) {
+            SCOPED_TRACE(testing::Message() << active << " rows, tile " << tile);
+            const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
+
+            const auto got = multiply_fp8_on_gpu(shape, operands, GemmExtras::bias_and_residual,
+                                                 {.tile = tile, .range = {.up_to = 300}}, 0, count.as<std::uint32_t>());
+
+            const std::size_t bytes = (active <= 300 ? std::size_t{active} : 0) * shape.columns * 2;
+            EXPECT_TRUE(std::ranges::equal(std::span(got).first(bytes), std::span(expected).first(bytes)));
+            if (bytes == 0) {
+                EXPECT_EQ(got, std::vector(got.size(), std::byte{0xff}));
+            }
+        }
+    }
+}
+
+TEST_F(Fp8GemmOnGpu, RefusesWhatTheCopyEngineCannotMove) {
+    const DeviceMemory memory(4096);
+    const Fp8GemmMemory good{memory.as(), memory.as(), memory.as<float>(), memory.as<float>(),
+                             nullptr,     nullptr,     memory.as()};
+    Fp8GemmMemory crooked = good;
+    crooked.b = memory.as<std::byte>() + 8;
+
+    EXPECT_EQ(Fp8Gemm({8, 8, 16}, good).path(), "wgmma e4m3 128x128");
+    EXPECT_EQ(Fp8Gemm({8192, 8192, 16}, good, {.multiprocessors = 132}).path(), "wgmma e4m3 128x192, clusters of 2x1");
+    EXPECT_THROW(Fp8Gemm({8, 12, 16}, good), ContractViolation);
+    EXPECT_THROW(Fp8Gemm({8, 8, 24}, good), ContractViolation);
+    EXPECT_THROW(Fp8Gemm({8, 8, 16}, crooked), ContractViolation);
+    EXPECT_THROW(Fp8Gemm({8, 8, 16}, good, {.tile = fp8_gemm_tiles.size()}), ContractViolation);
+}
+
+}  // namespace
+}  // namespace sluice
