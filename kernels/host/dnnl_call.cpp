@@ -50,7 +50,11 @@ dnnl::primitive_attr dnnl_attributes(bool relu) {
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     if (relu) {
         dnnl::post_ops after;
+#if DNNL_VERSION_MAJOR >= 3
+        after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+#else
         after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+#endif
         attributes.set_post_ops(after);
     }
     return attributes;
