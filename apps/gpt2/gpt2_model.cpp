@@ -10,9 +10,7 @@
 namespace sluice::gpt2 {
 namespace {
 
-// Prompts that are continued again at a time. A chunk leaves hundreds to tf32x3, of which fp32 gets a few.
-constexpr std::uint32_t tf32x3_texts = 4096;
-constexpr std::uint32_t fp32_texts = 512;
+constexpr std::uint32_t fp32_texts = 512;  // that are continued again at a time: few of a chunk
 
 // What they get of the memory beyond the least, at most; fp16 gets the rest.
 constexpr std::uint64_t tf32x3_share = 4;
@@ -20,9 +18,10 @@ constexpr std::uint64_t fp32_share = 16;
 
 constexpr std::uint32_t sample_prompts = 2048;
 
-/// Of each decoder.
+/// Of each decoder. All that a chunk leaves to tf32x3, nearly half of it with random weights, is continued together, so
+/// that slots that become free take other texts.
 std::array<std::uint32_t, 3> items_of(std::uint32_t max_items) {
-    return {max_items, std::min(max_items, tf32x3_texts), std::min(max_items, fp32_texts)};
+    return {max_items, max_items, std::min(max_items, fp32_texts)};
 }
 
 std::vector<ModelCount> text_counts(const TextCounts& counts) {
