@@ -9,8 +9,6 @@
 namespace sluice::gpt2 {
 namespace {
 
-constexpr std::uint32_t most_layers = 1000;  // each costs memory before the weights are known to have it
-
 Config read_gpt2_config(const ConfigReader& reader) {
     if (const std::string type = reader.text("model_type", "gpt2"); type != "gpt2") {
         reader.refuse(fmt::format("model_type is {}, expected \"gpt2\", \"llama\", \"mistral\" or \"qwen2\"",
@@ -30,7 +28,7 @@ Config read_gpt2_config(const ConfigReader& reader) {
     shape.vocabulary = reader.size("vocab_size");
     shape.positions = reader.size(reader.has("n_positions") ? "n_positions" : "n_ctx");
     shape.width = reader.size("n_embd");
-    shape.layers = reader.size("n_layer", most_layers);
+    shape.layers = reader.size("n_layer", ConfigReader::most_layers);
     shape.heads = reader.size("n_head");
     shape.inner = reader.size_or("n_inner", 4 * shape.width);
     shape.norm_epsilon = reader.positive("layer_norm_epsilon", shape.norm_epsilon);

@@ -12,6 +12,7 @@ namespace sluice::gpt2 {
 class ConfigReader {
 public:
     static constexpr std::uint32_t largest_size = 1U << 20U;  ///< Products of two fit 64 bits.
+    static constexpr std::uint32_t most_layers = 1000;  ///< Each costs memory before the weights are known to have it.
 
     /// `where`: for messages.
     ConfigReader(nlohmann::json values, std::string where);

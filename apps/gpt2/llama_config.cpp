@@ -12,7 +12,6 @@
 namespace sluice::gpt2 {
 namespace {
 
-constexpr std::uint32_t most_layers = 1000;
 constexpr double highest_base = 1e12;
 constexpr double highest_stretch = 1e6;
 constexpr std::array<std::string_view, 3> model_types{"llama", "mistral", "qwen2"};
@@ -137,7 +136,7 @@ Config read_llama_config(const ConfigReader& reader) {
     shape.vocabulary = reader.size("vocab_size");
     shape.positions = reader.size("max_position_embeddings");
     shape.width = reader.size("hidden_size");
-    shape.layers = reader.size("num_hidden_layers", most_layers);
+    shape.layers = reader.size("num_hidden_layers", ConfigReader::most_layers);
     read_heads(reader, type, shape);
     shape.inner = reader.size("intermediate_size");
     shape.norm_epsilon = reader.positive("rms_norm_eps", 1e-6F);

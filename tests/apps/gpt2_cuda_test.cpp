@@ -25,7 +25,9 @@ constexpr DecoderShape certified_shape{
 /// Some tokens score so nearly as the one before them that fp16 takes one for the other.
 class CloseDecoder {
 public:
-    explicit CloseDecoder(std::uint32_t seed) : model_(certified_shape, seed) {
+    explicit CloseDecoder(std::uint32_t seed, const DecoderShape& shape = certified_shape,
+                          const test::DecoderParts& parts = {})
+        : model_(shape, seed, parts) {
         const std::span<const float> tokens = model_.weights().tokens;
         tokens_.assign(tokens.begin(), tokens.end());
         for (std::size_t token = 0; token + 1 < certified_shape.vocabulary; token += 16) {
@@ -36,6 +38,7 @@ public:
         }
     }
 
+    [[nodiscard]] const DecoderShape& shape() const { return model_.shape(); }
     [[nodiscard]] DecoderWeights weights() const {
         DecoderWeights weights = model_.weights();
         weights.tokens = tokens_;
@@ -60,14 +63,14 @@ protected:
         }
     }
 
-    void load(const TokenSampling& sampling) {
+    void load(const TokenSampling& sampling) { load(sampling, gpt2_); }
+    void load(const TokenSampling& sampling, const CloseDecoder& model) {
         sampling_ = sampling;
-        certified_ =
-            std::make_unique<LoadedCertifiedGpt2>(certified_shape, model_.weights(), sampling, DeviceKind::cuda);
+        certified_ = std::make_unique<LoadedCertifiedGpt2>(model.shape(), model.weights(), sampling, DeviceKind::cuda);
         certified_->weights()->pack(NodeMemory::of_process(certified_->weights()->bytes()), {}, 2);
         packed_ = std::make_unique<PackedWeights>();
         fp32_ = decoder_kernels_of(DeviceKind::cuda, Precision::fp32)
-                    .decoder(certified_shape, model_.weights(), sampling, *packed_);
+                    .decoder(model.shape(), model.weights(), sampling, *packed_);
         packed_->pack(NodeMemory::of_process(packed_->bytes()), {}, 2);
     }
 
@@ -144,7 +147,7 @@ private:
         return all;
     }
 
-    CloseDecoder model_{29};
+    CloseDecoder gpt2_{29};
     std::unique_ptr<Device> device_;
     std::unique_ptr<Stream> stream_;
     TokenSampling sampling_;
@@ -187,6 +190,23 @@ TEST_F(CertifiedContinuations, AreThoseOfFp32) {
         EXPECT_EQ(counts.at(2).value, fp32_counts().new_tokens);
         EXPECT_EQ(counts.at(3).value, fp32_counts().ended);
         EXPECT_EQ(counts.at(4).value, fp32_counts().cut);
+    }
+}
+
+TEST_F(CertifiedContinuations, OfALlamaAreThoseOfFp32) {
+    constexpr std::size_t count = 5'000;
+    const CloseDecoder llama(
+        31,
+        test::like_llama({.vocabulary = 700, .positions = 40, .width = 128, .layers = 3, .heads = 4, .inner = 264}, 2),
+        {.biases = false, .order = MatrixOrder::by_outputs});
+    for (const float temperature : {0.0F, 0.9F}) {
+        load({.max_prompt = 12, .max_new = 6, .temperature = temperature, .seed = 3}, llama);
+        const std::vector<std::byte> prompts = items(count);
+
+        const std::vector<std::byte> certified = certify(prompts, 2'000);
+
+        EXPECT_EQ(different_texts(certified, continue_in_fp32(prompts)), 0U) << temperature;
+        EXPECT_LT(model().certification().value_or(Certification()).recomputed, count) << temperature;
     }
 }
 

@@ -104,8 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
                                  .inner = 300,
                                  .norm_epsilon = 1e-3F}}));
 
-/// Llama; Llama 3.1 with tied embeddings, as small ones have; Qwen 2, with biases; then one that is GPT-2 in nothing
-/// but its norm, and some that nobody has.
+/// Llama; Llama 3.1 with tied embeddings, as small ones have; Qwen 2, with biases; GPT-2 with rotary positions; then
+/// some that nobody has.
 INSTANTIATE_TEST_SUITE_P(
     OtherFamilies, DecoderOfShape,
     testing::Values(

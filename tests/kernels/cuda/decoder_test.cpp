@@ -234,7 +234,8 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
         for (const DecoderKind kind : kinds()) {
             const std::vector<Continued> continued = continuer(kind, model, greedy, 12)(prompts);
 
-            const double most = log_tolerance(kind.precision);
+            const double most =
+                log_tolerance(kind.precision) * (shape.gated ? 3 : 1);  // gates multiply what was rounded
             for (std::size_t i = 0; i < prompts.size(); ++i) {
                 Tokens text = prompts[i];
                 ASSERT_EQ(continued[i].tokens.size(), 6U);
