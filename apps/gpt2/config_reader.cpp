@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "apps/gpt2/side_file.hpp"
@@ -57,7 +58,7 @@ float ConfigReader::positive(const char* name, float fallback, double most) cons
     if (value.is_null()) {
         return fallback;
     }
-    if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > most) {
+    if (!value.is_number() || !(value.get<float>() > 0) || value.get<double>() > most) {
         refuse(fmt::format("{}{} is {}, expected a number above 0 and up to {}", prefix_, name, escaped(value.dump()),
                            most));
     }
@@ -89,6 +90,14 @@ void ConfigReader::expect(const char* name, const json& expected) const {
     const json& value = at(name);
     if (!value.is_null() && value != expected) {
         refuse(fmt::format("{}{} is {}, expected {}", prefix_, name, escaped(value.dump()), expected.dump()));
+    }
+}
+
+void ConfigReader::refuse_other_than(std::initializer_list<std::string_view> names, std::string_view missing) const {
+    for (const auto& [name, value] : values_.items()) {
+        if (!value.is_null() && std::ranges::find(names, name) == names.end()) {
+            refuse(fmt::format("{}{} is {}, but there is {}", prefix_, escaped(name), escaped(value.dump()), missing));
+        }
     }
 }
 

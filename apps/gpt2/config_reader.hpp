@@ -2,16 +2,18 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace sluice::gpt2 {
 
 /// The values of a config.json, one by one. Throws Error (bad_data: E-MOD-170) where one is not as expected.
 class ConfigReader {
 public:
-    static constexpr std::uint32_t largest_size = 1U << 20U;  ///< Products of two fit 64 bits.
+    static constexpr std::uint32_t largest_size = 1U << 20U;  ///< Products of three fit 64 bits.
     static constexpr std::uint32_t most_layers = 1000;  ///< Each costs memory before the weights are known to have it.
 
     /// `where`: for messages.
@@ -49,6 +51,9 @@ public:
 
     [[nodiscard]] const nlohmann::json& at(const char* name) const;
     [[noreturn]] void refuse(const std::string& what) const;
+
+    /// Where it has values that are not null, of other names: says that there is `missing` beside them.
+    void refuse_other_than(std::initializer_list<std::string_view> names, std::string_view missing) const;
 
 private:
     nlohmann::json values_;

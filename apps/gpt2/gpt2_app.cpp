@@ -18,10 +18,10 @@
 namespace sluice::gpt2 {
 namespace {
 
+constexpr const char* or_ids = ", or give and take token ids: generate.prompts and generate.results = \"ids\"";
 constexpr const char* where_checkpoints_come_from =
     "a checkpoint's files lie beside each other, as \"huggingface-cli download gpt2\" leaves them (docs/gpt2.md); "
-    "where "
-    "they do not, set {}";
+    "where they do not, set {}";
 
 class LoadedGpt2 final : public LoadedApp {
 public:
@@ -53,7 +53,7 @@ public:
         if (options_.sampling.kv_cache == KvCache::fp8 && !has_fp8) {
             throw Error(
                 ExitCode::configuration,
-                {.id = "E-CFG-175",
+                {.id = "E-CFG-174",
                  .where = "generate.kv_cache_dtype",
                  .what = fmt::format("got \"fp8\", which keeps keys and values of bf16 and fp16 on GPUs, and the "
                                      "job computes in {} on {}",
@@ -83,18 +83,20 @@ public:
 
     std::vector<AppFile> files() const override {
         std::vector<AppFile> files;
-        const auto add = [&](const char* name, const std::optional<std::filesystem::path>& path) {
+        const auto add = [&](const char* name, const std::optional<std::filesystem::path>& path,
+                             const char* more = "") {
             if (path && settings_.find(name) == nullptr) {
-                files.push_back({.name = name, .path = *path, .hint = fmt::format(where_checkpoints_come_from, name)});
+                files.push_back(
+                    {.name = name, .path = *path, .hint = fmt::format(where_checkpoints_come_from, name) + more});
             }
         };
         if (needs_config()) {
             add("model.config", options_.files.config);
         }
         if (needs_tokenizer()) {
-            add("model.tokenizer", options_.files.tokenizer);
-            add("model.vocabulary", options_.files.vocabulary);
-            add("model.merges", options_.files.merges);
+            add("model.tokenizer", options_.files.tokenizer, or_ids);
+            add("model.vocabulary", options_.files.vocabulary, or_ids);
+            add("model.merges", options_.files.merges, or_ids);
         }
         if (settings_.weights() != nullptr) {
             for (const std::filesystem::path& shard : shards_of(*settings_.weights())) {
@@ -150,20 +152,20 @@ private:
         if (files.tokenizer) {
             return Tokenizer::from_json(*files.tokenizer);
         }
-        // Others have files of these names too, and cut texts into other words.
-        if (family != Family::gpt2 && settings_.find("model.vocabulary") == nullptr) {
-            throw Error(ExitCode::configuration,
-                        {.id = "E-CFG-174",
-                         .where = "model.tokenizer",
-                         .what = "vocab.json and merges.txt do not say how a model that is no GPT-2 cuts texts",
-                         .hint = "name its tokenizer.json, or set generate.prompts and generate.results to \"ids\""});
-        }
         if (!files.vocabulary || !files.merges) {
             throw Error(ExitCode::configuration,
                         {.id = "E-CFG-172",
                          .where = "model.tokenizer",
                          .what = "texts need a tokenizer, and random weights have none beside them",
                          .hint = "name one, or set generate.prompts and generate.results to \"ids\""});
+        }
+        // Others have files of these names too, and cut texts into other words.
+        if (family != Family::gpt2) {
+            throw Error(ExitCode::configuration,
+                        {.id = "E-CFG-175",
+                         .where = "model.tokenizer",
+                         .what = "vocab.json and merges.txt do not say how a model that is no GPT-2 cuts texts",
+                         .hint = "name its tokenizer.json, or set generate.prompts and generate.results to \"ids\""});
         }
         return Tokenizer::from_vocabulary(*files.vocabulary, *files.merges);
     }

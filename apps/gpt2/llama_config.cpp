@@ -32,6 +32,9 @@ DecoderActivation read_activation(const ConfigReader& reader) {
 
 /// The frequencies' stretch that `rope` says: what config.json calls rope_scaling, or since 2025 rope_parameters.
 RotaryStretch read_stretch(const ConfigReader& rope) {
+    if (!rope.has("rope_type") && !rope.has("type")) {
+        rope.refuse_other_than({"rope_theta", "partial_rotary_factor"}, "no rope_type, which says what it is for");
+    }
     const std::string type = rope.text(rope.has("rope_type") ? "rope_type" : "type", "default");
     if (type == "default") {
         return {};
@@ -120,6 +123,10 @@ void read_heads(const ConfigReader& reader, std::string_view type, DecoderShape&
     shape.head_size = reader.size_or("head_dim", shape.width / shape.heads);
     if (shape.head_size % 2 != 0) {
         reader.refuse(fmt::format("heads have {} values, expected an even number", shape.head_size));
+    }
+    if (std::uint64_t{shape.heads} * shape.head_size > ConfigReader::largest_size) {
+        reader.refuse(fmt::format("{} heads of {} values, expected at most {} values in all", shape.heads,
+                                  shape.head_size, ConfigReader::largest_size));
     }
 }
 

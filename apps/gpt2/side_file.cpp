@@ -46,6 +46,8 @@ nlohmann::json parse_json(const SideFile& file, const SideFileErrors& errors) {
         return nlohmann::json::parse(file.text, is_shallow);
     } catch (const nlohmann::json::parse_error& error) {
         refuse_side_file(errors, file.where, fmt::format("no JSON from byte {} on", error.byte));
+    } catch (const nlohmann::json::out_of_range&) {
+        refuse_side_file(errors, file.where, "has a number that is too large");
     }
 }
 

@@ -49,6 +49,12 @@ void check_tokenizer_kind(const json& file, const std::string& where) {
     if (!member(model, "merges").is_array() || !(added.is_null() || added.is_array())) {
         refuse_kind(where, "model.merges or added_tokens is no list");
     }
+    for (const json& token : added) {
+        if (member(token, "special") == false) {
+            refuse_kind(where, fmt::format("added_tokens has {}, which is not special but one token in every text",
+                                           escaped(member(token, "content").dump())));
+        }
+    }
     if (!member(file, "normalizer").is_null()) {
         refuse_kind(where, "has a normalizer; GPT-2's tokenizer has none");
     }

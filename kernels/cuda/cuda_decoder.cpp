@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -31,14 +33,32 @@ void check_shape(const DecoderShape& shape, Precision precision) {
     if (precision == Precision::fp32 || (multiples && heads)) {
         return;
     }
-    throw Error(ExitCode::unavailable,
-                {.id = "E-GPU-067",
-                 .where = "run.precision",
-                 .what = std::string("in ") + std::string(name_of(precision)) + " a GPU has no decoder of width " +
-                         std::to_string(shape.width) + ", " + std::to_string(shape.heads) + " heads of " +
-                         std::to_string(head_size) + " and an inner width of " + std::to_string(shape.inner) +
-                         ": widths are multiples of 8, and in bf16 and fp16 at most 4096, with heads of 32, 64 or 128",
-                 .hint = "set run.precision = \"fp32\""});
+    throw Error(
+        ExitCode::unavailable,
+        {.id = "E-GPU-067",
+         .where = "run.precision",
+         .what = std::string("in ") + std::string(name_of(precision)) + " a GPU has no decoder of width " +
+                 std::to_string(shape.width) + ", " + std::to_string(shape.heads) + " heads of " +
+                 std::to_string(head_size) + " and an inner width of " + std::to_string(shape.inner) +
+                 ": widths are multiples of 8; in bf16 and fp16 the first is at most 4096, and heads are of 32, "
+                 "64 or 128",
+         .hint = "set run.precision = \"fp32\""});
+}
+
+/// `shape` is of the longest text.
+void check_positions(const DecoderShape& shape, Precision precision) {
+    const bool in_order = precision == Precision::fp32 ||
+                          (!decoder::is_narrow(precision) && !decoder::has_tensor_heads(shape.size_of_head()));
+    if (in_order && shape.positions > decoder::most_positions_in_order) {
+        throw Error(ExitCode::unavailable,
+                    {.id = "E-GPU-068",
+                     .where = "generate.max_prompt_tokens",
+                     .what = fmt::format("in {} with heads of {} a GPU attends to at most {} positions, got {} with "
+                                         "generate.max_new_tokens",
+                                         name_of(precision), shape.size_of_head(), decoder::most_positions_in_order,
+                                         shape.positions),
+                     .hint = "lower them, or set run.precision = \"bf16\""});
+    }
 }
 
 /// Products in two parts add up in twice as many registers as mma.sync leaves.
@@ -143,7 +163,8 @@ public:
           weights_(shape_, precision, weights, packed) {
         expects(sampling.kv_cache == KvCache::as_computed || decoder::is_narrow(precision),
                 "decoder: keys and values are kept in fp8 in bf16 and fp16 only");
-        check_shape(shape, precision);
+        check_shape(shape_, precision);
+        check_positions(shape_, precision);
     }
 
     std::unique_ptr<Decoder> make_decoder(Device& device, std::uint32_t max_items,

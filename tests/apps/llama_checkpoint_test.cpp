@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -130,10 +133,30 @@ TEST_F(LlamaCheckpoint, MayHoldWhatOtherProgramsKeepBesideIt) {
     test::write_safetensors(file("model.safetensors"), specs, values);
     EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
               "E-MOD-047 tensor 'lm_head.weight' is not the token embeddings once more");
-    specs[0].name = "layers.0.self_attn.q_norm.weight";
+    values[values.size() - 5] -= 1;
+    specs.push_back({"layers.0.self_attn.q_norm.weight", {4}});
+    values.resize(values.size() + 4);
     test::write_safetensors(file("model.safetensors"), specs, values);
-    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
-              "E-MOD-047 tensor 'layers.0.input_layernorm.weight' is missing");
+    EXPECT_THAT(refusal([&] { static_cast<void>(read()); }),
+                testing::HasSubstr("E-MOD-047 tensor 'layers.0.self_attn.q_norm.weight'"));
+}
+
+/// A run's identity has all bytes.
+TEST_F(LlamaCheckpoint, HasTheSameBytesWhateverLayInMemory) {
+    config_.begin.reset();
+    config_.end.reset();
+    const auto bytes_of = [&](unsigned char filling) {
+        alignas(Config) std::array<unsigned char, sizeof(Config)> memory{};
+        memory.fill(filling);
+        auto* const config = new (memory.data()) Config(config_);
+        const WeightBlob blob = random_checkpoint(*config, 5);
+        EXPECT_EQ(config_of(blob), config_);
+        std::destroy_at(config);
+        return std::vector<float>(blob.floats().begin(), blob.floats().end());
+    };
+    const std::vector<float> first = bytes_of(0x00);
+    const std::vector<float> second = bytes_of(0xa5);
+    EXPECT_EQ(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)), 0);
 }
 
 TEST_F(LlamaCheckpoint, HasTheConfigsOfItsFamily) {
@@ -205,6 +228,18 @@ TEST_F(LlamaCheckpoint, IsRefusedWhereItComputesOtherwise) {
                   c["rope_parameters"] = {{"partial_rotary_factor", 0.5}};
               }),
               "E-MOD-170 rope_parameters.partial_rotary_factor is 0.5, expected 1.0");
+    EXPECT_EQ(refusal_of([](auto& c) {
+                  c["rope_scaling"] = {{"factor", 8.0}};
+              }),
+              "E-MOD-170 rope_scaling.factor is 8.0, but there is no rope_type, which says what it is for");
+    EXPECT_EQ(refusal_of([](auto& c) {
+                  c["num_attention_heads"] = 65536;
+                  c["num_key_value_heads"] = 1;
+                  c["head_dim"] = 65538;
+              }),
+              "E-MOD-170 65536 heads of 65538 values, expected at most 1048576 values in all");
+    EXPECT_EQ(refusal_of([](auto& c) { c["rope_theta"] = 1e-60; }),
+              "E-MOD-170 rope_theta is 1e-60, expected a number above 0 and up to 1000000000000");
     EXPECT_EQ(refusal_of([](auto& c) { c["rope_scaling"] = 5; }), "E-MOD-170 rope_scaling is 5, expected an object");
     EXPECT_EQ(refusal_of([](auto& c) {
                   c["model_type"] = "mistral";

@@ -240,8 +240,12 @@ int run(int argc, char** argv) {
     const std::unique_ptr<Stream> stream = gpu.make_stream({});
     const DecoderBenchWeights weights;
     fmt::print("{}: GPT-2 of 124M parameters, {} + {} tokens, greedy\n", gpu.name(), prompt_tokens, new_tokens);
+    const bool compares = with_cache || !checkpoint.empty();
     for (const Precision precision : precisions) {
         fmt::print("{}\n", name_of(precision));
+        if (compares && !decoder::is_narrow(precision)) {
+            fmt::print(" no cache in fp8 to compare: bf16 and fp16 have one\n");
+        }
         time_chunks(gpu, as_cuda(*stream), precision, weights);
         if (precision != Precision::certified) {  // which has those of others
             time_passes(gpu, as_cuda(*stream), precision, weights);

@@ -61,14 +61,18 @@ void enqueue_prompt_attention(const Memory& memory, Precision precision, const A
 void enqueue_float_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
                                     const Cache& cache, std::uint32_t layer, cudaStream_t stream);
 
-/// With keys and values from the cache, which are read once, in any precision but fp32. Of prompts' rows (`wanted`)
-/// those are there before; `all` is none of these.
+/// With keys and values from the cache, which are read once for each head of queries, in any precision but fp32. Of
+/// prompts' rows (`wanted`) those are there before; `all` is none of these.
 void enqueue_cached_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, Attending attending, cudaStream_t stream);
 
 /// The same in fp32, the host's bits.
 void enqueue_cached_in_order(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
                              Attending attending, cudaStream_t stream);
+
+/// Of a text whose weights fit the shared memory of a warp, in enqueue_attention_in_order() and
+/// enqueue_cached_in_order(): every device with asynchronous copies has 99 KiB.
+inline constexpr std::uint32_t most_positions_in_order = 16'384;
 
 /// Whether kernels other than enqueue_attention_in_order() have such heads.
 [[nodiscard]] constexpr bool has_tensor_heads(std::uint32_t head_size) {

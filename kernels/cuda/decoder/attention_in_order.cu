@@ -1,4 +1,8 @@
 #include "kernels/cuda/decoder/attention.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/generator/arithmetic.cuh"
@@ -119,8 +123,8 @@ __global__ void __launch_bounds__(ordered_threads)
     const std::uint32_t warp_floats = (attention.positions + attention.head_size + 3) / 4 * 4;
     float* const weights = reinterpret_cast<float*>(ordered_memory) + threadIdx.x / warp_lanes * warp_floats;
     const std::uint64_t all = std::uint64_t{count - first} * attention.heads;
-    const std::uint64_t step = std::uint64_t{gridDim.x} * ordered_warps;
-    for (std::uint64_t i = (blockIdx.x * ordered_threads + threadIdx.x) / warp_lanes; i < all; i += step) {
+    const std::uint64_t step = std::uint64_t{gridDim.x} * (blockDim.x / warp_lanes);
+    for (std::uint64_t i = (blockIdx.x * blockDim.x + threadIdx.x) / warp_lanes; i < all; i += step) {
         const auto number = first + static_cast<std::uint32_t>(i / attention.heads);
         const auto head = static_cast<std::uint32_t>(i % attention.heads);
         const std::uint32_t at = head * attention.head_size;
@@ -138,13 +142,17 @@ void enqueue_attention_in_order(const Memory& memory, Precision precision, const
     const auto kernel = precision == Precision::tf32     ? &attend_in_order<Kept::tf32>
                         : precision == Precision::tf32x3 ? &attend_in_order<Kept::half_parts>
                                                          : &attend_in_order<Kept::as_is>;
-    const std::uint32_t shared = ordered_warps * ((attention.positions + attention.head_size + 3) / 4 * 4) *
-                                 static_cast<std::uint32_t>(sizeof(float));
+    constexpr std::uint32_t most_shared = 99 * 1024;
+    const std::uint32_t of_warp =
+        (attention.positions + attention.head_size + 3) / 4 * 4 * static_cast<std::uint32_t>(sizeof(float));
+    expects(of_warp <= most_shared, "decoder: attention in order has no room for a text's weights");
+    const std::uint32_t warps = std::min(ordered_warps, most_shared / of_warp);
+    const std::uint32_t shared = warps * of_warp;
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
                "cudaFuncSetAttribute");
     launch(kernel, "attention",
-           {.blocks = blocks_for(std::uint64_t{memory.most_rows} * attention.heads, ordered_warps, most_ordered_blocks),
-            .threads = ordered_threads,
+           {.blocks = blocks_for(std::uint64_t{memory.most_rows} * attention.heads, warps, most_ordered_blocks),
+            .threads = warps * warp_lanes,
             .shared_bytes = shared,
             .chained = true},
            stream, memory, attention, cache, layer, attending);

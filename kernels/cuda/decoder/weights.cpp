@@ -161,6 +161,9 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
             return linear(of, inputs, outputs);
         }
         expects(of.weights.size() == std::size_t{inputs.values} * outputs.values, "decoder: a matrix of another size");
+        expects(of.bias.empty() || of.bias.size() == outputs.values, "decoder: a bias of another size");
+        expects(before.gamma.size() == inputs.values && (before.beta.empty() || before.beta.size() == inputs.values),
+                "decoder: a normalisation of another size");
         const bool is_rms = shape.normalisation == DecoderNormalisation::rms;
         return Linear{.weights = {packed, of.weights.size() * number_bytes(precision),
                                   [=] { return encode(precision, normalising(of, before.gamma, is_rms)); }},

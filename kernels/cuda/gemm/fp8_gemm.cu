@@ -74,6 +74,7 @@ void check_product(const GemmShape& shape, const Fp8GemmMemory& memory) {
     expects(shape.rows <= most && shape.columns <= most && shape.depth <= most, "product of e4m3: too large");
     const void* const all[] = {memory.a,    memory.b,        memory.a_scales, memory.b_scales,
                                memory.bias, memory.residual, memory.out};
+    expects(memory.a_scales != nullptr && memory.b_scales != nullptr, "product of e4m3: rows and columns have scales");
     expects(std::ranges::all_of(all, &aligned_for_copies), "product of e4m3: its memory is aligned to 16 bytes");
     expects(instructions_of_current_gpu() == MatrixInstructions::wgmma, "product of e4m3: needs wgmma");
 }

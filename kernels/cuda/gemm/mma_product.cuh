@@ -21,7 +21,8 @@ struct MmaKernel {
     GemmTile tile;
     std::uint32_t threads;
     std::uint32_t shared_bytes;
-    int shared_percent = cudaSharedmemCarveoutMaxShared;  // of what the first-level cache and shared memory have
+    /// For which a multiprocessor gives shared memory, so that the others' is first-level cache; 0: all it can.
+    std::uint32_t blocks_of_shared = 0;
 };
 
 template <Precision precision, class C, class Epilogue>
@@ -40,6 +41,23 @@ inline std::uint32_t count_multiprocessors() {
     return static_cast<std::uint32_t>(count);
 }
 
+/// Of the most shared memory that a multiprocessor gives, what the kernel wants.
+template <class Target>
+int shared_percent(const MmaKernel<Target>& kernel) {
+    if (kernel.blocks_of_shared == 0) {
+        return cudaSharedmemCarveoutMaxShared;
+    }
+    constexpr std::uint32_t reserved_bytes = 1024;  // of a block, by CUDA
+    int device = 0;
+    int most = 0;
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device),
+               "cudaDeviceGetAttribute");
+    const std::uint32_t wanted = kernel.blocks_of_shared * (kernel.shared_bytes + reserved_bytes);
+    const auto all = static_cast<std::uint32_t>(most);
+    return static_cast<int>(std::min((100 * wanted + all - 1) / all, 100U));
+}
+
 /// The kernel's blocks that so many multiprocessors run at a time; all of them if 0.
 template <class Target>
 std::uint32_t count_mma_blocks(const MmaKernel<Target>& kernel, std::uint32_t multiprocessors) {
@@ -47,7 +65,7 @@ std::uint32_t count_mma_blocks(const MmaKernel<Target>& kernel, std::uint32_t mu
     check_cuda(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(kernel.shared_bytes)),
                "cudaFuncSetAttribute");
-    check_cuda(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, kernel.shared_percent),
+    check_cuda(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, shared_percent(kernel)),
                "cudaFuncSetAttribute");
     int of_one = 0;
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, function, static_cast<int>(kernel.threads),

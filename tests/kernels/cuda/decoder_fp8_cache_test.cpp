@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "tests/kernels/cuda/decoder_fp8_pass.hpp"
@@ -15,15 +16,20 @@ using test::Fp8Pass;
 using test::narrow_precisions;
 using test::rows_of_fp8_prompts;
 
+/// Sizes of heads, and how many of queries attend to one of keys.
+constexpr std::pair<std::uint32_t, std::uint32_t> fp8_sizes_and_groups[] = {{32, 1}, {64, 1}, {128, 1},
+                                                                            {32, 2}, {64, 5}, {128, 4}};
+
 /// In both ways into the cache, and nothing beside them is written.
 TEST_F(DecoderPiecesOnGpu, KeysAndValuesAreRoundedToFp8) {
     for (const Precision precision : narrow_precisions) {
         const std::vector<float> factors = precision == Precision::bf16 ? std::vector{1e-38F, 2e37F, 0.0F, 1e-30F}
                                                                         : std::vector{1e-6F, 5e3F, 0.0F, 2.0F};
-        for (const std::uint32_t head_size : {32U, 64U, 128U}) {
-            SCOPED_TRACE(testing::Message() << name_of(precision) << ", heads of " << head_size);
-            Fp8Pass all(precision, head_size);
-            Fp8Pass prompts(precision, head_size);
+        for (const auto& [head_size, group] : fp8_sizes_and_groups) {
+            SCOPED_TRACE(testing::Message()
+                         << name_of(precision) << ", heads of " << head_size << ", " << group << " for one");
+            Fp8Pass all(precision, head_size, group);
+            Fp8Pass prompts(precision, head_size, group);
             for (Fp8Pass* const pass : {&all, &prompts}) {
                 for (std::uint32_t i = 0; i < factors.size(); ++i) {
                     pass->scale_row(4, 2 * i, 1, factors[i]);
@@ -69,9 +75,10 @@ TEST_F(DecoderPiecesOnGpu, AValueThatIsNoNumberStaysOneInFp8) {
 
 TEST_F(DecoderPiecesOnGpu, RowsAttendToACacheInFp8) {
     for (const Precision precision : narrow_precisions) {
-        for (const std::uint32_t head_size : {32U, 64U, 128U}) {
-            SCOPED_TRACE(testing::Message() << name_of(precision) << ", heads of " << head_size);
-            Fp8Pass pass(precision, head_size);
+        for (const auto& [head_size, group] : fp8_sizes_and_groups) {
+            SCOPED_TRACE(testing::Message()
+                         << name_of(precision) << ", heads of " << head_size << ", " << group << " for one");
+            Fp8Pass pass(precision, head_size, group);
             if (precision == Precision::bf16) {  // beyond what fp16 has room for, but for their products
                 for (std::uint32_t p = 0; p <= 190; ++p) {
                     for (const int exponent : {-30, 30}) {
@@ -101,15 +108,16 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendToACacheInFp8) {
 /// A prompt attends to what it is, not to what is kept of it.
 TEST_F(DecoderPiecesOnGpu, PromptsAttendAlikeWhateverTheCacheIsIn) {
     for (const Precision precision : narrow_precisions) {
-        for (const std::uint32_t head_size : {32U, 64U, 128U}) {
-            Fp8Pass pass(precision, head_size);
+        for (const auto& [head_size, group] : fp8_sizes_and_groups) {
+            Fp8Pass pass(precision, head_size, group);
             pass.send();
 
             pass.prompts();
             const std::vector<std::byte> with_fp8 = pass.written();
             pass.prompts_with_plain_cache();
 
-            EXPECT_EQ(pass.written(), with_fp8) << name_of(precision) << ", heads of " << head_size;
+            EXPECT_EQ(pass.written(), with_fp8)
+                << name_of(precision) << ", heads of " << head_size << ", " << group << " for one";
         }
     }
 }

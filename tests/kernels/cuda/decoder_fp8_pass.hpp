@@ -62,19 +62,21 @@ inline const std::vector<Pass::Spec> fp8_specs{{0, 16}, {0, 1},   {0, 15}, {0, 1
 
 inline constexpr std::size_t rows_of_fp8_prompts = 16 + 1 + 15 + 17 + 150;
 
-inline constexpr std::uint32_t fp8_heads = 3;
+inline constexpr std::uint32_t fp8_heads = 3;  // of keys
 
 /// A pass of such texts, whose cache is in fp8, in the second of two layers.
 class Fp8Pass {
 public:
-    explicit Fp8Pass(Precision precision, std::uint32_t head_size)
+    /// So many heads of queries attend to one of keys.
+    explicit Fp8Pass(Precision precision, std::uint32_t head_size, std::uint32_t group = 1)
         : precision_(precision),
           size_(head_size),
           width_(fp8_heads * head_size),
+          heads_(group * fp8_heads),
           pass_(fp8_specs),
-          values_(random_values(fp8_specs.size() * positions * 3 * width_, 1, head_size)),
+          values_(random_values(fp8_specs.size() * positions * row_width(), 1, head_size)),
           cache_memory_(scales_begin() / size_ * (size_ + 1)),
-          out_(pass_.rows.size() * width_ * number_bytes(precision)) {
+          out_(pass_.rows.size() * query_width() * number_bytes(precision)) {
         for (std::size_t text = 0; text < fp8_specs.size(); ++text) {  // rows of several sizes
             for (std::uint32_t p = 0; p < positions; ++p) {
                 scale_row(text, p, 1, std::ldexp(1.0F, static_cast<int>(p % 3) - 1));
@@ -89,11 +91,11 @@ public:
     /// Of a text's position: 0 its query, 1 its key, 2 its value; of a head.
     [[nodiscard]] std::span<float> part(std::size_t text, std::uint32_t position, std::uint32_t part,
                                         std::uint32_t head) {
-        return std::span(values_).subspan((text * positions + position) * 3 * width_ + part * width_ + head * size_,
-                                          size_);
+        const std::size_t at = part == 0 ? 0 : query_width() + (part - 1) * width_;
+        return std::span(values_).subspan((text * positions + position) * row_width() + at + head * size_, size_);
     }
     void scale_row(std::size_t text, std::uint32_t position, std::uint32_t of, float factor) {
-        for (std::uint32_t head = 0; head < fp8_heads; ++head) {
+        for (std::uint32_t head = 0; head < (of == 0 ? heads_ : fp8_heads); ++head) {
             for (float& value : part(text, position, of, head)) {
                 value *= factor;
             }
@@ -106,8 +108,8 @@ public:
         std::vector<float> rows;
         for (const Row& row : pass_.rows) {
             const auto at =
-                values_.begin() + static_cast<std::ptrdiff_t>((row.slot * positions + row.position) * 3 * width_);
-            rows.insert(rows.end(), at, at + 3 * static_cast<std::ptrdiff_t>(width_));
+                values_.begin() + static_cast<std::ptrdiff_t>((row.slot * positions + row.position) * row_width());
+            rows.insert(rows.end(), at, at + static_cast<std::ptrdiff_t>(row_width()));
         }
         queries_.set(std::span<const std::byte>(encode(precision_, rows)));
     }
@@ -141,8 +143,8 @@ public:
     }
 
     void remember() {
-        const auto* const keys = queries_.as<std::byte>() + width_ * number_bytes(precision_);
-        decoder::enqueue_remember(pass_.memory(), precision_, keys, 3 * width_, cache(), 1, nullptr);
+        const auto* const keys = queries_.as<std::byte>() + query_width() * number_bytes(precision_);
+        decoder::enqueue_remember(pass_.memory(), precision_, keys, row_width(), cache(), 1, nullptr);
     }
     void prompts() { decoder::enqueue_prompt_attention(pass_.memory(), precision_, attention(), cache(), 1, nullptr); }
     void prompts_with_plain_cache() {
@@ -209,6 +211,9 @@ public:
 private:
     static constexpr std::uint32_t positions = 192;
 
+    [[nodiscard]] std::uint32_t query_width() const { return heads_ * size_; }
+    [[nodiscard]] std::uint32_t row_width() const { return query_width() + 2 * width_; }
+
     [[nodiscard]] std::size_t layer_bytes() const {
         return std::size_t{2} * pass_.pages() * decoder::page_positions * width_;
     }
@@ -224,9 +229,9 @@ private:
     [[nodiscard]] decoder::Attention attention() const {
         return {.queries = queries_.as(),
                 .out = out_.as(),
-                .stride = 3 * width_,
-                .out_stride = width_,
-                .heads = fp8_heads,
+                .stride = row_width(),
+                .out_stride = query_width(),
+                .heads = heads_,
                 .key_heads = fp8_heads,
                 .head_size = size_,
                 .positions = positions,
@@ -264,13 +269,14 @@ private:
     /// By the rounded keys and values, in double precision.
     [[nodiscard]] std::vector<double> mixed(std::uint32_t text, std::uint32_t position) {
         std::vector<double> result;
-        for (std::uint32_t head = 0; head < fp8_heads; ++head) {
+        for (std::uint32_t head = 0; head < heads_; ++head) {
             const std::span<const float> query = part(text, position, 0, head);
+            const std::uint32_t of_keys = head / (heads_ / fp8_heads);
             std::vector<double> sums(size_);
             double weights = 0;
             for (std::uint32_t p = 0; p <= position; ++p) {
-                const std::vector<double> key = rounded_row(part(text, p, 1, head));
-                const std::vector<double> value = rounded_row(part(text, p, 2, head));
+                const std::vector<double> key = rounded_row(part(text, p, 1, of_keys));
+                const std::vector<double> value = rounded_row(part(text, p, 2, of_keys));
                 double score = 0;
                 for (std::uint32_t i = 0; i < size_; ++i) {
                     score += static_cast<double>(query[i]) * key[i];
@@ -290,8 +296,8 @@ private:
 
     [[nodiscard]] double error_of(const std::vector<std::size_t>& numbers, std::size_t first) {
         const std::vector<float> all = decode(precision_, written());
-        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first * width_);
-        const std::vector<float> got(begin, begin + static_cast<std::ptrdiff_t>(numbers.size() * width_));
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first * query_width());
+        const std::vector<float> got(begin, begin + static_cast<std::ptrdiff_t>(numbers.size() * query_width()));
         std::vector<double> expected;
         for (const std::size_t number : numbers) {
             const std::vector<double> one = mixed(row(number).slot, row(number).position);
@@ -302,9 +308,10 @@ private:
 
     Precision precision_;
     std::uint32_t size_;
-    std::uint32_t width_;
+    std::uint32_t width_;  // of keys
+    std::uint32_t heads_;  // of queries
     Pass pass_;
-    std::vector<float> values_;  // (texts, positions, 3, width)
+    std::vector<float> values_;  // (texts, positions, row_width())
     DeviceMemory queries_{std::size_t{1} << 20U};
     DeviceMemory cache_memory_;
     DeviceMemory out_;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "kernels/cuda/decoder/float_product.hpp"
@@ -199,6 +200,45 @@ TEST_F(DecoderPiecesOnGpu, ProductsOfManyTilesAreThoseOfFew) {
                 }
             }
             EXPECT_EQ(different, 0U) << depth << " deep";
+        }
+    }
+}
+
+TEST_F(DecoderPiecesOnGpu, RowsHaveScalesOfNormalisation) {
+    constexpr std::uint32_t rows = 37;
+    constexpr std::array<std::uint32_t, 1> active{35};
+    const DeviceMemory count(std::as_bytes(std::span(active)));
+    for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+        for (const std::uint32_t width : {8U, 768U, 1000U, 1032U, 2056U, 4096U}) {
+            const std::vector<float> x = rounded(precision, random_values(std::size_t{rows} * width, 2, width));
+            const DeviceMemory from(std::span<const std::byte>(encode(precision, x)));
+            for (const bool is_rms : {false, true}) {
+                const DeviceMemory to(rows * sizeof(float));
+
+                decoder::enqueue_norm_scales(precision,
+                                             {.from = from.as(),
+                                              .to = to.as<float>(),
+                                              .epsilon = 1e-5F,
+                                              .width = width,
+                                              .stride = width,
+                                              .most_rows = rows,
+                                              .rows = count.as<std::uint32_t>(),
+                                              .is_rms = is_rms},
+                                             nullptr);
+
+                const std::vector<float> got = floats_in(Precision::fp32, to);
+                for (std::uint32_t row = 0; row < active[0]; ++row) {
+                    const auto begin = x.begin() + static_cast<std::ptrdiff_t>(row * width);
+                    const double mean = is_rms ? 0 : std::accumulate(begin, begin + width, 0.0) / width;
+                    double variance = 0;
+                    for (std::uint32_t i = 0; i < width; ++i) {
+                        variance += std::pow(static_cast<double>(begin[i]) - mean, 2) / width;
+                    }
+                    const double expected = 1 / std::sqrt(variance + 1e-5);
+                    ASSERT_NEAR(got[row], expected, 2e-6 * expected) << width << " wide, row " << row;
+                }
+                EXPECT_TRUE(std::isnan(got[active[0]]));
+            }
         }
     }
 }

@@ -77,7 +77,7 @@ DeviceMemory on_device(std::span<const Value> values) {
     return DeviceMemory(std::as_bytes(values));
 }
 
-/// The bytes of the product; behind them nothing was written. Around the operands are NaN.
+/// The bytes of the product; behind them nothing was written.
 std::vector<std::byte> multiply_fp8_on_gpu(const GemmShape& shape, const Fp8Operands& of, GemmExtras extras,
                                            const GemmOptions& options = {}, std::uint32_t first_row = 0,
                                            const std::uint32_t* active = nullptr) {

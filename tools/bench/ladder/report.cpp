@@ -91,14 +91,15 @@ std::string bars(const LadderResult& result) {
         if (!rung.skipped.empty()) {
             continue;
         }
-        const double percent = share(rung).value_or(0);
-        const double bar = std::min(percent / 100, longest) * whole;
+        const std::optional<double> percent = share(rung);
+        const double bar = std::min(percent.value_or(0) / 100, longest) * whole;
         svg += fmt::format(
             "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{} {} ({})</text>\n"
             "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>\n"
-            "<text x=\"{:.1f}\" y=\"{}\">{:.1f} %, {:.3g} TFLOP/s</text>\n",
+            "<text x=\"{:.1f}\" y=\"{}\">{}, {:.3g} TFLOP/s</text>\n",
             label - 8, y + 15, rung.number, escaped_xml(rung.name), rung.precision, label, y + 3, bar, line - 6,
-            rung.precision == "bf16" ? "#3a7d44" : "#2f6690", label + bar + 6, y + 15, percent, rung.rate.tflops);
+            rung.precision == "bf16" ? "#3a7d44" : "#2f6690", label + bar + 6, y + 15,
+            percent ? fmt::format("{:.1f} %", *percent) : "-", rung.rate.tflops);
         y += line;
     }
     svg += fmt::format("<line x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" y2=\"{2}\" stroke=\"#c1121f\"/>\n", label + whole,
