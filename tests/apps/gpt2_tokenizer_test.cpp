@@ -312,7 +312,7 @@ TEST_F(TokenizerFiles, OfAnotherKindAreRefused) {
               }),
               "E-TOK-058 has a post_proce");
     EXPECT_EQ(with([](auto& j) { j["model"].erase("merges"); }), "E-TOK-058 model.merges or ");
-    EXPECT_EQ(with([](auto& j) { j["added_tokens"][0]["special"] = false; }), "E-TOK-058 added_tokens has ");
+    EXPECT_EQ(with([](auto& j) { j["added_tokens"][0]["special"] = false; }), "E-TOK-058 added_tokens has");
     EXPECT_EQ(with([](auto& j) { j["added_tokens"] = 5; }), "E-TOK-058 model.merges or ");
     EXPECT_EQ(with([](auto& j) { j["added_tokens"][0].erase("content"); }), "E-TOK-056 added_tokens hol");
     nlohmann::json deep = 1;
