@@ -4,18 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <set>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
 #include "apps/gpt2/checkpoint_index.hpp"
+#include "apps/gpt2/config_numbers.hpp"
 #include "apps/gpt2/tensors.hpp"
 #include "core/error.hpp"
 #include "core/sync/work_team.hpp"
@@ -24,77 +22,7 @@
 namespace sluice::gpt2 {
 namespace {
 
-constexpr std::size_t head_floats = 32;  // two cache lines for what a blob begins with: its Config
-
-/// What a blob begins with: numbers only, as a run's identity has all of its bytes.
-using Head = std::array<std::uint32_t, head_floats>;
-
-/// Puts values into a Head, one behind the other, or takes them out of it; 0 of those left over.
-template <bool writes>
-class HeadNumbers {
-public:
-    explicit HeadNumbers(Head& head) : head_(head) {}
-
-    template <class T>
-    void pass(T& value) {
-        std::uint32_t& number = head_.at(next_++);
-        if constexpr (std::is_same_v<T, float>) {
-            if constexpr (writes) {
-                number = std::bit_cast<std::uint32_t>(value);
-            } else {
-                value = std::bit_cast<float>(number);
-            }
-        } else if constexpr (writes) {
-            number = static_cast<std::uint32_t>(value);
-        } else {
-            value = static_cast<T>(number);
-        }
-    }
-    /// What is not there takes as many numbers.
-    template <class T, class Use>
-    void pass(std::optional<T>& value, const Use& use) {
-        bool exists = value.has_value();
-        pass(exists);
-        T inside = value.value_or(T());
-        use(inside);
-        value = exists ? std::optional(inside) : std::nullopt;
-    }
-    void pass(std::optional<std::uint32_t>& value) {
-        pass(value, [&](std::uint32_t& inside) { pass(inside); });
-    }
-
-private:
-    Head& head_;
-    std::size_t next_ = 0;
-};
-
-template <bool writes>
-void pass_config(Head& head, Config& config) {
-    HeadNumbers<writes> numbers(head);
-    DecoderShape& shape = config.shape;
-    for (std::uint32_t* const size : {&shape.vocabulary, &shape.positions, &shape.width, &shape.layers, &shape.heads,
-                                      &shape.inner, &shape.head_size, &shape.key_heads}) {
-        numbers.pass(*size);
-    }
-    numbers.pass(shape.norm_epsilon);
-    numbers.pass(shape.normalisation);
-    numbers.pass(shape.activation);
-    numbers.pass(shape.gated);
-    numbers.pass(shape.rotary, [&](RotaryPositions& rotary) {
-        RotaryStretch& stretch = rotary.stretch;
-        for (float* const value : {&rotary.base, &stretch.factor, &stretch.low_frequency, &stretch.high_frequency,
-                                   &stretch.original_positions}) {
-            numbers.pass(*value);
-        }
-    });
-    numbers.pass(config.begin);
-    numbers.pass(config.end);
-    numbers.pass(config.family);
-    for (bool* const flag :
-         {&config.has_own_head, &config.has_query_bias, &config.has_projection_bias, &config.has_inner_bias}) {
-        numbers.pass(*flag);
-    }
-}
+constexpr std::size_t head_floats = std::tuple_size_v<ConfigNumbers>;  // what a blob begins with
 
 constexpr std::string_view head_name = "lm_head.weight";
 
@@ -108,9 +36,7 @@ std::uint64_t elements_of(const Config& config) {
 
 WeightBlob blob_for(const Config& config) {
     WeightBlob blob = WeightBlob::of_floats(head_floats + elements_of(config));
-    Head head{};
-    Config copy = config;
-    pass_config<true>(head, copy);
+    const ConfigNumbers head = numbers_of(config);
     std::memcpy(blob.floats().data(), head.data(), sizeof head);
     return blob;
 }
@@ -290,11 +216,9 @@ WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
 }
 
 Config config_of(const WeightBlob& blob) {
-    Head head{};
+    ConfigNumbers head{};
     std::memcpy(head.data(), blob.floats().data(), sizeof head);
-    Config config;
-    pass_config<false>(head, config);
-    return config;
+    return config_of(head);
 }
 
 DecoderWeights weights_of(const WeightBlob& blob) {
