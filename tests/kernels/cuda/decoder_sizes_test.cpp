@@ -1,0 +1,55 @@
+#include "kernels/cuda/decoder/sizes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/kernels/decoder_texts.hpp"
+
+namespace sluice {
+namespace {
+
+TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
+    for (const DecoderShape& shape :
+         {DecoderShape{.vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072},
+          test::like_llama(
+              {.vocabulary = 32'000, .positions = 2048, .width = 2048, .layers = 22, .heads = 32, .inner = 5632}, 4)}) {
+        for (const TokenSampling& sampling : {TokenSampling{.max_prompt = 16, .max_new = 8, .temperature = 0},
+                                              TokenSampling{.max_prompt = 900, .max_new = 100}}) {
+            for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::bf16}) {
+                for (const std::uint32_t items : {1U, 40U, 100'000U}) {
+                    const std::uint64_t least =
+                        decoder::bytes_of(decoder::least_sizes(shape, sampling, items), shape, sampling, precision);
+                    std::uint32_t slots = 0;
+                    for (const std::uint64_t bytes : {least, 2 * least, 10 * least, std::uint64_t{1} << 40U}) {
+                        const decoder::Sizes sizes = decoder::choose_sizes(shape, sampling, precision, items, bytes);
+
+                        EXPECT_LE(decoder::bytes_of(sizes, shape, sampling, precision), bytes);
+                        EXPECT_GE(sizes.pages, sizes.text_pages);
+                        EXPECT_GE(sizes.rows, std::max(sizes.slots, sampling.max_prompt));
+                        EXPECT_EQ(sizes.rows % 128, 0U);
+                        EXPECT_GE(sizes.slots, slots);
+                        slots = sizes.slots;
+                    }
+                    EXPECT_EQ(slots, std::min(items, 8448U));
+                }
+            }
+        }
+    }
+}
+
+TEST(DecoderSizes, HaveTwiceThePagesInFp8) {
+    const DecoderShape shape{
+        .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
+    TokenSampling sampling{.max_prompt = 900, .max_new = 100};
+    const auto pages = [&] {
+        return decoder::choose_sizes(shape, sampling, Precision::bf16, 8448, std::uint64_t{100} << 30U).pages;
+    };
+    const double as_computed = pages();
+    sampling.kv_cache = KvCache::fp8;
+
+    EXPECT_NEAR(pages() / as_computed, 2 * 768.0 / (768 + 12), 0.01);
+}
+
+}  // namespace
+}  // namespace sluice
