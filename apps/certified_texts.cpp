@@ -55,15 +55,6 @@ public:
     }
     [[nodiscard]] const ChoiceDoubt& doubt(std::size_t i) const { return written_.choices[first_ + i]; }
 
-    /// Of the text.
-    [[nodiscard]] TextDoubt least_doubt() const {
-        TextDoubt all;
-        for (std::size_t i = 0; i < count_; ++i) {
-            all = least(all, doubt(i).doubt);
-        }
-        return all;
-    }
-
 private:
     const WrittenTexts& written_;
     std::size_t at_;
@@ -81,7 +72,7 @@ SeenTexts compare(const WrittenTexts& fast, const WrittenTexts& exact, const Dec
         // Up to where one ends so does the other, or they differ before.
         for (std::size_t i = 0; i < std::min(mine.count(), others.count()); ++i) {
             if (mine.token(i) != others.token(i)) {
-                seen.differing.push_back(mine.least_doubt());
+                seen.differing.push_back(mine.doubt(i).doubt);
                 break;
             }
             if (mine.doubt(i).kept == others.doubt(i).kept) {
@@ -92,28 +83,40 @@ SeenTexts compare(const WrittenTexts& fast, const WrittenTexts& exact, const Dec
     return seen;
 }
 
-/// Of an item in a sample.
-std::size_t doubt_bytes_of(const TextForm& form) {
+}  // namespace
+
+std::uint64_t doubt_bytes_of(const TextForm& form) {
     const auto* const continuations = std::get_if<DecoderTexts>(&form);
     return continuations == nullptr ? sizeof(TextDoubt) : continuations->sampling.max_new * sizeof(ChoiceDoubt);
 }
 
-}  // namespace
-
 CertifiedTexts::CertifiedTexts(const CertifierKernels& kernels, Device& device, const TextCertifierShape& shape,
-                               std::unique_ptr<TextWriter> fast, std::unique_ptr<TextWriter> exact)
+                               std::unique_ptr<TextWriter> fast, std::unique_ptr<TextWriter> exact,
+                               std::unique_ptr<TextChecker> checker)
     : shape_(shape),
       fast_(std::move(fast)),
       exact_(std::move(exact)),
       doubts_(device.allocate(MemorySpace::device, shape.max_items * sizeof(TextDoubt))),
+      checker_(std::move(checker)),
+      choices_(
+          device.allocate(MemorySpace::device, checker_ == nullptr ? 0 : shape.max_items * doubt_bytes_of(shape.form))),
       certifier_(kernels.make_text_certifier(device, shape, *exact_)) {}
 
 void CertifiedTexts::enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) {
     expects(in.size() == 1 && (out.size() == 1 || out.size() == 2), "texts: take one tensor and make one or two");
     const std::span<std::byte> doubts =
         out.size() == 2 ? out[1] : doubts_.bytes().first(batch.items * sizeof(TextDoubt));
-    const std::array<std::span<std::byte>, 2> results_and_doubts{out[0], doubts};
-    fast_->enqueue(stream, batch, in, results_and_doubts);
+    if (checker_ == nullptr) {
+        const std::array<std::span<std::byte>, 2> results_and_doubts{out[0], doubts};
+        fast_->enqueue(stream, batch, in, results_and_doubts);
+    } else {
+        expects(out.size() == 1, "texts: checked drafts have no doubts of their own");
+        const std::span<std::byte> choices = choices_.bytes().first(batch.items * doubt_bytes_of(shape_.form));
+        const std::array<std::span<std::byte>, 2> drafts{out[0], choices};
+        fast_->enqueue(stream, batch, in, drafts);
+        const std::array<std::span<const std::byte>, 3> drafted{in[0], out[0], choices};
+        checker_->enqueue(stream, batch, drafted, Outputs(&doubts, 1));
+    }
     const std::array<std::span<const std::byte>, 2> items_and_doubts{in[0], doubts};
     certifier_->enqueue(stream, batch, items_and_doubts, out.first(1));
 }
@@ -124,9 +127,14 @@ TextCounts CertifiedTexts::counts() const {
     return fast + exact - certifier_->retracted();
 }
 
-void CertifiedTexts::set_bounds(const TextDoubt& bounds) {
+void CertifiedTexts::set_bounds(const TextDoubt& bounds, const TextDoubt& of_checks) {
     bounds_ = bounds;
-    certifier_->set_bounds(bounds);
+    if (checker_ == nullptr) {
+        certifier_->set_bounds(bounds);
+        return;
+    }
+    checker_->set_bounds(bounds);
+    certifier_->set_bounds(of_checks);
 }
 
 std::uint64_t write_texts_bytes(const TextForm& form, std::uint32_t group) {

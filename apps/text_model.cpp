@@ -16,7 +16,7 @@ std::unique_ptr<CertifiedTexts> make_certified(const CertifierKernels& kernels, 
         std::move(middle.writer), std::move(exact.writer));
     return std::make_unique<CertifiedTexts>(
         kernels, device, TextCertifierShape{.form = cascade.form, .max_items = fast.items, .batch = middle.items},
-        std::move(fast.writer), std::move(again));
+        std::move(fast.writer), std::move(again), std::move(middle.checker));
 }
 
 }  // namespace
@@ -58,12 +58,12 @@ void CertifiedTextModel::calibrate(Stream& stream, std::span<const std::byte> sa
         return write_texts(writer, form, group, device_, stream, sample);
     };
     const WrittenTexts exact = written(again_.exact(), again_.shape().batch);
-    const auto learn = [&](CertifiedTexts& texts) {
+    const auto learn = [&](CertifiedTexts& texts, const TextDoubt& of_checks) {
         const SeenTexts seen = compare_texts(written(texts.fast(), texts.shape().max_items), exact, form);
-        texts.set_bounds(calibrate_doubts(seen.alike, seen.differing));
+        texts.set_bounds(calibrate_doubts(seen.alike, seen.differing), of_checks);
     };
-    learn(again_);
-    learn(texts_);
+    learn(again_, {});
+    learn(texts_, again_.bounds());
     begin_counts();
 }
 
@@ -71,7 +71,8 @@ std::optional<Certification> CertifiedTextModel::certification() const {
     const TextDoubt& bounds = texts_.bounds();
     const bool of_gap = std::isfinite(bounds.gap) && !std::isfinite(bounds.distance);
     const bool of_both = std::isfinite(bounds.gap) && !of_gap;
-    return Certification{.recomputed = texts_.recomputed(),
+    return Certification{.checked = texts_.checked(),
+                         .recomputed = texts_.recomputed(),
                          .recomputed_twice = again_.recomputed(),
                          .bound = static_cast<double>(of_gap ? bounds.gap : bounds.distance),
                          .measure = of_gap ? Certification::Measure::gap : Certification::Measure::draw,
@@ -79,12 +80,13 @@ std::optional<Certification> CertifiedTextModel::certification() const {
 }
 
 std::uint64_t CertifiedTextModel::bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items,
-                                        std::uint32_t sample) {
+                                        std::uint32_t sample, bool with_checker) {
     const auto certifier = [&](std::uint32_t max_items, std::uint32_t batch) {
         return text_certifier_bytes({.form = form, .max_items = max_items, .batch = batch}) +
                max_items * std::uint64_t{sizeof(TextDoubt)};
     };
-    return certifier(items[0], items[1]) + certifier(items[1], items[2]) +
+    const std::uint64_t checker = with_checker ? text_checker_bytes(items[0]) + items[0] * doubt_bytes_of(form) : 0;
+    return checker + certifier(items[0], items[1]) + certifier(items[1], items[2]) +
            write_texts_bytes(form, std::min(*std::ranges::max_element(items), sample));
 }
 

@@ -47,12 +47,13 @@ struct TextCascade {
     struct Stage {
         std::unique_ptr<TextWriter> writer;
         std::uint32_t items;
+        std::unique_ptr<TextChecker> checker = nullptr;  ///< Of the second one, for the first one's items; or none.
     };
     std::array<Stage, 3> stages;  ///< fp16, tf32x3, fp32
 };
 
-/// Texts that are certified: the first writer writes all, the second one again those that are not certain, and the
-/// third one those that are not certain then.
+/// Texts that are certified: the first writer writes all, the second one again those that are not certain, or that its
+/// checker has not confirmed, and the third one those that are not certain then.
 class CertifiedTextModel final : public TextModel {
 public:
     CertifiedTextModel(const CertifierKernels& kernels, Device& device, TextCascade cascade, NameCounts name_counts);
@@ -61,10 +62,10 @@ public:
     void calibrate(Stream& stream, std::span<const std::byte> sample) override;
     [[nodiscard]] std::optional<Certification> certification() const override;
 
-    /// That the certifiers take of a device's memory, beside the writers, and calibrate() of `sample` items for a
-    /// while.
+    /// That the certifiers, and a checker, take of a device's memory, beside the writers, and calibrate() of `sample`
+    /// items for a while.
     [[nodiscard]] static std::uint64_t bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items,
-                                             std::uint32_t sample);
+                                             std::uint32_t sample, bool with_checker);
 
 private:
     CertifiedTextModel(Device& device, const IoShape& shape, std::unique_ptr<CertifiedTexts> texts,

@@ -23,9 +23,11 @@ struct Certification {
         draw,   ///< A draw, to a sum of probabilities behind which it gives another result.
     };
 
-    std::uint64_t recomputed = 0;        ///< Items.
-    std::uint64_t recomputed_twice = 0;  ///< Of those, left uncertain by the second time too.
-    double bound = 0;                    ///< It did for what came closer; infinite: all.
+    std::optional<std::uint64_t> checked{};  ///< Items whose uncertain parts were computed again first; none: where
+                                             ///< items are computed again as a whole.
+    std::uint64_t recomputed = 0;            ///< Items.
+    std::uint64_t recomputed_twice = 0;      ///< Of those, left uncertain by the second time too.
+    double bound = 0;                        ///< It did for what came closer; infinite: all.
     Measure measure = Measure::share;
     std::optional<double> gap_bound{};  ///< Where draws are among some of the scores only, of the gap to the others.
     friend bool operator==(const Certification&, const Certification&) = default;

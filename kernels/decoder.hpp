@@ -165,7 +165,16 @@ struct ContinuationStart {
 ///
 /// On GPUs it tells how close texts came to others: a TextDoubt of each item, or max_new ChoiceDoubts, of which those
 /// behind the end of a text are open.
-class Decoder : public TextWriter {};
+class Decoder : public TextWriter {
+public:
+    /// Checks drafts with this decoder's network and sampling, in its memory: not while it continues prompts. The
+    /// decoder outlives the checker. Null: decoders of this kind check none.
+    [[nodiscard]] virtual std::unique_ptr<TextChecker> make_checker(Device& device, std::uint32_t max_items) {
+        static_cast<void>(device);
+        static_cast<void>(max_items);
+        return nullptr;
+    }
+};
 
 class DecoderLayer {
 public:

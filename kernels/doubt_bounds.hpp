@@ -21,8 +21,8 @@ struct SeenDoubts {
 /// is wrong only where the fast one errs by more. That is experience, not proof. Infinite, which only infinite measures
 /// reach, where fewer than fewest_margin_items have a finite one.
 ///
-/// `differing`: of the texts that the two have written differently, the fast one's measures. None of them is certain:
-/// where it would be, its finite measures raise the bounds above them.
+/// `differing`: of the texts, or of a decoder the choices, that the two have made differently, the fast one's measures.
+/// None of them is certain: where it would be, its finite measures raise the bounds above them.
 [[nodiscard]] TextDoubt calibrate_doubts(std::span<const SeenDoubts> seen, std::span<const TextDoubt> differing = {});
 
 }  // namespace sluice

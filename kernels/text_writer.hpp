@@ -53,6 +53,28 @@ struct TextCounts {
             .cut = a.cut - b.cut};
 }
 
+/// Checks texts that a faster writer has drafted. Each choice that came closer to another than the bounds is made
+/// again, behind the draft's choices before it; the draft's other choices are taken for granted.
+///
+/// In: the items; their drafts, as results of the same form; how close each choice came, ChoiceDoubts (items, most
+/// choices). Out: a TextDoubt for each item: infinite where there was nothing to check; where all choices that were
+/// made again are the draft's, how close those came; and where one is not, or there are too many to be worth checking,
+/// or the draft is nonfinite, less than any bound. Items that are not active are left alone. Used by one driver.
+class TextChecker : public Operation {
+public:
+    /// Infinite at first: every choice is checked that could be another. Has arrived when this returns.
+    virtual void set_bounds(const TextDoubt& bounds) = 0;
+
+    /// Texts some of whose choices were made again, in all that is done.
+    [[nodiscard]] virtual std::uint64_t checked() const = 0;
+};
+
+/// That a checker takes of the device's memory.
+[[nodiscard]] constexpr std::uint64_t text_checker_bytes(std::uint32_t max_items) {
+    constexpr std::uint64_t of_item = 2 * sizeof(std::uint32_t);
+    return sizeof(TextDoubt) + max_items * of_item;
+}
+
 /// Writes texts. In: items; out: results, and how close they came to others, where that is given, too.
 class TextWriter : public Operation {
 public:

@@ -75,10 +75,14 @@ std::string certification_text(const RunReport& report) {
     if (!certification || report.items_done == 0) {
         return {};
     }
-    const double share =
-        100.0 * static_cast<double>(certification->recomputed) / static_cast<double>(report.items_done);
-    return fmt::format("certified: {} items ({:.1f} %) computed again in tf32x3, {} of them in fp32, {}\n",
-                       certification->recomputed, share, certification->recomputed_twice,
+    const auto counted = [&](std::uint64_t items) {
+        return fmt::format("{} items ({:.1f} %)", items,
+                           100.0 * static_cast<double>(items) / static_cast<double>(report.items_done));
+    };
+    const std::string checked =
+        certification->checked ? counted(*certification->checked) + " checked in tf32x3, " : std::string();
+    return fmt::format("certified: {}{} computed again in tf32x3, {} of them in fp32, {}\n", checked,
+                       counted(certification->recomputed), certification->recomputed_twice,
                        std::isfinite(certification->bound)
                            ? closeness_text(*certification)
                            : std::string("all, because the items looked at did not bound the error of fp16"));

@@ -200,19 +200,22 @@ Json from_certification(const std::optional<Certification>& certification) {
     const std::optional<double>& gap = certification->gap_bound;
     return Json::array({certification->recomputed, certification->recomputed_twice,
                         std::bit_cast<std::uint64_t>(certification->bound), certification->measure,
-                        gap ? Json(std::bit_cast<std::uint64_t>(*gap)) : Json(nullptr)});
+                        gap ? Json(std::bit_cast<std::uint64_t>(*gap)) : Json(nullptr),
+                        certification->checked ? Json(*certification->checked) : Json(nullptr)});
 }
 
 std::optional<Certification> to_certification(const Json& json) {
     if (json.is_null()) {
         return std::nullopt;
     }
-    return Certification{.recomputed = json.at(0).get<std::uint64_t>(),
-                         .recomputed_twice = json.at(1).get<std::uint64_t>(),
-                         .bound = std::bit_cast<double>(json.at(2).get<std::uint64_t>()),
-                         .measure = json.at(3).get<Certification::Measure>(),
-                         .gap_bound = json.at(4).is_null() ? std::optional<double>()
-                                                           : std::bit_cast<double>(json.at(4).get<std::uint64_t>())};
+    return Certification{
+        .checked = json.at(5).is_null() ? std::optional<std::uint64_t>() : json.at(5).get<std::uint64_t>(),
+        .recomputed = json.at(0).get<std::uint64_t>(),
+        .recomputed_twice = json.at(1).get<std::uint64_t>(),
+        .bound = std::bit_cast<double>(json.at(2).get<std::uint64_t>()),
+        .measure = json.at(3).get<Certification::Measure>(),
+        .gap_bound =
+            json.at(4).is_null() ? std::optional<double>() : std::bit_cast<double>(json.at(4).get<std::uint64_t>())};
 }
 
 Json from_clock(const RankClock& clock) {
@@ -234,7 +237,8 @@ std::optional<Certification> together(const std::optional<Certification>& a, con
     if (!a || !b) {
         return a ? a : b;
     }
-    return Certification{.recomputed = a->recomputed + b->recomputed,
+    return Certification{.checked = a->checked && b->checked ? std::optional(*a->checked + *b->checked) : std::nullopt,
+                         .recomputed = a->recomputed + b->recomputed,
                          .recomputed_twice = a->recomputed_twice + b->recomputed_twice,
                          .bound = std::max(a->bound, b->bound),
                          .measure = a->measure,

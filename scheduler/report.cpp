@@ -114,7 +114,8 @@ Json certification_json(const std::optional<Certification>& certification) {
     if (!certification) {
         return nullptr;
     }
-    return {{"recomputed", certification->recomputed},
+    return {{"checked", certification->checked ? Json(*certification->checked) : Json(nullptr)},
+            {"recomputed", certification->recomputed},
             {"recomputed_twice", certification->recomputed_twice},
             {"bound", std::isfinite(certification->bound) ? Json(certification->bound) : Json(nullptr)},
             {"measure", measure_names[static_cast<std::size_t>(certification->measure)]},

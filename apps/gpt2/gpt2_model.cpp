@@ -55,7 +55,10 @@ std::unique_ptr<Model> LoadedCertifiedGpt2::make_model(Device& device, const Mod
         const std::uint64_t least = layers_[i]->least_bytes(items[i]);
         const std::uint64_t bytes = least + more;
         left -= layers_[i]->bytes(items[i], bytes) - least;
-        return TextCascade::Stage{.writer = layers_[i]->make_decoder(device, items[i], bytes), .items = items[i]};
+        std::unique_ptr<Decoder> decoder = layers_[i]->make_decoder(device, items[i], bytes);
+        std::unique_ptr<TextChecker> checker =
+            i == 1 && checks_drafts() ? decoder->make_checker(device, items[0]) : nullptr;
+        return TextCascade::Stage{.writer = std::move(decoder), .items = items[i], .checker = std::move(checker)};
     };
     TextCascade cascade{.form = DecoderTexts{sampling_}, .stages = {}};
     cascade.stages[2] = make(2, all / fp32_share);
@@ -66,7 +69,7 @@ std::unique_ptr<Model> LoadedCertifiedGpt2::make_model(Device& device, const Mod
 
 std::uint64_t LoadedCertifiedGpt2::least_room(std::uint32_t max_items) const {
     const std::array<std::uint32_t, 3> items = items_of(max_items);
-    std::uint64_t bytes = CertifiedTextModel::bytes(DecoderTexts{sampling_}, items, sample_prompts);
+    std::uint64_t bytes = CertifiedTextModel::bytes(DecoderTexts{sampling_}, items, sample_prompts, checks_drafts());
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         bytes += layers_[i]->least_bytes(items[i]);
     }

@@ -13,7 +13,8 @@ namespace sluice::gpt2 {
 [[nodiscard]] std::unique_ptr<Model> make_gpt2_model(const TokenSampling& sampling, std::unique_ptr<Decoder> decoder);
 
 /// A certified app: the same network three times. fp16 continues all prompts, tf32x3 again those that fp16 leaves
-/// uncertain, and fp32 those that tf32x3 does too. Each has a cache of its own.
+/// uncertain, and fp32 those that tf32x3 does too. With temperature 0 tf32x3 first checks fp16's doubtful choices, and
+/// continues again only what it does not confirm. Each has a cache of its own.
 class LoadedCertifiedGpt2 final : public LoadedApp {
 public:
     /// `weights` stay the caller's until weights() are packed. Throws Error as DecoderKernels::decoder().
@@ -26,6 +27,10 @@ public:
     [[nodiscard]] std::uint32_t sample_items() const override;
 
 private:
+    /// Not draws: the errors of their distances have long tails, so that now and then one is beyond the bounds. A text
+    /// that is continued again for another choice's sake is rid of such an error, a checked one is not.
+    [[nodiscard]] bool checks_drafts() const { return sampling_.temperature == 0; }
+
     DeviceKind kind_;
     TokenSampling sampling_;
     PackedWeights weights_;

@@ -44,7 +44,8 @@ std::unique_ptr<Model> LoadedCertifiedNamegen::make_model(Device& device, const 
 
 std::uint64_t LoadedCertifiedNamegen::least_room(std::uint32_t max_items) const {
     return fp16_->work_bytes(max_items) + tf32x3_->work_bytes(tf32x3_names) + fp32_->work_bytes(fp32_names) +
-           CertifiedTextModel::bytes(GeneratorTexts{max_length_}, {max_items, tf32x3_names, fp32_names}, sample_names);
+           CertifiedTextModel::bytes(GeneratorTexts{max_length_}, {max_items, tf32x3_names, fp32_names}, sample_names,
+                                     false);
 }
 
 std::uint32_t LoadedCertifiedNamegen::sample_items() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,8 +12,10 @@
 #include "core/device/cuda_stream.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
+#include "kernels/cuda/cuda_operation.hpp"
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/checks.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
 #include "kernels/cuda/decoder/plan_memory.hpp"
 #include "kernels/cuda/decoder/sizes.hpp"
@@ -74,6 +77,72 @@ void check_decoder_instructions(Device& device, Precision precision) {
     }
 }
 
+/// As all that is done has left it.
+decoder::Batch batch_of(const decoder::Memory& memory) {
+    decoder::Batch batch;
+    check_cuda(cudaMemcpy(&batch, memory.batch, sizeof batch, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return batch;
+}
+
+/// Checks drafts in a decoder's memory.
+class CudaTextChecker final : public TextChecker {
+public:
+    CudaTextChecker(Device& device, const decoder::Rule& rule, std::uint32_t max_items, const decoder::Memory& memory,
+                    decoder::Passes& passes)
+        : rule_(rule),
+          max_items_(max_items),
+          memory_(memory),
+          passes_(passes),
+          bounds_(device.allocate(MemorySpace::device, sizeof(TextDoubt))),
+          checks_(device.allocate(MemorySpace::device, max_items * sizeof(decoder::Check))) {
+        set_bounds({});
+    }
+
+    void set_bounds(const TextDoubt& bounds) override {
+        copy_now(bounds_.bytes(), std::as_bytes(std::span(&bounds, 1)));
+    }
+
+    using Operation::enqueue;
+    void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
+        expects(batch.items <= max_items_, "checker: more items than it was made for");
+        expects(in.size() == 3 && out.size() == 1, "checker: takes items, drafts and choices, and makes doubts");
+        expects(in[0].size() == batch.items * rule_.io.input_bytes &&
+                    in[1].size() == batch.items * rule_.io.output_bytes &&
+                    in[2].size() == batch.items * sizeof(ChoiceDoubt) * rule_.max_new &&
+                    out[0].size() == batch.items * sizeof(TextDoubt),
+                "checker: input or output has the wrong size");
+        if (batch.items == 0) {
+            return;
+        }
+        const decoder::Drafts drafts{.items = in[0].data(),
+                                     .results = in[1].data(),
+                                     .choices = reinterpret_cast<const ChoiceDoubt*>(in[2].data()),
+                                     .bounds = bounds_.as<TextDoubt>().data(),
+                                     .checks = checks_.as<decoder::Check>().data(),
+                                     .doubts = reinterpret_cast<TextDoubt*>(out[0].data()),
+                                     .count = static_cast<std::uint32_t>(batch.items),
+                                     .active = batch.active};
+        const CudaStream& of = as_cuda(stream);
+        enqueue_begin_checks(memory_, rule_, drafts, of.handle());
+        const auto pass = [&] {
+            passes_.enqueue(of.handle(), [](std::string_view) {});
+            enqueue_plan_checks(memory_, rule_, drafts, of.handle());
+        };
+        stream.loop(&memory_.batch->more, drafts.count, pass);  // each checks a text at least
+        enqueue_expect_done(memory_, of.handle());
+    }
+
+    [[nodiscard]] std::uint64_t checked() const override { return batch_of(memory_).checked; }
+
+private:
+    decoder::Rule rule_;
+    std::uint32_t max_items_;
+    decoder::Memory memory_;
+    decoder::Passes& passes_;
+    Buffer bounds_;
+    Buffer checks_;
+};
+
 class CudaDecoder final : public Decoder {
 public:
     CudaDecoder(const DecoderShape& shape, Precision precision, const TokenSampling& sampling,
@@ -121,10 +190,10 @@ public:
         continue_texts(as_cuda(stream), chunk);
     }
 
-    [[nodiscard]] TextCounts counts() const override {
-        decoder::Batch batch;
-        check_cuda(cudaMemcpy(&batch, memory_.batch, sizeof batch, cudaMemcpyDeviceToHost), "cudaMemcpy");
-        return batch.counts;
+    [[nodiscard]] TextCounts counts() const override { return batch_of(memory_).counts; }
+
+    [[nodiscard]] std::unique_ptr<TextChecker> make_checker(Device& device, std::uint32_t max_items) override {
+        return std::make_unique<CudaTextChecker>(device, rule_, max_items, memory_, *passes_);
     }
 
 private:

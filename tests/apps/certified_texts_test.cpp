@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "core/device/host_device.hpp"
 
 namespace sluice {
 namespace {
@@ -75,8 +80,9 @@ TEST(CertifiedTexts, LearnNothingFromAChoiceAmongOtherTokens) {
     EXPECT_TRUE(seen.differing.empty());
 }
 
-/// Behind the first other token nothing is comparable; as a text it came as close as its closest choice.
-TEST(CertifiedTexts, TellWhichTextsDifferAndHowCloseTheyCame) {
+/// Behind the first other token nothing is comparable. That another choice of the text came closer does not excuse it:
+/// where drafts are checked, only choices that came too close are made again.
+TEST(CertifiedTexts, TellWhichChoicesDifferAndHowCloseTheyCame) {
     Continuations fast;
     Continuations exact;
     fast.add({5, 6, 7, 8}, false, {at_distance(4), at_distance(3), at_distance(1), at_distance(2)});
@@ -89,7 +95,7 @@ TEST(CertifiedTexts, TellWhichTextsDifferAndHowCloseTheyCame) {
     ASSERT_EQ(seen.alike.size(), 2U);
     EXPECT_EQ(seen.alike[1].exact.distance, 7);
     ASSERT_EQ(seen.differing.size(), 2U);
-    EXPECT_EQ(seen.differing[0].distance, 1);
+    EXPECT_EQ(seen.differing[0].distance, 3);
     EXPECT_EQ(seen.differing[1].distance, 5);
 }
 
@@ -114,6 +120,138 @@ TEST(CertifiedTexts, CompareNamesWithoutTheirLogProbabilities) {
     EXPECT_TRUE(other.alike.empty());
     ASSERT_EQ(other.differing.size(), 1U);
     EXPECT_EQ(other.differing[0].distance, 1);
+}
+
+/// What was said to the parts of CertifiedTexts, in order, and the bytes that each of them was handed.
+struct Said {
+    std::vector<std::string_view> steps;
+    std::vector<std::byte> drafts;
+    std::vector<std::byte> choices;
+    std::vector<std::byte> doubts;
+    TextDoubt of_checker;
+    TextDoubt of_certifier;
+};
+
+void fill(std::span<std::byte> bytes, int value) {
+    std::ranges::fill(bytes, static_cast<std::byte>(value));
+}
+bool all_are(std::span<const std::byte> bytes, int value) {
+    return !bytes.empty() &&
+           std::ranges::all_of(bytes, [&](std::byte byte) { return byte == static_cast<std::byte>(value); });
+}
+
+class FakeWriter final : public TextWriter {
+public:
+    explicit FakeWriter(Said& said) : said_(said) {}
+    using Operation::enqueue;
+    void enqueue(Stream&, const Batch&, Inputs, Outputs out) override {
+        said_.steps.emplace_back("writer");
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            fill(out[i], 1 + static_cast<int>(i));
+        }
+    }
+    [[nodiscard]] TextCounts counts() const override { return {}; }
+
+private:
+    Said& said_;
+};
+
+class FakeChecker final : public TextChecker {
+public:
+    explicit FakeChecker(Said& said) : said_(said) {}
+    using Operation::enqueue;
+    void enqueue(Stream&, const Batch&, Inputs in, Outputs out) override {
+        said_.steps.emplace_back("checker");
+        said_.drafts.assign(in[1].begin(), in[1].end());
+        said_.choices.assign(in[2].begin(), in[2].end());
+        fill(out[0], 3);
+    }
+    void set_bounds(const TextDoubt& bounds) override { said_.of_checker = bounds; }
+    [[nodiscard]] std::uint64_t checked() const override { return 5; }
+
+private:
+    Said& said_;
+};
+
+class FakeCertifier final : public TextCertifier {
+public:
+    explicit FakeCertifier(Said& said) : said_(said) {}
+    using Operation::enqueue;
+    void enqueue(Stream&, const Batch&, Inputs in, Outputs) override {
+        said_.steps.emplace_back("certifier");
+        said_.doubts.assign(in[1].begin(), in[1].end());
+    }
+    void set_bounds(const TextDoubt& bounds) override { said_.of_certifier = bounds; }
+    [[nodiscard]] std::uint64_t recomputed() const override { return 0; }
+    [[nodiscard]] TextCounts retracted() const override { return {}; }
+
+private:
+    Said& said_;
+};
+
+class FakeKernels final : public CertifierKernels {
+public:
+    explicit FakeKernels(Said& said) : said_(said) {}
+    std::unique_ptr<Certifier> make_certifier(Device&, const CertifyShape&, Model&) const override { return nullptr; }
+    std::unique_ptr<TextCertifier> make_text_certifier(Device&, const TextCertifierShape&, TextWriter&) const override {
+        return std::make_unique<FakeCertifier>(said_);
+    }
+
+private:
+    Said& said_;
+};
+
+class CertifiedTextsOfFakes : public testing::Test {
+protected:
+    static constexpr std::uint32_t items = 3;
+    static constexpr TextDoubt fast_bounds{.distance = 1, .gap = 2};
+    static constexpr TextDoubt exact_bounds{.distance = 3, .gap = 4};
+
+    CertifiedTexts make(std::unique_ptr<TextChecker> checker) {
+        return {FakeKernels(said_),
+                host_,
+                {.form = continuations, .max_items = 4, .batch = 4},
+                std::make_unique<FakeWriter>(said_),
+                std::make_unique<FakeWriter>(said_),
+                std::move(checker)};
+    }
+    void write(CertifiedTexts& texts) {
+        const std::vector<std::byte> in(items * continuations.io().input_bytes);
+        std::vector<std::byte> out(items * continuations.io().output_bytes);
+        texts.enqueue(*host_.make_stream({}), {.items = items}, in, out);
+    }
+
+    HostDevice host_;
+    Said said_;
+};
+
+TEST_F(CertifiedTextsOfFakes, AreCheckedChoiceByChoiceBeforeAnyIsWrittenAgain) {
+    CertifiedTexts texts = make(std::make_unique<FakeChecker>(said_));
+
+    texts.set_bounds(fast_bounds, exact_bounds);
+    write(texts);
+
+    EXPECT_EQ(said_.steps, (std::vector<std::string_view>{"writer", "checker", "certifier"}));
+    EXPECT_TRUE(all_are(said_.drafts, 1));
+    EXPECT_TRUE(all_are(said_.choices, 2));
+    EXPECT_EQ(said_.choices.size(), items * max_new * sizeof(ChoiceDoubt));
+    EXPECT_TRUE(all_are(said_.doubts, 3));  // the checker's, which are to be judged as the exact writer's are
+    EXPECT_EQ(said_.of_checker, fast_bounds);
+    EXPECT_EQ(said_.of_certifier, exact_bounds);
+    EXPECT_EQ(texts.checked(), 5U);
+}
+
+TEST_F(CertifiedTextsOfFakes, AreWrittenAgainByTheFastOnesDoubtsWithoutAChecker) {
+    CertifiedTexts texts = make(nullptr);
+
+    texts.set_bounds(fast_bounds, exact_bounds);
+    write(texts);
+
+    EXPECT_EQ(said_.steps, (std::vector<std::string_view>{"writer", "certifier"}));
+    EXPECT_TRUE(all_are(said_.doubts, 2));
+    EXPECT_EQ(said_.doubts.size(), items * sizeof(TextDoubt));
+    EXPECT_EQ(said_.of_certifier, fast_bounds);
+    EXPECT_EQ(texts.checked(), std::nullopt);
 }
 
 }  // namespace

@@ -44,14 +44,21 @@ TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
                     "certified: 5 items ({:.1f} %) computed again in tf32x3, 2 of them in fp32, their two best "
                     "scores closer than 0.062 of the scores' size\n",
                     share)));
-    EXPECT_EQ(report_json(report, {}).at("run").at("certification"), (nlohmann::json{{"recomputed", 5},
+    EXPECT_EQ(report_json(report, {}).at("run").at("certification"), (nlohmann::json{{"checked", nullptr},
+                                                                                     {"recomputed", 5},
                                                                                      {"recomputed_twice", 2},
                                                                                      {"bound", 0.0625},
                                                                                      {"measure", "share"},
                                                                                      {"gap_bound", nullptr}}));
     for (RankReport& rank : report.ranks) {
         rank.certification->measure = Certification::Measure::draw;
+        rank.certification->checked = 4;
     }
+    EXPECT_THAT(latency_table(report, TableForm::full),
+                HasSubstr(fmt::format("certified: 8 items ({:.1f} %) checked in tf32x3, 5 items ({:.1f} %) computed "
+                                      "again in tf32x3, 2 of them in fp32, ",
+                                      8 * share / 5, share)));
+    EXPECT_EQ(report_json(report, {}).at("run").at("certification").at("checked"), 8);
     EXPECT_THAT(latency_table(report, TableForm::full),
                 HasSubstr(", a draw closer than 0.062 to another byte or token\n"));
     report.ranks[1].certification->gap_bound = 0.0078125;

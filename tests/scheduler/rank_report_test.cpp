@@ -104,8 +104,9 @@ TEST(RankReport, AddsUpWhatItsDevicesComputedAgain) {
     RankTrace trace = busy_trace();
     EXPECT_EQ(make_rank_report(trace, instant(1000), 0ns).certification, std::nullopt);
     trace.devices[0].set_certification(
-        {.recomputed = 7, .recomputed_twice = 2, .bound = 0.1, .measure = Certification::Measure::draw});
-    trace.devices[1].set_certification({.recomputed = 5,
+        {.checked = 20, .recomputed = 7, .recomputed_twice = 2, .bound = 0.1, .measure = Certification::Measure::draw});
+    trace.devices[1].set_certification({.checked = 30,
+                                        .recomputed = 5,
                                         .recomputed_twice = 1,
                                         .bound = std::numeric_limits<double>::infinity(),
                                         .measure = Certification::Measure::draw,
@@ -113,7 +114,8 @@ TEST(RankReport, AddsUpWhatItsDevicesComputedAgain) {
 
     const RankReport sent = make_rank_report(trace, instant(1000), 0ns);
 
-    EXPECT_EQ(sent.certification, (Certification{.recomputed = 12,
+    EXPECT_EQ(sent.certification, (Certification{.checked = 50,
+                                                 .recomputed = 12,
                                                  .recomputed_twice = 3,
                                                  .bound = std::numeric_limits<double>::infinity(),
                                                  .measure = Certification::Measure::draw,

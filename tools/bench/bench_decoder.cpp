@@ -3,7 +3,7 @@
 // prompts of 64 to 512 tokens with 128 new ones, in bf16 and fp16 also with a cache in fp8; what such a cache does to
 // texts, also to those of a checkpoint; and the products of bf16 or fp16 in each tile beside cuBLASLt's, and beside
 // attention.
-// Certified is the chunks only, with the share of texts that are continued again.
+// Certified is the chunks only, with the shares of texts that are checked and that are continued again.
 //   bench_decoder [PRECISION ...] [mma] [long] [cache] [MODEL.safetensors] [products]     mma: as on GPUs without wgmma
 #include <fmt/format.h>
 
@@ -88,8 +88,9 @@ public:
             const auto share = [&](std::uint64_t texts) {
                 return 100 * static_cast<double>(texts) / static_cast<double>(count("texts"));
             };
-            fmt::print("          {:.2f} % of them again in tf32x3, {:.2f} % in fp32; bound {:.3g}\n",
-                       share(certified->recomputed), share(certified->recomputed_twice), certified->bound);
+            fmt::print("          {:.2f} % of them checked in tf32x3, {:.2f} % again, {:.2f} % in fp32; bound {:.3g}\n",
+                       share(certified->checked.value_or(0)), share(certified->recomputed),
+                       share(certified->recomputed_twice), certified->bound);
         }
     }
 

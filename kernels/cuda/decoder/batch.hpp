@@ -15,6 +15,7 @@ namespace sluice::decoder {
 inline constexpr std::uint32_t page_positions = 16;  ///< Of a text, whose keys and values lie together.
 inline constexpr std::uint32_t tile_queries = 16;    ///< Of a prompt, which a warp of the tensor cores attends with.
 inline constexpr std::uint32_t no_token = 0xFFFFFFFF;
+inline constexpr std::uint32_t most_checked = 16;  ///< Choices of a draft; where more are doubtful, one is wrong.
 
 /// TokenSampling for kernels.
 struct Rule {
@@ -71,9 +72,19 @@ struct Tile {
     std::uint32_t query;      ///< The first.
 };
 
+/// Which choices of a draft are checked.
+struct Check {
+    std::uint32_t choices = 0;  ///< How many; 0: none.
+    std::uint32_t rows = 0;     ///< Tokens of the prompt and the draft before the last of them.
+};
+
+/// What a choice that a check has made differently, or cannot make, leaves of its text: less than any bound.
+inline constexpr float refuted = -1;
+
 struct Batch {
     const std::byte* in = nullptr;
     std::byte* out = nullptr;
+    const Check* checks = nullptr;   ///< (items): `out` has drafts, which are checked. Null: texts are written.
     TextDoubt* doubts = nullptr;     ///< (items); null: not wanted.
     ChoiceDoubt* choices = nullptr;  ///< (items, max_new); null: not wanted.
     std::uint32_t items = 0;
@@ -89,6 +100,7 @@ struct Batch {
     std::uint32_t more = 0;  ///< Whether there is a pass to take.
     std::uint32_t unused = 0;
     TextCounts counts{};
+    std::uint64_t checked = 0;  ///< Drafts.
 
     [[nodiscard]] __host__ __device__ bool wants_doubts() const { return doubts != nullptr || choices != nullptr; }
 };
@@ -104,9 +116,9 @@ struct Memory {
     std::uint32_t* free_slots = nullptr;  ///< (slots)
     std::uint32_t* page_table = nullptr;  ///< (slots, text_pages)
     std::uint32_t* free_pages = nullptr;  ///< (pages): the first Batch::free_pages are free.
-    std::uint32_t slots = 0;
-    std::uint32_t most_rows = 0;   ///< Of a pass; not less than slots, nor than the longest prompt's tokens.
-    std::uint32_t text_pages = 0;  ///< Of the longest text.
+    std::uint32_t slots = 0;              ///< At least most_checked.
+    std::uint32_t most_rows = 0;          ///< Of a pass; not less than slots, nor than the longest text's tokens.
+    std::uint32_t text_pages = 0;         ///< Of the longest text.
 };
 
 /// Where a chunk lies; the rest as in Batch.

@@ -10,6 +10,10 @@ namespace sluice::decoder {
 constexpr std::uint32_t every_lane = 0xFFFFFFFF;
 constexpr std::uint32_t warp_lanes = 32;
 
+[[nodiscard]] __device__ inline std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) {
+    return (a + b - 1) / b;
+}
+
 /// Sums of all values up to a thread's own, over a block of `threads`, each of which calls.
 template <std::uint32_t threads>
 class BlockScan {

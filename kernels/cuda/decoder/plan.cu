@@ -27,10 +27,6 @@ struct Taken {
     std::uint32_t tiles = 0;
 };
 
-__device__ std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) {
-    return (a + b - 1) / b;
-}
-
 /// Slots whose texts continue, and those that have none.
 __device__ void list_slots(const Memory& memory, PlanCounts& counts) {
     for (std::uint32_t slot = threadIdx.x; slot < memory.slots; slot += plan_threads) {
@@ -180,6 +176,7 @@ __global__ void begin_chunk(Memory memory, Chunk chunk) {
     Batch& batch = *memory.batch;
     batch.in = chunk.in;
     batch.out = chunk.out;
+    batch.checks = nullptr;
     batch.doubts = chunk.doubts;
     batch.choices = chunk.choices;
     batch.items = chunk.active == nullptr ? chunk.items : min(chunk.items, *chunk.active);

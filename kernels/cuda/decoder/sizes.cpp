@@ -23,8 +23,9 @@ std::uint32_t pages_of(std::uint32_t positions) {
 }
 
 Sizes sizes_for(const TokenSampling& sampling, std::uint32_t slots, std::uint64_t rows) {
-    const std::uint64_t least = std::max(slots, sampling.max_prompt);
-    const std::uint32_t longest = pages_of(sampling.max_prompt + sampling.max_new - 1);  // the last token is never read
+    const std::uint32_t longest_text = sampling.max_prompt + sampling.max_new - 1;  // the last token is never read
+    const std::uint64_t least = std::max(slots, longest_text);
+    const std::uint32_t longest = pages_of(longest_text);
     return {.slots = slots,
             .rows = rounded_up(static_cast<std::uint32_t>(std::max(rows, least)), row_multiple),
             .text_pages = longest,
@@ -82,17 +83,17 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
 }
 
 Sizes least_sizes(const DecoderShape&, const TokenSampling& sampling, std::uint32_t max_items) {
-    return sizes_for(sampling, std::clamp(max_items, 1U, least_slots), 0);
+    return sizes_for(sampling, std::clamp(max_items, most_checked, least_slots), 0);
 }
 
 Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
                    std::uint32_t max_items, std::uint64_t device_bytes) {
     const std::uint32_t least = least_sizes(shape, sampling, max_items).slots;
-    std::uint32_t slots = std::clamp(max_items, 1U, most_slots);
+    std::uint32_t slots = std::clamp(max_items, most_checked, most_slots);
     std::uint64_t rows = std::min<std::uint64_t>(std::uint64_t{slots} * sampling.max_prompt, most_pass_rows);
     while (true) {
         Sizes sizes = sizes_for(sampling, slots, rows);
-        const std::uint64_t wanted = std::uint64_t{slots} * sizes.text_pages;
+        const std::uint64_t wanted = std::uint64_t{std::min(slots, std::max(max_items, 1U))} * sizes.text_pages;
         sizes.pages = 0;
         const std::uint64_t fixed = bytes_of(sizes, shape, sampling, precision);
         const std::uint64_t room =

@@ -22,9 +22,31 @@ __device__ inline void add_count(std::uint64_t& to, std::uint32_t count) {
     }
 }
 
-/// Appends a token to a text, or ends it. By one thread.
+/// `doubt` is not negative, unless it is a NaN, or `refuted`; so their bits order them.
+__device__ inline void lower(float& to, float doubt) {
+    atomicMin(reinterpret_cast<int*>(&to), __float_as_int(doubt >= 0 ? doubt : refuted));
+}
+
+/// Compares a choice with the draft's. By one thread; others may have the same text's other choices.
+__device__ inline void check(const Memory& memory, const Rule& rule, const Text& text, const Chosen& chosen) {
+    const Batch& batch = *memory.batch;
+    const std::byte* const result = batch.out + std::size_t{text.item} * rule.io.output_bytes;
+    const auto& start = *reinterpret_cast<const ContinuationStart*>(result);
+    const auto* const tokens = reinterpret_cast<const std::uint32_t*>(result + sizeof(ContinuationStart));
+    const std::uint32_t drafted = text.made < start.tokens ? tokens[text.made] : rule.end;
+    const bool agrees = chosen.token == drafted && !chosen.nonfinite;
+    TextDoubt& doubt = batch.doubts[text.item];
+    lower(doubt.distance, agrees ? chosen.doubt.doubt.distance : refuted);
+    lower(doubt.gap, agrees ? chosen.doubt.doubt.gap : refuted);
+}
+
+/// Appends a token to a text, or ends it; or checks it, where the text is a draft. By one thread.
 __device__ inline void append(const Memory& memory, const Rule& rule, Text& text, const Chosen& chosen) {
     Batch& batch = *memory.batch;
+    if (batch.checks != nullptr) {
+        check(memory, rule, text, chosen);
+        return;
+    }
     std::byte* const result = batch.out + std::size_t{text.item} * rule.io.output_bytes;
     auto* const tokens = reinterpret_cast<std::uint32_t*>(result + sizeof(ContinuationStart));
     text.nonfinite |= chosen.nonfinite ? 1U : 0U;

@@ -1,0 +1,299 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "kernels/kernels.hpp"
+#include "tests/kernels/cuda/gpu.hpp"
+#include "tests/kernels/decoder_texts.hpp"
+
+namespace sluice {
+namespace {
+
+using test::RandomDecoder;
+using test::Tokens;
+
+constexpr std::uint64_t four_gib = std::uint64_t{1} << 32U;
+constexpr std::uint32_t most_checked = 16;  // as TextChecker's "too many"
+
+class DecoderChecksOnGpu : public OnGpu {
+protected:
+    void SetUp() override {
+        OnGpu::SetUp();
+        if (!IsSkipped()) {
+            device_ = make_cuda_device(0);
+        }
+    }
+    [[nodiscard]] Device& device() const { return *device_; }
+
+private:
+    std::unique_ptr<Device> device_;
+};
+
+/// A decoder, the texts that it has written of random prompts, and what its checker says of them.
+class Drafts {
+public:
+    /// `more_bytes`: of the device's memory, beyond the least.
+    Drafts(Device& device, Precision precision, const RandomDecoder& model, const TokenSampling& sampling,
+           std::uint32_t items, std::uint64_t more_bytes = four_gib)
+        : sampling_(sampling),
+          io_(decoder_io(sampling)),
+          items_(items),
+          stream_(device.make_stream({})),
+          in_(prompts(model.shape().vocabulary)),
+          out_(items * std::size_t{io_.output_bytes}),
+          choices_(items * std::size_t{sampling.max_new} * sizeof(ChoiceDoubt)),
+          doubts_(items * sizeof(TextDoubt)),
+          layer_(decoder_kernels_of(DeviceKind::cuda, precision)
+                     .decoder(model.shape(), model.weights(), sampling, packed_)) {
+        packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 2);
+        decoder_ = layer_->make_decoder(device, items, layer_->least_bytes(items) + more_bytes);
+        checker_ = decoder_->make_checker(device, items);
+        const std::array from{in()};
+        const std::array written{out(), choices()};
+        decoder_->enqueue(*stream_, {.items = items}, from, written);
+        stream_->record().wait();
+        results_ = out_.content();
+        const std::vector<std::byte> choices = choices_.content();
+        choice_doubts_.resize(choices.size() / sizeof(ChoiceDoubt));
+        std::memcpy(choice_doubts_.data(), choices.data(), choices.size());
+    }
+
+    std::vector<TextDoubt> check(const TextDoubt& bounds) {
+        checker_->set_bounds(bounds);
+        out_.set(results_);
+        choices_.set(std::as_bytes(std::span(choice_doubts_)));
+        doubts_.poison();
+        const std::array<std::span<const std::byte>, 3> drafted{in(), out(), choices()};
+        const std::array to{std::span(doubts_.as<std::byte>(), items_ * sizeof(TextDoubt))};
+        checker_->enqueue(*stream_, {.items = items_}, drafted, to);
+        stream_->record().wait();
+        EXPECT_EQ(out_.content(), results_);
+        std::vector<TextDoubt> doubts(items_);
+        const std::vector<std::byte> got = doubts_.content();
+        std::memcpy(doubts.data(), got.data(), got.size());
+        return doubts;
+    }
+
+    [[nodiscard]] ContinuationStart start(std::uint32_t item) const {
+        ContinuationStart start;
+        std::memcpy(&start, &results_[item * std::size_t{io_.output_bytes}], sizeof start);
+        return start;
+    }
+    void set_start(std::uint32_t item, const ContinuationStart& start) {
+        std::memcpy(&results_[item * std::size_t{io_.output_bytes}], &start, sizeof start);
+    }
+    [[nodiscard]] std::uint32_t choices(std::uint32_t item) const {
+        const ContinuationStart of = start(item);
+        return of.tokens + (of.has_end != 0 ? 1 : 0);
+    }
+    [[nodiscard]] ChoiceDoubt& choice(std::uint32_t item, std::uint32_t i) {
+        return choice_doubts_[item * std::size_t{sampling_.max_new} + i];
+    }
+    /// Another token in place of the i-th.
+    void change_token(std::uint32_t item, std::uint32_t i) {
+        std::byte* const at =
+            &results_[item * std::size_t{io_.output_bytes} + sizeof(ContinuationStart) + i * sizeof(std::uint32_t)];
+        std::uint32_t token;
+        std::memcpy(&token, at, sizeof token);
+        token = token == 7 ? 8 : 7;
+        std::memcpy(at, &token, sizeof token);
+    }
+    [[nodiscard]] std::uint32_t items() const { return items_; }
+    [[nodiscard]] std::uint64_t checked() const { return checker_->checked(); }
+    [[nodiscard]] TextCounts counts() const { return decoder_->counts(); }
+
+private:
+    [[nodiscard]] std::span<const std::byte> in() const {
+        return {in_.as<const std::byte>(), items_ * std::size_t{io_.input_bytes}};
+    }
+    [[nodiscard]] std::span<std::byte> out() const {
+        return {out_.as<std::byte>(), items_ * std::size_t{io_.output_bytes}};
+    }
+    [[nodiscard]] std::span<std::byte> choices() const {
+        return {choices_.as<std::byte>(), items_ * std::size_t{sampling_.max_new} * sizeof(ChoiceDoubt)};
+    }
+
+    [[nodiscard]] std::vector<std::byte> prompts(std::uint32_t vocabulary) const {
+        const std::vector<Tokens> tokens = test::random_prompts(items_, sampling_.max_prompt, vocabulary, 11);
+        std::vector<std::byte> items(items_ * std::size_t{io_.input_bytes});
+        for (std::uint32_t i = 0; i < items_; ++i) {
+            const PromptStart start{.number = i, .tokens = static_cast<std::uint32_t>(tokens[i].size())};
+            std::byte* const at = &items[i * std::size_t{io_.input_bytes}];
+            std::memcpy(at, &start, sizeof start);
+            std::memcpy(at + sizeof start, tokens[i].data(), tokens[i].size() * sizeof(std::uint32_t));
+        }
+        return items;
+    }
+
+    TokenSampling sampling_;
+    IoShape io_;
+    std::uint32_t items_;
+    std::unique_ptr<Stream> stream_;
+    DeviceMemory in_;
+    DeviceMemory out_;
+    DeviceMemory choices_;
+    DeviceMemory doubts_;
+    PackedWeights packed_;
+    std::unique_ptr<DecoderLayer> layer_;
+    std::unique_ptr<Decoder> decoder_;
+    std::unique_ptr<TextChecker> checker_;
+    std::vector<std::byte> results_;
+    std::vector<ChoiceDoubt> choice_doubts_;
+};
+
+constexpr DecoderShape checked_shape{
+    .vocabulary = 300, .positions = 90, .width = 128, .layers = 3, .heads = 2, .inner = 264};
+
+const TokenSampling checked_rules[] = {
+    {.temperature = 0, .end = 3},
+    {.repetition_penalty = 1.4F, .temperature = 0},
+    {.seed = 3},
+    {.temperature = 0.9F, .top_k = 12, .seed = 9},
+    {.repetition_penalty = 1.2F, .temperature = 0.9F, .top_k = 30, .top_p = 0.9F, .end = 3, .seed = 5},
+};
+
+bool is_doubtful(const TextDoubt& doubt, const TextDoubt& bounds) {
+    return !(doubt.distance >= bounds.distance && doubt.gap >= bounds.gap);
+}
+
+/// The bounds below which a share of the drafts' choices lies.
+TextDoubt bounds_for(Drafts& drafts, double share) {
+    std::vector<float> distances;
+    std::vector<float> gaps;
+    for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+        for (std::uint32_t i = 0; i < drafts.choices(item); ++i) {
+            distances.push_back(drafts.choice(item, i).doubt.distance);
+            gaps.push_back(drafts.choice(item, i).doubt.gap);
+        }
+    }
+    const auto quantile = [&](std::vector<float>& of) {
+        const auto at = of.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(of.size() - 1));
+        std::ranges::nth_element(of, at);
+        return std::isfinite(*at) ? *at : 0;
+    };
+    return {.distance = quantile(distances), .gap = quantile(gaps)};
+}
+
+/// In fp32 a row's bits do not depend on what stands beside it, so that a check finds each doubtful choice as it was,
+/// and as close to another: with little memory, which takes many passes, and with plenty.
+TEST_F(DecoderChecksOnGpu, MakeEachDoubtfulChoiceAgain) {
+    const RandomDecoder model(checked_shape, 7);
+    for (TokenSampling sampling : checked_rules) {
+        sampling.max_prompt = 50;
+        sampling.max_new = 40;
+        for (const std::uint64_t more_bytes : {std::uint64_t{0}, four_gib}) {
+            SCOPED_TRACE(testing::Message() << "temperature " << sampling.temperature << ", top_k " << sampling.top_k
+                                            << ", " << more_bytes << " bytes more");
+            Drafts drafts(device(), Precision::fp32, model, sampling, 203, more_bytes);
+            const TextCounts counts = drafts.counts();
+            const TextDoubt bounds = bounds_for(drafts, 0.1);
+
+            const std::vector<TextDoubt> got = drafts.check(bounds);
+
+            std::uint32_t checked = 0;
+            std::uint32_t hopeless = 0;
+            for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+                TextDoubt expected;
+                std::uint32_t doubtful = 0;
+                for (std::uint32_t i = 0; i < drafts.choices(item); ++i) {
+                    const TextDoubt& doubt = drafts.choice(item, i).doubt;
+                    if (is_doubtful(doubt, bounds)) {
+                        expected = least(expected, doubt);
+                        ++doubtful;
+                    }
+                }
+                hopeless += doubtful > most_checked ? 1 : 0;
+                checked += doubtful > 0 && doubtful <= most_checked ? 1 : 0;
+                if (doubtful > most_checked) {
+                    expected = {.distance = -1, .gap = -1};
+                }
+                ASSERT_EQ(got[item], expected) << item << ": " << got[item].distance << " " << got[item].gap << ", not "
+                                               << expected.distance << " " << expected.gap;
+            }
+            EXPECT_GT(checked, drafts.items() / 4);
+            EXPECT_EQ(drafts.checked(), checked);
+            EXPECT_LT(hopeless, drafts.items() / 4);
+            EXPECT_EQ(drafts.counts().texts, counts.texts);
+            EXPECT_EQ(drafts.counts().new_tokens, counts.new_tokens);
+        }
+    }
+}
+
+/// Only where the choice is doubtful: the others are the draft's word. What follows another token is another text.
+TEST_F(DecoderChecksOnGpu, FindTheTokenThatDiffers) {
+    const RandomDecoder model(checked_shape, 8);
+    std::mt19937 engine(4);
+    for (const Precision precision : every_precision) {
+        if (precision == Precision::tf32x3 && gpu().instructions() != MatrixInstructions::wgmma) {
+            continue;
+        }
+        SCOPED_TRACE(name_of(precision));
+        const TokenSampling sampling{.max_prompt = 21, .max_new = 12, .temperature = 0};
+        Drafts drafts(device(), precision, model, sampling, 500);
+        constexpr float certain = 100;
+        std::vector<bool> changed(drafts.items());
+        for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+            const auto doubtful = static_cast<std::uint32_t>(engine() % sampling.max_new);
+            const auto at = static_cast<std::uint32_t>(engine() % sampling.max_new);
+            for (std::uint32_t i = 0; i < sampling.max_new; ++i) {
+                drafts.choice(item, i).doubt.gap = i == doubtful ? 0 : certain;
+            }
+            // Of every third item nothing, of the others the doubtful token or one behind it.
+            if (item % 3 != 0) {
+                const std::uint32_t token = item % 3 == 1 ? doubtful : std::max(at, doubtful);
+                drafts.change_token(item, token);
+                changed[item] = token == doubtful;
+            }
+        }
+
+        const std::vector<TextDoubt> got = drafts.check({.distance = 0, .gap = 1});
+
+        std::uint32_t found = 0;
+        std::uint32_t missed = 0;
+        for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+            const bool refuted = got[item].gap == -1 && got[item].distance == -1;
+            found += changed[item] && refuted ? 1 : 0;
+            missed += changed[item] && !refuted ? 1 : 0;
+            if (!changed[item] && precision == Precision::fp32) {
+                EXPECT_GE(got[item].gap, 0) << item;
+                EXPECT_NE(got[item].gap, TextDoubt::none) << item;
+            }
+        }
+        EXPECT_GT(found, drafts.items() / 3);
+        EXPECT_EQ(missed, 0U);
+    }
+}
+
+TEST_F(DecoderChecksOnGpu, RefuteNonfiniteDraftsAndEndsThatAreNone) {
+    const RandomDecoder model(checked_shape, 9);
+    const TokenSampling sampling{.max_prompt = 9, .max_new = 10, .temperature = 0, .end = 299};
+    Drafts drafts(device(), Precision::fp32, model, sampling, 40);
+    constexpr TextDoubt every{.distance = 0, .gap = std::numeric_limits<float>::infinity()};
+    const std::vector<TextDoubt> before = drafts.check(every);
+    ASSERT_GT(before[1].gap, 0);
+    ASSERT_GT(before[2].gap, 0);
+    ContinuationStart nonfinite = drafts.start(1);
+    nonfinite.nonfinite = 1;
+    drafts.set_start(1, nonfinite);
+    ContinuationStart ended = drafts.start(2);
+    ASSERT_EQ(ended.has_end, 0U);
+    ended.tokens -= 1;  // where it has gone on
+    ended.has_end = 1;
+    drafts.set_start(2, ended);
+
+    const std::vector<TextDoubt> got = drafts.check(every);
+
+    for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+        const TextDoubt expected = item == 1 || item == 2 ? TextDoubt{.distance = -1, .gap = -1} : before[item];
+        EXPECT_EQ(got[item], expected) << item;
+    }
+}
+
+}  // namespace
+}  // namespace sluice
