@@ -15,6 +15,7 @@ namespace {
 
 constexpr double indifference = 0.005;       // of a run's time, about as good as predictions are
 constexpr double most_seconds = 2;           // of a chunk: a stop waits for those in flight
+constexpr double most_of_fixed = 5;          // or so many times its fixed cost, which is then a fifth
 constexpr std::uint64_t trusted_growth = 4;  // beyond the largest size that was measured
 constexpr std::uint32_t growth_part = 16;    // a size that is looked at is larger by this part than the one before
 constexpr std::uint32_t least_depth = 3;
@@ -52,9 +53,11 @@ SizeRange allowed(const CostModel& costs, const ChunkJob& job) {
         }
     };
     lower(trusted_growth * costs.largest_measured, "four times what was measured");
-    const double items_of_that =
-        std::max(0.0, most_seconds - costs.compute.fixed) / std::max(costs.compute.an_item, 1e-15);
-    lower(static_cast<std::uint64_t>(std::min(items_of_that, 1e18)), "two seconds of compute");
+    const double fixed = costs.compute.fixed;
+    const double seconds = std::max(most_seconds, most_of_fixed * fixed);
+    const double items_of_that = (seconds - fixed) / std::max(costs.compute.an_item, 1e-15);
+    lower(static_cast<std::uint64_t>(std::min(items_of_that, 1e18)),
+          seconds > most_seconds ? "five times the fixed part of compute" : "two seconds of compute");
     return range;
 }
 

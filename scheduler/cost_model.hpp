@@ -33,6 +33,7 @@ struct CostModel {
     /// Compute comes in waves of blocks: multiples of this many items leave no wave part-filled.
     std::uint32_t whole_items = 1;
     std::uint32_t largest_measured = 1;  ///< Items: far beyond them the lines are a guess.
+    bool is_complete = true;  ///< Larger chunks would have told nothing more; false: there was no time for them.
     friend bool operator==(const CostModel&, const CostModel&) = default;
 };
 
@@ -67,8 +68,9 @@ struct ChunkChoice {
 /// least: smaller chunks take less memory, are committed sooner, and predictions are no better than that. So large
 /// chunks, which hide fixed costs, are weighed against small ones, which end together on all devices. It is a multiple
 /// of whole_items, or the whole job; between the job's least and most items; at most four times the largest that was
-/// measured; and computes for no more than two seconds, unless the least one does, because a stop waits for the chunks
-/// in flight. It depends on the ranks only if `devices` does.
+/// measured; and computes for no more than two seconds, or five times the fixed part of its cost where that is longer,
+/// unless the least one does, because a stop waits for the chunks in flight. It depends on the ranks only if `devices`
+/// does.
 ///
 /// The depth is 3 (one arrives, one computes, one leaves), and more where copies take longer than what hides them.
 [[nodiscard]] ChunkChoice choose_chunk(const CostModel& costs, const ChunkJob& job);

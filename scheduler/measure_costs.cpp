@@ -22,6 +22,9 @@ constexpr double share_of_repeats = 0.1;  // likewise, for one size
 constexpr int most_repeats = 3;
 constexpr double steady_seconds = 0.01;  // what takes longer needs no warming up
 constexpr double steepest = 3;           // power of a chunk's items that its time may grow with
+constexpr double share_of_job = 0.01;    // that one size may take beyond the budget
+constexpr std::uint64_t parts_of_job = 16;
+constexpr double rising_rate = 0.75;  // power of a chunk's items that its time grows with at most
 constexpr double foretold_within = 0.03;
 constexpr double small_fixed_share = 1.0 / 40;
 constexpr std::size_t fewest_of_a_line = 3;
@@ -61,6 +64,7 @@ public:
     Measurement(FunctionRef<StageTimes(std::uint32_t)> time_chunk, const MeasuringOptions& options)
         : time_chunk_(time_chunk),
           left_(options.budget),
+          job_items_(options.job_items),
           multiple_(std::clamp<std::uint32_t>(options.limits.multiple, 1, options.most_items)),
           most_(std::clamp(options.limits.most, multiple_, options.most_items)) {
         const std::uint64_t wanted = std::max<std::uint64_t>(options.limits.least, 1);
@@ -75,10 +79,12 @@ public:
             const std::optional<std::uint32_t> found = multiple_ == 1 ? search() : std::nullopt;
             const std::vector<TimedSize> small = found ? std::exchange(sizes_, {}) : std::vector<TimedSize>();
             whole = found.value_or(multiple_);
-            static_cast<void>(grow(found ? whole : 2 * std::uint64_t{sizes_.back().items}, most_, 2));
+            is_complete_ = grow(found ? whole : next_size(), most_, 2);
             sizes_ = sizes_.empty() ? small : sizes_;
         }
-        return fit_costs(sizes_, whole);
+        CostModel costs = fit_costs(sizes_, whole);
+        costs.is_complete = is_complete_;
+        return costs;
     }
 
 private:
@@ -112,15 +118,38 @@ private:
         note(least_, repeats == 0 ? times : time(least_, repeats));
     }
 
-    /// As the last two sizes have grown, in proportion at least.
-    [[nodiscard]] double foretold(std::uint64_t items) const {
-        double power = 1;
-        if (before_.items != 0 && before_.times.elapsed > 0) {
-            power = std::log(largest_.times.elapsed / before_.times.elapsed) /
-                    std::log(static_cast<double>(largest_.items) / before_.items);
+    /// By which the time of the last two sizes has grown with their items; nullopt: there are no two.
+    [[nodiscard]] std::optional<double> power() const {
+        if (before_.items == 0 || before_.times.elapsed <= 0) {
+            return std::nullopt;
         }
+        return std::log(largest_.times.elapsed / before_.times.elapsed) /
+               std::log(static_cast<double>(largest_.items) / before_.items);
+    }
+
+    [[nodiscard]] double foretold(std::uint64_t items, double power) const {
         const double growth = std::max(1.0, static_cast<double>(items) / largest_.items);
-        return largest_.times.elapsed * std::pow(growth, std::clamp(power, 1.0, steepest));
+        return largest_.times.elapsed * std::pow(growth, std::min(power, steepest));
+    }
+
+    /// In proportion at least.
+    [[nodiscard]] double foretold(std::uint64_t items) const {
+        return foretold(items, std::max(1.0, power().value_or(1)));
+    }
+
+    /// Whether a larger size takes little of the whole job and may be worth it, as the rate still rises: of the first
+    /// size nothing is known, it may hardly use the device.
+    [[nodiscard]] bool is_worth_its_time(std::uint64_t items) const {
+        const double trend = std::max(0.0, power().value_or(0));
+        const double job = largest_.times.elapsed * static_cast<double>(job_items_) / largest_.items;
+        return trend <= rising_rate && items <= job_items_ / parts_of_job &&
+               foretold(items, trend) <= share_of_job * job;
+    }
+
+    /// Steps of two learn most, and of four take least time.
+    [[nodiscard]] std::uint64_t next_size() const {
+        const std::uint64_t items = largest_.items;
+        return repeats_of(foretold(2 * items)) != 0 ? 2 * items : 4 * items;
     }
 
     /// False: it would take too long.
@@ -130,7 +159,7 @@ private:
         if (repeats != 0) {
             static_cast<void>(time(items));  // captures, too
             note(items, time(items, repeats));
-        } else if (expected >= steady_seconds && expected <= left_) {
+        } else if (expected >= steady_seconds && (expected <= left_ || is_worth_its_time(items))) {
             note(items, time(items));
         } else {
             return false;
@@ -138,10 +167,10 @@ private:
         return true;
     }
 
-    /// Times sizes from `from` to `to`, each `factor` times the one before, until there is no more to learn. False:
-    /// until there was no more time.
+    /// Times sizes from `from` to `to`, each `factor` times the one before, or four times where time is short, until
+    /// there is no more to learn. False: until there was no more time.
     [[nodiscard]] bool grow(std::uint64_t from, std::uint32_t to, std::uint32_t factor) {
-        for (std::uint64_t items = from; items <= to; items *= factor) {
+        for (std::uint64_t items = from; items <= to; items = std::max(factor * items, next_size())) {
             const bool is_line = sizes_.size() >= fewest_of_a_line;
             const StageCost line = is_line ? fit_costs(sizes_, 1).compute : StageCost();
             if (!try_size(static_cast<std::uint32_t>(items))) {
@@ -177,7 +206,9 @@ private:
     }
 
     FunctionRef<StageTimes(std::uint32_t)> time_chunk_;
-    double left_;  // of the budget
+    double left_;  // of the budget; negative: what was spent beyond it
+    std::uint64_t job_items_;
+    bool is_complete_ = false;
     std::uint32_t multiple_;
     std::uint32_t most_;
     std::uint32_t least_ = 1;

@@ -35,6 +35,7 @@ public:
         return make_gpt2_model(sampling_, layer_->make_decoder(device, room.max_items, room.device_bytes));
     }
     std::uint64_t least_room(std::uint32_t max_items) const override { return layer_->least_bytes(max_items); }
+    [[nodiscard]] ChunkLimits chunk_limits() const override { return decoder_chunks; }
 
 private:
     TokenSampling sampling_;

@@ -9,6 +9,9 @@
 
 namespace sluice::gpt2 {
 
+/// A pass through a decoder on a GPU takes as long for one text as for these.
+inline constexpr ChunkLimits decoder_chunks{.least = 64};
+
 /// Continuations by one decoder.
 [[nodiscard]] std::unique_ptr<Model> make_gpt2_model(const TokenSampling& sampling, std::unique_ptr<Decoder> decoder);
 
@@ -25,6 +28,7 @@ public:
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override;
     std::uint64_t least_room(std::uint32_t max_items) const override;
     [[nodiscard]] std::uint32_t sample_items() const override;
+    [[nodiscard]] ChunkLimits chunk_limits() const override { return decoder_chunks; }
 
 private:
     /// Not draws: the errors of their distances have long tails, so that now and then one is beyond the bounds. A text

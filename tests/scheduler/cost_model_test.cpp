@@ -171,6 +171,18 @@ TEST(ChooseChunk, TrustsNoLineFarBeyondWhatWasMeasured) {
     EXPECT_THAT(choice.reason, HasSubstr("four times what was measured"));
 }
 
+/// Two seconds would leave one item of a chunk whose first takes two.
+TEST(ChooseChunk, LetsAChunkTakeFiveTimesItsFixedCost) {
+    const CostModel long_texts{
+        .upload = {}, .compute = {2, 1e-3}, .download = {}, .whole_items = 1, .largest_measured = 4096};
+
+    const ChunkChoice choice = choose_chunk(long_texts, job_of(1'000'000));
+
+    EXPECT_GT(choice.items, 7000U);
+    EXPECT_LE(choice.items, 8000U);
+    EXPECT_THAT(choice.reason, HasSubstr("five times the fixed part of compute"));
+}
+
 TEST(ChooseChunk, KeepsAStopFromWaitingForLong) {
     const CostModel slow{
         .upload = {}, .compute = {0.2, 0.1}, .download = {}, .whole_items = 1, .largest_measured = 1000};

@@ -118,6 +118,49 @@ TEST(MeasureCosts, TimesTheLeastSizeWhateverItTakes) {
     EXPECT_DOUBLE_EQ(costs.compute.an_item, 0.1);
 }
 
+/// A decoder of long texts: a chunk of one text takes as long as one of a thousand.
+Curve slow_and_flat(double seconds) {
+    return [seconds](double items) { return seconds * std::max(1.0, items / 1000); };
+}
+
+TEST(MeasureCosts, SpendsAShareOfALargeJobOnASlowModelWhoseRateRises) {
+    for (const double seconds : {0.48, 1.5, 20.0}) {
+        SCOPED_TRACE(seconds);
+        constexpr std::uint64_t job_items = 100'000;
+        CurveDevice device{.curve = slow_and_flat(seconds)};
+
+        const CostModel costs = measure(device, {.limits = {.least = 64}, .most_items = 8192, .job_items = job_items});
+
+        EXPECT_GE(costs.largest_measured, 1024U);
+        EXPECT_LE(costs.compute.of(1024), 1.2 * device.curve(1024));
+        const double best_run = seconds / 1000 * job_items;
+        EXPECT_LE(device.spent, 2 + 2 * seconds + 0.1 * best_run);
+        const std::vector<std::uint32_t> devices{1, 8};
+        const ChunkChoice choice =
+            choose_chunk(costs, {.items = job_items, .least_items = 64, .most_items = 1U << 20U, .devices = devices});
+        EXPECT_GE(choice.items, 1000U) << choice.reason;
+    }
+}
+
+TEST(MeasureCosts, SpendsNoMoreThanTheBudgetOnASmallJobOrARateThatStays) {
+    CurveDevice flat{.curve = slow_and_flat(0.9)};
+    EXPECT_EQ(measure(flat, {.limits = {.least = 64}, .most_items = 8192, .job_items = 1000}).is_complete, false);
+    EXPECT_EQ(flat.sizes, std::vector<std::uint32_t>{64}) << "256 are more than a sixteenth";
+
+    CurveDevice linear{.curve = [](double items) { return 0.5 * items; }};
+    EXPECT_EQ(measure(linear, {.most_items = 8192, .job_items = 100'000}).is_complete, false);
+    EXPECT_EQ(linear.sizes, (std::vector<std::uint32_t>{1, 1, 4})) << "4 took four times as long";
+}
+
+TEST(MeasureCosts, TellsWhetherMoreTimeWouldTellMore) {
+    CurveDevice fast{.curve = [](double items) { return 1e-4 + 1e-6 * items; }};
+    EXPECT_TRUE(measure(fast, {.most_items = 8192}).is_complete);
+    CurveDevice few{.curve = slow_and_flat(0.01)};
+    EXPECT_TRUE(measure(few, {.most_items = 8}).is_complete);
+    CurveDevice slow{.curve = slow_and_flat(0.9)};
+    EXPECT_FALSE(measure(slow, {.most_items = 8192}).is_complete);
+}
+
 TEST(MeasureCosts, TimesAModelThatHoldsChunksBack) {
     HostDevice device;
     test::StreamingModel model(8, 2);

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int schema = 2;
+constexpr int schema = 3;
 constexpr const char* costs_of_apps = "costs";
 constexpr const char* peaks = "peaks";
 constexpr std::size_t most_entries = 64;  // versions come and go
@@ -112,7 +112,9 @@ std::optional<MeasuredCosts> find_costs(const std::filesystem::path& file, const
                                             .compute = to_stage_cost(entry.at("compute")),
                                             .download = to_stage_cost(entry.at("download")),
                                             .whole_items = entry.at("whole_items").get<std::uint32_t>(),
-                                            .largest_measured = entry.at("largest_measured").get<std::uint32_t>()},
+                                            .largest_measured = entry.at("largest_measured").get<std::uint32_t>(),
+                                            .is_complete = entry.at("is_complete").get<bool>()},
+                                  .job_items = entry.at("job_items").get<std::uint64_t>(),
                                   .least_items = entry.at("least_items").get<std::uint32_t>(),
                                   .most_items = entry.at("most_items").get<std::uint32_t>()};
         const CostModel& costs = found.costs;
@@ -132,6 +134,8 @@ std::string keep_costs(const std::filesystem::path& file, const std::string& key
                        {"download", to_json(costs.costs.download)},
                        {"whole_items", costs.costs.whole_items},
                        {"largest_measured", costs.costs.largest_measured},
+                       {"is_complete", costs.costs.is_complete},
+                       {"job_items", costs.job_items},
                        {"least_items", costs.least_items},
                        {"most_items", costs.most_items}});
 }

@@ -12,6 +12,7 @@ namespace sluice {
 /// What was measured of an app on a GPU model.
 struct MeasuredCosts {
     CostModel costs;
+    std::uint64_t job_items = 0;    ///< Of the job that they were measured for.
     std::uint32_t least_items = 1;  ///< That a chunk should have for the app.
     std::uint32_t most_items = 1;   ///< That it may have for the app and the GPU's memory.
     friend bool operator==(const MeasuredCosts&, const MeasuredCosts&) = default;

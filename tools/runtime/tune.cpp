@@ -24,6 +24,7 @@ constexpr std::uint32_t most_chunk_items = 1U << 20U;  // as pipeline.chunk_item
 constexpr std::uint32_t most_measured_items = 8192;    // pages are locked for them, which takes time
 constexpr std::uint32_t least_sample_items = 256;
 constexpr std::uint64_t slots = 4;  // for the chunks in flight beside the model's own memory
+constexpr std::uint64_t growth_worth_measuring = 4;
 
 /// For which a chunk size has to be good. Not the job's own number: another one may change a score's last digit, and
 /// the output must not depend on ranks. A run on more than a node's GPUs ends its last round of chunks somewhat less
@@ -65,7 +66,9 @@ MeasuredCosts measure(const PreparedJob& job) {
     if (app->sample_items() != 0) {
         model->calibrate(*device->make_stream({}), bytes);
     }
-    return {.costs = measure_costs(*device, *model, bytes, {.limits = limits, .most_items = measured}),
+    return {.costs = measure_costs(*device, *model, bytes,
+                                   {.limits = limits, .most_items = measured, .job_items = plan.items}),
+            .job_items = plan.items,
             .least_items = least,
             .most_items = most};
 }
@@ -75,13 +78,19 @@ struct Found {
     std::string origin;
 };
 
+/// Not where a job that is so much larger is worth more of a measurement than was done.
+bool serves(const MeasuredCosts& kept, std::uint64_t items) {
+    return kept.costs.is_complete || items / growth_worth_measuring <= kept.job_items;
+}
+
 Found find_or_measure(const PreparedJob& job) {
     const std::string gpu = cuda_device_model(0);
     const std::string key =  // a model's size tells in what an item costs
         fmt::format("{} | {} FLOP | {} | {} | {} | {}", job.plan.app, job.flop_per_item, cuda_device_kind(0),
                     name_of(job.plan.precision), job.plan.settings, SLUICE_PROGRAM_VERSION);
     const auto file = cost_cache_file();
-    if (const auto kept = file ? find_costs(*file, key) : std::nullopt) {
+    const auto kept = file ? find_costs(*file, key) : std::nullopt;
+    if (kept && serves(*kept, job.plan.items)) {
         return {*kept, fmt::format("measured earlier on {}", gpu)};
     }
     const Instant begin = Clock::now();

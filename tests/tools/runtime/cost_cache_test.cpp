@@ -15,7 +15,9 @@ constexpr MeasuredCosts some_costs{.costs = {.upload = {1e-6, 2e-9},
                                              .compute = {60e-6, 0.1},
                                              .download = {0, 0},
                                              .whole_items = 224,
-                                             .largest_measured = 3584},
+                                             .largest_measured = 3584,
+                                             .is_complete = false},
+                                   .job_items = 5'000'000'000,
                                    .least_items = 3,
                                    .most_items = 16384};
 
@@ -54,8 +56,8 @@ TEST_F(CostCache, KeepsPeaksBesideCosts) {
     EXPECT_EQ(find_peak(file(), "c"), std::nullopt);
     EXPECT_EQ(find_costs(file(), "a"), some_costs);
     for (const char* const text :
-         {R"({"schema":2,"costs":{},"peaks":[]})", R"({"schema":2,"costs":{},"peaks":{"a":1}})",
-          R"({"schema":2,"costs":{},"peaks":{"a":{"flop":-1}}})"}) {
+         {R"({"schema":3,"costs":{},"peaks":[]})", R"({"schema":3,"costs":{},"peaks":{"a":1}})",
+          R"({"schema":3,"costs":{},"peaks":{"a":{"flop":-1}}})"}) {
         write(text);
         EXPECT_EQ(find_peak(file(), "a"), std::nullopt) << text;
         EXPECT_EQ(keep_peak(file(), "a", 5e10), "") << text;
@@ -66,11 +68,11 @@ TEST_F(CostCache, KeepsPeaksBesideCosts) {
 TEST_F(CostCache, TakesAFileThatIsNotItsOwnForNone) {
     for (
         const char* const text :
-        {"", "{", "[]", "null", R"({"schema":2,"costs":{"a":{}}})", R"({"schema":1})", R"({"schema":1,"costs":[]})",
-         R"({"schema":1,"costs":{"a":{}}})", R"({"schema":1,"costs":{"a":17}})",
-         R"({"schema":1,"costs":{"a":{"upload":[1,2],"compute":[1],"download":[0,0],"whole_items":1,"most_items":1}}})",
-         R"({"schema":1,"costs":{"a":{"upload":[-1,2],"compute":[1,1],"download":[0,0],"whole_items":1,"most_items":1}}})",
-         R"({"schema":1,"costs":{"a":{"upload":[1,2],"compute":[1,1],"download":[0,0],"whole_items":0,"most_items":1}}})"}) {
+        {"", "{", "[]", "null", R"({"schema":3,"costs":{"a":{}}})", R"({"schema":1})", R"({"schema":1,"costs":[]})",
+         R"({"schema":2,"costs":{"a":{}}})", R"({"schema":3,"costs":{"a":17}})",
+         R"({"schema":3,"costs":{"a":{"upload":[1,2],"compute":[1],"download":[0,0],"whole_items":1,"largest_measured":1,"is_complete":true,"job_items":1,"least_items":1,"most_items":1}}})",
+         R"({"schema":3,"costs":{"a":{"upload":[-1,2],"compute":[1,1],"download":[0,0],"whole_items":1,"largest_measured":1,"is_complete":true,"job_items":1,"least_items":1,"most_items":1}}})",
+         R"({"schema":3,"costs":{"a":{"upload":[1,2],"compute":[1,1],"download":[0,0],"whole_items":0,"largest_measured":1,"is_complete":true,"job_items":1,"least_items":1,"most_items":1}}})"}) {
         write(text);
         EXPECT_EQ(find_costs(file(), "a"), std::nullopt) << text;
         EXPECT_EQ(keep_costs(file(), "a", some_costs), "") << text;
