@@ -21,6 +21,7 @@ constexpr double share_of_search = 0.5;   // of the budget that is left
 constexpr double share_of_repeats = 0.1;  // likewise, for one size
 constexpr int most_repeats = 3;
 constexpr double steady_seconds = 0.01;  // what takes longer needs no warming up
+constexpr double slow_seconds = 0.1;     // what takes longer is timed once
 constexpr double steepest = 3;           // power of a chunk's items that its time may grow with
 constexpr double share_of_job = 0.01;    // that one size may take beyond the budget
 constexpr std::uint64_t parts_of_job = 16;
@@ -149,13 +150,13 @@ private:
     /// Steps of two learn most, and of four take least time.
     [[nodiscard]] std::uint64_t next_size() const {
         const std::uint64_t items = largest_.items;
-        return repeats_of(foretold(2 * items)) != 0 ? 2 * items : 4 * items;
+        return repeats_of(foretold(2 * items)) == most_repeats ? 2 * items : 4 * items;
     }
 
     /// False: it would take too long.
     [[nodiscard]] bool try_size(std::uint32_t items) {
         const double expected = foretold(items);
-        const int repeats = repeats_of(expected);
+        const int repeats = expected < slow_seconds ? repeats_of(expected) : 0;
         if (repeats != 0) {
             static_cast<void>(time(items));  // captures, too
             note(items, time(items, repeats));

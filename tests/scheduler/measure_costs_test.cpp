@@ -142,6 +142,15 @@ TEST(MeasureCosts, SpendsAShareOfALargeJobOnASlowModelWhoseRateRises) {
     }
 }
 
+TEST(MeasureCosts, TakesLongStepsAndTimesThemOnceWhereTimeIsShort) {
+    CurveDevice device{.curve = slow_and_flat(0.28)};
+
+    static_cast<void>(measure(device, {.limits = {.least = 64}, .most_items = 8192}));
+
+    EXPECT_EQ(device.sizes, (std::vector<std::uint32_t>{64, 64, 256, 1024})) << "the first call loads the kernels";
+    EXPECT_LE(device.spent, 2);
+}
+
 TEST(MeasureCosts, SpendsNoMoreThanTheBudgetOnASmallJobOrARateThatStays) {
     CurveDevice flat{.curve = slow_and_flat(0.9)};
     EXPECT_EQ(measure(flat, {.limits = {.least = 64}, .most_items = 8192, .job_items = 1000}).is_complete, false);
