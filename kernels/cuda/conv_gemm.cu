@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "kernels/cuda/conv_epilogue.cuh"
 #include "kernels/cuda/conv_loader.cuh"
+#include "kernels/cuda/conv_parts.hpp"
 #include "kernels/cuda/conv_work.hpp"
 #include "kernels/cuda/gemm/make_kernel.cuh"
 #include "kernels/cuda/gemm/product.cuh"
@@ -83,7 +84,8 @@ std::shared_ptr<const gemm::Work> make_wgmma_conv(const ConvGemmShape& shape, Pr
         // A step's weights are free once the next one runs, and the first consumer has no more than these inputs.
         .lead_steps = std::min(options.lead_steps, Sizes::input_stages * shape.taps - 1),
     };
-    const std::uint32_t pieces = operands.part_pieces * (precision == Precision::tf32x3 ? 3 : 1);
+    const std::uint32_t pieces = precision == Precision::tf32x3 ? ConvParts<true>(operands.part_pieces).pieces()
+                                                                : ConvParts<false>(operands.part_pieces).pieces();
     const gemm::Arguments arguments{.bias = memory.bias,
                                     .columns = shape.outputs,
                                     .steps = pieces * shape.taps,

@@ -162,6 +162,27 @@ TEST_F(Convolution, ByMmaRefusesSizesThatDoNotFit) {
     EXPECT_THROW(make([](ConvGemmShape& s) { s.pool = 3; }), ContractViolation);  // 97 positions
 }
 
+TEST_F(Convolution, ByWgmmaRefusesSizesThatDoNotFit) {
+    if (gpu().instructions() != MatrixInstructions::wgmma) {
+        GTEST_SKIP() << "no wgmma";
+    }
+    const DeviceMemory memory(1 << 20);
+    const ConvGemmMemory everywhere{memory.as(), memory.as(), memory.as<float>(), memory.as()};
+    const auto make = [&](const ConvGemmShape& shape) {
+        const ConvGemmOptions options{.instructions = MatrixInstructions::wgmma};
+        static_cast<void>(ConvGemm(shape, Precision::bf16, 1, everywhere, options));
+    };
+
+    EXPECT_NO_THROW(make({.length = 99, .channels = 64, .outputs = 1024, .taps = 9}));
+    EXPECT_THROW(make({.length = 99, .channels = 64, .outputs = 1280, .taps = 9}), ContractViolation);
+    EXPECT_THROW(make({.length = 99, .channels = 64, .outputs = 128, .taps = 9}), ContractViolation);
+    EXPECT_THROW(make({.length = 99, .channels = 32, .outputs = 256, .taps = 9}), ContractViolation);
+    EXPECT_THROW(make({.length = 99, .channels = 64, .outputs = 256, .taps = 10}), ContractViolation);
+    EXPECT_NO_THROW(make({.length = 99, .channels = 64, .outputs = 256, .taps = 7, .relu = true, .pool = 3}));
+    EXPECT_THROW(make({.length = 99, .channels = 64, .outputs = 256, .taps = 10, .relu = true, .pool = 3}),
+                 ContractViolation);
+}
+
 TEST_F(Convolution, GivesAnItemTheSameBitsWhereverItLies) {
     const Case many{{.length = 110, .channels = 256, .outputs = 256, .taps = 3, .relu = true}, 301};
     const auto one = random_values(std::size_t{many.shape.length} * many.shape.channels, 1.0F, 1);
