@@ -1,123 +1,98 @@
-#include "kernels/cuda/conv_gemm.hpp"
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <algorithm>
 
-#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
-#include "kernels/cuda/conv_gemm_kernel.cuh"
-#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/conv_epilogue.cuh"
+#include "kernels/cuda/conv_loader.cuh"
+#include "kernels/cuda/conv_parts.hpp"
+#include "kernels/cuda/conv_work.hpp"
+#include "kernels/cuda/gemm/make_kernel.cuh"
+#include "kernels/cuda/gemm/product.cuh"
 #include "kernels/cuda/tensor_map.hpp"
 
-namespace sluice {
+namespace sluice::conv {
 namespace {
 
-using namespace conv_gemm;
+using Kernel = gemm::ProductKernel<Operands, Target>;
+using Sizes = Config<false>;  // those that pooling does not change
 
-using Kernel = void (*)(CUtensorMap, CUtensorMap, Arguments);
+template <class Type, bool relu, bool pooled>
+Kernel make_conv_kernel() {
+    using C = Config<pooled>;
+    return gemm::make_product_kernel<C>(&gemm::multiply<Factor<Type>, C, Loader<Type, C>, Epilogue<Type, relu, C>>);
+}
 
 template <class Type>
-Kernel choose(bool relu, bool pooled) {
+Kernel kernel_of(bool relu, bool pooled) {
     if (relu) {
-        return pooled ? &convolve<Type, true, true> : &convolve<Type, true, false>;
+        return pooled ? make_conv_kernel<Type, true, true>() : make_conv_kernel<Type, true, false>();
     }
-    return pooled ? &convolve<Type, false, true> : &convolve<Type, false, false>;
+    return pooled ? make_conv_kernel<Type, false, true>() : make_conv_kernel<Type, false, false>();
 }
 
-Kernel choose(const ConvGemmShape& shape, Precision precision) {
-    const bool pooled = shape.pool != 1;
-    return precision == Precision::bf16   ? choose<__nv_bfloat16>(shape.relu, pooled)
-           : precision == Precision::fp16 ? choose<__half>(shape.relu, pooled)
-           : precision == Precision::tf32 ? choose<wgmma::Tf32>(shape.relu, pooled)
-                                          : choose<values::Tf32x3>(shape.relu, pooled);
+Kernel kernel_of(Precision precision, bool relu, bool pooled) {
+    return precision == Precision::bf16   ? kernel_of<__nv_bfloat16>(relu, pooled)
+           : precision == Precision::fp16 ? kernel_of<__half>(relu, pooled)
+           : precision == Precision::tf32 ? kernel_of<wgmma::Tf32>(relu, pooled)
+                                          : kernel_of<values::Tf32x3>(relu, pooled);
 }
 
-constexpr std::uint32_t pooled_rows = products;  // a thread has one row of each product
-
-std::uint32_t phase_rows(const ConvGemmShape& shape) {
-    return product_rows + (pooled_rows - 1 + shape.taps - 1) / pooled_rows;
+/// Of each of the three matrices that pooling's rows lie in.
+std::uint32_t phase_rows_of(const ConvGemmShape& shape) {
+    return gemm::product_rows + (Sizes::blocks - 1 + shape.taps - 1) / Sizes::blocks;
 }
 
-std::uint32_t copied_rows(const ConvGemmShape& shape) {
-    return shape.pool == 1 ? tile_rows + shape.taps - 1 : products * phase_rows(shape);
+CUtensorMap input_map_of(const ConvGemmShape& shape, Precision precision, std::uint32_t items, const void* in) {
+    const std::uint64_t rows = std::uint64_t{items} * shape.length;
+    const std::uint32_t numbers = shape.channels * parts_of(precision);
+    if (shape.pool == 1) {
+        return make_matrix_map(precision, in, static_cast<std::uint32_t>(rows), numbers, Sizes::rows + shape.taps - 1);
+    }
+    const std::uint64_t number = number_bytes(precision);
+    const std::uint64_t stride = numbers * number;
+    const TensorAxis axes[] = {{numbers, 0, static_cast<std::uint32_t>(row_bytes / number)},
+                               {rows / shape.pool, stride * shape.pool, phase_rows_of(shape)},
+                               {shape.pool, stride, shape.pool}};
+    return make_tensor_map(precision, in, axes);
 }
 
 }  // namespace
 
-ConvGemm::ConvGemm(const ConvGemmShape& shape, Precision precision, std::uint32_t max_items,
-                   const ConvGemmMemory& memory, const ConvGemmOptions& options)
-    : shape_(shape), precision_(precision), max_items_(max_items), memory_(memory), options_(options) {
-    const std::uint32_t row_elements = row_bytes / static_cast<std::uint32_t>(number_bytes(precision));
-    const std::uint32_t row_numbers = shape.channels * parts_of(precision);
+std::shared_ptr<const gemm::Work> make_wgmma_conv(const ConvGemmShape& shape, Precision precision, std::uint32_t items,
+                                                  const ConvGemmMemory& memory, const ConvGemmOptions& options) {
+    const auto part_bytes = static_cast<std::uint32_t>(shape.channels * number_bytes(precision));
     const bool pooled = shape.pool != 1;
-    expects(precision != Precision::fp32, "convolution: the tensor cores have no fp32");
-    expects(shape.taps >= 1 && shape.taps <= shape.length && shape.channels % row_elements == 0 && shape.channels > 0 &&
-                shape.outputs % tile_columns == 0 && shape.outputs > 0 && shape.outputs <= most_outputs &&
-                copied_rows(shape) <= input_rows,
+    const std::uint32_t copied_rows = pooled ? Sizes::blocks * phase_rows_of(shape) : Sizes::rows + shape.taps - 1;
+    expects(part_bytes % row_bytes == 0 && shape.outputs % Sizes::columns == 0 &&
+                shape.outputs <= Sizes::most_columns && copied_rows <= Sizes::input_rows,
             "convolution: its sizes do not fit the tensor cores' kernel");
-    expects(
-        !pooled || (shape.pool == pooled_rows && shape.length % shape.pool == 0 && shape.positions() % shape.pool == 0),
-        "convolution: pooling other than by 3");
-    const std::uint64_t rows = std::uint64_t{max_items} * shape.length;
-    const std::uint64_t row_stride = row_numbers * number_bytes(precision);
-    if (pooled) {
-        const TensorAxis axes[] = {{row_numbers, 0, row_elements},
-                                   {rows / pooled_rows, row_stride * pooled_rows, phase_rows(shape)},
-                                   {pooled_rows, row_stride, pooled_rows}};
-        in_map_ = make_tensor_map(precision, memory.in, axes);
-    } else {
-        const TensorAxis axes[] = {{row_numbers, 0, row_elements}, {rows, row_stride, copied_rows(shape)}};
-        in_map_ = make_tensor_map(precision, memory.in, axes);
-    }
-    const TensorAxis axes[] = {{std::uint64_t{shape.taps} * row_numbers, 0, row_elements},
-                               {shape.outputs, row_stride * shape.taps, warpgroup_columns}};
-    weight_map_ = make_tensor_map(precision, memory.weights, axes);
-    int device = 0;
-    int processors = 0;
-    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
-    check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-    processors_ = static_cast<std::uint32_t>(processors);
-    check_cuda(
-        cudaFuncSetAttribute(choose(shape, precision), cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
-        "cudaFuncSetAttribute");
-}
-
-void ConvGemm::enqueue(std::uint32_t items, cudaStream_t stream) const {
-    expects(items <= max_items_, "convolution: more items than it was made for");
     if (items == 0) {
-        return;
+        return nullptr;
     }
-    const bool pooled = shape_.pool != 1;
-    const std::uint32_t group = shape_.pool;
-    const std::uint32_t rows = items * (shape_.length / group);
-    const std::uint32_t tile = pooled ? product_rows : tile_rows;
-    const std::uint32_t row_tiles = (rows + tile - 1) / tile;
-    const auto part_pieces = static_cast<std::uint32_t>(shape_.channels * number_bytes(precision_) / row_bytes);
-    const std::uint32_t tiles = row_tiles * (shape_.outputs / tile_columns);
-    const std::uint32_t blocks = std::min(tiles, processors_);
-    constexpr std::size_t most_prefetched = 65536;
-    const std::size_t share =
-        std::size_t{shape_.outputs} * shape_.taps * shape_.channels * element_bytes(precision_) / blocks;
-    const auto prefetch_bytes = static_cast<std::uint32_t>(std::min(share, most_prefetched) / 16 * 16);
-    const Arguments arguments{
-        .out = memory_.out,
-        .weights = static_cast<const std::uint8_t*>(memory_.weights),
-        .prefetch_bytes = prefetch_bytes,
-        .bias = memory_.bias,
-        .rows = {.items = items, .of_item = shape_.length / group, .kept = shape_.positions() / group},
-        .outputs = shape_.outputs,
-        .taps = shape_.taps,
-        .part_pieces = part_pieces,
-        .phase_rows = phase_rows(shape_),
-        .copied_rows = copied_rows(shape_),
-        .row_tiles = row_tiles,
-        .tiles = tiles,
-        // A step's weights are free once the next one runs, and the first warpgroup has no more than these inputs.
-        .lead_steps = std::min(options_.lead_steps, input_stages * shape_.taps - 1),
-        .chained = options_.chained,
+    const std::uint64_t weight_numbers = std::uint64_t{shape.taps} * shape.channels * parts_of(precision);
+    const Operands operands{
+        .input = input_map_of(shape, precision, items, memory.in),
+        .weights = make_matrix_map(precision, memory.weights, shape.outputs, weight_numbers, Sizes::product_columns),
+        .all_weights = static_cast<const std::uint8_t*>(memory.weights),
+        .weight_bytes = shape.outputs * weight_numbers * number_bytes(precision),
+        .taps = shape.taps,
+        .part_pieces = part_bytes / row_bytes,
+        .phase_rows = phase_rows_of(shape),
+        .copied_rows = copied_rows,
+        // A step's weights are free once the next one runs, and the first consumer has no more than these inputs.
+        .lead_steps = std::min(options.lead_steps, Sizes::input_stages * shape.taps - 1),
     };
-    launch(choose(shape_, precision_), "convolution",
-           {.blocks = blocks, .threads = threads, .shared_bytes = shared_bytes, .chained = options_.chained}, stream,
-           in_map_, weight_map_, arguments);
+    const std::uint32_t pieces = precision == Precision::tf32x3 ? ConvParts<true>(operands.part_pieces).pieces()
+                                                                : ConvParts<false>(operands.part_pieces).pieces();
+    const gemm::Arguments arguments{.bias = memory.bias,
+                                    .columns = shape.outputs,
+                                    .steps = pieces * shape.taps,
+                                    .chained = options.chained,
+                                    .rows = items * (shape.length / shape.pool)};
+    return gemm::make_wgmma_product(kernel_of(precision, shape.relu, pooled), "convolution", arguments, operands,
+                                    target_of(shape, items, memory));
 }
 
-}  // namespace sluice
+}  // namespace sluice::conv

@@ -1,21 +1,11 @@
 #include "core/error.hpp"
-#include "kernels/cuda/conv_gemm.hpp"
+#include "kernels/cuda/conv_work.hpp"
 
-namespace sluice {
-namespace {
+namespace sluice::conv {
 
-[[noreturn]] void refuse() {
+std::shared_ptr<const gemm::Work> make_wgmma_conv(const ConvGemmShape&, Precision, std::uint32_t, const ConvGemmMemory&,
+                                                  const ConvGemmOptions&) {
     throw ContractViolation("convolution: wgmma in a build without code for sm_90a");
 }
 
-}  // namespace
-
-ConvGemm::ConvGemm(const ConvGemmShape&, Precision, std::uint32_t, const ConvGemmMemory&, const ConvGemmOptions&) {
-    refuse();
-}
-
-void ConvGemm::enqueue(std::uint32_t, cudaStream_t) const {
-    refuse();
-}
-
-}  // namespace sluice
+}  // namespace sluice::conv

@@ -15,8 +15,8 @@ namespace sluice {
 struct ConvGemmShape {
     std::uint32_t length;
     std::uint32_t channels;  ///< A multiple of 64.
-    std::uint32_t outputs;   ///< A multiple of 256; at most 1024.
-    std::uint32_t taps;      ///< At most 9, and 7 with pooling.
+    std::uint32_t outputs;   ///< A multiple of 256, at most 1024; by mma.sync a multiple of 128.
+    std::uint32_t taps;      ///< At most 9, and 7 with pooling; by mma.sync 77 and 109.
     bool relu = false;
     std::uint32_t pool = 1;  ///< 1 or 3; 3 divides length and positions.
 
@@ -31,10 +31,10 @@ struct ConvGemmShape {
 /// Device memory of one convolution; not owned. All aligned to 128 bytes. For tf32x3 rows of channels or outputs are in
 /// two parts: encode().
 struct ConvGemmMemory {
-    const void* in;       ///< (max_items, length, channels)
+    const void* in;       ///< (items, length, channels)
     const void* weights;  ///< pack_conv_weights()
     const float* bias;    ///< (outputs)
-    void* out;            ///< (max_items, positions / pool, outputs)
+    void* out;            ///< (items, positions / pool, outputs)
 };
 
 }  // namespace sluice

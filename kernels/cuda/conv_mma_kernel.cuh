@@ -1,15 +1,18 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "kernels/cuda/conv_mma_layout.cuh"
-#include "kernels/cuda/conv_mma_store.cuh"
 #include "kernels/cuda/conv_parts.hpp"
+#include "kernels/cuda/conv_store.cuh"
+#include "kernels/cuda/gemm/mma_layout.cuh"
 #include "kernels/cuda/mma.cuh"
+#include "kernels/cuda/precision.hpp"
 #include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/values.cuh"
 
-/// The kernel behind ConvMma; see there.
+/// The convolution's kernel by mma.sync. 16-byte units lie permuted by their row's number, so that neither copies nor
+/// loads meet in a bank, whichever row a tap begins at.
 namespace sluice::conv_mma {
 
 /// Copies what `step` needs and the steps before it had not, as one group: nothing if there is no such step.
@@ -27,7 +30,7 @@ __device__ __forceinline__ void fetch(const Arguments& arguments, const ConvPart
                 const bool present = row + r < arguments.input_rows;
                 const std::uint8_t* from =
                     arguments.in + std::size_t{present ? row + r : 0} * arguments.channel_bytes + channel;
-                ptx::copy_16(to + unit_at(r, unit), from, present);
+                ptx::copy_16(to + conv::unit_at(r, unit), from, present);
             }
         }
         const std::uint32_t channel = parts.weights(step.piece) * row_bytes + unit * unit_bytes;
@@ -37,20 +40,20 @@ __device__ __forceinline__ void fetch(const Arguments& arguments, const ConvPart
             arguments.weights + (column + first) * pitch + step.tap * arguments.channel_bytes + channel;
 #pragma unroll
         for (std::uint32_t r = 0; r < tile_columns; r += rows_at_once) {
-            ptx::copy_16(to + unit_at(first + r, unit), from + r * pitch, true);
+            ptx::copy_16(to + conv::unit_at(first + r, unit), from + r * pitch, true);
         }
     }
     ptx::commit_copies();
 }
 
 /// A warp's operands for 32 bytes of k, and what it takes to load them.
-template <bool pooled>
+template <class C>
 class Operands {
 public:
     /// `row`: of the warp's first product in the tile; `column` likewise.
     __device__ Operands(std::uint32_t row, std::uint32_t column) {
         const std::uint32_t lane = threadIdx.x % 32;
-        row_ = pooled ? row + lane % 16 * pooled_rows : row + lane % 16;
+        row_ = row + lane % 16 * (C::pooled ? C::row_products : 1);
         half_ = lane / 16;
         column_ = column + lane / 16 * 8 + lane % 8;
         column_half_ = lane / 8 % 2;
@@ -60,18 +63,18 @@ public:
     __device__ __forceinline__ void load(std::uint32_t input, std::uint32_t weights, std::uint32_t tap,
                                          std::uint32_t k) {
 #pragma unroll
-        for (std::uint32_t m = 0; m < row_products(pooled); ++m) {
-            const std::uint32_t row = row_ + (pooled ? m : m * product_rows) + tap;
-            mma::load_matrices(a[m], input + unit_at(row, 2 * k + half_));
+        for (std::uint32_t m = 0; m < C::row_products; ++m) {
+            const std::uint32_t row = row_ + (C::pooled ? m : m * gemm::mma_rows) + tap;
+            mma::load_matrices(a[m], input + conv::unit_at(row, 2 * k + half_));
         }
 #pragma unroll
-        for (std::uint32_t n = 0; n < column_products / 2; ++n) {
-            mma::load_matrices(b[n], weights + unit_at(column_ + n * 16, 2 * k + column_half_));
+        for (std::uint32_t n = 0; n < C::column_products / 2; ++n) {
+            mma::load_matrices(b[n], weights + conv::unit_at(column_ + n * 16, 2 * k + column_half_));
         }
     }
 
-    std::uint32_t a[row_products(pooled)][4];
-    std::uint32_t b[column_products / 2][4];  // two products' columns each
+    std::uint32_t a[C::row_products][4];
+    std::uint32_t b[C::column_products / 2][4];  // two products' columns each
 
 private:
     std::uint32_t row_;     // whose address this lane gives for the first product
@@ -80,34 +83,71 @@ private:
     std::uint32_t column_half_;
 };
 
-template <Precision precision, bool pooled>
-__device__ __forceinline__ void multiply(Sums<pooled>& sums, const Operands<pooled>& operands) {
-    constexpr Precision factor = precision == Precision::tf32x3 ? Precision::tf32 : precision;
+template <Precision factor, class C>
+__device__ __forceinline__ void multiply(float (&sums)[C::row_products][C::column_products * 4],
+                                         const Operands<C>& operands) {
 #pragma unroll
-    for (std::uint32_t m = 0; m < row_products(pooled); ++m) {
+    for (std::uint32_t m = 0; m < C::row_products; ++m) {
 #pragma unroll
-        for (std::uint32_t n = 0; n < column_products; ++n) {
+        for (std::uint32_t n = 0; n < C::column_products; ++n) {
             const auto& b = operands.b[n / 2];
-            mma::multiply<factor>(sums.of[m][n], operands.a[m], b[n % 2 * 2], b[n % 2 * 2 + 1]);
+            mma::multiply<factor>(reinterpret_cast<float(&)[4]>(sums[m][4 * n]), operands.a[m], b[n % 2 * 2],
+                                  b[n % 2 * 2 + 1]);
         }
     }
 }
 
-template <Precision precision, bool relu, bool pooled>
+/// `row`: of the warp's first product in all rows, with pooling in groups of them; `column` and `bias` likewise.
+template <Precision precision, bool relu, class C>
+__device__ __forceinline__ void store(const conv::Target& target,
+                                      float (&sums)[C::row_products][C::column_products * 4], std::uint32_t row,
+                                      std::uint32_t column, const float* bias, std::uint32_t box) {
+    const std::uint32_t lane = threadIdx.x % 32;
+    if constexpr (C::pooled) {
+        conv::take_largest(sums);
+    }
+#pragma unroll
+    for (std::uint32_t m = 0; m < (C::pooled ? 1 : C::row_products); ++m) {
+        const std::uint32_t place = target.rows.place_of(row + lane % conv::warp_rows + m * gemm::mma_rows);
+        if constexpr (precision == Precision::tf32) {
+            conv::store_tf32<relu>(target, sums[m], place, column);
+        } else if constexpr (precision == Precision::tf32x3) {
+            conv::store_in_parts<relu>(target, sums[m], place, column, bias);
+        } else {
+            using Type = values::Narrow<precision>;
+#pragma unroll
+            for (std::uint32_t n = 0; n < C::column_products; ++n) {
+#pragma unroll
+                for (std::uint32_t i = 0; i < 2; ++i) {
+                    ptx::store_shared(box + conv::unit_at(lane / 4 + 8 * i, n) + lane % 4 * 4,
+                                      values::pack<Type, relu>(sums[m][4 * n + 2 * i], sums[m][4 * n + 2 * i + 1]));
+                }
+            }
+            __syncwarp();
+            conv::store_box<Type>(target, place, column, box);
+            __syncwarp();
+        }
+    }
+}
+
+template <Precision precision, bool relu, class C>
 __global__ void __launch_bounds__(threads, blocks) convolve(const __grid_constant__ Arguments arguments) {
     extern __shared__ __align__(row_bytes) std::uint8_t shared[];
+    constexpr bool in_two_parts = parts_of(precision) == 2;
     const Layout layout{ptx::shared_address(shared)};
-    const std::uint32_t column_tiles = arguments.outputs / tile_columns;
+    const std::uint32_t column_tiles = arguments.target.outputs / tile_columns;
     const std::uint32_t column = blockIdx.x % column_tiles * tile_columns;  // neighbours read the same rows
-    const std::uint32_t row = blockIdx.x / column_tiles * tile_rows(pooled);
+    const std::uint32_t row = blockIdx.x / column_tiles * C::rows;
     const std::uint32_t warp = threadIdx.x / 32;
-    const std::uint32_t warp_row = warp / warps_across * row_products(pooled) * product_rows;
+    const std::uint32_t warp_row = warp / warps_across * C::row_products * gemm::mma_rows;
     const std::uint32_t warp_column = warp % warps_across * warp_columns;
-    Operands<pooled> operands[2] = {{warp_row, warp_column}, {warp_row, warp_column}};
-    const ConvParts<parts_of(precision) == 2> parts(arguments.part_pieces);
-    // Values in two parts get the bias at the end: beside it the sums of small products would be cut off.
+    Operands<C> operands[2] = {{warp_row, warp_column}, {warp_row, warp_column}};
+    const ConvParts<in_two_parts> parts(arguments.part_pieces);
     const float* const bias = arguments.bias + column + warp_column;
-    Sums<pooled> sums(parts_of(precision) == 1 ? bias : nullptr);
+    float sums[C::row_products][C::column_products * 4] = {};
+    if constexpr (!in_two_parts) {
+        conv::begin_with(sums, bias);
+    }
     Step ahead;
     for (std::uint32_t i = 0; i < lead; ++i, ahead.next(arguments)) {
         fetch(arguments, parts, layout, ahead, row, column);
@@ -124,11 +164,12 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const __grid_constan
             if (k + 1 < row_units / 2) {
                 operands[(k + 1) % 2].load(input, weights, step.tap, k + 1);
             }
-            multiply<precision>(sums, operands[k % 2]);
+            multiply<in_two_parts ? Precision::tf32 : precision, C>(sums, operands[k % 2]);
         }
     }
     __syncthreads();  // all are done with the stages
-    store<precision, relu>(arguments, sums, row + warp_row, column + warp_column, bias, layout.staging(warp));
+    store<precision, relu, C>(arguments.target, sums, (row + warp_row) / (C::pooled ? C::row_products : 1),
+                              column + warp_column, bias, layout.box(warp));
 }
 
 }  // namespace sluice::conv_mma

@@ -2,72 +2,66 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/conv_rows.cuh"
+#include "kernels/cuda/conv_store.cuh"
+#include "kernels/cuda/gemm/mma_layout.cuh"
 
-/// What ConvMma's kernel is given, its tiles, and where things lie in its shared memory.
+/// What the convolution's kernel by mma.sync is given, its tiles, and where things lie in its shared memory.
 namespace sluice::conv_mma {
 
-constexpr std::uint32_t row_bytes = 128;  // of k in shared memory: 64 bf16 or 32 tf32
-constexpr std::uint32_t unit_bytes = 16;  // of one copy, and of a row of a matrix that is loaded
-constexpr std::uint32_t row_units = row_bytes / unit_bytes;
-constexpr std::uint32_t product_rows = 16;  // of one mma
-constexpr std::uint32_t product_columns = 8;
-constexpr std::uint32_t warp_columns = 64;
-constexpr std::uint32_t column_products = warp_columns / product_columns;
+using conv::row_bytes;
+using conv::row_units;
+using conv::unit_bytes;
+
 constexpr std::uint32_t warps_down = 2;
 constexpr std::uint32_t warps_across = 2;
+constexpr std::uint32_t warp_columns = conv::narrow_columns;
 constexpr std::uint32_t tile_columns = warp_columns * warps_across;
 constexpr std::uint32_t threads = 32 * warps_down * warps_across;
 constexpr std::uint32_t blocks = 2;  // of a multiprocessor
 
-constexpr std::uint32_t pooled_rows = 3;  // of one maximum: one of each of a warp's products
-
-/// That a warp has accumulators for, one below the other.
-constexpr std::uint32_t row_products(bool pooled) {
-    return pooled ? pooled_rows : 4;
-}
-constexpr std::uint32_t tile_rows(bool pooled) {
-    return warps_down * row_products(pooled) * product_rows;
-}
+/// Of a tile: a warp has products one below the other; with pooling, row 3 q + m is row q of product m, so that a
+/// thread has all three of one maximum.
+template <bool pooled_>
+struct Config {
+    static constexpr bool pooled = pooled_;
+    static constexpr std::uint32_t row_products = pooled ? 3 : 4;
+    static constexpr std::uint32_t column_products = warp_columns / gemm::mma_columns;
+    static constexpr std::uint32_t rows = warps_down * row_products * gemm::mma_rows;
+};
 
 constexpr std::uint32_t weight_stages = 3;
 constexpr std::uint32_t lead = weight_stages - 1;  // steps by which copies are ahead
 constexpr std::uint32_t weight_bytes = tile_columns * row_bytes;
-constexpr std::uint32_t staging_bytes = product_rows * row_bytes;  // of a warp, in the stages' place when they are over
-constexpr std::uint32_t most_shared_bytes = 99 * 1024;             // of a block on compute capability 8.6 and 8.9
-static_assert(threads / 32 * staging_bytes <= weight_stages * weight_bytes);
+constexpr std::uint32_t most_shared_bytes = 99 * 1024;  // of a block on compute capability 8.6 and 8.9
+static_assert(threads / 32 * conv::box_bytes <= weight_stages * weight_bytes, "boxes lie there when stages are over");
 
 /// Pieces of the input in shared memory: the one that is multiplied, and those that steps up to `lead` ahead need.
 constexpr std::uint32_t input_stages(std::uint32_t taps) {
     return 1 + (lead + taps - 1) / taps;
 }
-constexpr std::uint32_t copied_rows(std::uint32_t taps, bool pooled) {
-    return tile_rows(pooled) + taps - 1;
+template <class C>
+constexpr std::uint32_t copied_rows(std::uint32_t taps) {
+    return C::rows + taps - 1;
 }
-constexpr std::uint32_t shared_bytes(std::uint32_t taps, bool pooled) {
-    return weight_stages * weight_bytes + input_stages(taps) * copied_rows(taps, pooled) * row_bytes;
+template <class C>
+constexpr std::uint32_t shared_bytes(std::uint32_t taps) {
+    return weight_stages * weight_bytes + input_stages(taps) * copied_rows<C>(taps) * row_bytes;
 }
-static_assert(shared_bytes(1, false) <= most_shared_bytes && shared_bytes(9, false) <= most_shared_bytes);
+static_assert(shared_bytes<Config<false>>(1) <= most_shared_bytes &&
+              shared_bytes<Config<false>>(9) <= most_shared_bytes);
 
 struct Arguments {
     const std::uint8_t* in;
     const std::uint8_t* weights;
     const float* bias;
-    void* out;
-    ConvRows rows;
+    conv::Target target;
     std::uint32_t input_rows;     // of all items
     std::uint32_t channel_bytes;  // of a row of the input, all parts
     std::uint32_t part_pieces;    // of row_bytes, in a row of the input or a part of it
-    std::uint32_t outputs;
     std::uint32_t taps;
     std::uint32_t input_stages;
     std::uint32_t copied_rows;  // of the input, for a tile
 };
-
-/// Offset of a 16-byte unit in a matrix of rows of row_bytes.
-__device__ __forceinline__ std::uint32_t unit_at(std::uint32_t row, std::uint32_t unit) {
-    return row * row_bytes + (unit ^ row % row_units) * unit_bytes;
-}
 
 /// One tap of one piece of the channels, and the stages that its operands are in.
 struct Step {
@@ -96,7 +90,7 @@ struct Layout {
     __device__ __forceinline__ std::uint32_t input(const Arguments& arguments, const Step& step) const {
         return base + weight_stages * weight_bytes + step.input_stage * arguments.copied_rows * row_bytes;
     }
-    __device__ __forceinline__ std::uint32_t staging(std::uint32_t warp) const { return base + warp * staging_bytes; }
+    __device__ __forceinline__ std::uint32_t box(std::uint32_t warp) const { return base + warp * conv::box_bytes; }
 };
 
 }  // namespace sluice::conv_mma

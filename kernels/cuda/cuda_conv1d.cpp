@@ -1,6 +1,5 @@
 #include "core/device/cuda_device.hpp"
 #include "kernels/cuda/conv_gemm.hpp"
-#include "kernels/cuda/conv_mma.hpp"
 #include "kernels/cuda/conv_simt.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
@@ -34,10 +33,8 @@ private:
                                     .out = out};
         if (precision_ == Precision::fp32) {
             ConvSimt(shape_, max_items_, memory).enqueue(items, stream);
-        } else if (instructions_ == MatrixInstructions::mma) {
-            ConvMma(shape_, precision_, max_items_, memory).enqueue(items, stream);
         } else {
-            ConvGemm(shape_, precision_, max_items_, memory).enqueue(items, stream);
+            ConvGemm(shape_, precision_, items, memory, {.instructions = instructions_}).enqueue(stream);
         }
     }
 

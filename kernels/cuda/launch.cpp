@@ -9,4 +9,12 @@ bool waits_in_chains(const void* kernel) {
     return attributes.ptxVersion >= since;
 }
 
+std::uint32_t count_multiprocessors() {
+    int device = 0;
+    int count = 0;
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+    return static_cast<std::uint32_t>(count);
+}
+
 }  // namespace sluice

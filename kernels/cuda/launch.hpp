@@ -22,6 +22,9 @@ struct LaunchShape {
 /// which need not be made for this device: the driver may have compiled the PTX of an older one.
 [[nodiscard]] bool waits_in_chains(const void* kernel);
 
+/// Of the current device.
+[[nodiscard]] std::uint32_t count_multiprocessors();
+
 /// Enqueues `kernel`, which `name` names in the error.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const char* name, const LaunchShape& shape, cudaStream_t stream,

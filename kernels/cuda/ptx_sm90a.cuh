@@ -53,6 +53,11 @@ __device__ __forceinline__ void wait(std::uint32_t barrier, std::uint32_t parity
     }
 }
 
+/// Until all 128 threads of a warpgroup are here. `number`: the warpgroup's among those that do so, at most 14.
+__device__ __forceinline__ void synchronize_warpgroup(std::uint32_t number) {
+    asm volatile("bar.sync %0, 128;" ::"r"(number + 1) : "memory");
+}
+
 /// A position in a ring of barriers, and the parity of its round.
 template <std::uint32_t stages>
 struct Ring {
@@ -79,15 +84,10 @@ __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-/// For loads whose data the second-level cache is to keep, and for the others.
+/// For loads whose data the second-level cache is to keep.
 __device__ __forceinline__ std::uint64_t keep_in_cache() {
     std::uint64_t policy;
     asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-__device__ __forceinline__ std::uint64_t no_preference() {
-    std::uint64_t policy;
-    asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
     return policy;
 }
 
@@ -97,15 +97,6 @@ __device__ __forceinline__ void load_2d(std::uint32_t to, const CUtensorMap* map
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, "
         "%4}], [%2], %5;" ::"r"(to),
         "l"(map), "r"(barrier), "r"(x), "r"(y), "l"(policy)
-        : "memory");
-}
-
-__device__ __forceinline__ void load_3d(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x, int y,
-                                        int z, std::uint64_t policy) {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, "
-        "%4, %5}], [%2], %6;" ::"r"(to),
-        "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "l"(policy)
         : "memory");
 }
 

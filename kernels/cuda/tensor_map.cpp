@@ -64,4 +64,13 @@ CUtensorMap make_tensor_map(Precision precision, const void* base, std::span<con
     return map;
 }
 
+CUtensorMap make_matrix_map(Precision precision, const void* matrix, std::uint32_t rows, std::uint64_t columns,
+                            std::uint32_t box_rows) {
+    constexpr std::uint32_t box_bytes = 128;
+    const std::uint64_t number = number_bytes(precision);
+    const TensorAxis axes[] = {{columns, 0, static_cast<std::uint32_t>(box_bytes / number)},
+                               {rows, columns * number, box_rows}};
+    return make_tensor_map(precision, matrix, axes);
+}
+
 }  // namespace sluice

@@ -20,4 +20,8 @@ struct TensorAxis {
 /// aligned to 16 bytes. Throws Error (unavailable) where the driver has no such maps.
 [[nodiscard]] CUtensorMap make_tensor_map(Precision precision, const void* base, std::span<const TensorAxis> axes);
 
+/// That of a matrix of `rows` contiguous rows, for copies of `box_rows` times 128 bytes.
+[[nodiscard]] CUtensorMap make_matrix_map(Precision precision, const void* matrix, std::uint32_t rows,
+                                          std::uint64_t columns, std::uint32_t box_rows);
+
 }  // namespace sluice

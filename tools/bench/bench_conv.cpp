@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/cuda/conv_gemm.hpp"
-#include "kernels/cuda/conv_mma.hpp"
 #include "kernels/cuda/conv_simt.hpp"
 #include "kernels/cuda/linear_gemm.hpp"
 #include "tools/bench/bench_kernels.hpp"
@@ -112,15 +111,12 @@ double relative_error(const Operands& operands, std::size_t samples) {
 }  // namespace
 
 Launch convolution(const ConvGemmShape& shape, Precision precision, MatrixInstructions instructions,
-                   std::uint32_t items, const ConvGemmMemory& memory, const ConvGemmOptions& options) {
+                   std::uint32_t items, const ConvGemmMemory& memory, ConvGemmOptions options) {
     if (precision == Precision::fp32) {
         return [items, conv = ConvSimt(shape, items, memory)](cudaStream_t s) { conv.enqueue(items, s); };
     }
-    if (instructions == MatrixInstructions::mma) {
-        return [items, conv = ConvMma(shape, precision, items, memory)](cudaStream_t s) { conv.enqueue(items, s); };
-    }
-    return
-        [items, conv = ConvGemm(shape, precision, items, memory, options)](cudaStream_t s) { conv.enqueue(items, s); };
+    options.instructions = instructions;
+    return [conv = ConvGemm(shape, precision, items, memory, options)](cudaStream_t s) { conv.enqueue(s); };
 }
 
 bool check_convolutions(const CudaDevice& gpu, Precision precision) {

@@ -89,7 +89,7 @@ private:
 /// The convolution of `items` items on the units that `precision` asks for, by `instructions` if those are the tensor
 /// cores; `options` are for wgmma.
 [[nodiscard]] Launch convolution(const ConvGemmShape& shape, Precision precision, MatrixInstructions instructions,
-                                 std::uint32_t items, const ConvGemmMemory& memory, const ConvGemmOptions& options);
+                                 std::uint32_t items, const ConvGemmMemory& memory, ConvGemmOptions options);
 
 inline constexpr double flop_per_item = 487.9e6;  ///< Convolution 1 is a table and counts nothing.
 

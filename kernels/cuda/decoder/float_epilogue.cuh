@@ -3,11 +3,16 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/decoder/float_kernel.cuh"
+#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/gemm/activation.cuh"
+#include "kernels/cuda/gemm/layout.cuh"
+#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/ptx_cluster.cuh"
+#include "kernels/cuda/ptx_sm90a.cuh"
 #include "kernels/cuda/transpose.cuh"
 #include "kernels/cuda/values.cuh"
 
-/// What tf32's and tf32x3's kernels do with a tile's sums.
 namespace sluice::decoder {
 
 /// A consumer's way from sums to memory, some columns at a time, so that what is added to them is on its way together.
@@ -15,20 +20,24 @@ namespace sluice::decoder {
 template <class C, bool has_parts = false>
 class BatchedEpilogue {
 public:
-    using Sums = float[C::blocks][C::columns / 2];
+    using Target = FloatProductArguments;
 
-    __device__ __forceinline__ BatchedEpilogue(const gemm::Arguments& arguments, const FloatProductArguments& floats,
-                                               std::uint32_t consumer)
+    __device__ __forceinline__ static void prepare(const Target&, const gemm::Layout<C>&) {}
+
+    __device__ __forceinline__ BatchedEpilogue(const gemm::Arguments& arguments, const Target& floats,
+                                               const gemm::Layout<C>&, std::uint32_t consumer)
         : arguments_(arguments),
           floats_(floats),
           thread_(threadIdx.x % gemm::warpgroup_threads),
           first_row_(C::ping_pong ? 0 : consumer * own_rows) {}
 
-    /// Before a tile is multiplied: its sums begin with the bias, and what is added to them is asked for.
-    __device__ __forceinline__ void begin(Sums& sums, std::uint32_t row, std::uint32_t column) const {
+    /// Sums begin with the bias; what is added to them is asked for.
+    __device__ __forceinline__ void begin(gemm::Sums<C>& sums, std::uint32_t row, std::uint32_t column) {
+        row_ = row + first_row_;
+        column_ = column;
 #pragma unroll
         for (std::uint32_t j = 0; j < C::columns / 8; ++j) {
-            const std::uint32_t at = column_of(column, j);
+            const std::uint32_t at = column_of(j);
             const bool exists = arguments_.bias != nullptr && at < arguments_.columns;
             const float2 bias = exists ? ptx::load_global_8(arguments_.bias + at) : float2{0, 0};
 #pragma unroll
@@ -41,25 +50,29 @@ public:
         }
         static_assert(own_rows <= gemm::warpgroup_threads, "each thread asks for a row");
         const std::uint32_t bytes = min(C::columns, arguments_.columns - column) / 4 * 16;
-        const std::uint32_t own = row + first_row_ + thread_;
+        const std::uint32_t own = row_ + thread_;
         if (floats_.residual != nullptr && floats_.stride % 4 == 0 && bytes != 0 && thread_ < own_rows &&
             own < *arguments_.active) {
             ptx::prefetch(floats_.residual + std::size_t{own} * floats_.stride + column, bytes);
         }
     }
 
-    __device__ __forceinline__ void store(Sums& sums, std::uint32_t row, std::uint32_t column) const {
+    __device__ __forceinline__ void prefetch() const {}
+
+    __device__ __forceinline__ void store(const gemm::Sums<C>& sums) const {
         const std::uint32_t rows = *arguments_.active;
 #pragma unroll
         for (std::uint32_t block = 0; block < C::blocks; ++block) {
             const std::uint32_t first =
-                row + first_row_ + block * gemm::product_rows + thread_ / warp_lanes * 16 + thread_ % warp_lanes / 4;
+                row_ + block * gemm::product_rows + thread_ / warp_lanes * 16 + thread_ % warp_lanes / 4;
 #pragma unroll
             for (std::uint32_t j = 0; j < C::columns / 8; j += batch) {
-                store_batch(sums[block], j, first, rows, column);
+                store_batch(sums[block], j, first, rows);
             }
         }
     }
+
+    __device__ __forceinline__ void finish() const {}
 
 private:
     // Eights of columns whose additions are on their way together: more where nobody multiplies meanwhile.
@@ -67,12 +80,12 @@ private:
     static_assert(C::columns / 8 % batch == 0);
     static constexpr std::uint32_t own_rows = C::blocks * gemm::product_rows;
 
-    __device__ __forceinline__ std::uint32_t column_of(std::uint32_t column, std::uint32_t j) const {
-        return column + 8 * j + thread_ % 4 * 2;
+    __device__ __forceinline__ std::uint32_t column_of(std::uint32_t j) const {
+        return column_ + 8 * j + thread_ % 4 * 2;
     }
 
-    __device__ __forceinline__ void store_batch(float (&sums)[C::columns / 2], std::uint32_t from, std::uint32_t first,
-                                                std::uint32_t rows, std::uint32_t column) const {
+    __device__ __forceinline__ void store_batch(const float (&sums)[C::columns / 2], std::uint32_t from,
+                                                std::uint32_t first, std::uint32_t rows) const {
         float values[4 * batch];
 #pragma unroll
         for (std::uint32_t i = 0; i < 4 * batch; ++i) {
@@ -83,7 +96,7 @@ private:
             if (floats_.in_half_parts) {
 #pragma unroll
                 for (std::uint32_t j = 0; j < batch; j += 4) {
-                    store_parts(values + 4 * j, from + j, first, rows, column);
+                    store_parts(values + 4 * j, from + j, first, rows);
                 }
                 return;
             }
@@ -94,7 +107,7 @@ private:
             for (std::uint32_t j = 0; j < batch; ++j) {
 #pragma unroll
                 for (std::uint32_t i = 0; i < 2; ++i) {
-                    const std::uint32_t at = column_of(column, from + j);
+                    const std::uint32_t at = column_of(from + j);
                     const bool exists = at < arguments_.columns && first + 8 * i < rows;
                     others[j][i] = exists ? *reinterpret_cast<const float2*>(floats_.residual + place(first, i, at))
                                           : float2{0, 0};
@@ -119,7 +132,7 @@ private:
         for (std::uint32_t j = 0; j < batch; ++j) {
 #pragma unroll
             for (std::uint32_t i = 0; i < 2; ++i) {
-                const std::uint32_t at = column_of(column, from + j);
+                const std::uint32_t at = column_of(from + j);
                 if (at < arguments_.columns && first + 8 * i < rows) {
                     *reinterpret_cast<float2*>(floats_.out + place(first, i, at)) = {values[4 * j + 2 * i],
                                                                                      values[4 * j + 2 * i + 1]};
@@ -130,8 +143,8 @@ private:
 
     /// Of four eights each of four threads gets one, in two rows.
     __device__ __forceinline__ void store_parts(const float* values, std::uint32_t from, std::uint32_t first,
-                                                std::uint32_t rows, std::uint32_t column) const {
-        const std::uint32_t at = column + 8 * (from + thread_ % 4);
+                                                std::uint32_t rows) const {
+        const std::uint32_t at = column_ + 8 * (from + thread_ % 4);
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
             std::uint32_t firsts[4];
@@ -157,9 +170,11 @@ private:
     }
 
     const gemm::Arguments& arguments_;
-    const FloatProductArguments& floats_;
+    const Target& floats_;
     std::uint32_t thread_;
-    std::uint32_t first_row_;
+    std::uint32_t first_row_;  // the consumer's, in a tile
+    std::uint32_t row_ = 0;
+    std::uint32_t column_ = 0;
 };
 
 }  // namespace sluice::decoder

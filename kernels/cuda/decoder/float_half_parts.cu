@@ -3,8 +3,7 @@
 namespace sluice::decoder {
 
 const FloatProductKernels& half_part_float_product() {
-    static const FloatProductKernels kernels{.values = make_half_part_product<false>(),
-                                             .bests = make_half_part_product<true>()};
+    static const FloatProductKernels kernels = make_half_part_products();
     return kernels;
 }
 

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <cuda.h>
-
 #include <cstdint>
 
 #include "kernels/cuda/decoder/float_product.hpp"
-#include "kernels/cuda/gemm/gemm.hpp"
+#include "kernels/cuda/gemm/gemm_kernel.hpp"
 
 namespace sluice::decoder {
 
@@ -19,16 +17,7 @@ struct FloatProductArguments {
     bool in_half_parts;
 };
 
-/// A kernel, and what its launch takes.
-struct FloatProductKernel {
-    using Function = void (*)(CUtensorMap, CUtensorMap, gemm::Arguments, FloatProductArguments);
-
-    Function function;
-    GemmTile tile;
-    std::uint32_t step_depth;
-    std::uint32_t threads;
-    std::uint32_t shared_bytes;
-};
+using FloatProductKernel = gemm::ProductKernel<gemm::StepOperands, FloatProductArguments>;
 
 /// Those of a precision: for all sums, and for the largest of each tile.
 struct FloatProductKernels {

@@ -2,13 +2,13 @@
 
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
-#include "kernels/cuda/decoder/float_mma.hpp"
+#include "kernels/cuda/decoder/float_work.hpp"
 
 namespace sluice::decoder {
 
 FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, const FloatProductMemory& memory,
                            std::optional<MatrixInstructions> instructions)
-    : shape_(shape), memory_(memory) {
+    : columns_(shape.columns) {
     expects(shape.rows > 0 && shape.columns > 0 && shape.depth > 0 && shape.depth % 8 == 0,
             "decoder: a product whose depth is no multiple of 8");
     expects(memory.active != nullptr, "decoder: a product of a number of rows that nobody says");
@@ -19,22 +19,16 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
     expects(!shape.in_half_parts || (precision == Precision::tf32x3 && !bests && shape.columns % 8 == 0 &&
                                      memory.stride % 8 == 0 && memory.residual == nullptr),
             "decoder: a product in two parts that its kernel does not write");
-    if (instructions.value_or(instructions_of_current_gpu()) == MatrixInstructions::wgmma) {
-        use_wgmma(precision);
-    } else {
-        const MmaFloatProduct product = make_mma_float_product(shape, precision, memory);
-        by_mma_ = product.work;
-        tile_columns_ = product.tile_columns;
-    }
+    const bool by_wgmma = instructions.value_or(instructions_of_current_gpu()) == MatrixInstructions::wgmma;
+    const FloatProductWork product = by_wgmma ? make_wgmma_float_product(shape, precision, memory)
+                                              : make_mma_float_product(shape, precision, memory);
+    work_ = product.work;
+    tile_columns_ = product.tile_columns;
     expects(!bests || best_tiles() <= most_best_tiles(shape.columns), "decoder: a product with more tiles than most");
 }
 
 void FloatProduct::enqueue(cudaStream_t stream) const {
-    if (by_mma_) {
-        by_mma_->enqueue(stream);
-    } else {
-        enqueue_wgmma(stream);
-    }
+    work_->enqueue(stream);
 }
 
 }  // namespace sluice::decoder

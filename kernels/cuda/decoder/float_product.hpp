@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 #include "core/device/gpu_code.hpp"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
-#include "kernels/cuda/gemm/mma_work.hpp"
+#include "kernels/cuda/gemm/work.hpp"
 #include "kernels/cuda/precision.hpp"
 
 namespace sluice::decoder {
@@ -50,9 +49,6 @@ struct FloatProductMemory {
     return (columns + least_tile_columns - 1) / least_tile_columns;
 }
 
-struct FloatProductKernel;
-struct FloatProductArguments;
-
 class FloatProduct {
 public:
     /// By `instructions`, or the fastest of the current device and the build. Throws ContractViolation when the shape
@@ -64,23 +60,13 @@ public:
     void enqueue(cudaStream_t stream) const;
 
     /// Of a row, each of tile_columns() columns; at most most_best_tiles().
-    [[nodiscard]] std::uint32_t best_tiles() const noexcept {
-        return (shape_.columns + tile_columns_ - 1) / tile_columns_;
-    }
+    [[nodiscard]] std::uint32_t best_tiles() const noexcept { return (columns_ + tile_columns_ - 1) / tile_columns_; }
     [[nodiscard]] std::uint32_t tile_columns() const noexcept { return tile_columns_; }
 
 private:
-    void use_wgmma(Precision precision);
-    void enqueue_wgmma(cudaStream_t stream) const;
-
-    FloatProductShape shape_;
-    FloatProductMemory memory_;
-    std::shared_ptr<const gemm::MmaWork> by_mma_;  // null by wgmma
-    const FloatProductKernel* kernel_ = nullptr;
+    std::uint32_t columns_;
     std::uint32_t tile_columns_ = 0;
-    std::uint32_t clusters_ = 0;  // that the device runs at a time
-    CUtensorMap a_map_{};
-    CUtensorMap b_map_{};
+    std::shared_ptr<const gemm::Work> work_;
 };
 
 }  // namespace sluice::decoder

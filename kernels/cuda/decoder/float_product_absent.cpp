@@ -1,21 +1,10 @@
 #include "core/error.hpp"
-#include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/decoder/float_work.hpp"
 
 namespace sluice::decoder {
-namespace {
 
-[[noreturn]] void refuse_float_product() {
+FloatProductWork make_wgmma_float_product(const FloatProductShape&, Precision, const FloatProductMemory&) {
     throw ContractViolation("decoder: wgmma in a build without code for sm_90a");
-}
-
-}  // namespace
-
-void FloatProduct::use_wgmma(Precision) {
-    refuse_float_product();
-}
-
-void FloatProduct::enqueue_wgmma(cudaStream_t) const {
-    refuse_float_product();
 }
 
 }  // namespace sluice::decoder

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <cuda.h>
-
 #include <cstdint>
 
 #include "kernels/cuda/gemm/activation.cuh"
+#include "kernels/cuda/gemm/gemm_kernel.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/mma.cuh"
 #include "kernels/cuda/ptx.cuh"
@@ -18,33 +17,42 @@ namespace sluice::gemm {
 /// A warp's way from sums to memory: boxes of 16 rows by 64 columns lie in shared memory, from which the copy engine
 /// stores them while the next tile is multiplied. What is to be added came into the boxes the same way.
 template <class Type, class C>
-class Epilogue {
+class BoxEpilogue {
 public:
-    __device__ __forceinline__ Epilogue(const Arguments& arguments, const Layout<C>& layout, const CUtensorMap* out,
-                                        const CUtensorMap* residual, std::uint32_t consumer)
+    using Target = BoxTarget;
+
+    __device__ __forceinline__ static void prepare(const Target& target, const Layout<C>& layout) {
+        ptx::prefetch_map(&target.out);
+        for (std::uint32_t warp = 0; warp < C::warps; ++warp) {
+            ptx::barrier_init(layout.residual(warp), 1);
+        }
+    }
+
+    __device__ __forceinline__ BoxEpilogue(const Arguments& arguments, const Target& target, const Layout<C>& layout,
+                                           std::uint32_t consumer)
         : arguments_(arguments),
           layout_(layout),
-          out_(out),
-          residual_(residual),
+          out_(&target.out),
+          residual_(&target.residual),
           warp_(consumer * warps_a_warpgroup + threadIdx.x % warpgroup_threads / 32),
           lane_(threadIdx.x % 32),
           first_row_((C::ping_pong ? 0 : consumer) * C::blocks * product_rows +
                      threadIdx.x % warpgroup_threads / 32 * box_rows) {}
 
-    /// Before the tile's sums: asks for what is to be added to them.
-    __device__ __forceinline__ void begin(int row, int column) {
-        row_ = row + static_cast<int>(first_row_);
-        column_ = column;
+    /// Asks for what is to be added to the sums.
+    __device__ __forceinline__ void begin(Sums<C>& sums, std::uint32_t row, std::uint32_t column) {
+        row_ = static_cast<int>(row + first_row_);
+        column_ = static_cast<int>(column);
         if (arguments_.residual) {
             request(0);
         }
+        begin_at_zero<C>(sums);
     }
 
-    /// Before the last sums are there: asks for the first bias.
-    __device__ __forceinline__ void load_bias() { bias_ = bias_of(0); }
+    /// Asks for the first bias.
+    __device__ __forceinline__ void prefetch() { bias_ = bias_of(0); }
 
-    /// Stores the sums of a tile.
-    __device__ __forceinline__ void store(const float (&sums)[C::blocks][C::columns / 2]) {
+    __device__ __forceinline__ void store(const Sums<C>& sums) {
 #pragma unroll
         for (std::uint32_t box = 0; box < tile_boxes; ++box) {
             const std::uint32_t block = box / C::chunks;
@@ -67,6 +75,10 @@ public:
             store_box(sums[block], bias, box % C::boxes, block, chunk);
         }
     }
+
+    __device__ __forceinline__ void finish() const {
+        ptx::wait_for_stores();
+    }  // they read this block's shared memory
 
 private:
     static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;  // of a warp

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "kernels/cuda/gemm/gemm.hpp"
+#include "kernels/cuda/gemm/work.hpp"
 
 namespace sluice {
 
@@ -49,16 +50,8 @@ public:
     [[nodiscard]] std::string path() const;
 
 private:
-    GemmShape shape_;
-    Fp8GemmMemory memory_;
     std::size_t tile_number_ = 0;
-    std::uint32_t clusters_ = 0;  // that the device runs at a time
-    bool chained_;
-    GemmRange range_;
-    CUtensorMap a_map_{};
-    CUtensorMap b_map_{};
-    CUtensorMap out_map_{};
-    CUtensorMap residual_map_{};
+    std::shared_ptr<const gemm::Work> work_;  // null for no rows
 };
 
 }  // namespace sluice

@@ -10,8 +10,7 @@ namespace {
 
 }  // namespace
 
-Fp8Gemm::Fp8Gemm(const GemmShape& shape, const Fp8GemmMemory& memory, const GemmOptions& options)
-    : shape_(shape), memory_(memory), chained_(options.chained), range_(options.range) {
+Fp8Gemm::Fp8Gemm(const GemmShape&, const Fp8GemmMemory&, const GemmOptions&) {
     refuse_fp8_product();
 }
 

@@ -5,7 +5,8 @@
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/gemm/mma_gemm.hpp"
-#include "kernels/cuda/gemm/mma_work.hpp"
+#include "kernels/cuda/gemm/wgmma_gemm.hpp"
+#include "kernels/cuda/launch.hpp"
 
 namespace sluice {
 namespace {
@@ -23,15 +24,19 @@ bool is_aligned(const GemmShape& shape, const GemmMemory& memory) {
            std::ranges::all_of(all, [](const void* pointer) { return aligned_to(pointer, piece); });
 }
 
+std::size_t wgmma_tile_number(const GemmShape& shape, const GemmOptions& options) {
+    const std::uint32_t multiprocessors =
+        options.multiprocessors == 0 ? count_multiprocessors() : options.multiprocessors;
+    const std::size_t number =
+        options.tile.value_or(choose_gemm_tile(shape.rows, shape.columns, shape.depth, multiprocessors));
+    expects(number < gemm_tiles.size(), "product: no such tile");
+    return number;
+}
+
 }  // namespace
 
 Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory, const GemmOptions& options)
-    : shape_(shape),
-      memory_(memory),
-      instructions_(MatrixInstructions::mma),
-      unaligned_(!is_aligned(shape, memory)),
-      chained_(options.chained),
-      range_(options.range) {
+    : instructions_(MatrixInstructions::mma), unaligned_(!is_aligned(shape, memory)) {
     constexpr std::uint32_t most = 1U << 30;  // the copy engine's coordinates have a sign
     expects(precision == Precision::bf16 || precision == Precision::fp16, "product: of bf16 or fp16 only");
     expects(shape.columns > 0 && shape.depth > 0, "product: without columns or depth");
@@ -45,13 +50,15 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
         instructions_ = options.instructions.value_or(instructions_of_current_gpu());
     }
     if (instructions_ == MatrixInstructions::wgmma) {
-        use_wgmma(precision, options);
+        tile_number_ = wgmma_tile_number(shape, options);
+        tile_ = gemm_tiles[tile_number_];
+        work_ = gemm::make_wgmma_gemm(shape, precision, memory, options, tile_number_);
         return;
     }
     tile_number_ = gemm::mma_tile_number(shape, options, unaligned_);
     tile_ = unaligned_ ? unaligned_tiles[tile_number_] : mma_tiles[tile_number_];
     if (shape.rows != 0) {
-        by_mma_ = gemm::make_mma_gemm(shape, precision, memory, options, tile_number_, unaligned_);
+        work_ = gemm::make_mma_gemm(shape, precision, memory, options, tile_number_, unaligned_);
     }
 }
 
@@ -61,13 +68,8 @@ std::string Gemm::path() const {
 }
 
 void Gemm::enqueue(cudaStream_t stream) const {
-    if (shape_.rows == 0) {
-        return;
-    }
-    if (by_mma_) {
-        by_mma_->enqueue(stream);
-    } else {
-        enqueue_wgmma(stream);
+    if (work_) {
+        work_->enqueue(stream);
     }
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -62,11 +61,9 @@ struct GemmOptions {
     std::optional<MatrixInstructions> instructions{};
 };
 
-struct GemmKernel;
 namespace gemm {
-struct Arguments;
-class MmaWork;
-}  // namespace gemm
+class Work;
+}
 
 /// One product of two matrices of bf16 or fp16 on the tensor cores of the current device, summed up in fp32, by wgmma
 /// or mma.sync: see MatrixInstructions. The fast kernels copy 16 bytes at a time: columns and depth are multiples of 8,
@@ -94,25 +91,11 @@ public:
     [[nodiscard]] std::string path() const;
 
 private:
-    void use_wgmma(Precision precision, const GemmOptions& options);
-    void enqueue_wgmma(cudaStream_t stream) const;
-
-    GemmShape shape_;
-    GemmMemory memory_;
-    GemmTile tile_{};
-    std::size_t tile_number_ = 0;
     MatrixInstructions instructions_;
     bool unaligned_;
-    std::shared_ptr<const gemm::MmaWork> by_mma_;  // null by wgmma, and for no rows
-    const GemmKernel* kernel_ = nullptr;
-    void (*function_)(CUtensorMap, CUtensorMap, CUtensorMap, CUtensorMap, gemm::Arguments) = nullptr;
-    std::uint32_t clusters_ = 0;  // that the device runs at a time
-    bool chained_;
-    GemmRange range_;
-    CUtensorMap a_map_{};
-    CUtensorMap b_map_{};
-    CUtensorMap out_map_{};
-    CUtensorMap residual_map_{};
+    std::size_t tile_number_ = 0;
+    GemmTile tile_{};
+    std::shared_ptr<const gemm::Work> work_;  // null for no rows
 };
 
 }  // namespace sluice

@@ -1,21 +1,11 @@
 #include "core/error.hpp"
-#include "kernels/cuda/gemm/gemm.hpp"
+#include "kernels/cuda/gemm/wgmma_gemm.hpp"
 
-namespace sluice {
-namespace {
+namespace sluice::gemm {
 
-[[noreturn]] void refuse_product() {
+std::shared_ptr<const Work> make_wgmma_gemm(const GemmShape&, Precision, const GemmMemory&, const GemmOptions&,
+                                            std::size_t) {
     throw ContractViolation("product: wgmma in a build without code for sm_90a");
 }
 
-}  // namespace
-
-void Gemm::use_wgmma(Precision, const GemmOptions&) {
-    refuse_product();
-}
-
-void Gemm::enqueue_wgmma(cudaStream_t) const {
-    refuse_product();
-}
-
-}  // namespace sluice
+}  // namespace sluice::gemm

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/gemm/gemm.hpp"
 
-/// What Gemm's kernel is given, and where things lie in its shared memory.
+/// What the kernels of products are given, and where things lie in the shared memory of Gemm's.
 namespace sluice::gemm {
 
 constexpr std::uint32_t step_bytes = 128;  // of depth that one step multiplies: a row of the swizzle's pattern
@@ -17,6 +17,10 @@ constexpr std::uint32_t box_columns = 64;  // a row of the swizzle's pattern
 constexpr std::uint32_t box_bytes = box_rows * step_bytes;
 constexpr std::uint32_t pattern_bytes = 1024;  // the swizzle's period; stages begin there
 
+// 64 Ki registers a multiprocessor: what the copying warpgroup does not need, two others take, in eights a thread.
+constexpr int producer_registers = 24;
+constexpr int consumer_registers = 240;
+
 /// One shape of the kernel: each of `consumers` warpgroups multiplies `blocks` times 64 rows by all columns; they share
 /// a ring of `stages`, and each of their warps has `boxes` for results on their way out. All work on one tile, or, in
 /// ping-pong, each on a tile of its own, in turn: one multiplies while the others store.
@@ -27,6 +31,7 @@ struct Config {
     static constexpr std::uint32_t consumers = consumers_;
     static constexpr std::uint32_t blocks = blocks_;
     static constexpr std::uint32_t columns = columns_;
+    static constexpr std::uint32_t product_columns = columns;  // of a consumer
     static constexpr std::uint32_t stages = stages_;
     static constexpr std::uint32_t boxes = boxes_;
     static constexpr std::uint32_t cluster_rows = cluster_rows_;
@@ -54,30 +59,49 @@ struct Config {
     static constexpr std::uint32_t barriers = 2 * stages + warps + (ping_pong ? consumers : 0);
     static constexpr std::uint32_t shared_bytes = barriers_at + barriers * 8 + pattern_bytes;
 
-    // 64 Ki registers a multiprocessor: what the copying warpgroup does not need, the others take, in eights a thread.
     static constexpr bool moves_registers = consumers > 1;
-    static constexpr int producer_registers = 24;
-    static constexpr int consumer_registers = 240;
 
     static constexpr std::uint32_t most_shared_bytes = 227 * 1024;
     static_assert(a_slice % 8 == 0 && b_slice % 8 == 0 && a_slice <= 256 && b_slice <= 256);
     static_assert(columns % box_columns == 0 && blocks * chunks % boxes == 0 && shared_bytes <= most_shared_bytes);
 };
 
+/// A thread's, of a consumer's products.
+template <class C>
+using Sums = float[C::blocks][C::product_columns / 2];
+
+/// What a consumer multiplies in a step: each of so many times 64 rows by all its columns.
+template <class C>
+struct Matrices {
+    std::uint64_t a[C::blocks];
+    std::uint64_t b;
+};
+
+template <class C>
+__device__ __forceinline__ void begin_at_zero(Sums<C>& sums) {
+#pragma unroll
+    for (auto& block : sums) {
+#pragma unroll
+        for (float& sum : block) {
+            sum = 0;
+        }
+    }
+}
+
 struct Arguments {
-    const float* bias;            // null for none
-    const std::uint32_t* active;  // rows; null for all
-    GemmRange range;
-    std::uint32_t columns;    // of the matrix
-    std::uint32_t steps;      // of depth
-    std::uint32_t tile_rows;  // of cluster tiles, and their columns
-    std::uint32_t tile_columns;
-    std::uint32_t group_rows;  // rows of cluster tiles that are walked together, one column after the other
-    Activation activation;
-    bool residual;
-    bool chained;
+    const float* bias = nullptr;            // null for none
+    const std::uint32_t* active = nullptr;  // rows; null for all
+    GemmRange range{};
+    std::uint32_t columns;        // of all tiles
+    std::uint32_t steps;          // of a tile's depth
+    std::uint32_t tile_rows = 0;  // of cluster tiles, and their columns
+    std::uint32_t tile_columns = 0;
+    std::uint32_t group_rows = 0;  // rows of cluster tiles that are walked together, one column after the other
+    Activation activation = Activation::none;
+    bool residual = false;
+    bool chained = false;
     const float* row_scales = nullptr;  // null for none
-    std::uint32_t rows = 0;             // that have scales
+    std::uint32_t rows;                 // of all tiles
 };
 
 /// Addresses in shared memory.

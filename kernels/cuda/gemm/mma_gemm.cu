@@ -17,30 +17,16 @@ std::size_t mma_tile_number(const GemmShape& shape, const GemmOptions& options, 
     return number;
 }
 
-std::shared_ptr<const MmaWork> make_mma_gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory,
-                                             const GemmOptions& options, std::size_t tile, bool unaligned) {
+std::shared_ptr<const Work> make_mma_gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory,
+                                          const GemmOptions& options, std::size_t tile, bool unaligned) {
     const MmaNarrowKernels& aligned = precision == Precision::bf16 ? bf16_mma_kernels() : fp16_mma_kernels();
     const MmaKernel<NarrowTarget>& kernel = unaligned ? unaligned_mma_kernels(precision)[tile] : aligned[tile];
-    const Arguments arguments{.bias = memory.bias,
-                              .active = memory.active,
-                              .range = options.range,
-                              .columns = shape.columns,
-                              .steps = 0,
-                              .tile_rows = 0,
-                              .tile_columns = 0,
-                              .group_rows = 0,
-                              .activation = shape.activation,
-                              .residual = memory.residual != nullptr,
-                              .chained = options.chained,
-                              .row_scales = memory.row_scales,
-                              .rows = shape.rows};
     const MmaOperands operands{.a = static_cast<const std::uint8_t*>(memory.a),
                                .b = static_cast<const std::uint8_t*>(memory.b),
                                .rows = shape.rows,
                                .row_bytes = shape.depth * static_cast<std::uint32_t>(number_bytes(precision))};
-    return std::make_shared<MmaProduct<NarrowTarget>>(kernel, "product by mma.sync", arguments, operands,
-                                                      NarrowTarget{.residual = memory.residual, .out = memory.out},
-                                                      options.multiprocessors);
+    return make_mma_product(kernel, "product by mma.sync", arguments_of(shape, memory, options, 0), operands,
+                            NarrowTarget{.residual = memory.residual, .out = memory.out}, options.multiprocessors);
 }
 
 }  // namespace sluice::gemm

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "kernels/cuda/gemm/gemm.hpp"
-#include "kernels/cuda/gemm/mma_work.hpp"
+#include "kernels/cuda/gemm/work.hpp"
 
 namespace sluice::gemm {
 
@@ -16,8 +16,8 @@ namespace sluice::gemm {
 /// above 0. Warps load operands by ldmatrix from stages that cp.async fills, one product ahead of mma.sync; several
 /// blocks share a multiprocessor, but with the largest tile, so that one multiplies while the other stores. What is
 /// `unaligned` goes through registers instead of cp.async, a step ahead.
-[[nodiscard]] std::shared_ptr<const MmaWork> make_mma_gemm(const GemmShape& shape, Precision precision,
-                                                           const GemmMemory& memory, const GemmOptions& options,
-                                                           std::size_t tile, bool unaligned);
+[[nodiscard]] std::shared_ptr<const Work> make_mma_gemm(const GemmShape& shape, Precision precision,
+                                                        const GemmMemory& memory, const GemmOptions& options,
+                                                        std::size_t tile, bool unaligned);
 
 }  // namespace sluice::gemm

@@ -2,28 +2,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
-#include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/gemm/mma_kernel.cuh"
 #include "kernels/cuda/gemm/mma_layout.cuh"
-#include "kernels/cuda/gemm/mma_work.hpp"
-#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/gemm/product.cuh"
 
-/// How products by mma.sync are launched.
+/// How products by mma.sync are made.
 namespace sluice::gemm {
 
-/// The code for one tile and what is done with its sums, and what its launch takes.
 template <class Target>
-struct MmaKernel {
-    void (*function)(Arguments, MmaOperands, Target);
-    GemmTile tile;
-    std::uint32_t threads;
-    std::uint32_t shared_bytes;
-    /// For which a multiprocessor gives shared memory, so that the others' is first-level cache; 0: all it can.
-    std::uint32_t blocks_of_shared = 0;
-};
+using MmaKernel = ProductKernel<MmaOperands, Target>;
 
 template <Precision precision, class C, class Epilogue>
 MmaKernel<typename Epilogue::Target> make_mma_kernel() {
@@ -31,14 +22,6 @@ MmaKernel<typename Epilogue::Target> make_mma_kernel() {
             .tile = {.rows = C::rows, .columns = C::columns},
             .threads = C::threads,
             .shared_bytes = C::stages_bytes + Epilogue::shared_bytes};
-}
-
-inline std::uint32_t count_multiprocessors() {
-    int device = 0;
-    int count = 0;
-    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
-    check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-    return static_cast<std::uint32_t>(count);
 }
 
 /// Of the most shared memory that a multiprocessor gives, what the kernel wants.
@@ -75,40 +58,14 @@ std::uint32_t count_mma_blocks(const MmaKernel<Target>& kernel, std::uint32_t mu
     return static_cast<std::uint32_t>(of_one) * (multiprocessors == 0 ? count_multiprocessors() : multiprocessors);
 }
 
-/// A product by one kernel on the current device.
+/// Of the arguments, all that tell of tiles and steps are set here.
 template <class Target>
-class MmaProduct final : public MmaWork {
-public:
-    /// Of the arguments, all that tell of tiles and steps are set here.
-    MmaProduct(const MmaKernel<Target>& kernel, const char* name, const Arguments& arguments,
-               const MmaOperands& operands, const Target& target, std::uint32_t multiprocessors)
-        : kernel_(kernel), name_(name), arguments_(arguments), operands_(operands), target_(target) {
-        const auto up = [](std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; };
-        arguments_.steps = up(operands.row_bytes, mma_step_bytes);
-        arguments_.tile_rows = up(operands.rows, kernel.tile.rows);
-        arguments_.tile_columns = up(arguments.columns, kernel.tile.columns);
-        const std::uint64_t tiles = std::uint64_t{arguments_.tile_rows} * arguments_.tile_columns;
-        expects(tiles <= 0x7FFFFFFF, "product: more tiles than a kernel counts");
-        blocks_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, count_mma_blocks(kernel, multiprocessors)));
-        arguments_.group_rows = gemm_group_rows(kernel.tile, arguments_.tile_rows, blocks_);
-    }
-
-    void enqueue(cudaStream_t stream) const override {
-        launch(kernel_.function, name_,
-               {.blocks = blocks_,
-                .threads = kernel_.threads,
-                .shared_bytes = kernel_.shared_bytes,
-                .chained = arguments_.chained},
-               stream, arguments_, operands_, target_);
-    }
-
-private:
-    MmaKernel<Target> kernel_;
-    const char* name_;
-    Arguments arguments_;
-    MmaOperands operands_;
-    Target target_;
-    std::uint32_t blocks_ = 0;
-};
+std::shared_ptr<const Work> make_mma_product(const MmaKernel<Target>& kernel, const char* name, Arguments arguments,
+                                             const MmaOperands& operands, const Target& target,
+                                             std::uint32_t multiprocessors = 0) {
+    arguments.steps = divide_up(operands.row_bytes, mma_step_bytes);
+    return std::make_shared<Product<MmaOperands, Target>>(kernel, name, arguments, operands, target,
+                                                          count_mma_blocks(kernel, multiprocessors));
+}
 
 }  // namespace sluice::gemm

@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/gemm/kernel.cuh"
 #include "kernels/cuda/gemm/layout.cuh"
+#include "kernels/cuda/gemm/step_loader.cuh"
 #include "kernels/cuda/generator/tensor_epilogue.cuh"
 #include "kernels/cuda/generator/tensor_kernel.hpp"
 #include "kernels/cuda/ptx.cuh"
@@ -63,6 +64,9 @@ __device__ __forceinline__ void produce_steps(const TensorMaps& maps, const Tens
                                               const gemm::Layout<C>& layout) {
     constexpr std::uint16_t both = (1U << C::cluster) - 1;
     constexpr std::uint32_t step_depth = gemm::step_bytes / sizeof(typename Numbers::Stored);
+    if (threadIdx.x != C::consumers * gemm::warpgroup_threads) {
+        return;
+    }
     ptx::Ring<C::stages> ring;
     for (StepTiles<C> tiles(arguments); tiles.any(); tiles.next()) {
         const int row = static_cast<int>(tiles.row());
@@ -217,36 +221,22 @@ template <class Numbers, StepPart part, class C = ConfigOf<part>>
 __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
     take_step(const __grid_constant__ TensorMaps maps, const __grid_constant__ TensorArguments arguments) {
     extern __shared__ std::uint8_t step_memory[];
-    const gemm::Layout<C> layout((ptx::shared_address(step_memory) + gemm::pattern_bytes - 1) / gemm::pattern_bytes *
-                                 gemm::pattern_bytes);
-    if (threadIdx.x == 0) {
-        for (std::uint32_t i = 0; i < C::stages; ++i) {
-            ptx::barrier_init(layout.full(i), 1);
-            ptx::barrier_init(layout.free(i), C::consumers * C::cluster);
-        }
-        ptx::barrier_init(layout.residual(0), 1);
-        ptx::fence_barrier_init();
-    }
+    const gemm::Layout<C> layout(gemm::begin_of(step_memory));
     if (threadIdx.x == C::consumers * gemm::warpgroup_threads) {
         for (std::uint32_t segment = 0; segment < arguments.segments; ++segment) {
             ptx::prefetch_map(&maps.states[segment]);
             ptx::prefetch_map(&maps.weights[segment]);
         }
     }
-    __syncwarp();
-    ptx::synchronize_cluster();
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    const std::uint32_t warpgroup = __shfl_sync(~0U, threadIdx.x / gemm::warpgroup_threads, 0);
-    if (warpgroup == C::consumers) {
-        ptx::give_registers<C::producer_registers>();
-        if (threadIdx.x == C::consumers * gemm::warpgroup_threads) {
-            produce_steps<Numbers, C>(maps, arguments, layout);
+    gemm::begin_block<C>(true, [&] {
+        for (std::uint32_t i = 0; i < C::stages; ++i) {
+            ptx::barrier_init(layout.full(i), 1);
+            ptx::barrier_init(layout.free(i), C::consumers * C::cluster);
         }
-    } else {
-        ptx::take_registers<C::consumer_registers>();
-        consume_steps<Numbers, part, C>(arguments, layout, warpgroup);
-    }
+        ptx::barrier_init(layout.residual(0), 1);
+    });
+    gemm::take_roles<C>([&] { produce_steps<Numbers, C>(maps, arguments, layout); },
+                        [&](std::uint32_t consumer) { consume_steps<Numbers, part, C>(arguments, layout, consumer); });
 }
 
 template <class Numbers>

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "kernels/cuda/conv_gemm.hpp"
-#include "kernels/cuda/conv_mma.hpp"
 #include "kernels/cuda/conv_parts.hpp"
 #include "kernels/cuda/conv_simt.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
@@ -69,7 +68,7 @@ protected:
     /// Runs one, with room for one item more, which must stay as it is.
     static std::vector<float> run(const Case& c, const Kind& kind, std::span<const float> in,
                                   std::span<const float> weights, std::span<const float> bias,
-                                  const ConvGemmOptions& options = {}) {
+                                  ConvGemmOptions options = {}) {
         const Precision precision = kind.precision;
         const std::size_t item_values = std::size_t{c.shape.positions() / c.shape.pool} * c.shape.outputs;
         const DeviceMemory in_memory(std::span<const std::byte>(encode(precision, in, c.shape.channels)));
@@ -79,10 +78,9 @@ protected:
         const ConvGemmMemory memory{in_memory.as(), weight_memory.as(), bias_memory.as<float>(), out.as()};
         if (precision == Precision::fp32) {
             ConvSimt(c.shape, c.items, memory).enqueue(c.items, nullptr);
-        } else if (kind.instructions == MatrixInstructions::mma) {
-            ConvMma(c.shape, precision, c.items, memory).enqueue(c.items, nullptr);
         } else {
-            ConvGemm(c.shape, precision, c.items, memory, options).enqueue(c.items, nullptr);
+            options.instructions = kind.instructions;
+            ConvGemm(c.shape, precision, c.items, memory, options).enqueue(nullptr);
         }
         check_cuda(cudaDeviceSynchronize(), "convolution");
         std::vector<float> result = decode(precision, out.content(), c.shape.outputs);
@@ -151,7 +149,7 @@ TEST_F(Convolution, ByMmaRefusesSizesThatDoNotFit) {
     const auto make = [&](auto change, Precision precision = Precision::bf16) {
         ConvGemmShape shape = good;
         change(shape);
-        static_cast<void>(ConvMma(shape, precision, 1, everywhere));
+        static_cast<void>(ConvGemm(shape, precision, 1, everywhere, {.instructions = MatrixInstructions::mma}));
     };
 
     EXPECT_NO_THROW(make([](ConvGemmShape&) {}));
@@ -162,6 +160,27 @@ TEST_F(Convolution, ByMmaRefusesSizesThatDoNotFit) {
     EXPECT_THROW(make([](ConvGemmShape& s) { s.taps = 0; }), ContractViolation);
     EXPECT_THROW(make([](ConvGemmShape& s) { s.pool = 2; }), ContractViolation);
     EXPECT_THROW(make([](ConvGemmShape& s) { s.pool = 3; }), ContractViolation);  // 97 positions
+}
+
+TEST_F(Convolution, ByWgmmaRefusesSizesThatDoNotFit) {
+    if (gpu().instructions() != MatrixInstructions::wgmma) {
+        GTEST_SKIP() << "no wgmma";
+    }
+    const DeviceMemory memory(1 << 20);
+    const ConvGemmMemory everywhere{memory.as(), memory.as(), memory.as<float>(), memory.as()};
+    const auto make = [&](const ConvGemmShape& shape) {
+        const ConvGemmOptions options{.instructions = MatrixInstructions::wgmma};
+        static_cast<void>(ConvGemm(shape, Precision::bf16, 1, everywhere, options));
+    };
+
+    EXPECT_NO_THROW(make({.length = 99, .channels = 64, .outputs = 1024, .taps = 9}));
+    EXPECT_THROW(make({.length = 99, .channels = 64, .outputs = 1280, .taps = 9}), ContractViolation);
+    EXPECT_THROW(make({.length = 99, .channels = 64, .outputs = 128, .taps = 9}), ContractViolation);
+    EXPECT_THROW(make({.length = 99, .channels = 32, .outputs = 256, .taps = 9}), ContractViolation);
+    EXPECT_THROW(make({.length = 99, .channels = 64, .outputs = 256, .taps = 10}), ContractViolation);
+    EXPECT_NO_THROW(make({.length = 99, .channels = 64, .outputs = 256, .taps = 7, .relu = true, .pool = 3}));
+    EXPECT_THROW(make({.length = 99, .channels = 64, .outputs = 256, .taps = 10, .relu = true, .pool = 3}),
+                 ContractViolation);
 }
 
 TEST_F(Convolution, GivesAnItemTheSameBitsWhereverItLies) {
@@ -191,10 +210,8 @@ TEST_F(Convolution, DoesNothingForNoItems) {
     const DeviceMemory memory(1 << 20);
     const ConvGemmMemory everywhere{memory.as(), memory.as(), memory.as<float>(), memory.as()};
 
-    if (gpu().instructions() == MatrixInstructions::wgmma) {
-        ConvGemm(none.shape, Precision::bf16, 1, everywhere).enqueue(0, nullptr);
-    }
-    ConvMma(none.shape, Precision::bf16, 1, everywhere).enqueue(0, nullptr);
+    ConvGemm(none.shape, Precision::bf16, 0, everywhere).enqueue(nullptr);
+    ConvGemm(none.shape, Precision::bf16, 0, everywhere, {.instructions = MatrixInstructions::mma}).enqueue(nullptr);
     ConvSimt(none.shape, 1, everywhere).enqueue(0, nullptr);
 
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);

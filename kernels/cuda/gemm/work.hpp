@@ -4,13 +4,13 @@
 
 namespace sluice::gemm {
 
-/// A product by mma.sync that is ready to be enqueued.
-class MmaWork {
+/// A product that is ready to be enqueued.
+class Work {
 public:
-    MmaWork() = default;
-    MmaWork(const MmaWork&) = delete;
-    MmaWork& operator=(const MmaWork&) = delete;
-    virtual ~MmaWork() = default;
+    Work() = default;
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+    virtual ~Work() = default;
 
     /// Allocates nothing. Throws Error as check_cuda() when CUDA does not take it.
     virtual void enqueue(cudaStream_t stream) const = 0;
