@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "core/error.hpp"
@@ -34,6 +35,9 @@ Gpt2Codec::Gpt2Codec(const Options& options, std::optional<Tokenizer> tokenizer,
                      std::uint32_t vocabulary)
     : options_(options), tokenizer_(std::move(tokenizer)), begin_(begin), vocabulary_(vocabulary) {
     expects(tokenizer_.has_value() || (options.takes_ids && options.gives_ids), "gpt2: texts without a tokenizer");
+    expects(
+        options.sampling.log_probabilities || !(options.gives_log_probability || options.gives_token_log_probabilities),
+        "gpt2: log-probabilities that are not computed");
 }
 
 Gpt2Codec::Prompt Gpt2Codec::prompt_of(std::string_view text) const {
@@ -166,8 +170,14 @@ std::vector<OutputField> Gpt2Codec::output_fields() const {
     }
     fields.push_back({.name = "prompt_tokens", .type = FieldType::int32, .in_txt = false});
     fields.push_back({.name = "new_tokens", .type = FieldType::int32, .in_txt = false});
-    if (options_.sampling.log_probabilities) {
+    if (options_.gives_log_probability) {
         fields.push_back({.name = "log_probability", .type = FieldType::float32, .in_txt = false});
+    }
+    if (options_.gives_token_log_probabilities) {
+        fields.push_back({.name = "token_log_probability",
+                          .type = FieldType::float32,
+                          .count = options_.sampling.max_new,
+                          .in_txt = false});
     }
     return fields;
 }
@@ -194,8 +204,8 @@ void Gpt2Codec::decode(std::span<const std::byte> result, Row& row) const {
     const ContinuationStart start = start_of(result);
     const std::uint32_t most = options_.sampling.max_new;
     if (start.tokens == no_tokens) {
-        const std::uint32_t columns =
-            (options_.gives_ids ? most : 1) + 2 + (options_.sampling.log_probabilities ? 1 : 0);
+        const std::uint32_t columns = (options_.gives_ids ? most : 1) + 2 + (options_.gives_log_probability ? 1 : 0) +
+                                      (options_.gives_token_log_probabilities ? most : 0);
         for (std::uint32_t i = 0; i < columns; ++i) {
             row.missing();
         }
@@ -214,11 +224,18 @@ void Gpt2Codec::decode(std::span<const std::byte> result, Row& row) const {
     row.int32(static_cast<std::int32_t>(start.prompt));
     row.int32(static_cast<std::int32_t>(start.tokens));
     if (options_.sampling.log_probabilities) {
-        double sum = 0;
-        for (const float value : values_at<float>(after_start.subspan(most * sizeof(TokenId)), start.tokens)) {
-            sum += static_cast<double>(value);
+        decode_log_probabilities(values_at<float>(after_start.subspan(most * sizeof(TokenId)), start.tokens), row);
+    }
+}
+
+void Gpt2Codec::decode_log_probabilities(std::span<const float> values, Row& row) const {
+    if (options_.gives_log_probability) {
+        row.float32(static_cast<float>(std::accumulate(values.begin(), values.end(), 0.0)));
+    }
+    if (options_.gives_token_log_probabilities) {
+        for (std::uint32_t i = 0; i < options_.sampling.max_new; ++i) {
+            i < values.size() ? row.float32(values[i]) : row.missing();
         }
-        row.float32(static_cast<float>(sum));
     }
 }
 

@@ -46,6 +46,7 @@ private:
     void begin_empty(Prompt& prompt) const;
     [[nodiscard]] std::string problem_of(const Prompt& prompt) const;
     void pack(std::uint64_t item, std::span<const TokenId> tokens, std::span<std::byte> to) const;
+    void decode_log_probabilities(std::span<const float> values, Row& row) const;
     [[nodiscard]] std::string text_of(std::span<const TokenId> tokens) const;
 
     Options options_;

@@ -116,6 +116,11 @@ constexpr std::array keys{
             .fallback = "false",
             .help = "Add the continuation's log-probability, by the model's own scores, to the output."},
     KeySpec{.section = "generate",
+            .name = "token_log_probabilities",
+            .type = KeyType::boolean,
+            .fallback = "false",
+            .help = "Add the log-probability of each new token, likewise, as max_new_tokens columns."},
+    KeySpec{.section = "generate",
             .name = "kv_cache_dtype",
             .type = KeyType::text,
             .choices = cache_types,
@@ -149,7 +154,8 @@ TokenSampling read_sampling(const AppSettings& settings) {
         .max_new = number(settings, "generate.max_new_tokens"),
         .repetition_penalty = static_cast<float>(settings.get<double>("generate.repetition_penalty")),
         .temperature = static_cast<float>(settings.get<double>("generate.temperature")),
-        .log_probabilities = settings.get<bool>("generate.log_probability"),
+        .log_probabilities =
+            settings.get<bool>("generate.log_probability") || settings.get<bool>("generate.token_log_probabilities"),
         .kv_cache =
             settings.get<std::string>("generate.kv_cache_dtype") == "fp8" ? KvCache::fp8 : KvCache::as_computed};
     if (sampling.temperature == 0) {
@@ -219,6 +225,8 @@ Options read_options(const AppSettings& settings) {
     options.cuts_prompts = settings.get<std::string>("generate.long_prompts") == "cut";
     options.takes_ids = settings.get<std::string>("generate.prompts") == "ids";
     options.gives_ids = settings.get<std::string>("generate.results") == "ids";
+    options.gives_log_probability = settings.get<bool>("generate.log_probability");
+    options.gives_token_log_probabilities = settings.get<bool>("generate.token_log_probabilities");
     options.files = read_files(settings);
     if (settings.find("generate.stop") != nullptr) {
         options.stops = settings.get<std::vector<std::string>>("generate.stop");

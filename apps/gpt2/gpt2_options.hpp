@@ -23,10 +23,12 @@ struct Files {
 struct Options {
     TokenSampling sampling;  ///< Without its end, which the checkpoint knows.
     bool stops_at_end = true;
-    bool cuts_prompts = false;       ///< Those that are too long keep their last tokens; else they are refused.
-    bool takes_ids = false;          ///< Prompts are token ids.
-    bool gives_ids = false;          ///< Continuations are.
-    std::vector<std::string> stops;  ///< A text ends before the first of them.
+    bool cuts_prompts = false;           ///< Those that are too long keep their last tokens; else they are refused.
+    bool takes_ids = false;              ///< Prompts are token ids.
+    bool gives_ids = false;              ///< Continuations are.
+    bool gives_log_probability = false;  ///< Of a continuation. Needs TokenSampling::log_probabilities.
+    bool gives_token_log_probabilities = false;  ///< Of each new token. Likewise.
+    std::vector<std::string> stops;              ///< A text ends before the first of them.
     Files files;
 };
 

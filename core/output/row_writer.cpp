@@ -41,6 +41,14 @@ struct Column {
     std::string after{};
 };
 
+/// Of a field's name: "scores", "token_log_probabilities".
+std::string plural_of(std::string_view name) {
+    constexpr std::string_view vowels = "aeiou";
+    const bool has_ies =
+        name.size() > 1 && name.back() == 'y' && vowels.find(name[name.size() - 2]) == std::string_view::npos;
+    return has_ies ? fmt::format("{}ies", name.substr(0, name.size() - 1)) : fmt::format("{}s", name);
+}
+
 std::vector<Column> columns_of(OutputFormat format, std::span<const OutputField> fields) {
     std::vector<Column> columns;
     for (const OutputField& field : fields) {
@@ -49,7 +57,8 @@ std::vector<Column> columns_of(OutputFormat format, std::span<const OutputField>
                           .most_bytes = field.most_bytes,
                           .is_left_out = format == OutputFormat::txt && !field.in_txt};
             if (format == OutputFormat::jsonl && i == 0) {
-                column.before = fmt::format(",\"{}{}", field.name, field.count == 1 ? "\":" : "s\":[");
+                column.before = field.count == 1 ? fmt::format(",\"{}\":", field.name)
+                                                 : fmt::format(",\"{}\":[", plural_of(field.name));
             } else if (format == OutputFormat::csv || format == OutputFormat::jsonl) {
                 column.before = ',';
             }

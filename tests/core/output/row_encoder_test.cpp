@@ -95,6 +95,15 @@ TEST(RowEncoder, WritesJsonlWithAnArrayForSeveralValues) {
               "{\"item\":0,\"label\":2,\"scores\":[0.5,-1.25]}\n{\"item\":1,\"label\":3,\"scores\":[0.1,0]}\n");
 }
 
+TEST(RowEncoder, CallsAnArrayByThePluralOfItsField) {
+    const FieldsCodec codec({{"probability", FieldType::float32, 2}, {"day", FieldType::int32, 2}});
+    const std::array<std::int32_t, 4> values{0, 0, 1, 2};
+    RowEncoder encoder(OutputFormat::jsonl, codec);
+
+    EXPECT_EQ(text_of(encoder.encode(0, 1, std::as_bytes(std::span(values))).bytes),
+              "{\"item\":0,\"probabilities\":[0,0],\"days\":[1,2]}\n");
+}
+
 TEST(RowEncoder, WritesNumbersThatAreNoneAsEachFormatAllows) {
     const float inf = std::numeric_limits<float>::infinity();
     const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -1,0 +1,175 @@
+#include "apps/gpt2/gpt2_codec.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/output/row_encoder.hpp"
+
+namespace sluice::gpt2 {
+namespace {
+
+constexpr std::uint32_t max_new = 5;
+constexpr std::uint32_t vocabulary = 1000;
+
+struct Continuation {
+    std::vector<TokenId> tokens;
+    std::vector<float> log_probabilities;  // as many
+};
+
+/// Of ids, with log-probabilities.
+Options options_of(bool of_text, bool of_tokens) {
+    Options options;
+    options.sampling = {.max_prompt = 3, .max_new = max_new, .log_probabilities = of_text || of_tokens};
+    options.takes_ids = true;
+    options.gives_ids = true;
+    options.gives_log_probability = of_text;
+    options.gives_token_log_probabilities = of_tokens;
+    return options;
+}
+
+Gpt2Codec codec_of(const Options& options) {
+    return {options, std::nullopt, std::nullopt, vocabulary};
+}
+
+/// Of none, of one and of all tokens.
+std::vector<Continuation> random_continuations() {
+    std::mt19937 random(std::random_device{}());
+    std::uniform_real_distribution<float> log_probability(-20, -0.01F);
+    std::uniform_int_distribution<TokenId> token(1, vocabulary - 1);
+    std::vector<Continuation> continuations;
+    for (const std::size_t tokens : {0U, 1U, max_new}) {
+        Continuation continuation;
+        for (std::size_t i = 0; i < tokens; ++i) {
+            continuation.tokens.push_back(token(random));
+            continuation.log_probabilities.push_back(log_probability(random));
+        }
+        continuations.push_back(std::move(continuation));
+    }
+    return continuations;
+}
+
+/// Numbers behind a continuation's end are none of it.
+std::vector<std::byte> record_of(const Gpt2Codec& codec, const Continuation& continuation) {
+    std::vector<std::byte> record(codec.shape().output_bytes, std::byte{0x41});
+    const ContinuationStart start{.tokens = static_cast<std::uint32_t>(continuation.tokens.size()), .prompt = 2};
+    std::memcpy(record.data(), &start, sizeof start);
+    std::ranges::copy(std::as_bytes(std::span(continuation.tokens)), record.begin() + sizeof start);
+    const auto numbers = static_cast<std::ptrdiff_t>(sizeof start + max_new * sizeof(TokenId));
+    std::ranges::copy(std::as_bytes(std::span(continuation.log_probabilities)), record.begin() + numbers);
+    return record;
+}
+
+/// A file of these continuations and an item that is missing.
+std::string file_of(OutputFormat format, const Gpt2Codec& codec, std::span<const Continuation> continuations) {
+    std::vector<std::byte> results;
+    for (const Continuation& continuation : continuations) {
+        const std::vector<std::byte> record = record_of(codec, continuation);
+        results.insert(results.end(), record.begin(), record.end());
+    }
+    const std::size_t present = results.size();
+    results.resize(present + codec.shape().output_bytes);
+    codec.write_missing(std::span(results).subspan(present));
+    RowEncoder encoder(format, codec);
+    const auto items = static_cast<std::uint32_t>(continuations.size() + 1);
+    const RowEncoder::Rows rows = encoder.encode(0, items, results);
+    EXPECT_EQ(rows.nonfinite, 0U);
+    return encoder.header(items) + std::string(reinterpret_cast<const char*>(rows.bytes.data()), rows.bytes.size());
+}
+
+TEST(Gpt2Codec, GivesTheLogProbabilityOfEachTokenAsAnArrayBesideTheIds) {
+    const std::vector<Continuation> continuations = random_continuations();
+
+    const std::string file = file_of(OutputFormat::jsonl, codec_of(options_of(true, true)), continuations);
+
+    std::size_t begin = 0;
+    for (std::size_t item = 0; item <= continuations.size(); ++item) {
+        const std::size_t end = file.find('\n', begin);
+        const nlohmann::json row = nlohmann::json::parse(file.substr(begin, end - begin));
+        begin = end + 1;
+        const auto& numbers = row.at("token_log_probabilities");
+        ASSERT_EQ(numbers.size(), max_new);
+        ASSERT_EQ(row.at("tokens").size(), max_new);
+        double sum = 0;
+        for (std::size_t t = 0; t < max_new; ++t) {
+            const bool is_there = item < continuations.size() && t < continuations[item].tokens.size();
+            ASSERT_EQ(numbers[t].is_number(), is_there);
+            ASSERT_EQ(row.at("tokens")[t].is_number(), is_there);
+            if (is_there) {
+                EXPECT_EQ(numbers[t].get<float>(), continuations[item].log_probabilities[t]);
+                sum += numbers[t].get<double>();
+            }
+        }
+        if (item < continuations.size()) {
+            EXPECT_NEAR(row.at("log_probability").get<double>(), sum, 1e-5);  // shortest decimals of fp32 below 100
+        } else {
+            EXPECT_TRUE(row.at("log_probability").is_null());
+        }
+    }
+    EXPECT_EQ(begin, file.size());
+}
+
+TEST(Gpt2Codec, GivesTheLogProbabilityOfEachTokenInAColumnOfItsOwn) {
+    const std::vector<Continuation> continuations{{.tokens = {7, 9}, .log_probabilities = {-0.5F, -1.25F}}};
+
+    EXPECT_EQ(file_of(OutputFormat::csv, codec_of(options_of(false, true)), continuations),
+              "item,token_0,token_1,token_2,token_3,token_4,prompt_tokens,new_tokens,token_log_probability_0,"
+              "token_log_probability_1,token_log_probability_2,token_log_probability_3,token_log_probability_4\n"
+              "0,7,9,,,,2,2,-0.5,-1.25,,,\n"
+              "1,,,,,,,,,,,,\n");
+}
+
+TEST(Gpt2Codec, GivesLogProbabilitiesOfTokensAsAnArrayWithNanBehindTheEnd) {
+    const std::vector<Continuation> continuations = random_continuations();
+
+    const std::string file = file_of(OutputFormat::npy, codec_of(options_of(false, true)), continuations);
+
+    EXPECT_THAT(file, testing::HasSubstr("[('token', '<i4', (5,)), ('prompt_tokens', '<i4'), ('new_tokens', '<i4'), "
+                                         "('token_log_probability', '<f4', (5,))]"));
+    struct Record {
+        std::array<std::int32_t, max_new> tokens;
+        std::array<std::int32_t, 2> counts;
+        std::array<float, max_new> log_probabilities;
+    };
+    std::vector<Record> records(continuations.size() + 1);
+    ASSERT_GT(file.size(), records.size() * sizeof(Record));
+    std::memcpy(records.data(), file.data() + file.size() - records.size() * sizeof(Record),
+                records.size() * sizeof(Record));
+    for (std::size_t item = 0; item < records.size(); ++item) {
+        for (std::size_t t = 0; t < max_new; ++t) {
+            const float value = records[item].log_probabilities[t];
+            if (item < continuations.size() && t < continuations[item].tokens.size()) {
+                EXPECT_EQ(value, continuations[item].log_probabilities[t]);
+            } else {
+                EXPECT_TRUE(std::isnan(value)) << item << ' ' << t;
+            }
+        }
+    }
+}
+
+TEST(Gpt2Codec, WritesLogProbabilitiesOnlyWhereTheyAreComputed) {
+    Options options = options_of(false, true);
+    options.sampling.log_probabilities = false;
+
+    EXPECT_THROW(codec_of(options), ContractViolation);
+    const std::vector<Continuation> continuations{{.tokens = {7}, .log_probabilities = {-0.5F}}};
+    EXPECT_EQ(file_of(OutputFormat::csv, codec_of(options_of(true, false)), continuations),
+              "item,token_0,token_1,token_2,token_3,token_4,prompt_tokens,new_tokens,log_probability\n"
+              "0,7,,,,,2,1,-0.5\n"
+              "1,,,,,,,,\n");
+}
+
+}  // namespace
+}  // namespace sluice::gpt2
