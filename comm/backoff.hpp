@@ -7,18 +7,18 @@
 
 namespace sluice {
 
-/// How long a loop that has to poll may sleep: not at all while it was busy a moment ago, then in proportion to how
-/// long nothing has happened. A message is thus seen late by a fraction of the pause before it, and an idle rank costs
-/// no core.
+/// Sleep time of a polling loop: zero right after activity, then proportional to the idle time so far. A message is
+/// thus delayed by a fraction of the pause before it, and an idle rank uses no core.
 class Backoff {
 public:
     void reset() noexcept { idle_ = false; }
 
-    /// While a long message is under way: MPI moves it only when somebody looks, and says nothing until it is over.
+    /// Limit while a long message is in transit: MPI only moves it when polled, and reports nothing until it is
+    /// complete.
     static constexpr std::chrono::nanoseconds in_transit{20'000};
     static constexpr std::chrono::nanoseconds longest{2'000'000};
 
-    /// Zero: look again at once.
+    /// Time to sleep; zero: poll again at once.
     [[nodiscard]] std::chrono::nanoseconds next(std::chrono::nanoseconds at_most = longest) noexcept {
         const Instant now = Clock::now();
         if (!idle_) {

@@ -38,7 +38,7 @@ std::optional<Grant> ChunkServer::next_grant() {
     ++pass_;
     for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) {
         if (blocked_in_pass_[waiting->device_index] == pass_) {
-            continue;  // an earlier request of this device waits for the same chunk, which may have come a moment ago
+            continue;  // an earlier request of this device waits for the same chunk, which may have just arrived
         }
         std::optional<std::uint64_t> id = next_chunk_of(waiting->device_index);
         while (id && take_known(*id, waiting->device_index)) {
@@ -59,14 +59,14 @@ std::optional<Grant> ChunkServer::next_grant() {
             return grant;
         }
         if (distribution_ == Distribution::pull) {
-            break;  // who came later would wait for the same chunk
+            break;  // later requests would wait for the same chunk
         }
         blocked_in_pass_[waiting->device_index] = pass_;
     }
     return std::nullopt;
 }
 
-/// False: it is not known, or it is not its turn yet.
+/// Returns false if its outputs are not known, or it is not its turn yet.
 bool ChunkServer::take_known(std::uint64_t id, std::uint32_t device_index) {
     const auto known = known_.find(id);
     if (known == known_.end() || !results_.has_room(id) || !input_.take(id)) {

@@ -31,7 +31,7 @@ void receive(MpiSession& session, int from, Reading* values, std::size_t count) 
         "MPI_Recv");
 }
 
-/// Rank 0: asks `rank` for its clock, then tells it what came out.
+/// On rank 0: measures the clock of `rank` and sends it the result.
 ClockOffset measure(MpiSession& session, int rank) {
     Reading ready = 0;
     receive(session, rank, &ready, 1);
@@ -52,7 +52,7 @@ ClockOffset measure(MpiSession& session, int rank) {
     return offset;
 }
 
-/// Another rank: waits asleep for its turn, then answers at once.
+/// On another rank: sleeps until its turn, then answers at once.
 ClockOffset be_measured(MpiSession& session) {
     Reading ping = 0;
     MPI_Request first = MPI_REQUEST_NULL;

@@ -12,9 +12,9 @@ class MpiSession;
 
 /// How a rank's clock relates to rank 0's.
 struct ClockOffset {
-    std::chrono::nanoseconds offset{0};  ///< Rank 0's clock − this rank's: add it to a local time.
+    std::chrono::nanoseconds offset{0};  ///< Rank 0's clock − this rank's: add to a local time.
     std::chrono::nanoseconds error{0};   ///< The offset is within ± this.
-    Instant at{};                        ///< When, by this rank's clock.
+    Instant at{};                        ///< Time of the alignment, by this rank's clock.
 };
 
 /// Three readings of one ping-pong: rank 0 sends at `sent`, the other rank reads `remote`, rank 0 receives at
@@ -25,7 +25,7 @@ struct PingPong {
     std::chrono::nanoseconds received{0};
 };
 
-/// The remote reading lies between `sent` and `received`: the quickest round bounds the offset best (Cristian 1989).
+/// The remote reading lies between `sent` and `received`: the fastest round gives the tightest bound (Cristian 1989).
 /// `rounds` is not empty.
 [[nodiscard]] ClockOffset offset_from(std::span<const PingPong> rounds);
 
@@ -35,8 +35,7 @@ inline constexpr int clock_rounds = 32;
 /// Returns this rank's offset; on rank 0 zero, with the largest error of all ranks.
 [[nodiscard]] ClockOffset align_clock(MpiSession& session);
 
-/// What rank 0 has seen of each rank's messages, by its number; `seen` is empty elsewhere. Collective. Returns what
-/// rank 0 has seen of this one's.
+/// Distributes `seen`, rank 0's bounds by rank (empty on other ranks), and returns this rank's. Collective.
 [[nodiscard]] ClockBounds share_bounds(MpiSession& session, std::span<const ClockBounds> seen);
 
 }  // namespace sluice

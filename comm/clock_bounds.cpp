@@ -13,7 +13,7 @@ void ClockBounds::add(Instant at, std::chrono::nanoseconds difference) noexcept 
     if (messages_++ == 0) {
         first_ = at;
     }
-    const auto since = std::max(at - first_, Instant::duration(0));  // messages overtake each other by a little
+    const auto since = std::max(at - first_, Instant::duration(0));  // messages may overtake each other slightly
     while (since / length_ >= static_cast<std::int64_t>(stretches)) {
         widen();
     }
@@ -24,7 +24,7 @@ void ClockBounds::add(Instant at, std::chrono::nanoseconds difference) noexcept 
     }
 }
 
-/// Each stretch takes in the one behind it.
+/// Merges each pair of intervals.
 void ClockBounds::widen() noexcept {
     drift_ = estimate_drift();
     length_ *= 2;
@@ -36,7 +36,7 @@ void ClockBounds::widen() noexcept {
     std::fill(quickest_.begin() + stretches / 2, quickest_.end(), Bound());
 }
 
-/// Had they been sent at one time.
+/// Compares as if sent at the same time, by the estimated drift.
 bool ClockBounds::is_quicker(const Bound& a, const Bound& b) const noexcept {
     if (a.difference == no_message || b.difference == no_message) {
         return b.difference == no_message && a.difference != no_message;
@@ -45,8 +45,8 @@ bool ClockBounds::is_quicker(const Bound& a, const Bound& b) const noexcept {
            drift_ * static_cast<double>((a.at - b.at).count());
 }
 
-/// By the first and the last stretch. It is off by what those messages were slower than others, which a stretch, being
-/// a 64th of the time, hardly notices.
+/// From the first and the last interval. Their messages' excess latency makes it inexact, which hardly matters within
+/// an interval, 1/64 of the time.
 double ClockBounds::estimate_drift() const noexcept {
     const auto has_one = [](const Bound& bound) { return bound.difference != no_message; };
     const auto first = std::find_if(quickest_.begin(), quickest_.end(), has_one);

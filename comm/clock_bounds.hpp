@@ -10,24 +10,23 @@
 
 namespace sluice {
 
-/// What messages between rank 0 and another rank, all in one direction, say of the two clocks: none arrives before it
-/// was sent. Of many messages it keeps the quickest in each of up to 64 stretches of time, whatever the clocks drift
-/// meanwhile. Allocates nothing.
+/// Bounds on the offset of rank 0's and another rank's clock from messages in one direction: none arrives before it was
+/// sent. Keeps the fastest message, corrected for drift, in each of up to 64 time intervals. Allocates nothing.
 class ClockBounds {
 public:
     struct Bound {
-        Instant at{};                                                           ///< On the other rank's clock.
-        std::chrono::nanoseconds difference = std::chrono::nanoseconds::max();  ///< Received, by the receiver's clock,
-                                                                                ///< − sent, by the sender's.
+        Instant at{};  ///< On the other rank's clock.
+        std::chrono::nanoseconds difference =
+            std::chrono::nanoseconds::max();  ///< Receive time, by the receiver's clock, − send time, by the sender's.
     };
     static constexpr std::size_t stretches = 64;
 
-    /// `at`: when the other rank, by its clock, sent or received the message.
+    /// `at`: when the other rank sent or received the message, by its clock.
     void add(Instant at, std::chrono::nanoseconds difference) noexcept;
 
     [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
 
-    /// A stretch without a message has the largest difference that there is.
+    /// An interval without a message has the largest possible difference.
     [[nodiscard]] const std::array<Bound, stretches>& quickest() const noexcept { return quickest_; }
 
 private:
@@ -36,9 +35,9 @@ private:
     [[nodiscard]] double estimate_drift() const noexcept;
 
     std::array<Bound, stretches> quickest_{};
-    std::chrono::nanoseconds length_ = std::chrono::milliseconds(1);  // of a stretch
+    std::chrono::nanoseconds length_ = std::chrono::milliseconds(1);  // of an interval
     Instant first_{};
-    double drift_ = 0;  // of `difference`, about
+    double drift_ = 0;  // of `difference`, estimated
     std::uint64_t messages_ = 0;
 };
 static_assert(std::is_trivially_copyable_v<ClockBounds>);

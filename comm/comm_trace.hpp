@@ -6,9 +6,9 @@
 
 namespace sluice {
 
-/// What rank 0's comm thread gave out and took in, all devices' together: messages of other ranks from the first one's
+/// Chunks that rank 0's comm thread sent and received, for all devices: messages of other ranks, from the first one's
 /// post to the last one's completion, and copies for devices of its own process. In a single process there are only
-/// copies, which one thread makes in turn; messages go both ways at once, by ways that are told apart.
+/// copies, made one at a time by one thread; messages go both ways at once and are traced separately.
 struct CommTrace {
     CommTrace(int ranks, std::size_t chunks)
         : scatter(ranks > 1 ? "send" : "comm", chunks), gather(ranks > 1 ? "receive" : "comm", chunks) {}

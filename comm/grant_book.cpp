@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-/// By one thread alone.
+/// For a single writer thread.
 void add(std::atomic<std::uint64_t>& to, std::uint64_t what) noexcept {
     to.store(to.load(relaxed) + what, relaxed);
 }

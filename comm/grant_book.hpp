@@ -11,19 +11,20 @@
 namespace sluice {
 
 /// Which rank holds which chunk, and what each has delivered. Rank 0's comm thread writes; any thread may read
-/// meanwhile, also when that one is stuck: no lock, and entries may be a moment apart. Allocates at construction alone.
+/// concurrently, even if the writer hangs: lock-free, so entries may be slightly inconsistent. Allocates only at
+/// construction.
 class GrantBook {
 public:
     /// At most `window` chunks are held at once.
     GrantBook(std::size_t window, std::size_t ranks) : open_(window), ranks_(ranks), begun_(Clock::now()) {}
 
-    // The comm thread's.
+    // Comm thread only.
     void granted(const Chunk& chunk, int rank, Instant now = Clock::now()) noexcept;
     /// Throws ContractViolation unless `rank` holds `chunk`.
     void returned(const Chunk& chunk, int rank, Instant now = Clock::now());
-    /// The same, and nothing else.
+    /// Throws ContractViolation unless `rank` holds `chunk`.
     void check_holds(const Chunk& chunk, int rank) const { static_cast<void>(find(chunk, rank)); }
-    /// `rank` has said something.
+    /// Notes a message from `rank`.
     void heard(int rank) noexcept;
 
     struct Grant {
@@ -33,11 +34,11 @@ public:
     struct Rank {
         std::uint64_t chunks = 0;  ///< Returned.
         std::uint64_t items = 0;
-        std::uint64_t words = 0;  ///< Messages so far.
-        Instant last{};           ///< When the last chunk came back; before the first, when the book was begun.
+        std::uint64_t words = 0;  ///< Messages received.
+        Instant last{};  ///< When the last chunk was returned; before the first, when the book was constructed.
     };
 
-    /// Calls `visit(chunk, rank)` for every open grant, in any order; by what signal-safety(7) allows, if visit is.
+    /// Calls `visit(chunk, rank)` for every open grant, in any order; async-signal-safe if `visit` is.
     template <class Visit>
     void for_each_open(Visit visit) const noexcept {
         for (const Place& place : open_) {
@@ -52,7 +53,7 @@ public:
     [[nodiscard]] std::vector<Grant> open() const;
     [[nodiscard]] std::vector<Rank> ranks() const;
 
-    /// The longest time from handing a chunk out to its results; 0 before the first.
+    /// Longest time from grant to results; 0 before the first.
     [[nodiscard]] Clock::duration slowest_chunk() const noexcept {
         return Clock::duration(slowest_.load(std::memory_order_relaxed));
     }
@@ -62,8 +63,8 @@ private:
     struct Place {
         std::atomic<std::uint64_t> id{none};
         std::atomic<int> rank{0};
-        Chunk chunk{};      // the comm thread's only, like
-        Instant granted{};  // this
+        Chunk chunk{};      // comm thread only
+        Instant granted{};  // comm thread only
     };
     struct Counts {
         std::atomic<std::uint64_t> chunks{0};
@@ -75,7 +76,7 @@ private:
     static void put(Place& place, const Chunk& chunk, int rank, Instant granted) noexcept;
     [[nodiscard]] std::size_t find(const Chunk& chunk, int rank) const;
 
-    std::vector<Place> open_;  // the first open_count_ of them
+    std::vector<Place> open_;  // the first open_count_ are searched
     std::size_t open_count_ = 0;
     std::vector<Counts> ranks_;
     Instant begun_;

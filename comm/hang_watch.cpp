@@ -13,20 +13,20 @@ namespace {
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
-constexpr nanoseconds longest_step = 1s;  // of the watch's clock: a longer pause was one of the watching thread itself
-constexpr nanoseconds root_is_well = 2s;  // its last heartbeat on this node is not older
+constexpr nanoseconds longest_step = 1s;  // counted per look: a longer pause means that the watching thread did not run
+constexpr nanoseconds root_is_well = 2s;  // maximum age of its last heartbeat on this node
 constexpr nanoseconds root_goes_first = 3s;
 constexpr std::uint64_t chunks_of_patience = 20;
 constexpr nanoseconds longest_between_heartbeats = 10s;
 constexpr int heartbeats_per_timeout = 4;
-constexpr nanoseconds between_turns = 500ms;  // of ranks that say one after the other what all of them see
+constexpr nanoseconds between_turns = 500ms;  // between ranks that report in turn what all of them see
 constexpr int most_turns = 20;
 
 nanoseconds limit_of_silence(nanoseconds timeout) {
     return timeout + heartbeat_interval(timeout) + longest_step;
 }
 
-/// How long an activity may be still at its work: `timeout`, or 20 times the 99th percentile of its chunks' times.
+/// How long an activity may work without progress: `timeout`, or if longer 20 times the p99 of its chunk times.
 nanoseconds limit_of(const Activity::State& state, nanoseconds timeout) {
     return std::max(timeout, nanoseconds(chunks_of_patience * state.p99_ns));
 }
@@ -43,17 +43,17 @@ std::string line_of(const StillActivity& still) {
     return fmt::format("  {}, for {}\n", describe(still.activity), seconds_text(still.still));
 }
 
-/// Of what describe_activities() says.
+/// The stuck line of describe_activities().
 std::string stuck_line(const std::string& lines) {
     constexpr std::string_view begin = "  stuck: ";
     return lines.starts_with(begin) ? lines.substr(begin.size(), lines.find('\n') - begin.size()) : "a thread";
 }
 
-/// What a group's activities say together.
+/// Summary of a group's activities.
 struct Group {
     nanoseconds still = nanoseconds::max();
     nanoseconds limit{0};
-    const StillActivity* at_work = nullptr;  // the first: streams feed each other in their order
+    const StillActivity* at_work = nullptr;  // the first: streams feed each other in order
 };
 
 std::map<std::uint32_t, Group> grouped(std::span<const StillActivity> activities, nanoseconds timeout) {
@@ -185,7 +185,7 @@ void HangWatch::update_board(nanoseconds elapsed) {
     RankEntry& mine = board_.mine();
     mine.beat.fetch_add(1);
     mine.say(describe_activities());
-    mine.stuck.store(stuck_ ? 1 : 0);  // after the lines that say on what
+    mine.stuck.store(stuck_ ? 1 : 0);  // after the lines that say where
     since_heartbeat_ += elapsed;
     const bool computes = std::ranges::any_of(
         still_, [](const StillActivity& still) { return still.activity.kind == ActivityKind::device && works(still); });
@@ -195,7 +195,7 @@ void HangWatch::update_board(nanoseconds elapsed) {
     }
 }
 
-/// Rank 0 ends the job, if it can: only it knows how far that has come.
+/// Rank 0 should end the job if it can: only it knows the job's progress.
 nanoseconds HangWatch::head_start_of_root() const {
     const RankEntry* const root = board_.living_root();
     if (root == nullptr || root == &board_.mine()) {
@@ -248,7 +248,7 @@ std::optional<Hang> HangWatch::find_silent_rank() const {
     return std::nullopt;
 }
 
-/// It also sends heartbeats while it publishes. One rank after the other speaks up: the first ends the job.
+/// Rank 0 sends heartbeats even while it publishes. Ranks report in turn, and the first ends the job.
 std::optional<Hang> HangWatch::find_silent_root() const {
     const RankEntry& mine = board_.mine();
     const nanoseconds silent = root_words_.still();
@@ -259,7 +259,7 @@ std::optional<Hang> HangWatch::find_silent_root() const {
     return hang_of(0, fmt::format("has sent no heartbeat for {}", seconds_text(silent)));
 }
 
-/// Chunks are missing, no other rank holds one, and nobody here does anything about it.
+/// Chunks are missing, no other rank holds one, and nothing here makes progress.
 std::optional<Hang> HangWatch::find_standstill() const {
     if (options_.book == nullptr || std::ranges::any_of(options_.book->open(), [](auto& g) { return g.rank != 0; })) {
         return std::nullopt;
@@ -309,7 +309,7 @@ std::filesystem::path HangWatch::dump_file() const {
                : options_.dump_folder / (me == 0 ? "dump.txt" : fmt::format("dump.{}.txt", me));
 }
 
-/// Of a device also the stream that is at work: the first one, since they feed each other in their order.
+/// For a device, includes the working stream: the first one, since they feed each other in order.
 std::string HangWatch::describe_stuck() const {
     const StillActivity& stuck = still_[*stuck_];
     std::string text = describe(stuck.activity);
@@ -325,7 +325,7 @@ std::string HangWatch::describe_stuck() const {
 
 std::string HangWatch::describe_activities() const {
     std::string lines;
-    if (stuck_) {  // first, where no cut takes it away
+    if (stuck_) {  // first, so that it is never truncated
         lines += fmt::format("  stuck: {}\n", describe_stuck());
     }
     for (const StillActivity& still : still_) {

@@ -18,8 +18,8 @@
 
 namespace sluice {
 
-/// How long something has been seen not to move. Time in which the watching thread itself did not run does not count: a
-/// job that was suspended as a whole does not hang.
+/// How long a counter has not changed. Time in which the watching thread did not run is not counted: a suspended job
+/// does not hang.
 class Stillness {
 public:
     void see(std::uint64_t moves, std::chrono::nanoseconds since_last_look) noexcept {
@@ -34,61 +34,60 @@ private:
     std::chrono::nanoseconds still_{0};
 };
 
-/// An activity, and how long it has not moved.
+/// An activity, and how long it has made no progress.
 struct StillActivity {
     Activities::View activity;
     std::chrono::nanoseconds still{0};
 };
 
-/// An activity that is at work and does not get on: of all groups in which nothing has moved for longer than the
-/// longest of its activities' limits, the one that is still for longest. nullptr: every group moves or waits for
+/// The activity that is working without progress: from the group without progress for longest, among groups without
+/// progress for longer than the longest limit of their activities. nullptr: every group makes progress or waits for
 /// others. Pure.
 [[nodiscard]] const StillActivity* find_stuck(std::span<const StillActivity> activities,
                                               std::chrono::nanoseconds timeout);
 
-/// All activities wait for each other, and none has moved for longer than `timeout`; the comm thread, which wakes up
-/// now and then, does not count. Pure.
+/// Whether all activities wait for each other and none has made progress for longer than `timeout`; the comm thread,
+/// which wakes up periodically, is ignored. Pure.
 [[nodiscard]] bool stands_still(std::span<const StillActivity> activities, std::chrono::nanoseconds timeout);
 
-/// How often a rank sends a heartbeat while a run is not ending, so that its silence is no hang. `timeout` 0: none
-/// is looked for.
+/// Interval of a rank's heartbeats while a run is not ending, so that silence means a hang. `timeout` 0: hangs are not
+/// detected.
 [[nodiscard]] std::chrono::nanoseconds heartbeat_interval(std::chrono::nanoseconds timeout);
 
 struct HangWatchOptions {
-    std::chrono::nanoseconds timeout{0};  ///< 0: nothing is ever called a hang.
-    std::size_t devices = 1;              ///< Of this rank: before all of them are ready nothing stands still.
-    const GrantBook* book = nullptr;      ///< Rank 0's; there until end().
-    std::vector<std::string> hosts{};     ///< Of all ranks, or rank 0's alone.
-    std::filesystem::path dump_folder{};  ///< Where Hang::dump is to be written; may be empty.
-    /// Rank 0's: why the other ranks have given it up, if they have: it may not have run for a while. May be empty.
+    std::chrono::nanoseconds timeout{0};  ///< 0: hangs are not detected.
+    std::size_t devices = 1;              ///< Of this rank: a standstill is only detected once all are ready.
+    const GrantBook* book = nullptr;      ///< On rank 0 only; must live until end().
+    std::vector<std::string> hosts{};     ///< Of all ranks, or of rank 0 alone.
+    std::filesystem::path dump_folder{};  ///< Where Hang::dump is written; may be empty.
+    /// On rank 0: why the other ranks have given up on it, if they have: it may not have run for a while. May be empty.
     std::function<std::optional<std::string>()> given_up{};
 };
 
 struct Hang {
     int rank = 0;
     std::string where;                ///< "rank 3 on n07"
-    std::string what;                 ///< What it is at, and for how long.
-    std::string dump;                 ///< Who waits for what, a line each, the culprit first.
-    std::filesystem::path dump_file;  ///< Where that is to be written; may be empty.
+    std::string what;                 ///< What it was doing, and for how long.
+    std::string dump;                 ///< Who waits for what, one line each, the culprit first.
+    std::filesystem::path dump_file;  ///< Where to write `dump`; may be empty.
 };
 
-/// Looks for ranks that do not get on: this one by its activities, the others of its node by the board, and those of
-/// other nodes by how long they have been silent: rank 0 looks for all, and all for rank 0. Needs neither MPI nor the
-/// comm thread.
+/// Detects hanging ranks: this one by its activities, others on its node by the board, those of other nodes by their
+/// silence: rank 0 watches all ranks, and all watch rank 0. Needs neither MPI nor the comm thread.
 class HangWatch {
 public:
-    /// Everything outlives it.
+    /// All arguments outlive it.
     HangWatch(RankBoard& board, const Activities& activities, std::string host);
 
-    /// From now on; from any thread.
+    /// Starts detection; callable from any thread.
     void begin(HangWatchOptions options);
     void end();
 
-    /// One look, by one thread, every few tenths of a second; it also says on the board what this rank is at. A hang is
-    /// returned as soon as it is this rank's turn to end the job: it is rank 0's first, if that is alive on this node.
+    /// One check, by one thread, every few tenths of a second; also posts this rank's activity on the board. Returns a
+    /// hang once it is this rank's turn to end the job: rank 0 goes first if it is alive on this node.
     [[nodiscard]] std::optional<Hang> look(Instant now, RunPhase phase);
 
-    /// The chunks that a rank of this node held last, or on rank 0 any rank, as far as is known here.
+    /// The chunks last held by a rank of this node, or on rank 0 by any rank, as far as known here.
     [[nodiscard]] std::vector<std::uint64_t> chunks_of(const RankEntry& entry);
     [[nodiscard]] std::vector<std::uint64_t> chunks_of(int rank);
 
@@ -116,12 +115,12 @@ private:
     HangWatchOptions options_;
     std::optional<Instant> last_look_;
     std::vector<StillActivity> still_;
-    std::vector<Stillness> activity_clocks_;  // one an activity
-    std::vector<Stillness> beats_;            // one a rank of this node
-    std::vector<Stillness> words_;            // rank 0's: one a rank
-    Stillness root_words_;                    // of other ranks
+    std::vector<Stillness> activity_clocks_;  // one per activity
+    std::vector<Stillness> beats_;            // one per rank of this node
+    std::vector<Stillness> words_;            // on rank 0: one per rank
+    Stillness root_words_;                    // on other ranks
     std::chrono::nanoseconds since_heartbeat_{0};
-    std::optional<std::size_t> stuck_;  // of still_: what does not get on
+    std::optional<std::size_t> stuck_;  // index in still_ of what hangs
     std::chrono::nanoseconds stuck_since_{0};
 };
 

@@ -12,13 +12,13 @@
 
 namespace sluice {
 
-/// Serves the device drivers of the chunk server's own process by memory copies. The comm thread's.
+/// Serves the device drivers of the chunk server's own process by memory copies. Comm thread only.
 class LocalHub {
 public:
-    /// `endpoints` (one a device), `server`, `entry` (where it notes what is under way) and `trace` outlive it.
+    /// `endpoints` (one per device), `server`, `entry` (where it records open chunks) and `trace` outlive it.
     LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, CommTrace& trace, int rank);
 
-    /// Takes what the drivers posted. False when there was nothing. Throws what a driver ended with.
+    /// Handles the drivers' posts; false if there were none. Rethrows a driver's failure.
     [[nodiscard]] bool take_posts();
 
     /// Answers one of this rank's requests.
@@ -26,7 +26,7 @@ public:
 
     [[nodiscard]] int rank() const noexcept { return rank_; }
 
-    /// Every driver has ended.
+    /// Whether every driver has ended.
     [[nodiscard]] bool all_closed() const noexcept { return closed_ == endpoints_.size(); }
 
 private:

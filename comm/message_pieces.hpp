@@ -5,10 +5,10 @@
 
 namespace sluice {
 
-/// MPI counts are ints and very large messages are where MPI libraries differ: nothing larger is sent in one piece.
+/// Longer messages are split: MPI counts are ints, and MPI libraries differ on very large messages.
 inline constexpr std::size_t largest_message = std::size_t{64} << 20U;
 
-/// Pieces that a message of up to `bytes` is sent in: one at least, so that an empty message exists too.
+/// Number of pieces of a message of up to `bytes`; at least one, so that empty messages exist.
 [[nodiscard]] constexpr std::size_t piece_count(std::size_t bytes, std::size_t largest) noexcept {
     return std::max<std::size_t>(1, (bytes + largest - 1) / largest);
 }

@@ -34,7 +34,7 @@ constexpr int probe_word = 8;
 constexpr int latency_rounds = 40;
 constexpr std::array largest_last{1 << 16, 1 << 20, 1 << 23};
 constexpr int bandwidth_rounds = 3;
-constexpr double long_enough = 0.01;  // seconds of a round after which no larger message is tried
+constexpr double long_enough = 0.01;  // seconds per round beyond which no larger message is tried
 
 void send(MpiSession& session, int to, std::span<std::byte> bytes) {
     check_mpi(MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag_bytes, session.world()),
@@ -51,7 +51,7 @@ void announce(MpiSession& session, int to, int size) {
     check_mpi(MPI_Send(&size, 1, MPI_INT, to, tag_size, session.world()), "MPI_Send");
 }
 
-/// Seconds of the quickest of `rounds` there and back.
+/// Seconds of the fastest of `rounds` round trips.
 double quickest(MpiSession& session, int to, std::span<std::byte> bytes, int rounds) {
     double best = std::chrono::duration<double>(std::chrono::hours(1)).count();
     for (int i = 0; i < rounds; ++i) {
@@ -98,7 +98,7 @@ void add_once(std::vector<std::string>& list, std::string name) {
     }
 }
 
-/// What follows `kind` in "…/mca_KIND_NAME.so"; empty: it is another file.
+/// NAME in "…/mca_KIND_NAME.so"; empty for other files.
 std::string component(std::string_view line, std::string_view kind) {
     const std::string prefix = fmt::format("/mca_{}_", kind);
     const std::size_t at = line.rfind(prefix);
@@ -109,7 +109,7 @@ std::string component(std::string_view line, std::string_view kind) {
     return escaped(name.substr(0, name.find('.')));
 }
 
-/// The IPv4 addresses of this node, as /proc/net/tcp writes them, and whose they are.
+/// This node's IPv4 addresses, in the format of /proc/net/tcp, with their interfaces.
 std::map<std::string, std::string> interfaces_by_address() {
     std::map<std::string, std::string> names;
     ifaddrs* first = nullptr;
@@ -126,7 +126,7 @@ std::map<std::string, std::string> interfaces_by_address() {
     return names;
 }
 
-/// Of the sockets by their inodes, those that are connected over TCP, by the interface.
+/// Interfaces of the TCP connections among `sockets`, given by inode.
 std::set<std::string> interfaces_of(const std::set<std::string>& sockets) {
     const std::map<std::string, std::string> names = interfaces_by_address();
     std::set<std::string> found;
@@ -150,7 +150,7 @@ void read_open_files(MpiTransport& transport) {
     constexpr std::string_view socket = "socket:[";
     constexpr std::string_view verbs = "/dev/infiniband/uverbs";
     std::set<std::string> sockets;
-    std::error_code gone;  // files may be closed meanwhile by another thread
+    std::error_code gone;  // another thread may close files meanwhile
     for (const std::filesystem::path& entry : entries_of("/proc/self/fd")) {
         const std::string target = std::filesystem::read_symlink(entry, gone).string();
         if (target.starts_with(socket)) {
@@ -208,7 +208,7 @@ MpiTransport transport_of_maps(std::string_view maps) {
         }
         for (const char* const kind : {"btl", "mtl"}) {
             const std::string way = component(line, kind);
-            if (way != "self" && way != "sm") {  // sm of Open MPI 4 only says that vader has taken its place
+            if (way != "self" && way != "sm") {  // Open MPI 4's sm is only a stub that refers to vader
                 add_once(transport.ways, way);
             }
         }

@@ -9,10 +9,10 @@
 namespace sluice {
 namespace {
 
-/// Control receives posted at once: more only save copies when many ranks speak in the same moment.
+/// Control receives posted at once: more would only save copies when many ranks send simultaneously.
 constexpr std::size_t most_listening = 64;
 
-constexpr std::size_t told_at_most = 2;  // that the run drains, and that it ends
+constexpr std::size_t told_at_most = 2;  // drain and end
 
 std::size_t grant_messages(const MessageShape& shape) {
     return 1 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
@@ -192,7 +192,8 @@ void MpiRemoteHub::send(const Grant& grant) {
     const std::size_t index = slot_index(grant.to.rank, grant.to.device, grant.to.slot);
     SlotState& slot = slots_[index];
     const Note note{What::grant, index};
-    while (slot.grant_messages != 0) {  // the slot's last grant is there, or it would not ask: MPI only has to notice
+    while (slot.grant_messages !=
+           0) {  // the slot's last grant has arrived, or it would not ask: MPI only has to notice
         static_cast<void>(finish_messages());
     }
     slot.grant_begun = Clock::now();
@@ -213,8 +214,8 @@ void MpiRemoteHub::send(const Grant& grant) {
         "MPI_Isend");
     for (std::size_t i = 0; i + 1 < slot.grant_messages; ++i) {
         const Piece piece = piece_at(grant.items.size(), shape_.largest_message, i);
-        // Synchronous: done when it is received, so that the time it takes is the link's. A send that MPI may buffer is
-        // done when it is copied.
+        // Synchronous, so that it completes on receipt and its time is the link's: a buffered send completes once
+        // copied.
         check_mpi(MPI_Issend(grant.items.data() + piece.offset, piece.count, MPI_BYTE, grant.to.rank,
                              tags::items(grant.to.device, grant.to.slot, shape_.depth), session_.world(),
                              &pending_.add(note)),
@@ -238,7 +239,7 @@ void MpiRemoteHub::finish_grant(SlotState& slot) {
 void MpiRemoteHub::receive_result(int rank, const ControlMessage& message) {
     const std::size_t index = slot_index(rank, message.device, message.slot);
     SlotState& slot = slots_[index];
-    while (slot.result_messages != 0) {  // its last result was sent to the end: MPI only has to notice
+    while (slot.result_messages != 0) {  // its last result was sent completely: MPI only has to notice
         static_cast<void>(finish_messages());
     }
     slot.result = message.chunk();

@@ -21,7 +21,7 @@
 
 namespace sluice {
 
-/// Another rank has failed and said why.
+/// Another rank has failed and reported why.
 class RemoteFailure : public std::runtime_error {
 public:
     RemoteFailure(int rank, const std::string& text) : std::runtime_error(text), rank_(rank) {}
@@ -31,10 +31,10 @@ private:
     int rank_;
 };
 
-/// Rank 0's side of the messages with all other ranks.
+/// Rank 0's end of the messages with all other ranks.
 class MpiRemoteHub final : public RemoteHub {
 public:
-    /// `session`, `server` and `trace` outlive it. `devices_of_rank` has an entry for every rank, rank 0 included.
+    /// `session`, `server` and `trace` outlive it. `devices_of_rank` has an entry per rank, including rank 0.
     MpiRemoteHub(MpiSession& session, ChunkServer& server, CommTrace& trace, const MessageShape& shape,
                  const std::vector<std::uint32_t>& devices_of_rank, std::uint32_t staged, std::uint32_t window);
     ~MpiRemoteHub() override;
@@ -48,40 +48,40 @@ public:
     void announce_drain() override;
     [[nodiscard]] std::optional<int> find_silent(std::chrono::nanoseconds longest) const override;
 
-    /// Rank 0's heartbeats: while it serves progress() gives them, and several a second once the run drains.
+    /// Rank 0's heartbeats: progress() sends them, several per second once the run drains.
     [[nodiscard]] RootHeartbeat& heartbeats() noexcept { return heartbeats_; }
 
-    /// Tells all ranks that nothing follows, and the exit code that those are to end with which are not done. To be
-    /// called once. Waits a moment for the messages to leave; never throws, since a rank may be gone.
+    /// Tells all ranks that nothing follows, and the exit code for those that are not done. Call once. Waits briefly
+    /// for the messages to leave; never throws, since a rank may be gone.
     void end_ranks(ExitCode code) noexcept;
 
-    /// What went to a rank, or came from it.
+    /// Traffic to, or from, one rank.
     struct Traffic {
-        // Any thread may read these two: a run that ends at once is reported by another.
-        std::atomic<std::uint64_t> bytes{0};  ///< Of items, or outputs, that are through.
-        std::atomic<std::chrono::nanoseconds> busy{std::chrono::seconds(0)};  ///< With a chunk or more under way.
+        // Readable from any thread: an abrupt end of the run is reported by another one.
+        std::atomic<std::uint64_t> bytes{0};                                  ///< Of completed items, or outputs.
+        std::atomic<std::chrono::nanoseconds> busy{std::chrono::seconds(0)};  ///< With at least one chunk in transit.
 
-        std::uint32_t under_way = 0;  ///< Chunks.
-        Instant since{};              ///< There were some.
+        std::uint32_t under_way = 0;  ///< Chunks in transit.
+        Instant since{};              ///< When `under_way` became nonzero.
     };
     [[nodiscard]] const std::vector<Traffic>& sent() const noexcept { return sent_; }          ///< By rank.
     [[nodiscard]] const std::vector<Traffic>& received() const noexcept { return received_; }  ///< By rank.
 
-    /// What the messages of each rank so far say of its clock and this one; by its number.
+    /// Clock bounds from the messages of each rank so far; by rank.
     [[nodiscard]] std::span<const ClockBounds> clock_bounds() const noexcept { return clock_bounds_; }
 
 private:
     enum class What : std::uint8_t { control, grant, result };
     struct Note {
         What what = What::control;
-        std::size_t index = 0;  // control: of the buffer; grant, result: of the slot
+        std::size_t index = 0;  // control: buffer; grant, result: slot
     };
     /// One slot of one device of one other rank.
     struct SlotState {
         ControlMessage head{};
         std::size_t grant_messages = 0;
         Chunk result{};
-        std::uint64_t checksum = 0;  // of its outputs
+        std::uint64_t checksum = 0;  // of the outputs
         std::size_t result_messages = 0;
         int rank = 0;
         Instant grant_begun{};
@@ -105,22 +105,22 @@ private:
     std::vector<std::uint32_t> devices_of_rank_;
     std::vector<SlotState> slots_;
     std::vector<ControlMessage> controls_;
-    PendingMessages<Note> listening_;  // receives for control messages, always posted
+    PendingMessages<Note> listening_;  // receives of control messages, always posted
     PendingMessages<Note> pending_;    // grants and results
     std::vector<ClockBounds> clock_bounds_;
     std::vector<Traffic> sent_;
     std::vector<Traffic> received_;
     int open_ranks_;
     StopCause stop_{};
-    std::vector<bool> closed_;                         // one a rank
-    std::vector<std::chrono::nanoseconds> last_word_;  // of each rank, by clock_
-    std::vector<bool> heard_;                          // else a rank still prepares, and holds nothing
-    std::chrono::nanoseconds clock_{0};                // stands still while this thread does
+    std::vector<bool> closed_;                         // one per rank
+    std::vector<std::chrono::nanoseconds> last_word_;  // per rank, by clock_
+    std::vector<bool> heard_;                          // false: the rank is still preparing and holds nothing
+    std::chrono::nanoseconds clock_{0};                // stops while this thread does not run
     Instant last_progress_ = Clock::now();
     RootHeartbeat heartbeats_;
     ControlMessage drain_{};
     ControlMessage end_{};
-    std::vector<MPI_Request> told_;  // of both
+    std::vector<MPI_Request> told_;  // of drain_ and end_
 };
 
 }  // namespace sluice

@@ -17,19 +17,19 @@
 namespace sluice {
 namespace {
 
-/// What suits sluice better than Open MPI's own defaults; what the user chose stays.
+/// Replaces defaults of Open MPI, but not what the user has set.
 void set_defaults_of_open_mpi(const Launch& launch) {
-    // A rank that waits gives way: its core is needed, by a model or by the rank that it waits for.
+    // A waiting rank yields: its core is needed by a model or by the rank that it waits for.
     ::setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 
-    // Open MPI looks for network adapters first, which takes longer than all else of its start-up; ranks of one node
-    // have shared memory, and need none.
+    // Open MPI searches for network adapters first, which takes longer than the rest of its start-up; ranks of one node
+    // share memory and need none.
     if (launch.on_one_node && launch.launcher != Launcher::none && std::getenv("OMPI_MCA_mtl") == nullptr) {
         ::setenv("OMPI_MCA_pml", "ob1", 0);
     }
 }
 
-/// A launcher of another MPI or without PMI support starts N processes that are each alone: all would do the whole job.
+/// A launcher of another MPI or without PMI support starts N singletons, each of which would do the whole job.
 void refuse_singletons(const Launch& launch, std::optional<std::uint32_t> world) {
     if (const std::optional<ErrorText> finding = find_singletons(launch, world)) {
         throw Error(ExitCode::configuration, *finding);
@@ -172,7 +172,7 @@ std::string mpi_library() {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
     check_mpi(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
-    const std::string_view all(text.data());  // Open MPI counts the end into its length
+    const std::string_view all(text.data());  // Open MPI's length includes the terminating null
     return std::string(all.substr(0, all.find('\n')));
 }
 

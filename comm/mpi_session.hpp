@@ -16,14 +16,14 @@ namespace sluice {
 /// Throws Error (communication) that names `call` unless `status` is MPI_SUCCESS.
 void check_mpi(int status, const char* call);
 
-/// "Open MPI v4.1.4, package: …": what the MPI library calls itself, in a line. Needs no session.
+/// The MPI library's description of itself in one line: "Open MPI v4.1.4, package: …". Needs no session.
 [[nodiscard]] std::string mpi_library();
 
-/// MPI from init to finalize, for the thread that made it (funneled). Collective calls sleep while they wait: a rank
-/// that is early costs no core.
+/// MPI from init to finalize, for the constructing thread only (funneled). Collective calls sleep while they wait: an
+/// early rank uses no core.
 class MpiSession {
 public:
-    /// Throws Error (unavailable) when MPI gives less than MPI_THREAD_FUNNELED, Error (configuration) when Slurm
+    /// Throws Error (unavailable) when MPI provides less than MPI_THREAD_FUNNELED, Error (configuration) when Slurm
     /// started more tasks than MPI knows of.
     MpiSession();
     ~MpiSession();
@@ -37,17 +37,17 @@ public:
     [[nodiscard]] MPI_Comm world() const noexcept { return world_; }  ///< A duplicate, for sluice alone.
     [[nodiscard]] MPI_Comm node() const noexcept { return node_; }    ///< The ranks that share this one's memory.
 
-    /// Rank 0's to everyone.
+    /// From rank 0 to all ranks.
     void broadcast(std::string& text);
     void broadcast_number(std::int64_t& number);
 
-    /// Everyone's text, in rank order, on rank 0; elsewhere empty.
+    /// All ranks' texts, in rank order, on rank 0; empty elsewhere.
     [[nodiscard]] std::vector<std::string> gather(const std::string& text);
 
-    /// Everyone's number, in rank order, everywhere.
+    /// All ranks' numbers, in rank order, on every rank.
     [[nodiscard]] std::vector<int> all_gather(int number);
 
-    /// Everyone's text on this rank's node, in the order of node_rank().
+    /// Texts of all ranks of this node, in the order of node_rank().
     [[nodiscard]] std::vector<std::string> node_all_gather(const std::string& text);
 
     void barrier();
@@ -64,11 +64,11 @@ private:
     MPI_Comm node_ = MPI_COMM_NULL;
 };
 
-/// Waits for `request` without keeping the core busy; true when it completed, false after `at_most`.
+/// Waits for `request`, sleeping between polls; true when it completed, false after `at_most`.
 [[nodiscard]] bool wait_asleep(MPI_Request& request, std::chrono::nanoseconds at_most);
 void wait_asleep(MPI_Request& request);
 
-/// The bytes of the first rank of `comm` to its others, in messages of at most 64 MiB. Collective; waits asleep.
+/// Broadcasts `bytes` from rank 0 of `comm`, in messages of at most 64 MiB. Collective; sleeps while waiting.
 void broadcast_asleep(MPI_Comm comm, std::span<std::byte> bytes);
 
 }  // namespace sluice

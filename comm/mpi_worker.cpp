@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-/// While it lives, this rank listens to rank 0: then that has to send heartbeats, once it has said something.
+/// While it lives, this rank listens to rank 0, which has to send heartbeats after its first message.
 class ExpectingRoot {
 public:
     explicit ExpectingRoot(RankEntry& entry) : entry_(entry) {}
@@ -28,7 +28,7 @@ private:
 std::size_t messages_at_once(const MessageShape& shape, std::size_t devices) {
     const std::size_t request = 2 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
     const std::size_t result = 1 + piece_count(shape.output_bytes(shape.chunk_items), shape.largest_message);
-    return devices * shape.depth * (request + result) + 3;  // and of the rank: stop, heartbeat, closed
+    return devices * shape.depth * (request + result) + 3;  // plus, per rank: stop, heartbeat, closed
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ void MpiWorker::wait_for_the_end(Doorbell& bell, const StopRequest& stop) {
             bell.wait_for(seen, backoff.next(Backoff::longest));
         }
     }
-    const Instant end = Clock::now() + longest_farewell;  // of a stop that nobody takes any more
+    const Instant end = Clock::now() + longest_farewell;  // a stop message that is no longer received
     while (!pending_.empty() && Clock::now() < end) {
         static_cast<void>(move_on());
     }
@@ -226,7 +226,7 @@ void MpiWorker::send_request(std::uint32_t device, const Post& post) {
     head.is_head = true;
     ++state.asked;
 
-    // The receives are posted first: the answer finds its buffer, and is never copied on the way.
+    // Receives are posted first, so that the answer arrives in its buffer without a copy.
     const std::size_t pieces = piece_count(post.to.size(), shape_.largest_message);
     slot.request_messages = 2 + pieces;
     slot.head_is_there = false;

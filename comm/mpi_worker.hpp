@@ -19,41 +19,42 @@
 
 namespace sluice {
 
-/// Rank 0 ends the job with a failure that it has said, or sends no heartbeat any more: then the text has an id.
-/// Nothing is left to do for this rank.
+/// Rank 0 has ended the job with a failure that it has reported, or its heartbeats have stopped: then the text has an
+/// id. This rank has nothing left to do.
 class RootHasEnded : public Error {
 public:
     using Error::Error;
 };
 
 struct MpiWorkerOptions {
-    Activity* activity = nullptr;  ///< Where its thread says whether it waits; outlives it.
+    Activity* activity = nullptr;  ///< Where its thread reports whether it waits; outlives it.
     std::string root_host{};       ///< For messages about rank 0.
-    std::chrono::nanoseconds longest_silence = std::chrono::seconds(5);  ///< Of rank 0, after a stop was asked for.
+    std::chrono::nanoseconds longest_silence = std::chrono::seconds(5);  ///< Of rank 0, after a stop request.
 };
 
-/// The comm thread of a rank other than 0: carries its drivers' requests and results to rank 0 and chunks back.
+/// The comm thread of a rank other than 0: sends its drivers' requests and results to rank 0 and receives chunks.
 class MpiWorker {
 public:
-    /// `session`, `endpoints` (one a device) and `entry` (where it notes what is under way) outlive it.
+    /// `session`, `endpoints` (one per device) and `entry` (where it records open chunks) outlive it.
     MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankEntry& entry, const MessageShape& shape,
               MpiWorkerOptions options = {});
     MpiWorker(const MpiWorker&) = delete;
     MpiWorker& operator=(const MpiWorker&) = delete;
     ~MpiWorker();
 
-    /// Until every driver has ended and everything was sent. When a stop is asked for, rank 0 hears of it, and ends the
-    /// input. Throws what a driver ended with, or RootHasEnded: rank 0 says so, or it had begun to serve and has then
-    /// been silent for longer than options.longest_silence after a stop was asked for here or anywhere.
+    /// Runs until every driver has ended and everything is sent. Reports a stop request to rank 0, which then ends the
+    /// input. Rethrows a driver's failure; throws RootHasEnded when rank 0 says so, or when, having begun to serve, it
+    /// is silent for longer than options.longest_silence after a stop request on any rank.
     void run(Doorbell& bell, const StopRequest& stop);
 
-    /// After that: until rank 0 says that the run is done. Throws RootHasEnded in the same cases.
+    /// After run(): blocks until rank 0 reports that the run is done. Throws RootHasEnded in the same cases.
     void wait_for_the_end(Doorbell& bell, const StopRequest& stop);
 
-    /// What the messages of rank 0 so far say of its clock and this one.
+    /// Clock bounds from rank 0's messages so far.
     [[nodiscard]] const ClockBounds& clock_bounds() const noexcept { return clock_bounds_; }
 
-    /// Tells rank 0, in one message, what this rank ends with. Waits `at_most` for it to be taken; false if it was not.
+    /// Sends rank 0 this rank's failure in one message. Waits up to `at_most` for its receipt; false if it was not
+    /// received.
     [[nodiscard]] static bool report_failure(MpiSession& session, const std::string& text,
                                              std::chrono::nanoseconds at_most);
 
@@ -65,25 +66,25 @@ private:
         std::uint32_t device = 0;
         std::uint32_t slot = 0;
     };
-    /// Where a slot stands. A request is done when it was sent and head and items came; a result when all was sent.
+    /// State of a slot. A request is complete when it was sent and head and items arrived; a result when all was sent.
     struct SlotState {
         ControlMessage request{};
         ControlMessage head{};
         ControlMessage result{};
-        std::size_t request_messages = 0;  // still under way
+        std::size_t request_messages = 0;  // still pending
         std::size_t result_messages = 0;
         Instant head_came{};
         bool head_is_there = false;
     };
     struct DeviceState {
         std::vector<SlotState> slots;
-        std::uint64_t asked = 0;  // requests and results so far, and how many of them were completed, in their order
+        std::uint64_t asked = 0;  // requests and results so far, and how many were completed, in order
         std::uint64_t answered = 0;
         std::uint64_t delivering = 0;
         std::uint64_t delivered = 0;
     };
 
-    /// Items or outputs are on their way.
+    /// Whether items or outputs are in transit.
     [[nodiscard]] bool in_transit() const;
     [[nodiscard]] bool take_posts();
     void take(std::uint32_t device, const Post& post);
@@ -91,13 +92,13 @@ private:
     void send_result(std::uint32_t device, const Post& post);
     void send_control(ControlMessage& message, const Note& note);
     void finish(const Note& note);
-    /// That this rank gets on, if its watcher has seen that since the last time; while the run drains, that it is
-    /// there.
+    /// Reports progress if the watcher has seen any since the last heartbeat; while the run drains, that the rank is
+    /// alive.
     void send_heartbeat();
     void listen_to_root();
-    /// Whether rank 0 has said something.
+    /// Whether a message from rank 0 has arrived.
     [[nodiscard]] bool hear_root();
-    /// Tells rank 0 of a stop, once: it answers at once, and sends heartbeats from then on, if it is there.
+    /// Reports a stop to rank 0, once; if alive, it answers at once and sends heartbeats from then on.
     void pass_on(const StopRequest& stop);
     void look_for_root();
     void note_word_of_root();
@@ -127,7 +128,7 @@ private:
     bool is_done_ = false;
     Instant last_heartbeat_{};
     Instant last_look_{};
-    std::chrono::nanoseconds silence_{0};  // of rank 0, while this thread runs
+    std::chrono::nanoseconds silence_{0};  // of rank 0, counted while this thread runs
 };
 
 }  // namespace sluice

@@ -6,8 +6,8 @@
 namespace sluice {
 namespace {
 
-/// The memory of the node's first rank for all ranks of the node: they map it, and have nothing of their own before.
-/// False on all of them, with empty memory on the others, when one of them cannot.
+/// Maps the memory of the node's first rank in its other ranks, whose memory must be empty. If one of them cannot,
+/// returns false on all, with empty memory on the others.
 bool map_on_node(MpiSession& session, NodeMemory& memory) {
     const bool first = session.node_rank() == 0;
     NodeMemory::Ticket ticket = first ? memory.ticket().value_or(NodeMemory::Ticket{}) : NodeMemory::Ticket{};
@@ -35,7 +35,7 @@ void barrier_on_node(MpiSession& session) {
     wait_asleep(request);
 }
 
-/// Rank 0's bytes to the first rank of every node.
+/// Sends rank 0's bytes to the first rank of every node.
 void broadcast_to_nodes(MpiSession& session, NodeMemory& memory) {
     MPI_Comm first_ranks = MPI_COMM_NULL;
     check_mpi(

@@ -8,12 +8,12 @@
 
 namespace sluice {
 
-/// Rank 0's `memory` to every rank: over the network once a node, and mapped by the node's other ranks, or copied where
-/// one of them may not reach the first one's memory. Collective.
+/// Distributes rank 0's `memory` to all ranks: over the network once per node, then mapped by the node's other ranks,
+/// or copied if one of them cannot access the first one's memory. Collective.
 void broadcast_once_a_node(MpiSession& session, NodeMemory& memory);
 
-/// Packs the weights in one memory for all ranks of a node, each writing a share on up to `threads` threads; in a
-/// memory of its own each where one of them may not reach the first one's. The same layers on all of them. Collective.
+/// Packs the weights into memory shared by a node's ranks, each writing a share with up to `threads` threads; into
+/// memory of each rank's own if one of them cannot access the first one's. All ranks have the same layers. Collective.
 void pack_once_a_node(MpiSession& session, PackedWeights& weights, std::uint32_t threads);
 
 }  // namespace sluice

@@ -10,13 +10,13 @@
 namespace sluice {
 namespace {
 
-/// What the ranks of a node tell each other.
+/// What the ranks of a node exchange.
 struct NodeWord {
     NodeRank rank{};
     std::vector<CudaGpu> gpus{};
-    int number = 0;  ///< Of the rank in the job.
+    int number = 0;  ///< Rank in the job.
     bool reads = false;
-    bool knows_node = false;  ///< hwloc does.
+    bool knows_node = false;  ///< Whether hwloc knows the node.
 };
 
 std::string encode(const NodeWord& word) {
@@ -52,7 +52,7 @@ NodeWord decode_node_word(const std::string& text) {
     return word;
 }
 
-/// The words of this node's ranks, in their order; `me` is this rank's place among them.
+/// Exchanges the words of this node's ranks, in node order; sets `me` to this rank's index.
 std::vector<NodeWord> exchange(MpiSession* session, const NodeWord& mine, std::size_t& me) {
     if (session == nullptr) {
         me = 0;
@@ -101,7 +101,8 @@ NodeView view_node(MpiSession* session, const NodeWish& wish) {
         view.layout.ranks.push_back(word.rank);
     }
     topology = common_topology(std::move(topology), masks, !all_know_it);
-    for (const NodeWord& word : words) {  // also those that this rank does not see: all ranks place alike
+    for (const NodeWord& word :
+         words) {  // includes those invisible to this rank, so that all ranks compute the same placement
         add_cuda_gpus(topology, word.gpus);
     }
     if (!cuda && view.layout.devices) {

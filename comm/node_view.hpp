@@ -15,33 +15,34 @@
 
 namespace sluice {
 
-/// What a rank is to do on its node.
+/// A rank's requirements of its node.
 struct NodeWish {
     DeviceKind device = DeviceKind::host;  ///< Not automatic.
     std::optional<std::uint32_t>
-        devices{};  ///< Each rank drives; nullopt: its share. On the host see most_host_devices.
+        devices{};  ///< Driven by each rank; nullopt: its share. For host devices see most_host_devices().
     BindMode bind = BindMode::gpu_local;
-    bool reads = false;                            ///< This rank does.
-    TopologyDetail detail = TopologyDetail::cpus;  ///< At least; CUDA needs to know of devices.
-    std::optional<std::vector<CudaGpu>> gpus{};    ///< That this process sees; nullopt: CUDA is asked.
+    bool reads = false;                            ///< Whether this rank reads the input.
+    TopologyDetail detail = TopologyDetail::cpus;  ///< Least detail; CUDA needs the devices.
+    std::optional<std::vector<CudaGpu>> gpus{};    ///< Visible to this process; nullopt: query CUDA.
 };
 
-/// A rank's node, and who gets what of it. All ranks of the node have the same layout and placement.
+/// A rank's node and its distribution among ranks. All ranks of the node have the same layout and placement.
 struct NodeView {
     Machine machine{};
     RankLayout layout{};
     Placement placement{};
-    std::size_t me = 0;                  ///< This rank's place among those of the node.
-    int first_rank = 0;                  ///< Of the node, by its number in the job.
-    std::optional<ErrorText> finding{};  ///< Why BindMode::none could not free this thread of the launcher's mask.
+    std::size_t me = 0;  ///< This rank's index on the node.
+    int first_rank = 0;  ///< First rank of the node, by its number in the job.
+    std::optional<ErrorText>
+        finding{};  ///< Why BindMode::none could not remove the launcher's CPU mask from this thread.
 };
 
-/// So many devices are driven by a rank on the host, however many it is to drive: as many as there are cores, and a few
-/// whatever they are. Each has threads and buffers of its own.
+/// Most host devices that a rank drives, regardless of the request: one per core, but always a few. Each has its own
+/// threads and buffers.
 [[nodiscard]] std::uint32_t most_host_devices(std::size_t cores_of_node);
 
-/// Collective over the node; null: a single process. With BindMode::none the calling thread leaves the launcher's mask.
-/// Throws Error (configuration) when `devices` is more GPUs than a rank sees.
+/// Collective over the node; null `session`: a single process. With BindMode::none the calling thread drops the
+/// launcher's CPU mask. Throws Error (configuration) when `devices` exceeds the GPUs that a rank sees.
 [[nodiscard]] NodeView view_node(MpiSession* session, const NodeWish& wish);
 
 }  // namespace sluice

@@ -8,9 +8,8 @@
 
 namespace sluice {
 
-/// While it lives, the end of this process's parent ends this process, with E-MPI-145 and exit code 76, by a thread of
-/// its own. For MPI_Init, in which Open MPI 4.1 waits for ever for a launcher that was killed meanwhile; later on it
-/// notices by itself.
+/// While it lives, its thread ends this process, with E-MPI-145 and exit code 76, when the parent process ends. For
+/// MPI_Init, where Open MPI 4.1 waits forever for a killed launcher; later it notices by itself.
 class ParentWatch {
 public:
     ParentWatch();

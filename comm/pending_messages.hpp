@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-/// Nonblocking messages under way, each with a note of type `Note` that says what to do when it is done. Up to
-/// `capacity` at once; allocates nothing after construction.
+/// Pending nonblocking messages, each with a `Note` for its completion. Up to `capacity` at once; allocates nothing
+/// after construction.
 template <class Note>
 class PendingMessages {
 public:
@@ -27,7 +27,7 @@ public:
         return requests_.emplace_back(MPI_REQUEST_NULL);
     }
 
-    /// Calls `visit(note, status)` for every message that is done; it may add new ones. False when none was.
+    /// Calls `visit(note, status)`, which may add messages, for every completed one. Returns false if none was.
     template <class Visit>
     [[nodiscard]] bool test(Visit visit) {
         if (requests_.empty()) {
@@ -53,7 +53,7 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return requests_.empty(); }
 
-    /// Withdraws receives that nobody will ever answer.
+    /// Cancels receives that will never be matched.
     void cancel_all() {
         for (MPI_Request& request : requests_) {
             MPI_Cancel(&request);
@@ -64,7 +64,7 @@ public:
     }
 
 private:
-    void remove_finished() {  // MPI_Testsome has set them to MPI_REQUEST_NULL
+    void remove_finished() {  // MPI_Testsome sets them to MPI_REQUEST_NULL
         std::size_t kept = 0;
         for (std::size_t i = 0; i < requests_.size(); ++i) {
             if (requests_[i] != MPI_REQUEST_NULL) {

@@ -24,7 +24,7 @@ std::size_t board_bytes(std::size_t shared_bytes, std::size_t ranks) {
     return shared_bytes + ranks * sizeof(RankEntry);
 }
 
-/// Gone, or a zombie that its parent has not collected yet (proc(5): the state follows the name in parentheses).
+/// Gone, or a zombie not yet reaped (proc(5): the state follows the name in parentheses).
 bool is_dead(std::int32_t pid) noexcept {
     if (kill(pid, 0) != 0 && errno == ESRCH) {
         return true;

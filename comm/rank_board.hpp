@@ -18,27 +18,27 @@ namespace sluice {
 
 class MpiSession;
 
-/// What one rank is doing, in memory that the other ranks of its node can read even after it has died.
+/// What one rank is doing, readable by the other ranks of its node even after its death.
 struct RankEntry {
     static constexpr std::uint64_t no_chunk = UINT64_MAX;
     static constexpr std::size_t most_open = 64;
 
-    std::atomic<std::int32_t> pid{0};  ///< 0: not there yet.
+    std::atomic<std::int32_t> pid{0};  ///< 0: not set yet.
     std::atomic<std::int32_t> rank{0};
-    std::atomic<std::uint32_t> ended{0};         ///< 1: it left on its own account.
-    std::atomic<ExitCode> code{ExitCode::ok};    ///< With this one, if that was before the run's end.
-    std::atomic<std::uint64_t> chunk{no_chunk};  ///< The oldest that it was given and has not delivered.
-    std::atomic<Stage> stage{Stage::scatter};    ///< Where that is: compute (from upload to download), or gather.
-    std::atomic<std::uint32_t> beat{0};          ///< Goes up while its process runs at all; 0: not watched yet.
-    std::atomic<std::uint32_t> heartbeats{0};    ///< Goes up while its devices get on: heartbeats for rank 0.
-    std::atomic<std::uint32_t> stuck{0};         ///< 1: one of its threads does not get on.
-    std::atomic<std::uint64_t> root_words{0};    ///< Goes up when rank 0 says something; 0: it need not.
+    std::atomic<std::uint32_t> ended{0};         ///< 1: it ended on its own.
+    std::atomic<ExitCode> code{ExitCode::ok};    ///< Its exit code, if it ended before the run's end.
+    std::atomic<std::uint64_t> chunk{no_chunk};  ///< The oldest undelivered chunk that it was granted.
+    std::atomic<Stage> stage{Stage::scatter};    ///< Stage of `chunk`: compute (from upload to download), or gather.
+    std::atomic<std::uint32_t> beat{0};          ///< Increases while its process runs at all; 0: not watched yet.
+    std::atomic<std::uint32_t> heartbeats{0};    ///< Increases while its devices make progress: heartbeats for rank 0.
+    std::atomic<std::uint32_t> stuck{0};         ///< 1: one of its threads hangs.
+    std::atomic<std::uint64_t> root_words{0};    ///< Increases with each message from rank 0; 0: none is expected.
 
-    /// Those that it was given and has not delivered; most_open of them at most.
+    /// Undelivered chunks that it was granted; at most most_open.
     std::array<std::atomic<std::uint64_t>, most_open> open{};
     std::atomic<std::uint32_t> open_count{0};
 
-    /// Calls `visit(chunk)` for each of those; by what signal-safety(7) allows, if visit is.
+    /// Calls `visit(chunk)` for each open chunk; async-signal-safe if `visit` is.
     template <class Visit>
     void for_each_open(Visit visit) const noexcept {
         const std::uint32_t count = open_count.load(std::memory_order_relaxed);
@@ -47,29 +47,29 @@ struct RankEntry {
         }
     }
 
-    /// It leaves.
+    /// Marks the rank as ended.
     void end_with(ExitCode with) noexcept {
         code.store(with);
         ended.store(1);
     }
 
-    /// What its threads are at, a line each; cut when there are many. One thread says it.
+    /// Posts what its threads are doing, a line each, truncated if long. Called by one thread.
     void say(std::string_view lines) noexcept;
     [[nodiscard]] std::string said() const;
 
 private:
     static constexpr std::size_t most_text = 2048;
-    std::array<std::array<char, most_text>, 2> lines_{};  // one is complete whenever the process may be stopped
+    std::array<std::array<char, most_text>, 2> lines_{};  // one is complete whenever the process is stopped
     std::atomic<std::uint32_t> complete_{0};
 };
 
 /// "in compute of chunk 12", "waiting for a chunk".
 [[nodiscard]] std::string activity(const RankEntry& entry);
 
-/// Notes what the devices behind `endpoints` work on.
+/// Records the open chunks of the devices behind `endpoints`.
 void note_open_chunk(RankEntry& entry, const std::deque<Endpoint>& endpoints) noexcept;
 
-/// The entries of a node's ranks. In a shared window with MPI, in ordinary memory without.
+/// The entries of a node's ranks: in a shared MPI window, or ordinary memory without MPI.
 class RankBoard {
 public:
     RankBoard();                              ///< A single process.
@@ -80,7 +80,7 @@ public:
 
     [[nodiscard]] RankEntry& mine() noexcept { return entries_[mine_]; }
 
-    // The node's ranks, by their order on it.
+    // The node's ranks, by their index on it.
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
     [[nodiscard]] std::size_t my_place() const noexcept { return mine_; }
     [[nodiscard]] const RankEntry& at(std::size_t place) const noexcept { return entries_[place]; }
@@ -88,23 +88,23 @@ public:
     /// The entry of `rank` if it is on this node.
     [[nodiscard]] const RankEntry* find(int rank) const noexcept;
 
-    /// The entry of rank 0 if it is on this node and its process is there.
+    /// The entry of rank 0 if it is on this node and its process is alive.
     [[nodiscard]] const RankEntry* living_root() const noexcept;
 
-    /// True for exactly one caller on the node: who gets it prints the one message.
+    /// True for exactly one caller on the node, which prints the message.
     [[nodiscard]] bool claim_message() noexcept { return announced_->exchange(1) == 0; }
 
     /// The entry of rank 0 if it was on this node, has ended the job, and its process is gone.
     [[nodiscard]] const RankEntry* ended_root() const noexcept;
 
-    /// The same for the one warning.
+    /// The same for the warning.
     [[nodiscard]] bool claim_warning() noexcept { return shared_->warned.exchange(1) == 0; }
 
-    /// A rank of this node whose process is gone although it did not end; nullptr if there is none.
+    /// A rank of this node whose process is gone without having ended; nullptr if none.
     [[nodiscard]] const RankEntry* find_dead() const noexcept;
 
-    /// How much of the output no death can take away; rank 0 says it. Chunks of the whole job, `all` 0: none of it is
-    /// known here, as on other nodes than rank 0's.
+    /// How much of the output is durable, set by rank 0. Chunks of the whole job; `all` 0: unknown here, as on nodes
+    /// other than rank 0's.
     struct Committed {
         std::uint64_t chunks = 0;
         std::uint64_t all = 0;
@@ -112,20 +112,20 @@ public:
     void set_committed(const Committed& committed) noexcept;
     [[nodiscard]] Committed committed() const noexcept;
 
-    /// "12 of 88 chunks are committed: the same command resumes from there", or nothing when it is not known. No more
-    /// than `room` characters, by what signal-safety(7) allows; returns how many.
+    /// Writes "12 of 88 chunks are committed: the same command resumes from there", or nothing if unknown, in at most
+    /// `room` characters; returns their number. Async-signal-safe.
     std::size_t describe_committed(char* to, std::size_t room) const noexcept;
     [[nodiscard]] std::string describe_committed() const;
 
 private:
-    struct alignas(RankEntry) Shared {  // the entries follow it
+    struct alignas(RankEntry) Shared {  // followed by the entries
         std::atomic<std::uint32_t> announced{0};
         std::atomic<std::uint32_t> warned{0};
         std::atomic<std::uint64_t> committed{0};
         std::atomic<std::uint64_t> chunks{0};
     };
 
-    void* memory_ = nullptr;  // Shared, then one RankEntry a rank of the node
+    void* memory_ = nullptr;  // Shared, then one RankEntry per rank of the node
     MPI_Win window_ = MPI_WIN_NULL;
     Shared* shared_ = nullptr;
     std::atomic<std::uint32_t>* announced_ = nullptr;

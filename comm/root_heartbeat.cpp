@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-/// An invalid one where the system gives no thread.
+/// Returns an invalid future if no thread can be created.
 std::future<void> begin(const std::function<void()>& action) {
     try {
         return std::async(std::launch::async, action);

@@ -10,8 +10,8 @@
 
 namespace sluice {
 
-/// Rank 0's heartbeats: of its process the ranks of other nodes see nothing else. For the thread that makes rank 0's
-/// MPI calls. Allocates nothing after construction, but for send_while()'s thread.
+/// Rank 0's heartbeats, the only sign of its process on other nodes. Only for the thread that makes rank 0's MPI calls.
+/// Allocates nothing after construction except send_while()'s thread.
 class RootHeartbeat {
 public:
     /// `session` outlives it.
@@ -20,18 +20,17 @@ public:
     RootHeartbeat(const RootHeartbeat&) = delete;
     RootHeartbeat& operator=(const RootHeartbeat&) = delete;
 
-    /// From now on a heartbeat is due so often; 0, as at first: never.
+    /// Sets the interval of heartbeats; 0, the initial value: never.
     void send_every(std::chrono::nanoseconds pause) noexcept { pause_ = pause; }
 
-    /// A heartbeat to every other rank, if one is due by `now`; none to a rank that the last one has not left for, and
-    /// no more to one that cannot be reached: that it is silent, too, is noticed elsewhere.
+    /// Sends every other rank a heartbeat if one is due by `now`, except ranks whose last one is still pending, and
+    /// unreachable ranks, whose silence is detected elsewhere.
     void send_if_due(Instant now) noexcept;
 
-    /// Lets `action` run in a thread of its own, and sends heartbeats meanwhile, several a second. Throws what it
-    /// throws.
+    /// Runs `action` in its own thread and sends several heartbeats per second meanwhile. Rethrows its exception.
     void send_while(const std::function<void()>& action);
 
-    /// No heartbeat is under way any more.
+    /// Whether no heartbeat is pending.
     [[nodiscard]] bool have_left() noexcept;
 
 private:

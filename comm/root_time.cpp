@@ -35,7 +35,7 @@ nanoseconds RootTime::error_at(Instant own) const {
 Causality check_causality(const RootTime& time, const ClockBounds& to_root, const ClockBounds& from_root) {
     Causality causality{.messages = to_root.messages() + from_root.messages()};
     nanoseconds bound{0};
-    // A message takes some time: the offset is at most what was seen on the way to rank 0 …
+    // A message takes time: the offset is at most the difference seen on the way to rank 0 …
     for (const ClockBounds::Bound& seen : to_root.quickest()) {
         if (seen.difference != nanoseconds::max()) {
             const nanoseconds room = seen.difference - time.offset_at(seen.at);
@@ -43,7 +43,7 @@ Causality check_causality(const RootTime& time, const ClockBounds& to_root, cons
             bound = std::max(bound, room);
         }
     }
-    // … and at least the negative of what was seen on the way back.
+    // … and at least the negative of that on the way back.
     for (const ClockBounds::Bound& seen : from_root.quickest()) {
         if (seen.difference != nanoseconds::max()) {
             const nanoseconds room = seen.difference + time.offset_at(seen.at);

@@ -10,10 +10,10 @@
 
 namespace sluice {
 
-/// From a rank's clock to rank 0's, whatever the one drifts against the other: a straight line through two alignments.
+/// Converts a rank's clock to rank 0's, including drift: a straight line through two alignments.
 class RootTime {
 public:
-    /// Of rank 0 itself.
+    /// For rank 0 itself.
     RootTime() = default;
 
     /// `last` was made after `first`.
@@ -21,14 +21,14 @@ public:
 
     [[nodiscard]] Instant operator()(Instant own) const { return own + offset_at(own); }
 
-    /// What has to be added to the rank's clock at that time of it.
+    /// To be added to the rank's clock when it shows `own`.
     [[nodiscard]] std::chrono::nanoseconds offset_at(Instant own) const;
 
-    /// offset_at() is within ± this, provided that the clock drifts evenly: between the alignments as good as these,
-    /// outside of them worse the farther away.
+    /// offset_at() is within ± this if the clock drifts evenly: as accurate as the alignments between them, less with
+    /// the distance outside.
     [[nodiscard]] std::chrono::nanoseconds error_at(Instant own) const;
 
-    /// How much more time goes by on rank 0's clock than on this one, as a share: 20e-6 is 20 ppm.
+    /// Relative excess speed of rank 0's clock over this one: 20e-6 is 20 ppm.
     [[nodiscard]] double drift() const noexcept { return drift_; }
 
 private:
@@ -38,15 +38,15 @@ private:
     double drift_error_ = 0;
 };
 
-/// What messages say of times that RootTime gives.
+/// Check of RootTime's times by messages.
 struct Causality {
     std::uint64_t messages = 0;
-    std::chrono::nanoseconds violation{0};  ///< The most by which one arrives before it was sent; 0: none does.
-    std::optional<std::chrono::nanoseconds> bound{};  ///< No error can have been larger when the quickest messages
-                                                      ///< travelled; nullopt: there were none in both directions.
+    std::chrono::nanoseconds violation{0};  ///< Most by which a message arrives before it was sent; 0: none does.
+    std::optional<std::chrono::nanoseconds>
+        bound{};  ///< Bound on the error at the times of the fastest messages; nullopt: no messages in both directions.
 };
 
-/// Both are of that rank: what rank 0 has received from it, and it from rank 0.
+/// Bounds of the rank's messages that rank 0 received (`to_root`) and of rank 0's that it received (`from_root`).
 [[nodiscard]] Causality check_causality(const RootTime& time, const ClockBounds& to_root, const ClockBounds& from_root);
 
 }  // namespace sluice

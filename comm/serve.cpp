@@ -14,7 +14,7 @@ StopCause stop_of(const StopRequest& stop, const RemoteHub* remote) {
     return signal != 0 || remote == nullptr ? StopCause{.signal = signal, .reason = stop.reason()} : remote->stop();
 }
 
-/// From the moment at which a stop is asked for: what is in flight, and how long it may take.
+/// From a stop request on: what is in flight, and how long it may take.
 class Drain {
 public:
     Drain(ChunkServer& server, RemoteHub* remote, const ServeOptions& options)

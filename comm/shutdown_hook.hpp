@@ -13,37 +13,36 @@
 
 namespace sluice {
 
-/// Lets `action` run in a thread of its own, `at_most` so long: afterwards it may still be at it. True if it came to
-/// its end; what it throws is dropped, because the process ends for another reason, which has been said.
+/// Runs `action` in its own thread and waits up to `at_most`; it may run on afterwards. True if it finished; its
+/// exception is dropped, because the process ends for another, already reported reason.
 bool run_for(std::chrono::nanoseconds at_most, std::function<void()> action);
 
-/// What the next attempt has to know of this one's end. Each may throw; they are called by threads of their own.
+/// Record this attempt's end for the next one. Each may throw, and is called in its own thread.
 struct EndNotes {
     std::function<void(int rank, const std::string& cause, const std::vector<std::uint64_t>& chunks)> lost_rank{};
     std::function<void(ExitCode code, const ErrorText& text)> end{};
 };
 
-/// What rank 0 still does when the job has to end at once: to commit what is there, and to say how far it has come.
+/// Rank 0's last actions when the job has to end at once: commit results and report progress.
 class ShutdownHook {
 public:
-    /// Called with what ends the job, by a thread of its own, while the rest of the process may be stuck.
+    /// Called with the reason, in its own thread, while the rest of the process may hang.
     using Action = std::function<void(const ErrorText& reason)>;
 
-    /// Until clear(), which waits for an action that has begun: what it looks at lives on.
+    /// Valid until clear(), which waits for a running action, so the action's data must live until then.
     void set(Action action);
     void clear();
 
-    /// Lets the action run, `at_most` so long; it may run on afterwards. Does nothing when there is none, or when it
-    /// was called before.
+    /// Runs the action and waits up to `at_most`; it may run on afterwards. Does nothing without an action, or on a
+    /// second call.
     void say(const ErrorText& reason, std::chrono::nanoseconds at_most);
 
-    /// From now on.
     void set_notes(EndNotes notes);
 
-    /// What is called, in the same way, when rank 0 is asked to stop before its first chunk and ends at once.
+    /// Called in the same way when rank 0 is asked to stop before its first chunk and ends at once.
     void set_stop_note(Action note);
 
-    /// Write them down, if they are set. A second at most.
+    /// Call the notes, if set, and wait for at most a second.
     void note_lost_rank(int rank, const std::string& cause, const std::vector<std::uint64_t>& chunks);
     void note_end(ExitCode code, const ErrorText& text);
     void note_stop(const ErrorText& text);

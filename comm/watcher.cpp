@@ -20,14 +20,14 @@ namespace sluice {
 namespace {
 
 constexpr long look_every_ns = 200'000'000;
-/// A launcher that ends the job because of a dead rank signals first and tells nothing: so long it is searched for.
+/// A launcher that ends the job because of a dead rank signals first, without a reason: how long to look for that rank.
 constexpr int looks_after_signal = 4;
 constexpr long look_after_signal_ns = 50'000'000;
 
-/// A launcher and a resource manager may both pass on what is one wish to stop.
+/// A launcher and a resource manager may both pass on the same stop request.
 constexpr std::chrono::seconds same_stop{1};
 
-/// For rank 0's, and of the others for rank 0's.
+/// For rank 0's hook, and for the others' wait for rank 0's.
 constexpr std::chrono::seconds longest_shutdown_hook{8};
 constexpr std::chrono::seconds longest_dump{1};
 
@@ -46,14 +46,14 @@ void write_to(int file, const char* text, std::size_t length) noexcept {
     while (length > 0) {
         const ssize_t written = write(file, text, length);
         if (written < 0) {
-            return;  // nobody reads it: nothing more can be said
+            return;  // no reader: nothing more can be reported
         }
         text += written;
         length -= static_cast<std::size_t>(written);
     }
 }
 
-/// Follows no link and waits for no reader of a pipe. What cannot be written is lost: the process is about to end.
+/// Follows no link and does not block on a pipe without a reader. Errors are ignored: the process is about to end.
 void append_to(const std::filesystem::path& path, const std::string& text) {
     constexpr mode_t private_mode = 0600;
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -71,10 +71,10 @@ struct CrashReport {
     std::atomic<bool> leaves_file{false};
     std::atomic<const GrantBook*> book{nullptr};
 };
-CrashReport crash_report;  // a signal handler reaches nothing but globals
+CrashReport crash_report;  // a signal handler can only access globals
 std::array<std::byte, 65536> crash_stack;
 
-/// As the hint of the message before.
+/// As the hint of the preceding message.
 void say_committed(const RankBoard& board) noexcept {
     constexpr std::string_view begin = "  hint: ";
     std::array<char, 192> line{};
@@ -86,7 +86,7 @@ void say_committed(const RankBoard& board) noexcept {
     }
 }
 
-/// Formats into fixed memory: only what signal-safety(7) allows.
+/// Formats into a fixed buffer; async-signal-safe.
 class CrashLine {
 public:
     template <class... Values>
@@ -113,11 +113,11 @@ void describe_crash(CrashLine& line, const RankEntry& entry, int signal) noexcep
     line.add("\n");
 }
 
-/// For the next attempt; its form is that of note_lost_rank().
+/// For the next attempt, in the format of note_lost_rank().
 void leave_crash_file(const RankEntry& entry, int signal) noexcept {
     const int file = open(crash_report.file.data(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0) {
-        return;  // nothing can be said
+        return;  // cannot be reported
     }
     CrashLine cause;
     cause.add("cause ");
@@ -195,7 +195,7 @@ void Watcher::watch() {
                 nanosleep(&moment, nullptr);
             }
         }
-        // Under srun the other ranks live on for Slurm's KillWait.
+        // Under srun the other ranks live on for Slurm's KillWait time.
         if (const RankEntry* root = board_.ended_root()) {
             board_.mine().end_with(root->code.load());
             _exit(static_cast<int>(root->code.load()));
@@ -217,17 +217,17 @@ void Watcher::obey(int signal) {
     if (again && now - first_signal_ < same_stop && same_wish && !ends_after_root(signal)) {
         return;
     }
-    // Slurm announces the end of the time to a run that has seen it coming, or that its user drains: no second signal.
+    // Slurm's signal before the time limit is no second one for a run that already stops for it or a drain request.
     if (again && signal == SIGUSR1 && stop_.reason() != StopReason::signal && first_signal_ == Instant{}) {
         first_signal_ = now;
         return;
     }
-    // Rank 0 may serve while another rank still prepares, which would be a death: it drains then, or ends all ranks.
+    // Rank 0 may already serve while this rank prepares, whose end would be a death: rank 0 drains or ends all ranks.
     const bool leaves_it_to_root = preparing && signal == SIGUSR1 && board_.mine().rank.load() != 0;
-    if ((!preparing || leaves_it_to_root) && !again) {  // all results there: remembered, for a second one
+    if ((!preparing || leaves_it_to_root) && !again) {  // if all results are there: remembered for a second signal
         first_signal_ = now;
         stop_.ask(signal);
-        // Now, because a launcher may kill this process next: that is no death of its own.
+        // Now, because the launcher may kill this process next, which must not count as its death.
         shutdown_hook_.note_end(
             ExitCode::stopped_early,
             {.id = "E-RUN-075", .what = fmt::format("asked to stop by SIG{}", sigabbrev_np(signal))});
@@ -242,7 +242,7 @@ void Watcher::obey(int signal) {
         say(text);
     }
     shutdown_hook_.note_end(ExitCode::stopped_early, {.id = "E-RUN-075", .what = "stopped at once by a signal"});
-    if (preparing && signal == SIGUSR1) {  // no launcher sends that because of a death
+    if (preparing && signal == SIGUSR1) {  // launchers do not send SIGUSR1 after a death
         stop_.ask(signal);
         shutdown_hook_.note_stop(text);
     }
@@ -250,8 +250,8 @@ void Watcher::obey(int signal) {
     _exit(static_cast<int>(ExitCode::stopped_early));
 }
 
-/// A rank 0 that was asked to stop before its first chunk has ended: ranks of other nodes hear of it by srun's SIGTERM
-/// only, a moment after the SIGUSR1 that they have met too.
+/// Rank 0 ended because it was asked to stop before its first chunk: ranks of other nodes only learn of it by srun's
+/// SIGTERM, shortly after the SIGUSR1 that they got too.
 bool Watcher::ends_after_root(int signal) {
     const RankEntry& mine = board_.mine();
     return signal == SIGTERM && stop_.signal() == SIGUSR1 && stop_.phase() == RunPhase::serving &&
@@ -268,7 +268,7 @@ void Watcher::end_after_death_of(const RankEntry& dead) {
     if (board_.claim_message()) {
         say(text);
     }
-    if (board_.mine().rank.load() == 0 || board_.living_root() == nullptr) {  // rank 0 knows more of what it held
+    if (board_.mine().rank.load() == 0 || board_.living_root() == nullptr) {  // rank 0 knows more about what it held
         shutdown_hook_.note_lost_rank(dead.rank.load(), text.where + " " + text.what, hangs_.chunks_of(dead));
     }
     shutdown_hook_.say(text, longest_shutdown_hook);
@@ -296,12 +296,12 @@ void Watcher::end_after(const Hang& hang) {
     shutdown_hook_.note_lost_rank(hang.rank, hang.where + " " + text.what,
                                   entry == nullptr ? hangs_.chunks_of(hang.rank) : hangs_.chunks_of(*entry));
     shutdown_hook_.say(text, longest_shutdown_hook);
-    // The others see no death in it, and the launcher gets this code first.
+    // The others do not treat this as a death, and the launcher gets this code first.
     board_.mine().end_with(ExitCode::communication);
     _exit(static_cast<int>(ExitCode::communication));
 }
 
-/// The first process that ends makes the launcher end all others: rank 0 has something to write before.
+/// The first process to end makes the launcher end all others, and rank 0 has to write before that.
 void Watcher::let_root_go_first() const {
     const Instant end = Clock::now() + longest_shutdown_hook;
     while (Clock::now() < end) {
@@ -317,7 +317,7 @@ void Watcher::let_root_go_first() const {
 CrashReports::CrashReports(RankBoard& board, const std::string& host) {
     crash_report.board.store(&board);
     std::strncpy(crash_report.host.data(), host.c_str(), crash_report.host.size() - 1);
-    // Of the main thread alone.
+    // For the main thread only.
     const stack_t stack{.ss_sp = crash_stack.data(), .ss_flags = 0, .ss_size = crash_stack.size()};
     sigaltstack(&stack, nullptr);
     for (const int signal : crash_signals) {

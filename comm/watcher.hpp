@@ -13,19 +13,19 @@
 
 namespace sluice {
 
-/// Blocks SIGTERM, SIGINT and SIGUSR1 for the calling thread and those it starts, so that only a Watcher meets them.
-/// They stay blocked: a launcher that signals because one rank has ended with an error must not end another one before
-/// it has said its message. To be called before the first thread exists.
+/// Blocks SIGTERM, SIGINT and SIGUSR1 for the calling thread and those it starts, so that only a Watcher receives them.
+/// They stay blocked: a launcher that signals because one rank failed must not end another before it has printed its
+/// message. Call before the first thread is started.
 void block_signals();
 
-/// A thread that turns signals into a StopRequest (or, while nobody looks at that, and at a second signal, ends the
-/// process at once; what is committed stays; a first SIGUSR1 then ends rank 0 only, which ends the others), and
-/// notices when another rank of the node has died, or when one hangs: then it prints which one, where and at what, once
-/// a node, and ends this process, which ends the job. On rank 0 the shutdown hook comes before that; on others rank 0
-/// goes first.
+/// A thread that turns signals into a StopRequest. At a second signal, or while no one polls the request, it ends the
+/// process at once; committed output is kept. In the latter case a first SIGUSR1 ends only rank 0, which ends the
+/// others. It also detects when another rank of the node has died or a rank hangs: it prints which one, where and in
+/// which work, once per node, and ends this process, which ends the job. Before that, rank 0 runs the shutdown hook;
+/// others let rank 0 go first.
 class Watcher {
 public:
-    /// All of them outlive it. `host` stands in messages.
+    /// All references outlive it. `host` is for messages.
     Watcher(RankBoard& board, StopRequest& stop, HangWatch& hangs, ShutdownHook& shutdown_hook, std::string host);
     ~Watcher();
     Watcher(const Watcher&) = delete;
@@ -49,16 +49,16 @@ private:
     std::thread thread_;
 };
 
-/// While it lives, a crash of this process (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) prints one line that names rank,
-/// host, stage and chunk before the signal takes its usual course. One at a time.
+/// While it lives, a crash of this process (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) prints one line with rank, host,
+/// stage and chunk before the signal's default action. At most one instance at a time.
 class CrashReports {
 public:
     /// `board` outlives it.
     CrashReports(RankBoard& board, const std::string& host);
     ~CrashReports();
 
-    /// From now on a crash also leaves `file`, with the line and the chunks that this rank held: those that the board
-    /// says, and `book` (rank 0's, which outlives this or is set to null before).
+    /// From now on a crash also writes `file`, with the line and the chunks that this rank held according to the board
+    /// and `book` (rank 0's, which outlives this or is reset to null before).
     static void leave_behind(const std::filesystem::path& file);
     static void set_book(const GrantBook* book) noexcept;
 

@@ -10,35 +10,35 @@
 
 namespace sluice {
 
-/// Of the clock that a peer's silence is measured with: a longer pause was one of this rank itself.
+/// Longest step of the clock that measures a peer's silence: in a longer pause this rank itself did not run.
 inline constexpr std::chrono::milliseconds longest_silence_step{100};
 
-/// Either side waits so long at the end for what the other one may no longer take.
+/// How long either side waits at the end for messages that the other may no longer receive.
 inline constexpr std::chrono::milliseconds longest_farewell{200};
 
-/// What a rank tells rank 0, the head of a grant on its way back, and what rank 0 tells a whole rank. Sent as bytes:
-/// one build runs on all ranks, which the session checks at its start.
+/// Messages of a rank to rank 0, heads of grants, and messages of rank 0 to a whole rank. Sent as bytes: all ranks run
+/// the same build, which is checked at the start.
 struct ControlMessage {
     enum class Kind : std::uint32_t { request, result, closed, heartbeat, failure, grant, stop, drain, end };
     Kind kind = Kind::request;
     std::uint32_t device = 0;
     std::uint32_t slot = 0;
-    std::uint32_t count = 0;  ///< Of the chunk; failure: of the text's bytes; stop: the signal; end: the exit code.
+    std::uint32_t count = 0;  ///< Items of the chunk; failure: bytes of the text; stop: the signal; end: the exit code.
     std::uint64_t id = 0;
     std::uint64_t first = 0;
-    std::uint64_t checksum = 0;  ///< result: of the outputs, as they left the device.
-    Instant sent{};              ///< request, result, grant: when, by the sender's clock.
+    std::uint64_t checksum = 0;  ///< result: of the outputs when they left the device.
+    Instant sent{};              ///< request, result, grant: send time, by the sender's clock.
 
     [[nodiscard]] Chunk chunk() const noexcept { return {id, first, count}; }
 };
 static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMessage) == 48);
 
-/// Message sizes that both sides know before the first message.
+/// Message sizes, known to both sides before the first message.
 struct MessageShape {
     IoShape item{};
     std::uint32_t chunk_items = 1;
     std::uint32_t depth = 1;
-    std::size_t largest_message = 0;  ///< Longer ones travel in pieces.
+    std::size_t largest_message = 0;  ///< Longer ones are split.
 
     [[nodiscard]] std::size_t input_bytes(std::uint32_t items) const noexcept {
         return std::size_t{items} * item.input_bytes;
@@ -48,9 +48,8 @@ struct MessageShape {
     }
 };
 
-/// Tags: one for everything that rank 0 hears of, one for the text of a failure, one for what it tells a rank, and for
-/// each slot of a rank three of its own (the head of a grant, its items, the outputs), so that its buffer can be named
-/// before a message comes.
+/// Tags: one for control messages to rank 0, one for a failure's text, one for rank 0's messages to a rank, and three
+/// per slot of a rank (head of a grant, its items, outputs), so that receives can be posted in advance.
 namespace tags {
 inline constexpr int control = 1;
 inline constexpr int failure_text = 2;
@@ -78,7 +77,7 @@ inline constexpr int a_slot = 3;
 /// `limit`, MPI's largest tag.
 void check_tags(std::uint64_t devices, std::uint64_t depth, std::uint64_t limit);
 
-/// The largest tag of this MPI, which is initialized.
+/// The largest tag of this MPI, which must be initialized.
 [[nodiscard]] std::uint64_t read_largest_tag();
 
 }  // namespace sluice

@@ -85,7 +85,7 @@ std::optional<std::vector<AttemptSummary>> attempts_in_report(std::string_view t
             attempts.push_back(attempt_of(attempt));
         }
         return attempts;
-    } catch (const Json::exception&) {  // of an earlier version, or damaged: as good as none
+    } catch (const Json::exception&) {  // written by an earlier version, or damaged
         return std::nullopt;
     }
 }

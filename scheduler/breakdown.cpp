@@ -66,10 +66,10 @@ std::string why_invalid(const RankTrace& trace) {
     return {};
 }
 
-/// What may be under way at an instant: the stages, then the phases.
+/// What may be active at an instant: the stages, then the phases.
 constexpr std::size_t source_count = stage_count + phase_count;
 
-/// Gives each instant of the run to one row of the wall view, and counts what each stage does by itself.
+/// Assigns each instant of the run to one row of the wall view, and adds up each stage's exposed time.
 class Sweep {
 public:
     explicit Sweep(const Interval& run) : run_(run) {}
@@ -123,7 +123,7 @@ private:
     std::array<bool, source_count> under_way_{};
 };
 
-/// Gathers the intervals of a rank, cut to its run, by stage and by instance.
+/// Collects a rank's intervals, clipped to its run, by stage and by instance.
 class Collector {
 public:
     explicit Collector(const RankTrace& trace) : trace_(trace), run_{trace.milestones.start, trace.milestones.finish} {

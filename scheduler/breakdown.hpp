@@ -12,58 +12,58 @@
 
 namespace sluice {
 
-/// One stage on one rank. Only the part of an interval that lies in the run counts.
+/// Totals of one stage on one rank. Intervals are clipped to the run.
 struct StageTotals {
     std::chrono::nanoseconds busy{0};     ///< Summed over devices and threads, so it may exceed the run.
-    std::chrono::nanoseconds active{0};   ///< With at least one of them at work.
-    std::chrono::nanoseconds exposed{0};  ///< Of that, with no other stage of the rank at work.
-    std::uint64_t chunks = 0;             ///< Intervals that happened; a thread may cut a chunk into several.
+    std::chrono::nanoseconds active{0};   ///< With at least one of them busy.
+    std::chrono::nanoseconds exposed{0};  ///< Part of `active` in which no other stage of the rank is active.
+    std::uint64_t chunks = 0;             ///< Recorded intervals; a thread may split a chunk into several.
     std::uint64_t items = 0;
     friend bool operator==(const StageTotals&, const StageTotals&) = default;
 
-    /// Of the active time, with another stage at work too.
+    /// Part of `active` in which another stage is active too.
     [[nodiscard]] std::chrono::nanoseconds hidden() const noexcept { return active - exposed; }
 };
 
-/// One device or host thread at one stage: what the capacity of the stage is made of.
+/// Totals of one device or host thread at one stage; a stage's capacity is computed from them.
 struct InstanceTotals {
     Stage stage = Stage::compute;
-    std::string name{};  ///< "device 0 (host)", "reader 1": two stages of one thread share the name, and take turns.
-    std::chrono::nanoseconds busy{0};  ///< With at least one piece of work under way, so it never exceeds the run.
+    std::string name{};  ///< "device 0 (host)", "reader 1"; shared by the stages that a thread alternates between.
+    std::chrono::nanoseconds busy{0};  ///< With at least one operation in progress, so never longer than the run.
     std::uint64_t items = 0;
-    std::uint64_t bytes = 0;                            ///< 0: not counted.
-    std::optional<std::chrono::nanoseconds> delayed{};  ///< Its thread could have run then, but had no CPU.
-    std::optional<SteadyStretch> steady{};              ///< Of a device that computed two chunks or more.
+    std::uint64_t bytes = 0;                            ///< 0: not recorded.
+    std::optional<std::chrono::nanoseconds> delayed{};  ///< Time in which its thread was runnable but had no CPU.
+    std::optional<SteadyStretch> steady{};              ///< Only of devices that computed at least two chunks.
     friend bool operator==(const InstanceTotals&, const InstanceTotals&) = default;
 };
 
-/// Each instant of the run, given to exactly one row: to a stage if only that one is at work, to `overlapped` if
-/// several are, else to the first phase that is under way, else to `waiting`. The rows add up to the run, exactly.
+/// Assigns each instant of the run to exactly one row: to a stage if it alone is active, to `overlapped` if several
+/// are, else to the first active phase, else to `waiting`. The rows add up to the run exactly.
 struct WallView {
-    std::array<std::chrono::nanoseconds, stage_count> stages{};  ///< By index_of(stage): StageTotals::exposed.
+    std::array<std::chrono::nanoseconds, stage_count> stages{};  ///< StageTotals::exposed, indexed by index_of(stage).
     std::chrono::nanoseconds overlapped{0};
-    std::array<std::chrono::nanoseconds, phase_count> phases{};  ///< By the phase's number.
+    std::array<std::chrono::nanoseconds, phase_count> phases{};  ///< Indexed by Phase.
     std::chrono::nanoseconds waiting{0};
     [[nodiscard]] std::chrono::nanoseconds total() const noexcept;
     friend bool operator==(const WallView&, const WallView&) = default;
 };
 
-/// Where one rank's time went. Scatter and gather are rank 0's, which does them for all; how long other ranks wait for
-/// items, or for their results to be taken, is no work of theirs.
+/// Where one rank's time went. Scatter and gather are rank 0's work for all ranks; the time that other ranks wait for
+/// items, or for their results to be accepted, is not counted as work.
 struct Breakdown {
     std::chrono::nanoseconds run{0};                ///< finish - start
     std::array<StageTotals, stage_count> stages{};  ///< By index_of(stage).
     WallView wall;
     std::vector<InstanceTotals> instances;
-    std::chrono::nanoseconds receiving{0};   ///< On other ranks than 0: with items of at least one chunk on their way.
-    std::optional<SteadyStretch> written{};  ///< Of the rank that writes, if it has written any.
-    std::string invalid;  ///< Why the timers cannot be trusted, and all other members are empty; "" when they can.
+    std::chrono::nanoseconds receiving{0};   ///< On ranks other than 0: items of at least one chunk in transit.
+    std::optional<SteadyStretch> written{};  ///< Of the writing rank, if it has written a chunk.
+    std::string invalid;  ///< Why the timers cannot be trusted; all other members are empty then. "" if they can.
 
     [[nodiscard]] const StageTotals& at(Stage stage) const noexcept { return stages[index_of(stage)]; }
     friend bool operator==(const Breakdown&, const Breakdown&) = default;
 };
 
-/// Pure; O(n log n) in the number of intervals.
+/// Pure; O(n log n) for n intervals.
 [[nodiscard]] Breakdown break_down(const RankTrace& trace);
 
 }  // namespace sluice

@@ -9,11 +9,10 @@
 
 namespace sluice {
 
-/// How long chunks took at one stage on one device or host thread. Percentiles by the nearest rank: each is the time of
-/// some chunk.
+/// Chunk times of one stage on one device or host thread. Nearest-rank percentiles: each is the time of some chunk.
 struct ChunkTimes {
     Stage stage = Stage::compute;
-    std::string name{};  ///< As InstanceTotals has it: "device 0 (host)", "reader 1".
+    std::string name{};  ///< As InstanceTotals::name.
     std::uint64_t count = 0;
     std::chrono::nanoseconds p50{0};
     std::chrono::nanoseconds p90{0};
@@ -22,8 +21,8 @@ struct ChunkTimes {
     friend bool operator==(const ChunkTimes&, const ChunkTimes&) = default;
 };
 
-/// Of each device at each stage, and of each thread; without those that did nothing. On a device scatter and gather are
-/// its waits for a chunk and for the delivery of results.
+/// One entry per device and stage and per thread that did any work. A device's scatter and gather are its waits for a
+/// chunk and for the delivery of results.
 [[nodiscard]] std::vector<ChunkTimes> chunk_times(const RankTrace& trace);
 
 }  // namespace sluice

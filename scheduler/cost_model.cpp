@@ -13,15 +13,15 @@
 namespace sluice {
 namespace {
 
-constexpr double indifference = 0.005;       // of a run's time, about as good as predictions are
-constexpr double most_seconds = 2;           // of a chunk: a stop waits for those in flight
-constexpr double most_of_fixed = 5;          // or so many times its fixed cost, which is then a fifth
-constexpr std::uint64_t trusted_growth = 4;  // beyond the largest size that was measured
-constexpr std::uint32_t growth_part = 16;    // a size that is looked at is larger by this part than the one before
+constexpr double indifference = 0.005;       // share of a run's time; about the predictions' accuracy
+constexpr double most_seconds = 2;           // per chunk: a stop waits for those in flight
+constexpr double most_of_fixed = 5;          // or this multiple of the fixed cost, then a fifth of the time
+constexpr std::uint64_t trusted_growth = 4;  // factor beyond the largest measured size
+constexpr std::uint32_t growth_part = 16;    // candidates grow by 1 / this
 constexpr std::uint32_t least_depth = 3;
 constexpr std::uint32_t most_depth = 16;
 
-/// Of one chunk.
+/// Stage times of one chunk, in seconds.
 struct PredictedStages {
     PredictedStages(const CostModel& costs, double items)
         : upload(costs.upload.of(items)),
@@ -39,7 +39,7 @@ struct PredictedStages {
 struct SizeRange {
     std::uint64_t least;
     std::uint64_t most;
-    std::string_view bound_by;  // what the largest size is due to
+    std::string_view bound_by;  // what limits `most`
 };
 
 SizeRange allowed(const CostModel& costs, const ChunkJob& job) {
@@ -61,8 +61,7 @@ SizeRange allowed(const CostModel& costs, const ChunkJob& job) {
     return range;
 }
 
-/// Multiples of `whole`, each at most a sixteenth larger than the one before, where there are any in the range; none
-/// is larger than the job.
+/// Multiples of `whole` in the range, each at most a sixteenth larger than the one before; none is larger than the job.
 std::vector<std::uint32_t> candidates(const SizeRange& range, std::uint64_t whole, std::uint64_t items) {
     std::vector<std::uint32_t> sizes;
     const std::uint64_t most = std::min(range.most, items);
@@ -70,13 +69,13 @@ std::vector<std::uint32_t> candidates(const SizeRange& range, std::uint64_t whol
          n += std::max<std::uint64_t>(1, n / growth_part)) {
         sizes.push_back(static_cast<std::uint32_t>(n * whole));
     }
-    if (sizes.empty() || items <= range.most) {  // less than a wave is allowed, or the job is one chunk
+    if (sizes.empty() || items <= range.most) {  // less than a wave fits, or the job is one chunk
         sizes.push_back(static_cast<std::uint32_t>(most));
     }
     return sizes;
 }
 
-/// Of each size: by how much a run on the number of devices that suits it worst is longer than with the best size.
+/// For each size, how much longer a run takes than with the best size, on the number of devices that suits it worst.
 std::vector<double> worst_losses(const CostModel& costs, std::span<const std::uint32_t> sizes, std::uint64_t items,
                                  std::span<const std::uint32_t> devices) {
     std::vector<double> worst(sizes.size());
@@ -128,7 +127,7 @@ StageCost fit_cost(std::span<const CostSample> samples) {
     }
     const double determinant = uu * vv - uv * uv;
     const StageCost through_zero{.fixed = 0, .an_item = v / vv};
-    if (determinant <= 1e-12 * uu * vv) {  // one size only: nothing tells fixed cost from the rest
+    if (determinant <= 1e-12 * uu * vv) {  // one size only: the fixed cost cannot be separated
         return through_zero;
     }
     const StageCost line{.fixed = (u * vv - v * uv) / determinant, .an_item = (v * uu - u * uv) / determinant};

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// What one stage takes for a chunk of n items: fixed + an_item * n, in seconds.
+/// Time of one stage for a chunk of n items: fixed + an_item * n, in seconds.
 struct StageCost {
     double fixed = 0;
     double an_item = 0;
@@ -15,43 +15,43 @@ struct StageCost {
     friend bool operator==(const StageCost&, const StageCost&) = default;
 };
 
-/// A stage's measured time for one number of items.
+/// A stage's measured time for a chunk of `items`.
 struct CostSample {
     std::uint32_t items;
     double seconds;
 };
 
-/// The line through the samples whose relative errors have the least squares; neither of its numbers is negative. At
-/// least one sample, all of positive size; times are finite and not negative.
+/// Least-squares line by relative error; both coefficients are nonnegative. Needs at least one sample, all of positive
+/// size, with finite, nonnegative times.
 [[nodiscard]] StageCost fit_cost(std::span<const CostSample> samples);
 
-/// What a device takes for a chunk of one app in one precision.
+/// Chunk costs of one app and precision on one device.
 struct CostModel {
     StageCost upload;
     StageCost compute;
     StageCost download;
-    /// Compute comes in waves of blocks: multiples of this many items leave no wave part-filled.
+    /// Multiples of this many items leave no partial wave of blocks.
     std::uint32_t whole_items = 1;
-    std::uint32_t largest_measured = 1;  ///< Items: far beyond them the lines are a guess.
-    bool is_complete = true;  ///< Larger chunks would have told nothing more; false: there was no time for them.
+    std::uint32_t largest_measured = 1;  ///< Items; far beyond, the lines are extrapolations.
+    bool is_complete = true;             ///< Larger chunks would add nothing; false: time ran out.
     friend bool operator==(const CostModel&, const CostModel&) = default;
 };
 
-/// Of the sampled numbers of items, the one that computes most items a second.
+/// The sampled number of items with the highest throughput.
 [[nodiscard]] std::uint32_t best_rate(std::span<const CostSample> samples);
 
-/// Seconds from the first upload to the last download of a job of `items` items, 1 at least, in chunks of
-/// `chunk_items` on `devices` equal devices, each of which takes the next chunk when it is free. A chunk's stages
-/// follow each other, and stages of different chunks overlap.
+/// Seconds from the first upload to the last download of a job of `items` >= 1, in chunks of `chunk_items` on `devices`
+/// equal devices, each of which takes the next chunk when free. A chunk's stages run in sequence; stages of different
+/// chunks overlap.
 [[nodiscard]] double predict_seconds(const CostModel& costs, std::uint64_t items, std::uint32_t chunk_items,
                                      std::uint32_t devices);
 
-/// What a chunk size is chosen for.
+/// The job that a chunk size is chosen for.
 struct ChunkJob {
     std::uint64_t items = 0;
-    std::uint32_t least_items = 1;  ///< In a chunk, as the app wants it.
-    std::uint32_t most_items = 1;   ///< As app and memory allow; no less than least_items.
-    /// Numbers of devices, over all ranks, for which it has to be good.
+    std::uint32_t least_items = 1;  ///< Per chunk, as the app wants.
+    std::uint32_t most_items = 1;   ///< Per chunk, as app and memory allow; at least least_items.
+    /// Numbers of devices, over all ranks, that the size has to suit.
     std::span<const std::uint32_t> devices{};
 };
 
@@ -63,16 +63,15 @@ struct ChunkChoice {
 
 /// Chunk size and depth of a job.
 ///
-/// Each size has a predicted run on each of job.devices, and a loss there: how much longer that takes than with the
-/// best size for so many devices. The size is the smallest whose worst loss is no more than half a percent above the
-/// least: smaller chunks take less memory, are committed sooner, and predictions are no better than that. So large
-/// chunks, which hide fixed costs, are weighed against small ones, which end together on all devices. It is a multiple
-/// of whole_items, or the whole job; between the job's least and most items; at most four times the largest that was
-/// measured; and computes for no more than two seconds, or five times the fixed part of its cost where that is longer,
-/// unless the least one does, because a stop waits for the chunks in flight. It depends on the ranks only if `devices`
-/// does.
+/// For each number in job.devices, a size's loss is how much longer its predicted run takes than that of the best size.
+/// Chosen is the smallest size whose worst loss is within half a percent of the least: small chunks need less memory
+/// and are committed sooner, and predictions are no more accurate. This balances large chunks, which hide fixed costs,
+/// against small ones, which end together on all devices. The size is a multiple of whole_items, or the whole job;
+/// between least_items and most_items; at most four times the largest measured; and computes for at most two seconds,
+/// or five times its fixed cost if longer, unless the least size does, because a stop waits for the chunks in flight.
+/// It depends on the ranks only if `devices` does.
 ///
-/// The depth is 3 (one arrives, one computes, one leaves), and more where copies take longer than what hides them.
+/// The depth is 3 (one arriving, one computing, one leaving), or more where copies take longer than what hides them.
 [[nodiscard]] ChunkChoice choose_chunk(const CostModel& costs, const ChunkJob& job);
 
 }  // namespace sluice

@@ -36,7 +36,7 @@ Json clock_json_of(const std::optional<GpuUse::Clock>& clock) {
     return clock ? Json{{"min", clock->least}, {"mean", clock->mean}, {"max", clock->most}} : Json(nullptr);
 }
 
-/// By name; null: not known.
+/// Shares by name; null: unknown.
 Json limits_json(const GpuUse& use) {
     if (use.limit_shares.empty()) {
         return nullptr;
@@ -48,7 +48,7 @@ Json limits_json(const GpuUse& use) {
     return json;
 }
 
-/// Puts the GPUs' numbers together.
+/// Adds the use of one GPU to that of `before` others.
 void add_use(GpuCost& cost, const GpuUse& use, std::size_t before) {
     if (use.clock_mhz && (before == 0 || cost.clock_mhz)) {
         const double weight = 1.0 / static_cast<double>(before + 1);
@@ -117,7 +117,7 @@ std::optional<GpuCost> gpu_cost(std::span<const RankReport> ranks, std::uint64_t
         return std::nullopt;
     }
     cost.gpus = cost.note.empty() && looked_at != 0 ? looked_at : devices;
-    if (!cost.note.empty()) {  // of some GPUs only
+    if (!cost.note.empty()) {  // known of some GPUs only
         cost.watts.reset();
         cost.joules.reset();
     }

@@ -13,13 +13,13 @@
 
 namespace sluice {
 
-/// What GPUs' clocks were held down by, in 5 % of a GPU's samples or more: one of gpu_limits that has a meaning.
+/// A reason for reduced GPU clocks, in at least 5 % of some GPU's samples: one of gpu_limits that has a meaning.
 struct GpuLimited {
-    std::size_t limit = 0;  ///< Its index there.
-    std::size_t gpus = 0;   ///< So many of all.
-    double share = 0;       ///< Of the samples of the GPU that met it most,
-    int rank = 0;           ///< which this rank drives,
-    std::string gpu{};      ///< and which is called so.
+    std::size_t limit = 0;  ///< Index in gpu_limits.
+    std::size_t gpus = 0;   ///< GPUs affected.
+    double share = 0;       ///< Of the samples of the most affected GPU.
+    int rank = 0;           ///< The rank that drives that GPU.
+    std::string gpu{};      ///< That GPU's name.
 };
 
 /// In the order of gpu_limits.
@@ -30,25 +30,25 @@ struct GpuLimited {
 
 /// What a run cost in GPUs.
 struct GpuCost {
-    std::size_t gpus = 0;                        ///< That were looked at, or where none was, devices.
-    std::optional<GpuUse::Clock> clock_mhz{};    ///< Of all GPUs; the mean is that of their means.
-    std::optional<double> watts{};               ///< Of all together.
-    std::optional<double> joules{};              ///< Of all together; nullopt: one of them does not say.
-    std::optional<double> joules_per_million{};  ///< Items.
+    std::size_t gpus = 0;  ///< Sampled GPUs; all of the ranks' GPUs if none was sampled or a rank's use has a note.
+    std::optional<GpuUse::Clock> clock_mhz{};    ///< Over all GPUs; the mean is the mean of their means.
+    std::optional<double> watts{};               ///< Sum over the GPUs.
+    std::optional<double> joules{};              ///< Sum over the GPUs; nullopt: unknown for one of them.
+    std::optional<double> joules_per_million{};  ///< Per million items.
     std::optional<double> hours_per_million{};   ///< GPU-hours per million items.
-    std::string note{};                          ///< Why something is not known; empty: all is.
+    std::string note{};                          ///< Why a value is unknown; empty: all are known.
 };
 
-/// nullopt: it ran on no GPU. `items` are those that it finished.
+/// nullopt: no GPU was used. `items`: finished ones.
 [[nodiscard]] std::optional<GpuCost> gpu_cost(std::span<const RankReport> ranks, std::uint64_t items,
                                               std::chrono::nanoseconds wall);
 
 [[nodiscard]] nlohmann::json to_json(const std::optional<GpuCost>& cost);
 
-/// A line of the latency table; empty for no GPUs.
+/// A line of the latency table; empty without GPUs.
 [[nodiscard]] std::string text_of(const std::optional<GpuCost>& cost);
 
-/// In seconds, watts and joules; gpu_uses_from() gives back the same.
+/// In seconds, watts and joules; gpu_uses_from() is the exact inverse.
 void add_to_json(nlohmann::json& facts, const GpuUses& uses);
 [[nodiscard]] GpuUses gpu_uses_from(const nlohmann::json& facts);
 

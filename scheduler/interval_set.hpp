@@ -8,20 +8,20 @@
 
 namespace sluice {
 
-/// The stretches of time in which at least one of many intervals lies. Exact: whole ticks of the clock, no rounding.
+/// The union of time intervals. Exact: whole clock ticks, no rounding.
 class IntervalSet {
 public:
     IntervalSet() = default;
 
-    /// O(n log n). Empty intervals leave no trace; none ends before it begins.
+    /// O(n log n). Empty intervals are dropped; none may end before it begins.
     explicit IntervalSet(std::vector<Interval> intervals);
 
-    /// The union of both, O(n).
+    /// Union, O(n).
     [[nodiscard]] IntervalSet united(const IntervalSet& other) const;
 
     [[nodiscard]] std::chrono::nanoseconds length() const noexcept;
 
-    /// Sorted, disjoint, not touching each other.
+    /// Sorted, disjoint, not adjacent.
     [[nodiscard]] std::span<const Interval> intervals() const noexcept { return intervals_; }
 
 private:

@@ -16,11 +16,11 @@ using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using Moment = RelativeMilestones::Moment;
 
-constexpr std::size_t columns_a_block = 8;   // fits 132 characters with six digits after the point
-constexpr std::size_t most_columns = 64;     // beyond, columns are summaries
-constexpr std::size_t most_device_rows = 8;  // beyond, devices are summaries
+constexpr std::size_t columns_a_block = 8;   // fits 132 characters with six digits before the point
+constexpr std::size_t most_columns = 64;     // beyond, columns summarise
+constexpr std::size_t most_device_rows = 8;  // beyond, rows summarise
 
-/// One line of a section: a time for every rank, in the order of the ranks; nullopt: did not happen there.
+/// One line of a section: a time per rank, in rank order; nullopt: did not happen there.
 struct Row {
     std::string label;
     std::vector<Moment> times;
@@ -55,7 +55,7 @@ Row row_of(std::string label, const std::vector<RankReport>& ranks,
     return row;
 }
 
-/// First, median (the lower one) or last of the moments that happened.
+/// Earliest, lower median or latest of the moments that happened.
 Moment pick(std::vector<Moment> moments, double position) {
     std::erase(moments, std::nullopt);
     if (moments.empty()) {
@@ -89,7 +89,7 @@ void add_first_computes(Section& section, const std::vector<RankReport>& ranks) 
     }
 }
 
-/// Of GPUs; a host has none.
+/// Whether a GPU driver was started; none is on a host.
 bool has_driver(const std::vector<RankReport>& ranks) {
     return std::ranges::any_of(ranks, [](const RankReport& rank) { return rank.milestones.driver_time().has_value(); });
 }
@@ -148,8 +148,8 @@ Section busy_section(const std::vector<RankReport>& ranks) {
     return section;
 }
 
-/// Rounds the rows' running sums, so that the printed rows add up to the printed total to the last digit. Rows without
-/// any time are left out.
+/// Rounds the running sums, so that the printed rows add up to the printed total exactly. Rows of zero time are
+/// omitted.
 Section wall_section(const std::vector<RankReport>& ranks) {
     Section section{"wall (ms, adds up to the run)", {}};
     for (const WallRow& row : wall_rows(ranks.front().breakdown.wall)) {

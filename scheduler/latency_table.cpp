@@ -23,8 +23,8 @@ using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using Moment = RelativeMilestones::Moment;
 
-constexpr double least_share = 1;       // per cent of the wall, to be named
-constexpr std::size_t most_named = 10;  // items, by their numbers
+constexpr double least_share = 1;       // per cent of the wall; smaller rows are not named
+constexpr std::size_t most_named = 10;  // failed items listed by number
 
 std::string short_text(nanoseconds time) {
     return time_text(Seconds(time).count());
@@ -35,7 +35,7 @@ std::string length_text(nanoseconds time) {
     return seconds < 1e-3 ? fmt::format("{:.1f} µs", seconds * 1e6) : fmt::format("{:.3f} ms", seconds * 1e3);
 }
 
-/// "one clock" only where there is one.
+/// "one clock" for a single rank.
 std::string clock_text(const RunReport& report) {
     if (report.ranks.size() + report.lost.size() == 1) {
         return "one clock for all ranks\n";
@@ -106,7 +106,7 @@ std::string counts_text(const RunReport& report, nanoseconds wall, bool timed) {
     return parts.empty() ? std::string() : fmt::format("{}\n", fmt::join(parts, ", "));
 }
 
-/// What other ranks had done, when their times are lost.
+/// What ranks had done whose times are lost.
 std::string lost_text(const std::vector<LostRank>& lost) {
     if (lost.empty()) {
         return {};
@@ -120,7 +120,7 @@ std::string lost_text(const std::vector<LostRank>& lost) {
     return '\n' + table.text();
 }
 
-/// Component by component, because escaped() cuts long texts and a path is wanted whole.
+/// Escaped by component, because escaped() truncates long texts and the path has to be complete.
 std::string path_text(std::string_view path) {
     std::string out;
     for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
@@ -130,7 +130,7 @@ std::string path_text(std::string_view path) {
     return out + escaped(path);
 }
 
-/// What the whole job took, when this was not its only attempt.
+/// Totals of the job if it had several attempts.
 std::string job_text(const std::vector<AttemptSummary>& attempts) {
     if (attempts.size() < 2) {
         return {};
@@ -149,8 +149,8 @@ std::string steady_text(const Verdict& verdict) {
                : fmt::format("; steady {} items/s, start-up {}", rate_text(verdict.steady), time_text(verdict.startup));
 }
 
-/// A line a stage: what it could do, how much of the time between the first and the last chunk its threads or engines
-/// were at work, and how long nothing else was.
+/// One line per stage: its capacity, the share of the time between first and last chunk that its threads or engines
+/// were busy, and its exposed time.
 std::string stages_text(const RunReport& report, const Verdict& verdict) {
     if (verdict.bound == Bound::unknown) {
         return {};
@@ -182,7 +182,7 @@ std::string stages_text(const RunReport& report, const Verdict& verdict) {
     return '\n' + table.text();
 }
 
-/// Of rank 0, which has a part in everything: "wall of rank 0: overlapped 62.1 %, only compute 20.3 %, …".
+/// Rank 0 takes part in every stage: "wall of rank 0: overlapped 62.1 %, only compute 20.3 %, …".
 std::string shares_text(const RunReport& report) {
     const WallView& wall = report.ranks.front().breakdown.wall;
     const double total = Seconds(wall.total()).count();

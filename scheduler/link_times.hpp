@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-/// A send is over for rank 0 when MPI has the bytes, and the system may still hold them: where another rank received
-/// for longer than rank 0 sent, that is how long the link to it was busy, and all links together at least as long.
+/// For rank 0 a send ends when MPI has the bytes, which may still be buffered: where a rank received for longer than
+/// rank 0 sent, its receive time becomes the link's, and rank 0's scatter was busy for at least the longest one.
 void count_receipts(std::span<RankReport> ranks, std::span<LinkTraffic> links);
 
 }  // namespace sluice

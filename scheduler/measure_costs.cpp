@@ -18,14 +18,14 @@ constexpr std::uint32_t finest_step = 16;  // in the search for whole waves
 constexpr std::uint32_t search_from = 64;
 constexpr std::uint32_t search_to = 512;
 constexpr double share_of_search = 0.5;   // of the budget that is left
-constexpr double share_of_repeats = 0.1;  // likewise, for one size
+constexpr double share_of_repeats = 0.1;  // the same, for one size
 constexpr int most_repeats = 3;
-constexpr double steady_seconds = 0.01;  // what takes longer needs no warming up
-constexpr double slow_seconds = 0.1;     // what takes longer is timed once
-constexpr double steepest = 3;           // power of a chunk's items that its time may grow with
-constexpr double share_of_job = 0.01;    // that one size may take beyond the budget
+constexpr double steady_seconds = 0.01;  // slower chunks need no warm-up
+constexpr double slow_seconds = 0.1;     // slower chunks are timed once
+constexpr double steepest = 3;           // largest exponent in time ~ items^p
+constexpr double share_of_job = 0.01;    // time that one size may take beyond the budget
 constexpr std::uint64_t parts_of_job = 16;
-constexpr double rising_rate = 0.75;  // power of a chunk's items that its time grows with at most
+constexpr double rising_rate = 0.75;  // largest exponent at which throughput counts as rising
 constexpr double foretold_within = 0.03;
 constexpr double small_fixed_share = 1.0 / 40;
 constexpr std::size_t fewest_of_a_line = 3;
@@ -42,7 +42,7 @@ StageTimes least_of(const StageTimes& a, const StageTimes& b) {
             .elapsed = std::min(a.elapsed, b.elapsed)};
 }
 
-/// Of the larger sizes: small ones do not fill a device.
+/// Fits the larger sizes only: small ones do not fill a device.
 CostModel fit_costs(std::span<const TimedSize> sizes, std::uint32_t whole_items) {
     const std::size_t used = std::min(sizes.size(), std::max(fewest_of_a_line, (sizes.size() + 1) / 2));
     std::vector<CostSample> upload;
@@ -103,7 +103,7 @@ private:
         return least;
     }
 
-    /// 0: there is no time for the first one.
+    /// 0: not even one repeat fits the budget.
     [[nodiscard]] int repeats_of(double seconds) const {
         return (1 + most_repeats) * seconds <= share_of_repeats * left_ ? most_repeats : 2 * seconds <= left_ ? 1 : 0;
     }
@@ -114,12 +114,12 @@ private:
     }
 
     void time_least() {
-        StageTimes times = time(least_);  // loads the kernels, too
+        StageTimes times = time(least_);  // also loads the kernels
         const int repeats = repeats_of(times.elapsed);
         note(least_, repeats == 0 ? times : time(least_, repeats));
     }
 
-    /// By which the time of the last two sizes has grown with their items; nullopt: there are no two.
+    /// Exponent of the time's growth with the items, from the last two sizes; nullopt: fewer than two.
     [[nodiscard]] std::optional<double> power() const {
         if (before_.items == 0 || before_.times.elapsed <= 0) {
             return std::nullopt;
@@ -133,13 +133,13 @@ private:
         return largest_.times.elapsed * std::pow(growth, std::min(power, steepest));
     }
 
-    /// In proportion at least.
+    /// Assumes at least proportional growth.
     [[nodiscard]] double foretold(std::uint64_t items) const {
         return foretold(items, std::max(1.0, power().value_or(1)));
     }
 
-    /// Whether a larger size takes little of the whole job and may be worth it, as the rate still rises: of the first
-    /// size nothing is known, it may hardly use the device.
+    /// Whether a larger size takes a small part of the job while throughput still rises. After the first size no trend
+    /// is known: it may hardly use the device.
     [[nodiscard]] bool is_worth_its_time(std::uint64_t items) const {
         const double trend = std::max(0.0, power().value_or(0));
         const double job = largest_.times.elapsed * static_cast<double>(job_items_) / largest_.items;
@@ -147,18 +147,18 @@ private:
                foretold(items, trend) <= share_of_job * job;
     }
 
-    /// Steps of two learn most, and of four take least time.
+    /// Doubling gives the most information, quadrupling takes the least time.
     [[nodiscard]] std::uint64_t next_size() const {
         const std::uint64_t items = largest_.items;
         return repeats_of(foretold(2 * items)) == most_repeats ? 2 * items : 4 * items;
     }
 
-    /// False: it would take too long.
+    /// Returns false if it would take too long.
     [[nodiscard]] bool try_size(std::uint32_t items) {
         const double expected = foretold(items);
         const int repeats = expected < slow_seconds ? repeats_of(expected) : 0;
         if (repeats != 0) {
-            static_cast<void>(time(items));  // captures, too
+            static_cast<void>(time(items));  // also captures
             note(items, time(items, repeats));
         } else if (expected >= steady_seconds && (expected <= left_ || is_worth_its_time(items))) {
             note(items, time(items));
@@ -168,8 +168,8 @@ private:
         return true;
     }
 
-    /// Times sizes from `from` to `to`, each `factor` times the one before, or four times where time is short, until
-    /// there is no more to learn. False: until there was no more time.
+    /// Times sizes from `from` to `to`, each `factor` times the one before, or four times if time is short, until the
+    /// line fits. Returns false if time ran out.
     [[nodiscard]] bool grow(std::uint64_t from, std::uint32_t to, std::uint32_t factor) {
         for (std::uint64_t items = from; items <= to; items = std::max(factor * items, next_size())) {
             const bool is_line = sizes_.size() >= fewest_of_a_line;
@@ -186,7 +186,7 @@ private:
         return true;
     }
 
-    /// The number of items that computes most of them a second; nullopt where looking for it takes too long.
+    /// The number of items with the highest throughput; nullopt if the search would take too long.
     [[nodiscard]] std::optional<std::uint32_t> search() {
         std::vector<std::uint32_t> sizes;
         double expected = 0;
@@ -207,7 +207,7 @@ private:
     }
 
     FunctionRef<StageTimes(std::uint32_t)> time_chunk_;
-    double left_;  // of the budget; negative: what was spent beyond it
+    double left_;  // of the budget; negative once overspent
     std::uint64_t job_items_;
     bool is_complete_ = false;
     std::uint32_t multiple_;

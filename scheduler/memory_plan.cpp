@@ -11,8 +11,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t least_reserve = std::uint64_t{256} << 20U;  // of a device
-constexpr std::uint64_t reserved_part = 64;                         // and this part of it
+constexpr std::uint64_t least_reserve = std::uint64_t{256} << 20U;  // bytes per device
+constexpr std::uint64_t reserved_part = 64;                         // plus 1 / this of its memory
 
 [[noreturn]] void reject(const MemoryNeeds& needs) {
     throw Error(ExitCode::out_of_memory,

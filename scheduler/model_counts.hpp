@@ -8,10 +8,10 @@
 
 namespace sluice {
 
-/// Adds what another device or rank has counted.
+/// Adds the counts of another device or rank.
 void add_counts(std::vector<ModelCount>& all, std::span<const ModelCount> more);
 
-/// For the way to rank 0; counts_from() takes what it made.
+/// For transfer to rank 0; counts_from() is the inverse.
 [[nodiscard]] nlohmann::json to_json(std::span<const ModelCount> counts);
 [[nodiscard]] std::vector<ModelCount> counts_from(const nlohmann::json& json);
 

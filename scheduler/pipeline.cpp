@@ -16,10 +16,10 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t copy_operations_a_chunk =
-    6;                                            // on a copy stream: wait, mark, copy, record; held back: wait, record
-constexpr std::size_t compute_operations = 2048;  // several chunks' worth of a model that enqueues a few per item
-constexpr std::size_t records_a_chunk = 4;        // on each stream: begin and end; held back: of finish() too
-constexpr std::size_t alignment = 256;            // of a slot's pieces; what GPUs read best
+    6;                                            // per copy stream: wait, mark, copy, record; held back: wait, record
+constexpr std::size_t compute_operations = 2048;  // several chunks of a model that enqueues a few per item
+constexpr std::size_t records_a_chunk = 4;        // per stream: begin and end; held back: finish()'s too
+constexpr std::size_t alignment = 256;            // bytes, of a slot's buffers; fastest for GPUs
 constexpr std::chrono::nanoseconds shortest_poll{20'000};  // for devices that cannot ring
 
 std::size_t aligned(std::size_t bytes) {
@@ -30,7 +30,7 @@ Interval between(const Event& begun, const Event& ended) {
     return {begun.completed_at(), ended.completed_at()};
 }
 
-/// Calls `step`; what it throws leaves as a StageError of `stage` and `chunk`.
+/// Calls `step` and turns exceptions into a StageError of `stage` and `chunk`.
 template <class Step>
 decltype(auto) in_stage(Stage stage, const Chunk& chunk, Step step) {
     try {
@@ -79,7 +79,7 @@ void Pipeline::make_streams(Device& device, const PipelineOptions& options) {
     compute.operations = compute_operations;
     StreamOptions download = upload;
     download.bell = &transport_.bell();
-    if (device.rings()) {  // host threads; other devices' streams have none that could say anything
+    if (device.rings()) {  // only host devices' streams have threads that can report
         upload.activity = activity_of("upload");
         compute.activity = activity_of("compute");
         download.activity = activity_of("download");
@@ -117,7 +117,7 @@ void Pipeline::prepare(const PipelineOptions& options) {
         const auto full = forward(slot, options.chunk_items);
         compute_->capture(slot.full_chunk, full);
     }
-    if (options.last_items != 0) {  // only one device meets it, in any slot: what stays is what the model has planned
+    if (options.last_items != 0) {  // one device gets it, in any slot, so only the model's preparations are kept
         const auto last = forward(slots_[0], options.last_items);
         std::unique_ptr<CapturedWork> captured;
         compute_->capture(captured, last);
@@ -240,7 +240,7 @@ void Pipeline::send_back(std::uint64_t end, const Event& computed) {
     in_stage(Stage::download, slot(leaving_).chunk, [&] {
         download_->wait(computed);
         if (leaving_ == end) {
-            static_cast<void>(download_->record());  // rings, so that finish_held_back() looks whether more has come
+            static_cast<void>(download_->record());  // rings: finish_held_back() then checks for another chunk
         }
         for (; leaving_ != end; ++leaving_) {
             Slot& next = slot(leaving_);

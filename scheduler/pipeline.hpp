@@ -16,26 +16,28 @@
 namespace sluice {
 
 struct PipelineOptions {
-    std::uint32_t depth = 3;         ///< Chunks in flight; each owns one Slot. More than Model::lag(), or 1: serial.
-    std::uint32_t chunk_items = 64;  ///< Items in a chunk at most.
-    std::uint32_t last_items = 0;    ///< Of the job's last chunk, when it is shorter: a device may prepare for it.
+    std::uint32_t depth = 3;         ///< Chunks in flight, each owning one Slot. Above Model::lag(), or 1: serial.
+    std::uint32_t chunk_items = 64;  ///< Most items in a chunk.
+    std::uint32_t last_items =
+        0;  ///< Items of the job's last chunk if shorter: a device may prepare for it. 0: not shorter.
     Activities* activities =
-        nullptr;               ///< Where the device and its streams say what they are at; outlives the pipeline.
-    std::uint32_t device = 0;  ///< By which number they do.
+        nullptr;               ///< Where the device and its streams report what they are doing; outlives the pipeline.
+    std::uint32_t device = 0;  ///< The device's number in these reports.
 };
 
 /// Drives one device: keeps `depth` chunks moving through upload, compute and download, and touches each of them twice
 /// on the host, when its input has arrived (admit) and when its output is ready (retire). A model that holds chunks
-/// back (Model::lag) completes them with the chunks that follow. It is told to finish them when there are none: the
-/// input has ended, or the device has nothing left to do and the next chunk is not there. Somebody may wait for just
-/// these results before there can be another chunk, so a device never sits on them idle. One thread; no lock and no
-/// allocation once constructed, but for what a device captures of short chunks. All arguments outlive the pipeline.
+/// back (Model::lag) completes them with later chunks, or with Model::finish() at the end of the input or when the
+/// device is idle and the next chunk has not arrived: the next chunk may depend on these results, so an idle device
+/// never holds them back. Single-threaded; no lock and no allocation once constructed, except for captured short
+/// chunks. All arguments outlive the pipeline.
 class Pipeline {
 public:
     Pipeline(Device& device, Transport& transport, Model& model, const PipelineOptions& options, DeviceTrace& trace);
 
-    /// Runs until the transport says that the input has ended and every result was delivered. Throws StageError; open
-    /// requests still name this pipeline's buffers then, so it lives until the transport's other side has let go.
+    /// Runs until the transport reports the end of the input and every result is delivered. Throws StageError; open
+    /// requests still refer to this pipeline's buffers then, so it must live until the transport's other side has
+    /// released them.
     void run();
 
 private:
@@ -52,14 +54,14 @@ private:
     void prepare(const PipelineOptions& options);
     void admit(Slot& slot);
 
-    /// The chunks before `end` have their outputs when `computed` is ready: their download follows.
+    /// Enqueues the downloads of the chunks before `end`, whose outputs are complete when `computed` is ready.
     void send_back(std::uint64_t end, const Event& computed);
     void retire(Slot& slot);
 
-    /// As the first failure of those that are not retired and admitted before `end`.
+    /// Reports the first failure among the chunks before `end` that are not retired.
     [[noreturn]] void throw_failure(std::uint64_t end, const std::exception_ptr& failure);
 
-    /// Of the model's work on the chunks from `first` to `last`: items of each may have been in it.
+    /// For the model's work on chunks `first` to `last`, inclusive: it may have contained items of each.
     [[noreturn]] void throw_compute_failure(std::uint64_t first, std::uint64_t last, const std::exception_ptr& failure);
     void sleep_until_rung(std::uint32_t seen);
     void make_streams(Device& device, const PipelineOptions& options);
@@ -74,17 +76,17 @@ private:
     Activities own_activities_;
     Activity* activity_ = nullptr;
 
-    // Declared before the streams: those drain first, so no queued copy outlives its memory.
-    Buffer pinned_;     // of all slots, in one piece: pages are locked once
-    Buffer on_device_;  // likewise
+    // Declared before the streams, which drain first, so no queued copy outlives its memory.
+    Buffer pinned_;     // of all slots, allocated at once: pages are locked once
+    Buffer on_device_;  // of all slots
     std::vector<Slot> slots_;
     std::unique_ptr<CapturedWork> finish_;  // the model's
     std::unique_ptr<Stream> upload_;
     std::unique_ptr<Stream> compute_;
     std::unique_ptr<Stream> download_;
 
-    // Slots go through their states in turn, so each state's front is a counter: freed <= retired <= leaving <=
-    // admitted <= requested. Those from leaving to admitted are held back.
+    // Slots change states in order, so each state's front is a counter: freed <= retired <= leaving <= admitted <=
+    // requested. Slots in [leaving, admitted) are held back.
     std::uint64_t requested_ = 0;
     std::uint64_t admitted_ = 0;
     std::uint64_t leaving_ = 0;

@@ -8,25 +8,25 @@
 namespace sluice {
 namespace {
 
-/// Whether the work before `event` has failed by now.
+/// Whether the work before `event` is known to have failed.
 bool failed(const Event& event) {
     try {
         static_cast<void>(event.ready());
         return false;
-    } catch (...) {  // somebody has met it before: it is what is being told
+    } catch (...) {  // already being reported
         return true;
     }
 }
 
 }  // namespace
 
-/// A GPU's failure fails every event that nobody has met, also those of work that was done before it.
+/// A GPU's failure fails every event not yet observed, even of work completed before it.
 bool Pipeline::has_failed_as_a_whole() {
     return retired_ < admitted_ && !slot(retired_).chunk.end_of_input() && failed(slot(retired_).upload_begun);
 }
 
 void Pipeline::throw_failure(std::uint64_t end, const std::exception_ptr& failure) {
-    const Event* first = nullptr;  // of those that failed on the compute stream
+    const Event* first = nullptr;  // earliest failed event of the compute stream
     const auto look_at = [&first](const Event& event) {
         if ((first == nullptr || event.ticket() < first->ticket()) && failed(event)) {
             first = &event;

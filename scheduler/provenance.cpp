@@ -82,7 +82,7 @@ ChunkTimes chunk_times_from(const Json& json) {
             .longest = nanoseconds_of(json.at("max"))};
 }
 
-/// Bytes a second; null: there were none.
+/// Bytes per second; null if there were none.
 Json rate(std::uint64_t bytes, nanoseconds time) {
     return bytes == 0 || time.count() <= 0 ? Json(nullptr) : Json(static_cast<double>(bytes) / to_seconds(time));
 }

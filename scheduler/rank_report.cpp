@@ -136,7 +136,7 @@ Breakdown to_breakdown(const Json& json) {
     return breakdown;
 }
 
-/// Four numbers a chunk, one after the other.
+/// Flat, four numbers per chunk.
 Json from_chunks(const std::vector<std::vector<ChunkDurations>>& devices) {
     Json json = Json::array();
     for (const std::vector<ChunkDurations>& chunks : devices) {
@@ -192,7 +192,7 @@ std::optional<Instant> last_written(const RankTrace& trace) {
     return last;
 }
 
-/// Bounds as their bits: JSON has no infinity.
+/// Bounds are stored as bit patterns: JSON has no infinity.
 Json from_certification(const std::optional<Certification>& certification) {
     if (!certification) {
         return nullptr;

@@ -15,43 +15,43 @@
 
 namespace sluice {
 
-/// Milestones as time since the common start of the run, on rank 0's clock; the clocks' error may make one negative.
+/// Milestones as time since the run's common start, on rank 0's clock; clock error may make one negative.
 struct RelativeMilestones {
     using Moment = std::optional<std::chrono::nanoseconds>;  ///< nullopt: did not happen.
 
     std::chrono::nanoseconds start{0};
-    Moment driver_begin{};  ///< Of the GPUs' driver's start; on a host it does not happen.
+    Moment driver_begin{};  ///< Start of the GPU driver's initialisation; none on a host.
     Moment driver_ready{};
     Moment buffers_ready{};
     Moment devices_ready{};
     Moment scatter_begin{};
     Moment scatter_end{};
-    std::vector<Moment> first_compute{};  ///< One a device.
+    std::vector<Moment> first_compute{};  ///< One per device.
     Moment compute_end{};
     Moment delivered{};
-    Moment written{};  ///< The last chunk, on rank 0.
+    Moment written{};  ///< Last chunk written, on rank 0.
     std::chrono::nanoseconds finish{0};
     friend bool operator==(const RelativeMilestones&, const RelativeMilestones&) = default;
 
-    /// What the driver took.
+    /// Initialisation time of the GPU driver.
     [[nodiscard]] Moment driver_time() const {
         return driver_begin && driver_ready ? Moment(*driver_ready - *driver_begin) : std::nullopt;
     }
 };
 
-/// How well a rank's times are turned into rank 0's.
+/// Accuracy of converting a rank's times to rank 0's clock.
 struct RankClock {
-    std::chrono::nanoseconds error{0};      ///< None of its times is off by more, unless its clock drifts unevenly.
-    double drift = 0;                       ///< By how much rank 0's clock is faster, as a share: 20e-6 is 20 ppm.
-    std::uint64_t messages = 0;             ///< Of those between both, of which none arrives before it was sent.
-    std::chrono::nanoseconds violation{0};  ///< By how much one does, beyond what the alignments leave open: part of
-                                            ///< `error`. 0: none does.
-    std::optional<std::chrono::nanoseconds> bound{};  ///< However it drifts: none was off by more when the quickest
-                                                      ///< messages travelled. nullopt: not known.
+    std::chrono::nanoseconds error{0};  ///< Bound on the error of its times if its clock drifts evenly.
+    double drift = 0;                   ///< Relative excess speed of rank 0's clock: 20e-6 is 20 ppm.
+    std::uint64_t messages = 0;  ///< Messages between the two ranks that were checked for arrival before sending.
+    std::chrono::nanoseconds violation{
+        0};  ///< Most by which one arrives too early, beyond the alignments' uncertainty: part of `error`. 0: none.
+    std::optional<std::chrono::nanoseconds>
+        bound{};  ///< Bound for any drift, at the times of the fastest messages; nullopt: unknown.
     friend bool operator==(const RankClock&, const RankClock&) = default;
 };
 
-/// What one chunk of so many items took on a device.
+/// Times of one chunk of `items` on a device.
 struct ChunkDurations {
     std::uint32_t items = 1;
     std::chrono::nanoseconds upload{0};
@@ -60,7 +60,7 @@ struct ChunkDurations {
     friend bool operator==(const ChunkDurations&, const ChunkDurations&) = default;
 };
 
-/// So many of a device's chunks at most, evenly chosen, tell what its chunks took.
+/// Most chunks sampled per device, evenly spaced.
 inline constexpr std::size_t most_sampled_chunks = 256;
 
 /// What a rank sends to rank 0 at the end of a run. Strings are escaped, hence valid UTF-8.
@@ -69,23 +69,24 @@ struct RankReport {
     std::string host;
     RelativeMilestones milestones;
     Breakdown breakdown;
-    std::vector<std::vector<ChunkDurations>> device_chunks{};  ///< Of each of its devices; none of one without a chunk.
-    std::optional<Certification> certification{};              ///< Of all its devices: the sum, and the largest bound.
-    std::vector<ModelCount> counts{};                          ///< Likewise.
+    std::vector<std::vector<ChunkDurations>>
+        device_chunks{};                           ///< One entry per device; empty for a device without chunks.
+    std::optional<Certification> certification{};  ///< Over its devices: the sum, and the largest bound.
+    std::vector<ModelCount> counts{};              ///< Sums over its devices.
     RankClock clock{};
     RankDetails facts{};
     friend bool operator==(const RankReport&, const RankReport&) = default;
 };
 
-/// What two devices or ranks did together.
+/// Combines the certifications of two devices or ranks.
 [[nodiscard]] std::optional<Certification> together(const std::optional<Certification>& a,
                                                     const std::optional<Certification>& b);
 
-/// `clock_offset` is what has to be added to this rank's clock to get rank 0's; `common_start` is on rank 0's clock.
+/// rank 0's clock = this rank's clock + `clock_offset`; `common_start` is on rank 0's clock.
 [[nodiscard]] RankReport make_rank_report(const RankTrace& trace, Instant common_start,
                                           std::chrono::nanoseconds clock_offset);
 
-/// For the way to rank 0, exact. decode() takes what encode() of the same program made; otherwise throws
+/// For transfer to rank 0, exact. decode_rank_report() takes output of the same program's encode(); otherwise throws
 /// ContractViolation.
 [[nodiscard]] std::string encode(const RankReport& report);
 [[nodiscard]] RankReport decode_rank_report(std::string_view text);

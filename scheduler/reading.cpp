@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t memory_each = std::uint64_t{256} << 20U;
 constexpr std::uint64_t window_rounds = 32;  // a device may be this many times slower than the others
-constexpr std::uint64_t fewest_held = 2;     // one is filled while the other one is emptied
+constexpr std::uint64_t fewest_held = 2;     // one is filled while the other is drained
 constexpr std::uint64_t most_held = 1U << 20U;
 
 std::uint32_t fit(std::uint64_t wanted, std::uint64_t bytes_each, std::uint64_t chunks) {
@@ -19,11 +19,11 @@ std::uint32_t fit(std::uint64_t wanted, std::uint64_t bytes_each, std::uint64_t 
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(chunks, 1, fitting));
 }
 
-// Of one device, in its fastest precision: generous, because a reader without work sleeps.
+// Per device, in its fastest precision; generous, because an idle reader sleeps.
 constexpr double host_flop_a_second = 0.3e12;
 constexpr double cuda_flop_a_second = 0.8e15;
 
-/// File and wire bytes that one reader handles, of JSON, the slowest format (docs/performance.md).
+/// File plus wire bytes per second of one reader, for JSON, the slowest format (docs/performance.md).
 constexpr double reader_bytes_a_second = 0.4e9;
 
 constexpr std::uint32_t fewest_readers = 2;

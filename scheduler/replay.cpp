@@ -10,21 +10,21 @@
 namespace sluice {
 namespace {
 
-/// More are not replayed one by one: the rest goes on at the rate of these.
+/// Chunks beyond are extrapolated at the rate of the second half of these.
 constexpr std::uint64_t most_chunks = 20'000;
 
 struct Engines {
-    double upload = 0;  ///< When it is free again, each.
+    double upload = 0;  ///< Times at which the engines are free again.
     double compute = 0;
     double download = 0;
-    std::size_t next = 0;  ///< Of its ChunkDurations.
+    std::size_t next = 0;  ///< Index of the next ChunkDurations.
 };
 
-/// What all devices share: it serves whoever comes first, whatever the chunks' order, so the work that it was given is
-/// the least that it takes.
+/// A stage shared by all devices. It serves requests as they arrive, in any chunk order, so it takes at least the sum
+/// of its work.
 class Shared {
 public:
-    /// When work of `time` that comes at `at` is done.
+    /// Returns when work of length `time` that arrives at `at` is done.
     double serve(double at, double time) {
         begin_ = work_ == 0 ? at : std::min(begin_, at);
         work_ += time;
@@ -66,7 +66,7 @@ public:
         }
     }
 
-    /// The chunk is written and committed at this time.
+    /// Returns when the chunk is written and committed.
     double pass(std::uint64_t chunk, double items) {
         const auto [asked, device] = take_slot(chunk);
         const double room = window_.oldest(chunk);
@@ -119,7 +119,7 @@ private:
         return at;
     }
 
-    using Slot = std::pair<double, std::size_t>;  // when it asks, and its device
+    using Slot = std::pair<double, std::size_t>;  // time of its request, device
 
     const ReplayPlan& plan_;
     std::vector<Engines> engines_;

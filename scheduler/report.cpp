@@ -19,10 +19,10 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono::nanoseconds;
 
-constexpr int schema_version = 2;  // goes up when a key changes its meaning or goes away, not when one is added
+constexpr int schema_version = 2;  // incremented when a key changes its meaning or is removed, not when one is added
 constexpr const char* format_name = "sluice report";
 
-/// What a report has that was written before there was a "format".
+/// Keys of a report written before "format" existed.
 constexpr std::array unmarked_keys{"schema", "units", "config", "run", "clocks", "timers", "ranks", "lost", "verdict"};
 
 Json in_seconds(nanoseconds time) {
@@ -109,7 +109,7 @@ Json input_json(const InputReads& reads) {
             {"bytes_read", reads.items}};
 }
 
-/// An infinite bound, under which everything was computed again, is null: JSON has no infinity.
+/// An infinite bound, under which every item was recomputed, is null: JSON has no infinity.
 Json certification_json(const std::optional<Certification>& certification) {
     if (!certification) {
         return nullptr;
@@ -289,13 +289,13 @@ Json report_json(const RunReport& report, const Json& config) {
 }
 
 std::string report_file_text(const RunReport& report, const Json& config) {
-    nlohmann::ordered_json file{{"format", format_name}};  // first, so that a look at the start tells
+    nlohmann::ordered_json file{{"format", format_name}};  // first, so that the start identifies the file
     file.update(nlohmann::ordered_json(report_json(report, config)));
     return file.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 
 bool is_report(std::string_view text) {
-    if (text.starts_with(fmt::format("{{\n  \"format\": \"{}\"", format_name))) {  // however long it is
+    if (text.starts_with(fmt::format("{{\n  \"format\": \"{}\"", format_name))) {  // without parsing a long text
         return true;
     }
     const Json json = Json::parse(text, nullptr, false);

@@ -10,7 +10,7 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// Of workers side by side: what they do together, in items per second.
+/// Combined rate of parallel workers, in items per second.
 class RatesTogether {
 public:
     void add(std::uint64_t items, double rate) {
@@ -19,7 +19,7 @@ public:
         longest_ = std::max(longest_, static_cast<double>(items) / rate);
     }
 
-    /// Of `items`, of which those of the workers are a part, or several times as many. nullopt: there is no worker.
+    /// Rate for `items`, which may be more or fewer than the workers' items. nullopt: no worker.
     [[nodiscard]] std::optional<double> rate(std::uint64_t items, bool is_fixed) const {
         if (passed_ == 0) {
             return std::nullopt;

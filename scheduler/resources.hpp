@@ -15,19 +15,19 @@
 
 namespace sluice {
 
-/// Threads that make rows of results on rank 0.
+/// Threads that encode result rows on rank 0.
 struct EncoderThreads {
     std::uint32_t used = 1;
-    std::uint32_t useful = 1;  ///< As many as it would use if it had a core for each.
+    std::uint32_t useful = 1;  ///< Threads that it would use with a core for each.
 };
 
-/// A run, as far as it decides what binds it.
+/// What the verdict on a run is computed from.
 struct JudgedRun {
     std::span<const RankReport> ranks{};
-    std::uint64_t items = 0;  ///< That it finished.
+    std::uint64_t items = 0;  ///< Finished in this run.
     std::uint32_t chunk_items = 1;
     std::uint32_t depth = 1;
-    std::uint32_t staged = 2;  ///< As QueueSizes.
+    std::uint32_t staged = 2;  ///< As in QueueSizes.
     std::uint32_t window = 2;
     EncoderThreads encoders{};
     DeviceKind device = DeviceKind::host;
@@ -35,7 +35,7 @@ struct JudgedRun {
     Distribution distribution = Distribution::pull;
 };
 
-/// Stages that one kind of thread or engine does, in turn.
+/// Stages that one kind of thread or engine alternates between.
 struct ResourceKind {
     std::string_view name;
     std::array<std::optional<Stage>, 2> stages;
@@ -51,10 +51,10 @@ inline constexpr ResourceKind download{"download", {Stage::download}};
 inline constexpr ResourceKind writer{"writer", {Stage::write, Stage::commit}};
 }  // namespace resource_kinds
 
-/// In a single process the comm thread copies all that goes out and comes in; messages go both ways at once.
+/// In a single process the comm thread copies both inputs and outputs; between ranks, messages go both ways at once.
 [[nodiscard]] std::span<const ResourceKind* const> kinds_of_run(std::size_t ranks);
 
-/// Done by a device, not by a thread of the host that serves several.
+/// Whether devices do it, not a host thread that serves several of them.
 [[nodiscard]] bool is_of_devices(Stage stage);
 [[nodiscard]] bool does(const ResourceKind& kind, Stage stage);
 
@@ -66,26 +66,27 @@ struct Worker {
     std::array<std::chrono::nanoseconds, 2> of_stage{};
     std::uint64_t items = 0;
     std::optional<std::chrono::nanoseconds> delayed{};
-    std::optional<SteadyStretch> steady{};  ///< As InstanceTotals.
+    std::optional<SteadyStretch> steady{};  ///< As in InstanceTotals.
 
-    /// Busy seconds an item, of a device in its steady stretch; 0 or more.
+    /// Busy seconds per item, of a device in its steady stretch; >= 0.
     [[nodiscard]] double pace() const;
 };
 
-/// Those of all ranks, in the order of ranks and names.
+/// Workers of all ranks, ordered by rank and name.
 [[nodiscard]] std::vector<Worker> workers_of(std::span<const RankReport> ranks, const ResourceKind& kind);
 
-/// Items per second, as if none of them ever waited; of devices as in their steady stretch. Not all items may pass
-/// here; the capacity is for all. With `is_fixed` the slowest decides. nullopt: nothing was done, or in no time at all,
-/// so that it cannot bind.
+/// Items per second if no worker ever waited; for devices, as in their steady stretch. Scaled to all `items`, even if
+/// not all pass these workers. With `is_fixed` the slowest decides. nullopt: no work, or work in zero time, which
+/// cannot bind.
 [[nodiscard]] std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint64_t items, bool is_fixed);
 
-/// Items per second, as devices completed them in their steady stretches. Of those that computed two chunks or more;
-/// the others' items are taken to come in the same time. With `is_fixed` the slowest decides. nullopt: none did.
+/// Items per second completed by devices in their steady stretches. Only devices with two or more chunks are measured;
+/// the others' items are assumed to come in the same time. With `is_fixed` the slowest decides. nullopt: no such
+/// device.
 [[nodiscard]] std::optional<double> completion_rate(const std::vector<Worker>& devices, std::uint64_t items,
                                                     bool is_fixed);
 
-/// Busy seconds an item, of one of `workers`: they serve side by side.
+/// Busy seconds per item of a single worker: they work in parallel.
 [[nodiscard]] double mean_time(const std::vector<Worker>& workers);
 
 /// All workers of one kind.
@@ -94,11 +95,11 @@ struct Resource {
     std::vector<Worker> workers{};
     double capacity = 0;
 
-    /// That they spend most of their time on.
+    /// The stage that its workers spend most of their time on.
     [[nodiscard]] Stage main_stage() const;
 };
 
-/// Those that have a capacity, the least first.
+/// Resources with a known capacity, in ascending order.
 [[nodiscard]] std::vector<Resource> resources_of(const JudgedRun& run);
 
 }  // namespace sluice

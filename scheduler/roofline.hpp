@@ -10,25 +10,25 @@
 
 namespace sluice {
 
-/// What a run's devices could compute.
+/// Compute limit of a run's devices.
 struct Roofline {
-    double flop_per_item = 0;  ///< Of the app; 0: not known.
-    /// What a matrix product is computed as: so many of that precision.
+    double flop_per_item = 0;  ///< Of the app; 0: unknown.
+    /// A matrix product is computed as `products` products in `precision`.
     Precision precision = Precision::fp32;
     std::uint32_t products = 1;
-    std::optional<double> peak{};  ///< FLOP per second of one device, by large products of that; nullopt: not known.
-    std::string note{};            ///< Why it is not; empty: it is.
+    std::optional<double> peak{};  ///< FLOP/s of one device on large products of that kind; nullopt: unknown.
+    std::string note{};            ///< Why `peak` is unknown; empty: it is known.
 };
 
-/// What was computed, FLOP per second of a device, at the steady rate; nullopt: there is none, or no device computed.
+/// Achieved FLOP/s per device at the steady rate; nullopt: no steady rate, or no device computed.
 [[nodiscard]] std::optional<double> achieved_flop(const Roofline& roofline, const Verdict& verdict,
                                                   std::size_t devices);
 
-/// `flop_per_item`, `precision` and `products`, `achieved` and `peak` of a device, and the `share`.
+/// `flop_per_item`, `precision`, `products`, `achieved` and `peak` per device, and `share`.
 [[nodiscard]] nlohmann::json roofline_json(const Roofline& roofline, const Verdict& verdict, std::size_t devices);
 
-/// "compute: 41.2 of 68.1 GFLOP/s a device (60.5 %) in fp32", "… by 3 products in fp16 for one", a line of the full
-/// latency table; empty where nothing is known.
+/// A line of the full latency table: "compute: 41.2 of 68.1 GFLOP/s a device (60.5 %) in fp32", "… by 3 products in
+/// fp16 for one"; empty if nothing is known.
 [[nodiscard]] std::string roofline_text(const Roofline& roofline, const Verdict& verdict, std::size_t devices);
 
 }  // namespace sluice

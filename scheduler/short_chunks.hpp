@@ -10,14 +10,14 @@
 
 namespace sluice {
 
-/// The captured work of one slot's chunks of fewer items than fit, by their number of items. To capture costs more than
-/// to enqueue: only a size that the slot meets again is captured, and those that it met last are kept.
+/// Captured work of one slot's short chunks, by number of items. Capturing costs more than enqueueing: a size is
+/// captured when it recurs, and the most recently used sizes are kept.
 class ShortChunks {
 public:
     static constexpr std::size_t most_sizes = 4;
 
-    /// Where to keep the work of a chunk of `items`, at least 1; null when they are met for the first time, or so long
-    /// ago that it was forgotten. What is forgotten is no longer running: the slot was free.
+    /// Where to keep the work of a chunk of `items` >= 1; null if this size is new or was evicted. Evicted work is no
+    /// longer running: the slot was free.
     [[nodiscard]] std::unique_ptr<CapturedWork>* meet(std::size_t items) noexcept {
         ++meetings_;
         auto* const known = std::ranges::find(sizes_, items, &Size::items);

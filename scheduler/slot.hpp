@@ -12,26 +12,26 @@
 
 namespace sluice {
 
-/// One chunk in flight: its four pieces of memory and the event it waits for. A buffer is reused only when the Slot is
-/// free again, so a write never meets an unfinished read.
+/// One chunk in flight: its four buffers and its events. A buffer is reused only once the slot is free, so a write
+/// never overlaps an unfinished read.
 struct Slot {
-    std::span<std::byte> arrived;     ///< (chunk_items, input_bytes), pinned; the pipeline's, as all four are.
+    std::span<std::byte> arrived;     ///< (chunk_items, input_bytes), pinned. The pipeline owns all four.
     std::span<std::byte> input;       ///< The same on the device.
     std::span<std::byte> output;      ///< (chunk_items, output_bytes) on the device.
     std::span<std::byte> downloaded;  ///< The same, pinned.
 
-    std::unique_ptr<CapturedWork> full_chunk;  ///< The model's work on `input` and `output`, for a chunk without gaps.
-    ShortChunks short_chunks;                  ///< The same for other chunks.
+    std::unique_ptr<CapturedWork> full_chunk;  ///< The model's work on `input` and `output`, for a full chunk.
+    ShortChunks short_chunks;                  ///< The same for short chunks.
 
     Ticket ticket;    ///< requested: ready when the items are in `arrived`.
-    Chunk chunk;      ///< From admit on; count == 0 for the end of the input.
-    Event uploaded;   ///< in flight: for the trace, and to name the stage that failed.
-    Event forwarded;  ///< in flight: behind the chunk's own forward(); what was computed by then may be held back.
-    Event computed;   ///< leaving: behind what completed the outputs.
+    Chunk chunk;      ///< From admit on; count == 0: end of input.
+    Event uploaded;   ///< in flight: for the trace, and to identify a failed stage.
+    Event forwarded;  ///< in flight: after the chunk's own forward(), which may hold results back.
+    Event computed;   ///< leaving: after the work that completed the outputs.
     Event done;       ///< leaving: ready when the outputs are in `downloaded`.
     Event upload_begun, compute_begun, download_begun;
     Event delivered;   ///< delivering: ready when `downloaded` may be overwritten.
-    ChunkSpans spans;  ///< Filled on the way.
+    ChunkSpans spans;  ///< Filled along the way.
 };
 
 }  // namespace sluice

@@ -16,10 +16,10 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::size_t least_steady_chunks = 16;
-constexpr std::size_t end_share = 8;  // of the chunks, at each end
+constexpr std::size_t end_share = 8;  // 1 / this of the chunks is left out at each end
 
-/// What the items after the first chunk took, by the least-squares line of time over items. Results come in bursts, so
-/// two of them by themselves may be a burst more or less apart.
+/// Time of `items` by the least-squares line of time over items: results come in bursts, so the distance of two single
+/// writes may be off by a burst.
 nanoseconds fitted_time(std::span<const ThreadSpan> written, std::uint64_t items) {
     std::vector<std::pair<double, double>> points;  // items up to here, nanoseconds since the first chunk's end
     double done = 0;

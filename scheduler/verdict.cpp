@@ -15,13 +15,13 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr double binding_share = 0.8;  // of its capacity: from here on a resource binds
+constexpr double binding_share = 0.8;  // of its capacity: a resource at or above it binds
 constexpr double long_part = 0.5;      // of the run, for start-up or the end to bind
 constexpr double straggler_factor = 1.25;
-constexpr std::size_t least_chunks_to_compare = 3;  // of a device: less is chance
+constexpr std::size_t least_chunks_to_compare = 3;  // per device: fewer are not significant
 constexpr double contended_share = 0.2;
 constexpr double throttled_share = 0.05;  // of the run
-constexpr double least_load = 0.25;       // of its capacity, for a resource's threads to matter
+constexpr double least_load = 0.25;       // of its capacity: below, a resource's threads do not matter
 constexpr std::size_t most_stragglers = 3;
 
 double seconds(nanoseconds time) {
@@ -39,7 +39,7 @@ double rate_of(const Worker& instance) {
     return static_cast<double>(instance.items) / seconds(instance.busy);
 }
 
-/// Of devices with enough chunks to compare, those that are much slower than the median.
+/// Devices with enough chunks to compare that are much slower than the median.
 void find_stragglers(Verdict& verdict, const JudgedRun& run, const std::vector<Resource>& resources) {
     const auto compute =
         std::ranges::find_if(resources, [](const Resource& resource) { return does(*resource.kind, Stage::compute); });
@@ -75,7 +75,7 @@ void find_stragglers(Verdict& verdict, const JudgedRun& run, const std::vector<R
                       [](const Straggler& straggler) { return std::pair(-straggler.cost, straggler.rate); });
 }
 
-/// Of threads that have much to do: what others wait for matters to nobody.
+/// Only threads with much to do: delays of others do not matter.
 void find_contention(Verdict& verdict, const std::vector<Resource>& resources) {
     for (const Resource& resource : resources) {
         if (resource.capacity * least_load > verdict.steady) {
@@ -105,7 +105,7 @@ void find_throttled(Verdict& verdict, std::span<const RankReport> ranks, double 
     }
 }
 
-/// The phase, or "waiting", that took most of `wall` but for the stages.
+/// The phase in [from, to], or "waiting", that took most of `wall`.
 std::pair<std::string_view, nanoseconds> longest_phase(const WallView& wall, Phase from, Phase to) {
     std::pair<std::string_view, nanoseconds> longest{"waiting", nanoseconds(0)};
     for (auto phase = static_cast<std::size_t>(from); phase <= static_cast<std::size_t>(to); ++phase) {
@@ -145,8 +145,8 @@ std::string line_of(const Verdict& verdict, const JudgedRun& run, double wall) {
                        verdict.rank ? fmt::format(" on rank {}", *verdict.rank) : "", rates);
 }
 
-/// Devices that have the least capacity work at paces of their own, which add up. Else they share what binds: one that
-/// begins later takes from the others, so that their rates do not add up, but then results are written evenly.
+/// If devices have the least capacity, they work independently and their rates add up. Otherwise they share what binds:
+/// one that starts later slows the others, so their rates do not add up, but results are written evenly.
 std::optional<double> steady_rate(const JudgedRun& run, const Resource& least) {
     const bool is_fixed = run.distribution == Distribution::fixed;
     const auto computes = workers_of(run.ranks, resource_kinds::compute);
@@ -156,7 +156,7 @@ std::optional<double> steady_rate(const JudgedRun& run, const Resource& least) {
     return devices ? devices : written ? written->rate() : std::nullopt;
 }
 
-/// Where the stretches begin and end that no chunk takes part in.
+/// Measures the times before the first and after the last chunk.
 void measure_ends(Verdict& verdict, const JudgedRun& run) {
     nanoseconds start = run.ranks.front().milestones.start;
     std::optional<nanoseconds> first;

@@ -15,7 +15,7 @@ std::string_view word_for(Bound bound) {
     return words[static_cast<std::size_t>(bound)];
 }
 
-/// Who is slower than it might be, and by what.
+/// Adds what is slowed down, and why.
 void add_slowed(Json& json, const Verdict& verdict) {
     json["stragglers"] = Json::array();
     for (const Straggler& straggler : verdict.stragglers) {

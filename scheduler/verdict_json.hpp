@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// As docs/latency-table.md has it.
+/// Schema: docs/latency-table.md.
 [[nodiscard]] nlohmann::json verdict_json(const Verdict& verdict);
 
 }  // namespace sluice

@@ -55,7 +55,7 @@ void note_idle_devices(Verdict& verdict, const JudgedRun& run) {
     }
 }
 
-/// Why no resource comes close to what it can, and what may help: never what is set already.
+/// Why no resource comes close to its capacity, and what may help, unless already set.
 std::string reason_for_nothing(const Verdict& verdict, const JudgedRun& run, std::uint64_t chunks) {
     if (run.mode == PipelineMode::serial) {
         return "pipeline.mode = \"serial\" lets one stage wait for the other; \"overlap\" does not";

@@ -4,10 +4,10 @@
 
 namespace sluice {
 
-/// What `stage` does would get no more of the hosts' CPUs by a faster way to do it, or by more devices.
+/// Whether `stage` is short of host CPUs, so that neither faster code nor more devices would help.
 [[nodiscard]] bool lacks_cpu(const Verdict& verdict, Stage stage, DeviceKind device);
 
-/// What is worth knowing beside the verdict's line, and what may help: never what is set already.
+/// Adds observations and advice to the verdict, never advice that is already followed.
 void add_notes(Verdict& verdict, const JudgedRun& run);
 
 }  // namespace sluice

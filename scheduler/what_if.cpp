@@ -15,8 +15,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr double telling_gain = 0.03;  // of the run
-constexpr double replay_error = 0.25;  // beyond, the replay is not this run's
+constexpr double telling_gain = 0.03;  // of the run; smaller gains are not listed
+constexpr double replay_error = 0.25;  // beyond, the replay does not match the run
 constexpr std::size_t most_what_ifs = 3;
 
 std::optional<ReplayPlan> plan_of(const JudgedRun& run) {
@@ -54,7 +54,7 @@ void speed_up(ReplayPlan& plan, nanoseconds ChunkDurations::*stage) {
 
 ReplayPlan without_half_of(const ReplayPlan& plan, const JudgedRun& run, Stage stage) {
     ReplayPlan faster = plan;
-    double half = 0;  // of what the stage takes of its thread's time for an item
+    double half = 0;  // seconds per item: half of the stage's share of its thread's time
     for (const Worker& instance : workers_of(run.ranks, {.name = {}, .stages = {stage}})) {
         half += Seconds(instance.busy).count() / 2 / static_cast<double>(run.items);
     }

@@ -7,13 +7,13 @@
 
 namespace sluice {
 
-/// What the run would take if something were different, by a replay of what its chunks took.
+/// Predicted length of a changed run, by replay of its chunk times.
 struct WhatIf {
     std::string change;  ///< "compute 2 x faster"
     double seconds = 0;
 };
 
-/// Of a run: seconds before the first chunk's compute, from there to the last written chunk, and after it.
+/// Seconds of a run before the first chunk's compute, from there to the last chunk's write, and after it.
 struct RunTimes {
     double startup = 0;
     double serving = 0;
@@ -23,11 +23,11 @@ struct RunTimes {
 };
 
 struct Prediction {
-    double replayed = 0;            ///< The serving time by replay over the measured one; 0: not replayed.
-    std::vector<WhatIf> changes{};  ///< Best first, the few that save most; empty where the replay is not this run's.
+    double replayed = 0;            ///< Replayed over measured serving time; 0: not replayed.
+    std::vector<WhatIf> changes{};  ///< The few that save most, best first; empty if the replay does not match the run.
 };
 
-/// Each stage twice as fast, no start-up, and if `may_add_devices`, twice the devices. Pure.
+/// Considers each stage twice as fast, no start-up and, with `may_add_devices`, twice the devices. Pure.
 [[nodiscard]] Prediction predict_changes(const JudgedRun& run, const RunTimes& times, bool may_add_devices);
 
 }  // namespace sluice

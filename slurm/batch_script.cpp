@@ -34,7 +34,7 @@ void check_path(const std::filesystem::path& path, std::string_view what) {
     }
 }
 
-/// A job on GPUs would wait in the queue only to be told that it has none.
+/// A GPU job would otherwise wait in the queue only to find no GPU.
 void check_gpus(const JobConfig& job) {
     if (job.run.device == DeviceKind::cuda && job.layout.gpus_per_node == 0 &&
         job.slurm.gpu_request != GpuRequest::none) {
@@ -51,7 +51,7 @@ std::string gpus_text(const JobConfig& job) {
            std::to_string(job.layout.gpus_per_node);
 }
 
-/// The names of the variables that travel, and the values of ours.
+/// Names of the exported variables, and values of sluice's own.
 std::string export_list(const JobConfig& job, const ScriptPaths& paths) {
     std::vector<std::string> names(always_exported.begin(), always_exported.end());
     names.insert(names.end(), job.slurm.environment.begin(), job.slurm.environment.end());

@@ -9,10 +9,10 @@
 
 namespace sluice {
 
-/// The absolute paths that a job's script names.
+/// Absolute paths in a job's script.
 struct ScriptPaths {
     std::filesystem::path program{};     ///< sluice itself.
-    std::filesystem::path run_folder{};  ///< Holds the rest.
+    std::filesystem::path run_folder{};  ///< Contains the other files.
 
     [[nodiscard]] std::filesystem::path plan() const { return run_folder / "plan.toml"; }
     [[nodiscard]] std::filesystem::path script() const { return run_folder / "script.sh"; }
@@ -23,21 +23,21 @@ struct ScriptPaths {
     [[nodiscard]] std::filesystem::path retry_request() const { return run_folder / "retry"; }
 };
 
-/// The paths of `job`, whose own paths are absolute, submitted from this program. Throws Error (configuration,
-/// E-SLM-112) when one holds a character that Slurm's options cannot.
+/// The paths for `job`, which has absolute paths, submitted by this program. Throws Error (configuration, E-SLM-112)
+/// when one contains a character that Slurm's options cannot hold.
 [[nodiscard]] ScriptPaths script_paths(const JobConfig& job);
 
-/// sbatch's options, "--nodes=4", in the order of the script. Throws Error (configuration) for a job of which no script
-/// can be made.
+/// sbatch's options, such as "--nodes=4", in script order. Throws Error (configuration) for a job that no script can
+/// run.
 [[nodiscard]] std::vector<std::string> sbatch_options(const JobConfig& job, const ScriptPaths& paths);
 
-/// The whole script: constant but for the #SBATCH lines, which hold sbatch_options.
+/// The whole script: constant except for the #SBATCH lines with sbatch_options().
 [[nodiscard]] std::string batch_script(const JobConfig& job, const ScriptPaths& paths);
 
 /// The script without #SBATCH lines.
 [[nodiscard]] std::string_view batch_text();
 
-/// Ranks of a node.
+/// Ranks per node.
 [[nodiscard]] std::uint32_t ranks_per_node(const JobConfig& job);
 
 }  // namespace sluice

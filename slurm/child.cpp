@@ -46,7 +46,7 @@ struct Pipe {
             ends[end] = -1;
         }
     }
-    std::array<int, 2> ends{-1, -1};  // to read, to write
+    std::array<int, 2> ends{-1, -1};  // read end, write end
 };
 
 struct SpawnFiles {
@@ -74,7 +74,7 @@ struct SpawnSignals {
     posix_spawnattr_t attributes{};
 };
 
-/// What a job or a step around this process has set would count as options.
+/// Variables set by an enclosing job or step would act as options.
 bool passes(std::string_view variable) {
     static constexpr std::array<std::string_view, 7> kept_back{"SLURM_",  "SLURMD_", "SBATCH_", "SRUN_",
                                                                "SALLOC_", "SQUEUE_", "SCANCEL_"};
@@ -115,7 +115,7 @@ pid_t spawn(const std::vector<std::string>& words, const Pipe& out, const Pipe& 
     return pid;
 }
 
-/// Adds what there is to read; false at the end of the pipe.
+/// Appends available bytes; false at the end of the pipe.
 bool read_some(int end, std::string& to) {
     std::array<char, 4096> bytes{};
     const ssize_t got = ::read(end, bytes.data(), bytes.size());
@@ -127,7 +127,7 @@ bool read_some(int end, std::string& to) {
     return got > 0;
 }
 
-/// False when `end` is reached first, or a stop is requested.
+/// False if `end` is reached first, or a stop is requested.
 bool read_both(Pipe& out, Pipe& err, ChildResult& result, SteadyClock::time_point end, const std::stop_token& stop) {
     const std::chrono::milliseconds at_once = stop.stop_possible() ? between_looks : longest_wait;
     out.close_end(1);

@@ -15,9 +15,9 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::seconds patience{20};
-constexpr std::chrono::seconds patience_with_sacct{5};  // its database is often slow, and only adds to what is known
+constexpr std::chrono::seconds patience_with_sacct{5};  // its database is often slow and only adds detail
 
-constexpr int most_exit_codes = 255;  // some squeues print what wait() gives instead
+constexpr int most_exit_codes = 255;  // some squeues print a wait() status instead
 
 std::optional<int> number(std::string_view text) {
     int value = 0;
@@ -25,7 +25,7 @@ std::optional<int> number(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() && value >= 0 ? std::optional(value) : std::nullopt;
 }
 
-/// What the program prints; empty when it fails, or is not there.
+/// Output of the program; empty if it fails or is missing.
 std::string answer_of(std::vector<std::string> words, const Submission& submission, std::chrono::seconds at_most) {
     if (!submission.cluster.empty()) {
         words.insert(words.begin() + 1, "--clusters=" + submission.cluster);
@@ -33,7 +33,7 @@ std::string answer_of(std::vector<std::string> words, const Submission& submissi
     try {
         const std::optional<ChildResult> result = run_child(words, at_most);
         return result && result->exit_code == 0 ? result->out : std::string();
-    } catch (const Error&) {  // a site may have no such program: nothing is known then
+    } catch (const Error&) {  // a site may lack the program
         return {};
     }
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::seconds query_patience{20};
 constexpr const char* format = "%T|%r|%e|%N";
 
-/// Slurm's answer about a number that it does not know, any more or at all.
+/// Whether Slurm does not, or no longer, know the job id.
 bool knows_no_such_job(const ChildResult& result) {
     return result.exit_code != 0 && (result.err.find("Invalid job id") != std::string::npos ||
                                      result.err.find("Invalid job_id") != std::string::npos);
@@ -72,7 +72,7 @@ std::filesystem::path folder_of_job(const std::string& job) {
     const std::size_t begin = at + mark.size();
     const std::filesystem::path log = result->out.substr(begin, result->out.find_first_of(" \n", begin) - begin);
     const std::filesystem::path folder = log.parent_path().parent_path();
-    std::error_code unknown;  // not to be seen from here
+    std::error_code unknown;  // not visible from here
     return std::filesystem::exists(folder / "plan.toml", unknown) ? folder : std::filesystem::path();
 }
 
@@ -88,7 +88,7 @@ std::optional<QueuedJob> find_in_queue(const Submission& submission) {
         while (!text.empty()) {
             const std::string_view line = text.substr(0, text.find('\n'));
             text.remove_prefix(std::min(text.size(), line.size() + 1));
-            if (auto job = parse_queue_line(line)) {  // with --clusters a line with the cluster's name comes first
+            if (auto job = parse_queue_line(line)) {  // with --clusters the first line is the cluster's name
                 return job;
             }
         }

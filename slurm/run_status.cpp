@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 6> state_names{"preparing", "running", "d
                                                       "complete",  "stopped", "failed"};
 constexpr std::size_t longest_file = std::size_t{64} << 20;
 
-/// To what a person reads; JSON has no NaN.
+/// Rounded for readability; JSON has no NaN.
 double rounded(double value) {
     constexpr double steps = 1000;
     return std::isfinite(value) ? std::round(value * steps) / steps : 0;
@@ -78,7 +78,7 @@ std::string_view name_of(RunState state) {
 }
 
 std::optional<std::uint32_t> find_slowest(const std::vector<RankStatus>& ranks) {
-    constexpr double clearly = 0.9;  // chunks come in steps, so that rates of equal ranks differ a little
+    constexpr double clearly = 0.9;  // chunks are discrete, so rates of equal ranks differ slightly
     if (ranks.size() < 2) {
         return std::nullopt;
     }
@@ -141,7 +141,7 @@ std::optional<RunStatus> decode_run_status(std::string_view text) {
         RunStatus status{.state = static_cast<RunState>(state - state_names.begin()),
                          .job = json.at("job"),
                          .restarts = json.at("restarts"),
-                         .attempt = json.value("attempt", std::uint64_t{1}),  // came later, and so did the next one
+                         .attempt = json.value("attempt", std::uint64_t{1}),  // added later, like the next one
                          .most_attempts = maybe<std::uint64_t>(json.value("most_attempts", Json())),
                          .host = json.at("host"),
                          .process = json.at("process"),
@@ -166,7 +166,7 @@ std::optional<RunStatus> decode_run_status(std::string_view text) {
             status.end = end_of(json.at("end"));
         }
         return status;
-    } catch (const nlohmann::json::exception&) {  // somebody else's file, or another version's
+    } catch (const nlohmann::json::exception&) {  // of another program or version
         return std::nullopt;
     }
 }
@@ -177,10 +177,10 @@ std::optional<RunStatus> read_run_status(const std::filesystem::path& file) {
 }
 
 int write_run_status(const std::filesystem::path& file, const RunStatus& status) {
-    constexpr mode_t file_mode = 0666;  // less the umask: who may enter the run's folder decides
+    constexpr mode_t file_mode = 0666;  // less the umask: access is controlled by the run's folder
     const std::string text = encode(status);
     const FilePlace place = FilePlace::entry(file);
-    // Of its own name: an attempt that was taken for dead may write there, too, and would rename this one's file.
+    // Uniquely named: an attempt presumed dead may still write there, and would rename this one's file.
     const FilePlace next = FilePlace::entry(file.native() + "." + make_unique_id() + ".new");
     const int fd = ::openat(next.base(), next.name(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode);
     if (fd < 0) {

@@ -13,9 +13,9 @@ namespace sluice {
 enum class RunState : std::uint8_t {
     preparing,  ///< Before the first chunk.
     running,
-    draining,  ///< No chunk is handed out any more.
+    draining,  ///< No further chunks are granted.
     complete,
-    stopped,  ///< Early and in good order: the same command continues.
+    stopped,  ///< Ended early, in order: the same command continues.
     failed,
 };
 
@@ -25,45 +25,45 @@ struct RankStatus {
     std::uint64_t chunks = 0;
     std::uint64_t items = 0;
     double items_per_second = 0;     ///< In the last few seconds.
-    double seconds_since_chunk = 0;  ///< Since its last result, or since it began.
+    double seconds_since_chunk = 0;  ///< Since its last result, or its start.
 
     friend bool operator==(const RankStatus&, const RankStatus&) = default;
 };
 
-/// How an attempt has ended.
+/// How an attempt ended.
 struct RunEnd {
     int code = 0;
-    bool again = false;  ///< It got further, and nobody asked it to stop for good: another attempt is worth it.
-    int signal = 0;      ///< That asked rank 0 to stop; 0: none did.
-    ErrorText text{};    ///< Empty when it is complete.
+    bool again = false;  ///< It made progress and was not stopped for good: worth another attempt.
+    int signal = 0;      ///< Signal that asked rank 0 to stop; 0: none.
+    ErrorText text{};    ///< Empty if complete.
 
     friend bool operator==(const RunEnd&, const RunEnd&);
 };
 
-/// What an attempt tells of itself, once a second, in status.json of the run's folder. Times are seconds since 1970.
+/// An attempt's status, written once per second to status.json in the run's folder. Times are seconds since 1970.
 struct RunStatus {
     RunState state = RunState::preparing;
     std::string job{};                             ///< SLURM_JOB_ID; empty outside of Slurm.
     std::uint64_t restarts = 0;                    ///< SLURM_RESTART_COUNT.
-    std::uint64_t attempt = 1;                     ///< Among those of one submission.
-    std::optional<std::uint64_t> most_attempts{};  ///< That Slurm's batch script starts; nullopt: there is none.
+    std::uint64_t attempt = 1;                     ///< Number within its submission.
+    std::optional<std::uint64_t> most_attempts{};  ///< Limit of the batch script; nullopt: no batch script.
     std::string host{};                            ///< Of rank 0.
     std::int64_t process = 0;                      ///< Of rank 0.
     std::string output{};
     std::uint64_t items = 0;
     std::uint64_t items_before = 0;  ///< Done by earlier attempts.
-    std::uint64_t items_done = 0;    ///< Those included.
+    std::uint64_t items_done = 0;    ///< Including earlier attempts.
     std::uint64_t chunks = 0;
     std::uint64_t chunks_before = 0;
     std::uint64_t chunks_done = 0;
     double items_per_second = 0;       ///< In the last few seconds.
     double mean_items_per_second = 0;  ///< Of this attempt.
     std::optional<double> seconds_left{};
-    std::optional<double> limit{};  ///< When the job's time is over.
+    std::optional<double> limit{};  ///< End of the job's time limit.
     double started = 0;
     double updated = 0;
     std::vector<RankStatus> ranks{};
-    std::optional<std::uint32_t> slowest{};  ///< As find_slowest gives it.
+    std::optional<std::uint32_t> slowest{};  ///< Result of find_slowest().
     std::optional<RunEnd> end{};
 
     friend bool operator==(const RunStatus&, const RunStatus&) = default;
@@ -71,21 +71,20 @@ struct RunStatus {
 
 [[nodiscard]] std::string_view name_of(RunState state);
 
-/// Of several ranks the slowest one, if it is clearly slower than the others: by a tenth than their median, in the last
-/// few seconds.
+/// The slowest of several ranks, if its recent rate is more than a tenth below the others' median.
 [[nodiscard]] std::optional<std::uint32_t> find_slowest(const std::vector<RankStatus>& ranks);
 
-/// It has ended, and the batch script starts another attempt.
+/// Whether it has ended and the batch script starts another attempt.
 [[nodiscard]] bool is_followed(const RunStatus& status);
 
 [[nodiscard]] std::string encode(const RunStatus& status);
-/// nullopt: not what encode gives.
+/// Inverse of encode(); nullopt: invalid text.
 [[nodiscard]] std::optional<RunStatus> decode_run_status(std::string_view text);
 
-/// nullopt: there is none, or none that can be read.
+/// nullopt: missing or unreadable.
 [[nodiscard]] std::optional<RunStatus> read_run_status(const std::filesystem::path& file);
 
-/// Appears whole or not at all; is not synced. Returns 0, or errno.
+/// Writes atomically, without sync. Returns 0, or errno.
 [[nodiscard]] int write_run_status(const std::filesystem::path& file, const RunStatus& status);
 
 }  // namespace sluice

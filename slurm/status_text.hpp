@@ -10,29 +10,29 @@
 
 namespace sluice {
 
-/// What is known of a run.
+/// All that is known about a run.
 struct RunSight {
-    std::string owner{};                 ///< The run's user; empty: the one who looks.
-    std::optional<RunStatus> status{};   ///< What its rank 0 has written.
-    double age = 0;                      ///< Seconds since then.
-    std::string job{};                   ///< Slurm's number for it; empty: none is known.
-    std::vector<std::string> earlier{};  ///< Jobs that this one follows.
-    std::optional<QueuedJob> queued{};   ///< What squeue says.
-    bool asked = false;                  ///< squeue has answered; else `trouble` says why not.
+    std::string owner{};                 ///< The run's user; empty: the current one.
+    std::optional<RunStatus> status{};   ///< As written by its rank 0.
+    double age = 0;                      ///< Seconds since the status was written.
+    std::string job{};                   ///< Slurm job id; empty: unknown.
+    std::vector<std::string> earlier{};  ///< Jobs that this one continues.
+    std::optional<QueuedJob> queued{};   ///< From squeue.
+    bool asked = false;                  ///< Whether squeue has answered; else `trouble` is why not.
     std::string trouble{};
-    std::optional<JobInfo> record{};  ///< What sacct says of a job that squeue does not know, or cannot tell of.
+    std::optional<JobInfo> record{};  ///< Record of a job that squeue does not know or report.
 };
 
-/// Nothing of the run continues, and nothing follows, as far as can be known.
+/// Whether the run has ended and nothing follows, as far as known.
 [[nodiscard]] bool is_done(const RunSight& sight);
 
-/// Its rank 0 has not written for so long that it must have ended or be stuck.
+/// Whether rank 0 has not written for so long that it must have ended or hang.
 [[nodiscard]] bool is_stale(const RunSight& sight);
 
-/// What follows the attempt that has ended, where another one is worth it or is queued; empty: nothing. Pure.
+/// What follows the ended attempt, if another one is worthwhile or queued; empty: nothing. Pure.
 [[nodiscard]] std::string what_follows(const RunSight& sight);
 
-/// A few lines for people. Pure.
+/// Human-readable, a few lines. Pure.
 [[nodiscard]] std::string status_text(const RunSight& sight);
 
 /// The same as JSON.

@@ -18,7 +18,7 @@ std::string variable(const char* name) {
     return value == nullptr ? std::string() : value;
 }
 
-/// 0 where it is not set.
+/// 0 if not set.
 std::uint64_t number_in(const char* name) {
     const std::string text = variable(name);
     std::uint64_t number = 0;
@@ -26,7 +26,7 @@ std::uint64_t number_in(const char* name) {
     return number;
 }
 
-/// Of an attempt whose end makes another one worth it.
+/// For an attempt whose end makes another one worthwhile.
 ScriptEnd with_what_may_follow(int code, const AttemptId& attempt) {
     const bool may_follow = !attempt.most || attempt.number < *attempt.most;
     return {.code = code, .again = may_follow, .used_up = !may_follow && *attempt.most > 1};
@@ -36,7 +36,8 @@ ScriptEnd with_what_may_follow(int code, const AttemptId& attempt) {
 
 AttemptId this_attempt() {
     AttemptId attempt{.job = variable("SLURM_JOB_ID"), .restarts = number_in("SLURM_RESTART_COUNT")};
-    attempt.number = 1 + attempt.restarts + number_in("SLUICE_ATTEMPT");  // one of the two is 0, by slurm.resume.mode
+    attempt.number =
+        1 + attempt.restarts + number_in("SLUICE_ATTEMPT");  // one of the two is 0, depending on slurm.resume.mode
     if (const std::string mode = variable("SLUICE_RESUME"); !mode.empty()) {
         attempt.most = mode == name_of(ResumeMode::manual) ? 1 : 1 + number_in("SLUICE_MAX");
     }
@@ -57,8 +58,8 @@ ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& a
     }
     const bool before_first_chunk = !of_attempt || status->state == RunState::preparing;
     const bool by_signal = launcher.code == 128 + SIGUSR1 || launcher.code == 128 + SIGTERM ||
-                           launcher.code == 128 + SIGKILL;  // srun's ends of the ranks beside the first one
-    // A rank that is not ready to hear it dies of SIGUSR1, which nobody sends for another reason.
+                           launcher.code == 128 + SIGKILL;  // srun's code when it ends the other ranks
+    // A rank without a handler yet dies of SIGUSR1, which is sent for no other reason.
     const bool asked = launcher.drained || launcher.code == 128 + SIGUSR1;
     const bool stopped = asked && before_first_chunk && by_signal;
     return {.code = static_cast<int>(stopped ? ExitCode::stopped_early : ExitCode::internal)};

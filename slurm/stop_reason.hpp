@@ -8,36 +8,36 @@
 
 namespace sluice {
 
-/// What a batch script ends with.
+/// How a batch script ends.
 struct ScriptEnd {
     int code = 0;
-    bool again = false;    ///< Another attempt is worth it, and may follow.
-    bool used_up = false;  ///< It is worth it, but slurm.resume.max allows none.
+    bool again = false;    ///< Another attempt is worthwhile and allowed.
+    bool used_up = false;  ///< Another attempt is worthwhile, but slurm.resume.max forbids it.
 
     friend bool operator==(const ScriptEnd&, const ScriptEnd&) = default;
 };
 
-/// An attempt, as Slurm and the batch script number it.
+/// An attempt, as numbered by Slurm and the batch script.
 struct AttemptId {
     std::string job{};           ///< SLURM_JOB_ID; empty outside of Slurm.
     std::uint64_t restarts = 0;  ///< SLURM_RESTART_COUNT.
-    std::uint64_t number = 1;    ///< Among the attempts of one submission, whether of one job or of several.
+    std::uint64_t number = 1;    ///< Number within one submission, over all of its jobs.
     std::optional<std::uint64_t>
-        most{};  ///< That the batch script starts, the first included; nullopt: no such script.
+        most{};  ///< Most attempts of the batch script, including the first; nullopt: no such script.
 };
 [[nodiscard]] AttemptId this_attempt();
 
-/// What a batch script knows of an attempt's end.
+/// What a batch script knows about an attempt's end.
 struct LauncherEnd {
-    int code = 0;          ///< That srun or mpirun has returned.
-    bool drained = false;  ///< The script has been asked to stop, and has passed it on.
+    int code = 0;          ///< Exit code of srun or mpirun.
+    bool drained = false;  ///< The script was asked to stop and has forwarded the request.
 };
 
-/// Why `attempt` has ended: as its status says; but a SIGTERM that the launcher has sent because some rank died, which
-/// rank 0 cannot know, is that rank's death (internal). Where it could not say so, because it died or never began, the
-/// code that the launcher gave counts if it is one of sluice's; else it is 75 of an attempt that was asked to stop
-/// before its first chunk (its script was, or a rank that was not ready for it has died of SIGUSR1), whose ranks end
-/// one another then, and 70 (internal) of all others.
+/// Why `attempt` ended, by its status; but a SIGTERM that the launcher sent because a rank died, which rank 0 cannot
+/// know, counts as that death (internal). Without a final status, because the attempt died or never began, the
+/// launcher's code counts if it is one of sluice's; else it is 75 if the attempt was asked to stop before its first
+/// chunk (its script was, or an unprepared rank died of SIGUSR1), when its ranks end one another, and otherwise 70
+/// (internal).
 [[nodiscard]] ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& attempt,
                                     const LauncherEnd& launcher);
 

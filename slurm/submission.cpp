@@ -31,7 +31,7 @@ std::optional<Submission> parse_submission(std::string_view text) {
     while (text.ends_with('\n')) {
         text.remove_suffix(1);
     }
-    text = text.substr(text.rfind('\n') + 1);  // a site's plugin may say something first
+    text = text.substr(text.rfind('\n') + 1);  // a site's plugin may print something first
     const std::size_t semicolon = text.find(';');
     const std::string_view job = text.substr(0, semicolon);
     const std::string_view cluster = semicolon == std::string_view::npos ? "" : text.substr(semicolon + 1);

@@ -8,23 +8,23 @@
 
 namespace sluice {
 
-/// A job as Slurm knows it.
+/// A job as identified by Slurm.
 struct Submission {
-    std::string job{};                   ///< Its id: digits.
-    std::string cluster{};               ///< Empty where there is one.
-    std::vector<std::string> earlier{};  ///< Jobs that it follows, the first one first.
+    std::string job{};                   ///< Job id: digits.
+    std::string cluster{};               ///< Empty if there is only one.
+    std::vector<std::string> earlier{};  ///< Jobs that it continues, oldest first.
 
     friend bool operator==(const Submission&, const Submission&) = default;
 };
 
-/// "4711" or "4711;cluster", as sbatch --parsable prints it. nullopt: something else.
+/// Parses "4711" or "4711;cluster", as printed by sbatch --parsable. nullopt: anything else.
 [[nodiscard]] std::optional<Submission> parse_submission(std::string_view text);
 
-/// What submit has noted in `file`; nullopt: nothing, or no longer legible.
+/// Reads what submit() has stored in `file`; nullopt: missing or invalid.
 [[nodiscard]] std::optional<Submission> read_submission(const std::filesystem::path& file);
 void write_submission(const std::filesystem::path& file, const Submission& submission);
 
-/// Notes in `file` that `next` continues where `job` ends, which the file names unless somebody has removed it.
+/// Records in `file` that `next` continues `job`, which the file names unless it was removed.
 void write_follower(const std::filesystem::path& file, const std::string& job, Submission next);
 
 }  // namespace sluice

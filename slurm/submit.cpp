@@ -21,7 +21,7 @@ namespace {
 
 constexpr unsigned private_mode = 0700;
 constexpr std::chrono::seconds submit_patience{
-    120};  // a busy controller takes its time, and a killed sbatch may have worked
+    120};  // a busy controller is slow, and a killed sbatch may have succeeded
 
 void refuse_second_job(const ScriptPaths& paths) {
     const std::optional<Submission> earlier = read_submission(paths.submission());
@@ -67,7 +67,7 @@ ChildResult call_sbatch(const std::vector<std::string>& words) {
     return *result;
 }
 
-/// A file of its own name, removed with it.
+/// A uniquely named file, removed by the destructor.
 class TemporaryScript {
 public:
     explicit TemporaryScript(const std::string& text)
@@ -108,7 +108,7 @@ void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeat
     const RunFolders folders = make_run_folder(run);
     refuse_second_job(paths);
     refuse_foreign_file_beside(run);
-    const mode_t users = ::umask(0077);  // nobody else reads plan and script; the job's output is as the user wants it
+    const mode_t users = ::umask(0077);  // plan and script are private; the job's output follows the user's umask
     make_folder(paths.logs(), private_mode);
     remove_file(paths.drain_request());
     remove_file(paths.retry_request());

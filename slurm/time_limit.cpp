@@ -15,7 +15,7 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::seconds to_commit_and_leave{10};
-constexpr double spare = 1.5;  // a chunk's time varies with its texts and with who else uses the network
+constexpr double spare = 1.5;  // a chunk's time varies with its texts and with other network traffic
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
     std::int64_t value = 0;
