@@ -30,7 +30,7 @@ int open_app_file(const AppFile& file) {
     return number;
 }
 
-/// `opened`, if it is a file of which a checksum can be taken.
+/// Returns `opened` if it is a regular file, which can be checksummed.
 const Descriptor& regular(const Descriptor& opened, const AppFile& file) {
     struct stat status = {};
     if (::fstat(opened.number(), &status) != 0 || !S_ISREG(status.st_mode)) {

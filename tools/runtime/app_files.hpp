@@ -9,20 +9,19 @@
 
 namespace sluice {
 
-/// A file that an app reads besides the input and the weights, open from the moment its content became part of the
-/// run's identity.
+/// A file that an app reads besides input and weights; open since its content became part of the run's identity.
 class WatchedAppFile {
 public:
-    /// Throws Error (no_input, E-MOD-055) when it cannot be opened or is not a regular file; as WatchedFile.
+    /// Throws Error (no_input, E-MOD-055) when it cannot be opened or is not a regular file; also as WatchedFile.
     explicit WatchedAppFile(AppFile file);
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-    /// Of its content (WatchedFile::stamp).
+    /// Stamp of its content (WatchedFile::stamp).
     [[nodiscard]] const std::string& stamp() const noexcept { return watched_.stamp(); }
 
-    /// Throws Error (bad_data, E-MOD-056) unless the file still holds what it did, and its path leads nowhere else than
-    /// to the same content. Thread-safe.
+    /// Throws Error (bad_data, E-MOD-056) unless the content of the file, and of whatever its path now refers to, is
+    /// unchanged. Thread-safe.
     void check_content() const;
 
 private:
@@ -34,7 +33,7 @@ private:
 
 using AppFiles = std::vector<std::unique_ptr<WatchedAppFile>>;
 
-/// Those that `settings` name by keys of type path, and those that `app` knows of itself. Throws Error as
+/// Opens the files named in `settings` by keys of type path, and those that `app` itself requires. Throws Error as
 /// WatchedAppFile.
 [[nodiscard]] AppFiles open_app_files(const AppSettings& settings, const OpenApp& app);
 

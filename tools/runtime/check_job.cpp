@@ -20,9 +20,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t read_bytes = 4 * 1024 * 1024;  // a block of items: large enough that a read's cost disappears
+constexpr std::uint64_t read_bytes = 4 * 1024 * 1024;  // a block of items: large enough to hide the cost of a read
 
-/// Some mistakes, like a column that is not one-hot, show only when an item is read.
+/// Some errors, such as a column that is not one-hot, only show when an item is read.
 void read_all(const ItemSource& source, std::uint32_t item_bytes) {
     const auto block_items = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, read_bytes / item_bytes));
     std::vector<std::byte> block(std::size_t{block_items} * item_bytes);
@@ -37,7 +37,7 @@ void read_all(const ItemSource& source, std::uint32_t item_bytes) {
 
 void check_folder_of(const std::filesystem::path& path, std::string_view key) {
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-    if (::access((folder / "").c_str(), W_OK | X_OK) != 0) {  // the slash at its end: only a folder will do
+    if (::access((folder / "").c_str(), W_OK | X_OK) != 0) {  // the trailing slash requires a folder
         const int code = errno;
         throw Error(ExitCode::cannot_create,
                     {.id = "E-OUT-021",

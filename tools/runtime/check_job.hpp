@@ -7,18 +7,17 @@
 
 namespace sluice {
 
-/// What the preparation of a run leaves to the run itself: every item is read once, and the first device is opened.
-/// Throws the Error that the run would.
+/// Checks what a run's preparation leaves to the run: reads every item once and opens the first device. Throws the
+/// Error that the run would.
 void check_prepared_job(const PreparedJob& prepared);
 
-/// Refuses a file or folder at `path`, named by `key`, whose folder is missing or cannot be written to. Throws Error
-/// (cannot_create).
+/// Throws Error (cannot_create) when the parent folder of `path`, the value of `key`, is missing or not writable.
 void check_folder_of(const std::filesystem::path& path, std::string_view key);
 
-/// Refuses an output that could not be written. Throws Error (cannot_create).
+/// Throws Error (cannot_create) when the output could not be written.
 void check_output_path(const std::filesystem::path& output);
 
-/// Warns, on stderr, where Slurm may stop an attempt of `job` long before its time is over.
+/// Warns on stderr if Slurm may stop an attempt of `job` long before its time limit.
 void warn_of_long_notice(const JobConfig& job);
 
 }  // namespace sluice

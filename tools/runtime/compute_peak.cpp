@@ -16,18 +16,17 @@ namespace sluice {
 
 namespace {
 
-/// That fills a device: of a host it stays in the caches, of a GPU it has many more tiles than that has
-/// multiprocessors.
+/// A product that fills a device: on a host it fits the caches, on a GPU it has many more tiles than multiprocessors.
 struct PeakProduct {
     std::uint32_t items;
-    std::uint32_t width;  ///< Inputs, and outputs.
-    int products;         ///< That are timed together.
-    int rounds;           ///< The first ones warm up.
+    std::uint32_t width;  ///< Inputs = outputs.
+    int products;         ///< Timed together.
+    int rounds;           ///< The first warm up.
 };
 constexpr PeakProduct host_product{.items = 256, .width = 1024, .products = 1, .rounds = 6};
 constexpr PeakProduct gpu_product{.items = 4096, .width = 4096, .products = 8, .rounds = 12};
 
-/// The linear congruential generator of Numerical Recipes, 7.1; its upper bits are the better ones.
+/// Linear congruential generator, Numerical Recipes 7.1; its upper bits are the more random ones.
 class SomeBits {
 public:
     [[nodiscard]] std::uint32_t next() { return state_ = state_ * 1664525U + 1013904223U; }
@@ -43,8 +42,8 @@ std::vector<float> some_weights(std::size_t count) {
     return weights;
 }
 
-/// Values of 0.5 to 1 and their negatives, as `precision` has them in memory. Zeros would take less power than data do,
-/// and a GPU would be faster with them.
+/// Values of 0.5 to 1 and their negatives in `precision`. Zeros would take less power, and a GPU would be faster than
+/// with real data.
 std::vector<std::byte> some_inputs(std::size_t bytes, Precision precision) {
     const bool half = precision == Precision::bf16 || precision == Precision::fp16;
     const std::uint32_t exponent = precision == Precision::bf16 ? 0x3F003F00U : half ? 0x38003800U : 0x3F000000U;

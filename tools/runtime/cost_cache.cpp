@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 constexpr int schema = 3;
 constexpr const char* costs_of_apps = "costs";
 constexpr const char* peaks = "peaks";
-constexpr std::size_t most_entries = 64;  // versions come and go
+constexpr std::size_t most_entries = 64;  // old versions' entries are evicted
 
 Json to_json(const StageCost& cost) {
     return Json::array({cost.fixed, cost.an_item});
@@ -33,7 +33,7 @@ bool plausible(const StageCost& cost) {
     return std::isfinite(cost.fixed) && std::isfinite(cost.an_item) && cost.fixed >= 0 && cost.an_item >= 0;
 }
 
-/// Null where there is no such file, or another one.
+/// Null if the file is missing or not a cache.
 Json read_cache(const std::filesystem::path& file) {
     std::ifstream stream(file);
     Json json = Json::parse(stream, nullptr, false);
@@ -43,7 +43,7 @@ Json read_cache(const std::filesystem::path& file) {
                : Json();
 }
 
-/// When an entry was kept: a number that rises with each.
+/// Order in which entries were stored: increases with each.
 std::uint64_t turn_of(const Json& entry) {
     if (!entry.is_object() || !entry.contains("turn") || !entry.at("turn").is_number_unsigned()) {
         return 0;
@@ -55,7 +55,7 @@ bool kept_before(const Json& a, const Json& b) {
     return turn_of(a) < turn_of(b);
 }
 
-/// Puts `entry` among those of one kind; of many the oldest goes. Returns why it could not, or nothing.
+/// Stores `entry` among those of its kind, evicting the oldest of too many. Returns why it failed, or an empty string.
 std::string keep_entry(const std::filesystem::path& file, const char* kind, const std::string& key, Json entry) {
     try {
         Json cache = read_cache(file);
@@ -122,7 +122,7 @@ std::optional<MeasuredCosts> find_costs(const std::filesystem::path& file, const
                             costs.whole_items > 0 && costs.largest_measured > 0 && found.least_items > 0 &&
                             found.most_items >= found.least_items;
         return usable ? std::optional(found) : std::nullopt;
-    } catch (const Json::exception&) {  // not ours: as good as none
+    } catch (const Json::exception&) {  // not one of ours
         return std::nullopt;
     }
 }

@@ -40,7 +40,7 @@ DriverTeam::DriverTeam(const LoadedApp& app, std::deque<Endpoint>& endpoints, co
         for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
             drivers_[i].thread = start(i, endpoints[i]);
         }
-    } catch (...) {  // no thread for it: nobody will serve those that run already
+    } catch (...) {  // no thread: the drivers already running will not be served
         for (Endpoint& endpoint : endpoints) {
             endpoint.abandon(std::current_exception());
         }
@@ -53,7 +53,7 @@ DriverTeam::~DriverTeam() {
     join();
 }
 
-/// Born where it belongs: so are its device's threads, and the memory that it touches first.
+/// Started on its own CPUs, which its device's threads and first-touched memory inherit.
 std::thread DriverTeam::start(std::uint32_t index, Endpoint& endpoint) {
     std::optional<BoundWhile> bound;
     if (!options_.cpus.empty()) {
@@ -65,7 +65,7 @@ std::thread DriverTeam::start(std::uint32_t index, Endpoint& endpoint) {
 
 void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) {
     const Instant begin = Clock::now();
-    // Declared here: after a failure they live until the comm thread has let go of the buffers (Endpoint::close).
+    // Declared here to live, after a failure, until the comm thread has released the buffers (Endpoint::close).
     std::unique_ptr<Device> device;
     std::unique_ptr<Model> model;
     std::optional<Pipeline> pipeline;
@@ -88,7 +88,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
             driver.trace.set_certification(*certification);
         }
         driver.trace.set_counts(model->counts());
-    } catch (...) {  // handed to the comm thread with the close
+    } catch (...) {  // passed to the comm thread by close()
         failure = std::current_exception();
     }
     driver.usage = usage_of_this_thread(fmt::format("driver {}", index), begin);

@@ -26,24 +26,24 @@ namespace sluice {
 
 struct DriverTeamOptions {
     DeviceKind device = DeviceKind::host;         ///< Not automatic.
-    std::vector<std::uint32_t> device_numbers{};  ///< One for each endpoint; empty: 0, 1, 2, …
+    std::vector<std::uint32_t> device_numbers{};  ///< One per endpoint; empty: 0, 1, 2, …
     PipelineOptions pipeline{};
     MemoryNeeds memory{};                       ///< Of the rank.
-    std::uint64_t host_bytes = UINT64_MAX;      ///< Of the node's memory that the rank may take.
-    std::vector<std::uint32_t> ranks{};         ///< That drive each device; empty: this one.
-    std::uint64_t chunks = 0;                   ///< That all devices of all ranks do.
-    std::span<const std::byte> sample{};        ///< For Model::calibrate(); outlives the team. Empty: nobody wants one.
-    Machine* machine = nullptr;                 ///< With cpus: this one, for as long as the team is made.
-    const DriverStart* driver_start = nullptr;  ///< Whose time the trace tells; outlives the team. Null: of a host.
-    std::vector<CpuSet> cpus{};  ///< Where each driver runs, and what it starts; empty: where they are started.
+    std::uint64_t host_bytes = UINT64_MAX;      ///< Share of the node's memory.
+    std::vector<std::uint32_t> ranks{};         ///< Number of ranks that drive each device; empty: 1.
+    std::uint64_t chunks = 0;                   ///< Of all devices of all ranks.
+    std::span<const std::byte> sample{};        ///< For Model::calibrate(); outlives the team. Empty: not needed.
+    Machine* machine = nullptr;                 ///< With cpus: this machine; needed during construction only.
+    const DriverStart* driver_start = nullptr;  ///< Recorded in the trace; outlives the team. Null: host devices.
+    std::vector<CpuSet> cpus{};                 ///< CPUs of each driver and its threads; empty: inherited.
 };
 
-/// A rank's device drivers: one thread a device, each with its own model and pipeline. A driver that fails closes its
+/// A rank's device drivers: one thread per device, each with its own model and pipeline. A failing driver closes its
 /// endpoint with the failure.
 class DriverTeam {
 public:
-    /// One driver for each of `endpoints`, which outlive the team, as `app` does. The calling thread is the comm
-    /// thread. Throws std::system_error, with all endpoints abandoned, when there is no thread for a driver.
+    /// One driver per endpoint; `endpoints` and `app` outlive the team. Call from the comm thread. Throws
+    /// std::system_error, with all endpoints abandoned, when a thread cannot be created.
     DriverTeam(const LoadedApp& app, std::deque<Endpoint>& endpoints, const DriverTeamOptions& options);
 
     /// Waits for all drivers.
@@ -51,21 +51,20 @@ public:
     DriverTeam(const DriverTeam&) = delete;
     DriverTeam& operator=(const DriverTeam&) = delete;
 
-    /// The first driver's that does not run where it should.
+    /// Finding on the first driver that does not run on its CPUs.
     [[nodiscard]] const std::optional<ErrorText>& finding() const noexcept { return finding_; }
 
-    /// Waits for all drivers and hands over what they recorded; the milestones' start, finish and delivered are left to
-    /// the caller.
+    /// Waits for all drivers and returns their trace; the caller sets the milestones start, finish and delivered.
     [[nodiscard]] RankTrace take_trace();
 
-    /// The same of what they have recorded so far; from any thread, while they run.
+    /// The trace so far; from any thread, while the drivers run.
     [[nodiscard]] RankTrace trace_so_far() const;
 
 private:
     struct Driver {
         explicit Driver(DeviceTrace empty) : trace(std::move(empty)) {}
         DeviceTrace trace;
-        ThreadUsage usage{};  // once its thread has ended
+        ThreadUsage usage{};  // set when its thread ends
         std::atomic<Instant> device_ready{};
         std::atomic<Instant> buffers_ready{};
         std::thread thread{};

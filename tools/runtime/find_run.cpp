@@ -34,7 +34,7 @@ std::filesystem::path folder_of_number(const std::string& number) {
     return folder;
 }
 
-/// The run of a folder of parts, one of which is named.
+/// The run of a folder of parts, given one of them.
 std::optional<RunPaths> run_of_part(const std::filesystem::path& part) {
     std::error_code unknown;
     const std::filesystem::path folder = std::filesystem::absolute(part, unknown).parent_path();
@@ -46,7 +46,7 @@ std::optional<RunPaths> run_of_part(const std::filesystem::path& part) {
 }
 
 RunPaths find(const std::string& name, const Apps& apps) {
-    std::error_code unknown;  // what cannot be looked at is not there
+    std::error_code unknown;  // what cannot be examined counts as missing
     std::filesystem::path place = name;
     if (is_number(name) && !std::filesystem::exists(name, unknown)) {
         place = folder_of_number(name);

@@ -14,32 +14,33 @@
 
 namespace sluice {
 
-/// What all ranks have to know of a job before GPUs start.
+/// What all ranks need to know about a job before GPUs start.
 struct GpuWish {
-    bool wanted = false;                     ///< The job computes on GPUs, as far as that can be told without CUDA.
-    std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
+    bool wanted = false;                     ///< The job will use GPUs, as far as known without CUDA.
+    std::optional<std::uint32_t> devices{};  ///< Per rank; nullopt: its share of the node.
     BindMode bind = BindMode::gpu_local;
 };
 [[nodiscard]] GpuWish gpu_wish(const JobConfig& job);
 [[nodiscard]] std::string encode(const GpuWish& wish);
 [[nodiscard]] GpuWish decode_gpu_wish(const std::string& text);
 
-/// That this process sees, by read_driver_gpus() and seen_by_cuda(); nullopt: CUDA has to be asked.
+/// GPUs visible to this process, by read_driver_gpus() and seen_by_cuda(); nullopt: CUDA must be queried.
 [[nodiscard]] std::optional<std::vector<CudaGpu>> gpus_in_sight();
 
-/// GPUs of a rank on their way, while rank 0 reads the job.
+/// GPUs of a rank, starting while rank 0 reads the job.
 struct GpuStart {
-    std::optional<NodeView> node{};    ///< By which GPUs are shared; on no rank of a node where CUDA has to be asked.
-    std::vector<std::string> uuids{};  ///< Of those that this rank drives, in the order of its place's devices.
-    std::unique_ptr<DriverStart> driver{};  ///< Null: nothing is started yet.
+    std::optional<NodeView>
+        node{};  ///< Distribution of the GPUs; nullopt on all ranks of a node where CUDA must be queried.
+    std::vector<std::string> uuids{};       ///< Of this rank's GPUs, in the order of its place's devices.
+    std::unique_ptr<DriverStart> driver{};  ///< Null: not started yet.
 };
 
-/// Shares a node's GPUs among its ranks before CUDA starts, lets this process see only its own (CUDA_VISIBLE_DEVICES):
-/// the driver takes its time for each GPU that it shows. Then starts CUDA on them, and returns meanwhile. Collective
-/// over the node, and before this process's first call of CUDA.
+/// Distributes a node's GPUs among its ranks before CUDA starts and makes only its own visible to this process
+/// (CUDA_VISIBLE_DEVICES), because the driver takes time for each visible GPU. Then starts CUDA on them asynchronously.
+/// Collective over the node; call before this process's first CUDA call.
 [[nodiscard]] GpuStart start_gpus(const RankContext& context, const GpuWish& wish);
 
-/// Whether `mine` holds on all ranks of this one's node. Collective over the node.
+/// Whether `mine` is true on all ranks of this node. Collective over the node.
 [[nodiscard]] bool all_of_node(const RankContext& context, bool mine);
 
 }  // namespace sluice

@@ -27,7 +27,7 @@ std::filesystem::path report_file(const RunPaths& paths, std::uint32_t attempt) 
     return reports_of(paths) / fmt::format("{:04}.json", attempt);
 }
 
-/// The attempts of which there is a report, in order.
+/// The attempts with a kept report, in order.
 std::vector<std::uint32_t> kept_reports(const RunPaths& paths) {
     std::vector<std::uint32_t> kept;
     for (const std::string& name : names_in_folder(reports_of(paths))) {
@@ -58,7 +58,7 @@ AttemptSummary by_its_traces(const RunPaths& paths, std::uint32_t number) {
     return summary;
 }
 
-/// Of an attempt that has reported before it ended, and was not to report again.
+/// For an attempt whose last report was written before its end.
 void complete(AttemptSummary& reported, const AttemptSummary& traced) {
     reported.exit_code = traced.exit_code;
     reported.items_done = std::max(reported.items_done, traced.items_done);

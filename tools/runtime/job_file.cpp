@@ -9,9 +9,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{64} << 10;  // as of any job file
+constexpr std::size_t most_bytes = std::size_t{64} << 10;  // as for any job file
 
-/// As a run's folder names it: "../articles.csv".
+/// Path relative to a run's folder: "../articles.csv".
 std::filesystem::path as_seen_from(const RunPaths& run, const std::filesystem::path& path) {
     const std::filesystem::path whole = absolute_path(path).lexically_normal();
     const std::filesystem::path from_parent = whole.lexically_relative(run.output.parent_path());

@@ -42,7 +42,7 @@ std::string text_of(const std::vector<ColumnRef>& columns) {
     return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// By what it holds, so that a copy at another place is the same model.
+/// From the content, so that a copy elsewhere is the same model.
 std::string stamp_of(const WeightBlob& weights) {
     const auto bytes = weights.memory.bytes();
     return fmt::format("{} bytes, XXH3 {}", bytes.size(),
@@ -55,8 +55,8 @@ void expects_unique_names(const Settings& settings) {
     expects(by_name.size() == settings.size(), "an app names a key or a file as a setting of every run is named");
 }
 
-/// All that decides the output's bytes, beside its form. Where files lie, ranks, nodes, devices and what else only
-/// decides how fast they come are no part of it.
+/// Everything that determines the output's bytes, except its format. Paths, ranks, nodes, devices and anything else
+/// that only affects speed are excluded.
 Settings settings_of(const PreparedJob& prepared) {
     const JobConfig& job = prepared.job;
     Settings settings{
@@ -70,7 +70,7 @@ Settings settings_of(const PreparedJob& prepared) {
         settings.emplace_back("input.count", fmt::format("{}", *job.input.count));
     }
     for (const AppSettings::Entry& entry : job.settings.entries()) {
-        if (!std::holds_alternative<std::filesystem::path>(entry.value)) {  // whose files are told by their content
+        if (!std::holds_alternative<std::filesystem::path>(entry.value)) {  // its files are identified by content
             settings.emplace_back(entry.name, plain_text(entry.value));
         }
     }
@@ -93,7 +93,7 @@ Settings settings_of(const PreparedJob& prepared) {
     return settings;
 }
 
-/// That the files still are what the run's identity says. They outlive the output.
+/// Checks that the files still match the run's identity. They outlive the output.
 std::function<void()> check_of_files(const PreparedJob& prepared) {
     std::vector<const WatchedAppFile*> app_files;
     std::ranges::transform(prepared.app_files, std::back_inserter(app_files), &std::unique_ptr<WatchedAppFile>::get);
@@ -111,7 +111,7 @@ std::function<void()> check_of_files(const PreparedJob& prepared) {
 Owner this_attempt() {
     const char* const restarts = std::getenv("SLURM_RESTART_COUNT");
     const std::string_view text = restarts == nullptr ? "" : restarts;
-    std::uint64_t number = 0;  // also when Slurm has not restarted the job
+    std::uint64_t number = 0;  // set even if Slurm has not restarted the job
     std::from_chars(text.data(), text.data() + text.size(), number);
     return this_process(read_launch().slurm_job.value_or(std::string()), number);
 }
@@ -134,19 +134,19 @@ RunPaths paths_of(const JobConfig::Output& output) {
     return run_paths(output.path, extension_of(output.format));
 }
 
-/// Values that are not finite stand in the output then.
+/// Whether the output may contain values that are not finite.
 bool writes_floats(const ItemCodec& codec) {
     return std::ranges::any_of(codec.output_fields(),
                                [](const OutputField& field) { return field.type == FieldType::float32; });
 }
 
-/// So that several fit into a message.
+/// Shortened so that several fit into a message.
 std::string shortened(const std::string& text) {
     constexpr std::size_t most = 90;
     return text.size() <= most ? text : text.substr(0, most) + "…";
 }
 
-/// What the run that lies at the output was started as; nullopt: there is none.
+/// Identity of the existing run at the output; nullopt: none.
 std::optional<RunIdentity> identity_of_run(const JobConfig::Output& output) {
     const RunPaths paths = paths_of(output);
     if (!status_of(paths.run_folder())) {

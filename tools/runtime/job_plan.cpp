@@ -20,7 +20,7 @@
 namespace sluice {
 namespace {
 
-using Bytes = std::vector<unsigned char>;  // a path may be no text that JSON can hold
+using Bytes = std::vector<unsigned char>;  // a path may not be valid JSON text
 
 DeviceKind choose_device(DeviceKind wanted) {
     if (wanted != DeviceKind::automatic) {
@@ -53,7 +53,7 @@ void check_kind(const JobConfig& job, const OpenApp& app, DeviceKind device) {
     }
 }
 
-/// And the file they come from, or null.
+/// Weights and the file they come from, or null.
 using Weights = std::pair<std::unique_ptr<WeightsFile>, WeightBlob>;
 
 Weights make_weights(const JobConfig::Model& model, const OpenApp& app) {
@@ -88,7 +88,7 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     });
     PhaseTimer index(phases, Phase::index);
     fault_delay("index");
-    prepared.source = open_input(job.input, *prepared.codec);  // if both fail, this is what is told
+    prepared.source = open_input(job.input, *prepared.codec);  // if both fail, this error is reported
     index.stop();
     std::tie(prepared.weights_file, prepared.weights) = weights.get();
     prepared.flop_per_item = prepared.app->flop_per_item(prepared.weights);
@@ -114,7 +114,7 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     }
     plan.chunk_items = job.pipeline.chunk_items.value_or(prepared.kept_chunk_items.value_or(
         choose_chunk_items(plan.items, prepared.flop_per_item, plan.device, prepared.app->least_chunk(plan.device))));
-    // Buffers are made for a chunk: no item needs room for more items than there are.
+    // Buffers hold a chunk, which need not exceed the job's items.
     plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));
     const bool is_serial = job.pipeline.mode == PipelineMode::serial;
     plan.depth = is_serial ? 1 : job.pipeline.depth.value_or(choose_depth(job.pipeline.mode));

@@ -25,33 +25,33 @@
 
 namespace sluice {
 
-/// What every rank has to know of the job.
+/// What every rank needs to know about the job.
 struct JobPlan {
     std::string app{};
     std::string settings{};  ///< The app's, by encode().
     Precision precision = Precision::fp32;
     std::uint64_t items = 0;
     std::uint32_t chunk_items = 1;
-    std::uint32_t depth = 1;  ///< Without regard to the models' lag, until the app is loaded: depth_with_lag().
+    std::uint32_t depth = 1;  ///< Before the app is loaded, without the models' lag: depth_with_lag().
     DepthBy depth_by = DepthBy::program;
     DeviceKind device = DeviceKind::host;    ///< Not automatic.
-    HostInstructions instructions{};         ///< By which host devices compute, on every rank.
-    std::string gpu{};                       ///< Model of rank 0's first GPU; only rank 0 has it. Empty: none in sight.
-    std::string device_note{};               ///< Why "auto" did not take a GPU; only rank 0 has it.
-    std::string chunk_note{};                ///< Why chunks are as large as they are; likewise. May be empty.
-    std::optional<std::uint32_t> devices{};  ///< A rank; nullopt: its share of the node.
+    HostInstructions instructions{};         ///< Of the host devices, on every rank.
+    std::string gpu{};                       ///< Model of rank 0's first GPU; rank 0 only. Empty: none visible.
+    std::string device_note{};               ///< Why "auto" did not choose a GPU; rank 0 only.
+    std::string chunk_note{};                ///< Why the chunks have this size; rank 0 only. May be empty.
+    std::optional<std::uint32_t> devices{};  ///< Per rank; nullopt: its share of the node.
     BindMode bind = BindMode::gpu_local;
-    JobConfig::Layout layout{};            ///< As the job says it; only rank 0 has it.
-    std::chrono::seconds hang_timeout{0};  ///< 0: nothing is ever called a hang.
+    JobConfig::Layout layout{};            ///< As given in the job; rank 0 only.
+    std::chrono::seconds hang_timeout{0};  ///< 0: hangs are not detected.
     std::chrono::seconds drain_timeout{20};
     std::string root_host{};        ///< Rank 0's.
-    std::string dump_folder{};      ///< Where a rank that finds a hang writes down who waits for what.
-    std::uint64_t first_chunk = 0;  ///< Those before are committed: the run continues from here.
+    std::string dump_folder{};      ///< Where a rank that detects a hang writes who waits for what.
+    std::uint64_t first_chunk = 0;  ///< First chunk to compute; earlier ones are committed.
 
     [[nodiscard]] ChunkGrid grid() const { return ChunkGrid(items, chunk_items).from(first_chunk); }
 };
 
-/// What only rank 0 has open.
+/// The open job; rank 0 only.
 struct PreparedJob {
     JobConfig job;
     JobPlan plan;
@@ -62,42 +62,42 @@ struct PreparedJob {
     std::unique_ptr<WeightsFile> weights_file;  // null: random
     WeightBlob weights;
     double flop_per_item = 0;
-    std::optional<std::uint32_t> kept_chunk_items;  // of the run that lies there, where the job leaves it open
-    std::vector<Attempt> attempts;                  // those before this one, once output is open
-    std::vector<AttemptSummary> summaries;          // the same, and this one as the last
+    std::optional<std::uint32_t> kept_chunk_items;  // of the existing run, where the job leaves it open
+    std::vector<Attempt> attempts;                  // earlier ones; set once output is open
+    std::vector<AttemptSummary> summaries;          // the same, plus this one
     std::unique_ptr<CommittedOutput> output;        // null until open_output()
-    std::optional<HeldFolder> notes;                // where this attempt leaves what ended it, likewise
+    std::optional<HeldFolder> notes;                // where this attempt records its end; set once output is open
 };
 
-/// Opens and indexes the input and reads the weights meanwhile. Throws Error; what is wrong with the input comes before
-/// what is wrong with the weights.
+/// Opens and indexes the input while reading the weights. Throws Error; errors of the input take precedence over those
+/// of the weights.
 [[nodiscard]] PreparedJob prepare_job(JobConfig job, const Apps& apps, PhaseLog& phases);
 
-/// The same where nobody asks what takes how long.
+/// The same without timing of phases.
 [[nodiscard]] inline PreparedJob prepare_job(JobConfig job, const Apps& apps) {
     PhaseLog phases;
     return prepare_job(std::move(job), apps, phases);
 }
 
-/// The plan's app, of `apps`, with the plan's settings; `weights` only on rank 0.
+/// Opens the plan's app, from `apps`, with the plan's settings; `weights` only on rank 0.
 [[nodiscard]] std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps,
                                                 const std::optional<std::filesystem::path>& weights = {});
 
-/// For the way to the other ranks.
+/// For transfer to the other ranks.
 [[nodiscard]] std::string encode(const JobPlan& plan);
 [[nodiscard]] JobPlan decode_job_plan(const std::string& text);
 
-/// Rank 0's word before the run: what all do next (a GpuWish, then the plan), or the code that all ranks end with
-/// because it could not prepare the job, or that there is nothing to do.
+/// Rank 0's message before the run: what to do next (a GpuWish, then the plan), the exit code of all ranks because the
+/// job could not be prepared, or that there is nothing to do.
 struct RootAnnouncement {
     int code = 0;
-    bool complete = false;  ///< The output is there: nothing is to be done, and there is no plan.
+    bool complete = false;  ///< The output exists: nothing to do, no plan.
     std::string plan{};
 };
 [[nodiscard]] std::string encode(const RootAnnouncement& announcement);
 [[nodiscard]] RootAnnouncement decode_announcement(const std::string& text);
 
-/// A rank's shutdown hook to rank 0.
+/// A rank's failure, for transfer to rank 0.
 [[nodiscard]] std::string encode_failure(const Failure& failure);
 [[nodiscard]] Failure decode_failure(const std::string& text);
 

@@ -26,7 +26,7 @@ namespace {
 constexpr std::chrono::seconds longest_commit{2};
 constexpr std::chrono::milliseconds commit_look{5};
 
-/// That rank 0's readers and encoders may run on.
+/// Cores for rank 0's readers and encoders.
 std::uint32_t cores_of_readers(const RankShare& share) {
     const Topology& topology = share.machine.topology;
     const std::uint32_t usable = usable_cores(topology, topology.mask, read_quota_cpus());
@@ -157,7 +157,7 @@ RankTrace JobServer::run() {
     return trace;
 }
 
-/// What the drivers have recorded, and all others.
+/// Joins the traces of drivers, readers, writer and comm thread.
 RankTrace JobServer::joined(RankTrace trace, std::vector<ThreadTrace> readers, ThreadTrace writer) const {
     std::ranges::move(readers, std::back_inserter(trace.threads));
     trace.threads.push_back(std::move(writer));
@@ -180,7 +180,7 @@ std::vector<LinkTraffic> JobServer::links() const {
     return links;
 }
 
-/// What a launcher kills a moment after it has asked for the end is to be committed by then.
+/// The launcher may kill the process shortly after a stop request: results should be committed by then.
 void JobServer::drain(const StopCause& cause) {
     say_that_it_drains(cause);
     results_->hurry();
@@ -189,7 +189,7 @@ void JobServer::drain(const StopCause& cause) {
 void JobServer::report_drain(const RunReport& report) const {
     try {
         publish_report(report, job_, {.quiet = true}, {.is_kept = context_.board.committed().chunks != 0});
-    } catch (const Error&) {  // met again, and said, when the whole report is written
+    } catch (const Error&) {  // will recur, and be reported, when the full report is written
     }
 }
 
@@ -202,7 +202,7 @@ void JobServer::finish(const Served& served, bool whole) {
     }
     commit_what_came();
     stopped_by_ = stopped_early(served, context_.board.committed());
-    if (served.gave_up) {  // other ranks are busy, and hear of nothing
+    if (served.gave_up) {  // other ranks are busy and do not receive messages
         progress_.reset();
         end_all(root_, *stopped_by_);
     }
@@ -229,7 +229,7 @@ void JobServer::commit_what_came() {
     });
 }
 
-/// Of this attempt, for those after it and for the report.
+/// Records this attempt's size for later ones and for the report.
 void JobServer::announce_size() {
     AttemptSummary& attempt = job_.summaries.back();
     attempt.ranks = static_cast<std::uint32_t>(rank_.devices.size());
@@ -260,7 +260,7 @@ EncoderThreads JobServer::count_encoders() const {
     return {.used = used, .useful = choose_encoders(needs)};
 }
 
-/// Of a run that ends at once: what this rank has recorded, and what the others have returned.
+/// Report of a run that ends abruptly: this rank's records, and the other ranks' returned chunks.
 RunReport JobServer::partial_report(RankTrace&& trace, const ErrorText& reason) const {
     RunReport report = report_of_run(job_, results_->items_written());
     report.queues = rank_.queues;
@@ -279,7 +279,7 @@ RunReport JobServer::partial_report(RankTrace&& trace, const ErrorText& reason) 
     return report;
 }
 
-/// For the writer, which has been told to hurry. Not for ever: it may be what is stuck.
+/// Waits for the writer, which was told to hurry; not forever, because it may be what hangs.
 void JobServer::wait_until_committed() const {
     const Instant end = Clock::now() + longest_commit;
     const auto all_committed = [this] { return context_.board.committed().chunks >= results_->chunks_written(); };

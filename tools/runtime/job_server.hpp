@@ -23,35 +23,35 @@
 
 namespace sluice {
 
-/// Rank 0's part of a run once all ranks are prepared, to the published output: it reads, serves chunks to every rank,
-/// computes on its own devices and writes.
+/// Rank 0's part of a run, from prepared ranks to the published output: reads, serves chunks to all ranks, computes on
+/// its own devices and writes.
 class JobServer {
 public:
-    /// All but `options` outlive it. Throws Error.
+    /// All arguments except `options` outlive it. Throws Error.
     JobServer(const Root& root, PreparedJob& job, const Meeting& meeting, PreparedRank& rank,
               const RunOptions& options);
     ~JobServer();
     JobServer(const JobServer&) = delete;
     JobServer& operator=(const JobServer&) = delete;
 
-    /// Serves the job to its end and publishes the output; or, when it is stopped, commits what was done. Returns what
-    /// rank 0 recorded. Called once. After a failure it ends the process, and all ranks.
+    /// Serves the job to its end and publishes the output, or, if stopped, commits what was done. Returns rank 0's
+    /// trace. Call once. After a failure it ends this process and all ranks.
     [[nodiscard]] RankTrace run();
 
     /// By this attempt.
     [[nodiscard]] std::uint64_t items_written() const { return results_->items_written(); }
 
-    /// To each other rank.
+    /// One per rank other than 0.
     [[nodiscard]] std::vector<LinkTraffic> links() const;
 
-    /// What the messages of each rank say of its clock; empty in a single process.
+    /// Clock bounds from each rank's messages; empty in a single process.
     [[nodiscard]] std::span<const ClockBounds> clock_bounds() const {
         return remote_ ? remote_->clock_bounds() : std::span<const ClockBounds>();
     }
 
     [[nodiscard]] const EncoderThreads& encoders() const noexcept { return encoders_; }
 
-    /// Why it ended early, after run().
+    /// After run(): why it ended early.
     [[nodiscard]] const std::optional<Failure>& stopped_by() const noexcept { return stopped_by_; }
 
 private:
@@ -75,7 +75,7 @@ private:
     RunOptions options_;
     ChunkGrid grid_;
     EncoderThreads encoders_{};
-    std::optional<ReadAhead> input_;  // these two are made where their threads belong
+    std::optional<ReadAhead> input_;  // these two are constructed on the CPUs of their threads
     std::optional<OrderedResults> results_;
     std::optional<ChunkServer> server_;
     std::optional<CommTrace> comm_trace_;

@@ -39,7 +39,7 @@ std::vector<Finding> findings_on(const DoctorFacts& facts) {
                     diagnose_memory(facts, remedies), diagnose_network(facts, remedies)}) {
         std::ranges::move(findings, std::back_inserter(all));
     }
-    std::erase_if(all, [](const Finding& one) { return one.id == "W-HWL-077"; });  // bind() says it
+    std::erase_if(all, [](const Finding& one) { return one.id == "W-HWL-077"; });  // reported by bind()
     return all;
 }
 
@@ -53,10 +53,10 @@ void check_before_reading(const RankContext& context, const JobConfig& job) {
                         {.id = finding.id, .where = "launch", .what = finding.what, .hint = finding.remedy});
         }
     }
-    // Where CUDA starts while the job is read, it would be waited for here.
+    // If CUDA starts while the job is read, this would wait for it.
     const bool is_early = context.session == nullptr || !gpus_in_sight().value_or(std::vector<CudaGpu>()).empty();
     if (job.run.device == DeviceKind::cuda && !is_early && cuda_device_count() == 0) {
-        static_cast<void>(make_cuda_device(0));  // says what is missing
+        static_cast<void>(make_cuda_device(0));  // throws the reason
     }
     facts.output = look_at_output(job.output.path);
     if (!facts.output->why_not.empty()) {
@@ -66,7 +66,7 @@ void check_before_reading(const RankContext& context, const JobConfig& job) {
                                               .hint = "create the folder first, or choose another output.path"});
     }
     for (const Finding& finding : diagnose_output(facts)) {
-        if (finding.severity == Severity::warning) {  // how much room it needs is known only later
+        if (finding.severity == Severity::warning) {  // the needed memory is only known later
             print_line(finding);
         }
     }
@@ -94,7 +94,7 @@ void warn_of_places(const RankContext& context, const NodeView& node, const JobP
     if (context.rank() != 0) {
         return;
     }
-    if (facts.launch.slurm_job && !findings_on(facts).empty()) {  // only now is it worth starting srun for it
+    if (facts.launch.slurm_job && !findings_on(facts).empty()) {  // only worth starting srun for if there are findings
         facts.slurm = read_slurm_version();
     }
     for (const Finding& finding : findings_on(facts)) {

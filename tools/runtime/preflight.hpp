@@ -7,13 +7,12 @@
 
 namespace sluice {
 
-/// Before a run reads anything: whether all tasks that were started are ranks of it, whether there is a GPU for
-/// several ranks that want one, and whether the output can be written. For rank 0. Throws Error; prints a line for a
-/// warning.
+/// Checks before a run reads anything: whether all started tasks are its ranks, whether there is a GPU for several
+/// ranks that want one, and whether the output can be written. Rank 0 only. Throws Error; prints a line per warning.
 void check_before_reading(const RankContext& context, const JobConfig& job);
 
-/// Once each rank knows its place: rank 0 prints a line for each warning of `sluice doctor` that can be told without
-/// measuring. Collective.
+/// Once each rank knows its place: rank 0 prints a line for each warning of `sluice doctor` that needs no measurement.
+/// Collective.
 void warn_of_places(const RankContext& context, const NodeView& node, const JobPlan& plan);
 
 }  // namespace sluice

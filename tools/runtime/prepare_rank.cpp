@@ -23,14 +23,14 @@
 namespace sluice {
 namespace {
 
-/// Takes what stands before the first space, and the space.
+/// Removes and returns the text before the first space, and removes the space.
 std::string take_word(std::string& text) {
     std::string word = text.substr(0, text.find(' '));
     text.erase(0, word.size() + 1);
     return word;
 }
 
-/// Of a rank, as it greets: its build, the instructions of its host devices and its host, with spaces between.
+/// Parses a rank's greeting: build, instructions of its host devices and host, separated by spaces.
 void take_greeting(Meeting& meeting, std::string greeting) {
     const std::string build = take_word(greeting);
     if (build != build_id()) {
@@ -44,7 +44,7 @@ void take_greeting(Meeting& meeting, std::string greeting) {
     meeting.hosts.push_back(std::move(greeting));
 }
 
-/// A host device that gets no chunk would still make its buffers and threads.
+/// A host device without a chunk would still create buffers and threads.
 std::optional<std::uint32_t> useful_devices(const JobPlan& plan) {
     if (!plan.devices || plan.device != DeviceKind::host) {
         return plan.devices;
@@ -66,8 +66,8 @@ void warn_of_fewer_devices(const RankContext& context, const JobPlan& plan, cons
     }
 }
 
-/// Where CUDA shows the GPUs that were shared out before it was asked; nullopt: it shows others on some rank of the
-/// node, or was never waited for. Collective over the node.
+/// CUDA's numbers of the GPUs that were distributed before CUDA started; nullopt: none were, or CUDA shows others on
+/// some rank of the node. Collective over the node.
 std::optional<std::vector<std::uint32_t>> find_shared_gpus(const RankContext& context, const GpuStart& gpus) {
     if (!gpus.node) {
         return std::nullopt;
@@ -76,7 +76,7 @@ std::optional<std::vector<std::uint32_t>> find_shared_gpus(const RankContext& co
     return all_of_node(context, numbers.has_value()) ? numbers : std::nullopt;
 }
 
-/// With BindMode::none it frees this process of the launcher's mask.
+/// With BindMode::none the calling thread drops the launcher's CPU mask.
 RankShare choose_share(const RankContext& context, const JobPlan& plan, GpuStart& gpus) {
     const auto numbers = plan.device == DeviceKind::cuda ? find_shared_gpus(context, gpus) : std::nullopt;
     NodeView node = numbers ? std::move(*gpus.node)
@@ -96,13 +96,13 @@ RankShare choose_share(const RankContext& context, const JobPlan& plan, GpuStart
         share.place.devices[i].number = (*numbers)[i];
     }
     if (share.place.devices.empty()) {
-        static_cast<void>(make_cuda_device(0));  // says what is missing
+        static_cast<void>(make_cuda_device(0));  // throws the reason
     }
     warn_of_fewer_devices(context, plan, share);
     return share;
 }
 
-/// CUDA's start, which may have begun long ago.
+/// CUDA's start, which may have begun earlier.
 std::unique_ptr<DriverStart> start_of(const RankPlace& place, DeviceKind device, std::unique_ptr<DriverStart> begun) {
     if (device != DeviceKind::cuda || begun != nullptr) {
         return begun;
@@ -127,7 +127,7 @@ std::vector<std::uint32_t> devices_of_ranks(const RankContext& context, std::siz
 QueueSizes queues_for(const JobPlan& plan, const MessageShape& wire, const std::vector<std::uint32_t>& devices) {
     const std::uint64_t slots = std::accumulate(devices.begin(), devices.end(), std::uint64_t{0}) * wire.depth;
     QueueSizes sizes = choose_queue_sizes(wire.item, plan.chunk_items, slots, plan.grid().chunks_left());
-    if (plan.depth_by == DepthBy::serial_mode) {  // a device's next chunk waits until its last one is written
+    if (plan.depth_by == DepthBy::serial_mode) {  // a device's next chunk waits for its previous one to be written
         sizes.window = static_cast<std::uint32_t>(std::min<std::uint64_t>(sizes.window, slots));
     }
     return sizes;
@@ -146,7 +146,7 @@ MemoryNeeds memory_needs(const RankContext& context, const JobPlan& plan, const 
             .window_chunks = serves ? rank.queues.window : 0};
 }
 
-/// The app, ready to make models.
+/// Loads the app, ready to create models.
 std::unique_ptr<LoadedApp> load_app(const RankContext& context, const JobPlan& plan, const OpenApp& app,
                                     WeightBlob weights, std::uint32_t cores) {
     if (context.session != nullptr) {
@@ -165,7 +165,7 @@ std::unique_ptr<LoadedApp> load_app(const RankContext& context, const JobPlan& p
     return loaded;
 }
 
-/// What the models of all ranks want to see first; read from `source` on rank 0.
+/// Sample for the models of all ranks, read from `source` on rank 0.
 std::string share_sample(const RankContext& context, const LoadedApp& app, const IoShape& shape,
                          const ItemSource* source) {
     std::string sample;

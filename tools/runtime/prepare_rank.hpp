@@ -24,59 +24,60 @@
 
 namespace sluice {
 
-// What all ranks do together before the first chunk, in the order of these functions. Rank 0 announces twice: with a
-// GpuWish once it has read the job's file, upon which all start their GPUs, and with the plan once it has read the job.
+// What all ranks do together before the first chunk, in the order of these functions. Rank 0 announces twice: a GpuWish
+// once it has read the job file, whereupon all start their GPUs, and the plan once the job is prepared.
 
-/// What the ranks know of each other before there is a job.
+/// What the ranks know about each other before the job is known.
 struct Meeting {
-    std::vector<std::string> hosts{};              ///< Of all ranks; only rank 0 has them.
-    std::vector<HostInstructions> instructions{};  ///< Of the host devices of each rank, likewise.
+    std::vector<std::string> hosts{};              ///< Of all ranks; rank 0 only.
+    std::vector<HostInstructions> instructions{};  ///< Of each rank's host devices; rank 0 only.
     ClockOffset clock{};                           ///< This rank's.
 };
 
-/// The ranks agree on a build and on the time. Collective. Throws Error (configuration, E-MPI-070).
+/// Checks that all ranks run the same build, and aligns the clocks. Collective. Throws Error (configuration,
+/// E-MPI-070).
 [[nodiscard]] Meeting meet_ranks(const RankContext& context);
 
-/// Rank 0's word, which is `word` there, for all ranks. Collective.
+/// Broadcasts rank 0's `word` to all ranks. Collective.
 [[nodiscard]] RootAnnouncement announce(const RankContext& context, RootAnnouncement word = {});
 
-/// A rank's node, and its part of it.
+/// A rank's node, and its share of it.
 struct RankShare {
     Machine machine{};
     RankPlace place{};
-    bool binds = false;                       ///< Each thread is tied to the CPUs of its place.
-    std::vector<std::string> sampled_gpus{};  ///< gpus_to_sample(); on a host none.
+    bool binds = false;                       ///< Each thread is bound to the CPUs of its place.
+    std::vector<std::string> sampled_gpus{};  ///< From gpus_to_sample(); none on a host.
 };
 
-/// What a rank runs a job with.
+/// A rank's resources for a job.
 struct PreparedRank {
     RankShare share{};
-    std::vector<std::uint32_t> devices{};         ///< Of every rank, by its number.
-    QueueSizes queues{};                          ///< Rank 0's.
+    std::vector<std::uint32_t> devices{};         ///< Number of devices, by rank.
+    QueueSizes queues{};                          ///< Rank 0 only.
     std::unique_ptr<DriverStart> driver_start{};  ///< Null on a host.
-    std::unique_ptr<GpuSampler> gpu_sampler{};    ///< Of those; at work.
+    std::unique_ptr<GpuSampler> gpu_sampler{};    ///< Of share.sampled_gpus; running.
     std::unique_ptr<LoadedApp> app{};
-    std::string sample{};  ///< For Model::calibrate(); empty: nobody wants one.
+    std::string sample{};  ///< For Model::calibrate(); empty: not needed.
     MessageShape wire{};
-    std::deque<Endpoint> endpoints{};  ///< One for each of its devices.
+    std::deque<Endpoint> endpoints{};  ///< One per device.
 };
 
-/// A rank's place on its node, its weights, packed once for all ranks of a node, and a sample of the job's items.
-/// `weights` and `source` are rank 0's; others have none. Collective. Throws Error.
+/// Determines the rank's place on its node, packs the weights once per node, and distributes a sample of the job's
+/// items. `weights` and `source` are rank 0's; others pass none. Collective. Throws Error.
 [[nodiscard]] PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const Meeting& meeting,
                                         GpuStart gpus, WeightBlob weights = {}, const ItemSource* source = nullptr);
 
-/// Throws Error (out_of_memory) unless what the rank is going to allocate fits into its share of the node's memory.
+/// Throws Error (out_of_memory) unless the rank's planned memory fits its share of the node's.
 void check_memory(const RankContext& context, const JobPlan& plan, const PreparedRank& rank);
 
-/// How the drivers of its devices run; for as long as `rank` lives.
+/// Options of its device drivers; valid while `rank` lives.
 [[nodiscard]] DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan, PreparedRank& rank);
 
-/// Ties the calling thread to the comm thread's place, from now on.
+/// Binds the calling thread to the comm thread's CPUs.
 void bind_comm_thread(const RankContext& context, RankShare& share);
 
-/// While it lives, threads that the calling thread starts are readers, or the writer: they run in the readers' place,
-/// or when that has fewer cores than there are `readers`, on all of the rank's.
+/// While it lives, threads started by the calling thread (readers, the writer) run on the readers' CPUs, or on all of
+/// the rank's if those have fewer cores than `readers`.
 class StartingReaders {
 public:
     StartingReaders(const RankContext& context, RankShare& share, std::uint32_t readers);

@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-/// What this program was made from, and by.
+/// How this program was built.
 struct ProgramFacts {
     std::string_view version{};   ///< "0.1.0"
     std::string_view commit{};    ///< "1a2b3c4d5e6f-dirty", "unknown: built outside of a git repository"

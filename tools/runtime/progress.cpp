@@ -15,7 +15,7 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::milliseconds bar_period{100};
-constexpr std::array first_lines{2.0, 5.0, 10.0};  // seconds: soon enough to see that it runs
+constexpr std::array first_lines{2.0, 5.0, 10.0};  // seconds: early enough to show that it runs
 constexpr double line_period = 30;
 
 std::string clock_text(double seconds) {

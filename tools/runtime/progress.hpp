@@ -12,22 +12,20 @@
 
 namespace sluice {
 
-/// Where a run stands, for people: "812 of 2000 items (40.6 %), 412 items/s, 0:03 left", with what earlier attempts
-/// have done as count_text says it. Pure.
+/// A run's progress: "812 of 2000 items (40.6 %), 412 items/s, 0:03 left", including earlier attempts as in
+/// count_text(). Pure.
 [[nodiscard]] std::string progress_text(const ItemCount& items, Seconds since_start);
 
-/// The same with a bar in front, exactly `columns` wide or shorter. Pure.
+/// The same after a bar, at most `columns` wide. Pure.
 [[nodiscard]] std::string progress_bar(const ItemCount& items, Seconds since_start, std::uint32_t columns);
 
-/// When the next line of a log is due, after the start or the last news: after 2, 5, 10 and 30 s, then every 30 s.
-/// Pure.
+/// When the next log line is due, since the start or the last news: after 2, 5, 10 and 30 s, then every 30 s. Pure.
 [[nodiscard]] Seconds next_line(Seconds passed);
 
-/// Shows on stderr how many items are done, from construction to destruction: a bar on a terminal, a line
-/// now and then elsewhere (next_line()).
+/// Shows progress on stderr from construction to destruction: a bar on a terminal, elsewhere lines (next_line()).
 class Progress {
 public:
-    /// `items_done` is called from a thread of its own, and tells what this run has done.
+    /// `items_done` returns the items done by this attempt; called from its own thread.
     Progress(std::uint64_t total, std::uint64_t before, std::function<std::uint64_t()> items_done);
     ~Progress();
     Progress(const Progress&) = delete;

@@ -5,8 +5,7 @@
 
 namespace sluice {
 
-/// Where people look for progress, on stderr: on a terminal one line that is written anew, elsewhere lines of a log,
-/// each with the time of day.
+/// Progress output on stderr: on a terminal one line that is rewritten, elsewhere log lines with date and time.
 class ProgressView {
 public:
     ProgressView();
@@ -17,10 +16,10 @@ public:
     [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
     [[nodiscard]] static std::uint32_t columns();
 
-    /// In place of the terminal's line, or one more line of the log.
+    /// Replaces the terminal's line, or appends a log line.
     void show(const std::string& text);
 
-    /// To stay: above the terminal's line, or as show().
+    /// Prints permanently: above the terminal's line, or as show().
     void say(const std::string& text);
 
 private:

@@ -21,7 +21,7 @@
 
 namespace sluice {
 
-/// One process of a job: what does not change from its start to its end. Everything it points to outlives it.
+/// Constants of one process of a job. Everything it refers to outlives it.
 struct RankContext {
     const Apps& apps;
     MpiSession* session = nullptr;  ///< Null in a single process.
@@ -38,24 +38,24 @@ struct RankContext {
 
     [[nodiscard]] int rank() const { return session == nullptr ? 0 : session->rank(); }
 
-    /// Of the memory that this node gives the job.
+    /// Share of the node's memory available to the job, in bytes.
     [[nodiscard]] std::uint64_t memory_share() const;
 
     /// "rank 2 on n07"; empty in a single process.
     [[nodiscard]] std::string who() const;
 };
 
-/// From now on this process's end, and what it sees of others', is noted in this attempt's folder, which is to be held
-/// until then. Throws Error as HeldFolder.
+/// From now on the end of this process, and of others as far as it sees, is recorded in this attempt's folder; keep the
+/// returned folder until then. Throws Error as HeldFolder.
 [[nodiscard]] HeldFolder leave_notes_in(const RankContext& context, const std::filesystem::path& folder);
 
-/// Prints `finding`, if there is one, as the node's one warning.
+/// Prints `finding`, if any, as the node's only warning.
 void warn_once(const RankContext& context, const std::optional<ErrorText>& finding);
 
-/// Prints `text` as the job's one message, unless one was printed on this node before.
+/// Prints `text` as the job's only message, unless one was already printed on this node.
 void print_once(const RankContext& context, const ErrorText& text);
 
-/// Ends this process, and all ranks with it, with `code`; other threads are not waited for.
+/// Ends this process and all ranks with `code`, without waiting for other threads.
 [[noreturn]] void end_now(const RankContext& context, ExitCode code);
 
 }  // namespace sluice

@@ -17,7 +17,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t longest_report = std::size_t{256} << 20;  // some KiB a rank
+constexpr std::size_t longest_report = std::size_t{256} << 20;  // some KiB per rank
 constexpr std::size_t report_start_bytes = 4096;
 constexpr std::size_t manifest_start_bytes = 4096;
 constexpr std::string_view run_folder_suffix = ".sluice";
@@ -30,9 +30,9 @@ using Path = std::filesystem::path;
         {.id = "E-SEC-024", .where = escaped(report.native()), .what = what, .hint = "choose another output.report"});
 }
 
-/// Without links, dots and a slash at its end, as far as it is there.
+/// Without links, dots and a trailing slash, as far as it exists.
 Path plain(const Path& path) {
-    std::error_code unknown;  // what cannot be looked at is taken as it is written
+    std::error_code unknown;  // what cannot be examined is used as written
     const Path absolute = std::filesystem::absolute(path, unknown);
     Path whole = std::filesystem::weakly_canonical(absolute, unknown);
     if (unknown) {
@@ -46,7 +46,7 @@ bool is_folder(const Path& path) {
     return std::filesystem::is_directory(path, missing);
 }
 
-/// Also under another name: folders can be mounted twice.
+/// Also if the names differ: folders can be mounted twice.
 bool is_same_folder(const Path& one, const Path& other) {
     std::error_code missing;
     return one == other || (std::filesystem::equivalent(one, other, missing) && !missing);
@@ -58,7 +58,7 @@ bool has_manifest(const Path& folder) {
     if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(manifest, unknown))) {
         return false;
     }
-    std::ifstream stream(manifest, std::ios::binary);  // one that cannot be read protects no output of this user's
+    std::ifstream stream(manifest, std::ios::binary);  // an unreadable one protects no output of this user
     std::string start(manifest_start_bytes, '\0');
     stream.read(start.data(), static_cast<std::streamsize>(start.size()));
     return start.find("\"sluice manifest\"") != std::string::npos;
@@ -95,7 +95,7 @@ void refuse_output_folders(const Path& report, const Path& whole, const Path& ou
 void refuse_other_files(const Path& report) {
     std::error_code unknown;
     const std::filesystem::file_status status = std::filesystem::symlink_status(report, unknown);
-    if (status.type() == std::filesystem::file_type::none) {  // not even that nothing is there: too long a name
+    if (status.type() == std::filesystem::file_type::none) {  // not even known to be missing: name too long
         throw Error(ExitCode::cannot_create, {.id = "E-OUT-021",
                                               .where = escaped(report.native()),
                                               .what = "cannot be a file: " + unknown.message(),
@@ -115,7 +115,7 @@ void refuse_other_files(const Path& report) {
     }
     const auto begins_as_report = [&](std::size_t bytes) {
         const std::optional<std::string> text = read_text(report, bytes);
-        return !text || is_report(*text);  // null: gone meanwhile
+        return !text || is_report(*text);  // null: removed meanwhile
     };
     if (!begins_as_report(report_start_bytes) && !begins_as_report(longest_report)) {
         refuse(report, "already exists and is not a sluice report: only those may be replaced");

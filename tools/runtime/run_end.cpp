@@ -14,19 +14,19 @@
 namespace sluice {
 namespace {
 
-/// Whether what went wrong leaves the job as it is, so that the same command continues.
+/// Whether the failure leaves the job intact, so that the same command continues it.
 bool can_go_on(ExitCode code) {
     return code == ExitCode::internal || code == ExitCode::out_of_memory || code == ExitCode::communication ||
            code == ExitCode::gpu_fault;
 }
 
-/// What the next attempts have to know of, should they end alike.
+/// Ends that later attempts need to know, in case they end the same way.
 bool is_death(ExitCode code) {
     return code == ExitCode::internal || code == ExitCode::communication;
 }
 
-/// An attempt that has taken over, or whoever moves the run's folder, takes away what this one works on, whatever error
-/// that gives here.
+/// An attempt that has taken over, or moving the run's folder, removes this attempt's files, which may cause any error
+/// here.
 Failure or_fenced_off(const Root& root, Failure failure) {
     const bool is_of_files = failure.code == ExitCode::cannot_create || failure.code == ExitCode::io_error;
     if (root.output != nullptr && is_of_files) {
@@ -39,7 +39,7 @@ Failure or_fenced_off(const Root& root, Failure failure) {
     return failure;
 }
 
-/// What can still be said in files; some of them may be what ends the run.
+/// Records the end in files as far as possible; they may be the cause of the end.
 void leave_end_behind(const Root& root, Failure& failure) {
     RankBoard& board = root.context.board;
     failure = or_fenced_off(root, std::move(failure));
@@ -55,7 +55,7 @@ void leave_end_behind(const Root& root, Failure& failure) {
     }
 }
 
-/// Where it was heard.
+/// Where the request was received.
 std::string name_of(const StopCause& cause) {
     switch (cause.reason) {
         case StopReason::drain_request:
@@ -109,7 +109,7 @@ void note_device_failure(const RankContext& context, const Failure& failure, int
     if (failure.chunks.empty() || !is_death(failure.code)) {
         return;
     }
-    std::vector<std::uint64_t> chunks = context.hangs.chunks_of(rank);  // an error on a GPU may be of one beside it
+    std::vector<std::uint64_t> chunks = context.hangs.chunks_of(rank);  // a GPU's error may be another chunk's
     chunks.insert(chunks.end(), failure.chunks.begin(), failure.chunks.end());
     context.shutdown_hook.note_lost_rank(rank, failure.text.where + ": " + failure.text.what, chunks);
 }
@@ -119,7 +119,7 @@ void end_all(const Root& root, Failure failure) {
     explain_end(root, failure.text);
     give_signs_while(root, [&] { root.monitor.end(failure.code); });
     root.context.board.mine().end_with(
-        failure.code);  // first: whom that ends may end this process before it is through
+        failure.code);  // first: ranks that this ends may end this process before it is done
     if (root.others != nullptr) {
         root.others->end_ranks(failure.code);
     }

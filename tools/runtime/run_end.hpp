@@ -19,53 +19,53 @@
 
 namespace sluice {
 
-// How rank 0 ends a run that does not come to its end.
+// How rank 0 ends a run early.
 
-/// Rank 0 as far as it has come, and with it whom and what its end is told to. Everything it points to outlives it.
+/// Rank 0's state, and who is informed of its end. Everything it refers to outlives it.
 struct Root {
     const RankContext& context;
     RunMonitor& monitor;
-    CommittedOutput* output = nullptr;  ///< Once it is open, unless it is complete.
-    MpiRemoteHub* others = nullptr;     ///< While it serves them.
+    CommittedOutput* output = nullptr;  ///< Once open, unless complete.
+    MpiRemoteHub* others = nullptr;     ///< While they are served.
 };
 
-/// Lets `action` run while rank 0 gives the other ranks its heartbeats: files may keep it waiting. For the thread
-/// that makes its MPI calls. Throws what `action` throws.
+/// Runs `action`, which may block on files, while rank 0 sends heartbeats to the other ranks. For the thread that makes
+/// its MPI calls. Rethrows the exception of `action`.
 void give_signs_while(const Root& root, const std::function<void()>& action);
 
-/// Prints `text` as the job's one message; the run's status tells it too.
+/// Prints `text` as the job's only message, and stores it in the run's status.
 void explain_end(const Root& root, const ErrorText& text);
 
-/// What to print and return for `failure`, this rank's own or one that another rank has reported.
+/// Message and exit code for `failure`, of this rank or reported by another.
 [[nodiscard]] Failure describe_at_root(const std::exception_ptr& failure, const RankContext& context);
 
-/// A device of rank `rank` has failed on a chunk, as it might again: the next attempts hear of it as of a death.
+/// Records that a device of `rank` failed on a chunk, as it might again; later attempts treat it as a death.
 void note_device_failure(const RankContext& context, const Failure& failure, int rank);
 
 /// The rank that has failed with `failure`.
 [[nodiscard]] int rank_of(const std::exception_ptr& failure);
 
-/// One message, and the end of this process and of all ranks, at once. What is committed stays; nothing else does.
+/// Prints one message and ends this process and all ranks at once. Only committed output is kept.
 [[noreturn]] void end_all(const Root& root, Failure failure);
 
-/// Of a run that was asked to stop and has drained, or given up to: exit code 75.
+/// For a run that was asked to stop and has drained, or given up draining: exit code 75.
 [[nodiscard]] Failure stopped_early(const Served& served, const RankBoard::Committed& committed);
 
-/// Of a run that another rank, on `host`, was lost to while it drained; it held `chunks`. srun, for one, asks the
-/// living to stop and says nothing of the dead.
+/// For a run that lost a rank, on `host` with `chunks`, while draining: srun, for one, asks surviving ranks to stop
+/// without reporting the dead one.
 [[nodiscard]] Failure lost_while_draining(const Served& served, const std::string& host,
                                           const std::vector<std::uint64_t>& chunks);
 
-/// Of rank 0 that was stopped for a while, alone on its node: the others took it for dead, and left `cause`.
+/// For a rank 0 that was suspended for a while, alone on its node: the others presumed it dead, and recorded `cause`.
 [[nodiscard]] Failure given_up_by_others(const RankContext& context, const std::string& cause);
 
-/// Tells the user, on stderr, that a stop was heard.
+/// Reports a received stop request on stderr.
 void say_that_it_drains(const StopCause& cause);
 
-/// What a report says that is written before the run has drained.
+/// Reason in a report that is written before the run has drained.
 [[nodiscard]] ErrorText why_it_drains(const StopCause& cause);
 
-/// While it lives, a hang is looked for, and `shutdown_hook` are said when the job has to end at once.
+/// While it lives, hangs are detected, and `shutdown_hook` runs when the job has to end at once.
 class Watched {
 public:
     /// `context` and `options.book` outlive it.

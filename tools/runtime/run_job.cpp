@@ -19,16 +19,16 @@ namespace sluice {
 
 namespace {
 
-/// Of rank 0.
+/// For rank 0.
 std::shared_ptr<RunMonitor> make_monitor(const RankContext& context, const RunOptions& options) {
     std::optional<std::chrono::seconds> left = options.time_left;
-    if (left) {  // since this process began
+    if (left) {  // given as of this process's start
         *left -= std::chrono::ceil<std::chrono::seconds>(Clock::now() - context.start);
     }
     return std::make_shared<RunMonitor>(context.stop, context.host, left);
 }
 
-/// Rank 0 with its monitor, which tells the end whatever it is.
+/// Runs rank 0 with its monitor, which records the end in any case.
 int run_monitored(const RankContext& context, RunMonitor& monitor, const std::function<JobFile()>& job,
                   const RunOptions& options) {
     try {
@@ -57,7 +57,7 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
         session.emplace();
         try {
             board.emplace(*session);
-        } catch (...) {  // there is no board yet to say it once with; and MPI_Finalize would wait for the others
+        } catch (...) {  // without a board it cannot be printed once only; MPI_Finalize would wait for the others
             const std::string who = fmt::format("rank {} on {}", session->rank(), host);
             const Failure failure = describe(std::current_exception(), who);
             say(failure.text);

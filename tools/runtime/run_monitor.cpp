@@ -33,7 +33,7 @@ double per_second(std::uint64_t count, double seconds) {
     return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-/// A folder that cannot be looked into now is looked into again.
+/// A folder that cannot be read now is read again later.
 bool is_asked_to_drain(const std::filesystem::path& run_folder) {
     const FilePlace request = FilePlace::entry(run_folder / "drain");
     return ::faccessat(request.base(), request.name(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
@@ -83,7 +83,7 @@ void RunMonitor::open(const std::filesystem::path& run_folder, const std::filesy
     }
     held_.emplace(run_folder, FolderTrust::only_mine);
     folder_ = run_folder;
-    if (status_.job.empty()) {  // outside of Slurm the same command continues: an old request is no longer meant
+    if (status_.job.empty()) {  // outside of Slurm the same command continues the run: an old request is void
         static_cast<void>(try_to_remove_file(folder_ / "drain"));
     }
     look();
@@ -188,7 +188,7 @@ void RunMonitor::ask_slurm(const std::stop_token& stop) {
     }
 }
 
-// The rest with the mutex held.
+// The functions below hold the mutex.
 
 void RunMonitor::look() {
     if (run_) {
@@ -264,7 +264,7 @@ void RunMonitor::stop_if_asked() {
     }
 }
 
-/// Asks Slurm when the limit comes near, once; true when it does so now, and the answer may be there at the next look.
+/// Asks Slurm once when the limit is near; true if it does so now, with an answer expected by the next look.
 bool RunMonitor::asks_again() {
     if (!is_nearly_too_late(*limit_ - SteadyClock::now(), run_->book->slowest_chunk())) {
         has_asked_again_ = false;

@@ -20,48 +20,47 @@
 
 namespace sluice {
 
-/// What a run does from its first chunk on. All of it outlives the serving.
+/// A run from its first chunk on. Everything it refers to outlives the serving.
 struct ServedRun {
     const GrantBook* book = nullptr;
     std::vector<std::string> hosts{};  ///< Of the ranks.
     std::uint64_t items = 0;
     std::uint64_t items_before = 0;  ///< Done by earlier attempts.
     std::uint32_t chunk_items = 1;
-    std::function<std::uint64_t()> items_written{};  ///< Of this attempt; called from the monitor's thread.
+    std::function<std::uint64_t()> items_written{};  ///< By this attempt; called from the monitor's thread.
 };
 
-/// Rank 0's clerk: a thread that writes status.json, and asks the run to stop when a drain request lies
-/// in the run's folder, or the job's time is nearly over.
+/// A thread of rank 0 that writes status.json, and asks the run to stop when its folder contains a drain request or the
+/// job's time limit is near.
 class RunMonitor {
 public:
-    /// Nothing is written before open(). `stop` outlives it. `time_left` nullopt: Slurm is asked, if this is its job,
-    /// and again before it stops the run, because the job may have more time by then. `look_every`: the time between
-    /// two statuses.
+    /// Writes nothing before open(). `stop` outlives it. `time_left` nullopt: ask Slurm, if this is its job, and again
+    /// before stopping the run, because the limit may have been extended. `look_every`: interval of the statuses.
     RunMonitor(StopRequest& stop, std::string host, std::optional<std::chrono::seconds> time_left,
                std::chrono::milliseconds look_every = std::chrono::seconds(1));
     ~RunMonitor();
     RunMonitor(const RunMonitor&) = delete;
     RunMonitor& operator=(const RunMonitor&) = delete;
 
-    /// From now on the status stands in `run_folder`, which exists. A second call adds the output's
-    /// name, if it was not known. Throws Error (refused) when the folder is not this user's alone.
+    /// From now on the status is written to `run_folder`, which exists. A second call adds the output's name, if it was
+    /// unknown. Throws Error (refused) unless the folder is this user's alone.
     void open(const std::filesystem::path& run_folder, const std::filesystem::path& output);
 
-    /// There was nothing to do.
+    /// Records that there was nothing to do.
     void found_complete(std::uint64_t items, std::uint32_t chunk_items);
 
-    /// The run hands out chunks, until serve_no_more().
+    /// The run grants chunks until serve_no_more().
     void serve(ServedRun run);
     void serve_no_more();
 
-    /// The message that the run's end is told with; the first one counts.
+    /// Sets the message for the run's end; only the first call counts.
     void explain(const ErrorText& text);
 
-    /// The run's folder is about to go, because nothing in it is worth keeping: neither is its status. Slurm's batch
-    /// script wants it all the same.
+    /// The run's folder is about to be removed, with the status, because nothing in it is worth keeping. For Slurm's
+    /// batch script the status is kept.
     void withdraw();
 
-    /// The last status, and the end of the thread. A second call changes nothing.
+    /// Writes the last status and ends the thread. A second call does nothing.
     void end(ExitCode code) noexcept;
 
 private:
@@ -88,7 +87,7 @@ private:
     bool over_ = false;
     bool drain_requested_ = false;
     bool warned_ = false;
-    bool slurm_tells_ = false;  // when the job's time is over
+    bool slurm_tells_ = false;  // limit_ is from Slurm
     bool is_to_ask_ = true;     // Slurm
     bool has_asked_again_ = false;
     std::filesystem::path folder_;

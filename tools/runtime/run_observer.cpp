@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::chrono::seconds longest_pause{30};  // one controller serves everyone
+constexpr std::chrono::seconds longest_pause{30};  // all users share one controller
 constexpr double fresh = 3;                        // seconds: the run writes every second
 
 }  // namespace
@@ -35,7 +35,7 @@ RunSight RunObserver::look() {
         sight.trouble = trouble_;
         sight.queued = queued_;
         sight.record = record_;
-        read_status(sight);  // it may have ended since
+        read_status(sight);  // it may have ended meanwhile
         if (!is_done(sight) || read_submission(folder_ / "submitted.json") == submission) {
             return sight;
         }
@@ -73,7 +73,7 @@ void RunObserver::ask(const Submission& submission) {
         queued_ = find_in_queue(submission);
         asked_ = true;
         trouble_.clear();
-    } catch (const Error& error) {  // said in the status: its own file counts, Slurm may be elsewhere
+    } catch (const Error& error) {  // reported in the status: the run's own file counts, Slurm may be elsewhere
         asked_ = false;
         trouble_ = fmt::format("{}: {}", error.text().where, error.text().what);
     }

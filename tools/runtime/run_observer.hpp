@@ -10,14 +10,14 @@
 
 namespace sluice {
 
-/// Looks at a run again and again: at its own status first; Slurm is asked for what that does not tell, and seldom.
+/// Observes a run repeatedly: first by its status file, and only rarely by Slurm for what that lacks.
 class RunObserver {
 public:
-    /// `run_folder`: of the run. `owner`: of a run of another user, to be said.
+    /// `owner`: user of another user's run, for display.
     explicit RunObserver(std::filesystem::path run_folder, std::string owner = {})
         : folder_(std::move(run_folder)), owner_(std::move(owner)) {}
 
-    /// What is known now. May take as long as Slurm's programs take to answer.
+    /// What is known now. May block for as long as Slurm's programs take to answer.
     [[nodiscard]] RunSight look();
 
 private:
@@ -29,7 +29,7 @@ private:
 
     std::filesystem::path folder_;
     std::string owner_;
-    std::optional<Submission> of_;  // whose answers these are
+    std::optional<Submission> of_;  // the submission of these answers
     std::optional<std::chrono::steady_clock::time_point> last_;
     std::chrono::seconds pause_ = shortest_pause;
     std::optional<QueuedJob> queued_;

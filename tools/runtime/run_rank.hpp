@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-/// Rank 0, or the only process: prepares the job, serves it, writes the output and the report, or finds the output
-/// complete. Returns the exit code; throws the Error of a job that cannot be prepared in a single process.
+/// Rank 0, or the only process: prepares and serves the job and writes output and report, or finds the output complete.
+/// Returns the exit code; in a single process throws the Error of a job that cannot be prepared.
 [[nodiscard]] int run_root(const RankContext& context, RunMonitor& monitor, const std::function<JobFile()>& job_file,
                            const RunOptions& options);
 

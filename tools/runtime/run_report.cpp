@@ -25,7 +25,7 @@
 namespace sluice {
 namespace {
 
-/// Fills in what is known only at its end.
+/// Fills in what is only known at the end.
 void describe_this(AttemptSummary& attempt, const RunReport& report, std::optional<ExitCode> code) {
     const std::chrono::nanoseconds wall = wall_time(report.ranks);
     const auto now = std::chrono::system_clock::now();
@@ -63,7 +63,7 @@ RankReport report_of(const RankContext& context, const RankTrace& trace, GpuUses
     return report;
 }
 
-/// Aligns the clocks again, and puts this rank's trace into rank 0's time.
+/// Aligns the clocks again and converts this rank's trace to rank 0's time.
 RankClock in_root_time(MpiSession& session, RankTrace& trace, const ClockFacts& clocks) {
     const ClockOffset last = align_clock(session);
     const ClockBounds to_root = share_bounds(session, clocks.to_root);
@@ -85,7 +85,7 @@ RankClock in_root_time(MpiSession& session, RankTrace& trace, const ClockFacts& 
     return clock;
 }
 
-/// How fast the links to some ranks are, if rank 0's run took long.
+/// Measures the links to some ranks if rank 0's run took long.
 std::vector<LinkSpeed> measure_links(MpiSession& session, std::chrono::nanoseconds run) {
     std::int64_t length = run.count();
     session.broadcast_number(length);

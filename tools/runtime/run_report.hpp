@@ -18,40 +18,39 @@
 
 namespace sluice {
 
-/// What a report says of the job, without the ranks. `items_done` by this attempt.
+/// The job's part of a report, without the ranks. `items_done`: by this attempt.
 [[nodiscard]] RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done);
 
-/// `trace` is this rank's, which ends its part of the run here.
+/// Completes this rank's `trace` at the end of its part of the run.
 [[nodiscard]] RankTrace sign(const RankContext& context, RankTrace trace);
 
-/// How a run has ended, for every rank.
+/// The run's end, for all ranks.
 struct CommonEnd {
-    int code = 0;                       ///< That all ranks end with.
-    std::vector<RankReport> reports{};  ///< Of all ranks; only rank 0 has them.
-    std::vector<LinkSpeed> links{};     ///< Of rank 0 with some others, after a good end of a long run.
+    int code = 0;                       ///< Exit code of all ranks.
+    std::vector<RankReport> reports{};  ///< Of all ranks; rank 0 only.
+    std::vector<LinkSpeed> links{};     ///< From rank 0 to some others, after a long successful run.
 };
 
-/// What is known of the ranks' clocks at the end of a run.
+/// Facts about the ranks' clocks at the end of a run.
 struct ClockFacts {
     ClockOffset first{};                        ///< This rank's, when the ranks met.
-    ClockBounds from_root{};                    ///< By rank 0's messages; on the other ranks.
-    std::span<const ClockBounds> to_root = {};  ///< By those of each rank; on rank 0, with several ranks.
+    ClockBounds from_root{};                    ///< From rank 0's messages; on other ranks.
+    std::span<const ClockBounds> to_root = {};  ///< From each rank's messages; on rank 0 of several ranks.
 };
 
-/// Every rank hears rank 0's `code`, and rank 0 what each has recorded, in its own time: the clocks are aligned again.
-/// Collective.
+/// Sends rank 0's `code` to every rank and all ranks' reports to rank 0, in rank 0's time after another clock
+/// alignment. Collective.
 [[nodiscard]] CommonEnd end_together(const RankContext& context, RankTrace trace, GpuUses gpus,
                                      const ClockFacts& clocks, ExitCode code = ExitCode::ok);
 
-/// How far an attempt has come when it reports.
+/// State of an attempt when it reports.
 struct ReportedEnd {
-    std::optional<ExitCode> code{};  ///< nullopt: it has not ended yet.
-    bool is_kept = false;            ///< Something of it stays, so that its report does too, in the run's folder.
+    std::optional<ExitCode> code{};  ///< nullopt: not ended yet.
+    bool is_kept = false;            ///< Its results are kept, and so is its report, in the run's folder.
 };
 
-/// Writes job.output.report, with what all attempts have cost, and unless `options.quiet` prints the latency table.
-/// A report that cannot be placed is a warning, W-OUT-120: what the run is worth lies elsewhere. Throws Error as
-/// keep_report.
+/// Writes job.output.report, with the costs of all attempts, and unless `options.quiet` prints the latency table. A
+/// report that cannot be placed is only a warning, W-OUT-120: the results are elsewhere. Throws Error as keep_report.
 void publish_report(RunReport report, const PreparedJob& prepared, const RunOptions& options, const ReportedEnd& end);
 
 }  // namespace sluice

@@ -27,7 +27,7 @@
 namespace sluice {
 namespace {
 
-/// What became of earlier attempts, unless this one is to forget them, which a submission asks for once.
+/// Ends of earlier attempts, unless this one is to ignore them, which a submission requests once.
 std::vector<Attempt> look_back(const PreparedJob& job, const RunOptions& options) {
     const std::filesystem::path request = ScriptPaths{.run_folder = options.run_folder}.retry_request();
     const bool is_asked = !options.run_folder.empty() && status_of(request);
@@ -38,7 +38,7 @@ std::vector<Attempt> look_back(const PreparedJob& job, const RunOptions& options
     return attempts;
 }
 
-/// A new run computes by what all ranks have, and one that continues by what it has begun with.
+/// A new run uses instructions that all ranks support, a continued one those that it began with.
 void choose_instructions(const Meeting& meeting, PreparedJob& job) {
     if (job.plan.device != DeviceKind::host) {
         return;
@@ -62,8 +62,8 @@ void choose_instructions(const Meeting& meeting, PreparedJob& job) {
                              variable_name_of(*least))});
 }
 
-/// Does `prepare`; its Error is said and known to all other ranks before it is thrown: the launcher may end this rank
-/// as soon as one of them leaves.
+/// Calls `prepare`; its Error is printed and sent to all other ranks before it is thrown: the launcher may end this
+/// rank as soon as one of them exits.
 void prepare_for_all(const Root& root, const std::function<void()>& prepare) {
     const RankContext& context = root.context;
     try {
@@ -79,7 +79,7 @@ void prepare_for_all(const Root& root, const std::function<void()>& prepare) {
     }
 }
 
-/// Upon rank 0's word all ranks start their GPUs.
+/// All ranks start their GPUs at rank 0's announcement.
 GpuStart start_gpus_of_all(const Root& root, const GpuWish& wish) {
     try {
         static_cast<void>(announce(root.context, {.plan = encode(wish)}));
@@ -102,7 +102,7 @@ JobConfig read_job_for_all(const Root& root, const std::function<JobFile()>& job
 /// The job, ready to run.
 PreparedJob prepare_job_for_all(const Root& root, const Meeting& meeting, JobConfig config, const RunOptions& options) {
     const RankContext& context = root.context;
-    PreparedJob job;  // holds the folder that a failure is noted in
+    PreparedJob job;  // holds the folder that a failure is recorded in
     prepare_for_all(root, [&] {
         job = prepare_job(std::move(config), context.apps, context.phases);
         choose_instructions(meeting, job);
@@ -136,9 +136,9 @@ int leave_complete(const Root& root, const PreparedJob& job, const RunOptions& o
     return static_cast<int>(ExitCode::ok);
 }
 
-/// After a run that took `wall`: of rank 0's first device, whose memory the run has given back.
+/// After a run of length `wall`, for rank 0's first device, whose memory the run has freed.
 Roofline roofline_of(const PreparedJob& job, std::uint32_t device_number, std::chrono::nanoseconds wall) {
-    constexpr std::chrono::seconds long_run{10};  // of which a measurement is one per cent, on a GPU once five
+    constexpr std::chrono::seconds long_run{10};  // a measurement is 1 % of it, on a GPU 5 %, once
     const bool host = job.plan.device == DeviceKind::host;
     const ProductWork work = host ? ProductWork{} : job.app->product_work(job.plan.precision);
     Roofline roofline{.flop_per_item = job.flop_per_item, .precision = work.precision, .products = work.products};

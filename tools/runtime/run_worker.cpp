@@ -15,10 +15,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::chrono::seconds patience{3};  // for rank 0 to take a failure, and then to end the job
+constexpr std::chrono::seconds patience{3};  // for rank 0 to receive a failure, and then to end the job
 
-/// Lets rank 0 say what happened here and end all ranks; if it does not, or cannot because it does not serve yet, this
-/// rank does.
+/// Lets rank 0 report the failure and end all ranks; if it does not, or does not serve yet, this rank does.
 [[noreturn]] void fail(const RankContext& context, const Failure& failure, bool root_serves) {
     if (root_serves && MpiWorker::report_failure(*context.session, encode_failure(failure), patience)) {
         std::this_thread::sleep_for(patience);  // rank 0's abort ends this process here
@@ -27,7 +26,7 @@ constexpr std::chrono::seconds patience{3};  // for rank 0 to take a failure, an
     end_now(context, failure.code);
 }
 
-/// Launchers let the ranks of other nodes than rank 0's live for a while.
+/// Launchers let ranks on nodes other than rank 0's live for a while.
 [[noreturn]] void end_with_root(const RankContext& context, const RootHasEnded& end) {
     if (!end.text().id.empty()) {
         context.shutdown_hook.note_lost_rank(0, end.text().where + " " + end.text().what, {});
@@ -36,7 +35,7 @@ constexpr std::chrono::seconds patience{3};  // for rank 0 to take a failure, an
     end_now(context, end.code());
 }
 
-/// From the first chunk to the last. Returns the code that all ranks end with.
+/// From the first chunk to the last. Returns the exit code of all ranks.
 int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting, PreparedRank& rank,
          bool& root_serves) {
     MpiWorker worker(*context.session, rank.endpoints, context.board.mine(), rank.wire,
@@ -52,7 +51,7 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
         context.stop.enter(RunPhase::finishing);
     } catch (const RootHasEnded& end) {
         end_with_root(context, end);
-    } catch (...) {  // here, where the drivers' buffers still live: messages may be under way
+    } catch (...) {  // here, while the drivers' buffers still exist: messages may be pending
         fail(context, describe(std::current_exception(), context.who()), root_serves);
     }
     root_serves = false;
@@ -89,7 +88,7 @@ int run_worker(const RankContext& context) {
         root_serves = true;
         check_memory(context, plan, rank);
         return work(context, plan, meeting, rank, root_serves);
-    } catch (...) {  // never let out: the other ranks would wait for this one in MPI_Finalize for ever
+    } catch (...) {  // must not escape: the other ranks would wait for this one in MPI_Finalize forever
         fail(context, describe(std::current_exception(), context.who()), root_serves);
     }
 }

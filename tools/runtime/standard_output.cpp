@@ -11,9 +11,9 @@
 namespace sluice {
 namespace {
 
-std::atomic<int> first_error = 0;  // an errno; rank 0 may print its shutdown hook from another thread
+std::atomic<int> first_error = 0;  // an errno; rank 0's shutdown hook may print from another thread
 
-/// Network file systems tell of some errors only when a file is closed; of a copy of the descriptor will do.
+/// Network file systems report some errors only when a file is closed; closing a copy of the descriptor suffices.
 int error_at_close() {
     const int copy = ::dup(STDOUT_FILENO);
     return copy >= 0 && ::close(copy) != 0 ? errno : 0;

@@ -7,14 +7,14 @@
 
 namespace sluice {
 
-/// Writes to stdout. After a write that failed the rest is dropped: whoever reads gets a beginning, and no gap.
+/// Writes to stdout. After a failed write everything else is dropped, so that a reader gets a prefix without gaps.
 void print(std::string_view text);
 
-/// False once a write has failed, or the reader of a pipe has gone away: more need not be printed.
+/// False once a write has failed or a pipe's reader has gone: further output is useless.
 [[nodiscard]] bool is_stdout_of_use();
 
-/// What has kept stdout from being written as a whole; nullopt: nothing, or a reader that went away (`| head`), which
-/// has what it wanted. The file behind stdout has said all that it had to say by then.
+/// Why stdout was not written completely; nullopt: it was, or its reader has gone (`| head`), which is fine. Includes
+/// errors that the file reports only when closed.
 [[nodiscard]] std::optional<Error> failure_of_stdout();
 
 }  // namespace sluice

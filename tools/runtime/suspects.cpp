@@ -53,7 +53,7 @@ private:
     FunctionRef<void(const ItemRange&)> compute_;
 };
 
-/// A device with nothing else to do.
+/// A separate device, with a model.
 class LoneDevice {
 public:
     LoneDevice(const PreparedRank& rank, const JobPlan& plan)
@@ -66,7 +66,7 @@ public:
         runner_.emplace(*device_, *model_, plan.chunk_items);
     }
 
-    /// Of at most a chunk; valid until the next call.
+    /// Outputs of at most a chunk of items; valid until the next call.
     [[nodiscard]] std::span<const std::byte> compute(std::span<const std::byte> items) { return runner_->run(items); }
 
 private:
@@ -159,7 +159,7 @@ void compute_suspects(const RankContext& context, PreparedJob& job, const Prepar
     std::optional<Suspects> suspects;
     for (const std::uint64_t chunk : suspected_chunks(job.attempts)) {
         if (chunk < job.plan.first_chunk) {
-            continue;  // committed since
+            continue;  // committed meanwhile
         }
         if (!suspects) {
             suspects.emplace(context, job, rank);

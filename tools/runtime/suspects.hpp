@@ -13,16 +13,16 @@
 
 namespace sluice {
 
-/// Halves the ranges that are known to be deadly, and calls `compute` for those that are not, in order. Returns the
-/// items that are deadly by themselves. A chunk of several items is taken as deadly.
+/// Halves ranges known to be deadly and calls `compute` for the others, in order. Returns the items that are deadly on
+/// their own. A chunk of several items is assumed to be deadly.
 [[nodiscard]] std::vector<std::uint64_t> compute_in_halves(const Chunk& chunk,
                                                            FunctionRef<bool(const ItemRange&)> is_deadly,
                                                            FunctionRef<void(const ItemRange&)> compute);
 
-/// Computes the chunks that several attempts have died over here and now, on the rank's first device, halved
-/// until what attempts die over is alone, and tells `server` and job.output the results. Each range is noted before: if
-/// it ends this process, the next attempt knows. Throws Error (no_progress, E-RUN-093) when items that end every
-/// attempt are more than the job says may be left out.
+/// Computes the chunks that several attempts have died on, on the rank's first device, halving them until deadly items
+/// are isolated, and passes the results to `server` and job.output. Each range is recorded first: if it ends this
+/// process, the next attempt knows. Throws Error (no_progress, E-RUN-093) when more items are deadly than the job may
+/// leave out.
 void compute_suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank, ChunkServer& server);
 
 }  // namespace sluice

@@ -20,18 +20,18 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint32_t most_chunk_items = 1U << 20U;  // as pipeline.chunk_items takes them
-constexpr std::uint32_t most_measured_items = 8192;    // pages are locked for them, which takes time
+constexpr std::uint32_t most_chunk_items = 1U << 20U;  // limit of pipeline.chunk_items
+constexpr std::uint32_t most_measured_items = 8192;    // their pages are locked, which takes time
 constexpr std::uint32_t least_sample_items = 256;
-constexpr std::uint64_t slots = 4;  // for the chunks in flight beside the model's own memory
+constexpr std::uint64_t slots = 4;  // of chunks in flight, besides the model's own memory
 constexpr std::uint64_t growth_worth_measuring = 4;
 
-/// For which a chunk size has to be good. Not the job's own number: another one may change a score's last digit, and
-/// the output must not depend on ranks. A run on more than a node's GPUs ends its last round of chunks somewhat less
-/// evenly.
+/// Numbers of devices that a chunk size has to suit. Not the job's own: another chunk size may change a score's last
+/// digit, and the output must not depend on ranks. On more GPUs than a node's, the last round of chunks ends somewhat
+/// less evenly.
 constexpr std::array<std::uint32_t, 4> devices{1, 2, 4, 8};
 
-/// The largest power of two whose model and chunks take half of the GPU's memory.
+/// The largest power of two whose model and chunks take at most half of the GPU's memory.
 std::uint32_t items_for_memory(const LoadedApp& app, const IoShape& shape, std::uint64_t gpu_bytes) {
     std::uint32_t items = most_chunk_items;
     while (items > 1 &&
@@ -78,14 +78,14 @@ struct Found {
     std::string origin;
 };
 
-/// Not where a job that is so much larger is worth more of a measurement than was done.
+/// Whether `kept` suits a job of `items`: a much larger one may be worth further measurement.
 bool serves(const MeasuredCosts& kept, std::uint64_t items) {
     return kept.costs.is_complete || items / growth_worth_measuring <= kept.job_items;
 }
 
 Found find_or_measure(const PreparedJob& job) {
     const std::string gpu = cuda_device_model(0);
-    const std::string key =  // a model's size tells in what an item costs
+    const std::string key =  // FLOP per item reflects the model's size
         fmt::format("{} | {} FLOP | {} | {} | {} | {}", job.plan.app, job.flop_per_item, cuda_device_kind(0),
                     name_of(job.plan.precision), job.plan.settings, SLUICE_PROGRAM_VERSION);
     const auto file = cost_cache_file();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds look_every{1};
 
-/// SIGINT, SIGTERM and SIGHUP, kept back while it lives.
+/// Blocks SIGINT, SIGTERM and SIGHUP while it lives.
 class EndSignals {
 public:
     EndSignals() {
@@ -35,7 +35,7 @@ public:
     EndSignals(const EndSignals&) = delete;
     EndSignals& operator=(const EndSignals&) = delete;
 
-    /// The one that has come, or comes within `at_most`; 0: none.
+    /// The pending signal, or one that arrives within `at_most`; 0: none.
     [[nodiscard]] int wait(std::chrono::seconds at_most) const {
         const std::timespec time{.tv_sec = at_most.count(), .tv_nsec = 0};
         const int signal = ::sigtimedwait(&set_, nullptr, &time);
@@ -62,13 +62,13 @@ std::string queue_text(const RunSight& sight) {
     return text;
 }
 
-/// The state in a few words, which stay the same while nothing happens.
+/// The state in a few words, constant while nothing happens.
 std::string state_text(const RunSight& sight) {
     const bool tells_itself = sight.status && !sight.status->end && !is_stale(sight);
     return tells_itself ? fmt::format("job {} {}", sight.job, name_of(sight.status->state)) : queue_text(sight);
 }
 
-/// With how far it is, if it runs.
+/// State plus progress, if it runs.
 std::string line_of(const RunSight& sight, const ProgressView& view) {
     std::string line = state_text(sight);
     if (!sight.status || sight.status->items == 0) {
@@ -120,7 +120,7 @@ int wait_for_run(const std::filesystem::path& run_folder) {
         const EndSignals signals;
         ProgressView view;
         std::string last_state;
-        Instant since = Clock::now();  // it is in that state
+        Instant since = Clock::now();  // start of that state
         Instant due = since;
         while (signal == 0) {
             const RunSight sight = observer.look();
