@@ -17,7 +17,7 @@
 namespace sluice::bench {
 namespace {
 
-/// A convolution's operands on both sides, and room for its result.
+/// A convolution's operands on host and device, and memory for its result.
 struct Operands {
     ConvGemmShape shape;
     Precision precision;
@@ -52,7 +52,7 @@ struct Operands {
     [[nodiscard]] double flop() const {
         return 2.0 * items * shape.positions() * shape.outputs * shape.channels * shape.taps;
     }
-    /// One output in double.
+    /// One output, computed in double.
     [[nodiscard]] double reference(std::size_t item, std::size_t q, std::size_t o) const {
         double best = -INFINITY;
         for (std::size_t p = q * shape.pool; p < (q + 1) * shape.pool; ++p) {
@@ -83,7 +83,7 @@ double error_bound(Precision precision) {
     }
 }
 
-/// Share of the norm by which samples of the result are off; NaN where anything was not written.
+/// Relative error, by norm, of samples of the result; NaN if an element was not written.
 double relative_error(const Operands& operands, std::size_t samples) {
     const std::vector<float> out = decode(operands.precision, operands.out_memory.content(), operands.shape.outputs);
     for (const float value : out) {

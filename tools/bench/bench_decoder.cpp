@@ -69,7 +69,7 @@ public:
         stream_.launch(captured_, work);
     }
 
-    /// That every text is as long as it may be: else the times are of other work.
+    /// Checks that every text has its maximum length: otherwise the times are of different work.
     void check() {
         launch();
         stream_.record().wait();
@@ -78,7 +78,7 @@ public:
         }
     }
 
-    /// Of what is done.
+    /// Counts of the model's work.
     [[nodiscard]] std::uint64_t count(std::string_view name) const {
         const std::vector<ModelCount> counts = model_->counts();
         return std::ranges::find(counts, name, &ModelCount::name)->value;
@@ -104,7 +104,7 @@ private:
     std::unique_ptr<CapturedWork> captured_;
 };
 
-/// Without the last layer's rows that nothing follows from.
+/// Without the last layer's unused rows.
 double flop_of_text(double prompt, double made) {
     constexpr double width = model.width;
     constexpr double block = 4 * width * width + 2 * width * model.inner;
@@ -135,12 +135,12 @@ std::unique_ptr<LoadedApp> load(Precision precision, const DecoderBenchWeights& 
     return app;
 }
 
-/// Whose limits count.
+/// The precision whose limits apply.
 Precision limits_of(Precision precision) {
     return precision == Precision::certified ? Precision::fp16 : precision;
 }
 
-/// After check(), which has loaded the kernels. Fewer than time_in_turn() takes: a chunk may last seconds.
+/// Call after check(), which loads the kernels. Fewer repeats than time_in_turn(): a chunk may take seconds.
 Timing time_chunk(Chunk& chunk, CudaStream& stream) {
     constexpr int repeats = 5;
     std::array<cudaEvent_t, repeats + 1> events{};
@@ -170,7 +170,7 @@ void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const
     const auto app = load(precision, weights, sampling);
     for (const std::uint32_t items : {8192U, 8448U, 131'072U}) {
         if (precision == Precision::fp32 && items > 8448) {
-            continue;  // many seconds, and nothing new
+            continue;  // takes many seconds and adds nothing
         }
         const Prompts prompts{.items = items, .least = prompt_tokens, .most = prompt_tokens};
         Chunk chunk(gpu, *app, sampling, stream, prompts);
@@ -181,7 +181,7 @@ void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const
     }
 }
 
-/// The limit: keys and values that last tokens read, and what prompts compute.
+/// The limit: keys and values read by decode, and the prompts' compute.
 void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
                KvCache cache) {
     constexpr std::uint32_t made = 128;
@@ -248,7 +248,7 @@ int run(int argc, char** argv) {
             fmt::print(" no cache in fp8 to compare: bf16 and fp16 have one\n");
         }
         time_chunks(gpu, as_cuda(*stream), precision, weights);
-        if (precision != Precision::certified) {  // which has those of others
+        if (precision != Precision::certified) {  // its passes are those of other precisions
             time_passes(gpu, as_cuda(*stream), precision, weights);
         }
         if (with_long) {

@@ -18,8 +18,8 @@ namespace sluice::bench {
 namespace {
 
 constexpr std::size_t bytes = 4096;
-constexpr int launches = 12;       // of the classifier's forward pass
-constexpr std::size_t burst = 16;  // chunks that are enqueued before the stream is drained
+constexpr int launches = 12;       // in the classifier's forward pass
+constexpr std::size_t burst = 16;  // chunks enqueued before the stream is drained
 constexpr double bar_us = 10;
 
 class Chunks {
@@ -31,7 +31,7 @@ public:
           compute_(device.make_stream({})),
           download_(device.make_stream({})) {}
 
-    /// Host time of `burst` chunks, in microseconds a chunk.
+    /// Host time in microseconds per chunk, over `burst` chunks.
     double time() {
         std::vector<Event> done;
         const Instant begin = Clock::now();
@@ -41,7 +41,7 @@ public:
         Seconds host = Clock::now() - begin;
         done.back().wait();
         const Instant again = Clock::now();
-        for (const Event& event : done) {  // a look at a finished event, and its time: what retiring costs
+        for (const Event& event : done) {  // polling a finished event, and its time: the cost of retiring
             if (!event.ready() || event.completed_at() < begin) {
                 std::abort();
             }

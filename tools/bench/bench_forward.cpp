@@ -18,7 +18,7 @@ std::vector<std::uint8_t> random_symbols(std::size_t items) {
     return symbols;
 }
 
-/// A forward pass recorded once.
+/// A forward pass, captured once.
 class Graph {
 public:
     explicit Graph(const ClassifierOnGpu& model) {
@@ -41,7 +41,7 @@ private:
     cudaGraphExec_t graph_ = nullptr;
 };
 
-/// Two forward passes that run beside each other, each on a stream of its own.
+/// Two concurrent forward passes, each on its own stream.
 class Pair {
 public:
     Pair(const ClassifierOnGpu& a, const ClassifierOnGpu& b) : first_(a), second_(b) {
@@ -73,7 +73,7 @@ private:
     cudaEvent_t event_ = nullptr;
 };
 
-/// Of the scores.
+/// Bound on the error of the scores.
 double error_bound(Precision precision) {
     switch (precision) {
         case Precision::bf16:

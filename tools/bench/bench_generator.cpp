@@ -27,12 +27,12 @@ namespace {
 
 constexpr GruShape network{.embedding = 512, .hidden = 1024, .layers = 2};
 constexpr std::uint32_t max_length = 10;
-constexpr std::uint32_t rows = 16896;  // that take steps together
+constexpr std::uint32_t rows = 16896;  // rows that step together
 constexpr std::uint32_t gates = 3 * network.hidden;
-constexpr double flop_of_gates = 2.0 * gates * network.hidden;  // of a row, by one matrix
+constexpr double flop_of_gates = 2.0 * gates * network.hidden;  // per row and matrix
 constexpr double flop_of_scores = 2.0 * gru_symbols * network.hidden;
 
-/// Random weights; no text ends before it is max_length long.
+/// Random weights; no text ends before max_length.
 class Weights {
 public:
     Weights() {
@@ -62,7 +62,7 @@ private:
     std::vector<std::vector<float>> tensors_;
 };
 
-/// A generator with a chunk of items that have neither prefix nor draws, as a graph.
+/// A generator with a chunk of items without prefix or draws, as a graph.
 class Chunk {
 public:
     Chunk(CudaDevice& gpu, const GeneratorLayer& layer, Stream& stream, std::uint32_t items)
@@ -85,7 +85,7 @@ public:
         stream_.launch(captured_, work);
     }
 
-    /// That every text is as long as it may be: else the times are of other work.
+    /// Checks that every text has its maximum length: otherwise the times are of different work.
     void check() {
         launch();
         stream_.record().wait();
@@ -113,7 +113,7 @@ void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const
     packed.pack(NodeMemory::of_process(packed.bytes()), {}, 8);
     for (const std::uint32_t items : {std::uint32_t{1024}, rows, 8 * rows, 64 * rows}) {
         if (precision == Precision::fp32 && items > 8 * rows) {
-            continue;  // seconds, and nothing new
+            continue;  // takes seconds and adds nothing
         }
         Chunk chunk(gpu, *layer, stream, items);
         chunk.check();
@@ -124,7 +124,7 @@ void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const
     }
 }
 
-/// All that a step of all rows needs.
+/// Operands and kernels of a step of all rows.
 class StepBench {
 public:
     StepBench(CudaDevice& gpu, Precision precision, const Weights& weights, std::uint32_t layers)
@@ -168,7 +168,8 @@ private:
 void time_steps(CudaDevice& gpu, CudaStream& stream, Precision precision, const Weights& weights) {
     StepBench one(gpu, precision, weights, 1);
     StepBench two(gpu, precision, weights, 2);
-    const Precision of_library = precision == Precision::tf32x3 ? Precision::fp32 : precision;  // which has none
+    const Precision of_library =
+        precision == Precision::tf32x3 ? Precision::fp32 : precision;  // cuBLASLt has no tf32x3
     const DeviceMemory in(
         std::span<const std::byte>(encode(of_library, normal(std::size_t{rows} * network.hidden, 0.5F, 3))));
     const DeviceMemory matrix(
@@ -187,7 +188,7 @@ void time_steps(CudaDevice& gpu, CudaStream& stream, Precision precision, const 
     time_and_print(candidates, stream.handle());
 }
 
-/// nullopt: not one that a generator has.
+/// nullopt: not a precision of generators.
 std::optional<Precision> precision_of(std::string_view name) {
     const std::optional<Precision> precision = enum_of<Precision>(name, precision_names);
     return precision == Precision::certified ? std::nullopt : precision;

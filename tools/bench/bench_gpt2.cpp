@@ -28,7 +28,7 @@ constexpr double giga = 1e9;
 constexpr double enough_seconds = 0.5;
 constexpr std::int64_t rows_of_a_pass = 192;
 
-/// Of products only. The last layer computes keys and values of every token, the rest of it where scores are wanted.
+/// Products only. The last layer computes keys and values of every token, but the rest only where scores are needed.
 double flop_of_text(const DecoderShape& shape) {
     const double width = shape.width;
     const double block = 4 * width * width + 2 * width * shape.inner;
@@ -47,7 +47,7 @@ AppSettings settings() {
     return settings;
 }
 
-/// Some texts on a device of its own.
+/// Some texts on their own device.
 class Texts {
 public:
     Texts(const LoadedApp& app, const ItemCodec& codec, std::uint32_t count, std::uint64_t first)

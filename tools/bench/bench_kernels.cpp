@@ -19,7 +19,7 @@ namespace {
 
 using namespace sluice;
 
-constexpr unsigned patience_s = 90;  // a kernel that never ends is killed with the program
+constexpr unsigned patience_s = 90;  // after which a kernel that never ends is killed with the program
 
 int run(int argc, char** argv) {
     Precision precision = Precision::bf16;

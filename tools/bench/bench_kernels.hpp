@@ -10,23 +10,23 @@
 
 namespace sluice::bench {
 
-/// Compares every convolution, as `gpu` runs it, with a plain one in double on random data; prints a line each; false
-/// if one is off.
+/// Compares every convolution, as run on `gpu`, with a plain one in double on random data; prints a line each; false if
+/// one is wrong.
 bool check_convolutions(const CudaDevice& gpu, Precision precision);
 
-/// Times them, by every kernel that `gpu` runs, beside cuBLAS' product of the same size, in turn.
+/// Times every convolution, with every kernel for `gpu`, alternating with cuBLAS' product of the same size.
 void time_convolutions(const CudaDevice& gpu, Precision precision, cudaStream_t stream);
 
-/// Times the linear layers by cuBLASLt and by the convolutions' kernel, in turn, and compares what they compute.
+/// Times the linear layers alternately by cuBLASLt and by the convolutions' kernel, and compares their results.
 void time_linears(const CudaDevice& gpu, Precision precision, cudaStream_t stream);
 
-/// Times linear layers as cuBLASLt chooses for each number of items, and batch-invariant; prints a line each.
+/// Times linear layers with cuBLASLt's choice for each number of items, and batch-invariant; prints a line each.
 void time_invariant_linears(Precision precision, cudaStream_t stream);
 
-/// The whole forward pass against one in double; prints a line.
+/// Compares the whole forward pass with one in double; prints a line.
 bool check_forward(const CudaDevice& gpu, Precision precision);
 
-/// Times the whole pass, and its steps, at these numbers of items.
+/// Times the whole pass and its steps for `sizes` items.
 void time_forward(const CudaDevice& gpu, Precision precision, std::span<const std::uint32_t> sizes,
                   cudaStream_t stream);
 

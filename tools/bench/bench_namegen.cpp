@@ -28,13 +28,13 @@ constexpr int repetitions = 15;
 constexpr double giga = 1e9;
 constexpr double enough_seconds = 0.3;
 
-/// The products of a step of two layers.
+/// Products of one step of two layers.
 double flop_of_step(const GruShape& shape) {
     const double hidden = shape.hidden;
     return 2 * ((2.0 * shape.layers - 1) * 3 * hidden * hidden + gru_symbols * hidden);
 }
 
-/// Some names on a device of its own.
+/// Some names on their own device.
 class Names {
 public:
     Names(const LoadedApp& app, const ItemCodec& codec, std::uint32_t count, std::uint64_t first)
@@ -48,7 +48,7 @@ public:
 
     void run() { results_ = runner_.run(items_); }
 
-    /// Steps of a row: each byte goes in, but for that which completes a name. The first step is shared.
+    /// Steps of a row: one per input byte, and the byte that completes a name is no input. The first step is shared.
     [[nodiscard]] double steps() const {
         double steps = 0;
         for (std::uint32_t i = 0; i < count_; ++i) {

@@ -56,7 +56,7 @@ struct Case {
     std::string name;
     fs::path input;
     std::vector<std::string> launcher;
-    int devices;  ///< Of each rank.
+    int devices;  ///< Per rank.
 };
 
 struct Rates {
@@ -83,7 +83,7 @@ void run(std::vector<std::string> words) {
     }
 }
 
-/// `items` items of the articles as a csv in `csv` and one byte a character in `u8`.
+/// Writes `items` items of the articles as csv to `csv` and one byte per character to `u8`.
 void write_inputs(const Settings& settings, const fs::path& csv, const fs::path& u8) {
     const auto codec = open_classifier(false)->make_codec();
     JobConfig::Input input;
@@ -142,7 +142,7 @@ Rates rates_of(const nlohmann::json& report) {
 }
 
 Rates measure(const Settings& settings, const Case& one) {
-    const ScratchFolder folder(settings.folder);  // a run continues where it finds another one's output
+    const ScratchFolder folder(settings.folder);  // a run would continue an existing output
     const fs::path job = folder.path() / "job.toml";
     const bool csv = one.input.extension() == ".csv";
     std::ofstream(job) << "app = \"classifier\"\ninput.path = " << one.input << "\n"
@@ -231,7 +231,7 @@ void print(const Settings& settings, const std::vector<Case>& cases, const Sampl
     }
 }
 
-/// The articles' cases in turn, after one round that measures the cost model.
+/// Runs the articles' cases in turn, after one round that measures the cost model.
 void bench_articles(const Settings& settings) {
     const ScratchFolder disk(settings.folder);
     const ScratchFolder memory("/dev/shm");
@@ -251,7 +251,7 @@ void bench_articles(const Settings& settings) {
     print(settings, cases, samples);
 }
 
-/// Items a second of which a plain read of memory by `threads` threads takes the bytes.
+/// Items per second of a plain read of as many bytes of memory by `threads` threads.
 double read_limit(const PlainMemory& plain, std::uint32_t threads, double item_bytes) {
     constexpr Seconds shortest{0.5};
     Seconds read{0};
@@ -272,7 +272,7 @@ void bench_one_hot(const Settings& settings, const fs::path& where) {
     const double item_bytes = static_cast<double>(file.bytes) / static_cast<double>(file.items);
     constexpr std::uint64_t most_plain_bytes = std::uint64_t{4} << 30;
     const PlainMemory plain(std::min(file.bytes, most_plain_bytes));
-    load(file.input.path, plain.bytes(), cores);  // pages that nobody has written are all the same one
+    load(file.input.path, plain.bytes(), cores);  // unwritten pages all map to the same one
     std::vector<Rates> samples;
     std::vector<double> limits;
     std::vector<double> shares;

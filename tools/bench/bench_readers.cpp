@@ -37,9 +37,9 @@ std::uint32_t usable_host_cores() {
 }
 
 constexpr std::uint64_t most_default_items = 20'000;  // 5.7 GB of fp32 one-hot
-constexpr std::uint64_t share_of_memory = 16;         // what one file takes of it unless the user says otherwise
-constexpr std::uint64_t texts_an_item = 100;          // texts are small: as many more of them
-constexpr Seconds shortest_run{0.5};                  // the input is read over and over for so long
+constexpr std::uint64_t share_of_memory = 16;         // default size of one file, as 1 / this of memory
+constexpr std::uint64_t texts_an_item = 100;          // texts are small: this many more of them
+constexpr Seconds shortest_run{0.5};                  // the input is read repeatedly for at least this long
 constexpr double giga = 1e9;
 
 struct Options {
@@ -53,7 +53,7 @@ struct Options {
     bool ways = false;
 };
 
-/// The same items again and again, so that a run lasts.
+/// The same items repeatedly, so that a run is long enough.
 class RepeatedSource final : public ItemSource {
 public:
     RepeatedSource(const ItemSource& source, std::uint64_t items, std::uint64_t times)
@@ -76,13 +76,13 @@ private:
     std::uint64_t times_;
 };
 
-/// One file, ready to be read.
+/// One open file.
 struct Subject {
     const ReaderFile& file;
     const ItemCodec& codec;
     const ItemSource& source;
     std::uint32_t chunk_items;
-    std::uint64_t items;  ///< Of the file, those in whole chunks.
+    std::uint64_t items;  ///< Items of the file in whole chunks.
 };
 
 void check(const Subject& subject, std::span<const std::byte> first_chunk) {
@@ -95,7 +95,7 @@ void check(const Subject& subject, std::span<const std::byte> first_chunk) {
     }
 }
 
-/// Reads the subject's items `times` times and gives every chunk back as soon as it is there.
+/// Reads the subject's items `times` times and releases every chunk as soon as it is read.
 Seconds time_readers(const Subject& subject, std::uint32_t readers, std::uint64_t times) {
     const RepeatedSource source(subject.source, subject.items, times);
     const ChunkGrid grid(source.count(), subject.chunk_items);
@@ -122,9 +122,9 @@ Seconds time_readers(const Subject& subject, std::uint32_t readers, std::uint64_
 }
 
 struct Rates {
-    std::vector<double> items{};          ///< Items a second, one a repeat.
-    std::vector<double> memory{};         ///< Bytes a second of a plain read.
-    std::vector<double> share_of_read{};  ///< Bytes of file a second over those of the same repeat's plain read.
+    std::vector<double> items{};          ///< Items per second, per repeat.
+    std::vector<double> memory{};         ///< Bytes per second of a plain read.
+    std::vector<double> share_of_read{};  ///< File bytes per second over the plain read's, per repeat.
 };
 
 double median(std::vector<double> values) {
@@ -172,7 +172,7 @@ void measure(const Subject& subject, const Options& options) {
     std::fflush(stdout);
 }
 
-/// The input; says how fast it was opened, which indexes a text.
+/// Opens the input and prints how fast, which includes indexing a text.
 std::unique_ptr<ItemSource> open_measured(const ReaderFile& file, const ItemCodec& codec, std::uint32_t repeats) {
     std::unique_ptr<ItemSource> source;
     std::vector<double> seconds;

@@ -56,11 +56,11 @@ void write_ids(const Tokenizer& tokenizer) {
     }
 }
 
-/// All lines again and again, until that has taken long enough.
+/// Repeats all lines for long enough.
 double rate(const Tokenizer& tokenizer, const std::vector<std::string_view>& lines, std::size_t bytes) {
     std::vector<TokenId> ids;
     double done = 0;
-    const std::clock_t begin = std::clock();  // of a core: a machine may have other work
+    const std::clock_t begin = std::clock();  // CPU time: the machine may have other work
     const auto seconds = [&] { return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC; };
     while (seconds() < enough_seconds) {
         for (const std::string_view line : lines) {

@@ -8,7 +8,7 @@
 
 namespace sluice::bench {
 
-/// Hands out `chunks` chunks of one item, at once and for nothing: what is left is the pipeline's own cost.
+/// Grants `chunks` chunks of one item at once and at no cost, which leaves the pipeline's own cost.
 class InstantTransport final : public Transport {
 public:
     InstantTransport(std::uint64_t chunks, std::uint32_t depth) : chunks_(chunks), arrivals_(depth), moments_(64) {

@@ -18,7 +18,7 @@
 
 namespace sluice {
 
-/// oneDNN's product of some rows with a matrix, on one thread.
+/// oneDNN's product of rows with a matrix, on one thread.
 class Sgemm {
 public:
     Sgemm(std::int64_t rows, std::int64_t inputs, std::int64_t outputs)
@@ -48,7 +48,7 @@ inline double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// The main function of a benchmark whose command line names sizes of chunks, or none: then `usual` are run.
+/// main() of a benchmark whose command line lists chunk sizes; without any, `usual` are run.
 inline int run_sizes(int argc, char** argv, std::string_view usage, const std::vector<std::uint32_t>& usual,
                      void (*run)(const std::vector<std::uint32_t>&)) {
     std::vector<std::uint32_t> sizes;
@@ -63,7 +63,7 @@ inline int run_sizes(int argc, char** argv, std::string_view usage, const std::v
     return 0;
 }
 
-/// Runs all of `workers` at once, each again until it has worked so long; what `work` gives for all, a second.
+/// Runs all `workers` in parallel, each repeatedly for at least `enough_seconds`; returns the sum of `work` per second.
 template <class Worker>
 double rate_together(std::vector<std::unique_ptr<Worker>>& workers, double enough_seconds,
                      const std::function<double(Worker&)>& work) {

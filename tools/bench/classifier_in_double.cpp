@@ -106,7 +106,7 @@ Verdict classify_in_double(const ClassifierTensors& t, std::span<const std::uint
         x = convolved(x, shapes[i], t.conv[i + 1]);
     }
     x = pooled(normed(x, filters, t.gamma6, t.beta6), filters, NormPoolShape::pool);
-    Values flat(x.size());  // (channels, positions), as the weights have it
+    Values flat(x.size());  // (channels, positions), like the weights
     for (std::size_t i = 0; i < x.size(); ++i) {
         flat[i % filters * last_positions + i / filters] = x[i];
     }

@@ -19,7 +19,7 @@ std::vector<float> around(float centre, std::size_t count, std::uint32_t seed) {
     return values;
 }
 
-/// (out, channel * positions + position) to (out, position * channels + channel).
+/// Permutes (out, channel * positions + position) to (out, position * channels + channel).
 std::vector<float> channels_last(std::span<const float> weights) {
     std::vector<float> result(weights.size());
     for (std::size_t o = 0; o < features; ++o) {

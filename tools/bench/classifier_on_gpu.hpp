@@ -19,7 +19,7 @@
 
 namespace sluice::bench {
 
-/// The classifier's layers, as the app has them.
+/// The classifier's layers, as in the app.
 inline constexpr std::uint32_t filters = 256;
 inline constexpr std::uint32_t features = 1024;
 inline constexpr std::uint32_t classes = 4;
@@ -46,7 +46,8 @@ struct ClassifierTensors {
     std::vector<float> gamma1, beta1, gamma6, beta6;
     Layer fc[3];
 
-    /// Normal weights that keep the values' spread from layer to layer: every value matters, as in a trained network.
+    /// Normal weights that preserve the activations' spread across layers: every value matters, as in a trained
+    /// network.
     [[nodiscard]] static ClassifierTensors normal_spread(std::uint32_t seed);
 };
 
@@ -57,17 +58,17 @@ struct Verdict {
 };
 [[nodiscard]] Verdict classify_in_double(const ClassifierTensors& tensors, std::span<const std::uint8_t> symbols);
 
-/// The whole forward pass on the current device, for one number of items.
+/// The whole forward pass on the current device, for a fixed number of items.
 class ClassifierOnGpu {
 public:
-    /// `options` are for convolutions by wgmma.
+    /// `options`: for convolutions by wgmma.
     ClassifierOnGpu(const CudaDevice& gpu, const ClassifierTensors& tensors, Precision precision, std::uint32_t items,
                     const ConvGemmOptions& options);
 
     struct Step {
         std::string name;
         Launch launch;
-        double flop;  ///< Of one launch.
+        double flop;  ///< Per launch.
     };
     [[nodiscard]] const std::vector<Step>& steps() const noexcept { return steps_; }
     void enqueue(cudaStream_t stream) const;
@@ -86,11 +87,11 @@ private:
     std::vector<Step> steps_;
 };
 
-/// The convolution of `items` items on the units that `precision` asks for, by `instructions` if those are the tensor
-/// cores; `options` are for wgmma.
+/// The convolution of `items` items on the units for `precision`; on tensor cores by `instructions`. `options`: for
+/// wgmma.
 [[nodiscard]] Launch convolution(const ConvGemmShape& shape, Precision precision, MatrixInstructions instructions,
                                  std::uint32_t items, const ConvGemmMemory& memory, ConvGemmOptions options);
 
-inline constexpr double flop_per_item = 487.9e6;  ///< Convolution 1 is a table and counts nothing.
+inline constexpr double flop_per_item = 487.9e6;  ///< Convolution 1 is a table lookup and not counted.
 
 }  // namespace sluice::bench

@@ -28,7 +28,7 @@ constexpr std::uint32_t chunk_items = 1024;
 constexpr std::uint32_t item_bytes = values * sizeof(float);
 constexpr std::uint64_t chunk_bytes = std::uint64_t{chunk_items} * item_bytes;  // 1 MiB
 
-/// Scores, and no input.
+/// Scores without an input.
 class ScoresCodec final : public ItemCodec {
 public:
     [[nodiscard]] IoShape shape() const noexcept override { return {1, item_bytes}; }
@@ -50,7 +50,7 @@ struct Load {
     std::uint32_t window = 0;
 };
 
-/// Seconds until the last result was there, and until it was published.
+/// Seconds until the last result arrived, and until it was published.
 struct Times {
     double arrival = 0;
     double publication = 0;
@@ -84,7 +84,7 @@ Times run(OutputWriter& writer, const Load& load) {
     return {.arrival = Seconds(last - start).count(), .publication = Seconds(Clock::now() - last).count()};
 }
 
-/// One file, synced at its end: what the protocol is compared with.
+/// One file, synced at its end: the baseline for the protocol.
 class PlainOutput final : public OutputWriter {
 public:
     PlainOutput(const std::filesystem::path& path, std::uint64_t items) : file_(path) {

@@ -24,7 +24,7 @@ namespace {
 constexpr double giga = 1e9;
 constexpr const char* rate = "GFLOP/s";
 
-// Convolution 2 as a product: 330 positions an item, 256 filters, 7 taps of 256 channels.
+// Convolution 2 as a product: 330 positions per item, 256 filters, 7 taps of 256 channels.
 constexpr std::int64_t columns = 256;
 constexpr std::int64_t depth = 1792;
 constexpr std::int64_t positions = 330;
@@ -98,7 +98,7 @@ void fill(const ItemCodec& codec, std::span<std::byte> items) {
     }
 }
 
-/// `devices` models at once, each on a core of its own; range(0): items in a chunk.
+/// `devices` models in parallel, each on its own core; range(0): items per chunk.
 void classifier(benchmark::State& state, std::size_t devices) {
     const auto app = open_classifier(false);
     static const auto loaded = load_alone(*app, app->random_weights(17), Precision::fp32, DeviceKind::host, 2);
@@ -125,7 +125,7 @@ void classifier(benchmark::State& state, std::size_t devices) {
         benchmark::Counter(count * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 
-/// Passes results on and keeps the medians, for the ratios at the end.
+/// Forwards results and keeps the medians for the final ratios.
 class Ratios final : public benchmark::ConsoleReporter {
 public:
     Ratios() : ConsoleReporter(OO_None) {}

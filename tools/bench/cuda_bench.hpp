@@ -15,7 +15,7 @@
 
 namespace sluice::bench {
 
-/// Normally distributed, the same for the same seed; repeats after some millions, a prime number.
+/// Normally distributed, reproducible by seed; repeats after a prime number of values, about 4 million.
 inline std::vector<float> normal(std::size_t count, float deviation, std::uint32_t seed) {
     constexpr std::size_t period = 3'999'971;
     std::mt19937 engine(seed);
@@ -35,11 +35,11 @@ struct Timing {
     double most_us;
 };
 
-/// Times of one call each, all candidates in turn in every repeat; each is called as often as fills `sample_us`.
+/// Times per call. Every repeat times all candidates in turn, each called often enough to fill `sample_us`.
 std::vector<Timing> time_in_turn(std::span<const Launch> candidates, cudaStream_t stream, double sample_us = 5000,
                                  int repeats = 9);
 
-/// What is timed in turn, and beside which of the others it is held.
+/// A candidate to time, and the one that it is compared with.
 struct Candidate {
     std::string name;
     double flop;
@@ -47,7 +47,7 @@ struct Candidate {
     std::vector<std::size_t> limits{};
 };
 
-/// Times them and prints a line each, with its share of its limits' rates.
+/// Times the candidates and prints a line each, with the shares of their limits.
 void time_and_print(std::span<const Candidate> candidates, cudaStream_t stream, double sample_us = 5000,
                     int repeats = 9);
 

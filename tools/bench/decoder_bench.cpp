@@ -16,7 +16,7 @@ double sustained_flops(Precision precision) {
         case Precision::tf32:
             return 340e12;
         case Precision::tf32x3:
-            return 680e12 / 3;  // of fp16, for three products each
+            return 680e12 / 3;  // three fp16 products for one
         default:
             return 50e12;
     }

@@ -61,7 +61,7 @@ Continuation continuation_at(const std::byte* result, std::uint32_t max_new) {
     return continuation;
 }
 
-/// Of tokens that both have behind the same ones.
+/// Compares tokens that follow the same ones in both.
 void compare_texts(CudaDevice& gpu, CudaStream& stream, Precision precision, const char* name, const Texts& texts) {
     const auto plain = continue_texts(gpu, stream, precision, texts, KvCache::as_computed);
     const auto rounded = continue_texts(gpu, stream, precision, texts, KvCache::fp8);
@@ -105,7 +105,7 @@ void compare_texts(CudaDevice& gpu, CudaStream& stream, Precision precision, con
     std::fflush(stdout);
 }
 
-/// Texts of its own, from their beginning.
+/// Prompts of a single token, `token`.
 std::vector<std::byte> beginnings(std::uint32_t count, std::uint32_t token, const TokenSampling& sampling) {
     const std::size_t bytes = decoder_io(sampling).input_bytes;
     std::vector<std::byte> items(count * bytes);

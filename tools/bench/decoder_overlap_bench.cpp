@@ -92,7 +92,7 @@ public:
 private:
     static constexpr std::uint32_t texts = 8448;
     static constexpr std::uint32_t positions = 20;
-    static constexpr int products_a_turn = 6;  // about as long as attention takes on a tenth of the GPU
+    static constexpr int products_a_turn = 6;  // about as long as attention on a tenth of the GPU
 
     void attend(std::uint32_t multiprocessors, cudaStream_t stream) const {
         constexpr std::uint32_t head_size = model.width / model.heads;

@@ -24,7 +24,8 @@ struct Work {
     double bytes = 0;
 };
 
-/// Of `rows` rows, of which `entries` want scores and `prompt_rows` are of prompts; the others attend to `positions`.
+/// For `rows` rows, `entries` of which need scores and `prompt_rows` belong to prompts; the others attend to
+/// `positions`.
 struct PassWork {
     double rows;
     double entries;
@@ -36,7 +37,7 @@ struct PassWork {
         constexpr double width = model.width;
         constexpr double layers = model.layers;
         const double row_bytes = width * value_bytes;
-        const double all = (layers - 1) * rows + entries;  // of what is not done for every row in the last layer
+        const double all = (layers - 1) * rows + entries;  // for work that the last layer does not do for every row
         if (kind == "queries, keys, values") {
             return {.flop = layers * rows * 6 * width * width};
         }
@@ -69,7 +70,7 @@ struct PassWork {
     }
 };
 
-/// The first chunk of texts that fills all slots, a pass at a time.
+/// The first chunk of texts that fills all slots, one pass at a time.
 class PassBench {
 public:
     PassBench(CudaDevice& gpu, Precision precision, const DecoderBenchWeights& weights)
@@ -102,14 +103,14 @@ public:
     }
 
 private:
-    using Times = std::map<std::string, double>;  // us, of a pass, by kind of kernel
+    using Times = std::map<std::string, double>;  // us per pass, by kind of kernel
 
     [[nodiscard]] std::uint32_t passes_of_prompts() const {
         const std::uint32_t a_pass = sizes_.rows / prompt_tokens;
         return (sizes_.slots + a_pass - 1) / a_pass;
     }
 
-    /// The times of pass `number`, if it is one of the chunk's.
+    /// Runs a chunk; returns the times of its pass `number`, if there is one.
     Times run_chunk(cudaStream_t stream, std::optional<std::uint32_t> number = {}) {
         const decoder::Rule rule = decoder::rule_of(sampling_);
         Times times;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr double giga = 1e9;
 
-/// All of a file's pages, not touched yet.
+/// A map of a file, with no page touched yet.
 class FreshMap {
 public:
     FreshMap(const std::filesystem::path& path, std::size_t bytes) {
@@ -98,7 +98,7 @@ public:
             };
             static_cast<void>(time_together(threads, work));
         }
-        return Clock::now() - begin;  // what mapping and unmapping take included
+        return Clock::now() - begin;  // includes mapping and unmapping
     }
 
 private:

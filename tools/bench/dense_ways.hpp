@@ -9,9 +9,9 @@
 
 namespace sluice::bench {
 
-/// Prints how fast fp32 items get from the page cache to packed ones in ways that a source could take, `repeats` times
-/// in turn, for each number of threads: read alone and packed from `memory`, which holds the same items; copied with
-/// pread and not packed; copied a cache's worth at a time and packed; packed out of a fresh map of the file.
+/// Prints the throughput of ways to turn fp32 items in the page cache into packed ones, alternating, `repeats` times
+/// per number of threads: only read, or packed, from `memory`, which holds the same items; copied by pread without
+/// packing; copied in cache-sized pieces and packed; packed from a fresh map of the file.
 void compare_dense_ways(const ReaderFile& file, const ItemCodec& codec, const PlainMemory& memory,
                         std::span<const std::uint32_t> threads, std::uint32_t repeats);
 

@@ -15,7 +15,7 @@
 namespace sluice::bench {
 namespace {
 
-/// Two streams, the second of which starts and ends with the first one's work.
+/// Two streams; the second starts and ends with the first one's work.
 class Fork {
 public:
     Fork() {
@@ -80,7 +80,7 @@ void time_beside(cudaStream_t stream) {
             fmt::print("  {:3} for reads: product {:8.1f} us, {:4.0f} TFLOP/s\n", 0, us, flop / us * 1e-6);
             continue;
         }
-        // As many bytes as these multiprocessors read in the product's time: the two end together.
+        // As many bytes as these multiprocessors read in the product's time, so that both end together.
         const std::array<Launch, 2> alone{multiply, [&](cudaStream_t s) {
                                               enqueue_memory_read({memory.as<std::byte>(), memory_bytes}, readers, s);
                                           }};

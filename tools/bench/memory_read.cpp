@@ -39,7 +39,7 @@ std::uint64_t sum_plain(const std::byte* from, std::size_t words) {
     return sum(from, words);
 }
 
-/// The `index`-th of `shares` pieces that have no cache line in common.
+/// The `index`-th of `shares` pieces, which share no cache line.
 template <class Byte>
 std::span<Byte> share_of(std::span<Byte> all, std::size_t index, std::size_t shares) {
     const std::size_t lines = all.size() / cache_line;
@@ -55,7 +55,7 @@ PlainMemory::PlainMemory(std::size_t bytes) {
     if (memory == MAP_FAILED) {
         throw std::bad_alloc();
     }
-    ::madvise(memory, bytes, MADV_HUGEPAGE);  // small pages do as well where it is refused, more slowly
+    ::madvise(memory, bytes, MADV_HUGEPAGE);  // if refused, small pages also work, more slowly
     bytes_ = {static_cast<std::byte*>(memory), bytes};
 }
 
@@ -91,7 +91,7 @@ void load(const std::filesystem::path& file, std::span<std::byte> to, std::uint3
 
 Seconds time_to_read(std::span<const std::byte> memory, std::uint32_t threads) {
     static Sum* const sum_here = for_this_cpu<Sum>(&sum_v4, &sum_v3, &sum_plain);
-    std::atomic<std::uint64_t> total{0};  // looked at by nobody, but the compiler cannot know
+    std::atomic<std::uint64_t> total{0};  // never read, but the compiler cannot know
     const auto add_share = [&](std::uint32_t i) {
         const auto share = share_of(memory, i, threads);
         total += sum_here(share.data(), share.size() / sizeof(std::uint64_t));

@@ -10,7 +10,7 @@
 
 namespace sluice::bench {
 
-/// Zeroed pages of this process, huge ones where the system has them: what a read of memory can be at its best.
+/// Zeroed pages of this process, huge if available: the best case for reading memory.
 class PlainMemory {
 public:
     /// Throws std::bad_alloc.
@@ -25,13 +25,14 @@ private:
     std::span<std::byte> bytes_;
 };
 
-/// Fills `to` with the beginning of a file, on `threads` threads.
+/// Fills `to` from the beginning of a file, on `threads` threads.
 void load(const std::filesystem::path& file, std::span<std::byte> to, std::uint32_t threads);
 
-/// Runs `work(index)` on as many threads, all at once. Returns the time from their common begin to the last one's end.
+/// Runs `work(index)` on `threads` threads simultaneously. Returns the time from their common start to the last one's
+/// end.
 Seconds time_together(std::uint32_t threads, FunctionRef<void(std::uint32_t)> work);
 
-/// How long `threads` threads take to add up all of `memory`, each a share of its own.
+/// Time that `threads` threads take to sum up all of `memory`, each its own share.
 [[nodiscard]] Seconds time_to_read(std::span<const std::byte> memory, std::uint32_t threads);
 
 }  // namespace sluice::bench

@@ -8,11 +8,11 @@ namespace {
 constexpr std::uint32_t threads = 128;
 constexpr std::uint32_t blocks_a_processor = 2;
 constexpr std::uint32_t rounds = 2048;
-constexpr int down = 4;  // products that a warp has sums for: enough to hide what one takes
+constexpr int down = 4;  // products with sums per warp: enough to hide one's latency
 constexpr int across = 8;
 constexpr float no_sum = 0.1234567F;
 
-/// Values of both signs between a half and one.
+/// Values of both signs with magnitudes between 0.5 and 1.
 template <Precision precision>
 __device__ std::uint32_t random_word(std::uint32_t number) {
     std::uint32_t bits = (blockIdx.x * threads + threadIdx.x) * 0x9e3779b9U + number * 0x85ebca6bU;

@@ -9,14 +9,14 @@
 
 namespace sluice::bench {
 
-/// Products by mma.sync from registers only, on every multiprocessor of the current device: what a kernel that uses
-/// these instructions cannot exceed. Operands are random, as the clock depends on them.
+/// Products by mma.sync from registers only, on every multiprocessor of the current device: the upper limit of kernels
+/// with these instructions. Operands are random, as the clock depends on them.
 class MmaLimit {
 public:
     explicit MmaLimit(Precision precision);
 
     void enqueue(cudaStream_t stream) const;
-    [[nodiscard]] double flop() const noexcept;  ///< Of one call.
+    [[nodiscard]] double flop() const noexcept;  ///< Per call.
 
 private:
     Precision precision_;

@@ -29,7 +29,7 @@ void overlap(benchmark::State& state) {
         Pipeline(device, transport, model, {.depth = depth, .chunk_items = 1}, trace).run();
         wall += Clock::now() - begin;
     }
-    // The first chunk's upload and the last one's download cannot overlap: they are in the figure.
+    // Includes the first chunk's upload and the last one's download, which cannot overlap.
     const double chunks = static_cast<double>(state.iterations()) * static_cast<double>(chunks_a_run);
     state.counters["ms_a_chunk"] = 1e3 * wall.count() / chunks;
 }

@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(reading_threads) read_memory(const uint4* memo
     for (; at < count; at += stride) {
         bits |= __ldcs(memory + at).x;
     }
-    if (bits == 0) {  // never, as the memory is not zero, but the compiler does not know
+    if (bits == 0) {  // never true, as the memory is not zero, but the compiler cannot know
         asm volatile("trap;");
     }
 }

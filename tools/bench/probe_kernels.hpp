@@ -8,11 +8,11 @@
 
 namespace sluice::bench {
 
-/// Enqueues `blocks` blocks that read all of `memory`, 16 bytes a thread at a time. Each has a multiprocessor for
-/// itself: it asks for all shared memory that a block gets.
+/// Enqueues `blocks` blocks that read all of `memory`, 16 bytes per thread at a time. Each occupies a whole
+/// multiprocessor, by requesting a block's maximum of shared memory.
 void enqueue_memory_read(std::span<const std::byte> memory, std::uint32_t blocks, cudaStream_t stream);
 
-/// The rounds of a loop on the device, which are counted there.
+/// Counter of a loop's rounds, on the device.
 struct Countdown {
     std::uint32_t left;
     std::uint32_t more;
@@ -21,7 +21,7 @@ struct Countdown {
 void enqueue_begin_countdown(Countdown* countdown, std::uint32_t rounds, cudaStream_t stream);
 void enqueue_count_down(Countdown* countdown, cudaStream_t stream);
 
-/// Enqueues a kernel of `blocks` blocks that does nothing but wait for the one before it, where it is chained.
+/// Enqueues an empty kernel of `blocks` blocks, which waits for the one before it if chained.
 void enqueue_nothing(std::uint32_t blocks, bool chained, cudaStream_t stream);
 
 }  // namespace sluice::bench

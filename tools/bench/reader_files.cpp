@@ -27,7 +27,7 @@ constexpr std::size_t dense_block_items = 64;
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// As long as the news articles of docs/performance.md on average, 236 characters.
+/// Of the mean length of the news articles of docs/performance.md, 236 characters.
 std::string random_text(std::mt19937& engine) {
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzETAOIN0123456789-,;.!?:'/|_@#$%&*";
     std::uniform_int_distribution<std::size_t> length(36, 436);
@@ -70,7 +70,7 @@ std::string one_hot(std::span<const std::byte> items, const ItemCodec& codec) {
     return {reinterpret_cast<const char*>(dense.data()), dense.size() * sizeof(float)};
 }
 
-/// As many bytes as the header that NumPy writes, so that the data begins at a multiple of 64.
+/// Padded as by NumPy, so that the data begins at a multiple of 64 bytes.
 std::string npy_header(std::uint64_t items, const ItemCodec& codec) {
     constexpr std::size_t before = 10;
     constexpr std::size_t whole = 128;
@@ -149,7 +149,7 @@ ScratchFolder::ScratchFolder(const std::filesystem::path& inside) {
 }
 
 ScratchFolder::~ScratchFolder() {
-    std::error_code ignored;  // nothing to do about it in a destructor
+    std::error_code ignored;  // ignored in a destructor
     std::filesystem::remove_all(path_, ignored);
 }
 

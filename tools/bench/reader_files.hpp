@@ -12,7 +12,7 @@
 
 namespace sluice::bench {
 
-/// A folder of this benchmark's own inside another one, removed with everything in it.
+/// A temporary folder inside `inside`, removed with its contents.
 class ScratchFolder {
 public:
     /// Throws std::system_error.
@@ -27,19 +27,19 @@ private:
     std::filesystem::path path_;
 };
 
-/// An input file: `block_items` random items, over and over.
+/// An input file: `block_items` random items, repeated.
 struct ReaderFile {
     JobConfig::Input input{};
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;
-    std::vector<std::byte> block{};  ///< The packed form of the items that repeat.
+    std::vector<std::byte> block{};  ///< The repeated items, packed.
 };
 
 /// "bin", "npy" (fp32 both), "u8", "csv" or "jsonl".
 [[nodiscard]] const std::vector<std::string_view>& reader_formats();
 
-/// Writes at least `items` items of the app in one of those formats, on `threads` threads, and syncs them: nothing is
-/// written back while something is measured. The file lies in the page cache as far as that has room.
+/// Writes at least `items` items of the app in one of those formats, on `threads` threads, and syncs them, so that no
+/// write-back disturbs a measurement. The file stays in the page cache as far as it fits.
 [[nodiscard]] ReaderFile write_reader_file(const std::filesystem::path& folder, std::string_view format,
                                            std::uint64_t items, const ItemCodec& codec, std::uint32_t threads);
 

@@ -25,7 +25,7 @@ using namespace sluice;  // NOLINT(google-build-using-namespace): a program of o
 constexpr std::uint32_t chunk_items = 16'384;
 constexpr std::uint32_t text_bytes = 24;
 
-/// A label, with `scores` scores; or a text in a result of text_bytes, zeros after it.
+/// A label with `scores` scores; or a text, zero-padded to text_bytes.
 class BenchCodec final : public ItemCodec {
 public:
     explicit BenchCodec(std::vector<OutputField> fields, std::uint32_t result_bytes)

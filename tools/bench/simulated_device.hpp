@@ -12,12 +12,12 @@
 
 namespace sluice::bench {
 
-/// Occupies the stream for a while, as an engine does that works without the CPU.
+/// Occupies the stream for a while, like an engine that works without the CPU.
 inline void occupy(HostStream& stream, std::chrono::microseconds how_long) {
     stream.run([how_long] { std::this_thread::sleep_for(how_long); });
 }
 
-/// A host device whose copies take `copy_time` each, on the stream that they are enqueued on.
+/// A host device whose copies each take `copy_time` on their stream.
 class SimulatedDevice final : public Device {
 public:
     explicit SimulatedDevice(std::chrono::microseconds copy_time) : copy_time_(copy_time) {}
@@ -57,7 +57,7 @@ private:
     HostDevice host_;
 };
 
-/// Takes `compute_time` a chunk on a SimulatedDevice's stream.
+/// Takes `compute_time` per chunk on a SimulatedDevice's stream.
 class SimulatedModel final : public Model {
 public:
     explicit SimulatedModel(std::chrono::microseconds compute_time) : compute_time_(compute_time) {}

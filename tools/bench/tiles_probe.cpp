@@ -21,7 +21,7 @@ namespace {
 
 constexpr double tera = 1e12;
 
-/// A product of a model, with what follows it in the same kernel.
+/// A product of a model, with its epilogue.
 struct ProductOfModel {
     std::string_view name;
     GemmShape shape;
@@ -49,7 +49,7 @@ constexpr ProductOfModel products_of_models[] = {
     {"large square", {8192, 8192, 8192}},
 };
 
-/// Sets of random operands in bf16, more than the second-level cache holds.
+/// Sets of random operands in bf16, larger together than the second-level cache.
 class ProductOperands {
 public:
     explicit ProductOperands(const ProductOfModel& product) {
@@ -123,7 +123,7 @@ void print_window(const std::string& name, const ladder::Window& window, double 
     std::fflush(stdout);
 }
 
-/// The products of a tile, one for each set of operands.
+/// The products with a tile, one per set of operands.
 std::vector<Gemm> make_products(const ProductOfModel& product, const ProductOperands& operands,
                                 std::optional<std::size_t> tile) {
     std::vector<Gemm> products;
@@ -136,7 +136,7 @@ std::vector<Gemm> make_products(const ProductOfModel& product, const ProductOper
 }  // namespace
 
 void time_tiles(cudaStream_t stream) {
-    constexpr double seconds = 0.5;  // of each of the windows that the chosen tile and the library take turns in
+    constexpr double seconds = 0.5;  // per window; the chosen tile and the library take turns
     constexpr double seconds_of_tile = 0.2;
     const bool wgmma = instructions_of_current_gpu() == MatrixInstructions::wgmma;
     const std::span<const GemmTile> tiles = wgmma ? std::span<const GemmTile>(gemm_tiles) : mma_tiles;

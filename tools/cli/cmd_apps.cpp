@@ -18,7 +18,7 @@ po::options_description apps_options() {
     return options;
 }
 
-/// Those that only this app has.
+/// Keys that only this app has.
 nlohmann::ordered_json keys_of(const App& app) {
     nlohmann::ordered_json keys = nlohmann::ordered_json::array();
     for (const KeySpec& key : app.keys()) {
@@ -38,7 +38,7 @@ int list_apps(const Command& command, const Invocation& invocation) {
     for (const App* app : parsed.apps.all()) {
         nlohmann::ordered_json facts{{"name", app->name()}, {"summary", app->summary()}};
         table += fmt::format("{:<12} {}\n", app->name(), app->summary());
-        if (!std::ranges::any_of(app->keys(), &KeySpec::required)) {  // else only a job can open it
+        if (!std::ranges::any_of(app->keys(), &KeySpec::required)) {  // otherwise only a job can open it
             const std::unique_ptr<OpenApp> opened = app->open(default_settings(app->keys()));
             const IoShape shape = opened->shape();
             facts["input_bytes"] = shape.input_bytes;

@@ -34,7 +34,7 @@ const char* word_for(OutputState state) {
     return "";
 }
 
-/// What was found, in the order of the job file.
+/// The findings, in the order of the job file.
 nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     const JobPlan& plan = prepared.plan;
     const JobConfig& job = prepared.job;

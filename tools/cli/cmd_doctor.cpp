@@ -24,7 +24,7 @@ Options doctor_options() {
     return options;
 }
 
-/// Of the job file, if there is one.
+/// From the job file, if there is one.
 Examination read_examination(const Command& command, const ParsedArguments& parsed) {
     Examination job;
     if (!parsed.operands.empty() || parsed.has("set")) {
@@ -60,7 +60,7 @@ Examination decode_examination(const std::string& text) {
             .device = json.at("device")};
 }
 
-/// What rank 0 reads and all ranks need; nullopt, where rank 0 could not, after the message and with its code.
+/// Broadcasts what rank 0 reads for all ranks; nullopt if it fails, after its message and with its code.
 std::optional<Examination> agree(MpiSession* session, const Command& command, const ParsedArguments& parsed,
                                  std::int64_t& code) {
     if (session == nullptr) {
@@ -107,7 +107,7 @@ int examine(MpiSession* session, const Command& command, const ParsedArguments& 
     return static_cast<int>(code);
 }
 
-/// Each process is alone, and MPI would end it: one of them says so.
+/// Each process is a singleton, and MPI would end it: one of them reports it.
 int report_singletons(const Launch& launch, bool json) {
     DoctorFacts facts{.launch = launch, .slurm = launch.slurm_job ? read_slurm_version() : std::nullopt, .world = 0};
     return launch.number == 0 ? print_report(facts, json) : static_cast<int>(code_of(diagnose(facts)));
@@ -125,7 +125,7 @@ int run_doctor(const Command& command, const Invocation& invocation) {
     MpiSession session;
     try {
         return examine(&session, command, parsed);
-    } catch (...) {  // never let out: the other ranks would wait for this one in MPI_Finalize for ever
+    } catch (...) {  // must not escape: the other ranks would wait for this one in MPI_Finalize forever
         const std::string who = fmt::format("rank {} on {}", session.rank(), host_name());
         const Failure failure = describe(std::current_exception(), who);
         say(failure.text);

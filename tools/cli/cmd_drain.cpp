@@ -28,7 +28,7 @@ constexpr std::chrono::seconds patience{60};
                                      .hint = "`sluice status` shows what is known about it"});
 }
 
-/// Whether a job for the run waits or runs, as far as Slurm tells: one that cannot be asked about may.
+/// Whether a job for the run is pending or running; true if Slurm does not answer.
 bool may_be_queued(const Submission& submission) {
     try {
         const std::optional<QueuedJob> job = find_in_queue(submission);
@@ -40,7 +40,7 @@ bool may_be_queued(const Submission& submission) {
     }
 }
 
-/// A request that nobody would read is none.
+/// A request that no process would read is refused.
 void refuse_where_nothing_runs(const RunPaths& paths) {
     const std::filesystem::path folder = paths.run_folder();
     if (status_of(paths.manifest())) {
@@ -110,7 +110,7 @@ int cancel_run(const Command& command, const Invocation& invocation) {
         refuse_idle(folder, fmt::format("process {} on {} works on it, not one on this host", status->process,
                                         escaped(status->host)));
     }
-    // Its number may belong to somebody else by now.
+    // The pid may have been reused.
     std::error_code gone;
     const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", status->process), gone);
     if (gone || program.filename() != own_program().filename()) {

@@ -21,8 +21,8 @@ int run_plan(const Command& command, const Invocation& invocation) {
     take_fault_variable(static_cast<int>(read_launch().number));
     const std::filesystem::path plan = absolute_path(plan_of(command, parsed));
     const int code = run([&] { return planned_job(plan); }, parsed.apps, {.run_folder = plan.parent_path()});
-    // Under srun --kill-on-bad-exit a rank that ends with another code ends the others before they have committed. The
-    // status file says that the run stopped early.
+    // Under srun --kill-on-bad-exit a rank with another code would end the others before they have committed. The
+    // status file records the early stop.
     return code == static_cast<int>(ExitCode::stopped_early) ? 0 : code;
 }
 

@@ -49,7 +49,7 @@ std::optional<std::uint32_t> side_of(const Command& command, const ParsedArgumen
     return side;
 }
 
-/// "0,9-12" as numbers, each of which is one of `known`.
+/// Parses "0,9-12"; each number is one of `known`.
 std::vector<std::uint32_t> rungs_of(const Command& command, const std::string& text,
                                     const std::vector<std::uint32_t>& known) {
     std::vector<std::uint32_t> rungs;

@@ -42,7 +42,7 @@ int print_stop_reason(const Command& command, const Invocation& invocation) {
     }
     const LauncherEnd launcher{.code = parsed.options["srun-rc"].as<int>(),
                                .drained = parsed.has("drained") && parsed.options["drained"].as<int>() != 0};
-    if (!status_of(folder)) {  // neither is there a status, nor anything that another attempt could resume
+    if (!status_of(folder)) {  // no status, and nothing that another attempt could resume
         print(fmt::format("{} no\n", static_cast<int>(ExitCode::io_error)));
         return 0;
     }

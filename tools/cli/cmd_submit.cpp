@@ -55,7 +55,7 @@ void print_submission(const ScriptPaths& paths, const Submission& submission, bo
     }
 }
 
-/// Finds in a moment what the job would find after its time in the queue. Throws Error, as `sluice run` would.
+/// Finds now what the job would only find after queueing. Throws Error, as `sluice run` would.
 void check_files(const JobConfig& job) {
     if (!job.input.path.empty()) {
         (void)InputFile(job.input.path);
@@ -66,8 +66,8 @@ void check_files(const JobConfig& job) {
     check_report_path(job.output.report, job.output.path);
 }
 
-/// What `sluice run` would say where the job's output is complete: its items. nullopt: it is not. Only then the input
-/// is looked at as a whole. Throws Error, as `sluice run` would.
+/// Items of the job's output if it is complete, as `sluice run` would find, else nullopt. Reads the whole input only if
+/// there is a manifest. Throws Error, as `sluice run` would.
 std::optional<std::uint64_t> items_if_complete(const std::string& job_file, std::vector<Override> overrides,
                                                const JobConfig& job, const Apps& apps) {
     const RunPaths paths = run_paths(job.output.path, extension_of(job.output.format));
@@ -76,7 +76,7 @@ std::optional<std::uint64_t> items_if_complete(const std::string& job_file, std:
     }
     if (const auto device = device_of_run(job.output); device && job.run.device == DeviceKind::automatic) {
         overrides.push_back(
-            {.key = "run.device", .value = *device});  // this machine may have other ones than the nodes
+            {.key = "run.device", .value = *device});  // this machine's devices may differ from the nodes'
     }
     const PreparedJob prepared =
         prepare_job(read_job({.path = job_file, .overrides = std::move(overrides)}, apps), apps);

@@ -46,7 +46,7 @@ std::optional<std::uint32_t> ranks_in(const Command& command, const ParsedArgume
     return ranks;
 }
 
-/// A machine and the GPUs that a process sees there.
+/// A machine and the GPUs visible to a process there.
 struct Sight {
     Topology topology;
     std::vector<VisibleGpu> gpus{};
@@ -84,7 +84,7 @@ Sight this_machine() {
     return sight;
 }
 
-/// What the job asks of a node; without a job, nothing.
+/// The job's requirements of a node; empty without a job.
 struct Demand {
     DeviceKind device = DeviceKind::automatic;
     std::optional<std::uint32_t> devices{};
@@ -99,7 +99,7 @@ Demand demand_of(const Command& command, const ParsedArguments& parsed) {
     return {.device = job.run.device, .devices = job.run.devices, .layout = job.layout};
 }
 
-/// The ranks that `demand` starts, each with the CPUs that it asks for.
+/// The ranks of `demand`, each with the CPUs that it requests.
 RankLayout layout_of(Sight& sight, const Demand& demand, std::optional<std::uint32_t> ranks) {
     const JobConfig::Layout& wanted = demand.layout;
     if (!ranks && (wanted.ranks_per_node || wanted.gpus_per_node > 0)) {

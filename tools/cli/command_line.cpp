@@ -50,7 +50,7 @@ const Command& command_of(std::string_view name) {
            "sluice --help");
 }
 
-/// `code`, which the command has ended with; the code of a stdout that could not be written where that is 0.
+/// Returns `code`, the command's exit code; if 0, the code for a stdout that could not be written.
 int code_with_stdout(const Command& command, int code) {
     const std::optional<Error> failure = failure_of_stdout();
     if (!failure) {

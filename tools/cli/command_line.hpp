@@ -12,29 +12,29 @@ namespace sluice {
 
 using Arguments = std::span<const std::string>;
 
-/// What a subcommand is called with.
+/// Input of a subcommand.
 struct Invocation {
-    Arguments arguments;  ///< What the user wrote after its name.
-    const Apps& apps;     ///< The program's.
+    Arguments arguments;  ///< The words after its name.
+    const Apps& apps;     ///< Of the program.
 };
 
-/// A subcommand: its words for people and what it does.
+/// A subcommand: its help texts and its function.
 struct Command {
     std::string_view name;
     std::string_view synopsis;    ///< "sluice run JOB.toml [OPTION]..."
-    std::string_view summary;     ///< One line of the list of commands.
+    std::string_view summary;     ///< Its line in the list of commands.
     std::string_view details;     ///< A paragraph or two; may be empty.
-    std::string_view exit_codes;  ///< Those that matter here, a line each.
+    std::string_view exit_codes;  ///< The relevant ones, one line each.
     std::string_view example;
     boost::program_options::options_description (*options)();
-    std::size_t most_operands;  ///< Arguments that are no options.
+    std::size_t most_operands;  ///< Most non-option arguments.
     int (*run)(const Command&, const Invocation&);
-    bool internal = false;       ///< Called by sluice's own scripts: not in the list of commands.
-    bool for_ranks = false;      ///< Launchers start it as one of several.
-    bool writes_output = false;  ///< What it is worth lies in files: a stdout that cannot be written is a warning.
+    bool internal = false;       ///< For sluice's own scripts: not in the list of commands.
+    bool for_ranks = false;      ///< Launchers start several of it.
+    bool writes_output = false;  ///< Its results are in files: failing to write stdout is only a warning.
 };
 
-/// All subcommands, in the order of the help.
+/// All subcommands, in help order.
 [[nodiscard]] std::span<const Command> commands();
 
 extern const Command run_command;          // cmd_run.cpp
@@ -56,14 +56,14 @@ extern const Command ladder_command;       // cmd_ladder.cpp
 extern const Command help_command;         // cmd_help.cpp
 extern const Command version_command;      // cmd_version.cpp
 
-/// Runs the subcommand that `arguments` (without the program's name) start with. Returns the exit code, also that of a
-/// stdout that could not be written, which it says; throws Error.
+/// Runs the subcommand named first in `arguments` (without the program's name). Returns the exit code; reports a
+/// failure to write stdout and includes it in the code. Throws Error.
 [[nodiscard]] int run_command_line(Arguments arguments, const Apps& apps);
 
-/// Whether the subcommand that `arguments` start with is one that launchers start several of.
+/// Whether launchers start several of the subcommand named first in `arguments`.
 [[nodiscard]] bool is_for_ranks(Arguments arguments);
 
-/// What the user wrote after the subcommand's name.
+/// The parsed words after the subcommand's name.
 struct ParsedArguments {
     const Apps& apps;
     boost::program_options::variables_map options{};
@@ -72,13 +72,13 @@ struct ParsedArguments {
     [[nodiscard]] bool has(const char* option) const { return options.count(option) != 0; }
 };
 
-/// Refuses a wrong command line: throws Error (usage).
+/// Throws Error (usage) for an invalid command line.
 [[noreturn]] void refuse_usage(const Command& command, std::string what);
 
 /// Throws Error (usage) with a 'did you mean'.
 [[nodiscard]] ParsedArguments parse_arguments(const Command& command, const Invocation& invocation);
 
-/// The one job file that run, check and others take. Throws Error (usage).
+/// The job file operand of run, check and others. Throws Error (usage).
 [[nodiscard]] std::string job_file_of(const Command& command, const ParsedArguments& parsed);
 
 /// `sluice COMMAND --help`, and `sluice --help`.

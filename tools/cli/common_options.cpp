@@ -12,7 +12,7 @@ namespace po = boost::program_options;
 namespace sluice {
 namespace {
 
-/// nullopt without --time-left.
+/// Value of --time-left, if given.
 std::optional<std::chrono::seconds> time_left_of(const Command& command, const ParsedArguments& parsed) {
     if (!parsed.has("time-left")) {
         return std::nullopt;

@@ -11,34 +11,34 @@
 
 namespace sluice {
 
-// Options that several commands take, and what the user said with them.
+// Options common to several commands, and their values.
 
 using Options = boost::program_options::options_description;
 
 [[nodiscard]] Options no_options();
 
-/// --set, again and again; `example` is a KEY=VALUE that suits the command.
+/// --set, repeatable; `example` is a KEY=VALUE for the command.
 void add_set_option(Options& options, std::string_view example);
 
 /// The values of --set, in order. Throws Error (usage).
 [[nodiscard]] std::vector<Override> overrides_of(const ParsedArguments& parsed);
 
-/// --json, for an object.
+/// --json, for output as a JSON object.
 void add_json_option(Options& options);
 
-/// --quiet, --table, --no-progress, --time-left and --retry: how a run goes, whatever its job.
+/// --quiet, --table, --no-progress, --time-left and --retry: options of a run, independent of its job.
 void add_run_options(Options& options);
 
-/// What the user said with them; the rest as by default. Throws Error (usage).
+/// Values of these options, or defaults. Throws Error (usage).
 [[nodiscard]] RunOptions run_options_of(const Command& command, const ParsedArguments& parsed);
 
-/// --plan, which is the plan of what `whose` says.
+/// --plan; `whose` describes the plan in the help.
 void add_plan_option(Options& options, const char* whose);
 
 /// Throws Error (usage) without --plan.
 [[nodiscard]] std::string plan_of(const Command& command, const ParsedArguments& parsed);
 
-/// The one operand of commands about a run. Throws Error (usage).
+/// The operand of commands on a run. Throws Error (usage).
 [[nodiscard]] std::string run_operand(const Command& command, const ParsedArguments& parsed);
 
 }  // namespace sluice

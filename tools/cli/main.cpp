@@ -16,8 +16,8 @@
 
 namespace {
 
-/// Opens /dev/null in place of a standard stream that is closed, so that no file of ours takes its number and gets what
-/// was meant for a terminal.
+/// Opens /dev/null in place of a closed standard stream, so that no other file gets its descriptor, and output meant
+/// for a terminal.
 void keep_standard_streams() {
     for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
         if (fd > STDERR_FILENO) {
@@ -27,7 +27,7 @@ void keep_standard_streams() {
     }
 }
 
-/// Ranks fail alike before they know each other: one of them says it.
+/// Before ranks communicate, all fail the same way: only one reports it.
 bool leaves_it_to_the_first_rank(sluice::Arguments arguments) {
     return sluice::is_for_ranks(arguments) && sluice::read_launch().is_other_rank();
 }
@@ -41,8 +41,8 @@ int fail(const sluice::Failure& failure) {
 
 int sluice::main(int argc, char** argv, const Apps& apps) {
     keep_standard_streams();
-    ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away does not change what the job is worth
-    ::signal(SIGXFSZ, SIG_IGN);  // a file over its size limit is an error of that write, with a message
+    ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end the job
+    ::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit becomes an error of the write, with a message
     std::vector<std::string> arguments;
     try {
         arguments.assign(argv + (argc > 0 ? 1 : 0), argv + argc);
@@ -50,7 +50,7 @@ int sluice::main(int argc, char** argv, const Apps& apps) {
     } catch (const sluice::Error& error) {
         return leaves_it_to_the_first_rank(arguments) ? static_cast<int>(error.code())
                                                       : fail({error.code(), error.text()});
-    } catch (const std::exception&) {  // of this process alone
+    } catch (const std::exception&) {  // fails only this process
         return fail(sluice::describe(std::current_exception(), ""));
     } catch (...) {
         return fail({sluice::ExitCode::internal,

@@ -4,8 +4,8 @@
 
 namespace sluice {
 
-/// The program `sluice` with these apps: a main function has nothing else to do than to return this. Takes over the
-/// process: signals, standard streams, threads. Returns the exit code; prints what fails.
+/// The program `sluice` with these apps; main() only has to return its result. Takes over the process: signals,
+/// standard streams, threads. Returns the exit code; prints errors.
 [[nodiscard]] int main(int argc, char** argv, const Apps& apps);
 
 }  // namespace sluice

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// What topology_text() draws, for machines: "machine", "ranks" and "notes". docs/topology.md has the keys.
+/// Machine-readable topology_text(): "machine", "ranks" and "notes". Keys: docs/topology.md.
 [[nodiscard]] nlohmann::ordered_json topology_json(const Topology& topology, const RankLayout& layout,
                                                    const Placement& placement);
 

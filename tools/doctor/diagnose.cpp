@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-/// What kept ranks from looking is said as it is, with what mends it where that is known.
+/// Ranks' failures to examine their node, with a remedy if known.
 std::vector<Finding> failures_of(const DoctorFacts& facts, const Remedies& remedies) {
     std::map<std::string, RankList> failed;
     for (const RankFacts& rank : facts.ranks) {
@@ -63,7 +63,7 @@ std::vector<Finding> diagnose(const DoctorFacts& facts) {
     const bool alone = find_singletons(facts.launch, asked_world(facts)).has_value();
     add("launch", std::move(launch), alone ? "" : launch_line(facts));
     if (alone) {
-        return all;  // nothing is known of the others
+        return all;  // the others are unknown
     }
     std::vector<Finding> gpus = failures_of(facts, remedies);
     std::ranges::move(diagnose_gpus(facts, remedies), std::back_inserter(gpus));

@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-/// What the facts say, by topics: errors, warnings, and a line for each topic in which nothing is wrong. Pure.
-/// docs/doctor.md lists all findings.
+/// Findings by topic: errors, warnings, and a line for each topic without either. Pure. docs/doctor.md lists all
+/// findings.
 [[nodiscard]] std::vector<Finding> diagnose(const DoctorFacts& facts);
 
 }  // namespace sluice

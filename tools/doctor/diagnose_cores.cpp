@@ -16,7 +16,7 @@ CpuSet cpus_in(const std::string& list) {
     return *cpus;
 }
 
-/// Hardware threads of a core.
+/// Hardware threads per core.
 std::uint32_t cpus_a_core(const RankFacts& rank) {
     return rank.mask_cores == 0 ? 1 : (rank.mask_cpus + rank.mask_cores - 1) / rank.mask_cores;
 }
@@ -40,7 +40,7 @@ private:
         sayings_.say(rank, id, std::move(what), std::move(remedy));
     }
 
-    /// No option gives the job what Slurm believes to be there.
+    /// No option gives the job CPUs that only Slurm believes to exist.
     static bool is_oversold(const RankFacts& rank) {
         return rank.machine_cpus != 0 && rank.job_cpus > rank.machine_cpus;
     }
@@ -80,7 +80,7 @@ private:
         }
     }
 
-    /// Devices of the host are cores: those that no mask holds compute nothing.
+    /// Host devices are cores: those in no rank's mask compute nothing.
     void look_at_unused(const RankList& ranks) {
         const RankFacts& first = *ranks.front();
         const bool by_launcher = facts_.launch.launcher != Launcher::none || facts_.launch.slurm_job;

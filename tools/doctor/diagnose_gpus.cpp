@@ -20,7 +20,7 @@ std::string name_of(const GpuFacts& gpu) {
     return fmt::format("GPU {}", gpu.pci.empty() ? gpu.id : std::string(short_pci(gpu.pci)));
 }
 
-/// The slower of its two ways from and to pinned memory; 0: not measured.
+/// The slower direction of copies with pinned memory; 0: not measured.
 double pinned_speed(const GpuFacts& gpu) {
     return std::min(gpu.copies.pinned_up, gpu.copies.pinned_down);
 }
@@ -59,7 +59,7 @@ private:
         return seen;
     }
 
-    /// The run chooses the host although there are GPUs.
+    /// The run uses the host although there are GPUs.
     void look_at_unused_machine() {
         if (facts_.wish.device != DeviceKind::automatic) {
             return;
@@ -125,7 +125,7 @@ private:
         const auto gpus = static_cast<std::uint32_t>(drivers.size());
         std::vector<std::string> idle;
         std::vector<std::string> shared;
-        std::set<const RankFacts*> sharers;  // in their order: they lie in one array
+        std::set<const RankFacts*> sharers;  // in rank order: they are elements of one array
         for (const auto& [id, users] : drivers) {
             if (users.empty()) {
                 idle.push_back(names[id]);
@@ -139,7 +139,7 @@ private:
                          remedies_.ranks_a_node(gpus));
         }
         for (const RankFacts* rank : ranks) {
-            if (!idle.empty() && !facts_.wish.devices) {  // else the job asks for just so many
+            if (!idle.empty() && !facts_.wish.devices) {  // otherwise the job requests exactly that many
                 sayings_.say(*rank, "W-GPU-137", fmt::format("none drives {}", fmt::join(idle, ", ")),
                              remedies_.ranks_a_node(gpus));
             }

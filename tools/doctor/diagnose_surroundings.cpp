@@ -12,10 +12,10 @@ namespace sluice {
 namespace {
 
 constexpr double mega = 1e6;
-constexpr std::uint64_t least_locked = 64ULL << 20U;  // of one message of the largest size
-constexpr double slow_link = 125 * mega;              // 1 Gbit/s: a network for logins
-constexpr double longest_clock_error = 1e-3;          // chunks take as long: tables of stages would be wrong
-constexpr double longest_wall_difference = 1;         // seconds, as logs have them
+constexpr std::uint64_t least_locked = 64ULL << 20U;  // bytes of the largest message
+constexpr double slow_link = 125 * mega;              // 1 Gbit/s: typical of a login network
+constexpr double longest_clock_error = 1e-3;          // about a chunk's time: stage tables would be wrong
+constexpr double longest_wall_difference = 1;         // seconds, the resolution of logs
 constexpr std::uint64_t least_free = 16ULL << 20U;
 
 const RankFacts* find_rank(const DoctorFacts& facts, int rank) {
@@ -23,7 +23,7 @@ const RankFacts* find_rank(const DoctorFacts& facts, int rank) {
     return found == facts.ranks.end() ? nullptr : &*found;
 }
 
-/// MPI's own memory of this node is no way to another one.
+/// MPI's shared memory does not reach another node.
 bool goes_by_tcp_alone(const MpiTransport& transport) {
     const auto is_way_out = [](const std::string& way) { return way != "vader" && way != "tcp"; };
     return transport.layer == "ob1" && std::ranges::none_of(transport.ways, is_way_out);

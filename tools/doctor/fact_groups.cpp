@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-/// Each once.
+/// Hosts without duplicates.
 std::vector<std::string> hosts_of(const RankList& ranks) {
     std::vector<std::string> hosts;
     for (const RankFacts* rank : ranks) {

@@ -17,15 +17,15 @@ using RankList = std::vector<const RankFacts*>;
 /// "rank 3 on n01", "ranks 0-3 on n01", "ranks 0-7 on 2 nodes". `ranks` is not empty.
 [[nodiscard]] std::string who(const RankList& ranks);
 
-/// The ranks of each node, in their order.
+/// The ranks of each node, in rank order.
 [[nodiscard]] std::map<std::uint32_t, RankList> by_node(std::span<const RankFacts> ranks);
 
-/// Warnings, each said once for all ranks that it holds for, however many they are.
+/// Warnings, each reported once for all ranks that it applies to.
 class Sayings {
 public:
     void say(const RankFacts& rank, const char* id, std::string what, std::string remedy);
 
-    /// "ranks 0-3 on n01: WHAT", in the order of the ids.
+    /// "ranks 0-3 on n01: WHAT", ordered by id.
     [[nodiscard]] std::vector<Finding> take() const;
 
 private:

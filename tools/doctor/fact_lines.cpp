@@ -29,7 +29,7 @@ std::string launcher_text(const Launch& launch) {
     return "by a process manager";
 }
 
-/// "3", "2-4": of all ranks.
+/// Range over all ranks: "3", "2-4".
 template <class Number>
 std::string range_of(const DoctorFacts& facts, Number RankFacts::*number) {
     const auto [least, most] = std::ranges::minmax_element(facts.ranks, {}, number);

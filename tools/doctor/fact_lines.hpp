@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// What is there, in a line for each topic; empty when there is nothing to tell.
+/// Facts of each topic in one line; empty if there are none.
 [[nodiscard]] std::string launch_line(const DoctorFacts& facts);
 [[nodiscard]] std::string cores_line(const DoctorFacts& facts);
 [[nodiscard]] std::string gpus_line(const DoctorFacts& facts);

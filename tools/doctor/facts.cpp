@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-// Found by nlohmann::json through the types' namespace.
+// Found by nlohmann::json through argument-dependent lookup.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CopySpeed, pinned_up, pinned_down, pageable_up, pageable_down)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuFacts, id, pci, name, is_near, near, driver, copies)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MpiTransport, library, layer, ways, interfaces)

@@ -15,15 +15,15 @@ enum class Severity : std::uint8_t { ok, warning, error };
 struct Finding {
     Severity severity = Severity::ok;
     ExitCode code = ExitCode::ok;  ///< Of an error.
-    std::string id{};              ///< As in docs/errors.md; empty for what is well.
+    std::string id{};              ///< As in docs/errors.md; empty if ok.
     std::string_view topic{};      ///< "launch", "cores".
     std::string what{};            ///< With its evidence.
-    std::string remedy{};          ///< The line that mends it; empty when nothing has to be, or can be.
+    std::string remedy{};          ///< The line that fixes it; empty if unnecessary or impossible.
 };
 
 [[nodiscard]] std::string_view name_of(Severity severity);
 
-/// Of the first error; ok when there is none.
+/// Code of the first error; ok if there is none.
 [[nodiscard]] ExitCode code_of(std::span<const Finding> findings);
 
 }  // namespace sluice

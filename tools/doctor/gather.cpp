@@ -20,7 +20,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t copied_bytes = std::size_t{64} << 20U;  // long enough for the full speed of any bus
+constexpr std::size_t copied_bytes = std::size_t{64} << 20U;  // enough for the full speed of any bus
 constexpr std::size_t most_peers = 16;
 
 std::uint64_t locked_memory_limit() {
@@ -29,10 +29,10 @@ std::uint64_t locked_memory_limit() {
     return known ? limit.rlim_cur : UINT64_MAX;
 }
 
-/// InfiniBand adapters, and those of its like.
+/// InfiniBand and similar adapters.
 std::vector<std::string> fabrics() {
     std::vector<std::string> names;
-    for (const auto& entry : entries_of("/sys/class/infiniband")) {  // a machine without them has no such folder
+    for (const auto& entry : entries_of("/sys/class/infiniband")) {  // the folder is missing on machines without them
         names.push_back(escaped(entry.filename().native()));
     }
     std::ranges::sort(names);
@@ -54,7 +54,7 @@ std::vector<GpuFacts> gpus_of(const NodeView& node) {
     return gpus;
 }
 
-/// The node's ranks, also when the job asks for more GPUs than one of them sees, which is a finding.
+/// The node's ranks, even if the job requests more GPUs than one of them sees, which is a finding.
 NodeView view_any_node(MpiSession* session, const Examination& job) {
     NodeWish wish{.device = job.device,
                   .devices = job.wish.devices,
@@ -67,7 +67,7 @@ NodeView view_any_node(MpiSession* session, const Examination& job) {
         if (error.text().id != "E-GPU-062") {
             throw;
         }
-        wish.devices = {};  // all ranks of the node come here
+        wish.devices = {};  // on all ranks of the node
         return view_node(session, wish);
     }
 }
@@ -86,14 +86,14 @@ void note_failure(RankFacts& facts, const Look& look) {
 void measure_gpus(RankFacts& facts, const NodeView& node) {
     const std::vector<DevicePlace>& devices = node.placement.ranks[node.me].devices;
     if (devices.empty()) {
-        static_cast<void>(make_cuda_device(0));  // says what is missing
+        static_cast<void>(make_cuda_device(0));  // throws the reason
     }
     for (std::size_t i = 0; i < devices.size(); ++i) {
         facts.gpus[i].copies = measure_copies(*make_cuda_device(devices[i].number), copied_bytes);
     }
 }
 
-/// This rank's wall clock before rank 0's, in seconds; also how well their times are known.
+/// Sets how far this rank's wall clock is ahead of rank 0's, in seconds, and the error of the clock offset.
 void compare_clocks(MpiSession& session, RankFacts& facts) {
     const ClockOffset clock = align_clock(session);
     const auto wall_of_steady_zero = [] {
@@ -104,14 +104,14 @@ void compare_clocks(MpiSession& session, RankFacts& facts) {
     const std::int64_t mine = wall_of_steady_zero();
     std::int64_t roots = mine;
     session.broadcast_number(roots);
-    if (session.rank() != 0) {  // rank 0 knows the worst of all, which is another rank's
+    if (session.rank() != 0) {  // on rank 0 it is the worst of all, another rank's
         facts.clock_error_seconds = std::chrono::duration<double>(clock.error).count();
         facts.wall_ahead_seconds =
             std::chrono::duration<double>(std::chrono::nanoseconds(mine - roots) - clock.offset).count();
     }
 }
 
-/// The nodes' first ranks, or the second rank where there is but one node; not more than some, spread evenly.
+/// The nodes' first ranks, or rank 1 on a single node; a limited number, evenly spread.
 std::vector<int> peers_of(MpiSession& session, int first_rank) {
     std::vector<int> peers = session.all_gather(first_rank);
     std::ranges::sort(peers);
@@ -133,7 +133,7 @@ void look_for_marker(MpiSession& session, const OutputMarker* marker, RankFacts&
     session.broadcast(path);
     std::error_code unseen;
     facts.sees_output = path.empty() || std::filesystem::exists(path, unseen);
-    session.barrier();  // rank 0 removes it when all have looked
+    session.barrier();  // rank 0 removes it when all have checked
 }
 
 }  // namespace
@@ -188,7 +188,7 @@ DoctorFacts gather_facts(MpiSession* session, const Examination& job) {
         look_for_marker(*session, marker ? &*marker : nullptr, mine);
         all.links = probe_links(*session, peers_of(*session, node.first_rank));
         mine.transport = read_mpi_transport();
-        session->barrier();  // GPUs are measured while nothing else happens, all at once as in a run
+        session->barrier();  // GPUs are measured simultaneously, as in a run, and undisturbed
     }
     if (job.device == DeviceKind::cuda) {
         note_failure(mine, [&] { measure_gpus(mine, node); });

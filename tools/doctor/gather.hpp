@@ -8,18 +8,18 @@
 
 namespace sluice {
 
-/// What a job asks for, as all ranks know it.
+/// A job's requirements, known to all ranks.
 struct Examination {
     JobWish wish{};
     DeviceKind device = DeviceKind::host;              ///< Not automatic.
     std::optional<std::filesystem::path> output = {};  ///< Where the output goes.
 };
 
-/// What `node`, made for `wish`, says of this rank.
+/// Facts about this rank from `node`, created for `job.wish`.
 [[nodiscard]] RankFacts facts_of(const NodeView& node, const Examination& job, const Launch& launch);
 
-/// Looks at everything, measures links and copies: tenths of a second. Collective; null: a single process. The facts of
-/// all ranks are rank 0's; elsewhere there are none.
+/// Gathers all facts and measures links and copies, in tenths of a second. Collective; null `session`: a single
+/// process. Returns all ranks' facts on rank 0, none elsewhere.
 [[nodiscard]] DoctorFacts gather_facts(MpiSession* session, const Examination& job);
 
 }  // namespace sluice

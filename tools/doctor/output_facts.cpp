@@ -44,7 +44,7 @@ std::string text_of(int error) {
 std::filesystem::path folder_of(const std::filesystem::path& output) {
     const std::filesystem::path path = output.has_filename() ? output : output.parent_path();  // a folder of parts
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-    std::error_code unknown;  // where nobody knows where we are, the path is tried as it is
+    std::error_code unknown;  // if the current folder is unknown, the path is used as it is
     std::filesystem::path whole = std::filesystem::absolute(folder, unknown).lexically_normal();
     return unknown ? folder : whole;
 }

@@ -10,8 +10,8 @@ namespace sluice {
 /// The folder of the output `path`, as this process sees it. Writes nothing.
 [[nodiscard]] OutputFacts look_at_output(const std::filesystem::path& path);
 
-/// A new file in that folder, for others to look for; the destructor removes it. Its path is empty when it cannot be
-/// made, and facts.why_not says why.
+/// A new file in that folder for other ranks to find; removed by the destructor. If it cannot be created, its path is
+/// empty and facts.why_not holds the reason.
 class OutputMarker {
 public:
     OutputMarker(const std::filesystem::path& output, OutputFacts& facts);

@@ -7,7 +7,7 @@ namespace sluice {
 namespace {
 
 constexpr SlurmVersion step_inherits_no_cpus{22, 5};  // since then srun ignores the job's --cpus-per-task
-constexpr SlurmVersion has_tres_bind{24, 5};          // and takes it in place of --gpu-bind
+constexpr SlurmVersion has_tres_bind{24, 5};          // and replaces --gpu-bind by it
 
 }  // namespace
 
@@ -63,7 +63,7 @@ std::string Remedies::no_gpu_binding(std::uint32_t gpus) const {
     if (!in_slurm_) {
         return "let CUDA_VISIBLE_DEVICES name all GPUs of the node in every rank";
     }
-    // --gpu-bind=none does not undo it in 22.05, and is another option's since 24.05.
+    // --gpu-bind=none does not undo it in 22.05, and belongs to another option since 24.05.
     const std::string instead =
         fmt::format("#SBATCH --gpus-per-node={} in place of --gpus-per-task and --gpu-bind", gpus);
     return version_ && *version_ >= has_tres_bind ? instead + ", or srun --tres-bind=gres/gpu:none" : instead;

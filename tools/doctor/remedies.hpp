@@ -10,13 +10,13 @@
 
 namespace sluice {
 
-/// The lines that mend a launch, for the launcher and, under Slurm, for its version.
+/// The lines that fix a launch, for the launcher and, under Slurm, its version.
 class Remedies {
 public:
     Remedies(Launcher launcher, bool in_slurm, std::optional<SlurmVersion> version)
         : launcher_(launcher), in_slurm_(in_slurm), version_(version) {}
 
-    /// So that MPI knows all tasks.
+    /// MPI should know all tasks.
     [[nodiscard]] std::string meet() const;
 
     /// `tasks` ranks instead of fewer.
@@ -25,7 +25,7 @@ public:
     /// Ranks on all nodes of the job.
     [[nodiscard]] std::string all_nodes(std::uint32_t nodes) const;
 
-    /// At least `cpus` for each of a node's `ranks`.
+    /// At least `cpus` per rank, with `ranks` per node.
     [[nodiscard]] std::string cpus_a_rank(std::uint32_t cpus, std::uint32_t ranks) const;
 
     /// `ranks` on each node.
@@ -34,13 +34,13 @@ public:
     /// All CPUs that the cgroup allows, instead of the launcher's mask.
     [[nodiscard]] std::string no_mask() const;
 
-    /// CPUs or GPUs that the job does not have.
+    /// CPUs or GPUs that the job was not allocated.
     [[nodiscard]] std::string whole_node() const;
 
-    /// GPUs of each node, for all its ranks to see.
+    /// `gpus` per node, visible to all its ranks.
     [[nodiscard]] std::string gpus_a_node(std::uint32_t gpus) const;
 
-    /// Every rank sees all GPUs that the node has for the job.
+    /// All of the job's GPUs on a node visible to every rank.
     [[nodiscard]] std::string no_gpu_binding(std::uint32_t gpus) const;
 
     [[nodiscard]] std::string gpus_of_one_model() const;
@@ -48,10 +48,10 @@ public:
     /// Locked memory without limit.
     [[nodiscard]] std::string unlock_memory() const;
 
-    /// Without the nodes named.
+    /// Exclude nodes `hosts`.
     [[nodiscard]] std::string exclude(std::span<const std::string> hosts) const;
 
-    /// A variable for all ranks.
+    /// Set a variable on all ranks.
     [[nodiscard]] std::string variable(const std::string& name, const std::string& value) const;
 
 private:

@@ -8,10 +8,10 @@
 
 namespace sluice {
 
-/// For people: a line a finding, and how many there are.
+/// Human-readable: one line per finding, and their number.
 [[nodiscard]] std::string doctor_text(const DoctorFacts& facts, std::span<const Finding> findings);
 
-/// The same, and the facts, as one JSON object; docs/doctor.md has its keys.
+/// Findings and facts as one JSON object; keys: docs/doctor.md.
 [[nodiscard]] std::string doctor_json(const DoctorFacts& facts, std::span<const Finding> findings);
 
 }  // namespace sluice

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int patience_ms = 1000;
 
-/// What `srun --version` prints; empty when it cannot be started.
+/// Output of `srun --version`; empty if it cannot be started.
 std::string version_text() {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {

@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-/// "23.02": the two numbers that say what a release understands.
+/// "23.02": the two numbers that identify a release's features.
 struct SlurmVersion {
     int year = 0;
     int month = 0;
@@ -17,10 +17,10 @@ struct SlurmVersion {
     [[nodiscard]] std::string text() const;
 };
 
-/// From what `srun --version` prints: "slurm 23.11.4", "slurm-wlm 22.05.8". nullopt: something else.
+/// Parses the output of `srun --version`: "slurm 23.11.4", "slurm-wlm 22.05.8". nullopt: anything else.
 [[nodiscard]] std::optional<SlurmVersion> parse_slurm_version(std::string_view text);
 
-/// Of the srun in PATH; nullopt: there is none, or it does not say.
+/// Version of the srun in PATH; nullopt: none, or unknown.
 [[nodiscard]] std::optional<SlurmVersion> read_slurm_version();
 
 }  // namespace sluice

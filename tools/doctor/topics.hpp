@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-/// What is wrong in each topic; nothing: all is well. Pure. diagnose() puts them together.
+/// Problems of each topic; empty if none. Pure. diagnose() combines them.
 [[nodiscard]] std::vector<Finding> diagnose_launch(const DoctorFacts& facts, const Remedies& remedies);
 [[nodiscard]] std::vector<Finding> diagnose_cores(const DoctorFacts& facts, const Remedies& remedies);
 [[nodiscard]] std::vector<Finding> diagnose_gpus(const DoctorFacts& facts, const Remedies& remedies);
@@ -17,7 +17,7 @@ namespace sluice {
 [[nodiscard]] std::vector<Finding> diagnose_clocks(const DoctorFacts& facts);
 [[nodiscard]] std::vector<Finding> diagnose_output(const DoctorFacts& facts);
 
-/// Ranks that MPI knows, if it was asked.
+/// Ranks known to MPI, if queried.
 [[nodiscard]] std::optional<std::uint32_t> asked_world(const DoctorFacts& facts);
 
 [[nodiscard]] Finding warning(const char* id, std::string what, std::string remedy);

@@ -21,7 +21,7 @@
 namespace sluice::torture {
 namespace {
 
-constexpr std::chrono::minutes longest_run{2};  // seconds in truth: only a hang takes so long
+constexpr std::chrono::minutes longest_run{2};  // takes seconds unless it hangs
 constexpr std::chrono::seconds longest_without_ranks{20};
 constexpr std::chrono::milliseconds look_every{500};
 constexpr std::chrono::milliseconds look_for_stop_every{2};
@@ -55,7 +55,7 @@ std::string_view name_of(std::string_view variable) {
     return variable.substr(0, variable.find('='));
 }
 
-/// Open MPI refuses to start as root, as in containers, without the first two.
+/// Without the first two Open MPI refuses to run as root, as in containers.
 std::vector<std::string> environment(const std::vector<std::string>& variables) {
     std::vector<std::string> all{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
     all.insert(all.end(), variables.begin(), variables.end());
@@ -157,7 +157,7 @@ bool Attempt::stops() const {
     return event.si_code == CLD_STOPPED;
 }
 
-/// All of its ranks are dead and it has not noticed.
+/// Whether all of its ranks are dead without its noticing.
 bool Attempt::is_left_behind() const {
     const std::vector<pid_t> all = children();
     return !all.empty() && std::all_of(all.begin(), all.end(), is_zombie);

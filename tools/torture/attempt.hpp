@@ -9,7 +9,7 @@
 
 namespace sluice::torture {
 
-/// A descriptor of a process that tells when it has ended; the process need not be a child.
+/// A descriptor that signals a process's end; the process need not be a child.
 class Watch {
 public:
     explicit Watch(pid_t process);
@@ -17,21 +17,21 @@ public:
     Watch& operator=(Watch&&) = delete;
     ~Watch();
 
-    /// False: it still runs after `timeout`.
+    /// Returns false if it still runs after `timeout`.
     [[nodiscard]] bool ended_within(std::chrono::milliseconds timeout) const;
 
 private:
-    int file_;  // -1: it had ended before
+    int file_;  // -1: already ended
 };
 
-/// One start of the program, alone or under mpirun. Killed and collected by the destructor if it still runs.
+/// One start of the program, alone or under mpirun. The destructor kills and reaps it if it still runs.
 class Attempt {
 public:
     struct Command {
         std::vector<std::string> words{};
-        std::vector<std::string> variables{};  ///< "NAME=value", beside this process's own.
-        std::filesystem::path folder{};        ///< Where it starts.
-        std::filesystem::path log{};           ///< Its stdout and stderr.
+        std::vector<std::string> variables{};  ///< "NAME=value", in addition to this process's own.
+        std::filesystem::path folder{};        ///< Working directory.
+        std::filesystem::path log{};           ///< File for its stdout and stderr.
     };
     /// Throws std::system_error.
     explicit Attempt(const Command& command);
@@ -42,17 +42,17 @@ public:
     [[nodiscard]] pid_t process() const noexcept { return process_; }
     void send(int signal) const;
 
-    /// The processes that it has started itself: under mpirun, the ranks.
+    /// Its child processes: under mpirun, the ranks.
     [[nodiscard]] std::vector<pid_t> children() const;
 
     [[nodiscard]] bool ended_within(std::chrono::milliseconds timeout) const { return watch_.ended_within(timeout); }
 
-    /// Waits until it has stopped, true, or ended, false.
+    /// Blocks until it has stopped (true) or ended (false).
     [[nodiscard]] bool stops() const;
 
-    /// Its exit code, 128 + signal; when it has not ended after two minutes, it is killed and this is `hung`. A
-    /// launcher that outlives all of its ranks is killed after a while too, as if it had ended so: Open MPI 4.1's does
-    /// that when a rank is killed while the two meet.
+    /// Returns its exit code, or 128 + signal; after two minutes kills it and returns `hung`. A launcher that outlives
+    /// all of its ranks is also killed after a while, as if it had ended so: Open MPI 4.1's hangs like that when a rank
+    /// is killed while they connect.
     [[nodiscard]] int wait();
 
     static constexpr int hung = -1;

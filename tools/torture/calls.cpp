@@ -10,8 +10,8 @@
 namespace sluice::torture {
 namespace {
 
-/// A system call, and whether all of a process's calls of that name are the output's: else those on its paths only
-/// are meant.
+/// A system call, and whether all of a process's calls of that name are for the output; otherwise only those on its
+/// paths are meant.
 struct Call {
     const char* name;
     bool is_ours;
@@ -21,7 +21,7 @@ constexpr std::array calls{Call{"pwrite64", true}, Call{"fdatasync", true}, Call
                            Call{"mkdir", true},    Call{"link", true},      Call{"rename", true},
                            Call{"unlink", true},   Call{"openat", false},   Call{"close", false}};
 
-/// The files of a first attempt whose names are known before.
+/// The files of a first attempt whose names are known in advance.
 std::vector<std::string> paths_of(const std::filesystem::path& output) {
     const RunPaths paths = run_paths(output, ".csv");
     const std::filesystem::path attempt = paths.attempt(1);
@@ -35,7 +35,7 @@ std::vector<std::string> paths_of(const std::filesystem::path& output) {
     return words;
 }
 
-/// strace with the n-th of these calls failing. Its threads count by themselves: the n-th of each.
+/// strace with the n-th of these calls failing, counted per thread.
 std::vector<std::string> failing(const Call& call, const std::string& error, std::uint64_t nth,
                                  const std::filesystem::path& output, const std::filesystem::path& trace) {
     std::vector<std::string> words{
@@ -48,7 +48,7 @@ std::vector<std::string> failing(const Call& call, const std::string& error, std
     return words;
 }
 
-/// The message has to say where, what and what to do.
+/// Whether the message says where, what and what to do.
 bool is_told(const std::string& log) {
     const std::size_t error = log.find("sluice: error[");
     return error != std::string::npos && log.find("\n  hint: ", error) != std::string::npos;
@@ -94,7 +94,7 @@ Tally fail_calls(const Setting& setting, const std::vector<std::string>& errors,
                 const bool injected = contents_of(trace).find("(INJECTED)") != std::string::npos;
                 if (!injected && code == 0) {
                     inspect_into(tally, setting.job, output, {reference}, story);
-                    break;  // there are fewer
+                    break;  // fewer than n calls
                 }
                 ++tally.counts["failures"];
                 ++tally.counts[fmt::format("exit code {}", code)];

@@ -37,7 +37,7 @@ std::string texts(std::uint64_t items) {
     return lines;
 }
 
-/// The rows of each item, its line ends included; the header under no number is left out.
+/// The rows of each item, with line ends; without the header.
 std::map<std::uint64_t, std::vector<std::string>> rows_by_item(const std::string& csv) {
     std::map<std::uint64_t, std::vector<std::string>> rows;
     std::size_t at = csv.find('\n');
@@ -52,7 +52,7 @@ std::map<std::uint64_t, std::vector<std::string>> rows_by_item(const std::string
     return rows;
 }
 
-/// The text of the items from `first` to `end`; empty when one of them is not there exactly once.
+/// Text of the items in [first, end); empty unless each occurs exactly once.
 std::string rows_of(const std::map<std::uint64_t, std::vector<std::string>>& rows, std::uint64_t first,
                     std::uint64_t end) {
     std::string text;
@@ -106,7 +106,7 @@ std::uint64_t Job::chunks() const noexcept {
 Attempt::Command Job::command(const Start& start) const {
     Attempt::Command command{
         .words = start.before, .variables = start.variables, .folder = folder_, .log = folder_ / "log"};
-    // What a killed Open MPI leaves behind goes with the folder.
+    // Files left by a killed Open MPI are removed with the folder.
     for (const char* variable :
          {"TMPDIR", "OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_osc_sm_backing_directory"}) {
         command.variables.push_back(fmt::format("{}={}", variable, (folder_ / "mpi").native()));
@@ -127,7 +127,7 @@ Attempt::Command Job::command(const Start& start) const {
     if (start.ranks > 0) {
         add({options_.mpirun, "--oversubscribe", "-n", std::to_string(start.ranks)});
     }
-    // Whoever kills attempt after attempt wants them to continue all the same.
+    // Attempts should continue despite repeated kills.
     add({options_.sluice.native(), "run", "job.toml", "--retry", "--set", fmt::format("pipeline.depth={}", start.depth),
          "--set", fmt::format("output.path={}", start.output.native())});
     for (const std::string& setting : start.settings) {
@@ -171,7 +171,7 @@ Damage inspect(const Job& job, const std::filesystem::path& output, const std::v
         }
         damage.different += known ? 0 : end - first;
     }
-    if (damage.none() && rows_there == items) {  // the same rows: then their order, or the header
+    if (damage.none() && rows_there == items) {  // the same rows: order or header differ
         const auto in_order = [&] {
             std::string all = text.substr(0, text.find('\n') + 1);
             return references.front().starts_with(all) && all + rows_of(rows, 0, items) == text;

@@ -17,8 +17,8 @@ struct Start {
     std::uint32_t depth = 2;
     std::vector<std::string> settings{};  ///< "KEY=VALUE" of the job.
     std::vector<std::string> variables{};
-    std::vector<std::string> faults{};  ///< As SLUICE_FAULT takes them.
-    std::vector<std::string> before{};  ///< Words before the program's own, such as strace's.
+    std::vector<std::string> faults{};  ///< In the syntax of SLUICE_FAULT.
+    std::vector<std::string> before{};  ///< Words before the program, such as strace's.
 };
 
 struct JobOptions {
@@ -26,12 +26,12 @@ struct JobOptions {
     std::string mpirun = "mpirun";
     std::uint64_t items = 0;
     std::uint32_t chunk_items = 1;
-    /// The program has fault points: then each chunk is committed at once, so that a kill finds something committed.
+    /// The program has fault points; each chunk is then committed at once, so that a kill finds something committed.
     bool has_faults = false;
-    std::string wrong_order{};  ///< A protocol that is wrong, as the fault points call it; empty: the right one.
+    std::string wrong_order{};  ///< Fault point name of a wrong protocol; empty: the right one.
 };
 
-/// A small job of the classifier with random weights, in a folder of its own.
+/// A small job of the classifier with random weights, in its own folder.
 class Job {
 public:
     Job(std::filesystem::path folder, JobOptions options);
@@ -41,7 +41,7 @@ public:
     [[nodiscard]] std::uint64_t chunks() const noexcept;
 
     [[nodiscard]] Attempt::Command command(const Start& start) const;
-    /// What the last attempt said.
+    /// Output of the last attempt.
     [[nodiscard]] std::string log() const;
 
 private:
@@ -49,18 +49,18 @@ private:
     JobOptions options_;
 };
 
-/// What is wrong with a finished output; all zero and empty: nothing.
+/// Damage of a finished output; all zero and empty: none.
 struct Damage {
-    std::uint64_t lost = 0;       ///< Items that are not there.
-    std::uint64_t doubled = 0;    ///< Items that are there more than once.
+    std::uint64_t lost = 0;       ///< Missing items.
+    std::uint64_t doubled = 0;    ///< Items that occur more than once.
     std::uint64_t different = 0;  ///< Items with other results.
-    std::string manifest{};       ///< What is wrong with the manifest or the files as such.
+    std::string manifest{};       ///< Problem of the manifest or the files as such.
 
     [[nodiscard]] bool none() const { return lost == 0 && doubled == 0 && different == 0 && manifest.empty(); }
 };
 
-/// Compares the output with what it may be: `references` are the bytes of undisturbed runs, and every chunk is whole
-/// one of them's. The manifest has to be true.
+/// Compares the output with `references`, the outputs of undisturbed runs: each chunk has to match one of them as a
+/// whole, and the manifest has to be correct.
 [[nodiscard]] Damage inspect(const Job& job, const std::filesystem::path& output,
                              const std::vector<std::string>& references);
 
@@ -69,7 +69,7 @@ struct Damage {
 /// Removes an output with its run's folder.
 void remove_output(const std::filesystem::path& output);
 
-/// How many chunks the newest attempt has committed or taken over, by its journal; nullopt: none has begun.
+/// Chunks that the newest attempt has committed or taken over, by its journal; nullopt: no attempt has begun.
 [[nodiscard]] std::optional<std::uint64_t> committed_chunks(const std::filesystem::path& output);
 
 }  // namespace sluice::torture

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds longest_death{30'000};  // of the ranks when mpirun is gone; 1.3 s is usual
+constexpr milliseconds longest_death{30'000};  // of ranks whose mpirun is gone; usually 1.3 s
 constexpr int in_use = 79;
 constexpr int most_refusals = 100;
 
@@ -33,7 +33,7 @@ public:
 
     [[nodiscard]] const std::string& story() const noexcept { return story_; }
 
-    /// An attempt that is killed within `longest`, unless it ends before. True: it was.
+    /// Runs an attempt and kills it within `longest`; false if it ends before.
     bool attempt_and_kill(std::uint32_t depth, milliseconds longest) {
         Attempt attempt(start(depth));
         const milliseconds delay(random_() % static_cast<std::uint64_t>(longest.count() + 1));
@@ -49,11 +49,11 @@ public:
             }
         }
         ranks_.clear();
-        complete_ = code == 0;  // it had done all before it died
+        complete_ = code == 0;  // it was done before it died
         return true;
     }
 
-    /// Undisturbed; true: the output is complete.
+    /// Runs undisturbed; true if the output is complete.
     bool finish(std::uint32_t depth) {
         for (int refusals = 0; !complete_ && refusals < most_refusals; ++refusals) {
             Attempt attempt(start(depth));
@@ -123,7 +123,7 @@ private:
     bool complete_ = false;
 };
 
-/// How long an undisturbed attempt takes.
+/// Time of an undisturbed attempt.
 milliseconds time_one(const Setting& setting, int ranks, const std::string& reference, Tally& tally) {
     const std::filesystem::path output = setting.job.folder() / "timed.csv";
     const Instant begin = Clock::now();

@@ -14,8 +14,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t different_results = 3;
 
-/// Makes the newest attempt look as if it had sent no heartbeat for an hour, as on a host that nobody can reach.
-/// False: there is none.
+/// Makes the newest attempt's heartbeat look an hour old, as on an unreachable host. False if there is none.
 bool silence(const std::filesystem::path& output) {
     const RunPaths paths = run_paths(output, ".csv");
     const std::vector<std::uint32_t> attempts = attempts_of(paths);
@@ -23,7 +22,7 @@ bool silence(const std::filesystem::path& output) {
         return false;
     }
     const std::filesystem::path heartbeat = heartbeat_file(paths.attempt(attempts.back()));
-    std::error_code gone;  // cleaned away meanwhile
+    std::error_code gone;  // removed meanwhile
     std::filesystem::last_write_time(heartbeat, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1),
                                      gone);
     return !gone;

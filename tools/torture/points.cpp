@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds look_for_attempt_every{1};
-constexpr std::uint64_t beyond_all = 1'000'000;  // points: nothing happens
+constexpr std::uint64_t beyond_all = 1'000'000;  // beyond the last point: nothing happens
 constexpr const char* no_points = "the program obeys no faults: give --sluice the program sluice_with_faults";
 
 std::uint32_t newest_attempt(const std::filesystem::path& output) {
@@ -24,25 +24,25 @@ std::uint32_t newest_attempt(const std::filesystem::path& output) {
     return attempts.empty() ? 0 : attempts.back();
 }
 
-/// How long ago the attempt of that number was heard of last. Nothing happens when it has gone meanwhile.
+/// Sets the age of the attempt's last heartbeat. Does nothing if it was removed meanwhile.
 void set_last_sign(const std::filesystem::path& output, std::uint32_t attempt, std::chrono::hours ago) {
     std::error_code gone;
     std::filesystem::last_write_time(heartbeat_file(run_paths(output, ".csv").attempt(attempt)),
                                      std::filesystem::file_time_type::clock::now() - ago, gone);
 }
 
-/// What complete() saw must stay, the manifest too.
+/// The complete output, with manifest, which must not change.
 std::string complete_output(const std::filesystem::path& output) {
     const std::string manifest = contents_of(run_paths(output, ".csv").manifest());
     return manifest.empty() ? std::string() : manifest + contents_of(output);
 }
 
-/// Makes things happen at one fault point of a single attempt, in a run of its own.
+/// Acts at one fault point of a single attempt, in a separate run.
 class Points {
 public:
     Points(const Setting& setting, Tally& tally) : setting_(setting), tally_(tally) {}
 
-    /// False: the attempt meets fewer points.
+    /// False if the attempt has fewer points.
     bool kill_at(std::uint64_t nth) {
         begin("kill", nth);
         Attempt first(start(0, fmt::format("any:0:{}=kill", nth)));
@@ -143,7 +143,7 @@ Tally visit_all(const Setting& setting, std::string name, Visit visit) {
     return tally;
 }
 
-/// Visits every so many points, then those between, until one does damage.
+/// Visits every `stride`-th point, then those between, until one does damage.
 bool does_damage(Points& points, const Tally& found, Visit visit, std::uint64_t stride) {
     for (std::uint64_t first = stride; first > 0 && found.damage.none(); --first) {
         for (std::uint64_t nth = first; found.damage.none() && (points.*visit)(nth); nth += stride) {
@@ -169,14 +169,14 @@ Tally catch_wrong_order(const Setting& setting, std::uint64_t stride) {
         return tally;
     }
     const Instant begin = Clock::now();
-    Tally found{.name = tally.name};  // damage here is what is hoped for
+    Tally found{.name = tally.name};  // damage is expected here
     Points points(setting, found);
     static_cast<void>(points.kill_at(beyond_all));
     if (!found.good()) {
         tally.problems = found.problems;
         return tally;
     }
-    // Kills bring one of the orders to light, overlaps the other two: begun with what is quicker.
+    // Kills expose one of the orders, overlaps the other two: start with the faster one.
     const bool by_kills = setting.job.options().wrong_order == "journal-first";
     const std::array<Visit, 2> visits{by_kills ? &Points::kill_at : &Points::stop_at,
                                       by_kills ? &Points::stop_at : &Points::kill_at};

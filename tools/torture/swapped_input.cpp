@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t symbols_of_item = 1014;  // of the classifier
 constexpr std::uint64_t symbols = 70;
 
-/// The same size for every `seed`.
+/// Of the same size for every `seed`.
 std::string text_items(std::uint64_t items, std::uint64_t seed) {
     std::string bytes;
     for (std::uint64_t item = 0; item < items; ++item) {
@@ -50,7 +50,7 @@ void fail(const char* what, const std::filesystem::path& path) {
     throw std::system_error(errno, std::generic_category(), fmt::format("{} {}", what, path.native()));
 }
 
-/// Its output, and what job.json says of it.
+/// Sets its output and its stamp in job.json.
 void run_undisturbed(const Job& job, const std::filesystem::path& input, Content& content) {
     const Start start{.output = input.native() + ".csv", .settings = {"input.path=" + input.native()}};
     Attempt attempt(job.command(start));
@@ -112,7 +112,7 @@ void SwappedInput::swap(Swap how, const std::filesystem::path& path, std::mt1993
     }
 }
 
-/// Cut first, as by cp, or in place, as by rsync --inplace; in one piece or in several.
+/// After truncation, as by cp, or in place, as by rsync --inplace; in one piece or several.
 void SwappedInput::copy_over(const std::filesystem::path& path, std::mt19937_64& random) const {
     const std::string& bytes = contents_[1].bytes;
     const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | (random() % 2 == 0 ? O_TRUNC : 0));

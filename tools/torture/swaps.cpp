@@ -25,10 +25,10 @@ struct Plan {
     const SwappedInput& input;
     Swap how;
     int ranks = 0;
-    bool resumed = false;  // the attempt continues with what one before it has committed
+    bool resumed = false;  // the attempt continues an earlier one's committed output
 };
 
-/// One output from an input that is swapped meanwhile.
+/// One output from an input swapped during the run.
 class SwappedRun {
 public:
     SwappedRun(const Setting& setting, const Plan& plan, const std::string& name, Tally& tally)
@@ -58,7 +58,7 @@ public:
         judge(attempt.wait());
     }
 
-    /// False: it meets fewer points.
+    /// False if the attempt has fewer points.
     bool swap_at(std::uint64_t nth, std::mt19937_64& random) {
         story_ += fmt::format(", at point {}", nth);
         Attempt attempt(command({fmt::format("any:0:{}=stop", nth)}));
@@ -71,7 +71,7 @@ public:
         return stops;
     }
 
-    /// The same command again, with the input as it is and, if that is refused, with the one that job.json names.
+    /// Runs the same command with the current input and, if refused, with the one named in job.json.
     void finish() {
         if (!complete_) {
             judge(run_again());
@@ -111,7 +111,7 @@ private:
         return code;
     }
 
-    /// Which content has that stamp.
+    /// Index of the content with that stamp.
     [[nodiscard]] std::optional<std::size_t> index_of(const std::string& stamp) const {
         for (std::size_t i = 0; i < plan_.input.contents().size(); ++i) {
             if (plan_.input.contents()[i].stamp == stamp) {
@@ -163,7 +163,7 @@ private:
     bool complete_ = false;
 };
 
-/// Those of each format. A problem where two contents cannot be told apart by what job.json says.
+/// Inputs of each format. A problem if two contents have the same stamp in job.json.
 std::vector<SwappedInput> make_inputs(const Job& job, Tally& tally) {
     std::vector<SwappedInput> inputs;
     for (const char* extension : {"txt", "u8"}) {
@@ -179,7 +179,7 @@ std::vector<SwappedInput> make_inputs(const Job& job, Tally& tally) {
     return inputs;
 }
 
-/// How long an undisturbed attempt takes.
+/// Time of an undisturbed attempt.
 milliseconds time_one(const Setting& setting, int ranks) {
     const std::filesystem::path output = setting.job.folder() / "timed.csv";
     const Instant begin = Clock::now();

@@ -1,6 +1,6 @@
-// Runs the real program and does everything to it that clusters do: kills, stops, overlapping attempts, failing calls.
-// Then the same command again, until the output is complete, and every byte is compared with an undisturbed run's.
-// docs/verification.md has what was measured.
+// Runs the real program and subjects it to what clusters do: kills, stops, overlapping attempts, failing calls. Then
+// runs the same command until the output is complete, and compares every byte with an undisturbed run's. Results:
+// docs/verification.md.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ std::vector<Value> split(const std::string& text) {
     return values;
 }
 
-/// Prints them and ends when the command line asks for help.
+/// Prints the options and exits if the command line asks for help.
 Options parse(int argc, char** argv) {
     Options options;
     std::string sluice;
@@ -106,7 +106,7 @@ Options parse(int argc, char** argv) {
     return options;
 }
 
-/// A line every second on a terminal, every ten elsewhere.
+/// Progress: a line per second on a terminal, every ten seconds elsewhere.
 class Line {
 public:
     void operator()(const Tally& tally) {
@@ -203,7 +203,7 @@ std::filesystem::path make_folder_for(const Options& options) {
     return pattern;
 }
 
-/// An exit code: 0 nothing was lost, doubled or different, 1 something was, 77 nothing could be done here.
+/// Returns 0 if nothing was lost, doubled or different, 1 if something was, 77 if nothing could be run here.
 int torture(const Options& options) {
     const std::filesystem::path folder = make_folder_for(options);
     fmt::print("seed {}, {} items in chunks of {}, in {}\n", options.seed, options.job.items, options.job.chunk_items,

@@ -38,7 +38,7 @@ cublasLtEpilogue_t epilogue_of(const PeerShape& shape) {
 
 }  // namespace
 
-// cuBLAS has the first index contiguous: out is (n, m) to it, and so the product's first factor is b.
+// cuBLAS is column-major: out is (n, m) to it, so the first factor is b.
 CublasPeer::CublasPeer(const PeerShape& shape, const PeerMemory& memory, cudaStream_t stream)
     : shape_(shape), workspace_(workspace_bytes) {
     const cudaDataType_t type = type_of(shape.precision);

@@ -32,7 +32,7 @@ struct PeerMemory {
     void* out;
 };
 
-/// The same product by cuBLASLt: the fastest of what its heuristics offer, up to 16 of them, by measurement.
+/// The same product by cuBLASLt: the fastest measured of up to 16 algorithms from its heuristics.
 class CublasPeer {
 public:
     /// Times each algorithm on `memory`.

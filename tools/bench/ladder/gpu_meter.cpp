@@ -9,7 +9,7 @@
 namespace sluice::ladder {
 namespace {
 
-/// Of the current device.
+/// PCI address of the current device.
 std::string bus_address() {
     int number = 0;
     std::array<char, 32> bus{};

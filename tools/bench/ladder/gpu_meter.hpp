@@ -6,12 +6,12 @@
 
 namespace sluice::ladder {
 
-/// What NVML tells about the current CUDA device. Where the library is missing, or does not tell, there is no value.
+/// NVML's values for the current CUDA device; nullopt where the library or the value is missing.
 class GpuMeter {
 public:
     GpuMeter();
 
-    [[nodiscard]] std::optional<double> clock_mhz() const;      ///< Of the multiprocessors, now.
+    [[nodiscard]] std::optional<double> clock_mhz() const;      ///< Current clock of the multiprocessors.
     [[nodiscard]] std::optional<double> energy_joules() const;  ///< Since the driver was loaded.
 
 private:

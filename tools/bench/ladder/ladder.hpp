@@ -6,24 +6,24 @@
 #include <string>
 #include <vector>
 
-/// Kernels of a matrix product, each one idea faster than the one before, timed beside the vendor's library.
+/// Kernels of a matrix product, each faster than the one before by one idea, timed beside the vendor's library.
 namespace sluice::ladder {
 
 inline constexpr double tera = 1e12;
 
 struct LadderOptions {
     std::vector<std::uint32_t> rungs{};  ///< By number; empty: all.
-    std::optional<std::uint32_t> m{};    ///< Rows of the result; without a value, what suits the rung.
-    std::optional<std::uint32_t> n{};    ///< Its columns.
-    std::optional<std::uint32_t> k{};    ///< Products of each sum.
-    double seconds = 0.5;                ///< That each timed window lasts at least.
+    std::optional<std::uint32_t> m{};    ///< Rows of the result; nullopt: chosen for the rung.
+    std::optional<std::uint32_t> n{};    ///< Columns of the result.
+    std::optional<std::uint32_t> k{};    ///< Products per sum.
+    double seconds = 0.5;                ///< Least length of each timed window.
 };
 
 /// One candidate's figures.
 struct Rate {
-    double tflops = 0;                       ///< 10^12 operations a second, without a pause between calls.
-    std::optional<double> single_tflops{};   ///< Of a call that the device was idle before.
-    std::optional<double> clock_mhz{};       ///< Of the multiprocessors, mean.
+    double tflops = 0;                       ///< 10^12 operations per second, calls back to back.
+    std::optional<double> single_tflops{};   ///< Of a single call on an idle device.
+    std::optional<double> clock_mhz{};       ///< Mean of the multiprocessors.
     std::optional<double> joules_a_tflop{};  ///< Of the whole board.
 };
 
@@ -34,12 +34,12 @@ struct RungResult {
     std::uint32_t m = 0;
     std::uint32_t n = 0;
     std::uint32_t k = 0;
-    std::string skipped{};  ///< Why it was not run; then nothing below has a meaning.
-    double error = 0;  ///< ‖out − plain‖ / ‖plain‖, the plain sums in fp64; NaN if an element was not written.
+    std::string skipped{};  ///< Why it was not run; the members below are meaningless then.
+    double error = 0;  ///< ‖out − plain‖ / ‖plain‖, plain sums in fp64; NaN if an element was not written.
     Rate rate{};
-    Rate peer{};         ///< The library's, in the same windows; 0 if it has no such product.
+    Rate peer{};         ///< The library's rate in the same windows; 0 if it has no such product.
     std::string path{};  ///< How the rung computes this size, if it has several ways.
-    /// Of a rung that rounds its operands, whose `error` is beside what it keeps of them: beside all of them.
+    /// For a rung that rounds its operands: error against the unrounded ones; `error` is against the rounded ones.
     std::optional<double> error_with_rounding{};
 
     [[nodiscard]] bool right() const noexcept;
@@ -51,10 +51,10 @@ struct LadderResult {
     std::vector<RungResult> rungs{};
 };
 
-/// Called with each result as soon as it is there.
+/// Called with each result as soon as it is available.
 using Report = std::function<void(const RungResult&)>;
 
-/// Whether this process has a GPU for climb_cuda(); else `why` says why not.
+/// Whether this process has a GPU for climb_cuda(); if not, sets `why`.
 [[nodiscard]] bool has_cuda_ladder(std::string& why);
 
 /// Runs rungs on the first GPU. Throws Error when CUDA fails, ContractViolation without has_cuda_ladder().

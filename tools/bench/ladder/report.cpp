@@ -13,7 +13,7 @@ std::string in_table(const std::optional<double>& value, int digits) {
     return value ? fmt::format("{:.{}f}", *value, digits) : "-";
 }
 
-/// Of the library's rate, in percent.
+/// Share of the library's rate, in percent.
 std::optional<double> share(const RungResult& rung) {
     return rung.peer.tflops > 0 ? std::optional(100 * rung.rate.tflops / rung.peer.tflops) : std::nullopt;
 }
@@ -46,7 +46,7 @@ nlohmann::json json_of(const Rate& rate) {
 
 bool RungResult::right() const noexcept {
     constexpr double of_fp32 = 1e-4;  // sums of some ten thousand products in 24 bits
-    constexpr double of_bf16 = 4e-3;  // 8 bits: 2^-9 at most for each value
+    constexpr double of_bf16 = 4e-3;  // 8 bits: at most 2^-9 per value
     return skipped.empty() && error < (precision == "bf16" ? of_bf16 : of_fp32);
 }
 

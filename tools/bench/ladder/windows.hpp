@@ -10,10 +10,10 @@
 
 namespace sluice::ladder {
 
-/// Enqueues one product of the operands with this number, of which there are several in turn.
+/// Enqueues one product of the given set of operands, of which there are several, used in turn.
 using Product = std::function<void(std::size_t operands, cudaStream_t)>;
 
-/// What was seen while one candidate ran for some time without a pause.
+/// Measurements of one candidate running back to back for some time.
 struct Window {
     double seconds_a_call = 0;
     std::optional<double> clock_mhz{};  ///< Mean.
@@ -28,14 +28,14 @@ public:
     Windows& operator=(const Windows&) = delete;
     ~Windows();
 
-    /// Median of single calls, the device idle before each.
+    /// Median of single calls, each on an idle device.
     [[nodiscard]] double single_call(const Product& product, int calls = 7);
 
-    /// Calls without a pause for at least this long.
+    /// Calls back to back for at least `seconds`.
     [[nodiscard]] Window sustained(const Product& product, double seconds);
 
-    /// Two candidates in windows A B B A, after one of B that is not counted: their means. So the first window meets a
-    /// device as warm as the others do, and drift falls on both.
+    /// Means of two candidates over windows A B B A, after an uncounted one of B: the device is equally warm in all
+    /// windows, and drift affects both.
     [[nodiscard]] std::vector<Window> in_turn(const Product& a, const Product& b, double seconds);
 
 private:

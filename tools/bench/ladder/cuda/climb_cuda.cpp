@@ -30,8 +30,8 @@ private:
     cudaStream_t stream_{};
 };
 
-/// Operands of one size and precision, as many sets as the second-level cache does not hold, and the library's product
-/// of them.
+/// Operands of one size and precision, in more sets than the second-level cache holds, and the library's product of
+/// them.
 class Bench {
 public:
     Bench(const Size& size, Precision precision, cudaStream_t stream) : size_(size), precision_(precision) {
@@ -57,7 +57,7 @@ public:
     }
     [[nodiscard]] int algorithms() const { return peer_->tried(); }
 
-    /// Checks and times; without a rung, the library by itself.
+    /// Checks and times a rung, or without one only the library.
     void measure(const Rung* rung, const LadderOptions& options, cudaStream_t stream, RungResult& result) {
         const Product library = [&](std::size_t i, cudaStream_t s) { peer_->enqueue(peer_memory(i), s); };
         std::vector<MadeProduct> products;

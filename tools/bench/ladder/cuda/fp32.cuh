@@ -9,10 +9,10 @@
 
 namespace sluice::ladder {
 
-/// Of an fp32 rung: out = a b, all row-major.
+/// Kernel of an fp32 rung: out = a b, all row-major.
 using Fp32Kernel = void (*)(Size, const float* a, const float* b, float* out);
 
-/// A block for each tile of rows by columns; blockIdx.x counts tiles of columns.
+/// One block per tile of rows x columns; blockIdx.x counts tiles along columns.
 template <Fp32Kernel kernel, std::uint32_t rows, std::uint32_t columns, std::uint32_t threads>
 MadeProduct in_tiles(const Size& size, const Operands& operands) {
     return {[size, operands](cudaStream_t stream) {

@@ -15,15 +15,15 @@
 #include "kernels/cuda/wgmma_wide.cuh"
 #include "tools/bench/ladder/cuda/rungs.hpp"
 
-/// What rungs 13 to 17 share: tiles of 128 by 256, two warpgroups that multiply, one that copies, a ring of stages of
-/// 64 of depth. A rung adds one step to the one before.
+/// Shared by rungs 13 to 17: tiles of 128 x 256, two consumer warpgroups, one producer, a ring of stages of depth 64.
+/// Each rung adds one step to the one before.
 namespace sluice::ladder::hopper {
 
 struct Roles {
-    static constexpr bool persistent = false;  ///< A block for each multiprocessor computes many tiles, in groups.
+    static constexpr bool persistent = false;  ///< One block per multiprocessor computes many tiles, in groups.
     static constexpr bool parity = false;      ///< One thread of a warpgroup arrives; the others wait for a parity.
-    static constexpr bool multicast = false;   ///< Two blocks share what they read of b.
-    static constexpr bool stores = false;      ///< The copy engine stores, while the next tile is multiplied.
+    static constexpr bool multicast = false;   ///< Two blocks share their reads of b.
+    static constexpr bool stores = false;      ///< The copy engine stores while the next tile is multiplied.
 };
 
 constexpr std::uint32_t tile_rows = 128;
@@ -37,7 +37,7 @@ constexpr std::uint32_t product_rows = 64;
 constexpr std::uint32_t stages = 4;
 constexpr std::uint32_t a_bytes = tile_rows * row_bytes;
 constexpr std::uint32_t b_bytes = tile_columns * row_bytes;
-constexpr std::uint32_t boxes = 2;  // of 16 rows by 64 columns, for each warp that stores
+constexpr std::uint32_t boxes = 2;  // of 16 rows x 64 columns, per storing warp
 constexpr std::uint32_t box_bytes = 16 * row_bytes;
 constexpr std::uint32_t pattern_bytes = 1024;
 constexpr std::uint32_t boxes_at = stages * (a_bytes + b_bytes);
@@ -45,7 +45,7 @@ constexpr std::uint32_t barriers_at = boxes_at + consumers * 4 * boxes * box_byt
 constexpr std::uint32_t shared_bytes = barriers_at + 2 * stages * 8 + pattern_bytes;
 constexpr std::uint32_t group_rows = 16;  // of tiles
 
-/// Arrives, and waits for the phase that this arrival is part of, as cuda::barrier does.
+/// Arrives and waits for the phase of this arrival, as cuda::barrier does.
 __device__ __forceinline__ void arrive_and_wait(std::uint32_t barrier) {
     asm volatile(
         "{\n"
@@ -88,7 +88,8 @@ private:
     std::uint32_t base_;
 };
 
-/// First row and column of tile `number`; columns of tiles go through `group_rows` rows at a time if persistent.
+/// First row and column of tile `number`; if persistent, tiles are ordered by column within groups of `group_rows` rows
+/// of tiles.
 template <class Steps>
 __device__ __forceinline__ uint2 tile_at(std::uint32_t number, const Size& size) {
     const std::uint32_t rows = size.m / tile_rows;
@@ -145,7 +146,7 @@ __device__ __forceinline__ void free_stage(std::uint32_t barrier) {
     }
 }
 
-/// Each thread stores its pairs of elements by itself.
+/// Each thread stores its own pairs of elements.
 __device__ __forceinline__ void store_pairs(const float (&sums)[tile_columns / 2], __nv_bfloat16* out, const Size& size,
                                             std::uint32_t row, std::uint32_t column) {
     const std::uint32_t lane = threadIdx.x % 32;
@@ -160,7 +161,7 @@ __device__ __forceinline__ void store_pairs(const float (&sums)[tile_columns / 2
     }
 }
 
-/// Boxes of 16 rows by 64 columns go through shared memory; the copy engine takes them from there.
+/// Stores boxes of 16 rows x 64 columns through shared memory by the copy engine.
 template <class Steps>
 __device__ __forceinline__ void store_boxes(const float (&sums)[tile_columns / 2], const Shared<Steps>& shared,
                                             const CUtensorMap* out_map, std::uint32_t row, std::uint32_t column,
@@ -236,7 +237,7 @@ __device__ __forceinline__ void consume(const Size& size, const Shared<Steps>& s
                 ptx::wait_for_stores();
             }
             if constexpr (Steps::multicast) {
-                ptx::synchronize_cluster_apart();  // nobody arrives at the barriers of a block that is gone
+                ptx::synchronize_cluster_apart();  // no block may arrive at the barriers of an exited one
             }
         }
     }

@@ -34,7 +34,7 @@ __device__ double sum_of_warp(double x) {
     return x;
 }
 
-/// blockIdx.y counts the rows that are compared.
+/// blockIdx.y: index of the compared row.
 template <class T, bool b_as_weights>
 __global__ void compare(Size size, std::uint32_t rows, const T* a, const T* b, const T* out, Squares* squares) {
     const std::size_t row = rows == 1 ? 0 : std::size_t{blockIdx.y} * (size.m - 1) / (rows - 1);

@@ -1,6 +1,6 @@
 // 9, unrolled: all loops have fixed lengths and are written out; a lies transposed in shared memory, and everything
 // moves in 16 bytes: four loads serve 64 products. A thread's square is four squares of 4 by 4, half a tile apart, so
-// that neighbours' loads meet in no bank; the next step's elements are on their way, in registers, while this one's
+// that neighbours' loads have no bank conflicts; the next step's elements are loaded to registers while this one's
 // multiply.
 #include "tools/bench/ladder/cuda/fp32.cuh"
 
@@ -12,7 +12,7 @@ constexpr std::uint32_t depth = 8;
 constexpr std::uint32_t half = tile / 2;
 constexpr std::uint32_t side = 8;
 constexpr std::uint32_t threads = tile * tile / (side * side);
-constexpr std::uint32_t padded = tile + 4;  // or the transposed stores meet in few banks
+constexpr std::uint32_t padded = tile + 4;  // avoids bank conflicts of the transposed stores
 
 __device__ __forceinline__ void take(float (&to)[side], const float* row, std::uint32_t at) {
     *reinterpret_cast<float4*>(to) = *reinterpret_cast<const float4*>(row + at);

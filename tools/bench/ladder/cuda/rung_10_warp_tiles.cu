@@ -1,5 +1,5 @@
-// 10, warp tiles and asynchronous copies: the copy unit writes to shared memory past the registers, three steps of 16
-// of depth ahead: no register waits for memory, and a barrier serves twice the products. A warp computes 32 by 64
+// 10, warp tiles and asynchronous copies: the copy unit writes to shared memory, bypassing the registers, three steps
+// of depth 16 ahead: no register waits for memory, and a barrier serves twice the products. A warp computes 32 by 64
 // elements, its lanes 4 by 8: eight lanes read the same piece of a, four the same of b, and shared memory serves them
 // as one.
 #include "kernels/cuda/launch.hpp"
@@ -13,12 +13,12 @@ constexpr std::uint32_t tile = 128;
 constexpr std::uint32_t depth = 16;
 constexpr std::uint32_t stages = 4;
 constexpr std::uint32_t threads = 256;
-constexpr std::uint32_t a_row = tile + 4;  // a lies transposed; padded, or what is copied meets in few banks
+constexpr std::uint32_t a_row = tile + 4;  // a is transposed; padded against bank conflicts of the copies
 constexpr std::uint32_t a_floats = depth * a_row;
 constexpr std::uint32_t stage_floats = a_floats + depth * tile;
 constexpr std::uint32_t shared_floats = stages * stage_floats;
 
-/// Four bytes: what lies beside each other in a row of a is rows apart in shared memory.
+/// Four bytes: neighbours in a row of a are in different rows of shared memory.
 __device__ __forceinline__ void copy_4(std::uint32_t to, const float* from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 }
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(threads, 2)
     float sums[8][8] = {};
     for (std::uint32_t step = 0; step < steps; ++step) {
         ptx::wait_for_copies<stages - 2>();
-        __syncthreads();  // this step is there, and the one before is no longer read
+        __syncthreads();  // this step has arrived, and the one before is no longer read
         copy(step + stages - 1);
         const float* const of_a = shared + step % stages * stage_floats + row;
         const float* const of_b = shared + step % stages * stage_floats + a_floats + column;

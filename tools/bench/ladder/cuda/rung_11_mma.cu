@@ -1,7 +1,7 @@
 // 11, mma.sync: from here on bf16 with sums in fp32, on the tensor cores. A warp's instruction multiplies 16 by 8 by 16
-// where 32 lanes' fused multiply-adds were 32 products; ldmatrix brings operands to where the instruction wants them,
-// from rows of 64 bytes that are swizzled, so that neither copies nor loads meet in a bank, and one product ahead of
-// the one that is multiplied. It is the models' kernel on GPUs before Hopper: kernels/cuda/gemm/mma_kernel.cuh.
+// where 32 lanes' fused multiply-adds were 32 products; ldmatrix loads operands in the layout of the instruction, one
+// product ahead, from rows of 64 bytes that are swizzled, so that neither copies nor loads have bank conflicts. It is
+// the models' kernel on GPUs before Hopper: kernels/cuda/gemm/mma_kernel.cuh.
 #include "kernels/cuda/gemm/gemm.hpp"
 #include "tools/bench/ladder/cuda/rungs.hpp"
 

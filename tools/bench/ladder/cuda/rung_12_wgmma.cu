@@ -1,4 +1,4 @@
-// 12, the copy engine and wgmma: one thread asks for a whole tile, which arrives swizzled so that no banks meet, and a
+// 12, the copy engine and wgmma: one thread requests a whole tile, which arrives swizzled against bank conflicts, and a
 // warpgroup's instruction multiplies 64 by 128 by 16 straight from shared memory: no operand passes through registers.
 // Copying and multiplying still take turns; several blocks on a multiprocessor fill each other's gaps.
 #include <cuda.h>
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(threads)
         }
         wgmma::commit();
         wgmma::wait<0>();
-        __syncthreads();  // all have read what the next copies replace
+        __syncthreads();  // all have read what the next copies overwrite
     }
     const std::uint32_t lane = threadIdx.x % 32;
 #pragma unroll

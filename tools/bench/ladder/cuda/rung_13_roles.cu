@@ -1,6 +1,5 @@
-// 13, roles: one thread does nothing but ask for copies, four stages ahead, and two warpgroups nothing but multiply
-// tiles of 128 by 256: copies and products overlap inside a block, and setmaxnreg gives the consumers the registers of
-// the others.
+// 13, roles: one thread only requests copies, four stages ahead, and two warpgroups only multiply tiles of 128 by 256:
+// copies and products overlap inside a block, and setmaxnreg gives the consumers the registers of the others.
 #include "tools/bench/ladder/cuda/hopper.cuh"
 
 namespace sluice::ladder {

@@ -1,8 +1,8 @@
 // 19, fp16x3: fp32's exactness from the tensor cores. Each fp32 value is split into two of fp16, what fp16 keeps of it
 // and what it keeps of the rest, 22 bits together; of the four products three count: first by first, and both of a
 // first by a rest. The tensor cores multiply fp16 twelve times as fast as the FMA pipes fp32, so that three products
-// are still several times faster. What they lack is long sums: they cut off at 24 bits instead of rounding, always
-// towards zero. So sums of 256 products go to another set of registers, rounded as fp32 does, and small products come
+// are still several times faster. Their weakness is long sums, which they truncate to 24 bits, towards zero, instead of
+// rounding. So sums of 256 products go to another set of registers, rounded as fp32 does, and small products come
 // before large ones. This is FloatProduct, with which GPT-2 computes in tf32x3. Operands are split before the time
 // begins.
 #include <cuda_fp16.h>
@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint32_t split_threads = 256;
 constexpr std::uint32_t split_blocks = 2112;
 
-/// A matrix whose value k of row r lies at r * row_stride + k * stride.
+/// A matrix with element (r, k) at r * row_stride + k * stride.
 struct Factor {
     const float* values;
     std::size_t row_stride;

@@ -1,6 +1,6 @@
 // 20, fp8: e4m3, four bits of significance and a scale for each row of either factor. The tensor cores multiply them
-// twice as fast as bf16, and half as many bytes move; but they keep some 14 bits of a sum, and cut off the rest. So the
-// 128 products of a stage are added up there, and the stage's sums in fp32 by the ordinary cores (promotion), while the
+// twice as fast as bf16, and half as many bytes move; but they keep some 14 bits of a sum and truncate the rest. So the
+// 128 products of a stage are added up there, and the stage's sums in fp32 by the CUDA cores (promotion), while the
 // other warpgroup multiplies. Scales are multiplied in before the result is rounded to bf16. This is Fp8Gemm. Rounding
 // the operands is outside of its time, as a model rounds its weights once and activations where it writes them; what it
 // costs is shown beside the error against the rounded ones.
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint32_t round_threads = 256;
 
-/// A matrix in e4m3 with scales, and what it keeps of the values, in bf16.
+/// A matrix in e4m3 with scales, and its rounded values in bf16.
 struct Fp8Factor {
     explicit Fp8Factor(std::size_t rows, std::size_t depth)
         : e4m3(rows * depth), scales(rows * sizeof(float)), kept(rows * depth * sizeof(__nv_bfloat16)) {}
@@ -30,8 +30,8 @@ struct Fp8Factor {
     DeviceMemory kept;
 };
 
-/// A block a row. The scale is a power of two by which the largest value is between 128 and 256 of e4m3's 448: what is
-/// kept times that is a number of bf16.
+/// One block per row. The scale is a power of two that puts the largest value between 128 and 256, of e4m3's 448, so
+/// that rounded values times scale are exact in bf16.
 __global__ void round_to_e4m3(const __nv_bfloat16* from, std::uint32_t depth, __nv_fp8_storage_t* to, float* scales,
                               __nv_bfloat16* kept) {
     __shared__ unsigned int largest_bits;
@@ -44,7 +44,7 @@ __global__ void round_to_e4m3(const __nv_bfloat16* from, std::uint32_t depth, __
     for (std::uint32_t k = threadIdx.x; k < depth; k += round_threads) {
         largest = fmaxf(largest, fabsf(__bfloat162float(from[first + k])));
     }
-    atomicMax(&largest_bits, __float_as_uint(largest));  // in the order of the values, as these are not negative
+    atomicMax(&largest_bits, __float_as_uint(largest));  // ordered like the values, which are nonnegative
     __syncthreads();
     int exponent = 0;
     static_cast<void>(frexpf(__uint_as_float(largest_bits), &exponent));  // largest < 2^exponent

@@ -22,15 +22,15 @@ struct Size {
 /// Device memory of one product; not owned. Aligned to 256 bytes.
 struct Operands {
     const void* a;  ///< (m, k)
-    const void* b;  ///< (k, n) in fp32; (n, k) in bf16, as a linear layer's weights lie.
+    const void* b;  ///< (k, n) in fp32; (n, k) in bf16, the layout of a linear layer's weights.
     void* out;      ///< (m, n), in the operands' precision.
 };
 
-/// A product that is ready to run.
+/// A product, ready to run.
 struct MadeProduct {
     std::function<void(cudaStream_t)> enqueue;
-    std::string path{};                 ///< How it is computed, of a rung that has several ways.
-    std::optional<Operands> rounded{};  ///< The operands as the rung keeps them, if not all of what they are.
+    std::string path{};                 ///< How it is computed, if the rung has several ways.
+    std::optional<Operands> rounded{};  ///< The operands as rounded by the rung, if it does.
 };
 
 /// May allocate, and throws Error when CUDA fails.
@@ -46,7 +46,7 @@ struct Rung {
     MakeProduct make;
 };
 
-/// In ascending order of their numbers, which are the seed's: 0 is cuBLAS, not among them.
+/// By ascending number, from 1: 0 is cuBLAS.
 [[nodiscard]] std::span<const Rung> cuda_rungs();
 
 extern const Rung rung_01_naive;

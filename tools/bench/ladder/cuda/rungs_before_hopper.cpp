@@ -4,7 +4,7 @@
 
 namespace sluice::ladder {
 
-/// Those that need no code for sm_90a, which this build has none of.
+/// Rungs without code for sm_90a, which this build lacks.
 std::span<const Rung> cuda_rungs() {
     static const std::array rungs{
         rung_01_naive,  rung_02_coalesced, rung_03_shared,   rung_04_strip,      rung_05_row, rung_06_row_vector,

@@ -4,8 +4,8 @@
 
 #include "tools/bench/ladder/cuda/fp32.cuh"
 
-/// What rungs 4 to 7 share: a block of 512 threads computes 64 by 64 elements, and brings 8 of depth at a time into
-/// shared memory, one element of a and one of b a thread.
+/// Shared by rungs 4 to 7: a block of 512 threads computes 64 x 64 elements, loading steps of depth 8 into shared
+/// memory, one element of a and one of b per thread.
 namespace sluice::ladder::strips {
 
 constexpr std::uint32_t tile = 64;

@@ -35,7 +35,7 @@ std::vector<float> normal_values(std::size_t count, float deviation, std::uint32
     return values;
 }
 
-/// Over at most 64 rows, from the first to the last; NaN if any element is.
+/// Over at most 64 rows from first to last; NaN if any element is.
 double error_beside_plain(const host::Matrices& x) {
     const std::size_t rows = std::min<std::size_t>(x.m, 64);
     double off = 0;
@@ -104,7 +104,7 @@ LadderResult climb_host(const LadderOptions& options, const Report& report) {
                        .error = error_beside_plain(x)};
         double own = 0;
         double library = 0;
-        for (const bool own_first : {true, false}) {  // A B B A: drift falls on both
+        for (const bool own_first : {true, false}) {  // A B B A: drift affects both
             own += own_first ? seconds_a_call(rung.multiply, x, options.seconds) : 0;
             library += seconds_a_call(&host::multiply_library, x, options.seconds);
             own += own_first ? 0 : seconds_a_call(rung.multiply, x, options.seconds);

@@ -15,11 +15,11 @@ constexpr std::size_t rows = 8;
 constexpr std::size_t width = 32;
 constexpr std::size_t depth = 256;
 
-// Only functions that are compiled for them take these vectors; GCC looks at the template that those are made of.
+// Only functions compiled for these vectors take them; GCC warns about their template.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 struct Tile {
-    std::array<const float*, rows> a;  // the row's first factor; a row below the last is the last once more
+    std::array<const float*, rows> a;  // first factors of each row; rows past the end repeat the last one
     const float* panel;                // (count, width)
     std::size_t count;
 };
