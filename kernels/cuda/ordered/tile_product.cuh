@@ -5,39 +5,11 @@
 
 #include "kernels/cuda/ordered/gelu.cuh"
 #include "kernels/cuda/ordered/product.hpp"
+#include "kernels/cuda/ordered/product_tile.cuh"
 #include "kernels/cuda/ptx.cuh"
 
 /// How a block multiplies its tiles.
 namespace sluice::ordered {
-
-constexpr std::uint32_t product_stages = 4;
-constexpr std::uint32_t chain_depth = 512;
-constexpr std::uint32_t chain_steps = chain_depth / product_depth;
-
-/// How a block multiplies a tile: a thread has row_fours times 4 rows, 16 apart, by column_fours times 4 columns, 32
-/// apart; a warp is 4 threads by 8; a group of warps_down by warps_across warps has the tile. With two groups, one sums
-/// up even chains, the other odd ones.
-template <std::uint32_t row_fours_, std::uint32_t column_fours_, std::uint32_t warps_down, std::uint32_t warps_across_,
-          std::uint32_t groups_>
-struct ProductTile {
-    static constexpr std::uint32_t row_fours = row_fours_;
-    static constexpr std::uint32_t column_fours = column_fours_;
-    static constexpr std::uint32_t warps_across = warps_across_;
-    static constexpr std::uint32_t groups = groups_;
-    static constexpr bool many_a_block = groups == 2;  // where they are small
-
-    static constexpr std::uint32_t rows = warps_down * row_fours * 16;
-    static constexpr std::uint32_t columns = warps_across * column_fours * 32;
-    static constexpr std::uint32_t group_threads = warps_down * warps_across * 32;
-    static constexpr std::uint32_t threads = groups * group_threads;
-    static constexpr std::uint32_t a_row =
-        rows + 4;  // it lies transposed; padded, or what is copied meets in few banks
-    static constexpr std::uint32_t a_floats = product_depth * a_row;
-    static constexpr std::uint32_t stage_floats = a_floats + product_depth * columns;
-    static constexpr std::uint32_t ring_floats = product_stages * stage_floats;  // of a group
-    static constexpr std::uint32_t shared_floats = groups * ring_floats + (groups - 1) * rows * columns;
-    static_assert(product_rows % rows == 0 && product_columns % columns == 0 && groups <= 2);
-};
 
 /// What the last chain's sums become: the product, or what the kernel is for.
 enum class End : std::uint8_t { values, gelu, sums };
@@ -62,7 +34,15 @@ __device__ __forceinline__ void copy_float(std::uint32_t to, const float* from) 
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 }
 
-/// What a thread does in a block's tiles. The copy unit is three steps of depth ahead.
+/// What a thread multiplies at one depth.
+template <class Tile>
+struct Factors {
+    alignas(16) float rows[Tile::row_fours * 4];
+    alignas(16) float columns[Tile::column_fours * 4];
+};
+
+/// What a thread does in a block's tiles. The copy unit is three steps of depth ahead; factors are loaded one depth
+/// ahead, across steps too, so that the products of a step's last depth hide the loads after the barrier.
 template <class Tile, End end>
 class TileProduct {
 public:
@@ -74,10 +54,11 @@ public:
           ring_(reinterpret_cast<float*>(memory) + group_ * Tile::ring_floats) {
         const std::uint32_t lane = thread_ % 32;
         const std::uint32_t warp = thread_ / 32;
-        row_ = warp / Tile::warps_across * (Tile::row_fours * 16) + lane / 8 * 4;
-        column_ = warp % Tile::warps_across * (Tile::column_fours * 32) + lane % 8 * 4;
+        // Neighbours share columns, lanes two apart rows: shared memory then serves half a warp at once.
+        row_ = warp / Tile::warps_across * (Tile::row_fours * 16) + (lane / 16 * 2 + lane % 2) * 4;
+        column_ = warp % Tile::warps_across * (Tile::column_fours * 32) + lane / 2 % 8 * 4;
         const std::uint32_t base = ptx::shared_address(memory) + group_ * Tile::ring_floats * 4;
-        to_a_ = base + (thread_ % product_depth * Tile::a_row + thread_ / product_depth) * 4;
+        to_a_ = base + (thread_ % Tile::row_part * Tile::a_row + thread_ / Tile::row_part) * 4;
         to_b_ = base + (Tile::a_floats + thread_ / row_pieces * Tile::columns + thread_ % row_pieces * 4) * 4;
         // Of the group that has the most.
         constexpr std::uint32_t all_groups = Tile::groups * chain_depth;
@@ -86,81 +67,128 @@ public:
     }
 
     __device__ __forceinline__ void multiply(std::uint32_t first_row, std::uint32_t first_column) {
-        from_a_ =
-            product_.in + std::size_t{first_row + thread_ / product_depth} * product_.depth + thread_ % product_depth;
-        from_b_ = product_.weights + std::size_t{thread_ / row_pieces} * product_.columns + first_column +
+        const std::uint32_t depth = group_ * chain_depth;
+        from_a_ = product_.in + std::size_t{first_row + thread_ / Tile::row_part} * product_.depth + depth +
+                  thread_ % Tile::row_part;
+        from_b_ = product_.weights + std::size_t{depth + thread_ / row_pieces} * product_.columns + first_column +
                   thread_ % row_pieces * 4;
         at_ = std::size_t{first_row + row_} * product_.columns + first_column + column_;
         bias_ = product_.bias + first_column + column_;
+        copied_ = 0;
+        copy_to_ = 0;
+        read_from_ = 0;
         if constexpr (Tile::many_a_block) {
             __syncthreads();  // nobody reads the tile before
         }
         for (std::uint32_t step = 0; step + 1 < product_stages; ++step) {
-            copy(step);
+            copy();
         }
-        clear();
-        for (std::uint32_t step = 0; step < steps_; ++step) {
-            ptx::wait_for_copies<product_stages - 2>();
-            __syncthreads();  // this step is there, and the one before is no longer read
-            copy(step + product_stages - 1);
-            if (Tile::groups == 1 || depth_of(step, group_) < product_.depth) {
-                multiply_step(step);
+        expect_copies();
+        load(factors_[0], 0);
+        std::uint32_t step = 0;
+        while (true) {
+            clear();
+            const std::uint32_t end_of_chain = min(steps_, step + chain_steps);
+#pragma unroll 1
+            for (; step < end_of_chain; ++step) {
+                multiply_step(Tile::groups == 1 || depth_of(step) < product_.depth);
             }
-            if ((step + 1) % chain_steps == 0 && step + 1 < steps_) {
-                add_chains<End::values>(step);
-                clear();
+            if (step == steps_) {
+                break;
             }
+            add_chains<End::values>(step - 1);
         }
-        add_chains<end>(steps_ - 1);
+        add_chains<end>(step - 1);
     }
 
 private:
     static constexpr std::uint32_t row_pieces = Tile::columns / 4;  // of 16 bytes, of a row of weights
+    static constexpr std::uint32_t last_stage = (product_stages - 1) * Tile::stage_floats;
 
-    /// Where a step of a group begins.
-    __device__ __forceinline__ static std::uint32_t depth_of(std::uint32_t step, std::uint32_t group) {
-        return (step / chain_steps * Tile::groups + group) * chain_depth + step % chain_steps * product_depth;
+    /// Where a step of this thread's group begins.
+    __device__ __forceinline__ std::uint32_t depth_of(std::uint32_t step) const {
+        return (step / chain_steps * Tile::groups + group_) * chain_depth + step % chain_steps * product_depth;
     }
 
-    __device__ __forceinline__ void copy(std::uint32_t step) const {
-        const std::uint32_t depth = depth_of(step, group_);
-        if (step < steps_ && depth < product_.depth) {
-            const std::uint32_t at = step % product_stages * Tile::stage_floats * 4;
+    /// The next step of the group, if there is one.
+    __device__ __forceinline__ void copy() {
+        if (copied_ < steps_ && (Tile::groups == 1 || depth_of(copied_) < product_.depth)) {
 #pragma unroll
-            for (std::uint32_t i = 0; i < Tile::rows; i += Tile::group_threads / product_depth) {
-                copy_float(to_a_ + at + i * 4, from_a_ + std::size_t{i} * product_.depth + depth);
+            for (std::uint32_t i = 0; i < Tile::rows; i += Tile::copied_rows) {
+#pragma unroll
+                for (std::uint32_t k = 0; k < product_depth; k += Tile::row_part) {
+                    copy_float(to_a_ + copy_to_ + (i + k * Tile::a_row) * 4,
+                               from_a_ + std::size_t{i} * product_.depth + k);
+                }
             }
 #pragma unroll
             for (std::uint32_t i = 0; i < product_depth; i += Tile::group_threads / row_pieces) {
-                ptx::copy_16(to_b_ + at + i * Tile::columns * 4, from_b_ + std::size_t{depth + i} * product_.columns,
+                ptx::copy_16(to_b_ + copy_to_ + i * Tile::columns * 4, from_b_ + std::size_t{i} * product_.columns,
                              true);
             }
+            ++copied_;
+            const bool ends_chain = Tile::groups > 1 && copied_ % chain_steps == 0;
+            const std::uint32_t further = product_depth + (ends_chain ? (Tile::groups - 1) * chain_depth : 0);
+            from_a_ += further;
+            from_b_ += std::size_t{further} * product_.columns;
+            copy_to_ = copy_to_ == last_stage * 4 ? 0 : copy_to_ + Tile::stage_floats * 4;
         }
         ptx::commit_copies();
     }
 
-    __device__ __forceinline__ void multiply_step(std::uint32_t step) {
-        const float* const of_a = ring_ + step % product_stages * Tile::stage_floats + row_;
-        const float* const of_b = ring_ + step % product_stages * Tile::stage_floats + Tile::a_floats + column_;
+    /// The next step is there then, and the one before is no longer read.
+    __device__ __forceinline__ static void expect_copies() {
+        ptx::wait_for_copies<product_stages - 2>();
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ void load(Factors<Tile>& factors, std::uint32_t k) const {
+        const float* const of_a = ring_ + read_from_ + row_ + k * Tile::a_row;
+        const float* const of_b = ring_ + read_from_ + Tile::a_floats + column_ + k * Tile::columns;
 #pragma unroll
-        for (std::uint32_t k = 0; k < product_depth; ++k) {
-            alignas(16) float rows[Tile::row_fours * 4];
-            alignas(16) float columns[Tile::column_fours * 4];
+        for (std::uint32_t i = 0; i < Tile::row_fours; ++i) {
+            float4_at(factors.rows + i * 4) = float4_at(of_a + i * 16);
+        }
 #pragma unroll
-            for (std::uint32_t i = 0; i < Tile::row_fours; ++i) {
-                float4_at(rows + i * 4) = float4_at(of_a + k * Tile::a_row + i * 16);
+        for (std::uint32_t j = 0; j < Tile::column_fours; ++j) {
+            float4_at(factors.columns + j * 4) = float4_at(of_b + j * 32);
+        }
+    }
+
+    /// Columns there and back, so that each product shares a factor with the one before: a factor that is used again is
+    /// not read again, and the two banks of registers keep up with one product a cycle.
+    __device__ __forceinline__ void multiply_depth(const Factors<Tile>& factors) {
+#pragma unroll
+        for (std::uint32_t i = 0; i < Tile::row_fours * 4; ++i) {
+#pragma unroll
+            for (std::uint32_t n = 0; n < Tile::column_fours * 4; ++n) {
+                const std::uint32_t j = i % 2 == 0 ? n : Tile::column_fours * 4 - 1 - n;
+                sums_[i][j] = __fmaf_rn(factors.rows[i], factors.columns[j], sums_[i][j]);
             }
+        }
+    }
+
+    /// The last step of a group may have nothing to multiply. What is loaded beyond the last step is not used.
+    __device__ __forceinline__ void multiply_step(bool multiplies) {
+        constexpr std::uint32_t last = product_depth - 1;
+        static_assert(last % 2 == 1);
+        if (multiplies) {
 #pragma unroll
-            for (std::uint32_t j = 0; j < Tile::column_fours; ++j) {
-                float4_at(columns + j * 4) = float4_at(of_b + k * Tile::columns + j * 32);
-            }
-#pragma unroll
-            for (std::uint32_t i = 0; i < Tile::row_fours * 4; ++i) {
-#pragma unroll
-                for (std::uint32_t j = 0; j < Tile::column_fours * 4; ++j) {
-                    sums_[i][j] = __fmaf_rn(rows[i], columns[j], sums_[i][j]);
+            for (std::uint32_t k = 0; k < last; ++k) {
+                load(factors_[(k + 1) % 2], k + 1);
+                if (k == 0) {
+                    copy();
                 }
+                multiply_depth(factors_[k % 2]);
             }
+        } else {
+            copy();
+        }
+        expect_copies();
+        read_from_ = read_from_ == last_stage ? 0 : read_from_ + Tile::stage_floats;
+        load(factors_[0], 0);
+        if (multiplies) {
+            multiply_depth(factors_[1]);
         }
     }
 
@@ -168,7 +196,8 @@ private:
     /// then.
     template <End becomes>
     __device__ __forceinline__ void add_chains(std::uint32_t step) {
-        const bool odd_too = Tile::groups == 2 && depth_of(step / chain_steps * chain_steps, 1) < product_.depth;
+        const std::uint32_t odd_chain = (step / chain_steps * 2 + 1) * chain_depth;
+        const bool odd_too = Tile::groups == 2 && odd_chain < product_.depth;
         if constexpr (Tile::groups == 2) {
             if (group_ == 1) {
                 each_four(0, Tile::row_fours * 4,
@@ -247,10 +276,14 @@ private:
     std::uint32_t to_a_;
     std::uint32_t to_b_;
     std::uint32_t steps_;
+    std::uint32_t copied_ = 0;     // steps
+    std::uint32_t copy_to_ = 0;    // bytes of the ring
+    std::uint32_t read_from_ = 0;  // floats of the ring
     const float* from_a_ = nullptr;
     const float* from_b_ = nullptr;
     std::size_t at_ = 0;
     const float* bias_ = nullptr;
+    Factors<Tile> factors_[2];
     alignas(16) float sums_[Tile::row_fours * 4][Tile::column_fours * 4];
 };
 
