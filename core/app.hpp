@@ -117,6 +117,13 @@ public:
         return 1;
     }
 
+    /// Whether an item's results on GPUs have the same bytes in chunks of any size. The automatic chunk size then
+    /// depends on the job's number of GPUs.
+    [[nodiscard]] virtual bool is_batch_invariant(Precision precision) const noexcept {
+        static_cast<void>(precision);
+        return false;
+    }
+
     /// Work of one item in floating-point operations that matter, with `weights`, which may decide the model's sizes:
     /// of an item of usual or full size, also where a model finds results in tables or ends sooner. For chunk sizes and
     /// reports.

@@ -165,11 +165,12 @@ ChunkChoice choose_chunk(const CostModel& costs, const ChunkJob& job) {
     const auto found = std::ranges::find_if(losses, [&](double loss) { return loss <= acceptable; });
     const std::uint32_t chosen = sizes[static_cast<std::size_t>(found - losses.begin())];
     const auto n = static_cast<double>(chosen);
-    const std::string why = chosen >= items ? "the whole job"
-                            : chosen == sizes.back()
-                                ? std::string(range.bound_by)
-                                : fmt::format("a run at most {:.1f} % longer than with the best size on {} devices",
-                                              100 * *found, fmt::join(job.devices, ", "));
+    const std::string why =
+        chosen >= items ? "the whole job"
+        : chosen == sizes.back()
+            ? std::string(range.bound_by)
+            : fmt::format("a run at most {:.1f} % longer than with the best size on {} device{}", 100 * *found,
+                          fmt::join(job.devices, ", "), job.devices.back() == 1 ? "" : "s");
     return {.items = chosen,
             .depth = choose_depth(costs, n),
             .reason = fmt::format("chunks of {} items, {}: compute takes {}, {:.1f} % of that fixed; copies {:.0f} µs",

@@ -216,6 +216,11 @@ public:
     explicit OpenClassifier(const ClassifierOutput& output) : output_(output) {}
 
     IoShape shape() const noexcept override { return classifier_shape(output_.scores); }
+
+    bool is_batch_invariant(Precision precision) const noexcept override {
+        return precision == Precision::bf16 || precision == Precision::fp16;  // a library multiplies the others
+    }
+
     /// 487.9 MFLOP with the paper's sizes: convolution 1 is a table and counts nothing.
     double flop_per_item(const WeightBlob& weights) const noexcept override {
         const Network n(ClassifierWeights(weights).sizes());

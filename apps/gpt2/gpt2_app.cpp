@@ -66,6 +66,8 @@ public:
     /// Every pass reads all weights, however few texts there are.
     std::uint32_t least_chunk(DeviceKind kind) const noexcept override { return kind == DeviceKind::cuda ? 2048 : 32; }
 
+    bool is_batch_invariant(Precision) const noexcept override { return true; }
+
     /// Of a prompt half as long as it may be, and a whole continuation.
     double flop_per_item(const WeightBlob& weights) const noexcept override {
         const DecoderShape shape = config_of(weights).shape;

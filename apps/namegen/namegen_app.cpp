@@ -43,6 +43,8 @@ public:
     /// Every step reads all weights, however few names there are.
     std::uint32_t least_chunk(DeviceKind) const noexcept override { return 64; }
 
+    bool is_batch_invariant(Precision) const noexcept override { return true; }
+
     /// Of a name of full length. The first step, which all names share, and the first layer's input, which is a table,
     /// count nothing.
     double flop_per_item(const WeightBlob& weights) const noexcept override {

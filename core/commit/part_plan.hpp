@@ -10,7 +10,7 @@
 namespace sluice {
 
 /// Cuts the output into parts of whole chunks: part p holds the chunks from p * chunks_per_part on. A function of the
-/// job alone.
+/// job and its chunk size.
 class PartPlan {
 public:
     /// `chunks_per_part` >= 1. Throws ContractViolation when there would be more than 2^32 - 1 parts.

@@ -205,7 +205,30 @@ TEST(ChooseChunk, SuitsTheDevicesThatItIsToldOf) {
     ChunkJob job = job_of(8192);
     job.devices = one_device;
 
-    EXPECT_GT(choose_chunk(gpu_costs(), job).items, 4096U) << "nobody to share it with";
+    const ChunkChoice alone = choose_chunk(gpu_costs(), job);
+    EXPECT_GT(alone.items, 4096U) << "nobody to share it with";
+    EXPECT_THAT(alone.reason, testing::AnyOf(testing::HasSubstr("the whole job"), testing::HasSubstr("on 1 device:")));
+}
+
+TEST(ChooseChunk, GivesEachOfManyDevicesWork) {
+    constexpr std::uint32_t allocation[] = {200};
+    const CostModel costs{.upload = {1e-5, 1e-8},
+                          .compute = {0.05, 8e-5},  // 16 tokens and 8 new ones by a decoder
+                          .download = {1e-5, 1e-8},
+                          .whole_items = 1,
+                          .largest_measured = 8192};
+    const auto seconds = [&](std::uint32_t items) { return predict_seconds(costs, 131'072, items, allocation[0]); };
+    ChunkJob job = job_of(131'072);
+
+    const double for_a_node = seconds(choose_chunk(costs, job).items);
+    job.devices = allocation;
+    const std::uint32_t chosen = choose_chunk(costs, job).items;
+
+    EXPECT_GT(for_a_node, 2 * seconds(chosen));
+    EXPECT_GE(131'072 / chosen, allocation[0] * 9 / 10);
+    for (std::uint32_t other = 64; other < 8192; other += 64) {
+        EXPECT_LE(seconds(chosen), 1.01 * seconds(other)) << other;
+    }
 }
 
 TEST(ChooseChunk, HoldsForCostsWithoutAFixedPartOrWithoutAnyOther) {

@@ -61,6 +61,21 @@ std::optional<std::vector<CudaGpu>> gpus_in_sight() {
                 : std::nullopt;
 }
 
+std::uint32_t expected_gpus(const RankContext& context, const GpuWish& wish, const GpuStart& start) {
+    const bool is_alone = context.session == nullptr;
+    const auto share_of_node = [&] {
+        const auto seen = gpus_in_sight();
+        const std::size_t gpus = seen ? seen->size() : cuda_device_count();
+        return static_cast<std::uint32_t>(gpus) /
+               static_cast<std::uint32_t>(is_alone ? 1 : context.session->node_size());
+    };
+    const std::uint32_t of_rank = start.node     ? static_cast<std::uint32_t>(start.uuids.size())
+                                  : wish.devices ? *wish.devices
+                                                 : share_of_node();
+    const int ranks = is_alone ? 1 : context.session->size();
+    return std::max(1U, of_rank) * static_cast<std::uint32_t>(ranks);
+}
+
 bool all_of_node(const RankContext& context, bool mine) {
     if (context.session == nullptr) {
         return mine;

@@ -40,6 +40,9 @@ struct GpuStart {
 /// Collective over the node; call before this process's first CUDA call.
 [[nodiscard]] GpuStart start_gpus(const RankContext& context, const GpuWish& wish);
 
+/// GPUs of all ranks, if each rank drives as many as rank 0, which alone asks. At least 1.
+[[nodiscard]] std::uint32_t expected_gpus(const RankContext& context, const GpuWish& wish, const GpuStart& start);
+
 /// Whether `mine` is true on all ranks of this node. Collective over the node.
 [[nodiscard]] bool all_of_node(const RankContext& context, bool mine);
 

@@ -100,14 +100,17 @@ JobConfig read_job_for_all(const Root& root, const std::function<JobFile()>& job
 }
 
 /// The job, ready to run.
-PreparedJob prepare_job_for_all(const Root& root, const Meeting& meeting, JobConfig config, const RunOptions& options) {
+PreparedJob prepare_job_for_all(const Root& root, const Meeting& meeting, const GpuStart& gpus, JobConfig config,
+                                const RunOptions& options) {
     const RankContext& context = root.context;
     PreparedJob job;  // holds the folder that a failure is recorded in
     prepare_for_all(root, [&] {
         job = prepare_job(std::move(config), context.apps, context.phases);
         choose_instructions(meeting, job);
         PhaseTimer tuning(context.phases, Phase::tuning);
-        tune(job);
+        if (job.plan.device == DeviceKind::cuda) {
+            tune(job, expected_gpus(context, gpu_wish(job.job), gpus));
+        }
         tuning.stop();
         const PhaseTimer output(context.phases, Phase::output);
         job.output = open_output(job, context.board);
@@ -210,7 +213,7 @@ int run_root(const RankContext& context, RunMonitor& monitor, const std::functio
     try {
         JobConfig config = read_job_for_all(root, job_file);
         gpus = start_gpus_of_all(root, gpu_wish(config));
-        job = prepare_job_for_all(root, meeting, std::move(config), options);
+        job = prepare_job_for_all(root, meeting, gpus, std::move(config), options);
     } catch (const Error& error) {
         if (context.session == nullptr) {
             throw;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "core/clock.hpp"
 #include "core/device/cuda.hpp"
@@ -26,10 +27,9 @@ constexpr std::uint32_t least_sample_items = 256;
 constexpr std::uint64_t slots = 4;  // of chunks in flight, besides the model's own memory
 constexpr std::uint64_t growth_worth_measuring = 4;
 
-/// Numbers of devices that a chunk size has to suit. Not the job's own: another chunk size may change a score's last
-/// digit, and the output must not depend on ranks. On more GPUs than a node's, the last round of chunks ends somewhat
-/// less evenly.
-constexpr std::array<std::uint32_t, 4> devices{1, 2, 4, 8};
+/// Numbers of devices that a chunk size has to suit where it may change a score's last digit: the output must not
+/// depend on ranks. On more GPUs than a node's, the last round of chunks ends somewhat less evenly.
+constexpr std::array<std::uint32_t, 4> usual_devices{1, 2, 4, 8};
 
 /// The largest power of two whose model and chunks take at most half of the GPU's memory.
 std::uint32_t items_for_memory(const LoadedApp& app, const IoShape& shape, std::uint64_t gpu_bytes) {
@@ -106,7 +106,7 @@ Found find_or_measure(const PreparedJob& job) {
 
 }  // namespace
 
-void tune(PreparedJob& job) {
+void tune(PreparedJob& job, std::uint32_t devices) {
     JobPlan& plan = job.plan;
     const JobConfig::Pipeline& wanted = job.job.pipeline;
     if (plan.device != DeviceKind::cuda || cuda_device_count() == 0 || plan.items == 0 || wanted.chunk_items) {
@@ -116,10 +116,13 @@ void tune(PreparedJob& job) {
         return;  // nothing is left to compute
     }
     const Found found = find_or_measure(job);
+    const std::span<const std::uint32_t> suited = job.app->is_batch_invariant(plan.precision)
+                                                      ? std::span(&devices, 1)
+                                                      : std::span<const std::uint32_t>(usual_devices);
     const ChunkChoice choice = choose_chunk(found.costs.costs, {.items = plan.items,
                                                                 .least_items = found.costs.least_items,
                                                                 .most_items = found.costs.most_items,
-                                                                .devices = devices});
+                                                                .devices = suited});
     plan.chunk_items = job.kept_chunk_items ? plan.chunk_items : choice.items;
     if (!wanted.depth && wanted.mode == PipelineMode::overlap) {
         plan.depth = choice.depth;
