@@ -17,16 +17,12 @@ namespace {
 
 using generator::StepSizes;
 
-// Rows that take steps together: 132 times 128, so that tiles of 128 rows by 64 units, or by 128 columns, of 1024
-// units fill all multiprocessors of an H200 a whole number of times.
-constexpr std::uint32_t most_generator_rows = 16896;
-
 StepSizes sizes_of(const GruShape& shape, Precision precision) {
     return precision == Precision::fp32 ? generator::simt_sizes(shape) : generator::tensor_sizes(shape, precision);
 }
 
 std::uint32_t rows_for(std::uint32_t max_items, const StepSizes& sizes) {
-    const std::uint32_t items = std::clamp(max_items, 1U, most_generator_rows);
+    const std::uint32_t items = std::clamp(max_items, 1U, sizes.most_rows);
     return rounded_up(items, sizes.row_multiple);
 }
 

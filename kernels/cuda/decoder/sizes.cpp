@@ -12,9 +12,18 @@
 namespace sluice::decoder {
 namespace {
 
-// 132 times 64 and 132 times 128: tiles of that many rows fill an H200's multiprocessors a whole number of times.
-constexpr std::uint32_t most_slots = 8448;
-constexpr std::uint32_t most_pass_rows = 16896;
+struct MostRows {
+    std::uint32_t slots;
+    std::uint32_t pass;
+};
+
+/// Tiles of so many rows fill an H200's 132 multiprocessors a whole number of times: they are of 128 rows, in fp32 of
+/// 96, with 128 columns, three to a multiprocessor.
+MostRows most_rows(Precision precision) {
+    return precision == Precision::fp32 ? MostRows{.slots = 12672, .pass = 25344}
+                                        : MostRows{.slots = 8448, .pass = 16896};
+}
+
 constexpr std::uint32_t row_multiple = 128;
 constexpr std::uint32_t least_slots = 32;
 
@@ -89,8 +98,9 @@ Sizes least_sizes(const DecoderShape&, const TokenSampling& sampling, std::uint3
 Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
                    std::uint32_t max_items, std::uint64_t device_bytes) {
     const std::uint32_t least = least_sizes(shape, sampling, max_items).slots;
-    std::uint32_t slots = std::clamp(max_items, most_checked, most_slots);
-    std::uint64_t rows = std::min<std::uint64_t>(std::uint64_t{slots} * sampling.max_prompt, most_pass_rows);
+    const MostRows most = most_rows(precision);
+    std::uint32_t slots = std::clamp(max_items, most_checked, most.slots);
+    std::uint64_t rows = std::min<std::uint64_t>(std::uint64_t{slots} * sampling.max_prompt, most.pass);
     while (true) {
         Sizes sizes = sizes_for(sampling, slots, rows);
         const std::uint64_t wanted = std::uint64_t{std::min(slots, std::max(max_items, 1U))} * sizes.text_pages;

@@ -11,6 +11,7 @@ StepSizes simt_sizes(const GruShape& shape) {
     const PaddedShape sizes = padded(shape, Precision::fp32);
     const std::uint32_t gates = shape.layers > 1 ? 2 : 1;
     return {.row_multiple = ordered::product_rows,
+            .most_rows = 12672,  // three tiles of 96 rows by 128 columns on each of an H200's 132 multiprocessors
             .matrices = shape.layers,
             .row_bytes = sizes.hidden * static_cast<std::uint32_t>(sizeof(float)),
             .work_bytes_a_row = std::uint64_t{gates} * sizes.gate_columns * sizeof(float)};
@@ -22,6 +23,7 @@ StepSizes tensor_sizes(const GruShape& shape, Precision precision) {
     const std::uint64_t from_input = shape.layers > 1 ? 3 * std::uint64_t{hidden} : 0;
     const std::uint64_t from_state = std::max(3 * hidden, gru_symbols);
     return {.row_multiple = cluster_rows,
+            .most_rows = 16896,  // 132 times 128: tiles of 128 rows by 64 units of 1,024 fill an H200's multiprocessors
             .matrices = shape.layers * parts_of_generator(precision),
             .row_bytes = hidden * part_bytes_of_generator(precision),
             .work_bytes_a_row = (from_input + from_state) * sizeof(float)};

@@ -31,6 +31,7 @@ public:
 /// What the steps of some precision need to know of rows before there are any.
 struct StepSizes {
     std::uint32_t row_multiple;          ///< Of the rows that steps are made for.
+    std::uint32_t most_rows;             ///< That take steps together: more gain nothing.
     std::uint32_t matrices;              ///< Of states.
     std::uint32_t row_bytes;             ///< Of a state.
     std::uint64_t work_bytes_a_row = 0;  ///< Device memory, without states and scores.

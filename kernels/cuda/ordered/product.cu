@@ -11,9 +11,9 @@ namespace sluice::ordered {
 
 // Where rows are many each value that a thread reads should serve many sums; where they are few, all multiprocessors
 // should have tiles.
-using ManyRows = ProductTile<2, 2, 4, 2, 1>;           // 128 by 128
-using FewRows = ProductTile<2, 1, 1, 2, 2>;            // 32 by 64
-using FewRowsAndColumns = ProductTile<1, 1, 1, 2, 2>;  // 16 by 64
+using ManyRows = ProductTile<3, 2, 2, 2, 1, 3>;           // 96 by 128
+using FewRows = ProductTile<2, 1, 1, 2, 2, 4>;            // 32 by 64
+using FewRowsAndColumns = ProductTile<1, 1, 1, 2, 2, 4>;  // 16 by 64
 constexpr std::uint32_t few_product_rows = 512;
 constexpr std::uint32_t few_product_columns = 256;
 constexpr std::uint32_t few_product_blocks = 264;  // each with some tiles; two for each multiprocessor of an H200
@@ -25,7 +25,7 @@ struct RowRange {
 };
 
 template <class Tile, End end>
-__global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
+__global__ void __launch_bounds__(Tile::threads, Tile::blocks)
     multiply_in_order(const __grid_constant__ Product product, RowRange range) {
     extern __shared__ float4 product_memory[];
     ptx::let_next_kernel_start();
@@ -38,7 +38,9 @@ __global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
     const std::uint32_t tiles = (rows + Tile::rows - 1) / Tile::rows * tile_columns;
     TileProduct<Tile, end> work(product, product_memory);
     const auto multiply = [&](std::uint32_t tile) {
-        work.multiply(tile / tile_columns * Tile::rows, tile % tile_columns * Tile::columns);
+        const std::uint32_t first = tile / tile_columns * Tile::rows;
+        const std::uint32_t begin = Tile::divides_rows ? first : min(first, product.most_rows - Tile::rows);
+        work.multiply(begin, first - begin, tile % tile_columns * Tile::columns);
     };
     if constexpr (Tile::many_a_block) {
         for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -55,8 +57,8 @@ void enqueue_tiles(const Product& product, const RowRange& range, cudaStream_t s
     check_cuda(
         cudaFuncSetAttribute(&multiply_in_order<Tile, end>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
         "cudaFuncSetAttribute");
-    const std::uint32_t tiles =
-        std::min(product.most_rows, range.up_to) / Tile::rows * (product.columns / Tile::columns);
+    const std::uint32_t most_rows = std::min(product.most_rows, range.up_to);
+    const std::uint32_t tiles = (most_rows + Tile::rows - 1) / Tile::rows * (product.columns / Tile::columns);
     launch(&multiply_in_order<Tile, end>, "product in order",
            {.blocks = Tile::many_a_block ? std::min(tiles, few_product_blocks) : tiles,
             .threads = Tile::threads,

@@ -12,7 +12,7 @@ inline constexpr std::uint32_t product_columns = 128;
 inline constexpr std::uint32_t product_depth = 16;
 
 enum class Tiles : std::uint8_t {
-    large,    ///< 128 by 128.
+    large,    ///< 96 by 128.
     by_rows,  ///< Smaller where few rows count, which the device finds out; neither with `gelu` nor with `sums`.
 };
 

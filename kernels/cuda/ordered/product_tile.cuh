@@ -12,14 +12,15 @@ constexpr std::uint32_t chain_steps = chain_depth / product_depth;
 
 /// How a block multiplies a tile: a thread has row_fours times 4 rows, 16 apart, by column_fours times 4 columns, 32
 /// apart; a warp is 4 threads by 8; a group of warps_down by warps_across warps has the tile. With two groups, one sums
-/// up even chains, the other odd ones.
+/// up even chains, the other odd ones. A multiprocessor holds blocks_ blocks.
 template <std::uint32_t row_fours_, std::uint32_t column_fours_, std::uint32_t warps_down, std::uint32_t warps_across_,
-          std::uint32_t groups_>
+          std::uint32_t groups_, std::uint32_t blocks_>
 struct ProductTile {
     static constexpr std::uint32_t row_fours = row_fours_;
     static constexpr std::uint32_t column_fours = column_fours_;
     static constexpr std::uint32_t warps_across = warps_across_;
     static constexpr std::uint32_t groups = groups_;
+    static constexpr std::uint32_t blocks = blocks_;   // of a multiprocessor
     static constexpr bool many_a_block = groups == 2;  // where they are small
 
     static constexpr std::uint32_t rows = warps_down * row_fours * 16;
@@ -34,7 +35,9 @@ struct ProductTile {
     static constexpr std::uint32_t ring_floats = product_stages * stage_floats;  // of a group
     static constexpr std::uint32_t shared_floats = groups * ring_floats + (groups - 1) * rows * columns;
     static_assert(rows % copied_rows == 0 && product_depth % row_part == 0);
-    static_assert(product_rows % rows == 0 && product_columns % columns == 0 && groups <= 2);
+    /// Otherwise a product's last tile begins where the one before has not ended, and leaves those rows alone.
+    static constexpr bool divides_rows = product_rows % rows == 0;
+    static_assert(rows <= product_rows && rows % 16 == 0 && product_columns % columns == 0 && groups <= 2);
 };
 
 }  // namespace sluice::ordered

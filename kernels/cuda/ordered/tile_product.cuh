@@ -66,7 +66,10 @@ public:
         steps_ = product.depth / all_groups * chain_steps + min(rest, chain_depth) / product_depth;
     }
 
-    __device__ __forceinline__ void multiply(std::uint32_t first_row, std::uint32_t first_column) {
+    /// The tile's first `others` rows, a multiple of 16, are another tile's: not written.
+    __device__ __forceinline__ void multiply(std::uint32_t first_row, std::uint32_t others,
+                                             std::uint32_t first_column) {
+        others_ = others;
         const std::uint32_t depth = group_ * chain_depth;
         from_a_ = product_.in + std::size_t{first_row + thread_ / Tile::row_part} * product_.depth + depth +
                   thread_ % Tile::row_part;
@@ -215,6 +218,9 @@ private:
         // Four rows at a time, so that what is added is on its way together.
 #pragma unroll
         for (std::uint32_t rows = 0; rows < Tile::row_fours * 4; rows += 4) {
+            if (!Tile::divides_rows && row_ + rows * 4 < others_) {
+                continue;
+            }
             each_four(rows, rows + 4, [&](std::uint32_t i, std::uint32_t j, float4& sum) {
                 sum = add(float4_at(before + place(i, j, stride)), sum);
             });
@@ -273,6 +279,7 @@ private:
     const float* ring_;
     std::uint32_t row_;  // of the tile: this thread's first
     std::uint32_t column_;
+    std::uint32_t others_ = 0;
     std::uint32_t to_a_;
     std::uint32_t to_b_;
     std::uint32_t steps_;
