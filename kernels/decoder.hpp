@@ -131,6 +131,9 @@ struct TokenSampling {
     KvCache kv_cache = KvCache::as_computed;
 };
 
+/// Units in the weight of the likeliest token.
+inline constexpr float token_weight_unit = 0x1p40F;
+
 /// The beginning of an item; then max_prompt tokens, uint32, zeros after the prompt.
 struct PromptStart {
     std::uint64_t number = 0;  ///< The item's in the job: its random numbers follow from that.
@@ -156,8 +159,9 @@ struct ContinuationStart {
 }
 
 /// Continues prompts. In: items; out: results. Of the scores s of a text's last token, with what sampling makes of
-/// them, p = softmax(s / temperature); the token is the first i with p[0] + … + p[i] > u, summed in fp32 in that order,
-/// where u in [0, 1) is the item's own random number for it. Its log-probability is that by softmax(s).
+/// them, w[i] = exp((s[i] - max(s)) / temperature), a whole number of token_weight_unit, rounded down; the token is the
+/// first i with w[0] + … + w[i] > u * sum(w), rounded down, where u in [0, 1) is the item's own random number for it.
+/// Sums of whole numbers do not depend on their order. The token's log-probability is that by softmax(s).
 ///
 /// A score that is NaN counts as -infinity, with sampling or without. Where the largest score is infinite, as where all
 /// are NaN, the token is the first that has it, without a draw; so it is token 0 where no score is more than -infinity.

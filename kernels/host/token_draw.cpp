@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "kernels/host/byte_draw.hpp"
 #include "kernels/host/elementwise.hpp"
@@ -24,6 +25,14 @@ std::uint32_t token_of(std::uint64_t rank) {
     return UINT32_MAX - static_cast<std::uint32_t>(rank);
 }
 
+constexpr std::size_t score_bins = 2048;
+
+/// Of a score that far below the largest one, in units of the temperature.
+std::uint16_t bin_of(float distance) {
+    constexpr float bins_a_unit = 64;  // a weight of 2^-40 is 27.7 units away
+    return static_cast<std::uint16_t>(std::min(distance * bins_a_unit, static_cast<float>(score_bins - 1)));
+}
+
 /// to = e^((scores - largest) / temperature)
 void exp_below(std::span<const float> scores, float largest, float temperature, std::vector<float>& to) {
     for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -35,9 +44,13 @@ void exp_below(std::span<const float> scores, float largest, float temperature, 
 }  // namespace
 
 TokenDraw::TokenDraw(const TokenSampling& sampling, std::uint32_t vocabulary)
-    : sampling_(sampling), scores_(vocabulary), weights_(vocabulary), marked_(vocabulary) {
-    ranks_.reserve(vocabulary);
-}
+    : sampling_(sampling),
+      scores_(vocabulary),
+      exponentials_(vocabulary),
+      weights_(vocabulary),
+      marked_(vocabulary),
+      ranks_(vocabulary),
+      bins_(vocabulary) {}
 
 std::uint32_t TokenDraw::choose(std::span<const float> scores,
                                 std::initializer_list<std::span<const std::uint32_t>> before, float uniform) {
@@ -51,9 +64,9 @@ std::uint32_t TokenDraw::choose(std::span<const float> scores,
     if (sampling_.temperature == 0 || !std::isfinite(scores_[best])) {
         return static_cast<std::uint32_t>(best);
     }
-    exp_below(scores_, scores_[best], sampling_.temperature, weights_);
+    weigh(scores_[best]);
     if ((sampling_.top_k != 0 && sampling_.top_k < scores_.size()) || sampling_.top_p < 1) {
-        keep_likely();
+        keep_likely(scores_[best]);
     }
     return first_above(uniform);
 }
@@ -76,66 +89,79 @@ void TokenDraw::punish(std::initializer_list<std::span<const std::uint32_t>> bef
     }
 }
 
+void TokenDraw::weigh(float largest) {
+    exp_below(scores_, largest, sampling_.temperature, exponentials_);
+    std::ranges::transform(exponentials_, weights_.begin(), [](float exponential) {
+        return static_cast<std::uint64_t>(exponential * token_weight_unit);
+    });
+}
+
 /// The others' weights become 0. Fan et al. 2018 (top-k); Holtzman et al. 2020 (top-p): of what top-k leaves, the
 /// smallest set of the likeliest whose probabilities add up to top_p.
-void TokenDraw::keep_likely() {
-    ranks_.clear();
+void TokenDraw::keep_likely(float largest) {
     for (std::size_t i = 0; i < scores_.size(); ++i) {
-        ranks_.push_back(token_rank(scores_[i], i));
+        ranks_[i] = token_rank(scores_[i], i);
+        bins_[i] = bin_of((largest - scores_[i]) / sampling_.temperature);
     }
-    if (sampling_.top_k != 0 && sampling_.top_k < ranks_.size()) {
-        std::ranges::nth_element(ranks_, ranks_.begin() + sampling_.top_k, std::greater());
-        ranks_.resize(sampling_.top_k);
+    const auto drop_below = [&](std::uint64_t least) {
+        for (std::size_t i = 0; i < weights_.size(); ++i) {
+            weights_[i] = ranks_[i] >= least ? weights_[i] : 0;
+        }
+    };
+    if (sampling_.top_k != 0 && sampling_.top_k < scores_.size()) {
+        drop_below(rank_at(sampling_.top_k, [](std::size_t) { return std::uint64_t{1}; }));
     }
     if (sampling_.top_p < 1) {
-        std::ranges::sort(ranks_, std::greater());
-        float all = 0;
-        for (const std::uint64_t rank : ranks_) {
-            all += weights_[token_of(rank)];
-        }
-        float sum = 0;
-        std::size_t kept = 0;
-        while (kept < ranks_.size() && sum < sampling_.top_p * all) {
-            sum += weights_[token_of(ranks_[kept++])];
-        }
-        ranks_.resize(std::max<std::size_t>(kept, 1));
-    }
-    for (const std::uint64_t rank : ranks_) {
-        marked_[token_of(rank)] = 1;
-    }
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
-        weights_[i] = marked_[i] != 0 ? weights_[i] : 0.0F;
-    }
-    for (const std::uint64_t rank : ranks_) {
-        marked_[token_of(rank)] = 0;
+        const std::uint64_t all = std::accumulate(weights_.begin(), weights_.end(), std::uint64_t{0});
+        const auto wanted =
+            static_cast<std::uint64_t>(std::ceil(static_cast<double>(sampling_.top_p) * static_cast<double>(all)));
+        drop_below(rank_at(std::max<std::uint64_t>(wanted, 1), [this](std::size_t token) { return weights_[token]; }));
     }
 }
 
-std::uint32_t TokenDraw::first_above(float uniform) const {
-    float all = 0;
-    for (const float weight : weights_) {
-        all += weight;
+/// The rank at which weigh(token), added up from the largest score down, reaches `wanted`. Only the bin where it does
+/// is sorted.
+template <class Weigh>
+std::uint64_t TokenDraw::rank_at(std::uint64_t wanted, const Weigh& weigh) {
+    bin_sums_.assign(score_bins, 0);
+    for (std::size_t i = 0; i < bins_.size(); ++i) {
+        bin_sums_[bins_[i]] += weigh(i);
     }
-    float sum = 0;
-    std::uint32_t last = 0;
-    for (std::uint32_t i = 0; i < weights_.size(); ++i) {
-        if (weights_[i] != 0) {
-            sum += weights_[i] / all;
-            last = i;
-            if (sum > uniform) {
-                return i;
-            }
+    std::size_t bin = 0;
+    for (; bin_sums_[bin] < wanted; ++bin) {
+        wanted -= bin_sums_[bin];
+    }
+    in_bin_.clear();
+    for (std::size_t i = 0; i < bins_.size(); ++i) {
+        if (bins_[i] == bin) {
+            in_bin_.push_back(ranks_[i]);
         }
     }
-    return last;
+    std::ranges::sort(in_bin_, std::greater());
+    auto at = in_bin_.begin();
+    for (; weigh(token_of(*at)) < wanted; ++at) {
+        wanted -= weigh(token_of(*at));
+    }
+    return *at;
+}
+
+std::uint32_t TokenDraw::first_above(float uniform) const {
+    const std::uint64_t all = std::accumulate(weights_.begin(), weights_.end(), std::uint64_t{0});
+    const auto before = static_cast<std::uint64_t>(static_cast<double>(uniform) * static_cast<double>(all));
+    std::uint64_t sum = 0;
+    std::uint32_t token = 0;
+    while ((sum += weights_[token]) <= before) {
+        ++token;
+    }
+    return token;
 }
 
 float TokenDraw::log_probability(std::span<const float> scores, std::uint32_t token) {
     const float best = scores[first_largest(scores)];
-    exp_below(scores, best, 1, weights_);
+    exp_below(scores, best, 1, exponentials_);
     double sum = 0;
-    for (const float weight : weights_) {
-        sum += static_cast<double>(weight);
+    for (const float exponential : exponentials_) {
+        sum += static_cast<double>(exponential);
     }
     const double value = static_cast<double>(scores[token]) - static_cast<double>(best) - plain_log(sum);
     return std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(value);

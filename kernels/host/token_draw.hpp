@@ -23,14 +23,23 @@ public:
 
 private:
     void punish(std::initializer_list<std::span<const std::uint32_t>> before);
-    void keep_likely();
+    void weigh(float largest);
+    void keep_likely(float largest);
+    template <class Weigh>
+    [[nodiscard]] std::uint64_t rank_at(std::uint64_t wanted, const Weigh& weigh);
     [[nodiscard]] std::uint32_t first_above(float uniform) const;
 
     TokenSampling sampling_;
     std::vector<float> scores_;
-    std::vector<float> weights_;
+    std::vector<float> exponentials_;
+    std::vector<std::uint64_t> weights_;  // of token_weight_unit
+    std::vector<std::uint8_t> marked_;    // tokens; none between calls
+
+    // With top_k or top_p: of each token its place in the order of scores, and which part of that order it is in.
     std::vector<std::uint64_t> ranks_;
-    std::vector<std::uint8_t> marked_;  // tokens; none between calls
+    std::vector<std::uint16_t> bins_;
+    std::vector<std::uint64_t> bin_sums_;
+    std::vector<std::uint64_t> in_bin_;
 };
 
 }  // namespace sluice

@@ -9,10 +9,9 @@ namespace sluice::decoder {
 
 __device__ inline CutSides TokenChoice::cut_sides(std::uint32_t token) const {
     CutSides sides;
-    for (std::uint32_t i = threadIdx.x; i < vocabulary_; i += choice_threads) {
-        const float of = score(i);
-        sides.look_at(of, rank_of(of, i, places) >= least_, i, token);
-    }
+    scores_.each_of_thread([&](float score, std::uint32_t place) {
+        sides.look_at(score, RowScores::rank(score, place) >= least_, place, token);
+    });
 #pragma unroll
     for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
         sides.join(sides.of_lane(apart));
@@ -32,25 +31,26 @@ __device__ inline CutSides TokenChoice::cut_sides(std::uint32_t token) const {
 /// Scores that change sides of the cut of top_k and top_p matter in two cases. If the token itself does; and if
 /// one before it goes and one behind it comes, or the other way round, and the sums move by as much as the draw
 /// has room: up to twice the least probability that counts. Where that room is larger, its excess is the measure.
-__device__ inline ChoiceDoubt TokenChoice::doubt(std::uint32_t token, float uniform) {
-    const float sum = memory_.all;
-    const float before = __fadd_rn(sum, -__fdiv_rn(weight_of(score(token)), all_));
-    const float above = __fadd_rn(sum, -uniform);
-    const float below = __fadd_rn(uniform, -before);
+__device__ inline ChoiceDoubt TokenChoice::doubt(std::uint32_t token, float uniform) const {
+    const auto share = [&](unsigned long long weight) {
+        return static_cast<double>(weight) / static_cast<double>(all_);
+    };
+    const auto above = static_cast<float>(share(sum_) - static_cast<double>(uniform));
+    const auto below = static_cast<float>(static_cast<double>(uniform) - share(sum_ - weight_));
     ChoiceDoubt doubt;
-    if (token != last_) {
+    if (sum_ != all_) {
         doubt.doubt.distance = fmaxf(above, 0);
     }
-    if (before > 0) {
+    if (sum_ != weight_) {
         doubt.doubt.distance = fminf(doubt.doubt.distance, fmaxf(below, 0));
     }
     if (least_ == 0) {
         return doubt;
     }
     const CutSides sides = cut_sides(token);
-    const float own = score(token);
+    const float own = scores_[token];
     const float kept = fminf(fminf(sides.kept_before, sides.kept_behind), own);
-    const float moved = 2 * __fdiv_rn(weight_of(kept), all_);
+    const auto moved = static_cast<float>(2 * share(scores_.weight(kept)));
     const float room = fmaxf(fminf(above, below) - moved, 0);
     const float across = fminf(sides.kept_before - sides.dropped_behind, sides.kept_behind - sides.dropped_before);
     const float lead = own - fmaxf(sides.dropped_before, sides.dropped_behind);

@@ -11,7 +11,6 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t choice_threads = 256;
 constexpr std::uint32_t choice_warps = choice_threads / warp_lanes;
-constexpr std::uint32_t tile_weights = 1024;
 constexpr std::uint32_t digits = 256;
 
 /// Scores on both sides of a token, of those that count and of those that do not.
@@ -50,20 +49,54 @@ struct CutSides {
     }
 };
 
+/// Sums of the weights of scores in bins, from the largest score down. Of two words each, which shared memory adds to
+/// natively.
+struct ScoreBins {
+    static constexpr std::uint32_t count = 2048;
+    std::uint32_t low[count];
+    std::uint32_t high[count];
+
+    __device__ __forceinline__ void add(std::uint32_t bin, unsigned long long weight) {
+        const auto low_word = static_cast<std::uint32_t>(weight);
+        auto high_word = static_cast<std::uint32_t>(weight >> 32U);
+        if (low_word != 0) {
+            high_word += atomicAdd(&low[bin], low_word) + low_word < low_word ? 1 : 0;
+        }
+        if (high_word != 0) {
+            atomicAdd(&high[bin], high_word);
+        }
+    }
+
+    [[nodiscard]] __device__ __forceinline__ unsigned long long sum(std::uint32_t bin) const {
+        return static_cast<unsigned long long>(high[bin]) << 32U | low[bin];
+    }
+};
+
+/// The scores of a bin.
+struct BinScores {
+    static constexpr std::uint32_t most = 1024;
+    std::uint64_t ranks[most];
+    unsigned long long weights[most];
+};
+
 /// Shared memory of a block; `seen` is followed by a bit for each token of the vocabulary.
 struct ChoiceMemory {
-    alignas(16) float weights[2][tile_weights];
-    unsigned long long sums[digits];  // of what has a digit
+    union {  // one after the other
+        ScoreBins bins;
+        BinScores bin;
+        unsigned long long digit_sums[digits];
+    } cut;
+    unsigned long long warp_sums[choice_warps];
     double partial_sums[choice_warps];
-    std::uint64_t prefix;
-    std::uint64_t left;
+    std::uint64_t rank;
+    unsigned long long wanted;
     float best_scores[choice_warps];
     std::uint32_t best_places[choice_warps];
     float second_scores[choice_warps];
     CutSides cut_sides[choice_warps];
-    float cut_distance;
-    float all;
-    std::uint32_t chosen;
+    unsigned long long cut_distance;
+    std::uint32_t crossed_bin;
+    std::uint32_t in_bin;  // scores
     std::uint32_t seen[1];
 };
 

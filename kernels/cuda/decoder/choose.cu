@@ -15,16 +15,18 @@ extern __shared__ uint4 choice_memory[];
 /// By all threads of a block.
 __device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Text& text, const float* scores,
                                std::uint32_t vocabulary) {
-    TokenChoice choice(rule, scores, vocabulary, *reinterpret_cast<ChoiceMemory*>(choice_memory));
+    auto& shared = *reinterpret_cast<ChoiceMemory*>(choice_memory);
+    RowScores row(rule, scores, vocabulary, shared);
     if (rule.repetition_penalty != 1) {
         const Batch& batch = *memory.batch;
-        choice.mark(reinterpret_cast<const std::uint32_t*>(batch.in + std::size_t{text.item} * rule.io.input_bytes +
-                                                           sizeof(PromptStart)),
-                    text.prompt,
-                    reinterpret_cast<const std::uint32_t*>(batch.out + std::size_t{text.item} * rule.io.output_bytes +
-                                                           sizeof(ContinuationStart)),
-                    text.made);
+        row.mark(reinterpret_cast<const std::uint32_t*>(batch.in + std::size_t{text.item} * rule.io.input_bytes +
+                                                        sizeof(PromptStart)),
+                 text.prompt,
+                 reinterpret_cast<const std::uint32_t*>(batch.out + std::size_t{text.item} * rule.io.output_bytes +
+                                                        sizeof(ContinuationStart)),
+                 text.made);
     }
+    TokenChoice choice(rule, row, shared);
     const BestTwo found = choice.best<true>();
     Chosen chosen{.token = found.best.place, .log_probability = 0, .nonfinite = choice.any_nonfinite()};
     if (rule.temperature == 0) {
@@ -37,7 +39,8 @@ __device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Tex
         }
     }
     if (rule.log_probabilities) {
-        chosen.log_probability = choice.log_probability(choice.best<false>().best, chosen.token);
+        const Best unpenalised = rule.repetition_penalty == 1 ? found.best : choice.best<false>().best;
+        chosen.log_probability = choice.log_probability(unpenalised, chosen.token);
     }
     return chosen;
 }

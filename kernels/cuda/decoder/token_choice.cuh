@@ -2,54 +2,26 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/block.cuh"
-#include "kernels/cuda/decoder/choice_memory.cuh"
-#include "kernels/cuda/generator/arithmetic.cuh"
+#include "kernels/cuda/decoder/likely_cut.cuh"
+#include "kernels/cuda/decoder/row_scores.cuh"
 
-/// How a block looks at the scores of a row: as the host's TokenDraw.
+/// How a block chooses a token from the scores of a row: as the host's TokenDraw.
 namespace sluice::decoder {
 
 class TokenChoice {
 public:
-    __device__ TokenChoice(const Rule& rule, const float* scores, std::uint32_t vocabulary, ChoiceMemory& memory)
-        : rule_(rule), scores_(scores), vocabulary_(vocabulary), memory_(memory) {}
+    __device__ TokenChoice(const Rule& rule, const RowScores& scores, ChoiceMemory& memory)
+        : rule_(rule), scores_(scores), memory_(memory) {}
 
-    /// What was in the text is marked, for the penalty.
-    __device__ void mark(const std::uint32_t* prompt, std::uint32_t prompt_tokens, const std::uint32_t* made,
-                         std::uint32_t made_tokens) {
-        for (std::uint32_t i = threadIdx.x; i < (vocabulary_ + 31) / 32; i += choice_threads) {
-            memory_.seen[i] = 0;
-        }
-        __syncthreads();
-        for (std::uint32_t i = threadIdx.x; i < prompt_tokens + made_tokens; i += choice_threads) {
-            const std::uint32_t token = i < prompt_tokens ? prompt[i] : made[i - prompt_tokens];
-            atomicOr(&memory_.seen[token / 32], 1U << token % 32);
-        }
-        __syncthreads();
-    }
-
-    /// Of the scores as the network has them, or as they count here.
+    /// Of the scores as the network has them, or penalised.
     template <bool penalised>
     __device__ BestTwo best() {
-        constexpr std::uint32_t together = 8;  // loads of a thread that are on their way
         BestTwo best;
-        for (std::uint32_t first = threadIdx.x; first < vocabulary_; first += together * choice_threads) {
-            float of[together];
-#pragma unroll
-            for (std::uint32_t j = 0; j < together; ++j) {
-                const std::uint32_t i = first + j * choice_threads;
-                of[j] = i < vocabulary_ ? scores_[i] : -INFINITY;
-            }
-#pragma unroll
-            for (std::uint32_t j = 0; j < together; ++j) {
-                const std::uint32_t i = first + j * choice_threads;
-                if (i < vocabulary_) {
-                    found_nonfinite_ = found_nonfinite_ || !isfinite(of[j]);
-                    best.look_at_next(penalised ? penalised_score(of[j], i) : of[j], i);
-                }
-            }
-        }
+        scores_.each_raw(threadIdx.x, choice_threads, scores_.vocabulary(), [&](float raw, std::uint32_t token) {
+            found_nonfinite_ = found_nonfinite_ || !isfinite(raw);
+            best.look_at_next(penalised ? scores_.penalised(raw, token) : raw, token);
+        });
 #pragma unroll
         for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
             best.join(best.of_lane(apart));
@@ -66,7 +38,7 @@ public:
         }
         __syncthreads();
         if (!best.best.is_any()) {
-            best.best = {penalised ? score(0) : scores_[0], 0};
+            best.best = {penalised ? scores_[0] : scores_.raw(0), 0};
         }
         return best;
     }
@@ -79,9 +51,9 @@ public:
     /// ln of softmax of the network's scores at `token`.
     __device__ float log_probability(const Best& best, std::uint32_t token) {
         double sum = 0;
-        for (std::uint32_t i = threadIdx.x; i < vocabulary_; i += choice_threads) {
-            sum += static_cast<double>(generator::exp_of(__fadd_rn(scores_[i], -best.score)));
-        }
+        scores_.each_raw(threadIdx.x, choice_threads, scores_.vocabulary(), [&](float raw, std::uint32_t) {
+            sum += static_cast<double>(generator::exp_of(__fadd_rn(raw, -best.score)));
+        });
 #pragma unroll
         for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
             sum += __shfl_xor_sync(every_lane, sum, apart);
@@ -96,212 +68,93 @@ public:
         }
         __syncthreads();
         const double value =
-            static_cast<double>(scores_[token]) - static_cast<double>(best.score) - generator::log_of(sum);
+            static_cast<double>(scores_.raw(token)) - static_cast<double>(best.score) - generator::log_of(sum);
         return isnan(value) ? __uint_as_float(0x7FC00000U) : static_cast<float>(value);
     }
 
-    /// The first token whose probability, with those before it, is more than `uniform`.
+    /// The first token whose weight, with those before it, is more than `uniform` of all. Each warp adds up an equal
+    /// part of the tokens; the part in which the sum is reached is divided again, down to 32 tokens.
     __device__ std::uint32_t draw(float largest, float uniform) {
-        largest_ = largest;
-        least_ = least_rank();
-        last_ = walk(1, [](float) { return false; });
-        all_ = memory_.all;
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            memory_.chosen = no_token;
+        scores_.set_largest(largest);
+        LikelyCut cut(rule_, scores_, memory_);
+        least_ = cut.least_rank();
+        cut_distance_ = cut.distance();
+        std::uint32_t begin = 0;
+        std::uint32_t end = scores_.vocabulary();
+        unsigned long long wanted = 0;
+        sum_ = 0;
+        for (std::uint32_t part = 0; part != warp_lanes;) {
+            const bool is_whole = part == 0;
+            part = divide_up(divide_up(end - begin, choice_warps), warp_lanes) * warp_lanes;
+            add_up_parts(begin, end, part);
+            if (is_whole) {
+                all_ = 0;
+                for (const unsigned long long sum : memory_.warp_sums) {
+                    all_ += sum;
+                }
+                wanted = __double2ull_rz(static_cast<double>(uniform) * static_cast<double>(all_));
+            }
+            for (std::uint32_t warp = 0; sum_ + memory_.warp_sums[warp] <= wanted; ++warp) {
+                sum_ += memory_.warp_sums[warp];
+                begin += part;
+            }
+            end = min(end, begin + part);
+            __syncthreads();
         }
-        __syncthreads();
-        const std::uint32_t last = walk(all_, [uniform](float sum) { return sum > uniform; });
-        if (threadIdx.x == 0 && memory_.chosen == no_token) {
-            memory_.chosen = last;
-        }
-        __syncthreads();
-        return memory_.chosen;
+        return draw_one(begin, end, wanted);
     }
 
-    /// How close draw(), just now, came to another token than the one it gave: choice_doubt.cuh. Counts by the first
-    /// thread.
-    __device__ ChoiceDoubt doubt(std::uint32_t token, float uniform);
+    /// How close draw(), just now, came to another token than the one it gave: choice_doubt.cuh.
+    __device__ ChoiceDoubt doubt(std::uint32_t token, float uniform) const;
 
 private:
-    static constexpr std::uint32_t places = 0xFFFFFFFF;
-
-    [[nodiscard]] __device__ __forceinline__ float score(std::uint32_t i) const {
-        return penalised_score(scores_[i], i);
+    [[nodiscard]] __device__ __forceinline__ unsigned long long weight(float score, std::uint32_t token) const {
+        return least_ == 0 || RowScores::rank(score, token) >= least_ ? scores_.weight(score) : 0;
     }
 
-    /// A NaN counts as minus infinity.
-    [[nodiscard]] __device__ __forceinline__ float penalised_score(float raw, std::uint32_t i) const {
-        const float score = isnan(raw) ? -INFINITY : raw;
-        if (rule_.repetition_penalty == 1 || (memory_.seen[i / 32] >> i % 32 & 1) == 0) {
-            return score;
-        }
-        return score > 0 ? __fdiv_rn(score, rule_.repetition_penalty) : __fmul_rn(score, rule_.repetition_penalty);
-    }
-
-    [[nodiscard]] __device__ __forceinline__ float weight_of(float score) const {
-        return generator::exp_of(__fdiv_rn(__fadd_rn(score, -largest_), rule_.temperature));
-    }
-
-    /// Of the tokens that may be chosen the least rank: top_k of them, and of those as many as add up to top_p.
-    __device__ std::uint64_t least_rank() {
-        std::uint64_t least = 0;
-        if (rule_.top_k != 0 && rule_.top_k < vocabulary_) {
-            least = rank_at(rule_.top_k, [](std::uint64_t, float) { return 1ULL; });
-        }
-        if (rule_.top_p < 1) {
-            constexpr float unit = 0x1p40F;  // sums of whole numbers do not depend on their order
-            const auto weigh = [&](std::uint64_t rank, float score) {
-                return rank >= least ? static_cast<unsigned long long>(weight_of(score) * unit) : 0ULL;
-            };
-            const std::uint64_t all = sum_of(weigh);
-            const auto wanted =
-                static_cast<std::uint64_t>(ceil(static_cast<double>(rule_.top_p) * static_cast<double>(all)));
-            const std::uint64_t cut = rank_at(wanted == 0 ? 1 : wanted, weigh);
-            least = cut > least ? cut : least;
-            cut_distance_ = memory_.cut_distance / static_cast<float>(all);
-        }
-        return least;
-    }
-
-    template <class Weigh>
-    __device__ std::uint64_t sum_of(const Weigh& weigh) {
-        if (threadIdx.x == 0) {
-            memory_.sums[0] = 0;
-        }
-        __syncthreads();
+    /// Of `part` tokens each, from `begin` on: memory_.warp_sums.
+    __device__ void add_up_parts(std::uint32_t begin, std::uint32_t end, std::uint32_t part) {
+        const std::uint32_t from = begin + threadIdx.x / warp_lanes * part;
         unsigned long long sum = 0;
-        for (std::uint32_t i = threadIdx.x; i < vocabulary_; i += choice_threads) {
-            const float of = score(i);
-            sum += weigh(rank_of(of, i, places), of);
+        scores_.each_raw(from + threadIdx.x % warp_lanes, warp_lanes, min(end, from + part),
+                         [&](float raw, std::uint32_t token) { sum += weight(scores_.penalised(raw, token), token); });
+#pragma unroll
+        for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
+            sum += __shfl_xor_sync(every_lane, sum, apart);
         }
-        atomicAdd(&memory_.sums[0], sum);
+        if (threadIdx.x % warp_lanes == 0) {
+            memory_.warp_sums[threadIdx.x / warp_lanes] = sum;
+        }
         __syncthreads();
-        const std::uint64_t all = memory_.sums[0];
-        __syncthreads();
-        return all;
     }
 
-    /// The rank at which what all ranks weigh, from the largest down, has added up to `wanted`; a digit at a time.
-    template <class Weigh>
-    __device__ std::uint64_t rank_at(std::uint64_t wanted, const Weigh& weigh) {
-        std::uint64_t prefix = 0;
-        for (int shift = 56; shift >= 0; shift -= 8) {
-            for (std::uint32_t i = threadIdx.x; i < digits; i += choice_threads) {
-                memory_.sums[i] = 0;
-            }
-            __syncthreads();
-            for (std::uint32_t i = threadIdx.x; i < vocabulary_; i += choice_threads) {
-                const float of = score(i);
-                const std::uint64_t rank = rank_of(of, i, places);
-                if (shift == 56 || (rank ^ prefix) >> (shift + 8) == 0) {
-                    atomicAdd(&memory_.sums[rank >> shift & (digits - 1)], weigh(rank, of));
-                }
-            }
-            __syncthreads();
-            if (threadIdx.x == 0) {
-                find_digit(prefix, wanted, shift);
-            }
-            __syncthreads();
-            prefix = memory_.prefix;
-            wanted = memory_.left;
-            __syncthreads();
+    /// Of 32 tokens at most, by each warp.
+    __device__ std::uint32_t draw_one(std::uint32_t begin, std::uint32_t end, unsigned long long wanted) {
+        const std::uint32_t token = begin + threadIdx.x % warp_lanes;
+        const unsigned long long own = token < end ? weight(scores_[token], token) : 0;
+        unsigned long long up_to = own;
+#pragma unroll
+        for (std::uint32_t apart = 1; apart < warp_lanes; apart *= 2) {
+            const unsigned long long other = __shfl_up_sync(every_lane, up_to, apart);
+            up_to += threadIdx.x % warp_lanes >= apart ? other : 0;
         }
-        return prefix;
+        const std::uint32_t first = __ffs(static_cast<int>(__ballot_sync(every_lane, sum_ + up_to > wanted))) - 1;
+        sum_ += __shfl_sync(every_lane, up_to, static_cast<int>(first));
+        weight_ = __shfl_sync(every_lane, own, static_cast<int>(first));
+        return begin + first;
     }
 
     __device__ CutSides cut_sides(std::uint32_t token) const;
 
-    __device__ void find_digit(std::uint64_t prefix, std::uint64_t wanted, int shift) {
-        std::uint32_t lowest = digits - 1;
-        for (std::uint32_t digit = digits; digit-- > 0;) {
-            if (memory_.sums[digit] == 0) {
-                continue;
-            }
-            lowest = digit;
-            if (memory_.sums[digit] >= wanted) {
-                break;
-            }
-            wanted -= memory_.sums[digit];
-        }
-        memory_.prefix = prefix | std::uint64_t{lowest} << shift;
-        memory_.left = wanted;
-        const unsigned long long weight = memory_.sums[lowest];  // at last, of one token
-        memory_.cut_distance = static_cast<float>(wanted < weight - wanted ? wanted : weight - wanted);
-    }
-
-    /// Adds the weights up in order, each divided by `divisor`, by the first thread, while the others make the next
-    /// ones; until `found(sum)`, whose token memory_.chosen becomes. Returns there the last token that may be chosen.
-    template <class Found>
-    __device__ std::uint32_t walk(float divisor, const Found& found) {
-        float sum = 0;
-        std::uint32_t last = 0;
-        int ends = 0;
-        for (std::uint32_t first = 0, turn = 0; first < vocabulary_; first += tile_weights, turn ^= 1) {
-            if (__syncthreads_or(ends) != 0) {
-                break;
-            }
-            const bool any = fill(memory_.weights[turn], first, divisor);
-            if (__syncthreads_or(any ? 1 : 0) != 0 && threadIdx.x == 0) {
-                ends = add_tile(memory_.weights[turn], first, found, sum, last) ? 1 : 0;
-            }
-        }
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            memory_.all = sum;
-        }
-        __syncthreads();
-        return last;
-    }
-
-    __device__ bool fill(float* weights, std::uint32_t first, float divisor) const {
-        bool any = false;
-        for (std::uint32_t i = threadIdx.x; i < tile_weights; i += choice_threads) {
-            const std::uint32_t token = first + i;
-            float weight = 0;
-            if (token < vocabulary_) {
-                const float of = score(token);
-                if (rank_of(of, token, places) >= least_) {
-                    weight = weight_of(of);
-                }
-            }
-            any = any || weight != 0;
-            weights[i] = divisor == 1 ? weight : __fdiv_rn(weight, divisor);
-        }
-        return any;
-    }
-
-    template <class Found>
-    __device__ bool add_tile(const float* weights, std::uint32_t first, const Found& found, float& sum,
-                             std::uint32_t& last) {
-        for (std::uint32_t i = 0; i < tile_weights; i += 4) {
-            const float4 four = *reinterpret_cast<const float4*>(weights + i);
-            const float each[4] = {four.x, four.y, four.z, four.w};
-#pragma unroll
-            for (std::uint32_t j = 0; j < 4; ++j) {
-                sum = __fadd_rn(sum, each[j]);
-                if (each[j] != 0) {
-                    last = first + i + j;
-                    if (found(sum)) {
-                        memory_.chosen = last;
-                        return true;
-                    }
-                }
-            }
-        }
-        return false;
-    }
-
     const Rule& rule_;
-    const float* scores_;
-    std::uint32_t vocabulary_;
+    RowScores scores_;
     ChoiceMemory& memory_;
-    float largest_ = 0;
-    std::uint64_t least_ = 0;
-    float cut_distance_ = TextDoubt::none;  // of the probabilities that count to top_p, as a share of all of them
-    float all_ = 0;                         // weights
-    std::uint32_t last_ = 0;                // that may be chosen; the first thread's
-    bool found_nonfinite_ = false;          // by this thread
+    std::uint64_t least_ = 0;  // rank that counts
+    float cut_distance_ = TextDoubt::none;
+    unsigned long long all_ = 0;     // weights that count
+    unsigned long long sum_ = 0;     // up to the token drawn
+    unsigned long long weight_ = 0;  // of the token drawn
+    bool found_nonfinite_ = false;   // by this thread
 };
 
 }  // namespace sluice::decoder
