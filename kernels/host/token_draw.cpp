@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-/// Larger of a larger score, of equal ones of the first.
+/// Sort key: by score; among equal scores the first ranks higher.
 std::uint64_t token_rank(float score, std::size_t token) {
     constexpr std::uint32_t sign = 1U << 31U;
     const auto bits = std::bit_cast<std::uint32_t>(score == 0 ? 0.0F : score);
@@ -58,7 +58,7 @@ std::uint32_t TokenDraw::choose(std::span<const float> scores,
     return first_above(uniform);
 }
 
-/// Once, however often a token was there. Keskar et al. 2019, "CTRL".
+/// Once per token, however often it occurs. Keskar et al. 2019, "CTRL".
 void TokenDraw::punish(std::initializer_list<std::span<const std::uint32_t>> before) {
     for (const std::span<const std::uint32_t> tokens : before) {
         for (const std::uint32_t token : tokens) {
@@ -76,8 +76,8 @@ void TokenDraw::punish(std::initializer_list<std::span<const std::uint32_t>> bef
     }
 }
 
-/// The others' weights become 0. Fan et al. 2018 (top-k); Holtzman et al. 2020 (top-p): of what top-k leaves, the
-/// smallest set of the likeliest whose probabilities add up to top_p.
+/// Sets the other weights to 0. Fan et al. 2018 (top-k); Holtzman et al. 2020 (top-p): of the tokens that top-k keeps,
+/// the smallest set of the likeliest whose probabilities add up to top_p.
 void TokenDraw::keep_likely() {
     ranks_.clear();
     for (std::size_t i = 0; i < scores_.size(); ++i) {
