@@ -43,8 +43,8 @@ struct Sampling {
     float temperature = 1;         ///< Divides the scores; 0: greedy, the first byte with the largest score.
     std::uint32_t top_k = 0;       ///< Only the top_k largest scores count, the first among equals; 0: all.
     std::uint64_t seed = 0;        ///< For items that bring no draws.
-    /// On GPUs, at most so many tables, at least one: of what may follow no byte, any one, any two. Fewer make the
-    /// same texts, by more steps.
+    /// On GPUs: maximum number of tables, at least one, of the bytes that follow no byte, each byte, each two bytes.
+    /// Fewer give the same texts in more steps.
     std::uint32_t prefix_tables = 3;
 };
 
