@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// A convolution over one-hot columns, given as symbols, with its norm: (items, length) uint8 ->
+/// A convolution over one-hot columns, given as symbol ids, with norm, ReLU and pooling: (items, length) uint8 ->
 /// (items, positions / pool, channels) fp32, positions = length - taps + 1.
 struct SymbolConvShape {
     std::uint32_t length;   ///< Symbols in an item.
@@ -43,7 +43,7 @@ struct NormShape {
 inline constexpr double norm_epsilon = 1e-5;  ///< Inside the root.
 
 /// Convolutions and their norms, in one backend and precision. Activations are channels-last. In tf32x3 convolutions
-/// give and take every value in two parts, and norm_relu_pool takes those and gives what dense layers take.
+/// read and write each value as two parts; norm_relu_pool reads those and writes what dense layers read.
 class ConvolutionKernels {
 public:
     ConvolutionKernels() = default;
@@ -65,7 +65,7 @@ public:
     [[nodiscard]] virtual std::unique_ptr<Layer> conv1d(const Conv1dShape& shape, std::span<const float> weights,
                                                         std::span<const float> bias, PackedWeights& packed) const = 0;
 
-    /// The norm, ReLU and pooling of symbol_conv_norm_relu_pool, of y = in. gamma, beta: (channels, positions).
+    /// The norm, ReLU and pooling of symbol_conv_norm_relu_pool, with y = in. gamma, beta: (channels, positions).
     [[nodiscard]] virtual std::unique_ptr<Layer> norm_relu_pool(const NormShape& shape, std::span<const float> gamma,
                                                                 std::span<const float> beta,
                                                                 PackedWeights& packed) const = 0;

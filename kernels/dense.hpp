@@ -14,19 +14,18 @@ struct LinearShape {
     std::uint32_t inputs;
     std::uint32_t outputs;
     bool relu = false;
-    /// Of the activations before, (positions, channels) in memory, when the weights number their inputs the other way
-    /// round: input channel * positions + position. Divides inputs.
+    /// Channels of the preceding activations, (positions, channels) in memory, where the weights index their inputs as
+    /// channel * positions + position. Divides inputs.
     std::uint32_t channels = 1;
-    /// An item's output has the same bits whatever is computed beside it: its sums are taken in one order, which is the
-    /// same for any number of items. Otherwise products may be a library's, which may choose by that.
+    /// An item's output is bitwise independent of the batch: the order of its sums is the same for any number of items.
+    /// Otherwise products may be a library's, which may choose the order by that number.
     bool batch_invariant = false;
 };
 
-/// Set in a label where one of the scores that it was chosen among is NaN or infinite, so that this is noticed where
-/// the scores themselves stay on the device.
+/// Set in a label if any of the item's scores is NaN or infinite: reveals it where the scores stay on the device.
 inline constexpr std::int32_t nonfinite_mark = 1 << 30;
 
-/// (items, inputs) -> items results of int32 label and, with scores, `classes` fp32.
+/// (items, inputs) -> a result for each item: int32 label, then with `scores` `classes` fp32 scores.
 struct ClassifyShape {
     std::uint32_t inputs;
     std::uint32_t classes;
@@ -35,7 +34,7 @@ struct ClassifyShape {
     bool batch_invariant = false;  ///< As LinearShape::batch_invariant.
 };
 
-/// Products of whole items with a matrix, in one backend and precision.
+/// Dense layers, in one backend and precision.
 class DenseKernels {
 public:
     DenseKernels() = default;

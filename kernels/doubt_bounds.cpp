@@ -24,7 +24,7 @@ float calibrate(std::span<const SeenDoubts> seen, float TextDoubt::*measure) {
     return static_cast<float>(std::max(worst, margin_deviations * std::sqrt(squares / static_cast<double>(count))));
 }
 
-/// The next number; 0 for none, which raises nothing.
+/// The next larger float; 0, which raises no bound, if `measure` is not finite.
 float above(float measure) {
     return std::isfinite(measure) ? std::nextafter(measure, TextDoubt::none) : 0;
 }

@@ -8,21 +8,19 @@
 
 namespace sluice {
 
-/// A text, or of a decoder a choice, that a fast writer and an exact one have made alike: how close each came to
-/// another.
+/// The doubts of a text (of a decoder: a choice) that a fast and an exact writer made alike.
 struct SeenDoubts {
     TextDoubt fast;
     TextDoubt exact;
 };
 
-/// How close a fast writer's text may come to another without being what the exact one writes: certain is a text
-/// whose distance and gap are both at least the bounds'. Each is the larger of two: the largest difference of the fast
-/// and the exact measure that the texts show, and margin_deviations times its root mean square. A text called certain
-/// is wrong only where the fast one errs by more. That is experience, not proof. Infinite, which only infinite measures
-/// reach, where fewer than fewest_margin_items have a finite one.
+/// Bounds for a fast writer's doubts: a text is certain if its distance and its gap both reach them. Each bound is the
+/// larger of the maximum difference between fast and exact measure in `seen`, and margin_deviations times the root mean
+/// square of the differences. A text called certain is wrong only where the fast one errs by more: empirical, not
+/// proved. Infinite, which only infinite measures reach, if fewer than fewest_margin_items differences are finite.
 ///
-/// `differing`: of the texts, or of a decoder the choices, that the two have made differently, the fast one's measures.
-/// None of them is certain: where it would be, its finite measures raise the bounds above them.
+/// `differing`: the fast writer's doubts of texts (of a decoder: choices) that the two made differently. Where one
+/// would be certain, the bounds are raised above its finite measures.
 [[nodiscard]] TextDoubt calibrate_doubts(std::span<const SeenDoubts> seen, std::span<const TextDoubt> differing = {});
 
 }  // namespace sluice

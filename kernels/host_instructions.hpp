@@ -7,25 +7,25 @@
 
 namespace sluice {
 
-/// Instruction sets of a CPU, each of which includes those before it. A matrix product groups its sums by them, so that
-/// they decide the last digits of what a host device computes; nothing above AVX-512's core changes fp32.
+/// CPU instruction sets, each including those before it. Matrix products group their sums by them, so that they affect
+/// the last digits of a host device's results; extensions above AVX-512 core do not change fp32.
 enum class HostInstructions : std::uint8_t { sse41, avx, avx2, avx512 };
 
 /// "sse41", "avx", "avx2", "avx512".
 [[nodiscard]] std::string_view name_of(HostInstructions instructions);
 [[nodiscard]] std::optional<HostInstructions> find_host_instructions(std::string_view name);
 
-/// What DNNL_MAX_CPU_ISA calls it.
+/// Its name in DNNL_MAX_CPU_ISA.
 [[nodiscard]] std::string_view variable_name_of(HostInstructions instructions);
 
-/// Those of this CPU, and no more than DNNL_MAX_CPU_ISA or ONEDNN_MAX_CPU_ISA allows.
+/// Those of this CPU, limited by ONEDNN_MAX_CPU_ISA or, if that is not set, DNNL_MAX_CPU_ISA.
 [[nodiscard]] HostInstructions host_instructions();
 
 /// "2.6.3".
 [[nodiscard]] std::string onednn_version();
 
-/// From now on host devices compute with these, which are among host_instructions(). Called before the first layer is
-/// made; once in a process, or with the same again.
+/// Limits host devices to `most`, at most host_instructions(). Call before the first layer is made; once in a process,
+/// or again with the same value.
 void limit_host_instructions(HostInstructions most);
 
 }  // namespace sluice

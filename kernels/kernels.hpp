@@ -9,26 +9,26 @@
 
 namespace sluice {
 
-/// Every operation a model may enqueue, in one backend and precision, by family. All tensors are row-major and, where a
-/// family says fp32, in the backend's precision between the layers: Layer::shape() has the bytes. Weights come in the
-/// order that PyTorch writes them and stay the caller's; layers reserve their room in `packed` and read the weights
-/// when that is packed.
+/// Every operation a model may enqueue, in one backend and precision, by family. All tensors are row-major; where a
+/// family documents fp32, tensors between layers are in the backend's precision: Layer::shape() gives their bytes.
+/// Weights are in PyTorch's order and stay the caller's; layers reserve room in `packed` and read the weights when it
+/// is packed.
 struct Kernels {
     const ConvolutionKernels& convolution;
     const DenseKernels& dense;
     const CertifierKernels& certifier;
 };
 
-/// The backend for devices of `kind`, which is not automatic, and `precision`, which is fp32 on the host and never
-/// certified: that is three models. Throws Error (unavailable) when this build has none.
+/// The backend for devices of `kind` (not automatic) and `precision`: fp32 on the host, and never certified, which is
+/// three models. Throws Error (unavailable) when this build has none.
 [[nodiscard]] const Kernels& kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
-/// The same for generators; of tf32x3 parts are in fp16. A GRU in fp32 writes the same texts on all devices.
+/// The same for generators; tf32x3 has its parts in fp16. A GRU in fp32 writes the same texts on all devices.
 [[nodiscard]] const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
-/// The same for decoders; of tf32x3 parts are in fp16. In fp32 they compute the same scores on all devices, bit for
-/// bit. In tf32x3 make_decoder() throws Error (unavailable) where the GPU or the build has no wgmma; decoder() does for
-/// sizes that a precision has no kernels for.
+/// The same for decoders; tf32x3 has its parts in fp16. In fp32 scores are bitwise equal on all devices. Throw Error
+/// (unavailable): make_decoder() in tf32x3 where the GPU or the build has no wgmma; decoder() for sizes that a
+/// precision has no kernels for.
 [[nodiscard]] const DecoderKernels& decoder_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
 }  // namespace sluice

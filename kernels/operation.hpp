@@ -12,18 +12,18 @@ namespace sluice {
 
 /// The items of one call of an operation.
 struct Batch {
-    std::size_t items;  ///< At most as many as the operation was made for.
-    /// Device memory, read when the work runs: only so many of the items count, the first ones. What the others'
-    /// outputs are is open; an operation may save their work, and a device loop's last round leaves it most to save.
-    /// Null, or a greater number than `items`: all.
+    std::size_t items;  ///< At most the operation's max_items.
+    /// In device memory, read when the work runs: how many of the items, from the first on, are active. The outputs
+    /// of the others are unspecified, and an operation may skip them, as in the last round of a device loop. Null, or
+    /// more than `items`: all.
     const std::uint32_t* active = nullptr;
 };
 
-/// Tensors in device memory, one span each, in the order that the operation's family says.
+/// Tensors in device memory, one span each, in the order that the operation's family defines.
 using Inputs = std::span<const std::span<const std::byte>>;
 using Outputs = std::span<const std::span<std::byte>>;
 
-/// One step of a model on one device, with its own work space. Used by one driver.
+/// One step of a model on one device, with its own workspace. Used by one driver.
 class Operation {
 public:
     Operation() = default;
@@ -31,19 +31,19 @@ public:
     Operation& operator=(const Operation&) = delete;
     virtual ~Operation() = default;
 
-    /// Enqueues the step; allocates nothing. Each tensor is as long as `items` items of it; no output overlaps another
-    /// tensor. All of them and this object stay alive until the stream is past the step. An item's output depends on
-    /// its input and the weights alone: not on the other items, how many they are, or where among them it is. Of
-    /// the last digit that does not hold for dense layers that a library multiplies and that are not batch_invariant.
+    /// Enqueues the step; allocates nothing. Each tensor holds exactly `items` items; no output overlaps another
+    /// tensor. All tensors and this object stay alive until the stream has passed the step. An item's output depends
+    /// only on its input and the weights, not on the number of items or its position among them; except for the last
+    /// digit of dense layers that are multiplied by a library and not batch_invariant.
     virtual void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) = 0;
 
-    /// The same for a step of one tensor in and one out.
+    /// The same for one input and one output tensor.
     void enqueue(Stream& stream, const Batch& batch, std::span<const std::byte> in, std::span<std::byte> out) {
         enqueue(stream, batch, Inputs(&in, 1), Outputs(&out, 1));
     }
 };
 
-/// A step's plan and its weights, shared by all operations made from it: one tensor in and one out.
+/// Plan and weights of a step with one input and one output tensor, shared by all operations made from it.
 class Layer {
 public:
     Layer() = default;
@@ -54,7 +54,7 @@ public:
     /// Bytes of one item in and out.
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
-    /// Thread-safe; once the weights are packed. The layer and the weights outlive the operation.
+    /// Thread-safe; only after the weights are packed. The layer and the weights outlive the operation.
     [[nodiscard]] virtual std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const = 0;
 };
 

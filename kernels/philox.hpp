@@ -10,8 +10,8 @@ struct Random128 {
     friend constexpr bool operator==(const Random128&, const Random128&) = default;
 };
 
-/// Philox4x32-10: `counter` enciphered by `key`. Every counter has words of its own, so that they may be drawn in any
-/// order, on any device. Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
+/// Philox4x32-10: `counter` enciphered by the key. Counter-based, so that words may be drawn in any order, on any
+/// device. Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
 [[nodiscard]] constexpr Random128 philox4x32(Random128 counter, std::uint32_t key0, std::uint32_t key1) {
     constexpr std::uint64_t multipliers[] = {0xD2511F53, 0xCD9E8D57};
     constexpr std::uint32_t key_steps[] = {0x9E3779B9, 0xBB67AE85};  // golden ratio, root of 3 less 1
@@ -28,14 +28,14 @@ struct Random128 {
     return counter;
 }
 
-/// Which of a job's random numbers.
+/// Identifies one of a job's random numbers.
 struct Draw {
-    std::uint64_t item;         ///< Its number in the job, not in a chunk.
-    std::uint32_t number;       ///< Of the item's draws for this purpose.
-    std::uint32_t purpose = 0;  ///< The app's own: draws for different purposes are independent.
+    std::uint64_t item;         ///< Its index in the job, not in a chunk.
+    std::uint32_t number;       ///< Index among the item's draws for this purpose.
+    std::uint32_t purpose = 0;  ///< Defined by the app; draws for different purposes are independent.
 };
 
-/// The same for the same job seed and draw, whatever else was drawn, where and when.
+/// A pure function of job seed and draw.
 [[nodiscard]] constexpr Random128 random_words(std::uint64_t seed, const Draw& draw) {
     return philox4x32({{static_cast<std::uint32_t>(draw.item), static_cast<std::uint32_t>(draw.item >> 32U),
                         draw.number, draw.purpose}},
@@ -47,7 +47,7 @@ struct Draw {
     return static_cast<float>(word >> 8U) * 0x1p-24F;
 }
 
-/// Uniform in (0, 1], of which a logarithm may be taken; likewise.
+/// Uniform in (0, 1], so that its logarithm is finite: the multiples of 2^-24, exact in fp32.
 [[nodiscard]] constexpr float uniform_above_zero(std::uint32_t word) {
     return static_cast<float>((word >> 8U) + 1) * 0x1p-24F;
 }

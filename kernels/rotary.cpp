@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// In long double, whose functions do the same on every CPU: those of double have builds with fused multiply-adds.
+// Functions of long double give the same results on every CPU; those of double have variants with fused multiply-adds.
 using Exact = long double;
 
 Exact stretched(Exact frequency, const RotaryStretch& stretch) {

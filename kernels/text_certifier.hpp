@@ -8,7 +8,8 @@
 
 namespace sluice {
 
-/// Whose texts.
+// Which texts.
+
 struct GeneratorTexts {
     std::uint32_t max_length;  ///< Sampling::max_length
     [[nodiscard]] IoShape io() const { return generator_io(max_length); }
@@ -26,28 +27,28 @@ using TextForm = std::variant<GeneratorTexts, DecoderTexts>;
 struct TextCertifierShape {
     TextForm form;
     std::uint32_t max_items;  ///< In a chunk.
-    std::uint32_t batch;      ///< Items that the exact writer computes at a time; it was made for as many.
+    std::uint32_t batch;      ///< Items that the exact writer computes at a time: its maximum.
 };
 
-/// Makes a fast writer's texts those of an exact one: where one came too close to another, the exact one writes it
-/// again. All of it happens on the device; the host does not wait to hear how many those are. Used by one driver.
+/// Replaces the uncertain texts of a fast writer by those of an exact one, which recomputes them. Everything happens on
+/// the device, without a host round trip for their number. Used by one driver.
 ///
-/// In: the items; their TextDoubts. Out: their results, the fast writer's at first. Items that are not active are left
-/// alone.
+/// In: the items; their TextDoubts. In and out: their results, initially the fast writer's; those of inactive items
+/// are unchanged.
 class TextCertifier : public Operation {
 public:
-    /// kernels/doubt_bounds.hpp says what they are. Infinite at first: nothing is certain that could be another. Has
-    /// arrived when this returns.
+    /// As defined in kernels/doubt_bounds.hpp; initially infinite: a text is certain only if its doubt is, too. Blocks
+    /// until copied.
     virtual void set_bounds(const TextDoubt& bounds) = 0;
 
-    /// Texts that were written again, in all that is done: wait for what was enqueued first.
+    /// Texts that were recomputed. Call once the enqueued work is done.
     [[nodiscard]] virtual std::uint64_t recomputed() const = 0;
 
-    /// What the fast writer has counted of those, which the exact one counts anew.
+    /// The fast writer's counts of those, which the exact writer counts again.
     [[nodiscard]] virtual TextCounts retracted() const = 0;
 };
 
-/// That a certifier takes of the device's memory.
+/// Device memory, in bytes, that a certifier needs.
 [[nodiscard]] inline std::uint64_t text_certifier_bytes(const TextCertifierShape& shape) {
     const IoShape io = io_of(shape.form);
     constexpr std::uint64_t of_item = sizeof(std::uint32_t);

@@ -4,8 +4,8 @@
 namespace sluice {
 namespace {
 
-/// Writes an item's result as the fast model has it, and says whether its label is uncertain: a gap that is no number
-/// is.
+/// Writes an item's result, the fast model's plus offsets, and returns whether its label is uncertain, as with a score
+/// that is not finite.
 struct LabelTest {
     Guesses guesses;
     std::byte* out;

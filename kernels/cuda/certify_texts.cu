@@ -23,7 +23,7 @@ struct CountedName {
     }
 };
 
-/// What a decoder counts of one.
+/// What a decoder counts of a text.
 struct CountedContinuation {
     __device__ TextCounts operator()(const std::byte* item, const std::byte* result) const {
         const auto& start = *reinterpret_cast<const PromptStart*>(item);

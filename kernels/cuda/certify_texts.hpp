@@ -13,10 +13,10 @@ namespace sluice {
 struct DoubtfulTexts {
     const TextDoubt* bounds;
     const TextDoubt* doubts;  ///< (items)
-    TextCounts* retracted;    ///< What the chosen ones have counted is added.
+    TextCounts* retracted;    ///< The selected texts' counts are added.
 };
 
-/// Chooses the texts that are not certain.
+/// Selects the uncertain texts.
 void enqueue_choose_texts(const RecomputeSizes& sizes, const RecomputeMemory& memory, const DoubtfulTexts& texts,
                           const TextForm& form, cudaStream_t stream);
 

@@ -12,7 +12,7 @@
 
 namespace sluice::conv {
 
-/// What becomes of a convolution's sums in gemm/'s kernel.
+/// Epilogue of a convolution in gemm/'s kernel.
 template <class Type, bool relu, class C>
 class Epilogue {
 public:
@@ -30,10 +30,10 @@ public:
         for (std::uint32_t i = first; i < arguments.columns; i += C::columns) {
             ptx::store_shared(layout.bias(i), __ldg(arguments.bias + i));
         }
-        ptx::synchronize_warpgroup(consumer);  // it has the bias of all its columns, which no other one reads
+        ptx::synchronize_warpgroup(consumer);  // the bias of its own columns, which no other warpgroup reads
     }
 
-    /// Where the rows go is computed here: the products hide the time that it takes.
+    /// Computes the rows' destinations here, hidden by the products.
     __device__ __forceinline__ void begin(gemm::Sums<C>& sums, std::uint32_t row, std::uint32_t column) {
         const std::uint32_t lane = threadIdx.x % 32;
         const std::uint32_t first = row + warp() * warp_rows + lane % warp_rows;
@@ -72,7 +72,7 @@ private:
         return threadIdx.x % gemm::warpgroup_threads / 32;
     }
 
-    /// Of product m: of lane l, where row l % 16 of this warp goes.
+    /// Of product m, in lane l: the destination of this warp's row l % 16.
     __device__ __forceinline__ std::uint32_t place_of(std::uint32_t m) const {
         const std::uint32_t lane = threadIdx.x % warp_rows + (m == 1 ? warp_rows : 0);
         return __shfl_sync(~0U, m == 2 ? third_ : first_two_, static_cast<int>(lane));

@@ -9,7 +9,7 @@ namespace sluice {
 ConvGemm::ConvGemm(const ConvGemmShape& shape, Precision precision, std::uint32_t items, const ConvGemmMemory& memory,
                    const ConvGemmOptions& options) {
     constexpr std::uint32_t pooled_rows = 3;
-    constexpr std::uint64_t most_rows = 1U << 30;  // the copy engine's coordinates have a sign
+    constexpr std::uint64_t most_rows = 1U << 30;  // the copy engine's coordinates are signed
     expects(precision != Precision::fp32, "convolution: the tensor cores have no fp32");
     expects(shape.taps >= 1 && shape.taps <= shape.length && shape.channels > 0 && shape.outputs > 0,
             "convolution: more taps than rows, or nothing to compute");

@@ -16,7 +16,7 @@ namespace sluice::conv {
 namespace {
 
 using Kernel = gemm::ProductKernel<Operands, Target>;
-using Sizes = Config<false>;  // those that pooling does not change
+using Sizes = Config<false>;  // sizes that do not depend on pooling
 
 template <class Type, bool relu, bool pooled>
 Kernel make_conv_kernel() {
@@ -39,7 +39,7 @@ Kernel kernel_of(Precision precision, bool relu, bool pooled) {
                                           : kernel_of<values::Tf32x3>(relu, pooled);
 }
 
-/// Of each of the three matrices that pooling's rows lie in.
+/// Rows of each of the three matrices with pooling.
 std::uint32_t phase_rows_of(const ConvGemmShape& shape) {
     return gemm::product_rows + (Sizes::blocks - 1 + shape.taps - 1) / Sizes::blocks;
 }
@@ -81,7 +81,7 @@ std::shared_ptr<const gemm::Work> make_wgmma_conv(const ConvGemmShape& shape, Pr
         .part_pieces = part_bytes / row_bytes,
         .phase_rows = phase_rows_of(shape),
         .copied_rows = copied_rows,
-        // A step's weights are free once the next one runs, and the first consumer has no more than these inputs.
+        // A step's weights are freed once the next one runs, and the first consumer has at most these inputs.
         .lead_steps = std::min(options.lead_steps, Sizes::input_stages * shape.taps - 1),
     };
     const std::uint32_t pieces = precision == Precision::tf32x3 ? ConvParts<true>(operands.part_pieces).pieces()

@@ -23,13 +23,13 @@ struct ConvGemmShape {
     [[nodiscard]] constexpr std::uint32_t positions() const noexcept { return length - taps + 1; }
 };
 
-/// Weights as they come from PyTorch, (outputs, channels, taps), in the order and bits that the kernels read:
-/// (outputs, taps, channels), tf32x3: (outputs, taps, 2, channels). For Precision::fp32: (taps, channels, outputs).
+/// Packs PyTorch's weights, (outputs, channels, taps), in the kernels' layout and number format: (outputs, taps,
+/// channels), tf32x3: (outputs, taps, 2, channels). For Precision::fp32: (taps, channels, outputs).
 [[nodiscard]] std::vector<std::byte> pack_conv_weights(const ConvGemmShape& shape, Precision precision,
                                                        std::span<const float> weights);
 
-/// Device memory of one convolution; not owned. All aligned to 128 bytes. For tf32x3 rows of channels or outputs are in
-/// two parts: encode().
+/// Device memory of one convolution; not owned. All aligned to 128 bytes. For tf32x3, rows of channels or outputs are
+/// in two parts: see encode().
 struct ConvGemmMemory {
     const void* in;       ///< (items, length, channels)
     const void* weights;  ///< pack_conv_weights()

@@ -16,11 +16,11 @@
 #include "kernels/cuda/values.cuh"
 #include "kernels/cuda/wgmma.cuh"
 
-/// How a convolution's rows and weights come to gemm/'s kernel: a step is one tap of one piece of the channels.
+/// Loads a convolution's rows and weights for gemm/'s kernel: a step is one tap of one piece of the channels.
 namespace sluice::conv {
 
-/// Of a tile: each of two consumers multiplies all rows by its half of the columns. With pooling, the three rows of
-/// a maximum count as one, and lie in three matrices of 64, so that a thread has all three.
+/// Tile sizes. Each of two consumers multiplies all rows by its half of the columns. With pooling, the three rows of a
+/// maximum count as one and are in three matrices of 64, so that a thread has all three.
 template <bool pooled_>
 struct Config {
     static constexpr bool pooled = pooled_;
@@ -99,15 +99,15 @@ struct Operands {
     const std::uint8_t* all_weights;
     std::size_t weight_bytes;
     std::uint32_t taps;
-    std::uint32_t part_pieces;  // of row_bytes, in a row of the input or a part of it
+    std::uint32_t part_pieces;  // pieces of row_bytes in a row of the input or a part of it
     std::uint32_t phase_rows;   // rows of each of the three matrices with pooling
-    std::uint32_t copied_rows;  // of the input, for a tile
+    std::uint32_t copied_rows;  // input rows of a tile
     std::uint32_t lead_steps;
 };
 
 template <class Type>
 inline constexpr bool in_two_parts = std::is_same_v<Type, values::Tf32x3>;
-/// What tensor cores multiply.
+/// What the tensor cores multiply.
 template <class Type>
 using Factor = std::conditional_t<in_two_parts<Type>, wgmma::Tf32, Type>;
 
@@ -116,7 +116,7 @@ class Loader {
 public:
     using Operands = conv::Operands;
     using Layout = conv::Layout<C>;
-    static constexpr bool waits = true;  // nothing but weights is read before the rows are there
+    static constexpr bool waits = true;  // before the rows arrive, only weights are read
 
     __device__ __forceinline__ static void prepare(const Operands& operands, const Layout& layout) {
         ptx::prefetch_map(&operands.input);
@@ -176,7 +176,7 @@ public:
         ptx::wait(layout_.weights_full(consumer_, weights_.stage), weights_.parity);
         return matrices;
     }
-    /// The step before is done: its weights and, after the last tap, its input are free.
+    /// The previous step is done: frees its weights and, after the last tap, its input.
     __device__ __forceinline__ void next() {
         if (used_weights_ != C::weight_stages) {
             arrive(layout_.weights_free(consumer_, used_weights_));
@@ -202,7 +202,7 @@ private:
     using Parts = ConvParts<in_two_parts<Type>>;
     static constexpr int row_elements = std::is_same_v<Factor<Type>, wgmma::Tf32> ? 32 : 64;
 
-    /// The rows of all tiles, one piece of their channels after the other.
+    /// Copies the rows of all tiles, piece by piece of their channels.
     __device__ __forceinline__ static void produce_input(const gemm::Arguments& arguments, const Operands& operands,
                                                          const Layout& layout) {
         const Parts parts(operands.part_pieces);
@@ -226,13 +226,14 @@ private:
         }
     }
 
-    /// One consumer's weights of all steps: for each piece of the channels, one tap after the other. Out of step, one
-    /// consumer multiplies while the other stores, so the second's begin when the first is done with lead_steps steps.
+    /// Copies one consumer's weights of all steps: tap by tap for each piece of the channels. The consumers run out of
+    /// step, so that one multiplies while the other stores: the second's begin when the first has finished lead_steps
+    /// steps.
     __device__ __forceinline__ static void produce_weights(const gemm::Arguments& arguments, const Operands& operands,
                                                            const Layout& layout, std::uint32_t consumer) {
         const Parts parts(operands.part_pieces);
-        const std::uint64_t policy = ptx::keep_in_cache();  // or the activations of a large chunk drive them out
-        // A stage is copied to again when its step is done, that of the first round never.
+        const std::uint64_t policy = ptx::keep_in_cache();  // otherwise a large chunk's activations evict them
+        // A stage is refilled when its step is done; in the first round it is free.
         std::uint32_t copies_to_lead = operands.lead_steps == 0 ? 1 : C::weight_stages + operands.lead_steps;
         if (consumer > 0) {
             ptx::wait(layout.lead(), 0);
@@ -259,7 +260,7 @@ private:
         }
     }
 
-    /// Each block brings a share of the weights into the cache, before the first copies ask.
+    /// Each block prefetches a share of the weights into the L2 cache.
     __device__ __forceinline__ static void prefetch_weights(const Operands& operands) {
         constexpr std::size_t most = 65536;
         const std::size_t share = std::min(operands.weight_bytes / gridDim.x, most) / 16 * 16;
@@ -281,7 +282,7 @@ private:
     std::uint32_t tap_ = 0;
     ptx::Ring<C::weight_stages> weights_{};
     ptx::Ring<C::input_stages> input_{};
-    std::uint32_t used_weights_ = 0;  // the stages before; weight_stages, input_stages: there is none
+    std::uint32_t used_weights_ = 0;  // previous stages; weight_stages, input_stages: none
     std::uint32_t used_input_ = 0;
 };
 

@@ -32,7 +32,7 @@ public:
         const auto set = [&](cudaFuncAttribute attribute, int value) {
             check_cuda(cudaFuncSetAttribute(kernel, attribute, value), "cudaFuncSetAttribute");
         };
-        set(cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared_bytes);  // of any shape: kernels are shared
+        set(cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared_bytes);  // for any shape: kernels are shared
         set(cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
     }
 

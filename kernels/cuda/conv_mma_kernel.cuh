@@ -11,11 +11,11 @@
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/values.cuh"
 
-/// The convolution's kernel by mma.sync. 16-byte units lie permuted by their row's number, so that neither copies nor
-/// loads meet in a bank, whichever row a tap begins at.
+/// The convolution's kernel by mma.sync. 16-byte units are swizzled by their row's number, so that copies and loads
+/// have no bank conflicts, whichever row a tap begins at.
 namespace sluice::conv_mma {
 
-/// Copies what `step` needs and the steps before it had not, as one group: nothing if there is no such step.
+/// Copies the operands of `step` that earlier steps have not, as one group; an empty one if there is no such step.
 template <bool in_two>
 __device__ __forceinline__ void fetch(const Arguments& arguments, const ConvParts<in_two>& parts, const Layout& layout,
                                       const Step& step, std::uint32_t row, std::uint32_t column) {
@@ -46,11 +46,11 @@ __device__ __forceinline__ void fetch(const Arguments& arguments, const ConvPart
     ptx::commit_copies();
 }
 
-/// A warp's operands for 32 bytes of k, and what it takes to load them.
+/// A warp's operands for 32 bytes of k, and their loads.
 template <class C>
 class Operands {
 public:
-    /// `row`: of the warp's first product in the tile; `column` likewise.
+    /// `row`, `column`: the first of the warp's first product in the tile.
     __device__ Operands(std::uint32_t row, std::uint32_t column) {
         const std::uint32_t lane = threadIdx.x % 32;
         row_ = row + lane % 16 * (C::pooled ? C::row_products : 1);
@@ -59,7 +59,7 @@ public:
         column_half_ = lane / 8 % 2;
     }
 
-    /// `input` and `weights`: where the step's matrices begin; `k`: in units of 32 bytes.
+    /// `input`, `weights`: addresses of the step's matrices; `k`: in units of 32 bytes.
     __device__ __forceinline__ void load(std::uint32_t input, std::uint32_t weights, std::uint32_t tap,
                                          std::uint32_t k) {
 #pragma unroll
@@ -97,7 +97,8 @@ __device__ __forceinline__ void multiply(float (&sums)[C::row_products][C::colum
     }
 }
 
-/// `row`: of the warp's first product in all rows, with pooling in groups of them; `column` and `bias` likewise.
+/// `row`: the warp's first among all items' rows, with pooling in groups of three; `column`, `bias`: at its first
+/// column.
 template <Precision precision, bool relu, class C>
 __device__ __forceinline__ void store(const conv::Target& target,
                                       float (&sums)[C::row_products][C::column_products * 4], std::uint32_t row,
@@ -136,7 +137,7 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const __grid_constan
     constexpr bool in_two_parts = parts_of(precision) == 2;
     const Layout layout{ptx::shared_address(shared)};
     const std::uint32_t column_tiles = arguments.target.outputs / tile_columns;
-    const std::uint32_t column = blockIdx.x % column_tiles * tile_columns;  // neighbours read the same rows
+    const std::uint32_t column = blockIdx.x % column_tiles * tile_columns;  // neighbouring blocks read the same rows
     const std::uint32_t row = blockIdx.x / column_tiles * C::rows;
     const std::uint32_t warp = threadIdx.x / 32;
     const std::uint32_t warp_row = warp / warps_across * C::row_products * gemm::mma_rows;
@@ -154,7 +155,7 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const __grid_constan
     }
     for (Step step; step.piece < parts.pieces(); step.next(arguments), ahead.next(arguments)) {
         ptx::wait_for_copies<lead - 1>();
-        __syncthreads();  // this step's copies are there, and all are done with the stages that are filled next
+        __syncthreads();  // this step's copies have arrived, and no thread reads the stages that are filled next
         fetch(arguments, parts, layout, ahead, row, column);
         const std::uint32_t input = layout.input(arguments, step);
         const std::uint32_t weights = layout.weights(step);
@@ -167,7 +168,7 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const __grid_constan
             multiply<in_two_parts ? Precision::tf32 : precision, C>(sums, operands[k % 2]);
         }
     }
-    __syncthreads();  // all are done with the stages
+    __syncthreads();  // no thread reads the stages any more
     store<precision, relu, C>(arguments.target, sums, (row + warp_row) / (C::pooled ? C::row_products : 1),
                               column + warp_column, bias, layout.box(warp));
 }

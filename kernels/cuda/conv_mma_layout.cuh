@@ -5,7 +5,7 @@
 #include "kernels/cuda/conv_store.cuh"
 #include "kernels/cuda/gemm/mma_layout.cuh"
 
-/// What the convolution's kernel by mma.sync is given, its tiles, and where things lie in its shared memory.
+/// Arguments, tiles and shared-memory layout of the convolution's kernel by mma.sync.
 namespace sluice::conv_mma {
 
 using conv::row_bytes;
@@ -17,9 +17,9 @@ constexpr std::uint32_t warps_across = 2;
 constexpr std::uint32_t warp_columns = conv::narrow_columns;
 constexpr std::uint32_t tile_columns = warp_columns * warps_across;
 constexpr std::uint32_t threads = 32 * warps_down * warps_across;
-constexpr std::uint32_t blocks = 2;  // of a multiprocessor
+constexpr std::uint32_t blocks = 2;  // per multiprocessor
 
-/// Of a tile: a warp has products one below the other; with pooling, row 3 q + m is row q of product m, so that a
+/// Tile sizes. A warp's products are below each other; with pooling, row 3 q + m is row q of product m, so that a
 /// thread has all three of one maximum.
 template <bool pooled_>
 struct Config {
@@ -35,7 +35,7 @@ constexpr std::uint32_t weight_bytes = tile_columns * row_bytes;
 constexpr std::uint32_t most_shared_bytes = 99 * 1024;  // of a block on compute capability 8.6 and 8.9
 static_assert(threads / 32 * conv::box_bytes <= weight_stages * weight_bytes, "boxes lie there when stages are over");
 
-/// Pieces of the input in shared memory: the one that is multiplied, and those that steps up to `lead` ahead need.
+/// Pieces of the input in shared memory: the current one, and those of the next `lead` steps.
 constexpr std::uint32_t input_stages(std::uint32_t taps) {
     return 1 + (lead + taps - 1) / taps;
 }
@@ -57,10 +57,10 @@ struct Arguments {
     conv::Target target;
     std::uint32_t input_rows;     // of all items
     std::uint32_t channel_bytes;  // of a row of the input, all parts
-    std::uint32_t part_pieces;    // of row_bytes, in a row of the input or a part of it
+    std::uint32_t part_pieces;    // pieces of row_bytes in a row of the input or a part of it
     std::uint32_t taps;
     std::uint32_t input_stages;
-    std::uint32_t copied_rows;  // of the input, for a tile
+    std::uint32_t copied_rows;  // input rows of a tile
 };
 
 /// One tap of one piece of the channels, and the stages that its operands are in.

@@ -7,7 +7,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint32_t group = 3;  // rows that a thread has together: one maximum's, with pooling
+constexpr std::uint32_t group = 3;  // consecutive rows of a thread: with pooling, one maximum's
 constexpr std::uint32_t thread_rows = 8;
 constexpr std::uint32_t thread_columns = 16;
 constexpr std::uint32_t threads = thread_rows * thread_columns;
@@ -16,12 +16,12 @@ constexpr std::uint32_t rows_a_thread = group * groups_a_thread;
 constexpr std::uint32_t columns_a_thread = 8;
 constexpr std::uint32_t tile_rows = thread_rows * rows_a_thread;
 constexpr std::uint32_t tile_columns = thread_columns * columns_a_thread;
-constexpr std::uint32_t blocks = 3;  // a multiprocessor
+constexpr std::uint32_t blocks = 3;  // per multiprocessor
 
 constexpr std::uint32_t depth = 16;  // channels of a step
 constexpr std::uint32_t most_taps = 9;
 constexpr std::uint32_t input_rows = tile_rows + most_taps - 1;
-constexpr std::uint32_t input_pitch = depth + 4;  // floats: three rows on, a thread's neighbour reads other banks
+constexpr std::uint32_t input_pitch = depth + 4;  // floats; a thread's neighbour, three rows on, reads other banks
 constexpr std::uint32_t stages = 3;
 constexpr std::uint32_t input_floats = input_rows * input_pitch;
 constexpr std::uint32_t weight_floats = depth * tile_columns;
@@ -42,7 +42,7 @@ struct Arguments {
     bool relu;
 };
 
-/// Which tap of which channels a step multiplies.
+/// Tap and channels that a step multiplies, and its stages.
 struct Step {
     std::uint32_t tap = 0;
     std::uint32_t channel = 0;
@@ -59,7 +59,7 @@ struct Step {
     }
 };
 
-/// Copies what `step` needs and the step before had not.
+/// Copies the operands of `step` that the previous step has not.
 __device__ __forceinline__ void fetch(const Arguments& arguments, const Step& step, std::uint32_t shared,
                                       std::uint32_t row, std::uint32_t column) {
     if (step.channel < arguments.channels) {
@@ -91,8 +91,8 @@ __device__ __forceinline__ void fetch(const Arguments& arguments, const Step& st
 
 using Sums = float[rows_a_thread][columns_a_thread];
 
-/// `input`: this thread's first row at this tap; `weights`: this thread's first column. Four k at a time, half the rows
-/// after the other, so that all of it stays in registers.
+/// `input`: this thread's first row at this tap; `weights`: this thread's first column. Takes four k at a time, and one
+/// half of the rows after the other, to stay in registers.
 __device__ __forceinline__ void multiply(Sums& sums, const float* input, const float* weights) {
     constexpr std::uint32_t half_rows = rows_a_thread / 2;
     constexpr std::uint32_t together = 4;
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const Arguments argu
     ahead.next(arguments);
     for (; step.channel < arguments.channels; step.next(arguments), ahead.next(arguments)) {
         ptx::wait_for_copies<1>();
-        __syncthreads();  // this step's copies are there, and everybody is done with the stage that is filled next
+        __syncthreads();  // this step's copies have arrived, and no thread reads the stage that is filled next
         fetch(arguments, ahead, shared, row, column);
         multiply(sums, shared_floats + step.input_stage * input_floats + (group * thread_row + step.tap) * input_pitch,
                  shared_floats + stages * input_floats + step.weight_stage * weight_floats + thread_column * 4);

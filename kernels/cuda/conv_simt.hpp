@@ -8,17 +8,17 @@
 
 namespace sluice {
 
-/// What ConvGemm does, in IEEE fp32 on the ordinary cores. `weights` come from pack_conv_weights(…, Precision::fp32,
-/// …). channels is a multiple of 16, outputs one of 128, taps at most 9; the rest as in ConvGemmShape.
+/// The convolution of ConvGemm in IEEE fp32, without tensor cores. `weights` come from pack_conv_weights(…,
+/// Precision::fp32, …). channels is a multiple of 16, outputs one of 128, taps at most 9; the rest as in ConvGemmShape.
 ///
 /// A block computes 96 rows by 128 outputs, a thread 12 by 8. As in ConvGemm each row is copied once for all taps.
 class ConvSimt {
 public:
-    /// Throws ContractViolation when the shape does not fit, Error when CUDA fails.
+    /// Throws ContractViolation if the shape is not supported, Error if CUDA fails.
     ConvSimt(const ConvGemmShape& shape, std::uint32_t max_items, const ConvGemmMemory& memory);
 
     /// Enqueues the convolution of the first `items` items, at most max_items; allocates nothing. Results do not depend
-    /// on `items`. Throws Error as check_cuda() when CUDA does not take it.
+    /// on `items`. Throws Error as check_cuda() if the launch fails.
     void enqueue(std::uint32_t items, cudaStream_t stream) const;
 
 private:

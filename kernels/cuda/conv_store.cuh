@@ -8,7 +8,7 @@
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/values.cuh"
 
-/// From a bias to a convolution's sums, and from those to its output, by wgmma as by mma.sync. Of 16 rows, lane l of a
+/// Initialises a convolution's sums with the bias and stores them, by wgmma as by mma.sync. Of 16 rows, lane l of a
 /// warp has sums[4 n + 2 i + j] at row l / 4 + 8 i, column 8 n + 2 (l % 4) + j.
 namespace sluice::conv {
 
@@ -36,7 +36,7 @@ __device__ __forceinline__ std::uint32_t unit_at(std::uint32_t row, std::uint32_
     return row * row_bytes + (unit ^ row % row_units) * unit_bytes;
 }
 
-/// This lane's two columns of eight number n from a warp's first on, of which `bias` is the address.
+/// The bias of this lane's two columns in the nth eight; `bias` is the address of the warp's first column's.
 __device__ __forceinline__ float2 bias_of(const float* bias, std::uint32_t n) {
     return __ldg(reinterpret_cast<const float2*>(bias + 8 * n + threadIdx.x % 4 * 2));
 }
@@ -45,7 +45,7 @@ __device__ __forceinline__ float2 bias_of(std::uint32_t bias, std::uint32_t n) {
     return ptx::load_shared_8(bias + 32 * n + threadIdx.x % 4 * 8);
 }
 
-/// All rows of products, one below the other, begin with the bias.
+/// Initialises all rows of the products, which are below each other, with the bias.
 template <std::uint32_t products, std::uint32_t count, class Bias>
 __device__ __forceinline__ void begin_with(float (&sums)[products][count], Bias bias) {
 #pragma unroll
@@ -59,7 +59,7 @@ __device__ __forceinline__ void begin_with(float (&sums)[products][count], Bias 
     }
 }
 
-/// The first product's sums become the largest of all products'.
+/// Sets the first product's sums to the maximum of all products'.
 template <std::uint32_t products, std::uint32_t count>
 __device__ __forceinline__ void take_largest(float (&sums)[products][count]) {
 #pragma unroll
@@ -71,9 +71,9 @@ __device__ __forceinline__ void take_largest(float (&sums)[products][count]) {
     }
 }
 
-// Below, `column` is the warp's first, and `place` is, of lane l, where row l % 16 goes, or nowhere.
+// Below, `column` is the warp's first, and lane l's `place` the destination of row l % 16, or nowhere.
 
-/// Whole lines of 128 bytes, from rows of 64 values in shared memory.
+/// Stores whole lines of 128 bytes from rows of 64 values in shared memory.
 template <class T>
 __device__ __forceinline__ void store_box(const Target& target, std::uint32_t place, std::uint32_t column,
                                           std::uint32_t box) {
@@ -97,7 +97,7 @@ __device__ __forceinline__ void store_box(const Target& target, std::uint32_t pl
     }
 }
 
-/// Values of tf32: four threads write the 32 bytes of a sector.
+/// Stores tf32 values: four threads write the 32 bytes of a sector.
 template <bool relu, std::uint32_t count>
 __device__ __forceinline__ void store_tf32(const Target& target, const float (&sums)[count], std::uint32_t place,
                                            std::uint32_t column) {
@@ -116,7 +116,7 @@ __device__ __forceinline__ void store_tf32(const Target& target, const float (&s
     }
 }
 
-/// The same for values in two parts, which get the bias here: beside it the sums of small products would be cut off.
+/// The same for values in two parts. Adds the bias only here: next to it the sums of small products would be truncated.
 template <bool relu, std::uint32_t count, class Bias>
 __device__ __forceinline__ void store_in_parts(const Target& target, const float (&sums)[count], std::uint32_t place,
                                                std::uint32_t column, Bias bias) {

@@ -17,6 +17,13 @@ namespace {
 
 using generator::StepSizes;
 
+<<<<<<< HEAD
+=======
+// Rows that step together: 132 times 128, so that tiles of 128 rows by 64 units, or by 128 columns, of 1024 units fill
+// all multiprocessors of an H200 a whole number of times.
+constexpr std::uint32_t most_generator_rows = 16896;
+
+>>>>>>> prose3
 StepSizes sizes_of(const GruShape& shape, Precision precision) {
     return precision == Precision::fp32 ? generator::simt_sizes(shape) : generator::tensor_sizes(shape, precision);
 }
@@ -88,7 +95,7 @@ private:
         enqueue_expect_done(memory_, stream.handle());
     }
 
-    /// Each step of any row is one of some text's, of max_length at most.
+    /// Each step of a row is one of a text's, at most max_length of them.
     [[nodiscard]] std::uint32_t most_rounds(std::uint32_t items) const {
         const std::uint64_t rounds = std::uint64_t{items} * sampling_.max_length;
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(rounds, UINT32_MAX));

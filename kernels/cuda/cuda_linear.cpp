@@ -17,7 +17,7 @@ IoShape io_shape(const LinearShape& shape, Precision precision) {
     return {activation_bytes(precision, 1, shape.inputs), activation_bytes(precision, 1, shape.outputs)};
 }
 
-/// What bf16 and fp16 are multiplied by; cuBLASLt multiplies the others.
+/// gemm/'s product is used for bf16 and fp16, cuBLASLt for the others.
 constexpr bool has_own_product(Precision precision) {
     return precision == Precision::bf16 || precision == Precision::fp16;
 }
@@ -42,7 +42,7 @@ private:
         std::visit([&](const auto& product) { product.enqueue(stream); }, plan(items, in, out));
     }
 
-    /// Full chunks have one plan, and are captured; a short one gets its own.
+    /// Full chunks share a plan, and are captured; a short one gets its own.
     const Plan& plan(std::uint32_t items, const std::byte* in, std::byte* out) {
         auto found = plans_.find({items, in, out});
         if (found == plans_.end()) {
@@ -87,7 +87,7 @@ private:
     std::map<std::tuple<std::uint32_t, const std::byte*, std::byte*>, Plan> plans_;
 };
 
-/// The layer with its inputs as they lie in memory: of activations of convolutions there are more channels.
+/// The layer with its inputs as in memory, where a convolution's activations have padded channels.
 LinearShape padded(LinearShape shape) {
     if (shape.channels > 1) {
         const std::uint32_t positions = shape.inputs / shape.channels;
@@ -97,7 +97,7 @@ LinearShape padded(LinearShape shape) {
     return shape;
 }
 
-/// (out, channel * positions + position) to (out, position * channels + channel), as the activations lie.
+/// (out, channel * positions + position) to (out, position * channels + channel), the activations' order.
 std::vector<float> in_memory_order(const LinearShape& shape, std::span<const float> weights) {
     const std::size_t positions = shape.inputs / shape.channels;
     const LinearShape to = padded(shape);

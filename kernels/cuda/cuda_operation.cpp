@@ -22,7 +22,8 @@ void CudaOperation::enqueue(Stream& stream, const Batch& batch, Inputs in, Outpu
 void copy_now(std::span<std::byte> to, std::span<const std::byte> from) {
     expects(to.size() == from.size(), "copy_now: sizes differ");
     check_cuda(cudaMemcpy(to.data(), from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
-    // It may return before the last bytes have left its staging memory, and other streams do not wait for its own.
+    // cudaMemcpy may return before the last bytes have left its staging memory, and other streams do not wait for its
+    // own.
     check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
 }
 

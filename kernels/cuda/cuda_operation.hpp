@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-/// An operation of one tensor in and one out that is a few launches on the stream. Computes items that are not active
+/// An operation with one input and one output tensor that is a few launches on the stream. Computes inactive items,
 /// too.
 class CudaOperation : public Operation {
 public:
@@ -32,10 +32,10 @@ private:
     std::uint32_t max_items_;
 };
 
-/// Host memory to device memory, for streams of any kind: it has arrived when this returns. Sizes are equal.
+/// Copies host memory to device memory of the same size. Blocks until the data has arrived for streams of any kind.
 void copy_now(std::span<std::byte> to, std::span<const std::byte> from);
 
-/// Weights of one layer in the order and bits that its kernels read, packed in host memory for all devices of a node.
+/// One layer's weights in its kernels' layout and number format, packed in host memory for all devices of a node.
 class CudaWeights {
 public:
     /// Makes the bytes; called at most once.

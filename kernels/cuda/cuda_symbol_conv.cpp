@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-/// The tables' places in one piece of memory.
+/// The tables' offsets in one allocation.
 struct Places {
     Places(const SymbolConvGpuShape& shape, Precision precision)
         : gamma(rounded(shape.channels * number_bytes(precision) / symbol_conv::row_bytes * symbol_conv::slice_bytes)),

@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-/// Owned memory of the current device, for checks and benchmarks: every call waits for the device. Filled with 0xff,
-/// NaN in every floating-point format, so that what nobody wrote shows.
+/// Owned memory of the current device, for checks and benchmarks: every call blocks. Filled with 0xff, NaN in every
+/// floating-point format, so that unwritten values show.
 class DeviceMemory {
 public:
     explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) {
@@ -28,7 +28,7 @@ public:
         check_cuda(cudaMemset(data_, 0xff, bytes_), "cudaMemset");
         check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
     }
-    /// The same content over and over, until the memory is full.
+    /// Fills the memory with copies of `content`.
     void set(std::span<const std::byte> content) {
         for (std::size_t at = 0; at < bytes_; at += content.size()) {
             check_cuda(cudaMemcpy(static_cast<std::byte*>(data_) + at, content.data(),

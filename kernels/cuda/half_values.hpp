@@ -9,11 +9,11 @@ namespace sluice {
 /// fp16, rounded to nearest even. Throws Error (numeric), which names `what`, when a value is beyond 65504.
 [[nodiscard]] std::vector<std::byte> encode_half(std::span<const float> values, const char* what);
 
-/// A value in two parts of fp16 is what fp16 keeps of it, and what fp16 keeps of the rest times this: the rests of
-/// small values, as weights are, would else be subnormal. 22 bits, and 2^-36 for the smallest.
+/// A value in two parts of fp16: the value rounded to fp16, and the remainder times this, rounded to fp16; unscaled,
+/// the remainders of small values, as weights are, would be subnormal. 22 bits, and 2^-36 for the smallest.
 inline constexpr float half_rest_scale = 2048;
 
-/// `values`, rows of `row`, in two parts: of a row all first ones come before all rests. Throws as encode_half().
+/// `values`, rows of `row`, in two parts: a row's first parts precede all its remainders. Throws as encode_half().
 [[nodiscard]] std::vector<std::byte> encode_half_parts(std::span<const float> values, std::size_t row,
                                                        const char* what);
 

@@ -7,9 +7,9 @@ namespace sluice {
 namespace {
 
 constexpr std::uint32_t block_warps = 4;
-constexpr std::uint32_t together = 4;  // classes whose sums run beside each other
+constexpr std::uint32_t together = 4;  // classes summed side by side
 
-/// A warp an item.
+/// One warp per item.
 template <class In>
 __global__ void __launch_bounds__(block_warps * 32) label(LabelShape shape, LabelMemory memory, std::uint32_t items) {
     constexpr int n = values::in_16_bytes<In>;

@@ -14,7 +14,7 @@ struct LabelShape {
     std::uint32_t inputs;  ///< A multiple of 8.
     std::uint32_t classes;
     bool scores = false;    ///< Whether results hold s as well.
-    std::int32_t mark = 0;  ///< Set in the label where one of s is NaN or infinite.
+    std::int32_t mark = 0;  ///< Set in the label if a score is NaN or infinite.
 };
 
 /// Device memory; not owned. `in` and `weights` are aligned to 16 bytes.

@@ -13,19 +13,19 @@ struct LaunchShape {
     std::uint32_t blocks;
     std::uint32_t threads;
     std::size_t shared_bytes = 0;
-    /// May start before the kernel before it in the stream is done, which the kernel waits for. Where its code has no
-    /// instruction for that, it starts afterwards.
+    /// Programmatic dependent launch: may start before the previous kernel in the stream is done, and waits for it
+    /// itself. If its code has no instruction for that, it starts afterwards.
     bool chained = false;
 };
 
-/// Whether ptx::wait_for_previous_kernel() is more than nothing in the code that the current device has for `kernel`,
-/// which need not be made for this device: the driver may have compiled the PTX of an older one.
+/// Whether `kernel`'s code on the current device has the instruction of ptx::wait_for_previous_kernel(): the driver may
+/// have compiled it from an older device's PTX, which does not.
 [[nodiscard]] bool waits_in_chains(const void* kernel);
 
-/// Of the current device.
+/// On the current device.
 [[nodiscard]] std::uint32_t count_multiprocessors();
 
-/// Enqueues `kernel`, which `name` names in the error.
+/// Enqueues `kernel`; `name` appears in the error.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const char* name, const LaunchShape& shape, cudaStream_t stream,
             Arguments&&... arguments) {

@@ -23,7 +23,7 @@ cudaDataType_t data_type(Precision precision) {
     return precision == Precision::bf16 ? CUDA_R_16BF : precision == Precision::fp16 ? CUDA_R_16F : CUDA_R_32F;
 }
 
-/// One a device, made at its first use and kept to the end of the process: making one takes as long as a chunk.
+/// One per device, created at its first use and kept until the process ends: creation takes as long as a chunk.
 cublasLtHandle_t handle_of_device() {
     static std::mutex mutex;
     static std::map<int, cublasLtHandle_t> handles;
@@ -68,7 +68,7 @@ Preference make_preference(const LinearGemmShape& shape, std::size_t workspace_b
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
     if (shape.batch_invariant) {
         constexpr std::uint32_t whole_sums = CUBLASLT_REDUCTION_SCHEME_NONE;
-        constexpr std::uint32_t alignment = 16;  // whatever the memory of one call has beyond that
+        constexpr std::uint32_t alignment = 16;  // even if one call's memory is aligned to more
         set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, whole_sums);
         set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment);
         set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment);
@@ -87,7 +87,7 @@ bool splits_sums(const cublasLtMatmulAlgo_t& algorithm) {
     return parts > 1;
 }
 
-/// Of cuBLASLt's heuristics, the best first.
+/// cuBLASLt's heuristic results, best first.
 std::vector<cublasLtMatmulHeuristicResult_t> find_algorithms(cublasLtHandle_t handle, cublasLtMatmulDesc_t product,
                                                              cublasLtMatrixLayout_t weights, cublasLtMatrixLayout_t in,
                                                              cublasLtMatrixLayout_t out,
@@ -103,7 +103,7 @@ std::vector<cublasLtMatmulHeuristicResult_t> find_algorithms(cublasLtHandle_t ha
 
 }  // namespace
 
-// cuBLAS has the first index contiguous: weights are (inputs, outputs) to it, in and out (inputs or outputs, items).
+// cuBLAS is column-major: to it, weights are (inputs, outputs), in and out (inputs or outputs, items).
 LinearGemm::LinearGemm(const LinearGemmShape& shape, Precision precision, std::uint32_t items,
                        const LinearGemmMemory& memory)
     : memory_(memory),
@@ -139,7 +139,8 @@ LinearGemm::LinearGemm(const LinearGemmShape& shape, Precision precision, std::u
     algorithm_ = found.front().algo;
 }
 
-/// The kernel, its tile and so the order of its sums are the algorithm's; another number of items is other tiles of it.
+/// The algorithm fixes the kernel, its tile and so the order of sums; the number of items changes the number of tiles
+/// only.
 void LinearGemm::choose_for_any_items(const LinearGemmShape& shape, Precision precision,
                                       cublasLtMatmulPreference_t preference) {
     constexpr int most_algorithms = 32;

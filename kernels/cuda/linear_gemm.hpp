@@ -18,35 +18,35 @@ struct LinearGemmShape {
     std::uint32_t inputs;   ///< A multiple of 8.
     std::uint32_t outputs;  ///< A multiple of 8.
     bool relu = false;
-    bool batch_invariant = false;  ///< LinearShape::batch_invariant. Uses no work space.
+    bool batch_invariant = false;  ///< LinearShape::batch_invariant. Uses no workspace.
 };
 
 /// Device memory of one layer; not owned. All aligned to 16 bytes.
 struct LinearGemmMemory {
     const void* in;       ///< (items, inputs)
     const void* weights;  ///< (outputs, inputs), as encode() makes them
-    const void* bias;     ///< (outputs), as encode() makes them; none if null
+    const void* bias;     ///< (outputs), as encode() makes them; null: no bias
     void* out;            ///< (items, outputs)
     void* workspace;      ///< Used by one stream at a time.
     std::size_t workspace_bytes;
 };
 
-/// Work space that the fast algorithms on Hopper ask for.
+/// Workspace that the fast algorithms request on Hopper.
 inline constexpr std::size_t linear_workspace_bytes = std::size_t{32} << 20U;
 
-/// For which the algorithm of a batch-invariant layer is chosen: a large batch.
+/// Items, a large batch, that the algorithm of a batch-invariant layer is chosen for.
 inline constexpr std::uint32_t invariant_items = 4096;
 
-/// A linear layer by cuBLASLt for one number of items.
+/// A linear layer by cuBLASLt for a fixed number of items.
 class LinearGemm {
 public:
-    /// Chooses cuBLASLt's first algorithm for `items`. Throws Error (gpu_fault) when it has none. Its sums' order, and
-    /// so the last digit, may depend on `items`; for the same `items` it is the same in every run. Batch-invariant: the
-    /// first algorithm for invariant_items that splits no sum and takes one item too, for any number of items.
+    /// Chooses cuBLASLt's first algorithm for `items`; throws Error (gpu_fault) if there is none. The order of its
+    /// sums, and so the last digit, may depend on `items`, but is the same in every run. Batch-invariant: for any
+    /// number of items, the first algorithm for invariant_items that splits no sum and takes one item, too.
     LinearGemm(const LinearGemmShape& shape, Precision precision, std::uint32_t items, const LinearGemmMemory& memory);
 
-    /// Enqueues the layer, on the device that was current when it was made; allocates nothing. Throws Error (gpu_fault)
-    /// when CUDA does not take it.
+    /// Enqueues the layer, on the device that was current at construction; allocates nothing. Throws Error (gpu_fault)
+    /// if the launch fails.
     void enqueue(cudaStream_t stream) const;
 
 private:

@@ -4,11 +4,11 @@
 
 #include "kernels/cuda/precision.hpp"
 
-/// Products by a warp, from its registers (mma.sync), and the loads that bring operands there. PTX ISA 7.0, sm_80.
+/// Products by a warp from its registers (mma.sync), and loads of their operands. PTX ISA 7.0, sm_80.
 namespace sluice::mma {
 
-/// Four matrices of 8 rows of 16 bytes from shared memory. Lane l gives the address of row l % 8 of matrix l / 8, and
-/// gets word l % 4 of row l / 4 of each.
+/// Loads four matrices of 8 rows of 16 bytes from shared memory. Lane l passes the address of row l % 8 of matrix l / 8
+/// and receives word l % 4 of row l / 4 of each.
 __device__ __forceinline__ void load_matrices(std::uint32_t (&to)[4], std::uint32_t row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -39,7 +39,7 @@ __device__ __forceinline__ void multiply<Precision::fp16>(float (&d)[4], const s
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// Reads the upper 19 bits of each value: round what is given to them before.
+/// Reads the upper 19 bits of each value only: round operands first.
 template <>
 __device__ __forceinline__ void multiply<Precision::tf32>(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                                                           std::uint32_t b1) {

@@ -13,11 +13,11 @@ namespace sluice {
 namespace {
 
 constexpr int pool = NormPoolShape::pool;
-constexpr float norm_epsilon = 1e-5F;  // as kernels/kernels.hpp has it
+constexpr float norm_epsilon = 1e-5F;  // as in kernels/convolution.hpp
 constexpr std::uint32_t threads = 544;
 constexpr std::uint32_t warps = threads / 32;
 constexpr int narrow_units = 2;
-constexpr int narrow_blocks = 2;  // a multiprocessor: while one waits for its sums, the other reads
+constexpr int narrow_blocks = 2;  // per multiprocessor: while one waits for its sums, the other reads
 constexpr int fp32_units = 4;
 
 struct Arguments {
@@ -28,17 +28,17 @@ struct Arguments {
     std::uint32_t items;
     std::uint32_t positions;
     std::uint32_t channels;
-    std::uint32_t counted;  // values of an item that are no padding
+    std::uint32_t counted;  // values of an item without padding
 };
 
-/// Both in every thread; added in the same order in every run.
+/// Sums over the block, in every thread; added in the same order in every run.
 __device__ void block_sums(float& a, float& b, float (&partial)[2][warps]) {
 #pragma unroll
     for (int offset = 16; offset > 0; offset /= 2) {
         a += __shfl_xor_sync(~0U, a, offset);
         b += __shfl_xor_sync(~0U, b, offset);
     }
-    __syncthreads();  // whoever reads earlier sums has done so
+    __syncthreads();  // all threads have read earlier sums
     if (threadIdx.x % 32 == 0) {
         partial[0][threadIdx.x / 32] = a;
         partial[1][threadIdx.x / 32] = b;
@@ -53,13 +53,13 @@ __device__ void block_sums(float& a, float& b, float (&partial)[2][warps]) {
     }
 }
 
-/// A thread's share of an item: `units` times 16 bytes of channels at the three positions of one pooled one.
+/// A thread's share of an item: `units` times 16 bytes of channels at the three positions of a pooled one.
 template <class In, int units>
 class Share {
 public:
     static constexpr int n = values::in_16_bytes<In>;
 
-    /// `row`: from one position's values to the next one's.
+    /// `row`: values from one position to the next.
     __device__ Share(const Arguments& arguments, std::uint32_t row) : row_(row) {
         const std::uint32_t row_units = arguments.channels / n;
         const std::uint32_t item_units = arguments.positions / pool * row_units;
@@ -72,12 +72,12 @@ public:
     __device__ __forceinline__ bool has(int u) const {
         return first_[u] != nowhere;
     }
-    /// Sixteen bytes of a tensor with as many values in them.
+    /// 16 bytes of a tensor whose values are as wide as In's.
     template <class T>
     __device__ __forceinline__ uint4 load(const T* from, int u, int p) const {
         return has(u) ? __ldg(reinterpret_cast<const uint4*>(from + first_[u] + p * row_)) : uint4{};
     }
-    /// Where unit u's maximum goes, in the pooled item.
+    /// Offset of unit u's maximum in the pooled item.
     __device__ __forceinline__ std::size_t pooled(int u) const {
         return (threadIdx.x + u * threads) * n;
     }
@@ -88,7 +88,7 @@ private:
     std::uint32_t first_[units];
 };
 
-/// The greater of `best` and gamma * y + beta, of eight values.
+/// best = max(best, gamma * y + beta), for eight values.
 __device__ __forceinline__ void take_best(float (&best)[8], const float (&y)[8], const uint4& gamma,
                                           const uint4& beta) {
     float g[8];
@@ -101,7 +101,7 @@ __device__ __forceinline__ void take_best(float (&best)[8], const float (&y)[8],
     }
 }
 
-/// The same in half as many instructions, for a result of which fp16 has three bits more.
+/// The same in fp16, with half as many instructions, for bf16, which has three bits less.
 __device__ __forceinline__ void take_best(__half2 (&best)[4], const float (&y)[8], const uint4& gamma,
                                           const uint4& beta) {
 #pragma unroll
@@ -136,8 +136,8 @@ struct Best<__nv_bfloat16> {
     using Type = __half2[4];
 };
 
-/// gamma and beta are fp16: what is normalised is within their range. Mean and variance come from one pass in fp32:
-/// where that would lose anything, rounding the input to 16 bits already has.
+/// gamma and beta are fp16: normalised values are within its range. Mean and variance take one pass in fp32: where that
+/// would lose anything, rounding the input to 16 bits already has.
 template <class T>
 __global__ void __launch_bounds__(threads, narrow_blocks) norm_narrow(const Arguments arguments) {
     __shared__ float partial[2][warps];
@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(threads, narrow_blocks) norm_narrow(const Argu
     }
 }
 
-/// Two passes over the registers. tf32x3 comes in two parts, and leaves as fp32.
+/// Two passes over the registers. For tf32x3 the input is in two parts, the output fp32.
 template <Precision precision>
 __global__ void __launch_bounds__(threads, 1) norm_fp32(const Arguments arguments) {
     constexpr std::uint32_t parts = parts_of(precision);
@@ -245,7 +245,7 @@ __global__ void __launch_bounds__(threads, 1) norm_fp32(const Arguments argument
             }
         }
         block_sums(squares, unused, partial);
-        squares = fmaf(-padding * mean, mean, squares);  // of zeros less the mean
+        squares = fmaf(-padding * mean, mean, squares);  // padding contributed (0 - mean)^2 each
         const float scale = 1.0F / sqrtf(squares / count + norm_epsilon);
 #pragma unroll
         for (int u = 0; u < fp32_units; ++u) {

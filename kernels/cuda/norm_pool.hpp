@@ -12,21 +12,21 @@
 namespace sluice {
 
 /// (items, positions, channels) -> (items, positions / 3, channels): the norm, ReLU and pooling of
-/// Kernels::norm_relu_pool. An item fits into a block's registers: positions * channels <= 26,112.
+/// ConvolutionKernels::norm_relu_pool. An item fits a block's registers: positions * channels <= 26,112.
 struct NormPoolShape {
     static constexpr std::uint32_t pool = 3;
 
     std::uint32_t positions;    ///< A multiple of 3.
     std::uint32_t channels;     ///< A multiple of 8.
-    std::uint32_t padding = 0;  ///< The last ones of those: zeros, as are gamma and beta, which count for nothing.
+    std::uint32_t padding = 0;  ///< Trailing channels that are zero, also in gamma and beta, and not counted.
 };
 
-/// (channels, positions), as it comes in files, to what the kernel reads: (positions, channels), fp16 for bf16 and
-/// fp16; bf16 has three bits less, else fp32. Throws Error (numeric) when a value does not fit into fp16.
+/// Packs (channels, positions), the order in files, as the kernel reads it: (positions, channels), fp16 for fp16 and
+/// for bf16, which has three bits less, otherwise fp32. Throws Error (numeric) if a value does not fit fp16.
 [[nodiscard]] std::vector<std::byte> pack_norm(const NormPoolShape& shape, Precision precision,
                                                std::span<const float> values);
 
-/// Device memory; not owned. All aligned to 16 bytes. For tf32x3 what goes in is in two parts, and fp32 comes out.
+/// Device memory; not owned. All aligned to 16 bytes. For tf32x3 the input is in two parts, the output fp32.
 struct NormPoolMemory {
     const void* in;  ///< (items, positions, channels)
     const void* gamma;
@@ -36,7 +36,7 @@ struct NormPoolMemory {
 
 class NormPool {
 public:
-    /// Throws ContractViolation when the shape does not fit.
+    /// Throws ContractViolation if the shape is not supported.
     NormPool(const NormPoolShape& shape, Precision precision, const NormPoolMemory& memory);
 
     /// Enqueues the norm of the first `items` items; allocates nothing. Results do not depend on `items`.

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-/// Numbers that a value is kept as where convolutions multiply it. For tf32x3 those are two: what tf32 keeps of the
-/// value, and what tf32 keeps of the rest. Their sum has 22 bits at least.
+/// Numbers that represent a value in convolutions. For tf32x3 two: the value rounded to tf32, and the remainder rounded
+/// to tf32. Their sum has at least 22 bits.
 [[nodiscard]] constexpr std::uint32_t parts_of(Precision precision) noexcept {
     return precision == Precision::tf32x3 ? 2 : 1;
 }
@@ -19,18 +19,18 @@ namespace sluice {
     return precision == Precision::bf16 || precision == Precision::fp16 ? 2 : 4;
 }
 
-/// Of one value.
+/// Bytes of one value, all parts.
 [[nodiscard]] constexpr std::size_t element_bytes(Precision precision) noexcept {
     return number_bytes(precision) * parts_of(precision);
 }
 
-/// That of what convolutions do not multiply: weights of other layers, and what lies between those.
+/// Precision of values that are not inputs of convolutions: other layers' weights, and activations between those.
 [[nodiscard]] constexpr Precision in_one_part(Precision precision) noexcept {
     return precision == Precision::tf32x3 ? Precision::fp32 : precision;
 }
 
-/// `values`, rows of `row`, in the bits of `precision`, rounded to the nearest, halves to even. Of a row in two parts
-/// all first ones come before all second ones. Throws Error (numeric) for a finite value that fp16 has no room for.
+/// Encodes `values`, rows of `row`, in `precision`, rounded to nearest even. In two parts, a row's first parts precede
+/// all its second ones. Throws Error (numeric) for a finite value beyond fp16's range.
 [[nodiscard]] std::vector<std::byte> encode(Precision precision, std::span<const float> values, std::size_t row = 1);
 
 /// The reverse, exact.

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Instructions that CUDA C++ has no names for, from sm_80 on. Shared memory is addressed by 32 bits.
+/// Instructions without a CUDA C++ intrinsic, from sm_80 on. Shared memory is addressed by 32 bits.
 namespace sluice::ptx {
 
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
@@ -12,7 +12,7 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
 
 // --- Asynchronous copies to shared memory, in groups ---
 
-/// 16 bytes past the first-level cache; zeros where they are not present.
+/// Copies 16 bytes past the L1 cache; zeros unless `present`.
 __device__ __forceinline__ void copy_16(std::uint32_t to, const void* from, bool present) {
     const int bytes = present ? 16 : 0;
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
@@ -23,7 +23,7 @@ __device__ __forceinline__ void commit_copies() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/// Until at most `pending` of this thread's groups are unfinished.
+/// Waits until at most `pending` of this thread's groups are unfinished.
 template <int pending>
 __device__ __forceinline__ void wait_for_copies() {
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
@@ -31,14 +31,14 @@ __device__ __forceinline__ void wait_for_copies() {
 
 // --- Chains of kernels (programmatic dependent launch); launch() makes none of code for less than sm_90 ---
 
-/// Until the kernels before this one in the stream have written their results.
+/// Waits until the previous kernels in the stream have written their results.
 __device__ __forceinline__ void wait_for_previous_kernel() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// Lets the next kernel of the stream take the places that this one's blocks leave.
+/// Lets the next kernel in the stream start on the resources that this one's blocks free.
 __device__ __forceinline__ void let_next_kernel_start() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -77,14 +77,14 @@ __device__ __forceinline__ void store_shared(std::uint32_t address, std::uint32_
 
 // --- Arithmetic ---
 
-/// 1/x, to about 2^-23 of it; zero where that is less than the least normal number.
+/// 1/x, with a relative error of about 2^-23; subnormal results become zero.
 __device__ __forceinline__ float reciprocal_about(float x) {
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 
-/// 2^x, to about 2^-22 of it; zero where that is less than the least normal number.
+/// 2^x, with a relative error of about 2^-22; subnormal results become zero.
 __device__ __forceinline__ float exp2_about(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

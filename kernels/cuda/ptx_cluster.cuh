@@ -15,19 +15,19 @@ __device__ __forceinline__ std::uint32_t rank_in_cluster() {
     return rank;
 }
 
-/// Until all threads of the cluster are here; those of a warp come together.
+/// Waits for all threads of the cluster; the threads of a warp arrive together.
 __device__ __forceinline__ void synchronize_cluster() {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/// The same for threads that come apart.
+/// The same for diverged threads.
 __device__ __forceinline__ void synchronize_cluster_apart() {
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");
     asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
-/// Arrives at the barrier that `rank`, a block of the cluster, has at this address of its shared memory.
+/// Arrives at the barrier at this shared-memory address in block `rank` of the cluster.
 __device__ __forceinline__ void arrive_at(std::uint32_t barrier, std::uint32_t rank) {
     asm volatile(
         "{\n"
@@ -41,7 +41,8 @@ __device__ __forceinline__ void arrive_at(std::uint32_t barrier, std::uint32_t r
 
 // --- The copy engine ---
 
-/// To the same address in every block whose bit is in `ranks`; completes on the barrier at the same address there.
+/// Copies to the same address in every block whose bit is in `ranks`; completes on the barrier at the same address
+/// there.
 __device__ __forceinline__ void load_2d_to_many(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x,
                                                 int y, std::uint16_t ranks) {
     asm volatile(
@@ -59,7 +60,7 @@ __device__ __forceinline__ void load_2d(std::uint32_t to, const CUtensorMap* map
         : "memory");
 }
 
-/// The same of tensors of three axes.
+/// The same for tensors of three axes.
 __device__ __forceinline__ void load_3d_to_many(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x,
                                                 int y, int z, std::uint16_t ranks) {
     asm volatile(
@@ -78,7 +79,7 @@ __device__ __forceinline__ void load_3d(std::uint32_t to, const CUtensorMap* map
         : "memory");
 }
 
-/// What lies beyond the tensor is left out.
+/// Elements beyond the tensor are not written.
 __device__ __forceinline__ void store_2d(const CUtensorMap* map, std::uint32_t from, int x, int y) {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from),
                  "r"(x), "r"(y)
@@ -90,25 +91,25 @@ __device__ __forceinline__ void commit_stores() {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-/// Until at most `pending` of this thread's groups have not read shared memory yet.
+/// Waits until at most `pending` of this thread's groups have yet to read shared memory.
 template <int pending>
 __device__ __forceinline__ void wait_for_store_reads() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 
-/// Until all of this thread's stores are done.
+/// Waits until all of this thread's stores are done.
 __device__ __forceinline__ void wait_for_stores() {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/// Between this thread's own accesses to shared memory and those of the copy engine that follow.
+/// Orders this thread's accesses to shared memory before later ones by the copy engine.
 __device__ __forceinline__ void fence_copy_engine() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 // --- Global memory ---
 
-/// A load that stays where it is written, so that it is on its way while the tensor cores work.
+/// A load that the compiler does not move, so that it is in flight while the tensor cores work.
 __device__ __forceinline__ float2 load_global_8(const float* from) {
     float2 v;
     asm volatile("ld.global.nc.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(from));

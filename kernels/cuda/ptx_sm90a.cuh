@@ -41,8 +41,8 @@ __device__ __forceinline__ bool try_wait(std::uint32_t barrier, std::uint32_t pa
     return done != 0;
 }
 
-/// Returns when the barrier's phase with this parity is complete. A barrier that never comes faults after some seconds
-/// instead of occupying the GPU for good.
+/// Returns when the barrier's phase with this parity is complete. Traps after some seconds if it never is, instead of
+/// occupying the GPU for good.
 __device__ __forceinline__ void wait(std::uint32_t barrier, std::uint32_t parity) {
     constexpr std::uint32_t most_tries = 1U << 26;
     std::uint32_t tries = 0;
@@ -53,7 +53,7 @@ __device__ __forceinline__ void wait(std::uint32_t barrier, std::uint32_t parity
     }
 }
 
-/// Until all 128 threads of a warpgroup are here. `number`: the warpgroup's among those that do so, at most 14.
+/// Waits for all 128 threads of a warpgroup. `number`: the warpgroup's among those that do so, at most 14.
 __device__ __forceinline__ void synchronize_warpgroup(std::uint32_t number) {
     asm volatile("bar.sync %0, 128;" ::"r"(number + 1) : "memory");
 }
@@ -84,7 +84,7 @@ __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-/// For loads whose data the second-level cache is to keep.
+/// Policy of loads whose data the L2 cache should keep.
 __device__ __forceinline__ std::uint64_t keep_in_cache() {
     std::uint64_t policy;
     asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
@@ -100,7 +100,7 @@ __device__ __forceinline__ void load_2d(std::uint32_t to, const CUtensorMap* map
         : "memory");
 }
 
-/// Brings `bytes`, a multiple of 16, into the second-level cache.
+/// Prefetches `bytes`, a multiple of 16, into the L2 cache.
 __device__ __forceinline__ void prefetch(const void* from, std::uint32_t bytes) {
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
@@ -117,8 +117,8 @@ __device__ __forceinline__ void give_registers() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
 }
 
-/// Four 8x8 matrices of 16-bit values from registers to shared memory; lane l gives the address of row l % 8 of matrix
-/// l / 8.
+/// Stores four 8x8 matrices of 16-bit values from registers to shared memory; lane l passes the address of row l % 8 of
+/// matrix l / 8.
 __device__ __forceinline__ void store_matrices(std::uint32_t row, std::uint32_t a, std::uint32_t b, std::uint32_t c,
                                                std::uint32_t d) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row), "r"(a), "r"(b), "r"(c),

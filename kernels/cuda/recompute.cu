@@ -8,7 +8,7 @@ namespace {
 constexpr std::uint32_t gather_threads = 128;
 constexpr std::uint32_t merge_threads = 1024;
 
-/// A block an item.
+/// One block per item.
 __global__ void __launch_bounds__(gather_threads) gather(RecomputeSizes sizes, RecomputeMemory memory) {
     const std::uint32_t place = memory.state->done + blockIdx.x;
     const bool filled = place < memory.state->chosen;

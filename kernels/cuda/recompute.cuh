@@ -10,8 +10,8 @@ namespace sluice {
 inline constexpr std::uint32_t choose_threads = 1024;
 inline constexpr std::uint32_t choose_warps = choose_threads / 32;
 
-/// Chooses the items for which test(item, is_active) is true; it is asked once for every item.
-/// One block, so that the numbers come in order, and with them the batches: the same in every run.
+/// Selects the items for which test(item, is_active), called once for each item, is true. One block, so that the order
+/// of items, and with it the batches, are the same in every run.
 template <class Test>
 __global__ void __launch_bounds__(choose_threads)
     choose_items(RecomputeSizes sizes, RecomputeMemory memory, Test test) {
@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(choose_threads)
     const std::uint32_t warp = threadIdx.x / 32;
     const std::uint32_t lane = threadIdx.x % 32;
     const std::uint32_t present = memory.active == nullptr ? sizes.items : *memory.active;
-    std::uint32_t before = 0;  // chosen in the rounds before
+    std::uint32_t before = 0;  // selected in earlier rounds
     for (std::uint32_t first = 0; first < sizes.items; first += choose_threads) {
         const std::uint32_t item = first + threadIdx.x;
         const bool uncertain = item < sizes.items && test(item, item < present);

@@ -13,7 +13,7 @@ namespace {
 
 using namespace symbol_conv;
 
-/// A kernel, and what its blocks are.
+/// A kernel and its blocks' sizes.
 struct Gather {
     void (*kernel)(GatherArguments);
     std::uint32_t shared_bytes;

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/symbol_conv_gpu.hpp"
 
-/// Where things lie in a symbol convolution's tables; for the host's and the device's side of it.
+/// Layout of a symbol convolution's tables, for host and device code.
 namespace sluice::symbol_conv {
 
 constexpr std::size_t table_rows = SymbolConvGpuShape::most_symbols + 1;

@@ -18,7 +18,7 @@ constexpr int taps = SymbolConvGpuShape::taps;
 constexpr int pool = SymbolConvGpuShape::pool;
 constexpr std::uint32_t block_threads = 896;
 
-/// What a block has when `lanes` threads, 16 or 8, have the channels of one pooled position: a slice or a half of one.
+/// A block's sizes if `lanes` threads, 16 or 8, compute the channels of one pooled position: a slice or half of one.
 template <std::uint32_t lanes>
 struct Block {
     static constexpr std::uint32_t group_threads = lanes;
@@ -70,7 +70,7 @@ __device__ __forceinline__ void add(uint4& sum, uint4 row, float) {
     }
 }
 
-/// What is there does not change after the block's first barrier, so that the compiler may order these as it likes.
+/// Not volatile: the table is constant after the block's first barrier, so that the compiler may reorder these loads.
 template <std::size_t offset>
 __device__ __forceinline__ uint4 read_row(std::uint32_t address) {
     uint4 v;
@@ -89,14 +89,14 @@ __device__ __forceinline__ void add_taps(uint4& sum, std::uint32_t lane_table, c
     }
 }
 
-/// Where the row of symbol byte `index` of `word` begins.
+/// Offset of the row of the symbol in byte `index` of `word`.
 template <int index, class B>
 __device__ __forceinline__ std::uint32_t row_offset(std::uint32_t word) {
     static_assert(256 % B::row_bytes == 0);
     return __byte_perm(word, 0, 0x4404 | index << 4) / (256 / B::row_bytes);
 }
 
-/// Brings a block's part of its slice to shared memory.
+/// Copies a block's part of its slice to shared memory.
 template <class B>
 __device__ __forceinline__ void copy_table(uint4* to, const std::uint8_t* slice, std::uint32_t part) {
     constexpr std::uint32_t units = B::group_threads;  // of 16 bytes, in a row
@@ -106,7 +106,7 @@ __device__ __forceinline__ void copy_table(uint4* to, const std::uint8_t* slice,
     }
 }
 
-/// A thread has 16 bytes of the channels at one pooled position. The table's values are T, the output's Out.
+/// A thread computes 16 bytes of channels at one pooled position. The table's values are T, the output's Out.
 template <class T, class Out, class B>
 __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherArguments arguments) {
     constexpr int n = values::in_16_bytes<T>;
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
             beta[i] = __ldg(reinterpret_cast<const uint4*>(static_cast<const T*>(arguments.beta) + at));
         }
     }
-    ptx::wait_for_previous_kernel();  // which makes the scales; all of the above only weights
+    ptx::wait_for_previous_kernel();  // which computes the scales; all of the above reads only weights
     const std::uint32_t lane_table = ptx::shared_address(table) + lane * 16;
     const std::uint32_t first_word = local_group * pool / 4;
     const std::uint32_t shift = local_group * pool % 4 * 8;

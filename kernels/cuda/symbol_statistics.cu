@@ -15,7 +15,7 @@ namespace {
 using namespace symbol_conv;
 
 constexpr int taps = SymbolConvGpuShape::taps;
-constexpr double norm_epsilon = 1e-5;  // as kernels/kernels.hpp has it
+constexpr double norm_epsilon = 1e-5;  // as in kernels/convolution.hpp
 
 constexpr std::uint32_t statistics_threads = 512;
 constexpr std::uint32_t statistics_warps = statistics_threads / 32;
@@ -32,14 +32,14 @@ struct StatisticsArguments {
     std::uint32_t channels;
 };
 
-/// A pair of symbols a distance apart, seen by one tap and the tap that far after it.
+/// A pair of symbols `distance` apart, read by one tap and the tap that far after it.
 struct EndPair {
-    std::uint8_t symbol;  // from the begin, or from the last position on
+    std::uint8_t symbol;  // counted from the first, or from the last position
     std::uint8_t distance;
     std::uint8_t tap;
 };
 
-/// Symbols 0 … 5 and the six after the last position are not seen by all taps: the pairs that are seen there.
+/// Symbols 0 … 5 and the six after the last position are not read by all taps: the pairs that are read there.
 struct EndPairs {
     static constexpr std::uint32_t count_at_begin = 112;
     static constexpr std::uint32_t count = 168;
@@ -75,7 +75,7 @@ __device__ __forceinline__ double warp_sum(double value) {
     return value;
 }
 
-/// A warp an item. `copied`: `inner` is read from shared memory.
+/// One warp per item. `copied`: `inner` is read from shared memory.
 template <bool copied>
 __global__ void __launch_bounds__(statistics_threads, 1) symbol_statistics(const StatisticsArguments arguments) {
     extern __shared__ float4 statistics_shared[];
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(statistics_threads, 1) symbol_statistics(const
     ptx::let_next_kernel_start();
     for (std::uint32_t item = blockIdx.x + warp * gridDim.x; item < arguments.items;
          item += gridDim.x * statistics_warps) {
-        __syncwarp();  // all lanes are done with the item before
+        __syncwarp();  // all lanes are done with the previous item
         const std::uint8_t* from = arguments.symbols + std::size_t{item} * arguments.length;
         for (std::uint32_t s = lane; s < arguments.length; s += 32) {
             symbols[s] = min(static_cast<std::uint32_t>(__ldg(from + s)), SymbolConvGpuShape::most_symbols);

@@ -4,7 +4,8 @@
 
 namespace sluice {
 
-/// Word i of lane t of each four lanes becomes word t of lane i. By all lanes of a warp; twice is nothing.
+/// In each group of four lanes, word i of lane t becomes word t of lane i. Called by all lanes of a warp; its own
+/// inverse.
 __device__ __forceinline__ void transpose_among_four(std::uint32_t (&words)[4]) {
     const std::uint32_t lane = threadIdx.x % 4;
 #pragma unroll

@@ -11,7 +11,7 @@
 #include "kernels/cuda/half_values.hpp"
 #include "kernels/cuda/ptx.cuh"
 
-/// Values in memory, which are fp32 in registers.
+/// Conversions of values in memory from and to fp32 in registers.
 namespace sluice::values {
 
 template <class T>
@@ -48,7 +48,7 @@ __device__ __forceinline__ __half2 half2_of(const uint4& from, int i) {
     return *reinterpret_cast<const __half2*>(&word);
 }
 
-/// What a precision of two bytes keeps values in.
+/// Type in memory of a two-byte precision.
 template <Precision precision>
 struct NarrowOf;
 template <>
@@ -88,7 +88,7 @@ __device__ __forceinline__ uint4 pack(const float (&from)[8]) {
     return {pack<T>(from[0], from[1]), pack<T>(from[2], from[3]), pack<T>(from[4], from[5]), pack<T>(from[6], from[7])};
 }
 
-/// Rounded to what tf32 keeps.
+/// Rounded to tf32.
 template <bool relu = false>
 __device__ __forceinline__ float round_tf32(float value) {
     std::uint32_t rounded;
@@ -96,7 +96,7 @@ __device__ __forceinline__ float round_tf32(float value) {
     return __uint_as_float(rounded);
 }
 
-/// In the two parts that tf32x3 keeps.
+/// In the two parts of tf32x3.
 template <bool relu = false>
 __device__ __forceinline__ float2 split_tf32(float value) {
     const float all = relu ? fmaxf(value, 0.0F) : value;
@@ -104,7 +104,7 @@ __device__ __forceinline__ float2 split_tf32(float value) {
     return {first, round_tf32(all - first)};
 }
 
-/// Two values in two parts of fp16; what fp16 has no room for is infinite in both.
+/// Two values in two parts of fp16; both parts are infinite beyond fp16's range.
 struct HalfParts {
     std::uint32_t firsts;
     std::uint32_t rests;  // times half_rest_scale
@@ -120,10 +120,10 @@ __device__ __forceinline__ uint4 pack_fp32(const float (&from)[4]) {
     return {__float_as_uint(from[0]), __float_as_uint(from[1]), __float_as_uint(from[2]), __float_as_uint(from[3])};
 }
 
-struct Tf32 {};    ///< fp32 in memory, rounded to what tf32 keeps.
+struct Tf32 {};    ///< fp32 in memory, rounded to tf32.
 struct Tf32x3 {};  ///< Rows in two parts.
 
-/// Stores values `at` and following, 16 bytes of them, of row `number` of a tensor of `row` values each.
+/// Stores `from` as values [at, at + n) of row `number` of a tensor with rows of `row` values; 16 bytes per part.
 template <class Out, int n>
 __device__ __forceinline__ void store(void* out, std::size_t number, std::uint32_t row, std::uint32_t at,
                                       const float (&from)[n]) {

@@ -7,7 +7,7 @@
 
 #include "kernels/cuda/wgmma.cuh"
 
-/// Products of 64 rows by 64, 128, 192 or 256 columns, for which wgmma.cuh tells the rest.
+/// Products of 64 rows by 64, 128, 192 or 256 columns; see wgmma.cuh for the rest.
 namespace sluice::wgmma {
 
 /// d (64, columns) += a (64, 32 bytes of k) * b (columns, 32 bytes of k)^T. Thread t of warp w of the warpgroup has d[4
@@ -15,7 +15,7 @@ namespace sluice::wgmma {
 template <class Type, int columns>
 __device__ void multiply(float (&d)[columns / 2], std::uint64_t a, std::uint64_t b);
 
-// Asm takes no text but literals: these spell the accumulators out.
+// Asm takes only literals: these spell the accumulators out.
 // clang-format off
 #define SLUICE_SUMS_8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
 #define SLUICE_SUMS_32(i) SLUICE_SUMS_8(i), SLUICE_SUMS_8(i + 8), SLUICE_SUMS_8(i + 16), SLUICE_SUMS_8(i + 24)

@@ -11,7 +11,7 @@
 namespace sluice {
 namespace {
 
-/// Larger of a larger score, of equal ones of the first: their order is total, NaN included.
+/// Sort key: a total order of scores, NaN included; among equal scores the first ranks higher.
 std::uint64_t rank_of(float score, std::size_t place) {
     constexpr std::uint32_t sign = 1U << 31U;
     const auto bits = std::bit_cast<std::uint32_t>(score == 0 ? 0.0F : score);
@@ -88,7 +88,7 @@ void ByteDraw::look_at(const float* scores) {
     }
 }
 
-/// The others become 0.
+/// Sets the other weights to 0.
 void ByteDraw::keep_largest(Values& weights) const {
     std::array<std::uint64_t, gru_symbols> ranks;
     for (std::size_t i = 0; i < gru_symbols; ++i) {

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// Chooses the byte that follows from its scores. On every machine the same.
+/// Chooses the next byte by its scores. Gives the same results on every machine.
 class ByteDraw {
 public:
     explicit ByteDraw(const Sampling& sampling) noexcept : sampling_(sampling) {}
@@ -17,13 +17,13 @@ public:
     /// (gru_symbols) scores, copied.
     void look_at(const float* scores);
 
-    /// `uniform` in [0, 1]; not looked at where the temperature is 0.
+    /// `uniform` in [0, 1]; ignored if the temperature is 0.
     [[nodiscard]] std::uint8_t choose(float uniform) const;
 
-    /// How close `uniform` is to another byte. Scores that are no numbers make it no number.
+    /// How close `uniform` is to another byte. NaN if a score is NaN or the largest is infinite.
     [[nodiscard]] TextDoubt doubt(float uniform) const;
 
-    /// Of `byte`, by softmax of the scores themselves.
+    /// ln of softmax(scores) at `byte`.
     [[nodiscard]] double log_probability(std::uint8_t byte) const;
 
 private:
@@ -34,17 +34,17 @@ private:
 
     Sampling sampling_;
     Values scores_{};
-    Values probabilities_{};  // but for temperature 0
+    Values probabilities_{};  // unset for temperature 0
     std::uint8_t best_ = 0;   // the first of the largest scores
-    std::uint8_t last_ = 0;   // of those that may be chosen
-    double log_sum_ = 0;      // of e^(score - best score)
+    std::uint8_t last_ = 0;   // last byte that may be chosen
+    double log_sum_ = 0;      // ln of the sum of e^(score - best score)
 };
 
-/// The place of the largest score, of equal ones the first. A NaN is never it; where none is above minus infinity, it
-/// is the first.
+/// Index of the largest score, the first among equals; a NaN is never the largest. 0 if no score exceeds minus
+/// infinity.
 [[nodiscard]] std::size_t first_largest(std::span<const float> scores);
 
-/// ln x, of a finite x > 0, by nothing but additions, products and divisions.
+/// ln x for a finite x > 0, by additions, products and divisions only.
 [[nodiscard]] double plain_log(double x);
 
 }  // namespace sluice

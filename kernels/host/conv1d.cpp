@@ -32,7 +32,7 @@ dnnl::convolution_forward::primitive_desc plan(const Conv1dShape& shape) {
                                                 dnnl::memory::dims{1}, dnnl::memory::dims{0}, dnnl::memory::dims{0});
 }
 
-/// What all operations share. oneDNN's handles count references; executing a primitive is thread-safe with own scratch.
+/// Shared by all operations. oneDNN's handles count references; executing a primitive is thread-safe with own scratch.
 struct Prepared {
     Conv1dShape shape;
     dnnl::convolution_forward::primitive_desc plan;

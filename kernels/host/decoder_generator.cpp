@@ -16,15 +16,15 @@
 namespace sluice {
 namespace {
 
-// Rows of a pass, of prompts and of what follows. With fewer the weights, which every pass reads whole, would come from
-// memory too often; with more the rows leave the caches.
+// Rows of a pass, of prefill and decode. With fewer, the weights, which every pass reads completely, would come from
+// memory too often; with more, the rows no longer fit the caches.
 constexpr std::size_t most_rows = 192;
-constexpr std::size_t most_texts = 96;  // at a time: half of the rows stay for prompts
+constexpr std::size_t most_texts = 96;  // at a time; leaves half of the rows to prompts
 
-/// The cache that as many texts want, of ordinary length; longer ones share it.
+/// Enough cache for most_texts texts of ordinary length; longer ones share it.
 constexpr std::uint64_t wanted_cache_bytes = std::uint64_t{1} << 30U;
 
-/// A text that is being continued, in its result.
+/// A text being continued; its tokens are in its result.
 struct Text {
     std::uint64_t number = 0;
     std::span<const std::uint32_t> prompt;
@@ -56,7 +56,7 @@ std::size_t texts_at_a_time(std::uint32_t max_items) {
     return std::min<std::size_t>(max_items, most_texts);
 }
 
-/// Of the cache: enough for the longest text, and not more than all texts at a time can fill.
+/// Pages of the cache: enough for the longest text, at most what all texts at a time can fill.
 std::size_t cache_pages(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items,
                         std::uint64_t device_bytes) {
     const std::size_t texts = texts_at_a_time(max_items);
@@ -110,7 +110,7 @@ private:
         }
     }
 
-    /// False: the cache has no room for it yet.
+    /// Returns false if the cache has no room for it yet.
     [[nodiscard]] bool open(const std::byte* item, std::byte* result) {
         PromptStart start;
         std::memcpy(&start, item, sizeof start);
@@ -130,7 +130,7 @@ private:
         return true;
     }
 
-    /// A row for the last token of each text that has begun, then as many of the others' prompts as there is room for.
+    /// A decode row for each text that has new tokens, then prefill rows of the others while there is room.
     void collect_rows() {
         pass_.clear();
         scored_.clear();

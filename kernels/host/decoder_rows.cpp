@@ -77,7 +77,7 @@ void DecoderRows::pass(std::span<const DecoderRow> rows) {
     product_(decoder_.head(), rows.size(), normed_.data(), scores_.data());
 }
 
-/// After the last layer's keys and values nothing is computed of the other rows.
+/// After the last layer's keys and values, only rows that want scores are computed.
 std::span<const DecoderRow> DecoderRows::keep_wanted(std::span<const DecoderRow> rows) {
     const std::size_t width = decoder_.shape().width;
     const std::size_t of_attention = decoder_.shape().attention_width();
@@ -170,7 +170,7 @@ void DecoderRows::attend(std::span<const DecoderRow> rows, std::size_t layer) {
     }
 }
 
-/// `head`: of the keys.
+/// `head`: index of a key head.
 void DecoderRows::attend(const DecoderRow& row, std::size_t layer, std::size_t head, const float* query, float* to) {
     const std::size_t size = decoder_.shape().size_of_head();
     const std::size_t positions = row.position + std::size_t{1};

@@ -8,10 +8,10 @@
 
 namespace sluice {
 
-/// Throws std::bad_alloc for a oneDNN error that says so, and the error itself for any other.
+/// Throws std::bad_alloc if oneDNN is out of memory, otherwise the error itself.
 [[noreturn]] void rethrow(const dnnl::error& error);
 
-/// What `call`, which uses oneDNN, returns; what oneDNN throws goes through rethrow().
+/// Returns call(), which uses oneDNN; its errors go through rethrow().
 template <class Call>
 auto with_dnnl(Call&& call) {
     try {
@@ -21,7 +21,7 @@ auto with_dnnl(Call&& call) {
     }
 }
 
-/// While it lives, oneDNN plans and runs in the calling thread alone: a host device is one core.
+/// While it exists, oneDNN plans and runs in the calling thread only: a host device is one core.
 class OneThread {
 public:
     OneThread();
@@ -35,20 +35,20 @@ private:
 
 [[nodiscard]] const dnnl::engine& dnnl_cpu();
 
-/// fp32 memory of `size` bytes' worth, described by `desc`, that oneDNN owns.
+/// Memory laid out as `desc`, owned by oneDNN.
 [[nodiscard]] dnnl::memory dnnl_memory(const dnnl::memory::desc& desc);
 
-/// Memory that is `values`, laid out as `desc`; oneDNN only reads it.
+/// A view of `values`, laid out as `desc`; oneDNN only reads it.
 [[nodiscard]] dnnl::memory dnnl_view(const dnnl::memory::desc& desc, const float* values);
 
 /// Copies `values`, laid out as `from`, to `room`, laid out as `to`.
 void dnnl_pack(const float* values, const dnnl::memory::desc& from, std::byte* room, const dnnl::memory::desc& to);
 
-/// For a primitive that takes its scratch memory from its caller, and ends with max(0, x) if `relu`.
+/// For a primitive whose caller provides the scratch memory; with max(0, x) as its epilogue if `relu`.
 [[nodiscard]] dnnl::primitive_attr dnnl_attributes(bool relu);
 
-/// How oneDNN does what `arguments` describe, on the calling thread alone. Version 2 takes them as a description of
-/// their own, which version 3 does not have.
+/// oneDNN's descriptor of the primitive that `arguments` describe, for the calling thread only. Version 2 takes them as
+/// an operation descriptor, which version 3 does not have.
 template <class Primitive, class... Arguments>
 typename Primitive::primitive_desc dnnl_plan(const dnnl::primitive_attr& attributes, const Arguments&... arguments) {
     const OneThread one_thread;
@@ -59,12 +59,12 @@ typename Primitive::primitive_desc dnnl_plan(const dnnl::primitive_attr& attribu
 #endif
 }
 
-/// The part of `whole` that begins at `offsets`; nullopt where its layout has no such part.
+/// The part of `whole` that begins at `offsets`; nullopt if the layout cannot be divided there.
 [[nodiscard]] std::optional<dnnl::memory::desc> dnnl_part(const dnnl::memory::desc& whole,
                                                           const dnnl::memory::dims& sizes,
                                                           const dnnl::memory::dims& offsets);
 
-/// A primitive with its arguments bound; source and destination are set a call.
+/// A primitive with its arguments bound, except source and destination, which each call sets.
 class DnnlCall {
 public:
     DnnlCall(dnnl::primitive primitive, const dnnl::memory::desc& source, dnnl::memory weights, dnnl::memory bias,

@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-// Only functions that are compiled for them take these vectors; GCC looks at the template that those are made of.
+// Only functions compiled for these vectors take them as arguments; GCC warns at the template that makes them.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 /// e^r - 1 = rest, x = n ln 2 + r with |r| <= ln 2 / 2, and power = 2^n; -87 <= x <= 88.
@@ -104,7 +104,7 @@ template <int lanes>
     }
 }
 
-/// Gates r, z and n of some units: what comes in, what the state gives, and the state.
+/// Gates r, z and n of some units, from input products `in` and state products `own`; h: the state.
 template <int lanes>
 [[gnu::always_inline]] inline void gates_of(const float* const (&in)[3], const float* const (&own)[3], float* h) {
     using V = Pack<lanes>;
@@ -154,7 +154,7 @@ struct GeluTanh {
     }
 };
 
-/// x / 2 * erfc(-x / sqrt(2)): below zero nothing cancels.
+/// x / 2 * erfc(-x / sqrt(2)): no cancellation below zero.
 template <int lanes>
 struct GeluErf {
     [[gnu::always_inline]] static inline void in_place(typename Pack<lanes>::Type& x) {

@@ -5,10 +5,10 @@
 
 namespace sluice {
 
-// Each value depends on its arguments alone, not on where it lies among others, nor on the instructions: nothing but
-// additions, products and divisions in a fixed order, none of them fused. NaN stays NaN.
+// Each result depends on its arguments only, not on its index or the CPU's instructions: additions, products and
+// divisions in a fixed order, never fused. NaN stays NaN.
 
-/// out[i] = e^in[i], within 2 units of the last place; below -87 as at -87, above 88 as at 88.
+/// out[i] = e^in[i], within 2 ulp; in[i] is clamped to [-87, 88].
 void exp_all(std::size_t count, const float* in, float* out);
 
 /// h[j] = (1 - z) * n + z * h[j] with r = sigmoid(in[j] + own[j]), z = sigmoid(in[H + j] + own[H + j]) and
@@ -24,7 +24,7 @@ void gelu_erf_all(std::size_t count, float* x);
 /// x[i] = x[i] / (1 + e^-x[i]).
 void silu_all(std::size_t count, float* x);
 
-/// One build of all.
+/// The functions above, compiled for one instruction set.
 struct ElementwiseBuild {
     void (*exp_all)(std::size_t count, const float* in, float* out);
     void (*gru_gates)(std::size_t hidden, const float* in, const float* own, float* h);
@@ -33,7 +33,7 @@ struct ElementwiseBuild {
     void (*silu_all)(std::size_t count, float* x);
 };
 
-/// All that this CPU can run; the first is the one above.
+/// The builds that this CPU can run; the functions above use the first.
 [[nodiscard]] std::span<const ElementwiseBuild> elementwise_builds();
 
 }  // namespace sluice

@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-/// The network's weights, packed. Layer 0 multiplies no input: what a symbol's embedding gives is a row of a table.
+/// The network's packed weights. Layer 0 has no input product: its result for each symbol is a row of a table.
 class HostGru {
 public:
     HostGru(const GruShape& shape, const GruWeights& weights, PackedWeights& packed);
@@ -33,25 +33,25 @@ private:
     InvariantMatrix linear_;
 };
 
-/// Rows that take steps together, each with its own state. What a row computes does not depend on the others.
+/// Rows that step together, each with its own state. A row's results do not depend on the others.
 class GruRows {
 public:
-    /// The weights outlive it.
+    /// `gru` outlives this object.
     GruRows(const HostGru& gru, std::size_t most_rows);
 
-    /// Bytes of such an object.
+    /// Most bytes that an object's buffers take.
     [[nodiscard]] static std::uint64_t bytes(const GruShape& shape, std::size_t most_rows);
 
-    /// The first rows take a step, one for each symbol: their states change, and scores() are what follows.
+    /// Advances the first symbols.size() rows by one symbol each: updates their states and scores().
     void step(std::span<const std::uint8_t> symbols);
 
     /// (gru_symbols), of a row's last step.
     [[nodiscard]] const float* scores(std::size_t row) const { return &scores_[row * gru_symbols]; }
 
-    /// Of a row in a layer: (hidden).
+    /// (hidden), of one row in one layer.
     [[nodiscard]] std::span<float> state(std::size_t layer, std::size_t row);
 
-    /// Makes row `to` what row `from` is, scores included.
+    /// Copies row `from`'s states and scores to row `to`.
     void copy_row(std::size_t from, std::size_t to);
 
 private:

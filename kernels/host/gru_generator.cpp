@@ -15,23 +15,23 @@
 namespace sluice {
 namespace {
 
-// Rows in a step. With fewer the weights, which every step reads whole, would come from memory too often; with more
-// the rows leave the caches.
+// Rows in a step. With fewer, the weights, which every step reads completely, would come from memory too often; with
+// more, the rows no longer fit the caches.
 constexpr std::size_t most_rows = 192;
 
 constexpr std::uint8_t start_of_text = 1;
 constexpr std::uint8_t end_of_text = 0;
 
-/// A text that is being written, in its result.
+/// A text being written; its bytes are in its result.
 struct Text {
     std::uint64_t number = 0;
     std::uint32_t length = 0;
     std::uint32_t prefix = 0;
-    const float* draws = nullptr;  // null: its own
+    const float* draws = nullptr;  // null: drawn by `number`
     const std::uint8_t* prefix_bytes = nullptr;
     std::byte* result = nullptr;
     double log_probability = 0;
-    TextDoubt* doubt = nullptr;  // where it is wanted
+    TextDoubt* doubt = nullptr;  // null: not wanted
 
     [[nodiscard]] std::uint8_t* bytes() const { return reinterpret_cast<std::uint8_t*>(result + sizeof(TextEnd)); }
 };
@@ -48,7 +48,7 @@ public:
           draw_(sampling) {
         texts_.reserve(room_);
         last_bytes_.reserve(room_);
-        // What every text begins with is computed once, and kept in the row behind the others.
+        // The step of the start byte, the same for every text, is computed once and kept in the row after the others.
         const std::uint8_t start = start_of_text;
         rows_.step({&start, 1});
         rows_.copy_row(0, room_);
@@ -111,7 +111,7 @@ private:
                 .doubt = doubt};
     }
 
-    /// Chooses the first byte; a text that needs a step after that gets a row.
+    /// Chooses the first byte; gives the text a row if it needs another step.
     void begin(Text text) {
         if (!append(text, first_)) {
             finish(text);
@@ -122,7 +122,7 @@ private:
         texts_.push_back(text);
     }
 
-    /// False: the text is complete.
+    /// Returns false if the text is complete.
     [[nodiscard]] bool append(Text& text, const ByteDraw& draw) {
         if (text.length < text.prefix) {
             text.bytes()[text.length] = text.prefix_bytes[text.length];
@@ -157,7 +157,7 @@ private:
         ++counts_.texts;
     }
 
-    /// The last row takes its place, so that steps compute living rows only.
+    /// Finishes a text. The last row takes its place, so that steps compute active rows only.
     void close(std::size_t row) {
         finish(texts_[row]);
         const std::size_t last = texts_.size() - 1;
@@ -177,7 +177,7 @@ private:
     std::size_t room_;                      // rows of texts
     std::vector<Text> texts_;               // (rows)
     std::vector<std::uint8_t> last_bytes_;  // (rows)
-    ByteDraw first_;                        // of every text without a prefix
+    ByteDraw first_;                        // after the start byte
     ByteDraw draw_;
     TextCounts counts_;
 };

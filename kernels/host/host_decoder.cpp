@@ -15,7 +15,7 @@ PackedWeights::Room reserve_floats(std::span<const float> values, PackedWeights&
                           {[=](std::byte* room) { std::memcpy(room, values.data(), values.size_bytes()); }});
 }
 
-/// Rows of the outputs' weights of a matrix that lies by_inputs.
+/// Rows, one for each output, of a by_inputs matrix.
 WeightRows rows_across(std::span<const float> weights, std::size_t inputs, std::size_t outputs) {
     return [=](std::size_t first, std::size_t count) {
         std::vector<float> transposed(count * inputs);

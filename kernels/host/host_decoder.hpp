@@ -38,7 +38,7 @@ public:
     /// to (width) = embedding of `token` + embedding of `position`, unless positions are rotary.
     void embed(std::uint32_t token, std::uint32_t position, float* to) const;
 
-    /// Turns the heads of a row of queries, keys and values, by its position. Positions are rotary.
+    /// Rotates the query and key heads of `row`, (attention width), by `position`. Requires rotary positions.
     void turn(std::uint32_t position, float* row) const;
 
 private:
@@ -47,18 +47,18 @@ private:
     [[nodiscard]] Norm reserve(const DecoderNorm& norm, PackedWeights& packed) const;
 
     DecoderShape shape_;
-    std::vector<float> zeros_;  // of biases that there are not, until they are packed
+    std::vector<float> zeros_;  // stand in for absent biases until the weights are packed
     std::vector<Block> blocks_;
     Norm last_norm_;
     InvariantMatrix head_;
-    PackedWeights::Room tokens_{};  // (vocabulary, width), where the head has a matrix of its own
+    PackedWeights::Room tokens_{};  // (vocabulary, width); only if the head has its own matrix
     bool has_own_head_;
     PackedWeights::Room positions_;  // (positions, width); rotary (positions, 2, head size / 2)
 };
 
-inline constexpr std::size_t cache_page = 16;  ///< Positions whose keys and values lie together.
+inline constexpr std::size_t cache_page = 16;  ///< Positions in a page.
 
-/// Keys and values of the positions so far, of many texts. A page holds cache_page positions of one text in all layers.
+/// Paged keys and values of many texts. A page holds cache_page positions of one text in all layers.
 class KeyValueCache {
 public:
     using Page = std::uint32_t;
@@ -72,25 +72,25 @@ public:
 
     [[nodiscard]] std::size_t free_pages() const noexcept { return free_.size(); }
 
-    /// There are as many free.
+    /// Requires pages <= free_pages().
     [[nodiscard]] std::vector<Page> take(std::size_t pages);
     void give_back(std::span<const Page> pages);
 
-    /// Of a head of keys in a layer: (head size, cache_page).
+    /// (head size, cache_page), of one key head in one layer.
     [[nodiscard]] float* keys(Page page, std::size_t layer, std::size_t head);
-    /// Of a head of keys in a layer: (cache_page, head size).
+    /// (cache_page, head size), of one key head in one layer.
     [[nodiscard]] float* values(Page page, std::size_t layer, std::size_t head);
 
 private:
     std::size_t heads_;
-    std::size_t head_floats_;   // of the keys, or the values, of a head in a page
-    std::size_t layer_floats_;  // of a page
+    std::size_t head_floats_;   // keys (or values) of one head in a page
+    std::size_t layer_floats_;  // of one layer in a page
     std::size_t page_floats_;
     AlignedVector<float> floats_;
     std::vector<Page> free_;
 };
 
-/// A token of a text that takes its way through the decoder.
+/// One token of a text in a forward pass.
 struct DecoderRow {
     std::span<const KeyValueCache::Page> pages;  ///< Of the text.
     std::uint32_t position;
@@ -98,20 +98,20 @@ struct DecoderRow {
     bool wants_scores;
 };
 
-/// Rows that take their way together. What a row computes does not depend on the others.
+/// Forward passes of several rows at a time. A row's results do not depend on the others in the pass.
 class DecoderRows {
 public:
-    /// The weights and the cache outlive it.
+    /// `decoder` and `cache` outlive this object.
     DecoderRows(const HostDecoder& decoder, KeyValueCache& cache, std::size_t most_rows, std::size_t most_scores);
 
-    /// Bytes of such an object.
+    /// Bytes of the buffers, without the products' workspace.
     [[nodiscard]] static std::uint64_t bytes(const DecoderShape& shape, std::size_t most_rows, std::size_t most_scores);
 
-    /// The earlier positions of each row's text are in the cache, or among the rows before it; its own come into the
-    /// cache. At most most_scores rows want scores.
+    /// The earlier positions of a row's text are in the cache or among the rows before it; the row's own keys and
+    /// values are added to the cache. At most most_scores rows want scores.
     void pass(std::span<const DecoderRow> rows);
 
-    /// (vocabulary), of the row that was the `wanted`-th of those that wanted scores.
+    /// (vocabulary), of row number `wanted` among those of the last pass that want scores.
     [[nodiscard]] const float* scores(std::size_t wanted) const;
 
 private:
@@ -133,7 +133,7 @@ private:
     AlignedVector<float> queries_;  // (rows, attention width): queries, keys, values
     AlignedVector<float> mixed_;    // (rows, queries' width), or (rows, width)
     AlignedVector<float> inner_;    // (rows, expanded width), then (rows, inner)
-    AlignedVector<float> weights_;  // (positions, rounded up): of attention
+    AlignedVector<float> weights_;  // attention weights, (positions rounded up to pages)
     AlignedVector<float> scores_;   // (most_scores, vocabulary)
     std::vector<DecoderRow> wanted_;
     InvariantProduct product_;

@@ -30,7 +30,7 @@ const Known& known(HostInstructions instructions) {
     return all_known[static_cast<std::size_t>(instructions)];
 }
 
-/// oneDNN itself tells only once nothing can be changed any more.
+/// oneDNN's own query would make its limit final.
 HostInstructions of_this_cpu() {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
@@ -43,7 +43,7 @@ HostInstructions of_this_cpu() {
     return __builtin_cpu_supports("avx") ? HostInstructions::avx : HostInstructions::sse41;
 }
 
-/// As oneDNN reads it: a value that it does not know allows all.
+/// As oneDNN reads it: an unknown value allows all.
 HostInstructions allowed_by_variable() {
     const char* const value = std::getenv("ONEDNN_MAX_CPU_ISA") != nullptr ? std::getenv("ONEDNN_MAX_CPU_ISA")
                                                                            : std::getenv("DNNL_MAX_CPU_ISA");
@@ -83,7 +83,7 @@ std::string onednn_version() {
 
 void limit_host_instructions(HostInstructions most) {
     expects(most <= host_instructions(), "host devices are limited to what this CPU has");
-    static_cast<void>(dnnl::set_max_cpu_isa(known(most).isa));  // refused when it is too late; the next line tells
+    static_cast<void>(dnnl::set_max_cpu_isa(known(most).isa));  // refused if too late, which the next line detects
     expects(dnnl::get_effective_cpu_isa() == known(most).isa, "host devices are limited before the first layer");
 }
 

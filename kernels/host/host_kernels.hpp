@@ -4,7 +4,8 @@
 
 namespace sluice {
 
-/// The CPU's operations, single-threaded on the worker of a HostStream. Products and convolutions are oneDNN's.
+/// The CPU's operations, single-threaded on the worker of a HostStream. conv1d, and linear layers that are not
+/// batch-invariant, use oneDNN.
 [[nodiscard]] const Kernels& host_kernels();
 [[nodiscard]] const GeneratorKernels& host_generator_kernels();
 [[nodiscard]] const DecoderKernels& host_decoder_kernels();
@@ -19,7 +20,7 @@ std::unique_ptr<Layer> make_host_norm_relu_pool(const NormShape& shape, std::spa
                                                 std::span<const float> beta, PackedWeights& packed);
 std::unique_ptr<Layer> make_host_linear(const LinearShape& shape, std::span<const float> weights,
                                         std::span<const float> bias, PackedWeights& packed);
-/// make_host_linear() of a batch-invariant shape, once that has looked at its arguments.
+/// make_host_linear() for batch-invariant shapes, after it has checked the arguments.
 std::unique_ptr<Layer> make_host_invariant_linear(const LinearShape& shape, std::span<const float> weights,
                                                   std::span<const float> bias, PackedWeights& packed);
 std::unique_ptr<GeneratorLayer> make_host_gru_generator(const GruShape& shape, const GruWeights& weights,

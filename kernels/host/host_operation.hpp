@@ -10,13 +10,13 @@
 
 namespace sluice {
 
-/// How many items count; on the stream's worker.
+/// Number of active items. Call on the stream's worker.
 [[nodiscard]] inline std::size_t active_items(const Batch& batch) {
     return batch.active == nullptr ? batch.items : std::min<std::size_t>(batch.items, *batch.active);
 }
 
-/// An operation of one tensor in and one out that is one call on the stream's worker. It leaves the outputs of items
-/// that are not active as they are.
+/// An operation with one input and one output tensor that is one call on the stream's worker. Outputs of inactive items
+/// stay unchanged.
 class HostOperation : public Operation {
 public:
     HostOperation(const IoShape& shape, std::uint32_t max_items) noexcept : shape_(shape), max_items_(max_items) {}
@@ -50,7 +50,7 @@ inline float* as_floats(std::byte* bytes) {
     return reinterpret_cast<float*>(bytes);
 }
 
-/// Bytes of a tensor of fp32. The sizes are the program's own and small.
+/// Bytes of an fp32 tensor, without an overflow check: sizes are the program's own and small.
 inline std::uint32_t float_bytes(std::uint32_t rows, std::uint32_t columns) {
     return static_cast<std::uint32_t>(sizeof(float)) * rows * columns;
 }

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t depth_step = 512;
 constexpr std::size_t panel = invariant_panel;
-constexpr std::size_t row_step = 192;  // whose inputs, depth_step of each, stay in the second-level cache
+constexpr std::size_t row_step = 192;  // their inputs, depth_step of each, stay in the L2 cache
 
-// Only functions that are compiled for them take these vectors; GCC looks at the template that those are made of.
+// Only functions compiled for these vectors take them as arguments; GCC warns at the template that makes them.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 /// sum = a * b + sum, rounded once.
@@ -36,18 +36,18 @@ struct MultiplyAdd {
     }
 };
 
-/// One depth_step of a product, or what is left for the last one.
+/// One depth_step of a product, or its remainder.
 struct Step {
     std::size_t inputs;    ///< In this step.
     std::size_t outputs;   ///< Of a row.
-    bool first;            ///< Nothing is in `out` yet.
+    bool first;            ///< `out` holds nothing yet.
     bool relu;             ///< After this step.
     const float* weights;  ///< (panels, all inputs, panel), from the first of this step's inputs on
     std::size_t panel_stride;
     const float* bias;  ///< (panels, panel)
 };
 
-/// out = before + sums, in place if `before` is.
+/// out = before + sums; `before` may be `out`.
 template <int lanes, int packs>
 [[gnu::always_inline]] inline void add_all(const Step& step, const float* before,
                                            const typename Pack<lanes>::Type* sums, float* out) {
@@ -58,13 +58,13 @@ template <int lanes, int packs>
         x = x + sums[p];
         if (step.relu) {
             const typename V::Type zero = {};
-            x = x < zero ? zero : x;  // a NaN stays one
+            x = x < zero ? zero : x;  // NaN stays NaN
         }
         V::store(out + p * lanes, x);
     }
 }
 
-/// The same for the first `columns` of them.
+/// The same for the first `columns` outputs.
 template <int lanes, int packs>
 [[gnu::always_inline]] inline void add_some(const Step& step, const float* before,
                                             const typename Pack<lanes>::Type* sums, std::size_t columns, float* out) {
@@ -74,7 +74,8 @@ template <int lanes, int packs>
     std::copy_n(row, columns, out);
 }
 
-/// `rows` rows of `in`, (inputs, rows), with one panel's weights. `out` is the first row's first output of the panel.
+/// Multiplies `rows` rows of `in`, (inputs, rows), by one panel's weights. `out`: the first row's first output of the
+/// panel.
 template <int lanes, int packs, int rows>
 [[gnu::always_inline]] inline void multiply_rows(const Step& step, const float* in, std::size_t first_output,
                                                  float* out) {
@@ -114,7 +115,7 @@ template <int lanes, int packs, int rows>
 
 constexpr std::size_t few_rows = 4;
 
-/// Rows are taken `rows` at a time, then few_rows, then one by one: packed so by pack_rows().
+/// Takes `rows` rows at a time, then few_rows, then single ones, as pack_rows() does.
 template <int lanes, int packs, int rows>
 [[gnu::always_inline]] inline void multiply(const Step& step, const float* in, std::size_t items, float* out) {
     for (std::size_t first = 0; first < step.outputs; first += panel) {
@@ -132,7 +133,7 @@ template <int lanes, int packs, int rows>
     }
 }
 
-// As many rows as the registers hold sums of.
+// Rows whose sums fit the registers.
 constexpr std::size_t rows_v4 = 12;
 constexpr std::size_t rows_v3 = 6;
 constexpr std::size_t rows_plain = 4;
@@ -157,7 +158,7 @@ ProductKernel kernel_of_this_cpu() {
     return {multiply, multiply == &multiply_v4 ? rows_v4 : multiply == &multiply_v3 ? rows_v3 : rows_plain};
 }
 
-/// Inputs [0, depth) of `items` rows, each `stride` long, to (inputs, rows) for as many rows as are taken at a time.
+/// Packs inputs [0, depth) of `items` rows, `stride` apart, as (inputs, rows) for each group of rows taken at a time.
 void pack_rows(const float* in, std::size_t stride, std::size_t items, std::size_t depth, std::size_t rows, float* to) {
     for (std::size_t row = 0; row < items;) {
         const std::size_t left = items - row;
@@ -172,7 +173,7 @@ void pack_rows(const float* in, std::size_t stride, std::size_t items, std::size
     }
 }
 
-/// Rows that are few enough for depth_step of their inputs to stay in the cache.
+/// At most row_step rows, so that depth_step of their inputs stay in the cache.
 void multiply_some(const InvariantView& matrix, std::size_t rows, const float* in, float* out, AfterProduct after,
                    float* packed_in) {
     static const ProductKernel kernel = kernel_of_this_cpu();

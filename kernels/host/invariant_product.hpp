@@ -10,14 +10,14 @@
 
 namespace sluice {
 
-// Products that add in one order: every output is one chain of fused multiply-adds in the order of its inputs, cut
-// after each 512 of them:
+// Products with a fixed order of summation: each output is a chain of fused multiply-adds in the order of its inputs,
+// cut after every 512 of them:
 //   out = ((bias + chain over the first 512 inputs) + chain over the next ones) + …
-// Nothing of that depends on the number of rows, on the instructions or on how the loops around are arranged.
+// This depends neither on the number of rows nor on the instructions nor on the loops around.
 
-inline constexpr std::size_t invariant_panel = 32;  ///< Outputs whose weights lie together.
+inline constexpr std::size_t invariant_panel = 32;  ///< Outputs in a panel, whose weights are contiguous.
 
-/// A matrix and its bias as the products want them; the memory is its owner's.
+/// A matrix and its bias in the products' layout; not owned.
 struct InvariantView {
     std::size_t inputs;
     std::size_t outputs;
@@ -25,25 +25,25 @@ struct InvariantView {
     const float* bias;     ///< (panels, invariant_panel).
 };
 
-/// The same in a model's weights.
+/// The same as part of a model's packed weights.
 struct InvariantMatrix {
     std::size_t inputs = 0;
     std::size_t outputs = 0;
     PackedWeights::Room weights{};
     PackedWeights::Room bias{};
 
-    /// Once the weights are packed.
+    /// Only after the weights are packed.
     [[nodiscard]] InvariantView view() const { return {inputs, outputs, weights.floats(), bias.floats()}; }
 };
 
-/// Gives `count` rows of the weights, (count, inputs), from row `first` on. Called on any thread.
+/// Returns `count` rows of the weights, (count, inputs), from row `first` on. Called on any thread.
 using WeightRows = std::function<std::vector<float>(std::size_t first, std::size_t count)>;
 
-/// Reserves room for a matrix. What `rows` reads and `bias` stay until `packed` is packed.
+/// Reserves space for a matrix. `bias` and what `rows` reads stay alive until `packed` is packed.
 [[nodiscard]] InvariantMatrix reserve_invariant(std::size_t inputs, const WeightRows& rows, std::span<const float> bias,
                                                 PackedWeights& packed);
 
-/// The same of weights that lie as (outputs, inputs).
+/// The same for weights stored as (outputs, inputs).
 [[nodiscard]] InvariantMatrix reserve_invariant(std::size_t inputs, std::span<const float> weights,
                                                 std::span<const float> bias, PackedWeights& packed);
 
@@ -52,7 +52,7 @@ void pack_invariant_panel(std::size_t inputs, std::span<const float> rows, float
 
 enum class AfterProduct { nothing, relu };
 
-/// Multiplies rows with matrices; has the work space for it.
+/// Multiplies rows by matrices; owns the workspace.
 class InvariantProduct {
 public:
     /// For matrices of up to `most_inputs` inputs, and up to `most_rows` rows.
@@ -63,7 +63,7 @@ public:
                     AfterProduct after = AfterProduct::nothing);
 
 private:
-    AlignedVector<float> packed_in_;  // inputs of some rows, as pack_rows() leaves them
+    AlignedVector<float> packed_in_;  // inputs of some rows, packed by pack_rows()
 };
 
 }  // namespace sluice

@@ -69,7 +69,7 @@ private:
         if (std::has_single_bit(items)) {
             calls_[static_cast<std::size_t>(std::countr_zero(items))](source, destination);
         } else if (items != 0) {
-            std::copy_n(source, items * shape_.inputs, padded_in_.data());  // the rows behind them stay what they were
+            std::copy_n(source, items * shape_.inputs, padded_in_.data());  // the other rows keep old values
             calls_[static_cast<std::size_t>(std::bit_width(items))](padded_in_.data(), padded_out_.data());
             std::copy_n(padded_out_.data(), items * shape_.outputs, destination);
         }
@@ -81,7 +81,7 @@ private:
     AlignedVector<float> padded_out_;
 };
 
-/// Outputs of a part of the weights: as many as make a part worth a hand-over, and whole blocks of every layout.
+/// Outputs in a part of the weights: enough to be worth handing to a thread, in whole blocks of every layout.
 std::uint32_t part_outputs(const LinearShape& shape) {
     constexpr std::uint32_t part_floats = 1U << 19U;
     constexpr std::uint32_t largest_block_of_outputs = 64;
@@ -89,7 +89,7 @@ std::uint32_t part_outputs(const LinearShape& shape) {
     return std::max(1U, blocks) * largest_block_of_outputs;
 }
 
-/// Packs a few outputs at a time, so that several threads can; all at once into a layout that has no such parts.
+/// Packs a few outputs at a time, so that several threads can; all at once if the layout cannot be divided.
 std::vector<PackedWeights::Part> pack_parts(const LinearShape& shape, std::span<const float> weights,
                                             const dnnl::memory::desc& wanted) {
     const auto pack = [=](std::size_t first, std::size_t count, const dnnl::memory::desc& to) {

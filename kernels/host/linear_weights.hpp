@@ -11,7 +11,7 @@ namespace sluice {
     return {float_bytes(1, shape.inputs), float_bytes(1, shape.outputs)};
 }
 
-/// Rows [first, first + count) of a linear layer's weights, with the inputs in the order in which they lie in memory.
+/// Rows [first, first + count) of a linear layer's weights, with inputs in the activations' memory order.
 [[nodiscard]] std::vector<float> rows_as_in_memory(const LinearShape& shape, std::span<const float> weights,
                                                    std::size_t first, std::size_t count);
 

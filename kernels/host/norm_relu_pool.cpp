@@ -9,7 +9,7 @@
 namespace sluice {
 
 NormScale norm_scale(double mean, double variance) {
-    const double safe = variance > 0 ? variance : 0;  // rounding can leave a hair below zero
+    const double safe = variance > 0 ? variance : 0;  // rounding may make it slightly negative
     return {static_cast<float>(mean), static_cast<float>(1.0 / std::sqrt(safe + norm_epsilon))};
 }
 

@@ -7,10 +7,10 @@
 
 namespace sluice {
 
-/// Room for `values`, copied as they are.
+/// Reserves space for a copy of `values`.
 [[nodiscard]] PackedWeights::Room reserve_copy(PackedWeights& packed, std::span<const float> values);
 
-/// Room for (positions, channels), from (channels, positions) as it comes in files.
+/// Reserves space for (positions, channels), transposed from (channels, positions), the order in files.
 [[nodiscard]] PackedWeights::Room reserve_transposed(PackedWeights& packed, std::span<const float> values,
                                                      std::size_t channels, std::size_t positions);
 

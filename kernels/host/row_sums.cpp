@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-// Only functions that are compiled for them take these vectors; GCC looks at the template that those are made of.
+// Only functions compiled for these vectors take them as arguments; GCC warns at the template that makes them.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 template <int lanes>
@@ -95,7 +95,7 @@ std::span<const RowSumsBuild> row_sums_builds() {
 
 namespace {
 
-constexpr std::size_t norm_chains = 16;  // sums side by side, as many on every machine
+constexpr std::size_t norm_chains = 16;  // partial sums, the same number on every machine
 
 template <class Value>
 float sum_in_chains(std::size_t width, const float* in, const Value& value) {

@@ -5,7 +5,7 @@
 
 namespace sluice {
 
-// Sums in a fixed order, whatever the instructions; products are not fused with them. NaN stays NaN.
+// Sums in a fixed order on every CPU, not fused with products. NaN stays NaN.
 
 /// out = (in - mean) / sqrt(variance + epsilon) * gamma + beta, all (width). Ba, Kiros, Hinton 2016.
 void layer_norm(std::size_t width, float epsilon, const float* gamma, const float* beta, const float* in, float* out);
@@ -21,13 +21,13 @@ void dot_columns(std::size_t count, const float* by, const float* columns, float
 /// out[j] += by[0] * rows[0][j], then by[1] * rows[1][j], …; rows: (count, width).
 void add_weighted_rows(std::size_t count, std::size_t width, const float* by, const float* rows, float* out);
 
-/// One build of all but the norms, which have one.
+/// dot_columns() and add_weighted_rows(), compiled for one instruction set; the norms have one build.
 struct RowSumsBuild {
     void (*dot_columns)(std::size_t count, const float* by, const float* columns, float* out);
     void (*add_weighted_rows)(std::size_t count, std::size_t width, const float* by, const float* rows, float* out);
 };
 
-/// All that this CPU can run; the first is the one above.
+/// The builds that this CPU can run; the functions above use the first.
 [[nodiscard]] std::span<const RowSumsBuild> row_sums_builds();
 
 }  // namespace sluice

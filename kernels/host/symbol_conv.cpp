@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-// Pooled positions that are done for all items before the next ones, so that gamma and beta come from memory once.
+// Pooled positions computed for all items before the next ones, so that gamma and beta come from memory once.
 constexpr std::size_t block_positions = 32;
 
 IoShape io_shape(const SymbolConvShape& shape) {
@@ -116,7 +116,7 @@ private:
             return reinterpret_cast<const std::uint8_t*>(in) + i * item.input_bytes;
         };
         for (std::size_t i = 0; i < items; ++i) {
-            // One symbol outside the table would read foreign memory; items are checked where they are read.
+            // A symbol outside the table would read out of bounds; items are checked where they are read.
             expects(*std::max_element(symbols_of(i), symbols_of(i) + shape.length) <= shape.symbols,
                     "symbol convolution: a symbol outside the alphabet");
             norms_[i] = statistics_.of(symbols_of(i));

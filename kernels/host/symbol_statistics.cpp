@@ -6,7 +6,7 @@ namespace sluice {
 
 namespace {
 
-/// Where the values lie, in doubles.
+/// Offsets of the values, in doubles.
 struct Places {
     explicit Places(const SymbolConvShape& shape) noexcept : taps(shape.taps), rows(shape.symbols + 1) {}
 
@@ -21,7 +21,7 @@ struct Places {
     [[nodiscard]] std::size_t products(std::size_t distance, std::size_t tap) const noexcept {
         return (taps + 1) * rows + (distance * (taps + 1) + tap) * rows * rows;
     }
-    /// Over all taps that have one `distance` further.
+    /// Over all taps k for which tap k + distance exists.
     [[nodiscard]] std::size_t products_of_all(std::size_t distance) const noexcept { return products(distance, taps); }
     [[nodiscard]] std::size_t end() const noexcept { return products(taps, 0); }
 };

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-/// Larger of a larger score, of equal ones of the first.
+/// Sort key: by score; among equal scores the first ranks higher.
 std::uint64_t token_rank(float score, std::size_t token) {
     constexpr std::uint32_t sign = 1U << 31U;
     const auto bits = std::bit_cast<std::uint32_t>(score == 0 ? 0.0F : score);
@@ -71,7 +71,7 @@ std::uint32_t TokenDraw::choose(std::span<const float> scores,
     return first_above(uniform);
 }
 
-/// Once, however often a token was there. Keskar et al. 2019, "CTRL".
+/// Once per token, however often it occurs. Keskar et al. 2019, "CTRL".
 void TokenDraw::punish(std::initializer_list<std::span<const std::uint32_t>> before) {
     for (const std::span<const std::uint32_t> tokens : before) {
         for (const std::uint32_t token : tokens) {
@@ -89,6 +89,7 @@ void TokenDraw::punish(std::initializer_list<std::span<const std::uint32_t>> bef
     }
 }
 
+<<<<<<< HEAD
 void TokenDraw::weigh(float largest) {
     exp_below(scores_, largest, sampling_.temperature, exponentials_);
     std::ranges::transform(exponentials_, weights_.begin(), [](float exponential) {
@@ -99,6 +100,12 @@ void TokenDraw::weigh(float largest) {
 /// The others' weights become 0. Fan et al. 2018 (top-k); Holtzman et al. 2020 (top-p): of what top-k leaves, the
 /// smallest set of the likeliest whose probabilities add up to top_p.
 void TokenDraw::keep_likely(float largest) {
+=======
+/// Sets the other weights to 0. Fan et al. 2018 (top-k); Holtzman et al. 2020 (top-p): of the tokens that top-k keeps,
+/// the smallest set of the likeliest whose probabilities add up to top_p.
+void TokenDraw::keep_likely() {
+    ranks_.clear();
+>>>>>>> prose3
     for (std::size_t i = 0; i < scores_.size(); ++i) {
         ranks_[i] = token_rank(scores_[i], i);
         bins_[i] = bin_of((largest - scores_[i]) / sampling_.temperature);

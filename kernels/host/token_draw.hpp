@@ -8,12 +8,12 @@
 
 namespace sluice {
 
-/// Chooses the token that follows from its scores, by the rules of Decoder. On every machine the same.
+/// Chooses the next token by its scores, by the rules of Decoder. Gives the same results on every machine.
 class TokenDraw {
 public:
     TokenDraw(const TokenSampling& sampling, std::uint32_t vocabulary);
 
-    /// scores: (vocabulary); `before`: the text's tokens so far, in pieces. `uniform` in [0, 1) is not looked at where
+    /// scores: (vocabulary); `before`: the text's tokens so far, as several spans. `uniform` in [0, 1) is ignored if
     /// the temperature is 0.
     [[nodiscard]] std::uint32_t choose(std::span<const float> scores,
                                        std::initializer_list<std::span<const std::uint32_t>> before, float uniform);
@@ -33,7 +33,7 @@ private:
     std::vector<float> scores_;
     std::vector<float> exponentials_;
     std::vector<std::uint64_t> weights_;  // of token_weight_unit
-    std::vector<std::uint8_t> marked_;    // tokens; none between calls
+    std::vector<std::uint8_t> marked_;    // flags of tokens, all 0 between calls
 
     // With top_k or top_p: of each token its place in the order of scores, and which part of that order it is in.
     std::vector<std::uint64_t> ranks_;

@@ -5,7 +5,7 @@
 #include "kernels/cuda/gemm/gemm.hpp"
 #include "kernels/cuda/ptx.cuh"
 
-/// What comes between a product's sums and its result.
+/// Activations of a product's sums.
 namespace sluice::gemm {
 
 /// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), as x / (1 + exp(-2 ...)): no cancellation below zero.

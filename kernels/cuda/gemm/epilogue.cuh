@@ -11,11 +11,11 @@
 #include "kernels/cuda/ptx_sm90a.cuh"
 #include "kernels/cuda/values.cuh"
 
-/// What Gemm's kernel does with a tile's sums.
+/// Epilogue of Gemm's kernel.
 namespace sluice::gemm {
 
-/// A warp's way from sums to memory: boxes of 16 rows by 64 columns lie in shared memory, from which the copy engine
-/// stores them while the next tile is multiplied. What is to be added came into the boxes the same way.
+/// Stores a warp's sums. Boxes of 16 rows by 64 columns are in shared memory, from which the copy engine stores them
+/// while the next tile is multiplied. The residual is loaded into the boxes the same way.
 template <class Type, class C>
 class BoxEpilogue {
 public:
@@ -39,7 +39,7 @@ public:
           first_row_((C::ping_pong ? 0 : consumer) * C::blocks * product_rows +
                      threadIdx.x % warpgroup_threads / 32 * box_rows) {}
 
-    /// Asks for what is to be added to the sums.
+    /// Requests the residual.
     __device__ __forceinline__ void begin(Sums<C>& sums, std::uint32_t row, std::uint32_t column) {
         row_ = static_cast<int>(row + first_row_);
         column_ = static_cast<int>(column);
@@ -49,7 +49,7 @@ public:
         begin_at_zero<C>(sums);
     }
 
-    /// Asks for the first bias.
+    /// Requests the first bias.
     __device__ __forceinline__ void prefetch() { bias_ = bias_of(0); }
 
     __device__ __forceinline__ void store(const Sums<C>& sums) {
@@ -58,7 +58,7 @@ public:
             const std::uint32_t block = box / C::chunks;
             const std::uint32_t chunk = box % C::chunks;
             if (!arguments_.residual) {
-                ptx::wait_for_store_reads<C::boxes - 1>();  // of the first lane, which stores
+                ptx::wait_for_store_reads<C::boxes - 1>();  // of lane 0, which stores
                 __syncwarp();
             } else if (box % C::boxes == 0) {
                 if (box > 0) {
@@ -71,19 +71,19 @@ public:
                 load_scales(block);
             }
             const float2 bias = bias_;
-            bias_ = bias_of((chunk + 1) % C::chunks);  // on its way while this box is made
+            bias_ = bias_of((chunk + 1) % C::chunks);  // in flight while this box is computed
             store_box(sums[block], bias, box % C::boxes, block, chunk);
         }
     }
 
     __device__ __forceinline__ void finish() const {
         ptx::wait_for_stores();
-    }  // they read this block's shared memory
+    }  // the stores read this block's shared memory
 
 private:
-    static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;  // of a warp
+    static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;  // per warp
 
-    /// Asks for what is added to the boxes from `first` on, when those before them have left.
+    /// Requests the residual of the boxes from `first` on, once the previous ones have left.
     __device__ __forceinline__ void request(std::uint32_t first) const {
         if (lane_ == 0) {
             ptx::wait_for_store_reads<0>();
@@ -116,14 +116,14 @@ private:
         }
     }
 
-    /// Of two columns of the chunk, a lane's.
+    /// The bias of this lane's two columns in the chunk.
     __device__ __forceinline__ float2 bias_of(std::uint32_t chunk) const {
         const std::uint32_t column = static_cast<std::uint32_t>(column_of(chunk)) + 2 * lane_;
         return arguments_.bias != nullptr && column < arguments_.columns ? ptx::load_global_8(arguments_.bias + column)
                                                                          : float2{0, 0};
     }
 
-    /// Of the lane's two rows of a block.
+    /// Loads the scales of the lane's two rows in a block.
     __device__ __forceinline__ void load_scales(std::uint32_t block) {
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {

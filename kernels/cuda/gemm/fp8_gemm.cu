@@ -24,7 +24,7 @@ const Fp8Kernel& fp8_kernel(std::size_t tile) {
     return kernels[tile];
 }
 
-/// That of least work for the busiest multiprocessor, the first of equal ones.
+/// Index of the tile with the least work for the busiest multiprocessor, the first among equals.
 std::size_t choose_fp8_tile(const GemmShape& shape, std::uint32_t multiprocessors) {
     const auto work = [&](const GemmTile& tile) {
         const std::uint32_t cluster = tile.cluster_rows * tile.cluster_columns;
@@ -42,7 +42,7 @@ bool aligned_for_copies(const void* pointer) {
 }
 
 void check_product(const GemmShape& shape, const Fp8GemmMemory& memory) {
-    constexpr std::uint32_t most = 1U << 30;  // the copy engine's coordinates have a sign
+    constexpr std::uint32_t most = 1U << 30;  // the copy engine's coordinates are signed
     expects(shape.columns > 0 && shape.columns % 8 == 0 && shape.depth > 0 && shape.depth % 16 == 0,
             "product of e4m3: columns are a multiple of 8, depth is one of 16");
     expects(shape.rows <= most && shape.columns <= most && shape.depth <= most, "product of e4m3: too large");
@@ -71,7 +71,7 @@ Fp8Gemm::Fp8Gemm(const GemmShape& shape, const Fp8GemmMemory& memory, const Gemm
                                .out = memory.out,
                                .active = memory.active,
                                .row_scales = memory.a_scales};
-    // The copy engine only moves: two values of e4m3 are one of bf16 to it.
+    // The copy engine only moves bits: it takes two e4m3 values for one of bf16.
     const gemm::StepOperands operands = gemm::make_step_operands(Precision::bf16, kernel.tile, memory.a, shape.rows,
                                                                  memory.b, shape.columns, shape.depth / 2);
     const gemm::BoxTarget boxes =

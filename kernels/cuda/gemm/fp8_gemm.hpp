@@ -26,24 +26,24 @@ struct Fp8GemmMemory {
     const std::uint32_t* active = nullptr;
 };
 
-/// Those that there are kernels for.
+/// Tiles that have kernels.
 inline constexpr std::array<GemmTile, 2> fp8_gemm_tiles{{
     {.rows = 128, .columns = 192, .cluster_rows = 2},
     {.rows = 128, .columns = 128},
 }};
 
 /// out[m][n] = activation(a_scales[m] * b_scales[n] * (sum over k of a[m][k] * b[n][k]) + bias[n]) + residual[m][n], of
-/// e4m3 by wgmma, in bf16. Of what GemmShape has, columns are a multiple of 8 and depth is one of 16.
+/// e4m3 by wgmma, in bf16. GemmShape's columns are a multiple of 8, its depth of 16.
 ///
-/// The tensor cores keep some 14 bits of sums of fp8. So they add up 128 products, and those sums are added up in fp32,
+/// The tensor cores keep about 14 bits of sums of fp8. So they sum 128 products, and these sums are added up in fp32,
 /// in ascending order of k: an element's bits depend neither on the number of rows, nor on its row, nor on the tile.
 class Fp8Gemm {
 public:
-    /// `options` as of Gemm: a tile is one of fp8_gemm_tiles. Throws ContractViolation when the shape or its alignment
-    /// does not fit, or the GPU or the build has no wgmma; Error when CUDA fails.
+    /// `options` as for Gemm: the tile is an index in fp8_gemm_tiles. Throws ContractViolation if the shape or its
+    /// alignment is not supported, or the GPU or the build has no wgmma; Error if CUDA fails.
     Fp8Gemm(const GemmShape& shape, const Fp8GemmMemory& memory, const GemmOptions& options = {});
 
-    /// Enqueues the product; allocates nothing. Throws Error as check_cuda() when CUDA does not take it.
+    /// Enqueues the product; allocates nothing. Throws Error as check_cuda() if the launch fails.
     void enqueue(cudaStream_t stream) const;
 
     /// How it is computed: "wgmma e4m3 128x192, clusters of 2x1".

@@ -12,11 +12,11 @@
 #include "kernels/cuda/ptx_cluster.cuh"
 #include "kernels/cuda/ptx_sm90a.cuh"
 
-/// The kernel behind Fp8Gemm: Gemm's roles, tiles and way to memory. A row of shared memory is 128 of depth.
+/// Fp8Gemm's kernel, with Gemm's roles, tiles and stores. A row of shared memory is 128 of depth.
 namespace sluice::gemm {
 
-/// Multiplies a consumer's sums by the scales of their columns, from the tile's first on; BoxEpilogue knows those of
-/// rows.
+/// Multiplies a consumer's sums by the scales of their columns; `first`: the tile's first column. BoxEpilogue applies
+/// those of rows.
 template <class C>
 __device__ __forceinline__ void scale_columns(float (&sums)[C::columns / 2], const float* scales, std::uint32_t columns,
                                               std::uint32_t first) {
@@ -72,7 +72,7 @@ __device__ __forceinline__ void consume_fp8(const Arguments& arguments, const St
         if (tiles.last()) {
             epilogue.finish();
             if constexpr (C::cluster > 1) {
-                ptx::synchronize_cluster_apart();  // nobody arrives at the barriers of a block that is gone
+                ptx::synchronize_cluster_apart();  // no block arrives at the barriers of one that has exited
             }
         }
     }

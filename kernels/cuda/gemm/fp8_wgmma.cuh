@@ -4,15 +4,15 @@
 
 #include "kernels/cuda/wgmma.cuh"
 
-/// Products of e4m3, of which a row of 128 bytes is 128 of depth.
+/// Products of e4m3; a row of 128 bytes is 128 of depth.
 namespace sluice::wgmma {
 
-/// d (64, columns) = a (64, 32 of k) * b (columns, 32 of k)^T, added to what d was if `add`. Where d lies, see
-/// multiply() in wgmma_wide.cuh. The tensor cores keep some 14 bits of such sums.
+/// d (64, columns) = a (64, 32 of k) * b (columns, 32 of k)^T, plus the old d if `add`. For d's layout see multiply()
+/// in wgmma_wide.cuh. The tensor cores keep about 14 bits of such sums.
 template <int columns>
 __device__ void multiply_e4m3(float (&d)[columns / 2], std::uint64_t a, std::uint64_t b, bool add);
 
-// Asm takes no text but literals: these spell the accumulators out.
+// Asm takes only literals: these spell the accumulators out.
 // clang-format off
 #define SLUICE_SUMS_8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
 #define SLUICE_SUMS_32(i) SLUICE_SUMS_8(i), SLUICE_SUMS_8(i + 8), SLUICE_SUMS_8(i + 16), SLUICE_SUMS_8(i + 24)

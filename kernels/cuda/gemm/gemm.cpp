@@ -15,7 +15,7 @@ bool aligned_to(const void* pointer, std::size_t bytes) {
     return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
 }
 
-/// Whether all can be moved in pieces of 16 bytes.
+/// Whether all can be copied in pieces of 16 bytes.
 bool is_aligned(const GemmShape& shape, const GemmMemory& memory) {
     constexpr std::uint32_t multiple = 8;
     constexpr std::size_t piece = 16;
@@ -37,7 +37,7 @@ std::size_t wgmma_tile_number(const GemmShape& shape, const GemmOptions& options
 
 Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory, const GemmOptions& options)
     : instructions_(MatrixInstructions::mma), unaligned_(!is_aligned(shape, memory)) {
-    constexpr std::uint32_t most = 1U << 30;  // the copy engine's coordinates have a sign
+    constexpr std::uint32_t most = 1U << 30;  // the copy engine's coordinates are signed
     expects(precision == Precision::bf16 || precision == Precision::fp16, "product: of bf16 or fp16 only");
     expects(shape.columns > 0 && shape.depth > 0, "product: without columns or depth");
     expects(shape.rows <= most && shape.columns <= most && shape.depth <= most, "product: too large");

@@ -36,28 +36,27 @@ struct GemmMemory {
     const float* bias;     ///< (columns); none if null.
     const void* residual;  ///< (rows, columns); none if null. May be `out`.
     void* out;             ///< (rows, columns)
-    /// Device memory, read when the work runs: only so many of the rows count, the first ones. What lies behind them in
-    /// `out` is open. All count if null.
+    /// In device memory, read when the work runs: how many rows, from the first on, are computed. The rest of `out` is
+    /// unspecified. Null: all.
     const std::uint32_t* active = nullptr;
-    /// (rows): the sum over k of a[m][k] * b[n][k] is multiplied by row_scales[m], before the bias is added; as by 1 if
-    /// null.
+    /// (rows): the sum over k of a[m][k] * b[n][k] is multiplied by row_scales[m], before the bias is added; null: by
+    /// 1.
     const float* row_scales = nullptr;
 };
 
-/// Numbers of active rows.
+/// Numbers of active rows: above < n <= up_to.
 struct GemmRange {
     std::uint32_t above = 0;
     std::uint32_t up_to = 0xFFFFFFFF;
 };
 
 struct GemmOptions {
-    /// A number in gemm_tiles, by mma.sync in mma_tiles, or in unaligned_tiles; else that of choose_gemm_tile() and its
-    /// like.
+    /// Index in gemm_tiles, by mma.sync in mma_tiles or unaligned_tiles; nullopt: choose_gemm_tile() and the like.
     std::optional<std::size_t> tile{};
-    bool chained = false;               ///< May start while the kernel before it in the stream ends.
-    std::uint32_t multiprocessors = 0;  ///< That it takes at most, and chooses its tile for; 0: all.
-    GemmRange range{};                  ///< Nothing is done for other numbers of active rows: they have another tile.
-    /// Else the fastest of the current device and the build. What is not aligned is multiplied by mma.sync.
+    bool chained = false;               ///< May start while the previous kernel in the stream ends.
+    std::uint32_t multiprocessors = 0;  ///< At most so many are used, and the tile is chosen for them; 0: all.
+    GemmRange range{};  ///< Nothing is computed for other numbers of active rows: they use another tile.
+    /// nullopt: the fastest that the current device and the build have. Unaligned products use mma.sync.
     std::optional<MatrixInstructions> instructions{};
 };
 
@@ -65,26 +64,24 @@ namespace gemm {
 class Work;
 }
 
-/// One product of two matrices of bf16 or fp16 on the tensor cores of the current device, summed up in fp32, by wgmma
-/// or mma.sync: see MatrixInstructions. The fast kernels copy 16 bytes at a time: columns and depth are multiples of 8,
-/// and all memory is aligned to 16 bytes. Anything else is computed by a kernel by mma.sync of its own, which is
-/// slower.
+/// A product of two matrices of bf16 or fp16 on the tensor cores of the current device, summed up in fp32, by wgmma or
+/// mma.sync: see MatrixInstructions. The fast kernels copy 16 bytes at a time: columns and depth are multiples of 8,
+/// and all memory is aligned to 16 bytes. Anything else uses a slower kernel by mma.sync.
 ///
 /// An element's products are added up 16 at a time, in ascending order of k, whatever the tile: its bits depend neither
-/// on the number of rows, nor on its row, nor on the tile. Values are rounded once, at the end. The two instructions
-/// may round sums otherwise; aligned or not, mma.sync gives the same bits.
+/// on the number of rows, nor on its row, nor on the tile. Values are rounded once, at the end. wgmma and mma.sync may
+/// round sums differently; aligned or not, mma.sync gives the same bits.
 class Gemm {
 public:
-    /// Throws ContractViolation when the shape or the precision does not fit, or the build has no code for the
-    /// instructions; Error when CUDA fails.
+    /// Throws ContractViolation if the shape or the precision is not supported, or the build has no code for the
+    /// instructions; Error if CUDA fails.
     Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory, const GemmOptions& options = {});
 
-    /// Enqueues the product; allocates nothing. Throws Error as check_cuda() when CUDA does not take it.
+    /// Enqueues the product; allocates nothing. Throws Error as check_cuda() if the launch fails.
     void enqueue(cudaStream_t stream) const;
 
-    /// The tile that it is computed in.
     [[nodiscard]] const GemmTile& tile() const noexcept { return tile_; }
-    /// Its number, as GemmOptions has it.
+    /// Its index, as in GemmOptions::tile.
     [[nodiscard]] std::size_t tile_number() const noexcept { return tile_number_; }
     /// How it is computed: "wgmma 128x192, clusters of 2x1, ping-pong", "mma.sync 128x128", "mma.sync 64x64,
     /// unaligned".

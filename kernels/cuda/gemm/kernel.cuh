@@ -10,35 +10,35 @@
 
 /// The kernel of products by wgmma: the roles of a block's warpgroups, and the loop over tiles and their steps.
 ///
-/// A `Loader` knows what a step multiplies, and how that comes to shared memory. It has
-///   Operands, Layout        what it is given, and where all things lie in shared memory
+/// A `Loader` defines a step's operands and loads them into shared memory. Its static members are
+///   Operands, Layout        its parameters, and the layout of shared memory
 ///   prepare()               initialises its barriers; one thread
-///   waits                   whether produce() waits for the kernel before this one, or all threads do
-///   produce()               copies what all steps of the block's tiles multiply; the warpgroup that copies
-/// and of an object that each consumer has
+///   waits                   whether produce() waits for the previous kernel, or all threads do
+///   produce()               copies the operands of all steps of the block's tiles; the copying warpgroup
+/// and those of an object that each consumer has
 ///   first_tile()            the number of the consumer's first tile
 ///   begin()                 before the steps of a tile, or some of them
-///   wait()                  the next step's matrices, when they are there
-///   next()                  once that step's products have begun and those of the step before are done
+///   wait()                  waits for the next step's matrices and returns them
+///   next()                  once that step's products have begun and the previous step's are done
 ///   last_begun(), end()     once all have begun, and once all are done
 ///
-/// An `Epilogue` knows what becomes of sums. It has
-///   Target                  what it is given
+/// An `Epilogue` stores sums. Its static members are
+///   Target                  its parameters
 ///   prepare()               initialises its barriers; one thread
-/// and of an object that each consumer has
-///   begin()                 the sums that a tile begins with
+/// and those of an object that each consumer has
+///   begin()                 sets the initial sums of a tile
 ///   prefetch()              while the last products run
-///   store()                 all sums of a tile
+///   store()                 takes all sums of a tile
 ///   finish()                after the last one
 namespace sluice::gemm {
 
-/// Where in a block's shared memory the layout begins.
+/// Address in a block's shared memory at which the layout begins.
 __device__ __forceinline__ std::uint32_t begin_of(const std::uint8_t* shared) {
     return (ptx::shared_address(shared) + pattern_bytes - 1) / pattern_bytes * pattern_bytes;
 }
 
-/// Begins a block: one thread calls `prepare` to initialise barriers; waits for the kernel before this one, unless the
-/// loader does.
+/// Begins a block: one thread calls `prepare` to initialise barriers; waits for the previous kernel, unless the loader
+/// does.
 template <class C, bool loader_waits = false, class Prepare>
 __device__ __forceinline__ void begin_block(bool chained, const Prepare& prepare) {
     if (threadIdx.x == 0) {
@@ -76,7 +76,7 @@ __device__ __forceinline__ void take_roles(const Produce& produce, const Consume
     }
 }
 
-/// Adds up the products of the loader's next steps; those of the last one are on their way then.
+/// Adds the products of the loader's next steps; on return those of the last one are in flight.
 template <class Type, class C, class Loader>
 __device__ __forceinline__ void multiply_steps(Sums<C>& sums, Loader& loader, std::uint32_t steps) {
     for (std::uint32_t step = 0; step < steps; ++step) {
@@ -91,7 +91,7 @@ __device__ __forceinline__ void multiply_steps(Sums<C>& sums, Loader& loader, st
             }
         }
         wgmma::commit();
-        wgmma::wait<1>();  // the step before is done
+        wgmma::wait<1>();  // the previous step is done
         loader.next();
     }
 }
@@ -99,8 +99,8 @@ __device__ __forceinline__ void multiply_steps(Sums<C>& sums, Loader& loader, st
 template <class Type, class C, class Loader, class Epilogue>
 __device__ __forceinline__ void consume(const Arguments& arguments, Loader& loader, Epilogue& epilogue) {
     for (Tiles<C, C::turns> tiles(arguments, loader.first_tile()); tiles.any(); tiles.next()) {
-        // To tell the first product not to read its sums would keep those of the tile before it alive while they are
-        // stored: twice as many registers.
+        // Telling the first product not to read its sums would keep the previous tile's alive while they are stored:
+        // twice as many registers.
         Sums<C> sums;
         epilogue.begin(sums, static_cast<std::uint32_t>(tiles.row()), static_cast<std::uint32_t>(tiles.column()));
         loader.begin();
@@ -110,10 +110,10 @@ __device__ __forceinline__ void consume(const Arguments& arguments, Loader& load
         wgmma::wait<0>();
         loader.end();
         epilogue.store(sums);
-        if (tiles.last()) {  // not after the loop: the compiler would give this role no more registers than others
+        if (tiles.last()) {  // not after the loop: the compiler would give this role no more registers than the others
             epilogue.finish();
             if constexpr (C::cluster > 1) {
-                ptx::synchronize_cluster_apart();  // nobody arrives at the barriers of a block that is gone
+                ptx::synchronize_cluster_apart();  // no block arrives at the barriers of one that has exited
             }
         }
     }

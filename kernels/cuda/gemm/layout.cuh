@@ -4,10 +4,10 @@
 
 #include "kernels/cuda/gemm/gemm.hpp"
 
-/// What the kernels of products are given, and where things lie in the shared memory of Gemm's.
+/// Arguments of the products' kernels, and the shared-memory layout of Gemm's.
 namespace sluice::gemm {
 
-constexpr std::uint32_t step_bytes = 128;  // of depth that one step multiplies: a row of the swizzle's pattern
+constexpr std::uint32_t step_bytes = 128;  // of depth per step: a row of the swizzle's pattern
 constexpr std::uint32_t step_depth = step_bytes / 2;
 constexpr std::uint32_t product_rows = 64;  // of one wgmma
 constexpr std::uint32_t warpgroup_threads = 128;
@@ -15,15 +15,16 @@ constexpr std::uint32_t warps_a_warpgroup = 4;
 constexpr std::uint32_t box_rows = 16;     // of a warp in a product: what it stores at a time
 constexpr std::uint32_t box_columns = 64;  // a row of the swizzle's pattern
 constexpr std::uint32_t box_bytes = box_rows * step_bytes;
-constexpr std::uint32_t pattern_bytes = 1024;  // the swizzle's period; stages begin there
+constexpr std::uint32_t pattern_bytes = 1024;  // the swizzle's period; stages are aligned to it
 
-// 64 Ki registers a multiprocessor: what the copying warpgroup does not need, two others take, in eights a thread.
+// 64 Ki registers per multiprocessor: those that the copying warpgroup does not need go to two others, in multiples of
+// eight per thread.
 constexpr int producer_registers = 24;
 constexpr int consumer_registers = 240;
 
-/// One shape of the kernel: each of `consumers` warpgroups multiplies `blocks` times 64 rows by all columns; they share
-/// a ring of `stages`, and each of their warps has `boxes` for results on their way out. All work on one tile, or, in
-/// ping-pong, each on a tile of its own, in turn: one multiplies while the others store.
+/// A variant of the kernel: each of `consumers` warpgroups multiplies `blocks` times 64 rows by all columns; they share
+/// a ring of `stages`, and each of their warps has `boxes` for outgoing results. All work on one tile, or, in
+/// ping-pong, each on its own, in turn: one multiplies while the others store.
 template <std::uint32_t consumers_, std::uint32_t blocks_, std::uint32_t columns_, std::uint32_t stages_,
           std::uint32_t boxes_, std::uint32_t cluster_rows_ = 1, std::uint32_t cluster_columns_ = 1,
           bool ping_pong_ = false>
@@ -39,7 +40,7 @@ struct Config {
 
     static constexpr bool ping_pong = ping_pong_;
 
-    static constexpr std::uint32_t turns = ping_pong ? consumers : 1;  // that tiles are taken in
+    static constexpr std::uint32_t turns = ping_pong ? consumers : 1;  // of consumers that take tiles by turns
     static constexpr std::uint32_t tile_consumers = consumers / turns;
     static constexpr std::uint32_t rows = tile_consumers * blocks * product_rows;
     static constexpr std::uint32_t cluster = cluster_rows * cluster_columns;
@@ -66,11 +67,11 @@ struct Config {
     static_assert(columns % box_columns == 0 && blocks * chunks % boxes == 0 && shared_bytes <= most_shared_bytes);
 };
 
-/// A thread's, of a consumer's products.
+/// A thread's sums of a consumer's products.
 template <class C>
 using Sums = float[C::blocks][C::product_columns / 2];
 
-/// What a consumer multiplies in a step: each of so many times 64 rows by all its columns.
+/// A consumer's operands of a step: each `blocks` times 64 rows, and all its columns.
 template <class C>
 struct Matrices {
     std::uint64_t a[C::blocks];
@@ -94,9 +95,9 @@ struct Arguments {
     GemmRange range{};
     std::uint32_t columns;        // of all tiles
     std::uint32_t steps;          // of a tile's depth
-    std::uint32_t tile_rows = 0;  // of cluster tiles, and their columns
+    std::uint32_t tile_rows = 0;  // in cluster tiles, as is tile_columns
     std::uint32_t tile_columns = 0;
-    std::uint32_t group_rows = 0;  // rows of cluster tiles that are walked together, one column after the other
+    std::uint32_t group_rows = 0;  // rows of cluster tiles that are traversed together, column by column
     Activation activation = Activation::none;
     bool residual = false;
     bool chained = false;
@@ -124,7 +125,7 @@ public:
     __device__ __forceinline__ std::uint32_t residual(std::uint32_t warp) const {
         return barrier(2 * C::stages + warp);
     }
-    /// In ping-pong, when a consumer may multiply.
+    /// Ping-pong: the barrier that lets a consumer multiply.
     __device__ __forceinline__ std::uint32_t turn(std::uint32_t consumer) const {
         return barrier(2 * C::stages + C::warps + consumer);
     }
@@ -137,8 +138,8 @@ private:
     std::uint32_t base_;
 };
 
-/// The tiles of this block, in groups of rows: what runs at the same time is about square, so that the second-level
-/// cache serves most of what it reads. All of them, or those of one of `turns`.
+/// The tiles of this block, in groups of rows: those computed at a time are about square, so that the L2 cache serves
+/// most of their reads. All of them, or those of one of `turns`.
 template <class C, std::uint32_t turns = 1>
 class Tiles {
 public:

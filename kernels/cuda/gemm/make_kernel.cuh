@@ -22,7 +22,7 @@ ProductKernel<Operands, Target> make_product_kernel(void (*function)(Arguments, 
             .shared_bytes = C::shared_bytes};
 }
 
-/// Each tile's kernel is made in a source of its own: they take long to compile.
+/// Each tile's kernel has its own source file: they take long to compile.
 template <class C>
 GemmKernel make_kernel() {
     return {.bf16 = make_product_kernel<C>(&multiply<__nv_bfloat16, C, StepLoader<C>, BoxEpilogue<__nv_bfloat16, C>>),

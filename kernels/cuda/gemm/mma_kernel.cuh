@@ -8,11 +8,11 @@
 #include "kernels/cuda/mma.cuh"
 #include "kernels/cuda/ptx.cuh"
 
-/// The kernel of products by mma.sync, for all that is done with their sums.
+/// The kernel of products by mma.sync, for any epilogue.
 namespace sluice::gemm {
 
-/// A thread's part of the copies for a tile: one unit of every rows_at_once-th row. Rows behind the last one are copies
-/// of that; their sums are nobody's.
+/// A thread's part of the copies for a tile: one unit of every rows_at_once-th row. Rows after the last one are copies
+/// of it, whose sums are not used.
 template <class C>
 class MmaCopies {
 public:
@@ -24,7 +24,7 @@ public:
           last_b_(columns - 1 - column),
           row_bytes_(operands.row_bytes) {}
 
-    /// Begins the copies of the first steps, all but one of the stages.
+    /// Starts the copies of the first steps, into all stages but one.
     __device__ __forceinline__ void begin(std::uint32_t shared, std::uint32_t steps) const {
 #pragma unroll
         for (std::uint32_t step = 0; step + 1 < C::stages; ++step) {
@@ -32,7 +32,7 @@ public:
         }
     }
 
-    /// Begins those of a step, as one group: nothing if there is no such step. Depth behind the last is zero.
+    /// Starts a step's copies, as one group: an empty one if there is no such step. Depth beyond the end is zero.
     __device__ __forceinline__ void copy(std::uint32_t stage, std::uint32_t step, std::uint32_t steps) const {
         if (step < steps) {
             const std::uint32_t first = threadIdx.x / mma_row_units;
@@ -67,7 +67,7 @@ private:
     std::uint32_t row_bytes_;
 };
 
-/// Where in a stage this lane's rows of the warp's first matrices begin, of a and of b.
+/// Offsets in a stage of this lane's rows of the warp's first matrices, of a and of b.
 template <class C>
 __device__ __forceinline__ std::uint32_t mma_a_at() {
     return mma_unit_at(threadIdx.x / 32 / C::warps_across * C::warp_rows + threadIdx.x % 16, threadIdx.x % 32 / 16);
@@ -86,7 +86,7 @@ struct MmaFragments {
     std::uint32_t a[C::row_products][4];
     std::uint32_t b[C::column_products / 2][4];  // two products' columns each
 
-    /// `a_at` and `b_at`: where in a stage this lane's rows of the warp's first matrices begin.
+    /// `a_at`, `b_at`: from mma_a_at() and mma_b_at().
     __device__ __forceinline__ void load(std::uint32_t stage, std::uint32_t a_at, std::uint32_t b_at, std::uint32_t k) {
         const std::uint32_t a_first = stage + (a_at ^ k * mma_depth_bytes);
         const std::uint32_t b_first = stage + (b_at ^ k * mma_depth_bytes);
@@ -113,8 +113,8 @@ __device__ __forceinline__ void multiply_fragments(MmaSums<C>& sums, const MmaFr
     }
 }
 
-/// Adds up all steps of a tile whose first copies have begun. Operands are loaded one product ahead, also of the next
-/// step: after the last barrier nobody reads the stages.
+/// Sums all steps of a tile whose first copies have been started. Operands are loaded one product ahead, also of the
+/// next step: after the last barrier no thread reads the stages.
 template <Precision precision, class C>
 __device__ __forceinline__ void multiply_tile(MmaSums<C>& sums, const MmaCopies<C>& copies, std::uint32_t shared,
                                               std::uint32_t steps) {
@@ -137,7 +137,7 @@ __device__ __forceinline__ void multiply_tile(MmaSums<C>& sums, const MmaCopies<
         filled = next(filled);
         read = next(read);
         ptx::wait_for_copies<static_cast<int>(C::stages) - 2>();
-        __syncthreads();  // the next step's copies are there, and all have loaded what is filled next
+        __syncthreads();  // the next step's copies have arrived, and all threads have loaded what is filled next
         if (step + 1 < steps) {
             fragments[0].load(read, a_at, b_at, 0);
         }
@@ -145,8 +145,8 @@ __device__ __forceinline__ void multiply_tile(MmaSums<C>& sums, const MmaCopies<
     }
 }
 
-/// Tile after tile. Epilogue::store() takes a tile's sums; it may use Epilogue::shared_bytes behind the stages, which
-/// no warp touches before the next barrier.
+/// One tile after another. Epilogue::store() takes a tile's sums; it may use Epilogue::shared_bytes after the stages,
+/// which no warp touches before the next barrier.
 template <Precision precision, class C, class Epilogue>
 __global__ void __launch_bounds__(C::threads, C::blocks)
     multiply_by_mma(const __grid_constant__ Arguments arguments, const __grid_constant__ MmaOperands operands,
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(C::threads, C::blocks)
         const auto column = static_cast<std::uint32_t>(tiles.column());
         tiles.next();
         const bool more = tiles.any();
-        if (more) {  // on its way while this tile is stored
+        if (more) {  // in flight while this tile is stored
             copies = copies_of_tile();
             copies.begin(shared, arguments.steps);
         }

@@ -27,7 +27,7 @@ MmaNarrowKernels make_narrow_kernels() {
             make_narrow_kernel<precision, Mma64x64>()};
 }
 
-// A source each: they take long to compile.
+// One source file each: they take long to compile.
 [[nodiscard]] const MmaNarrowKernels& bf16_mma_kernels();
 [[nodiscard]] const MmaNarrowKernels& fp16_mma_kernels();
 [[nodiscard]] const MmaUnalignedKernels& unaligned_mma_kernels(Precision precision);

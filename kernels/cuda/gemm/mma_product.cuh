@@ -10,7 +10,7 @@
 #include "kernels/cuda/gemm/mma_layout.cuh"
 #include "kernels/cuda/gemm/product.cuh"
 
-/// How products by mma.sync are made.
+/// Creation of products by mma.sync.
 namespace sluice::gemm {
 
 template <class Target>
@@ -24,13 +24,13 @@ MmaKernel<typename Epilogue::Target> make_mma_kernel() {
             .shared_bytes = C::stages_bytes + Epilogue::shared_bytes};
 }
 
-/// Of the most shared memory that a multiprocessor gives, what the kernel wants.
+/// The kernel's shared memory, in percent of the multiprocessor's maximum.
 template <class Target>
 int shared_percent(const MmaKernel<Target>& kernel) {
     if (kernel.blocks_of_shared == 0) {
         return cudaSharedmemCarveoutMaxShared;
     }
-    constexpr std::uint32_t reserved_bytes = 1024;  // of a block, by CUDA
+    constexpr std::uint32_t reserved_bytes = 1024;  // per block, by CUDA
     int device = 0;
     int most = 0;
     check_cuda(cudaGetDevice(&device), "cudaGetDevice");
@@ -41,7 +41,7 @@ int shared_percent(const MmaKernel<Target>& kernel) {
     return static_cast<int>(std::min((100 * wanted + all - 1) / all, 100U));
 }
 
-/// The kernel's blocks that so many multiprocessors run at a time; all of them if 0.
+/// Blocks of the kernel that `multiprocessors` run at a time; 0: all multiprocessors. Sets its shared memory.
 template <class Target>
 std::uint32_t count_mma_blocks(const MmaKernel<Target>& kernel, std::uint32_t multiprocessors) {
     const auto* const function = reinterpret_cast<const void*>(kernel.function);
@@ -58,7 +58,7 @@ std::uint32_t count_mma_blocks(const MmaKernel<Target>& kernel, std::uint32_t mu
     return static_cast<std::uint32_t>(of_one) * (multiprocessors == 0 ? count_multiprocessors() : multiprocessors);
 }
 
-/// Of the arguments, all that tell of tiles and steps are set here.
+/// Sets the arguments' tiles and steps.
 template <class Target>
 std::shared_ptr<const Work> make_mma_product(const MmaKernel<Target>& kernel, const char* name, Arguments arguments,
                                              const MmaOperands& operands, const Target& target,

@@ -10,7 +10,7 @@
 #include "kernels/cuda/transpose.cuh"
 #include "kernels/cuda/values.cuh"
 
-/// What Gemm's kernel by mma.sync does with a tile's sums.
+/// Epilogue of Gemm's kernel by mma.sync.
 namespace sluice::gemm {
 
 struct NarrowTarget {
@@ -18,7 +18,7 @@ struct NarrowTarget {
     void* out;
 };
 
-/// As values of two bytes, eight of a row by a lane: four lanes have two columns each of four times eight, and exchange
+/// Stores two-byte values, eight of a row per lane: four lanes have two columns each of four times eight, and exchange
 /// them.
 template <class Type, class C>
 struct NarrowStore {
@@ -64,7 +64,7 @@ struct NarrowStore {
     }
 
 private:
-    /// `values`: this lane's of four times eight columns; `at`: where the eight that it stores are, if they `exist`.
+    /// `values`: this lane's of four times eight columns; `at`: offset of the eight that it stores, if they `exist`.
     __device__ __forceinline__ static void store_eight(const Arguments& arguments, const Target& target,
                                                        float (&values)[8], std::size_t at, bool exist) {
         activate(values, arguments.activation);

@@ -12,7 +12,7 @@ MmaKernel<NarrowTarget> make_unaligned_kernel() {
             .tile = {.rows = C::rows, .columns = C::columns},
             .threads = C::threads,
             .shared_bytes = unaligned_stages * C::stage_bytes,
-            .blocks_of_shared = C::blocks};  // the rest caches what two units share
+            .blocks_of_shared = C::blocks};  // the rest is cache for what two units share
 }
 
 template <Precision precision>

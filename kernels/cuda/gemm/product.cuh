@@ -11,14 +11,14 @@
 #include "kernels/cuda/gemm/work.hpp"
 #include "kernels/cuda/launch.hpp"
 
-/// How products are launched.
+/// Launches of products.
 namespace sluice::gemm {
 
 [[nodiscard]] constexpr std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) {
     return (a + b - 1) / b;
 }
 
-/// What kernels of Gemm are given, but for tiles.
+/// Arguments of Gemm's kernels, without tiles.
 [[nodiscard]] inline Arguments arguments_of(const GemmShape& shape, const GemmMemory& memory,
                                             const GemmOptions& options, std::uint32_t steps) {
     return {.bias = memory.bias,
@@ -37,7 +37,7 @@ namespace sluice::gemm {
 template <class Operands, class Target>
 class Product final : public Work {
 public:
-    /// Of the arguments, all that tell of tiles are set here. `clusters`: that run at a time.
+    /// Sets the arguments' tiles. `clusters`: that run at a time.
     Product(const ProductKernel<Operands, Target>& kernel, const char* name, const Arguments& arguments,
             const Operands& operands, const Target& target, std::uint32_t clusters)
         : kernel_(kernel), name_(name), arguments_(arguments), operands_(operands), target_(target) {
@@ -69,7 +69,7 @@ private:
     std::uint32_t blocks_ = 0;
 };
 
-/// One by wgmma, on so many multiprocessors at most; 0: all.
+/// A product by wgmma on at most `multiprocessors`; 0: all.
 template <class Operands, class Target>
 std::shared_ptr<const Work> make_wgmma_product(const ProductKernel<Operands, Target>& kernel, const char* name,
                                                const Arguments& arguments, const Operands& operands,

@@ -8,10 +8,10 @@
 #include "kernels/cuda/ptx_sm90a.cuh"
 #include "kernels/cuda/wgmma.cuh"
 
-/// How rows of two matrices come to the kernel.
+/// Loads rows of two matrices for the kernel.
 namespace sluice::gemm {
 
-/// Blocks of the cluster that share rows of a with this one, as bits of their ranks, and those that share rows of b.
+/// This block's place in its cluster. of_a(), of_b(): bits of the ranks that share its rows of a, and of b.
 template <class C>
 struct Sharers {
     std::uint32_t row;
@@ -48,8 +48,8 @@ __device__ __forceinline__ void free_stage(std::uint32_t barrier, std::uint32_t 
     }
 }
 
-/// In ping-pong, whose turn it is to multiply: of a barrier only the phase before can be told from the one that is
-/// waited for, so that nobody may wait for a stage before those that come first are read.
+/// Ping-pong: the consumers' turns to multiply. Of a barrier's phases only two in sequence can be told apart, so that a
+/// consumer may not wait for a stage before earlier ones are read.
 template <class C>
 class Turns {
 public:
@@ -80,7 +80,7 @@ private:
     std::uint32_t parity_;
 };
 
-/// A step is step_bytes of depth of all rows of the tile, in one stage of a ring; `depth_of_step` values are so much.
+/// A step is step_bytes, or `depth_of_step` values, of depth of all rows of the tile, in one stage of a ring.
 template <class C, std::uint32_t depth_of_step = step_depth>
 class StepLoader {
 public:
@@ -100,7 +100,7 @@ public:
         }
     }
 
-    /// A block copies its share of what its cluster shares.
+    /// A block copies its share of the rows that its cluster shares.
     __device__ __forceinline__ static void produce(const Arguments& arguments, const Operands& operands,
                                                    const Layout& layout) {
         if (threadIdx.x != C::consumers * warpgroup_threads) {
@@ -190,7 +190,7 @@ private:
     std::uint32_t sharers_;
     Turns<C> turns_;
     ptx::Ring<C::stages> ring_{};
-    std::uint32_t used_ = C::stages;  // the stage of the step before; C::stages: there is none
+    std::uint32_t used_ = C::stages;  // the previous step's stage; C::stages: none
 };
 
 }  // namespace sluice::gemm

@@ -30,7 +30,7 @@ double cycles(const GemmTile& tile, std::uint64_t rounds, std::uint32_t depth) {
     return times * static_cast<double>(divide_up(depth, step_depth)) * step + ends;
 }
 
-/// Of a tile by mma.sync, relative: how fast it multiplies, and the depth that its beginning and end are worth.
+/// Of a tile by mma.sync: its relative speed, and the depth that its beginning and end are worth.
 struct Pace {
     double speed;
     double ends;

@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/gemm/gemm_kernel.hpp"
 
-/// The kernel of each of gemm_tiles; a source each.
+/// The kernel of each of gemm_tiles; one source file each.
 namespace sluice::gemm {
 
 [[nodiscard]] GemmKernel tile_256x192_in_pairs();

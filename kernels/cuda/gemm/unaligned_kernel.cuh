@@ -12,14 +12,14 @@
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/values.cuh"
 
-/// The kernel of products by mma.sync whose rows begin at any value: what 16-byte copies cannot move goes through
-/// registers.
+/// The kernel of products by mma.sync whose rows begin at any value: operands go through registers, as 16-byte copies
+/// cannot move them.
 namespace sluice::gemm {
 
 constexpr std::uint32_t unaligned_stages = 2;  // one is filled while the other is multiplied
 
-/// Adds up all steps of a tile, in the order of multiply_tile(). Half of a step's copies are on their way while half of
-/// the step before is multiplied: all of them would take more registers than two blocks have.
+/// Sums all steps of a tile, in the order of multiply_tile(). Half of a step's copies are in flight while half of the
+/// previous step is multiplied: all of them would take more registers than two blocks have.
 template <Precision precision, class C>
 __device__ __forceinline__ void multiply_unaligned_tile(MmaSums<C>& sums, const UnalignedMatrix& a,
                                                         const UnalignedMatrix& b, std::uint32_t row,
@@ -42,17 +42,17 @@ __device__ __forceinline__ void multiply_unaligned_tile(MmaSums<C>& sums, const 
     __syncthreads();
     for (std::uint32_t step = 0; step < steps; ++step) {
         std::uint8_t* const next = shared + stage_of(step + 1);
-        of_a.load(step + 1);  // zeros behind the last
+        of_a.load(step + 1);  // zeros after the last
         multiply(step, 0);
         of_a.store(next, step + 1);
         of_b.load(step + 1);
         multiply(step, 1);
         of_b.store(next + C::a_bytes, step + 1);
-        __syncthreads();  // the next step is there, and all have read what it overwrites
+        __syncthreads();  // the next step is stored, and all threads have read what it overwrites
     }
 }
 
-/// Value by value: as NarrowStore, but for rows that begin anywhere.
+/// As NarrowStore, but value by value, for rows that begin anywhere.
 template <class Type, class C>
 __device__ __forceinline__ void store_unaligned(const Arguments& arguments, const NarrowTarget& target,
                                                 const MmaSums<C>& sums, std::uint32_t rows, std::uint32_t row,
@@ -99,7 +99,7 @@ __device__ __forceinline__ void store_unaligned(const Arguments& arguments, cons
     }
 }
 
-/// Tile after tile.
+/// One tile after another.
 template <Precision precision, class C>
 __global__ void __launch_bounds__(C::threads, C::blocks)
     multiply_unaligned(const __grid_constant__ Arguments arguments, const __grid_constant__ MmaOperands operands,

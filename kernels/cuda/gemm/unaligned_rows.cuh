@@ -8,7 +8,7 @@
 /// Copies of rows that begin at any value of two bytes.
 namespace sluice::gemm {
 
-/// The 16 bytes that begin `bytes` behind the first one's beginning; `bytes` is even and below 16.
+/// The 16 bytes at offset `bytes`, which is even and below 16, of the two blocks.
 __device__ __forceinline__ uint4 join_blocks(const uint4& first, const uint4& second, std::uint32_t bytes) {
     std::uint32_t words[] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
 #pragma unroll
@@ -24,7 +24,7 @@ __device__ __forceinline__ uint4 join_blocks(const uint4& first, const uint4& se
             __funnelshift_r(words[2], words[3], bits), __funnelshift_r(words[3], words[4], bits)};
 }
 
-/// The first `bytes`, an even number below 16, zeros behind them.
+/// The first `bytes`, an even number below 16, then zeros.
 __device__ __forceinline__ uint4 keep_first(const uint4& block, std::uint32_t bytes) {
     const auto kept = [&](std::uint32_t word, std::uint32_t first) {
         return bytes >= first + 4 ? word : bytes == first + 2 ? word & 0xffffU : 0U;
@@ -36,10 +36,10 @@ __device__ __forceinline__ uint4 keep_first(const uint4& block, std::uint32_t by
 struct UnalignedMatrix {
     const std::uint8_t* begin;
     const std::uint8_t* end;
-    std::uint32_t rows;  // that count
+    std::uint32_t rows;  // active ones
     std::uint32_t row_bytes;
 
-    /// 16 bytes from an aligned address; zeros for those that are not the matrix's.
+    /// 16 bytes from an aligned address; zeros outside the matrix.
     __device__ __forceinline__ uint4 load_block(const std::uint8_t* from) const {
         if (from >= begin && from + mma_unit_bytes <= end) {
             return *reinterpret_cast<const uint4*>(from);
@@ -62,8 +62,8 @@ private:
     }
 };
 
-/// A thread's part of the copies of a tile's `count` rows: one unit of every at_once-th row. A unit is joined of the
-/// two aligned blocks that it lies in. Rows and depth that the matrix does not have are zeros.
+/// A thread's part of the copies of a tile's `count` rows: one unit of every at_once-th row. A unit is joined from the
+/// two aligned blocks that contain it. Rows and depth outside the matrix are zeros.
 template <std::uint32_t count, std::uint32_t at_once>
 class UnalignedRows {
 public:
@@ -71,14 +71,14 @@ public:
         : matrix_(matrix),
           row_(first_row + threadIdx.x / mma_row_units),
           unit_at_(threadIdx.x % mma_row_units * mma_unit_bytes) {
-        // The same for all of this thread's rows, as these are multiples of 8 apart.
+        // The shift is the same for all of this thread's rows, which are multiples of 8 apart.
         static_assert(at_once % 8 == 0 && count % at_once == 0);
         from_ = matrix.begin + std::size_t{row_} * matrix.row_bytes + unit_at_;
         shift_ = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from_)) % mma_unit_bytes;
         from_ -= shift_;
     }
 
-    /// Begins the copies of a step.
+    /// Starts the copies of a step.
     __device__ __forceinline__ void load(std::uint32_t step) {
         const std::uint32_t at = step * mma_step_bytes + unit_at_;
         const std::uint8_t* const from = from_ + std::size_t{step} * mma_step_bytes;
@@ -92,7 +92,7 @@ public:
         }
     }
 
-    /// Ends the copies of a step that were begun last: to rows of mma_step_bytes in shared memory.
+    /// Completes the copies of the step that was started last: to rows of mma_step_bytes in shared memory.
     __device__ __forceinline__ void store(std::uint8_t* to, std::uint32_t step) const {
         const std::uint32_t at = step * mma_step_bytes + unit_at_;
         const std::uint32_t place = mma_unit_at(threadIdx.x / mma_row_units, threadIdx.x % mma_row_units);

@@ -9,8 +9,8 @@
 
 namespace sluice::gemm {
 
-/// Gemm by wgmma, in the tile of that number in gemm_tiles. Throws ContractViolation in a build without code for
-/// sm_90a. Null for no rows.
+/// Gemm by wgmma; `tile`: index in gemm_tiles. Throws ContractViolation in a build without code for sm_90a. Null for no
+/// rows.
 [[nodiscard]] std::shared_ptr<const Work> make_wgmma_gemm(const GemmShape& shape, Precision precision,
                                                           const GemmMemory& memory, const GemmOptions& options,
                                                           std::size_t tile);
@@ -20,7 +20,7 @@ namespace sluice::gemm {
                                               std::uint32_t rows, const void* b, std::uint32_t columns,
                                               std::uint32_t depth);
 
-/// The maps of results and of what is added to them, if anything is, of two bytes a value.
+/// The maps of results and of the residual, if any, of two-byte values.
 [[nodiscard]] BoxTarget make_box_target(Precision precision, void* out, const void* residual, std::uint32_t rows,
                                         std::uint32_t columns);
 

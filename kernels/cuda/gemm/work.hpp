@@ -12,7 +12,7 @@ public:
     Work& operator=(const Work&) = delete;
     virtual ~Work() = default;
 
-    /// Allocates nothing. Throws Error as check_cuda() when CUDA does not take it.
+    /// Allocates nothing. Throws Error as check_cuda() if the launch fails.
     virtual void enqueue(cudaStream_t stream) const = 0;
 };
 

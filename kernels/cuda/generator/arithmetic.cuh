@@ -4,8 +4,7 @@
 
 #include <cstdint>
 
-/// The host's elementwise functions and its logarithm, bit for bit: the same operations in the same order, none of them
-/// fused.
+/// The host's elementwise functions and its logarithm, bit for bit: the same operations in the same order, never fused.
 namespace sluice::generator {
 
 /// e^r - 1 = rest, x = n ln 2 + r with |r| <= ln 2 / 2, and power = 2^n; -87 <= x <= 88.
@@ -37,7 +36,7 @@ struct SplitExp {
 
 __device__ __forceinline__ float clamped(float x, float least, float most) {
     x = x < least ? least : x;
-    return x > most ? most : x;  // a NaN stays one
+    return x > most ? most : x;  // NaN stays NaN
 }
 
 __device__ __forceinline__ float exp_of(float x) {
@@ -58,7 +57,7 @@ __device__ __forceinline__ float tanh_of(float x) {
     return __uint_as_float(__float_as_uint(__fdiv_rn(less_one, __fadd_rn(less_one, 2.0F))) | sign);
 }
 
-/// The new state of a unit, of what comes in and what the state gives for the gates r, z and n.
+/// The new state of a unit, from input and state products of the gates r, z and n.
 __device__ __forceinline__ float gru_unit(const float (&in)[3], const float (&own)[3], float h) {
     const float r = sigmoid_of(__fadd_rn(in[0], own[0]));
     const float z = sigmoid_of(__fadd_rn(in[1], own[1]));
@@ -66,7 +65,7 @@ __device__ __forceinline__ float gru_unit(const float (&in)[3], const float (&ow
     return __fadd_rn(__fmul_rn(__fadd_rn(1.0F, -z), n), __fmul_rn(z, h));
 }
 
-/// ln x, of a finite x > 0.
+/// ln x for a finite x > 0.
 __device__ __forceinline__ double log_of(double x) {
     constexpr double ln2 = 0.69314718055994530942;
     constexpr double half_root = 0.70710678118654752440;

@@ -7,13 +7,13 @@
 
 #include "kernels/generator.hpp"
 
-/// What the kernels of a CUDA generator share: rows that take steps together. Where a text has ended the next item
-/// begins, in the same row; once there are no more, the last rows move to where others have ended.
+/// Shared by a CUDA generator's kernels: rows that step together. When a text ends, the next item begins in its row;
+/// once there are no more items, the last rows move to where others have ended.
 namespace sluice::generator {
 
 inline constexpr std::uint32_t no_item = 0xFFFFFFFF;
 
-/// The text that a row writes; the rest of it is in its item and its result.
+/// The text that a row writes; the rest of its state is in its item and its result.
 struct Row {
     double log_probability = 0;
     TextDoubt doubt{};
@@ -32,15 +32,15 @@ struct Batch {
     std::byte* out = nullptr;
     TextDoubt* doubts = nullptr;  ///< (items); null: not wanted.
     std::uint32_t items = 0;
-    std::uint32_t next = 0;    ///< The first item that no row has taken; may be more than `items`.
-    std::uint32_t living = 0;  ///< Rows that write a text: the first ones.
-    std::uint32_t ended = 0;   ///< Of those, since the last plan: their text is complete, and no other took its place.
+    std::uint32_t next = 0;    ///< The first item that no row has taken; may exceed `items`.
+    std::uint32_t living = 0;  ///< Rows that write a text; these come first.
+    std::uint32_t ended = 0;   ///< Of those, since the last plan: rows whose text is complete and that took no other.
     std::uint32_t moves = 0;
-    std::uint32_t more = 0;  ///< Whether any row writes a text.
+    std::uint32_t more = 0;  ///< Whether any row still writes a text.
     TextCounts counts{};
 };
 
-/// States of rows in all layers, (matrices, rows, row_bytes): in a precision of two parts the layer's second matrix
+/// States of rows in all layers, (matrices, rows, row_bytes). In a precision of two parts, a layer's second matrix
 /// follows its first.
 struct StateRows {
     std::byte* data = nullptr;
@@ -54,61 +54,61 @@ struct StateRows {
     [[nodiscard]] __host__ __device__ std::size_t bytes() const { return std::size_t{matrices} * rows * row_bytes; }
 };
 
-/// What may follow a prefix.
+/// Distribution of the byte after a prefix.
 struct Distribution {
-    double log_sum;      ///< Of e^(score - best score).
-    std::uint32_t best;  ///< The first of the largest scores.
-    std::uint32_t last;  ///< That may be chosen.
+    double log_sum;      ///< ln of the sum of e^(score - best score).
+    std::uint32_t best;  ///< The largest score's byte, the first among equals.
+    std::uint32_t last;  ///< The last byte that may be chosen.
     float gap;           ///< TextDoubt::gap of a draw.
     float scores[gru_symbols];
     float sums[gru_symbols];  ///< p[0] + ... + p[i]
 };
 
-/// All prefixes of one length: number 256 p + b is the one of number p with byte b behind it.
+/// All prefixes of one length: number 256 p + b is number p of the next shorter ones, then byte b.
 struct PrefixTable {
     const Distribution* distributions = nullptr;  ///< (prefixes)
-    StateRows states{};                           ///< (prefixes) rows; of the longest prefixes only.
+    StateRows states{};                           ///< (prefixes) rows; only of the longest prefixes.
 };
 
 inline constexpr std::uint32_t most_prefix_tables = 3;
 
-/// Device memory of a generator that all of its kernels see.
+/// Device memory that all kernels of a generator use.
 struct Memory {
     Batch* batch = nullptr;
     Row* rows = nullptr;              ///< (most rows)
-    std::uint8_t* symbols = nullptr;  ///< (most rows): what goes in next.
+    std::uint8_t* symbols = nullptr;  ///< (most rows): the next input.
     float* scores = nullptr;          ///< (most rows, 256)
     Move* moves = nullptr;            ///< (most rows)
     PrefixTable prefixes[most_prefix_tables] = {};
-    std::uint32_t prefix_tables = 0;  ///< Of prefixes of 0, 1, ... bytes.
+    std::uint32_t prefix_tables = 0;  ///< For prefixes of 0, 1, ... bytes.
     std::uint32_t most_rows = 0;      ///< A multiple of 32.
 };
 
-/// Begins a chunk: `items` of them, or only the first `*active`. The first rows take the first items.
+/// Begins a chunk of `items` items, or of only the first `*active`. The first rows take the first items.
 void enqueue_begin(const Memory& memory, const Sampling& sampling, const StateRows& states, const std::byte* in,
                    std::byte* out, TextDoubt* doubts, std::uint32_t items, const std::uint32_t* active,
                    cudaStream_t stream);
 
-/// Chooses a byte in each living row, by its scores; the rows whose text is complete take another item. Their states,
-/// which were the last step's results, become those of the item's prefix.
+/// Chooses a byte in each active row, by its scores; rows whose text is complete take another item. Their states, until
+/// then the last step's results, become those of the item's prefix.
 void enqueue_draw(const Memory& memory, const Sampling& sampling, const StateRows& states, cudaStream_t stream);
 
-/// Moves rows to where others have ended, so that the living ones are the first again.
+/// Moves rows to where others have ended, so that active rows are the first again.
 void enqueue_compaction(const Memory& memory, const StateRows& states, cudaStream_t stream);
 
-/// Fails if there are texts that are not complete: the loop's bound is none of the generator's.
+/// Traps if a text is not complete: the caller's loop bounds the number of steps.
 void enqueue_expect_done(const Memory& memory, cudaStream_t stream);
 
-/// Makes distributions of `rows` rows of scores.
+/// Computes the distributions of `rows` rows of scores.
 void enqueue_distributions(const Sampling& sampling, const float* scores, std::uint32_t rows, Distribution* out,
                            cudaStream_t stream);
 
-/// Before a step that extends prefixes by a byte: the first `rows` rows become prefixes first, first + 1, ... of one
-/// byte more than those of `parents`: their states, and the byte as the symbol that goes in.
+/// Before a step that extends prefixes by a byte: sets the first `rows` rows to prefixes first, first + 1, ..., one
+/// byte longer than those of `parents`: their parents' states, and the byte as the next input.
 void enqueue_extend_prefixes(const Memory& memory, const StateRows& parents, const StateRows& states,
                              std::uint32_t first, std::uint32_t rows, cudaStream_t stream);
 
-/// The first `rows` rows count as living, as in a step without texts.
+/// Makes the first `rows` rows active, as for a step without texts.
 void enqueue_living(const Memory& memory, std::uint32_t rows, cudaStream_t stream);
 
 }  // namespace sluice::generator

@@ -8,10 +8,10 @@ constexpr std::uint32_t plan_threads = 1024;
 constexpr std::uint32_t move_threads = 256;
 constexpr std::uint32_t most_move_blocks = 512;
 
-/// Pairs the rows behind those that will live with the places that are free among them, in any order: what a row
-/// computes does not depend on where it is.
+/// Pairs active rows beyond the new number of them with free rows below it, in any order: a row's results do not depend
+/// on its position.
 __global__ void __launch_bounds__(plan_threads) plan_moves(Memory memory) {
-    extern __shared__ std::uint32_t plan_counts[];  // of rows that move, and of free places
+    extern __shared__ std::uint32_t plan_counts[];  // of rows that move, and of free rows
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     Batch& batch = *memory.batch;

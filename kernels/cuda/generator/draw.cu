@@ -14,12 +14,12 @@ public:
     __device__ TableDraw(const Distribution& distribution, const Sampling& sampling)
         : from_(distribution), sampling_(sampling) {}
 
-    /// The first byte whose sum is larger. Sums never fall.
+    /// The first byte whose sum exceeds `uniform`. Sums never fall.
     [[nodiscard]] __device__ std::uint32_t choose(float uniform) const {
         if (sampling_.temperature == 0) {
             return from_.best;
         }
-        // Loads that wait for no other, but for those of the sixteen that the first ones find.
+        // Independent loads, except those of the sixteen that the first ones select.
         constexpr std::uint32_t run = 16;
         std::uint32_t first = 0;
 #pragma unroll
@@ -57,12 +57,12 @@ private:
 };
 
 struct Begun {
-    Row row{};                         // without an item: there are no more
-    std::uint32_t prefix = no_prefix;  // the longest one with a table, whose states the row takes
+    Row row{};                         // without an item: none is left
+    std::uint32_t prefix = no_prefix;  // the longest with a table; the row takes its states
     std::uint32_t symbol = 0;
 };
 
-/// Bytes of a text by the tables of prefixes; false: it is complete.
+/// Writes a text's first bytes by the tables of prefixes. Returns false if that completes it.
 __device__ bool begin_text(const Memory& memory, const Sampling& sampling, Text& text, Begun& begun) {
     std::uint32_t number = 0;
     for (std::uint32_t bytes = 0; bytes < memory.prefix_tables; ++bytes) {
@@ -79,7 +79,7 @@ __device__ bool begin_text(const Memory& memory, const Sampling& sampling, Text&
     return true;
 }
 
-/// Takes items until one needs a step, or there are no more.
+/// Takes items until one needs a step, or none is left.
 __device__ Begun take_item(const Memory& memory, const Sampling& sampling) {
     while (true) {
         Row row;
@@ -96,7 +96,7 @@ __device__ Begun take_item(const Memory& memory, const Sampling& sampling) {
     }
 }
 
-/// By all lanes of a warp: each row that has begun gets the states of its prefix.
+/// Copies its prefix's states to each row that has begun a text. Called by all lanes of a warp.
 __device__ void copy_states(const Memory& memory, const StateRows& states, std::uint32_t first_row,
                             std::uint32_t prefix) {
     constexpr std::uint32_t pieces = 4;
@@ -111,7 +111,7 @@ __device__ void copy_states(const Memory& memory, const StateRows& states, std::
             const std::byte* const source = table.at(matrix, from);
             std::byte* const to = states.at(matrix, first_row + i);
             for (std::uint32_t first = lane * 16; first < states.row_bytes; first += pieces * warp_lanes * 16) {
-                uint4 loaded[pieces];  // all on their way before the first is stored
+                uint4 loaded[pieces];  // all in flight before the first is stored
 #pragma unroll
                 for (std::uint32_t piece = 0; piece < pieces; ++piece) {
                     const std::uint32_t at = first + piece * warp_lanes * 16;
@@ -139,7 +139,7 @@ __device__ void keep(const Memory& memory, std::uint32_t row, const Begun& begun
     }
 }
 
-/// One byte more in a row that writes a text; what it continues with.
+/// Appends a byte to a row's text; returns what the row continues with.
 __device__ Begun extend_text(const Memory& memory, const Sampling& sampling, const WarpDraw& draw, std::uint32_t row) {
     Text text(sampling, *memory.batch, memory.rows[row]);
     const Append appended = text.append(draw);

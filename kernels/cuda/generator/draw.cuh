@@ -6,27 +6,27 @@
 #include "kernels/cuda/generator/arithmetic.cuh"
 #include "kernels/cuda/generator/batch.hpp"
 
-/// How a warp looks at the scores of some rows: as the host's ByteDraw, bit for bit.
+/// A warp's draws from the scores of several rows: as the host's ByteDraw, bit for bit.
 namespace sluice::generator {
 
 constexpr std::uint32_t every_lane = 0xFFFFFFFF;
 constexpr std::uint32_t warp_lanes = 32;
-constexpr std::uint32_t draw_warps = 4;  // of a block; they work apart
-constexpr std::uint32_t warp_rows = 8;   // each of which has a lane for what goes in order
+constexpr std::uint32_t draw_warps = 4;  // per block; they are independent
+constexpr std::uint32_t warp_rows = 8;   // per warp, each with a lane for its ordered sums
 constexpr std::uint32_t lane_scores = gru_symbols / warp_lanes;
-constexpr std::uint32_t weights_row = gru_symbols + 1;  // so that the lanes of rows meet in no bank
+constexpr std::uint32_t weights_row = gru_symbols + 1;  // so that lanes of different rows have no bank conflicts
 constexpr std::uint32_t draw_threads = draw_warps * warp_lanes;
 constexpr std::uint32_t block_rows = draw_warps * warp_rows;
 constexpr std::uint32_t draw_shared_bytes = block_rows * weights_row * sizeof(float);
 
-/// Where a draw came in the sums of probabilities.
+/// Where a draw is among the sums of probabilities.
 struct DrawnAt {
-    float sum;     ///< p[0] + ... + p[i] of the byte i that was chosen.
+    float sum;     ///< p[0] + ... + p[i] of the chosen byte i.
     float before;  ///< p[0] + ... + p[i - 1]
-    bool last;     ///< Whether none behind it may be chosen.
+    bool last;     ///< Whether no later byte may be chosen.
 };
 
-/// The host's ByteDraw::doubt(). at(): the DrawnAt.
+/// The host's ByteDraw::doubt(). at() returns the DrawnAt.
 template <class At>
 __device__ __forceinline__ TextDoubt doubt_of(float uniform, const Sampling& sampling, double log_sum, float gap,
                                               const At& at) {
@@ -49,8 +49,8 @@ __device__ __forceinline__ TextDoubt doubt_of(float uniform, const Sampling& sam
 
 class WarpDraw {
 public:
-    /// `scores`: (rows, 256) from the warp's first row on, `rows` of them at most warp_rows; `weights`: shared memory
-    /// for (warp_rows, weights_row).
+    /// `scores`: (rows, 256) from the warp's first row on, at most warp_rows; `weights`: (warp_rows, weights_row) in
+    /// shared memory.
     __device__ WarpDraw(const Sampling& sampling, const float* scores, std::uint32_t rows, float* weights)
         : sampling_(sampling),
           scores_(scores),
@@ -63,7 +63,7 @@ public:
     [[nodiscard]] __device__ __forceinline__ bool has_row() const { return lane_ < rows_; }
     [[nodiscard]] __device__ __forceinline__ std::uint32_t lane() const { return lane_; }
 
-    /// By all lanes: then those that have a row know what follows from its scores.
+    /// Called by all lanes; afterwards the lanes that have a row may draw from its scores.
     __device__ void look() {
         weigh<false>();
         sum_ = sum_own();
@@ -88,7 +88,7 @@ public:
         __syncwarp();
     }
 
-    /// By a lane that has a row.
+    /// Called by a lane that has a row.
     [[nodiscard]] __device__ std::uint32_t choose(float uniform) const {
         if (sampling_.temperature == 0) {
             return best_.place;
@@ -103,13 +103,13 @@ public:
         return chosen == gru_symbols ? last() : chosen;
     }
 
-    /// Of a draw that chose `byte`.
+    /// Doubt of a draw that chose `byte`.
     [[nodiscard]] __device__ TextDoubt doubt(float uniform, std::uint32_t byte) const {
         return doubt_of(uniform, sampling_, log_sum_, gap(), [&] {
             DrawnAt drawn{.sum = 0, .before = 0, .last = true};
             float sum = 0;
 #pragma unroll 16
-            for (std::uint32_t i = 0; i < gru_symbols; ++i) {  // to the end: without branches its loads overlap
+            for (std::uint32_t i = 0; i < gru_symbols; ++i) {  // to the end: without branches the loads overlap
                 const float weight = own_[i];
                 const float next = __fadd_rn(sum, weight);
                 drawn.before = i == byte ? sum : drawn.before;
@@ -161,13 +161,13 @@ public:
         }
         return last;
     }
-    /// What look() left: the row's probabilities, unless the temperature is 0.
+    /// The row's probabilities after look(), unless the temperature is 0.
     [[nodiscard]] __device__ float* own() const {
         return own_;
     }
 
 private:
-    /// e^(score - best) of all rows, or e^((score - best) / temperature) of those that count.
+    /// e^(score - best) of all rows, or e^((score - best) / temperature) of the scores that are kept, 0 for others.
     template <bool chosen_from>
     __device__ void weigh() {
         float next[lane_scores];
@@ -209,7 +209,7 @@ private:
         __syncwarp();
     }
 
-    /// This lane's of a row.
+    /// This lane's scores of a row.
     __device__ __forceinline__ void load(std::uint32_t row, float (&scores)[lane_scores]) const {
 #pragma unroll
         for (std::uint32_t i = 0; i < lane_scores; ++i) {
@@ -253,7 +253,7 @@ private:
         return least;
     }
 
-    /// Of the row's weights, in order.
+    /// Sum of the row's weights, in order.
     [[nodiscard]] __device__ float sum_own() const {
         float sum = 0;
         if (has_row()) {

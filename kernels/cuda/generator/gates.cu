@@ -14,7 +14,7 @@ __device__ __forceinline__ float4 four_at(const float* from) {
     return *reinterpret_cast<const float4*>(from);
 }
 
-/// Four units a thread.
+/// Four units per thread.
 __global__ void __launch_bounds__(gate_threads) compute_gates(Gates gates) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();

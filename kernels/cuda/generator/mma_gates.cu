@@ -11,10 +11,10 @@
 namespace sluice::generator {
 
 constexpr std::uint32_t mma_gate_threads = 256;
-constexpr std::uint32_t gate_runs = tensor_units / tensor_run_units;  // of a group of units
+constexpr std::uint32_t gate_runs = tensor_units / tensor_run_units;  // in a group of units
 constexpr std::uint32_t pairs_a_run = tensor_run_units / 2;
 
-/// The column, of a group's of one gate, of the first of two units beside each other.
+/// In a group's columns of one gate: the column of the first of two adjacent units.
 __host__ __device__ constexpr std::uint32_t column_of_pair(std::uint32_t run, std::uint32_t pair) {
     return (run / tensor_lane_runs * pairs_a_run + pair) * 8 + run % tensor_lane_runs * 2;
 }
@@ -30,7 +30,7 @@ constexpr bool columns_are_those_of_units() {
 }
 static_assert(columns_are_those_of_units());
 
-/// A run of eight units' sums of the three gates.
+/// The sums of the three gates of a run of eight units.
 class RunSums {
 public:
     __device__ __forceinline__ RunSums(const float* sums, const MmaGates& gates, std::uint32_t row, std::uint32_t run) {
@@ -55,7 +55,7 @@ private:
     float of_[3][tensor_run_units];
 };
 
-/// Eight units a thread; a row's threads are beside each other.
+/// Eight units per thread; threads of a row are adjacent.
 template <class Numbers, bool first>
 __global__ void __launch_bounds__(mma_gate_threads) compute_mma_gates(const __grid_constant__ MmaGates gates) {
     ptx::let_next_kernel_start();
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(mma_gate_threads) compute_mma_gates(const __gr
     const RunSums own(gates.from_state, gates, row, run);
     Eight<float> own_bias;
     own_bias.load(gates.bias, std::size_t{3} * gates.hidden + unit);
-    float in[3][tensor_run_units];  // without the sums of the state
+    float in[3][tensor_run_units];  // without the state's products
     if constexpr (first) {
         const std::size_t symbol = std::size_t{gates.symbols[row]} * gates.table_stride;
 #pragma unroll
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(mma_gate_threads) compute_mma_gates(const __gr
     after.store(gates.after, at, gates.part_values);
 }
 
-/// Four scores a thread.
+/// Four scores per thread.
 __global__ void __launch_bounds__(mma_gate_threads) place_mma_scores(const __grid_constant__ MmaScores scores) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();

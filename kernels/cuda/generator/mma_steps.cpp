@@ -12,7 +12,7 @@
 namespace sluice::generator {
 namespace {
 
-/// On the tensor cores by mma.sync: products into fp32, then what follows from their sums.
+/// Steps by mma.sync: products into fp32, then elementwise kernels.
 class MmaSteps final : public Steps {
 public:
     MmaSteps(Device& device, const PaddedShape& shape, Precision precision, const WeightsOnDevice& weights,
@@ -86,15 +86,15 @@ public:
     [[nodiscard]] const StateRows& states(std::uint32_t turn) const override { return states_[turn]; }
 
 private:
-    using Products = std::vector<decoder::FloatProduct>;  // one after another
+    using Products = std::vector<decoder::FloatProduct>;  // in order
 
     [[nodiscard]] std::size_t sum_bytes(std::uint32_t columns) const {
         return std::size_t{most_rows_} * columns * sizeof(float);
     }
     [[nodiscard]] float sum_scale() const { return parts_ == 2 ? 1 / two_part_scale : 1; }
 
-    /// The products of states in a layer with weights, summed up, as they come from the parts of both: all but that of
-    /// second parts, which no precision keeps.
+    /// Adds the products of states in a layer with weights, for all pairs of their parts but the two second ones, whose
+    /// product no precision keeps.
     void add_products(Products& to, const StateRows& states, std::uint32_t layer, const Buffer& weights,
                       std::uint32_t outputs, const Buffer& sums) const {
         const Precision kind = precision_ == Precision::tf32x3 ? Precision::fp16 : precision_;
@@ -135,8 +135,8 @@ private:
     std::array<Buffer, 2> memory_{};
     std::array<StateRows, 2> states_{};
     Buffer from_input_;                                // (rows, 3 hidden) fp32
-    Buffer from_state_;                                // (rows, 3 hidden) fp32, and (rows, 256) before they are scores
-    std::array<std::vector<Products>, 2> products_{};  // of each layer, then of the scores
+    Buffer from_state_;                                // (rows, 3 hidden) fp32; also the sums of scores, (rows, 256)
+    std::array<std::vector<Products>, 2> products_{};  // per layer, then of the scores
 };
 
 }  // namespace

@@ -55,7 +55,7 @@ Prefixes::Prefixes(Device& device, const Sampling& sampling, std::uint32_t table
             copy_rows(*stream, steps.states(1), states, first, rows);
         }
         stream->record().wait();
-        states_ = std::move(room);  // those of shorter prefixes are needed no more
+        states_ = std::move(room);  // shorter prefixes' states are no longer needed
         memory.prefixes[bytes] = {.distributions = distributions, .states = states};
     }
     memory.prefix_tables = tables;
@@ -76,7 +76,7 @@ std::uint64_t Prefixes::bytes(std::uint32_t tables, const StepSizes& sizes) {
     for (std::uint32_t length = 0; length < tables; ++length) {
         bytes += std::uint64_t{prefixes_of(length)} * sizeof(Distribution);
     }
-    // While a table is made the states of the one before are there as well.
+    // While a table is made, the previous one's states exist, too.
     const std::uint64_t states = prefixes_of(tables - 1) + (tables > 1 ? prefixes_of(tables - 2) : 0);
     return bytes + states * sizes.matrices * sizes.row_bytes;
 }

@@ -13,7 +13,7 @@ const float* floats_of(const Buffer& buffer) {
     return buffer.as<float>().data();
 }
 
-/// fp32 without the tensor cores: what the host computes, bit for bit.
+/// fp32 without tensor cores: the host's results, bit for bit.
 class SimtSteps final : public Steps {
 public:
     SimtSteps(Device& device, const PaddedShape& shape, const WeightsOnDevice& weights, std::uint32_t most_rows)

@@ -12,7 +12,7 @@
 
 namespace sluice::generator {
 
-/// How rows take a step in one precision. The states of before and after are apart.
+/// Steps of rows in one precision. States before and after a step are separate.
 class Steps {
 public:
     Steps() = default;
@@ -20,41 +20,46 @@ public:
     Steps& operator=(const Steps&) = delete;
     virtual ~Steps() = default;
 
-    /// Enqueues a step of the first `batch->living` rows, whose symbols go in, from states(turn) to states(1 - turn),
-    /// with the scores after it.
+    /// Enqueues a step of the first `batch->living` rows, with their symbols as input, from states(turn) to states(1 -
+    /// turn), and their new scores.
     virtual void enqueue(const Memory& memory, std::uint32_t turn, cudaStream_t stream) = 0;
 
-    /// Of turn 0 or 1; zeros at first.
+    /// `turn`: 0 or 1. Initially zeros.
     [[nodiscard]] virtual const StateRows& states(std::uint32_t turn) const = 0;
 };
 
-/// What the steps of some precision need to know of rows before there are any.
+/// Sizes of a precision's steps, known before these are made.
 struct StepSizes {
+<<<<<<< HEAD
     std::uint32_t row_multiple;          ///< Of the rows that steps are made for.
     std::uint32_t most_rows;             ///< That take steps together: more gain nothing.
     std::uint32_t matrices;              ///< Of states.
+=======
+    std::uint32_t row_multiple;          ///< The number of rows is a multiple of it.
+    std::uint32_t matrices;              ///< Of the states.
+>>>>>>> prose3
     std::uint32_t row_bytes;             ///< Of a state.
-    std::uint64_t work_bytes_a_row = 0;  ///< Device memory, without states and scores.
+    std::uint64_t work_bytes_a_row = 0;  ///< Device memory in bytes, without states and scores.
 };
 
 [[nodiscard]] StepSizes simt_sizes(const GruShape& shape);
 [[nodiscard]] std::unique_ptr<Steps> make_simt_steps(Device& device, const GruShape& shape,
                                                      const WeightsOnDevice& weights, std::uint32_t most_rows);
 
-/// Of bf16, fp16, tf32 or tf32x3 (parts_of_generator() says how). The sizes are those of mma.sync, the only one that
-/// keeps sums in device memory: what a generator takes is planned before its device is known.
+/// For bf16, fp16, tf32 or tf32x3 (see parts_of_generator()). The sizes are those of mma.sync, which alone keeps sums
+/// in device memory: a generator's memory is planned before its device is known.
 [[nodiscard]] StepSizes tensor_sizes(const GruShape& shape, Precision precision);
 
-/// By wgmma: only where the device and the build have it.
+/// By wgmma, which the device and the build must have.
 [[nodiscard]] std::unique_ptr<Steps> make_tensor_steps(Device& device, const GruShape& shape, Precision precision,
                                                        const WeightsOnDevice& weights, std::uint32_t most_rows);
 
-/// By mma.sync, of the batch that has `rows` living ones: device memory. `weights` outlive the steps.
+/// By mma.sync. `rows`: in device memory, the number of active rows. `weights` outlive the steps.
 [[nodiscard]] std::unique_ptr<Steps> make_mma_steps(Device& device, const GruShape& shape, Precision precision,
                                                     const WeightsOnDevice& weights, std::uint32_t most_rows,
                                                     const std::uint32_t* rows);
 
-/// The fastest that the device has in that precision, of the batch that has `rows` living ones: device memory.
+/// The fastest of the device in that precision. `rows`: in device memory, the number of active rows.
 [[nodiscard]] std::unique_ptr<Steps> make_steps(Device& device, const GruShape& shape, Precision precision,
                                                 const WeightsOnDevice& weights, std::uint32_t most_rows,
                                                 const std::uint32_t* rows);

@@ -14,7 +14,7 @@ namespace sluice::generator {
 
 constexpr std::uint32_t round_threads = 256;
 
-/// `columns` of each block's row, a NaN as one.
+/// Rounds `columns` values, a row per block; NaN stays NaN.
 __global__ void __launch_bounds__(round_threads) round_table(const float* from, __half* to, std::uint32_t columns) {
     constexpr float most = 65504;
     ptx::wait_for_previous_kernel();

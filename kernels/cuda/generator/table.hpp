@@ -8,18 +8,18 @@
 
 namespace sluice::generator {
 
-/// What each symbol's embedding gives for the gates of layer 0, the layer's input_bias included: (256, gate_columns),
-/// of bf16 and fp16 in fp16, else in fp32. In fp16 a value beyond what it holds becomes the largest it holds, 65504: a
-/// gate is saturated by a thousandth of that, unless a state's part of it is as large.
+/// Layer 0's input products of each symbol, with the layer's input_bias: (256, gate_columns), fp16 for bf16 and fp16,
+/// otherwise fp32. In fp16, values are clamped to its largest, 65504: a thousandth of that saturates a gate, unless the
+/// state's part of it is as large.
 class InputTable {
 public:
-    /// Computed when this returns, in the order of sums of the host's.
+    /// Blocks until computed, in the host's order of sums.
     InputTable(Device& device, const PaddedShape& shape, Precision precision, const WeightsOnDevice& weights);
 
     [[nodiscard]] const void* data() const { return table_.bytes().data(); }
-    /// Of a table in fp32.
+    /// Requires a table in fp32.
     [[nodiscard]] const float* floats() const { return table_.as<float>().data(); }
-    /// At most, while it is made.
+    /// Most device memory while it is made.
     [[nodiscard]] static std::uint64_t bytes(const PaddedShape& shape, Precision precision);
 
 private:

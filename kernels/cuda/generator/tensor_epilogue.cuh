@@ -8,19 +8,19 @@
 #include "kernels/cuda/generator/tensor_numbers.cuh"
 #include "kernels/cuda/ptx.cuh"
 
-/// What a step's kernel does with its sums.
+/// Epilogue of a step's kernel.
 namespace sluice::generator {
 
 enum class StepPart : std::uint8_t { first, further, scores };
 
-/// r and z are done, but for what they are applied to; n before its tanh is in + r * own.
+/// r and z before their sigmoid; n before its tanh is in + r * own.
 template <bool rough>
 __device__ __forceinline__ float new_state(float r, float z, float in, float own, float before) {
     const float n = fast_tanh<rough>(fmaf(fast_sigmoid<rough>(r), own, in));
     return fmaf(fast_sigmoid<rough>(z), before - n, n);
 }
 
-/// Sums of products, of weights that two parts hold scaled.
+/// Sums of products; in two parts, whose weights are scaled, multiplied by sum_scale.
 template <class Numbers>
 __device__ __forceinline__ float unscaled(float sum, const TensorArguments& arguments) {
     return Numbers::parts == 2 ? sum * arguments.sum_scale : sum;
@@ -31,12 +31,12 @@ __device__ __forceinline__ float get(const uint4& floats, std::uint32_t i) {
 }
 
 /// The gates of 64 rows by 64 units, by a warpgroup. A thread has two rows, eight apart, and of each two runs of eight
-/// units, 32 apart: weights are packed so that its sums are of those (unit_of_column()). What the gates need besides
-/// sums is asked for while the tensor cores work.
+/// units, 32 apart: weights are packed so that its sums are of those (unit_of_column()). Other inputs of the gates are
+/// requested while the tensor cores work.
 template <class Numbers, StepPart part>
 class UnitGates {
 public:
-    /// Rows from `row` on, units from `first_unit` on; `memory`: the warp's shared memory, a KiB.
+    /// Rows from `row` on, units from `first_unit` on; `memory`: 1 KiB of shared memory of the warp.
     __device__ __forceinline__ UnitGates(const TensorArguments& arguments, std::uint32_t row, std::uint32_t first_unit,
                                          std::uint32_t memory)
         : arguments_(arguments), biases_(memory) {
@@ -53,7 +53,7 @@ public:
         copy_biases(first_unit, lane);
     }
 
-    /// Asks for the states before, and what registers hold of the table.
+    /// Requests the previous states, and the registers' part of the table.
     __device__ __forceinline__ void prefetch() {
 #pragma unroll
         for (std::uint32_t half = 0; half < 2; ++half) {
@@ -66,7 +66,7 @@ public:
         load_table(0, early_gates, 1);
     }
 
-    /// 32 sums a thread for each gate: r, z, n of the state; `input_n` where the layer has one below.
+    /// `sums`: 32 per thread and gate: r, z, n of the state; `input_n`: n of the input, in layers from 1 on.
     template <std::uint32_t count, std::uint32_t input_count>
     __device__ __forceinline__ void store(const float (&sums)[count], const float (&input_n)[input_count]) {
         ptx::wait_for_copies<0>();
@@ -101,12 +101,12 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t gates = part == StepPart::first ? 3 : 0;  // of the table
+    static constexpr std::uint32_t gates = part == StepPart::first ? 3 : 0;  // from the table
     static constexpr std::uint32_t early_gates = gates == 0 ? 0 : sizeof(typename Numbers::Table) == 2 ? 3 : 2;
     static constexpr std::uint32_t run_units = tensor_run_units;
     static constexpr std::uint32_t run_distance = tensor_lane_runs * run_units;
     static constexpr std::uint32_t runs = tensor_units / run_distance;
-    // The table has those of layer 0 but for n of the state, the last one.
+    // Layer 0's table includes all but the last, n of the state.
     static constexpr std::uint32_t bias_count = part == StepPart::first ? 1 : 4;
     static constexpr std::uint32_t bias_bytes = tensor_units * sizeof(float);
     static_assert(4 * bias_bytes <= gemm::box_bytes);
@@ -114,7 +114,7 @@ private:
     __device__ __forceinline__ void copy_biases(std::uint32_t first_unit, std::uint32_t lane) const {
         constexpr std::uint32_t pieces = bias_bytes / 16;
         const float* const from = arguments_.bias + std::size_t{4 - bias_count} * arguments_.hidden + first_unit;
-        __syncwarp();  // no lane reads those of the tile before
+        __syncwarp();  // no lane reads the previous tile's
         for (std::uint32_t i = lane; i < bias_count * pieces; i += 32) {
             ptx::copy_16(biases_ + i * 16, from + std::size_t{i / pieces} * arguments_.hidden + i % pieces * 4, true);
         }
@@ -175,8 +175,8 @@ private:
     Eight<typename Numbers::Table> table_[gates == 0 ? 1 : gates][2][runs];
 };
 
-/// Scores of 64 rows, by a warpgroup: a thread has two rows, eight apart, and fours of columns beside each other
-/// (score_of_column()). Their biases are asked for while the tensor cores work.
+/// Scores of 64 rows, by a warpgroup: a thread has two rows, eight apart, and groups of four adjacent columns
+/// (score_of_column()). Their biases are requested while the tensor cores work.
 template <class Numbers, std::uint32_t columns>
 class TileScores {
 public:

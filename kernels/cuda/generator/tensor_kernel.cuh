@@ -16,16 +16,16 @@
 #include "kernels/cuda/ptx_sm90a.cuh"
 #include "kernels/cuda/wgmma_wide.cuh"
 
-/// A step's products and what follows from them, in one kernel: a block for each multiprocessor, two of them sharing
-/// the weights they read; one warpgroup copies, two multiply 64 rows each. See gemm/ for the ring of stages.
+/// A step's products and their epilogue in one kernel: one block per multiprocessor, two of them sharing the weights
+/// they read; one warpgroup copies, two multiply 64 rows each. See gemm/ for the ring of stages.
 namespace sluice::generator {
 
 template <StepPart part>
 using ConfigOf = gemm::Config<2, 1, part == StepPart::scores ? tensor_score_columns : tensor_gate_columns, 5, 1,
                               tensor_cluster_rows, 1>;
 
-/// Tiles of this block's cluster, a few rows of them together: those at work at a time are about square, so that the
-/// second-level cache serves most of what they read.
+/// Tiles of this block's cluster, in groups of a few rows: those computed at a time are about square, so that the L2
+/// cache serves most of their reads.
 template <class C>
 class StepTiles {
 public:
@@ -38,7 +38,7 @@ public:
     __device__ __forceinline__ bool any() const { return number_ < rows_ * columns_; }
     __device__ __forceinline__ bool last() const { return number_ + gridDim.x / C::cluster >= rows_ * columns_; }
     __device__ __forceinline__ void next() { number_ += gridDim.x / C::cluster; }
-    /// First row of this block's tile, and the number of its column of tiles.
+    /// First row of this block's tile, and its column counted in tiles.
     __device__ __forceinline__ std::uint32_t row() const {
         return first_of_group() * cluster_rows + inside() % height() * cluster_rows + rank_ * C::rows;
     }
@@ -53,7 +53,7 @@ private:
     __device__ __forceinline__ std::uint32_t inside() const { return number_ % (group * columns_); }
     __device__ __forceinline__ std::uint32_t height() const { return min(group, rows_ - first_of_group()); }
 
-    std::uint32_t rows_;  // of clusters' tiles
+    std::uint32_t rows_;  // in tiles of clusters
     std::uint32_t columns_;
     std::uint32_t number_;
     std::uint32_t rank_;
@@ -85,14 +85,14 @@ __device__ __forceinline__ void produce_steps(const TensorMaps& maps, const Tens
     }
 }
 
-/// Sums up products, and tells when the stages before the last one are read.
+/// Sums products, and frees stages once their products are done.
 template <class Type, class C>
 class StepSums {
 public:
     __device__ __forceinline__ StepSums(const gemm::Layout<C>& layout, std::uint32_t consumer)
         : layout_(layout), consumer_(consumer) {}
 
-    /// The second consumer begins when the first is some steps ahead, and stays behind: while one computes gates the
+    /// The second consumer starts when the first is some steps ahead, and stays behind: while one computes gates, the
     /// other multiplies.
     __device__ __forceinline__ void wait_for_first() const {
         if (consumer_ == 1) {
@@ -100,13 +100,13 @@ public:
         }
     }
 
-    /// All columns' products.
+    /// Adds the products of all columns.
     template <std::uint32_t count>
     __device__ __forceinline__ void add(float (&sums)[count], std::uint32_t steps) {
         add_each(steps, [&](std::uint64_t a, std::uint64_t b) { wgmma::multiply<Type, 2 * count>(sums, a, b); });
     }
 
-    /// Those of the first 128 columns to the first sums, those of the last 64 to `rest`.
+    /// Adds the products of the first 128 columns to `sums`, those of the last 64 to `rest`.
     template <std::uint32_t count>
     __device__ __forceinline__ void add_apart(float (&sums)[count], float (&rest)[32], std::uint32_t steps) {
         constexpr std::uint32_t first_columns = 128;
@@ -115,7 +115,7 @@ public:
             wgmma::multiply<Type, first_columns>(first, a, b);
             wgmma::multiply<Type, 64>(rest, a, b + wgmma::advance(first_columns * gemm::step_bytes));
         });
-        wgmma::wait<0>();  // sums of another width follow
+        wgmma::wait<0>();  // products of another width follow
     }
 
     __device__ __forceinline__ void finish() {
@@ -130,7 +130,7 @@ public:
 
 private:
     static constexpr std::uint32_t steps_ahead = 3;
-    static_assert(steps_ahead < C::stages);  // or the ring is full of what the second has not read
+    static_assert(steps_ahead < C::stages);  // otherwise the ring fills with stages that the second has not read
 
     template <class Multiply>
     __device__ __forceinline__ void add_each(std::uint32_t steps, const Multiply& multiply) {
@@ -145,7 +145,7 @@ private:
                 multiply(a + wgmma::advance(k), b + wgmma::advance(k));
             }
             wgmma::commit();
-            wgmma::wait<1>();  // the step before is done
+            wgmma::wait<1>();  // the previous step is done
             if (used_ != C::stages) {
                 free(used_);
             }
@@ -168,11 +168,11 @@ private:
     gemm::Layout<C> layout_;
     std::uint32_t consumer_;
     ptx::Ring<C::stages> ring_{};
-    std::uint32_t used_ = C::stages;  // none yet
+    std::uint32_t used_ = C::stages;  // none
     std::uint32_t ahead_ = 0;
 };
 
-/// The last products of a tile, and what becomes of its sums: that asks for what it needs shortly before it gets them.
+/// Runs the last products of a tile and stores its results, prefetching their inputs shortly before.
 template <class Products, class Results, std::uint32_t count, class... Others>
 __device__ __forceinline__ void sum_up(Products& products, std::uint32_t steps, Results& results, float (&sums)[count],
                                        const Others&... others) {
@@ -198,7 +198,7 @@ __device__ __forceinline__ void consume_steps(const TensorArguments& arguments, 
             begun = true;
         }
         float sums[product_sums] = {};
-        float input_n[part == StepPart::further ? tensor_units / 2 : 1] = {};  // n of the input stays apart
+        float input_n[part == StepPart::further ? tensor_units / 2 : 1] = {};  // n of the input is separate
         if constexpr (part == StepPart::further) {
             products.add_apart(sums, input_n, arguments.input_segments * arguments.steps);
         }
@@ -211,8 +211,8 @@ __device__ __forceinline__ void consume_steps(const TensorArguments& arguments, 
             UnitGates<Numbers, part> gates(arguments, row, tiles.column() * tensor_units, memory);
             sum_up(products, steps, gates, sums, input_n);
         }
-        if (tiles.last()) {  // not after the loop: the compiler would give this role no more registers than others
-            ptx::synchronize_cluster_apart();  // nobody arrives at the barriers of a block that is gone
+        if (tiles.last()) {  // not after the loop: the compiler would give this role no more registers than the others
+            ptx::synchronize_cluster_apart();  // no block arrives at the barriers of one that has exited
         }
     }
 }

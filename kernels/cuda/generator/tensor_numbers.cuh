@@ -12,17 +12,17 @@
 #include "kernels/cuda/values.cuh"
 #include "kernels/cuda/wgmma.cuh"
 
-/// Precisions of a step on the tensor cores, and values as their memory holds them.
+/// Number formats of a step on the tensor cores.
 namespace sluice::generator {
 
-/// How states are kept: in `parts` values that wgmma takes as Type, each Stored, whose sum they are; what layer 0's
-/// table holds; and how exactly gates are computed.
+/// Formats of a precision. A state is the sum of `parts` values, each Stored and multiplied by wgmma as Type; Table is
+/// the type of layer 0's table; `rough`: gates use approximate functions.
 struct Bf16Numbers {
     using Type = __nv_bfloat16;
     using Stored = __nv_bfloat16;
     using Table = __half;
     static constexpr std::uint32_t parts = 1;
-    static constexpr bool rough = true;  // tanh.approx errs by a quarter of what rounding the state does
+    static constexpr bool rough = true;  // tanh.approx errs by a quarter of the state's rounding error
 };
 struct Fp16Numbers {
     using Type = __half;
@@ -64,11 +64,11 @@ __device__ __forceinline__ float fast_tanh(float x) {
     }
 }
 
-/// Eight values that lie beside each other, from an address that 16 divides.
+/// Eight adjacent values, aligned to 16 bytes.
 template <class Value>
 class Eight {
 public:
-    /// Stays where it is written: what it loads is on its way while the tensor cores work.
+    /// The compiler does not move it, so that loads are in flight while the tensor cores work.
     __device__ __forceinline__ void load(const void* values, std::size_t at) {
         const auto* const from = static_cast<const Value*>(values) + at;
 #pragma unroll
@@ -96,7 +96,7 @@ public:
         }
     }
 
-    /// Values `two` * 2 and the one after it; floats as wgmma takes them for tf32.
+    /// Sets values `two` * 2 and the next; floats rounded to tf32.
     __device__ __forceinline__ void set(std::uint32_t two, float low, float high) {
         if constexpr (std::is_same_v<Value, float>) {
             word(2 * two) = __float_as_uint(values::round_tf32(low));
@@ -110,7 +110,7 @@ private:
     static constexpr std::uint32_t values_a_piece = 16 / sizeof(Value);
     static constexpr std::uint32_t pieces = 8 / values_a_piece;
 
-    // Called where `i` is known when it is compiled.
+    // Called with a compile-time constant `i`.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t word(std::uint32_t i) const {
         const uint4& piece = pieces_[i / 4];
         return i % 4 == 0 ? piece.x : i % 4 == 1 ? piece.y : i % 4 == 2 ? piece.z : piece.w;
@@ -123,7 +123,7 @@ private:
     uint4 pieces_[pieces];
 };
 
-/// States of eight units: what parts `part_values` apart hold.
+/// States of eight units: sums of parts, which are `part_values` apart.
 template <class Numbers>
 class EightStates {
 public:
@@ -148,7 +148,7 @@ public:
         return sum;
     }
 
-    /// Of units `two` * 2 and the one after it.
+    /// Sets units `two` * 2 and the next.
     __device__ __forceinline__ void set(std::uint32_t two, float low, float high) {
         parts_[0].set(two, low, high);
         if constexpr (Numbers::parts == 2) {

@@ -102,8 +102,8 @@ private:
 
     [[nodiscard]] float sum_scale() const { return parts_ == 2 ? 1 / two_part_scale : 1; }
 
-    /// The products of states in a layer with weights, as they come from the parts of both: all but that of second
-    /// parts, which no precision keeps.
+    /// Adds the products of states in a layer with weights, for all pairs of their parts but the two second ones, whose
+    /// product no precision keeps.
     void add_segments(Launch& to, const StateRows& states, std::uint32_t layer, const Buffer& weights,
                       std::uint32_t outputs, std::uint32_t tile_columns) const {
         const std::size_t part_bytes = std::size_t{outputs} * shape_.hidden * value_bytes_;
@@ -160,7 +160,7 @@ private:
     }
 
     PaddedShape shape_;
-    Precision kind_;  // of the values that states and weights are kept in
+    Precision kind_;  // format in which states and weights are stored
     std::uint32_t value_bytes_;
     std::uint32_t parts_;
     TensorKernels kernels_;

@@ -5,7 +5,7 @@
 #include "kernels/cuda/generator/batch.hpp"
 #include "kernels/philox.hpp"
 
-/// Texts that rows write, one by one, straight to their results.
+/// Texts of rows, written byte by byte straight to their results.
 namespace sluice::generator {
 
 constexpr std::uint32_t end_of_text = 0;
@@ -18,7 +18,7 @@ __device__ inline void add_to(std::uint64_t& count, std::uint32_t number) {
     }
 }
 
-/// A text as the lane of its row sees it.
+/// A text as seen by the lane of its row.
 class Text {
 public:
     __device__ Text(const Sampling& sampling, const Batch& batch, const Row& row) : sampling_(sampling), row_(row) {
@@ -37,7 +37,7 @@ public:
         }
     }
 
-    /// Appends the prefix's next byte, or what draw.choose(uniform) gives.
+    /// Appends the prefix's next byte, or the byte of draw.choose(uniform).
     template <class Draw>
     __device__ Append append(const Draw& draw) {
         if (row_.length < prefix_) {
@@ -57,7 +57,7 @@ public:
         return row_.length < sampling_.max_length ? Append::continues : Append::complete;
     }
 
-    /// The text is complete.
+    /// Completes the text.
     __device__ void finish(TextCounts& counts, bool ended) const {
         auto* const end = reinterpret_cast<TextEnd*>(result_);
         end->length = static_cast<std::int32_t>(row_.length);

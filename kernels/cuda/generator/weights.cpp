@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t gate_count = 3;
 constexpr std::uint32_t unit_group = tensor_units;
 
-/// Rows of a matrix of weights, (outputs, inputs), as they are wanted: output `number`, or none.
+/// Order of the rows of a matrix of weights, (outputs, inputs): returns the output of row `number`, or no_output.
 constexpr std::uint32_t no_output = 0xFFFFFFFF;
 using OutputOrder = std::function<std::uint32_t(std::uint32_t number)>;
 
@@ -48,7 +48,7 @@ std::vector<float> in_rows(const Matrix& matrix, const OutputOrder& order) {
     return result;
 }
 
-/// In the precision's bits; of tf32x3 what fp16 keeps of the values, scaled, then what it keeps of the rests.
+/// Encodes in the precision; for tf32x3 the scaled values rounded to fp16, then the remainders rounded to fp16.
 std::vector<std::byte> in_parts(Precision precision, std::vector<float> values) {
     if (precision != Precision::tf32x3) {
         return encode(precision, values);
@@ -64,7 +64,7 @@ std::vector<std::byte> in_parts(Precision precision, std::vector<float> values) 
     return bytes;
 }
 
-/// Gates one after another, each padded.
+/// Gates in sequence, each padded.
 OutputOrder gates_apart(const GruShape& shape, const PaddedShape& padded) {
     return [hidden = shape.hidden, all = padded.hidden](std::uint32_t number) {
         const std::uint32_t gate = number / all;
@@ -73,7 +73,7 @@ OutputOrder gates_apart(const GruShape& shape, const PaddedShape& padded) {
     };
 }
 
-/// 64 units of a gate after those of another, in the order in which threads want their sums.
+/// 64 units of each gate in turn, in the order of the threads' sums.
 OutputOrder gates_in_groups(const GruShape& shape) {
     return [hidden = shape.hidden](std::uint32_t number) {
         const std::uint32_t group = number / (gate_count * unit_group);
@@ -100,15 +100,15 @@ std::uint32_t one_to_one(std::uint32_t number) {
     return number;
 }
 
-/// Bias as a matrix of one input.
+/// The bias as a matrix with one input.
 CudaWeights of_bias(PackedWeights& packed, std::span<const float> bias, std::uint32_t count, const OutputOrder& order) {
     return of_floats(packed, count, [=] {
         return transposed({.weights = bias, .inputs = 1, .padded_inputs = 1, .padded_outputs = count}, order);
     });
 }
 
-/// (4, hidden): what the gates r, z, n of the input and n of the state begin with, where a product sums both up. Of
-/// layer 0 only the last counts: its table has the others.
+/// (4, hidden): initial sums of the gates r, z, n of the input and n of the state, where a product sums input and
+/// state. For layer 0 only the last is used: its table has the others.
 CudaWeights of_joint_bias(PackedWeights& packed, const GruShape& shape, const PaddedShape& padded,
                           const GruLayerWeights& weights) {
     const std::uint32_t hidden = shape.hidden;
@@ -127,7 +127,7 @@ CudaWeights of_joint_bias(PackedWeights& packed, const GruShape& shape, const Pa
     });
 }
 
-/// (gate_columns): the first three of those.
+/// (gate_columns): the first three of of_joint_bias().
 CudaWeights of_table_bias(PackedWeights& packed, const GruShape& shape, const PaddedShape& padded,
                           const GruLayerWeights& weights) {
     const std::uint32_t hidden = shape.hidden;

@@ -10,18 +10,18 @@
 
 namespace sluice::generator {
 
-/// Sizes as the kernels of a precision want them; what is added is zero.
+/// Sizes padded with zeros as a precision's kernels require.
 struct PaddedShape {
     std::uint32_t embedding;
     std::uint32_t hidden;
     std::uint32_t layers;
-    std::uint32_t gate_columns;  ///< At least 3 hidden: the gates r, z, n of all units after one another.
+    std::uint32_t gate_columns;  ///< At least 3 hidden: the gates r, z, n of all units in sequence.
 };
 
 [[nodiscard]] PaddedShape padded(const GruShape& shape, Precision precision);
 
-/// How weights and states are kept: in so many values, whose sum they are, of so many bytes. tf32x3 is two parts in
-/// fp16, whose three products of note err no more than fp32's sums do, at a third of fp16's speed.
+/// Parts and bytes per part of weights and states, which are sums of their parts. tf32x3 is two parts in fp16: its
+/// three significant products err no more than fp32 sums, at a third of fp16's speed.
 [[nodiscard]] constexpr std::uint32_t parts_of_generator(Precision precision) {
     return precision == Precision::tf32x3 ? 2 : 1;
 }
@@ -29,20 +29,21 @@ struct PaddedShape {
     return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
 }
 
-/// Weights in two parts are kept as so many times what they are: their second parts would be less than fp16 holds.
+/// Factor of weights stored in two parts: unscaled, their second parts would be too small for fp16.
 inline constexpr float two_part_scale = 256;
 
-/// The network in device memory. By fp32 SIMT: matrices are (inputs, outputs), outputs of gates gate_columns of them.
-/// For the tensor cores: (outputs, inputs), first parts before second ones, the rows of a matrix of gates in groups of
-/// 64 units: 64 rows each of r, z and n, in the order of unit_of_column(); those of `linear` in that of
+/// The network in device memory. For fp32 SIMT: matrices are (inputs, outputs), those of gates with gate_columns
+/// outputs. For the tensor cores: (outputs, inputs), first parts before second ones; the rows of a matrix of gates in
+/// groups of 64 units: 64 rows each of r, z and n, in the order of unit_of_column(); those of `linear` in the order of
 /// score_of_column().
 struct WeightsOnDevice {
     struct Layer {
-        Buffer input;  ///< Of layer 0 always fp32, (embedding, gate_columns).
+        Buffer input;  ///< In layer 0 always fp32, (embedding, gate_columns).
         Buffer hidden;
-        Buffer input_bias;   ///< (gate_columns) fp32; for the tensor cores layer 0's table begins with it: r and z
-                             ///< of both, n of the input.
-        Buffer hidden_bias;  ///< (gate_columns) fp32; for the tensor cores (4, hidden): r, z, n of the input, n.
+        Buffer input_bias;   ///< (gate_columns) fp32; for the tensor cores, added in layer 0's table: r and z of both
+                             ///< biases, n of the input's.
+        Buffer hidden_bias;  ///< (gate_columns) fp32; for the tensor cores (4, hidden): r, z, n of the input, n of the
+                             ///< state.
     };
     Buffer embedding;  ///< (256, embedding) fp32
     std::vector<Layer> layers{};
