@@ -17,13 +17,6 @@ namespace {
 
 using generator::StepSizes;
 
-<<<<<<< HEAD
-=======
-// Rows that step together: 132 times 128, so that tiles of 128 rows by 64 units, or by 128 columns, of 1024 units fill
-// all multiprocessors of an H200 a whole number of times.
-constexpr std::uint32_t most_generator_rows = 16896;
-
->>>>>>> prose3
 StepSizes sizes_of(const GruShape& shape, Precision precision) {
     return precision == Precision::fp32 ? generator::simt_sizes(shape) : generator::tensor_sizes(shape, precision);
 }

@@ -89,7 +89,6 @@ void TokenDraw::punish(std::initializer_list<std::span<const std::uint32_t>> bef
     }
 }
 
-<<<<<<< HEAD
 void TokenDraw::weigh(float largest) {
     exp_below(scores_, largest, sampling_.temperature, exponentials_);
     std::ranges::transform(exponentials_, weights_.begin(), [](float exponential) {
@@ -97,15 +96,9 @@ void TokenDraw::weigh(float largest) {
     });
 }
 
-/// The others' weights become 0. Fan et al. 2018 (top-k); Holtzman et al. 2020 (top-p): of what top-k leaves, the
-/// smallest set of the likeliest whose probabilities add up to top_p.
-void TokenDraw::keep_likely(float largest) {
-=======
 /// Sets the other weights to 0. Fan et al. 2018 (top-k); Holtzman et al. 2020 (top-p): of the tokens that top-k keeps,
 /// the smallest set of the likeliest whose probabilities add up to top_p.
-void TokenDraw::keep_likely() {
-    ranks_.clear();
->>>>>>> prose3
+void TokenDraw::keep_likely(float largest) {
     for (std::size_t i = 0; i < scores_.size(); ++i) {
         ranks_[i] = token_rank(scores_[i], i);
         bins_[i] = bin_of((largest - scores_[i]) / sampling_.temperature);

@@ -30,14 +30,9 @@ public:
 
 /// Sizes of a precision's steps, known before these are made.
 struct StepSizes {
-<<<<<<< HEAD
-    std::uint32_t row_multiple;          ///< Of the rows that steps are made for.
-    std::uint32_t most_rows;             ///< That take steps together: more gain nothing.
-    std::uint32_t matrices;              ///< Of states.
-=======
-    std::uint32_t row_multiple;  ///< The number of rows is a multiple of it.
-    std::uint32_t matrices;      ///< Of the states.
->>>>>>> prose3
+    std::uint32_t row_multiple;          ///< The number of rows is a multiple of it.
+    std::uint32_t most_rows;             ///< Maximum number of rows that step together: more gain nothing.
+    std::uint32_t matrices;              ///< Of the states.
     std::uint32_t row_bytes;             ///< Of a state.
     std::uint64_t work_bytes_a_row = 0;  ///< Device memory in bytes, without states and scores.
 };
