@@ -27,7 +27,7 @@ std::uint32_t token_of(std::uint64_t rank) {
 
 constexpr std::size_t score_bins = 2048;
 
-/// Of a score that far below the largest one, in units of the temperature.
+/// Bin of a score so far below the largest one, in units of the temperature.
 std::uint16_t bin_of(float distance) {
     constexpr float bins_a_unit = 64;  // a weight of 2^-40 is 27.7 units away
     return static_cast<std::uint16_t>(std::min(distance * bins_a_unit, static_cast<float>(score_bins - 1)));
@@ -119,8 +119,8 @@ void TokenDraw::keep_likely(float largest) {
     }
 }
 
-/// The rank at which weigh(token), added up from the largest score down, reaches `wanted`. Only the bin where it does
-/// is sorted.
+/// The rank at which weigh(token), added up from the largest score down, reaches `wanted`. Sorts only the bin in which
+/// it does.
 template <class Weigh>
 std::uint64_t TokenDraw::rank_at(std::uint64_t wanted, const Weigh& weigh) {
     bin_sums_.assign(score_bins, 0);

@@ -32,10 +32,10 @@ private:
     TokenSampling sampling_;
     std::vector<float> scores_;
     std::vector<float> exponentials_;
-    std::vector<std::uint64_t> weights_;  // of token_weight_unit
+    std::vector<std::uint64_t> weights_;  // the likeliest one's is token_weight_unit
     std::vector<std::uint8_t> marked_;    // flags of tokens, all 0 between calls
 
-    // With top_k or top_p: of each token its place in the order of scores, and which part of that order it is in.
+    // With top_k or top_p: each token's rank, and the bin of that order which it is in.
     std::vector<std::uint64_t> ranks_;
     std::vector<std::uint16_t> bins_;
     std::vector<std::uint64_t> bin_sums_;

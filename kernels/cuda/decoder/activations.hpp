@@ -11,8 +11,8 @@
 
 namespace sluice::decoder {
 
-/// Device memory for what flows through a pass; see Strides. Zero at first. In tf32x3 `normed`, `mixed` and `inner`,
-/// which products take, are in two parts of fp16, in as many bytes as fp32.
+/// Device memory of a pass's activations; see Strides. Initially zero. In tf32x3 `normed`, `mixed` and `inner`, which
+/// are inputs of products, are in two parts of fp16, in as many bytes as fp32.
 struct Activations {
     explicit Activations(const PassSetup& setup)
         : strides(strides_of(setup.shape, setup.precision)),
@@ -48,7 +48,7 @@ struct Activations {
                 .scale = 1.0F / std::sqrt(static_cast<float>(size))};
     }
 
-    /// Turns what attention() takes. The shape has rotary positions.
+    /// Rotates the queries and keys of attention(). Requires rotary positions.
     [[nodiscard]] Rotation rotation(const DecoderShape& shape, const WeightsOnDevice& weights) const {
         return {.rows = queries.bytes().data(),
                 .angles = weights.angles.as<float>().data(),
@@ -86,9 +86,9 @@ struct Activations {
     Buffer norm_scales;  ///< (rows) fp32, in bf16 and fp16.
     Buffer queries;      ///< (rows, attention width): queries, keys, values
     Buffer mixed;        ///< (rows, queries' width)
-    Buffer expanded;     ///< (rows, expanded width), unless the product activates; else nothing.
+    Buffer expanded;     ///< (rows, expanded width); empty if the product activates.
     Buffer inner;        ///< (rows, inner)
-    Buffer wanted;       ///< (slots, width): in the last layer the sums of the rows that want scores.
+    Buffer wanted;       ///< (slots, width): in the last layer, the sums of the rows that want scores.
     Buffer scores;       ///< (slots, vocabulary) fp32, or the tiles' TileBest
     Buffer cache_memory;
     Cache cache;
@@ -98,7 +98,7 @@ private:
         return setup.device.allocate(MemorySpace::device, std::size_t{rows} * stride * number_bytes(setup.precision));
     }
 
-    /// In fp8 the scales lie behind all keys and values.
+    /// In fp8 the scales follow all keys and values.
     static Cache cache_in(const Buffer& memory, const PassSetup& setup) {
         const DecoderShape& shape = setup.shape;
         Cache cache{.values = memory.bytes().data(), .pages = setup.sizes.pages, .width = shape.key_width()};

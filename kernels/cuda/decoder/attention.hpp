@@ -9,14 +9,14 @@
 
 /// Causal attention of a pass's rows, by heads: with the queries q, keys k and values v of a head,
 ///   out = sum over p of softmax(q k_p / sqrt(head size))_p v_p, for the positions p up to the row's own.
-/// A row's result depends on its text only, not on the other rows: keys are taken in blocks that begin with the text.
+/// A row's result depends on its text only, not on the other rows: blocks of keys begin with the text.
 namespace sluice::decoder {
 
 /// Rows that attend.
 enum class Attending : std::uint8_t {
-    all,        ///< Every row, to where it lies.
-    continued,  ///< Those of texts that continue, to where they lie.
-    wanted,     ///< The last one of each entry, to the entry's number.
+    all,        ///< Every row; results at the row.
+    continued,  ///< Rows of continuing texts; results at the row.
+    wanted,     ///< The last row of each entry; results at the entry's number.
 };
 
 struct Attention {
@@ -29,52 +29,52 @@ struct Attention {
     std::uint32_t head_size;
     std::uint32_t positions;  ///< Of the longest text.
     float scale;              ///< 1 / sqrt(head size)
-    /// That attention to the cache takes at most, each as a whole, so that the others are free for products; 0: all.
+    /// At most so many run cached attention, each entirely, so that the others are free for products; 0: all.
     std::uint32_t multiprocessors = 0;
 
     /// Of all heads' queries.
     [[nodiscard]] __host__ __device__ std::uint32_t query_width() const { return heads * head_size; }
     /// Of all heads' keys, or values.
     [[nodiscard]] __host__ __device__ std::uint32_t key_width() const { return key_heads * head_size; }
-    /// That a head of queries attends to.
+    /// The key head that a query head attends to.
     [[nodiscard]] __host__ __device__ std::uint32_t key_head(std::uint32_t head) const {
         return key_heads == heads ? head : head * key_heads / heads;
     }
-    /// Whether no head before it attends to the same keys.
+    /// Whether no earlier head attends to the same keys.
     [[nodiscard]] __host__ __device__ bool is_first_of_keys(std::uint32_t head) const {
         return key_heads == heads || head * key_heads % heads == 0;
     }
 };
 
-/// Keys and values come from the cache, the row's own among them (enqueue_remember()), for heads of any size; in fp32
-/// the host's bits, in tf32 rounded to that, in tf32x3 in two parts of fp16.
+/// For heads of any size. Keys and values come from the cache, including the row's own (enqueue_remember()). Results
+/// are the host's bits in fp32, rounded to tf32 in tf32, in two parts of fp16 in tf32x3.
 void enqueue_attention_in_order(const Memory& memory, Precision precision, const Attention& attention,
                                 const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream);
 
-// The others take heads as has_tensor_heads() has them, and bring the keys and values of their rows into the cache.
+// The others require has_tensor_heads(), and add their rows' keys and values to the cache.
 
-/// In bf16 or fp16, of the rows of prompts, with their keys and values among the rows, on the tensor cores.
+/// Rows of prompts in bf16 or fp16, on the tensor cores; their keys and values are among the rows.
 void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, cudaStream_t stream);
 
-/// The same in fp32, the host's bits, or in tf32 or tf32x3, which compute in fp32 too and keep their results as above.
+/// The same in fp32, with the host's bits, or in tf32 or tf32x3, computed in fp32 with results as above.
 void enqueue_float_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
                                     const Cache& cache, std::uint32_t layer, cudaStream_t stream);
 
-/// With keys and values from the cache, which are read once for each head of queries, in any precision but fp32. Of
-/// prompts' rows (`wanted`) those are there before; `all` is none of these.
+/// With keys and values from the cache, read once for each query head, in any precision but fp32. With `wanted`, those
+/// of prompts' rows are in the cache before; `all` is not allowed.
 void enqueue_cached_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, Attending attending, cudaStream_t stream);
 
-/// The same in fp32, the host's bits.
+/// The same in fp32, with the host's bits.
 void enqueue_cached_in_order(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
                              Attending attending, cudaStream_t stream);
 
-/// Of a text whose weights fit the shared memory of a warp, in enqueue_attention_in_order() and
-/// enqueue_cached_in_order(): every device with asynchronous copies has 99 KiB.
+/// Longest text whose weights fit a warp's shared memory in enqueue_attention_in_order() and enqueue_cached_in_order():
+/// every device with asynchronous copies has 99 KiB.
 inline constexpr std::uint32_t most_positions_in_order = 16'384;
 
-/// Whether kernels other than enqueue_attention_in_order() have such heads.
+/// Whether kernels other than enqueue_attention_in_order() support this head size.
 [[nodiscard]] constexpr bool has_tensor_heads(std::uint32_t head_size) {
     return head_size == 32 || head_size == 64 || head_size == 128;
 }

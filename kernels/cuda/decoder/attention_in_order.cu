@@ -17,7 +17,7 @@ constexpr std::uint32_t most_ordered_blocks = 1056;
 
 extern __shared__ float4 ordered_memory[];
 
-/// The positions of a text in the cache, as one head of one layer has them.
+/// The cached positions of a text, in one head of one layer.
 class HeadCache {
 public:
     __device__ HeadCache(const Memory& memory, const Cache& cache, std::uint32_t layer, std::uint32_t slot,
@@ -30,7 +30,7 @@ public:
     [[nodiscard]] __device__ __forceinline__ const float* values(std::uint32_t position) const {
         return keys(position) + cache_.width;
     }
-    /// From one position of a page to the next.
+    /// Values between one position of a page and the next.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t stride() const { return 2 * cache_.width; }
 
 private:
@@ -60,8 +60,9 @@ __device__ __forceinline__ float dot_in_order(const float* by, const float* row,
     return sum;
 }
 
-/// A warp's head of a row: scores of 32 positions at a time, a lane each; then a lane two values of the head.
-/// `weights`: shared memory for all positions, `query` for the head; `to` is a row, of which the head begins at `at`.
+/// Attention of a row in one head, by a warp: scores of 32 positions at a time, one per lane; then two values of the
+/// head per lane. `weights`: shared memory for all positions, `query` for the head; `to` is a row, of which the head
+/// begins at `at`.
 template <Kept kept>
 __device__ void attend(const HeadCache& head, const Attention& attention, const float* from, std::uint32_t positions,
                        float* weights, float* query, float* to, std::uint32_t at) {
@@ -109,7 +110,7 @@ __device__ void attend(const HeadCache& head, const Attention& attention, const 
             keep<kept>(to, attention.out_stride, at + d + warp_lanes, __fdiv_rn(mixed[1], sum));
         }
     }
-    __syncwarp();  // the weights are read before the next row's come
+    __syncwarp();  // the weights are read before the next row writes them
 }
 
 template <Kept kept>

@@ -7,15 +7,15 @@
 
 #include "kernels/decoder.hpp"
 
-/// What the kernels of a CUDA decoder share. Texts of a chunk live in slots; in every pass a plan made on the device
-/// says which rows go through the decoder: whole prompts of texts that begin, as many as there is room for, then the
-/// last token of others. A slot whose text is complete takes another item.
+/// Shared by a CUDA decoder's kernels. A chunk's texts are in slots. For every pass a plan made on the device selects
+/// the rows that go through the decoder: whole prompts of new texts, as many as fit, then the last token of others. A
+/// slot whose text is complete takes another item.
 namespace sluice::decoder {
 
-inline constexpr std::uint32_t page_positions = 16;  ///< Of a text, whose keys and values lie together.
-inline constexpr std::uint32_t tile_queries = 16;    ///< Of a prompt, which a warp of the tensor cores attends with.
+inline constexpr std::uint32_t page_positions = 16;  ///< Positions of a text in a page of the cache.
+inline constexpr std::uint32_t tile_queries = 16;    ///< Queries of a prompt in a tile, which a warp computes.
 inline constexpr std::uint32_t no_token = 0xFFFFFFFF;
-inline constexpr std::uint32_t most_checked = 16;  ///< Choices of a draft; where more are doubtful, one is wrong.
+inline constexpr std::uint32_t most_checked = 16;  ///< Choices of a draft; more doubtful ones refute it.
 
 /// TokenSampling for kernels.
 struct Rule {
@@ -33,14 +33,14 @@ struct Rule {
 
 [[nodiscard]] Rule rule_of(const TokenSampling& sampling);
 
-/// A text in its slot; the rest of it is in its item and its result.
+/// A text in its slot; the rest of its state is in its item and its result.
 struct Text {
     std::uint64_t number = 0;
     std::uint32_t item = 0;
     std::uint32_t prompt = 0;     ///< Tokens.
     std::uint32_t made = 0;       ///< Tokens.
-    std::uint32_t last = 0;       ///< The token that goes in next, once one was made.
-    std::uint32_t pages = 0;      ///< Of the cache that it holds; 0: there is no text.
+    std::uint32_t last = 0;       ///< The next input, once a token was chosen.
+    std::uint32_t pages = 0;      ///< Of the cache; 0: the slot is empty.
     std::uint32_t nonfinite = 0;  ///< See ContinuationStart.
     std::uint32_t complete = 0;
     TextDoubt doubt{};  ///< So far.
@@ -64,21 +64,21 @@ struct Row {
     std::uint32_t token;
 };
 
-/// Queries of a prompt; its keys and values are its rows of this pass.
+/// Queries of a prompt, whose keys and values are rows of this pass.
 struct Tile {
     std::uint32_t slot;
     std::uint32_t first_row;  ///< Of the prompt.
     std::uint32_t rows;       ///< Of the prompt.
-    std::uint32_t query;      ///< The first.
+    std::uint32_t query;      ///< The first query's row of the prompt.
 };
 
 /// Which choices of a draft are checked.
 struct Check {
     std::uint32_t choices = 0;  ///< How many; 0: none.
-    std::uint32_t rows = 0;     ///< Tokens of the prompt and the draft before the last of them.
+    std::uint32_t rows = 0;     ///< Tokens of the prompt and the draft before the last checked choice.
 };
 
-/// What a choice that a check has made differently, or cannot make, leaves of its text: less than any bound.
+/// Doubt of a draft with a choice that its check made differently or cannot make: less than any bound.
 inline constexpr float refuted = -1;
 
 struct Batch {
@@ -89,15 +89,15 @@ struct Batch {
     ChoiceDoubt* choices = nullptr;  ///< (items, max_new); null: not wanted.
     std::uint32_t items = 0;
     std::uint32_t next = 0;            ///< The first item that no slot has taken.
-    std::uint32_t beginning = 0;       ///< Entries of texts that begin: the first ones.
-    std::uint32_t continued = 0;       ///< Entries of other texts, behind them.
+    std::uint32_t beginning = 0;       ///< Entries of new texts; these come first.
+    std::uint32_t continued = 0;       ///< Entries of other texts, after those.
     std::uint32_t entries = 0;         ///< Both.
-    std::uint32_t beginning_rows = 0;  ///< The first rows; those of other texts follow.
+    std::uint32_t beginning_rows = 0;  ///< Rows of new texts; these come first.
     std::uint32_t rows = 0;
     std::uint32_t tiles = 0;
     std::uint32_t free_pages = 0;
-    std::uint32_t turn = 0;  ///< Where among the texts that continue the next pass begins.
-    std::uint32_t more = 0;  ///< Whether there is a pass to take.
+    std::uint32_t turn = 0;  ///< Continuing text at which the next pass begins.
+    std::uint32_t more = 0;  ///< Whether there is a pass to run.
     std::uint32_t unused = 0;
     TextCounts counts{};
     std::uint64_t checked = 0;  ///< Drafts.
@@ -105,7 +105,7 @@ struct Batch {
     [[nodiscard]] __host__ __device__ bool wants_doubts() const { return doubts != nullptr || choices != nullptr; }
 };
 
-/// Device memory that plans are made of.
+/// Device memory of plans.
 struct Memory {
     Batch* batch = nullptr;
     Text* texts = nullptr;                ///< (slots)
@@ -117,27 +117,27 @@ struct Memory {
     std::uint32_t* page_table = nullptr;  ///< (slots, text_pages)
     std::uint32_t* free_pages = nullptr;  ///< (pages): the first Batch::free_pages are free.
     std::uint32_t slots = 0;              ///< At least most_checked.
-    std::uint32_t most_rows = 0;          ///< Of a pass; not less than slots, nor than the longest text's tokens.
+    std::uint32_t most_rows = 0;          ///< Of a pass; at least `slots`, and at least the longest text's tokens.
     std::uint32_t text_pages = 0;         ///< Of the longest text.
 };
 
-/// Where a chunk lies; the rest as in Batch.
+/// A chunk's memory; the rest as in Batch.
 struct Chunk {
     const std::byte* in;
     std::byte* out;
     TextDoubt* doubts = nullptr;
     ChoiceDoubt* choices = nullptr;
     std::uint32_t items;
-    const std::uint32_t* active = nullptr;  ///< Device memory: only so many of them count; null: all.
+    const std::uint32_t* active = nullptr;  ///< In device memory: number of active items; null: all.
 };
 
 /// Begins a chunk and plans its first pass.
 void enqueue_begin(const Memory& memory, const Rule& rule, const Chunk& chunk, cudaStream_t stream);
 
-/// Gives back what complete texts held, and plans the next pass.
+/// Frees what complete texts held, and plans the next pass.
 void enqueue_plan(const Memory& memory, const Rule& rule, cudaStream_t stream);
 
-/// Fails if there are texts that are not complete: the loop's bound is none of the decoder's.
+/// Traps if a text is not complete: the caller's loop bounds the number of passes.
 void enqueue_expect_done(const Memory& memory, cudaStream_t stream);
 
 }  // namespace sluice::decoder

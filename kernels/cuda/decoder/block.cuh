@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-/// What the threads of a block find out together.
+/// Operations of all threads of a block.
 namespace sluice::decoder {
 
 constexpr std::uint32_t every_lane = 0xFFFFFFFF;
@@ -14,7 +14,7 @@ constexpr std::uint32_t warp_lanes = 32;
     return (a + b - 1) / b;
 }
 
-/// Sums of all values up to a thread's own, over a block of `threads`, each of which calls.
+/// Inclusive prefix sums over a block of `threads`, all of which call.
 template <std::uint32_t threads>
 class BlockScan {
 public:
@@ -43,7 +43,7 @@ public:
         return before + value;
     }
 
-    /// Of all values of the last call.
+    /// Sum of all values of the last call.
     [[nodiscard]] __device__ std::uint32_t all() const {
         return all_;
     }

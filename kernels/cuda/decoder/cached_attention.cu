@@ -10,24 +10,24 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t cached_threads = 128;
 constexpr std::uint32_t cached_warps = cached_threads / warp_lanes;
-constexpr std::uint32_t most_cached_threads = 512;  // of a block that takes a multiprocessor as a whole
+constexpr std::uint32_t most_cached_threads = 512;  // of a block that occupies a multiprocessor
 constexpr std::uint32_t cached_blocks = 16 * 132;   // four times what an H200 runs at a time: rows differ in length
-constexpr std::uint32_t cached_step = 8;            // positions whose keys and values are on their way together
+constexpr std::uint32_t cached_step = 8;            // positions whose keys and values are loaded together
 static_assert(page_positions % cached_step == 0);
 
-/// Of 16 bytes.
+/// Values in 16 bytes.
 template <class T>
 constexpr std::uint32_t lane_values = 16 / sizeof(T);
 
-/// A row's queries in some heads; each lane has 16 bytes of one.
+/// A row's queries in some heads; each lane has 16 bytes of one head.
 template <class T, std::uint32_t head_size>
 class CachedRow {
 public:
     static constexpr std::uint32_t count = lane_values<T>;
     static constexpr std::uint32_t head_lanes = head_size / count;
-    static constexpr std::uint32_t heads = warp_lanes / head_lanes;  // of a warp
+    static constexpr std::uint32_t heads = warp_lanes / head_lanes;  // per warp
 
-    /// `from` is the row's query, of the lane's head and from its first value on.
+    /// `from`: the row's query, in the lane's head and from the lane's first value on.
     __device__ __forceinline__ CachedRow(const T* from, float scale) {
         constexpr float log2_e = 1.44269504F;
         values::unpack(load_16(from), query_, T{});
@@ -37,7 +37,7 @@ public:
         }
     }
 
-    /// The keys and values of some positions, of which at most cached_step are taken, whose first key is at `keys`.
+    /// Adds the keys and values of some positions, at most cached_step of them, from the first key, `keys`, on.
     __device__ __forceinline__ void add(const T* keys, std::uint32_t width, std::uint32_t positions) {
         uint4 key[cached_step];
         uint4 value[cached_step];
@@ -74,7 +74,7 @@ public:
         }
     }
 
-    /// To values `at` and following of a row of `stride` values.
+    /// Stores to values from `at` on of a row of `stride` values.
     template <Kept kept>
     __device__ __forceinline__ void store(T* row, std::uint32_t stride, std::uint32_t at) const {
         float out[count];
@@ -91,7 +91,7 @@ public:
     }
 
 private:
-    /// By all lanes of the head.
+    /// Called by all lanes of the head.
     __device__ __forceinline__ float dot(const uint4& key) const {
         float of[count];
         values::unpack(key, of, T{});
@@ -128,13 +128,13 @@ __global__ void __launch_bounds__(most_cached_threads, 1)
          i += gridDim.x * (blockDim.x / warp_lanes)) {
         const CachedPlace place = place_of(memory, attending, first + i / groups);
         const std::uint32_t head = i % groups * CachedHeads::heads + lane / CachedHeads::head_lanes;
-        const bool exists = head < attention.heads;  // lanes without a head do what the last one's do
+        const bool exists = head < attention.heads;  // lanes without a head repeat the last one
         const std::uint32_t existing = min(head, attention.heads - 1);
         const std::uint32_t part = lane % CachedHeads::head_lanes * CachedHeads::count;
         const std::uint32_t at = existing * head_size + part;
         const std::uint32_t key_at = attention.key_head(existing) * head_size + part;
         const T* const row = static_cast<const T*>(attention.queries) + std::size_t{place.row} * attention.stride;
-        if (place.is_new) {  // each lane reads again what it has written itself, as others of its keys' heads have
+        if (place.is_new) {  // each lane rereads what it has written itself, as others of its keys' heads have
             T* const own =
                 cached<T>(cache, layer, page_of(memory, place.slot, place.position), place.position % page_positions) +
                 key_at;

@@ -13,26 +13,26 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t most_cached_in_order_warps = 4;
 constexpr std::uint32_t cached_in_order_blocks = 24 * 132;  // eight times what an H200 runs at a time
-constexpr std::uint32_t part_positions = 32;                // whose keys, or values, are copied together
+constexpr std::uint32_t part_positions = 32;                // whose keys, or values, are copied at a time
 static_assert(part_positions == 2 * page_positions && part_positions == warp_lanes);
 
 extern __shared__ float4 cached_in_order_memory[];
 
-/// A row in one head, by a warp: its keys, then its values come in parts, each while the one before it is used. Of keys
-/// a lane multiplies one, of values it has some places of each.
+/// A row in one head, by a warp. Its keys, then its values are copied in parts, each while the previous one is used. Of
+/// keys a lane multiplies one, of values it has some places of each.
 template <std::uint32_t head_size>
 class OrderedHead {
 public:
-    static constexpr std::uint32_t row_floats = head_size + 4;  // padded: eight rows meet no bank twice
+    static constexpr std::uint32_t row_floats = head_size + 4;  // padded: no bank conflicts among eight rows
     static constexpr std::uint32_t part_floats = part_positions * row_floats;
 
-    /// Of a warp's shared memory: two parts, the query, a weight for each position.
+    /// Floats of a warp's shared memory: two parts, the query, a weight for each position.
     [[nodiscard]] static constexpr std::uint32_t floats_for(std::uint32_t positions) {
         return 2 * part_floats + head_size + (positions + part_positions - 1) / part_positions * part_positions;
     }
 
-    /// `shared` is the warp's; `query` is the row's of the head, `key` that of its keys, with the value the cache's
-    /// width further; `at` is where the head of keys begins in a position of the cache.
+    /// `shared`: the warp's; `query`: the row's, of the head; `key`: the row's, of the key head, followed by the value
+    /// at the cache's width; `at`: where the key head begins in a position of the cache.
     __device__ __forceinline__ OrderedHead(const Memory& memory, const Cache& cache, std::uint32_t layer,
                                            const CachedPlace& place, const float* query, const float* key,
                                            std::uint32_t at, float* shared)
@@ -70,7 +70,7 @@ public:
         }
     }
 
-    /// The row's own key and value.
+    /// Writes the row's own key and value to the cache.
     __device__ __forceinline__ void remember() const {
         float* const own = cached<float>(cache_, layer_, page_of(memory_, place_.slot, place_.position),
                                          place_.position % page_positions) +
@@ -93,13 +93,13 @@ public:
 private:
     static constexpr std::uint32_t row_pieces = head_size / 4;              // of 16 bytes
     static constexpr std::uint32_t lane_places = head_size / warp_lanes;    // of a row of values
-    static constexpr std::uint32_t rows_at_once = warp_lanes / row_pieces;  // that a warp copies
+    static constexpr std::uint32_t rows_at_once = warp_lanes / row_pieces;  // that a warp copies at a time
 
     [[nodiscard]] __device__ __forceinline__ std::uint32_t positions_from(std::uint32_t first) const {
         return min(part_positions, place_.position + 1 - first);
     }
 
-    /// Part `number` of all, keys before values; always ends a group of copies.
+    /// Copies part `number` of all, keys before values; always ends a group of copies.
     __device__ __forceinline__ void copy(std::uint32_t number, std::uint32_t parts) const {
         if (number < 2 * parts) {
             const bool values = number >= parts;
@@ -144,7 +144,7 @@ private:
         }
     }
 
-    /// Makes weights of scores, each lane of its own ones.
+    /// Converts scores to weights, each lane its own.
     __device__ __forceinline__ void weigh(float scale) {
 #pragma unroll
         for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
@@ -157,7 +157,7 @@ private:
         __syncwarp();
     }
 
-    /// `of_values`: the part's number among those of values.
+    /// `of_values`: the part's index among those of values.
     __device__ __forceinline__ void add_values(std::uint32_t part, std::uint32_t of_values) {
         const std::uint32_t first = of_values * part_positions;
         const std::uint32_t count = positions_from(first);
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(most_cached_in_order_warps* warp_lanes)
 template <std::uint32_t head_size>
 void launch_cached_in_order(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
                             Attending attending, cudaStream_t stream) {
-    constexpr std::uint32_t most_shared = 99 * 1024;  // what every device with asynchronous copies has
+    constexpr std::uint32_t most_shared = 99 * 1024;  // available on every device with asynchronous copies
     const std::uint32_t of_warp =
         OrderedHead<head_size>::floats_for(attention.positions) * std::uint32_t{sizeof(float)};
     expects(of_warp <= most_shared, "decoder: attention in fp32 has no room for a text's weights");

@@ -12,12 +12,12 @@ constexpr std::uint32_t list_threads = 128;
 constexpr std::uint32_t list_warps = list_threads / warp_lanes;
 constexpr std::uint32_t most_list_blocks = 2112;  // 16 for each multiprocessor of an H200
 
-/// That a text's tokens and its end were chosen by.
+/// Number of choices behind a text's tokens and its end.
 __device__ std::uint32_t choices_of(const ContinuationStart& start) {
     return start.tokens + (start.has_end != 0 ? 1 : 0);
 }
 
-/// A warp looks at 32 choices from `first` on: a bit for each that came closer than the bounds.
+/// Called by a warp for 32 choices from `first` on: a bit for each whose doubt is below the bounds.
 __device__ std::uint32_t doubtful_choices(const ChoiceDoubt* choices, std::uint32_t first, std::uint32_t count,
                                           const TextDoubt& bounds) {
     const std::uint32_t i = first + threadIdx.x % warp_lanes;
@@ -25,7 +25,7 @@ __device__ std::uint32_t doubtful_choices(const ChoiceDoubt* choices, std::uint3
     return __ballot_sync(every_lane, !(doubt.distance >= bounds.distance && doubt.gap >= bounds.gap));
 }
 
-/// A warp an item.
+/// One warp per item.
 __global__ void __launch_bounds__(list_threads) find_checks(Memory memory, Rule rule, Drafts drafts) {
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     const std::uint32_t step = gridDim.x * list_warps;
@@ -79,8 +79,8 @@ struct Taken {
     std::uint32_t tiles = 0;
 };
 
-/// Takes items in order, as many as there is room for: one a thread, again and again. A text's first entry has all of
-/// its rows at first; list_check_rows makes the others.
+/// Takes items in order, as many as fit, one per thread in each round. A text's first entry initially has all of its
+/// rows; list_check_rows makes the others.
 __global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory) {
     if (threadIdx.x == 0) {
         batch.next += taken.items;
         if (taken.choices == 0 && batch.next < batch.items) {
-            __trap();  // a text that no pass holds
+            __trap();  // a text that fits no pass
         }
         batch.beginning = taken.choices;
         batch.continued = 0;
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory) {
     }
 }
 
-/// A warp a text: its rows, and a slot and an entry for each doubtful choice, all with the pages of the first.
+/// One warp per text: its rows, and a slot and an entry for each doubtful choice, all with the pages of the first.
 __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, Rule rule, Drafts drafts) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, R
         for (std::uint32_t i = lane; i < divide_up(whole.rows, tile_queries); i += warp_lanes) {
             memory.tiles[whole.first_tile + i] = {e, whole.first_row, whole.rows, i * tile_queries};
         }
-        __syncwarp();  // all have read the text and the entry
+        __syncwarp();  // all lanes have read the text and the entry
         const std::uint32_t count = choices_of(*reinterpret_cast<const ContinuationStart*>(out));
         const std::uint32_t pages = divide_up(whole.rows, page_positions);
         const std::uint32_t* const table = memory.page_table + std::size_t{e} * memory.text_pages;

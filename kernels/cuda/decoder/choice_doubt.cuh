@@ -28,9 +28,9 @@ __device__ inline CutSides TokenChoice::cut_sides(std::uint32_t token) const {
     return sides;
 }
 
-/// Scores that change sides of the cut of top_k and top_p matter in two cases. If the token itself does; and if
-/// one before it goes and one behind it comes, or the other way round, and the sums move by as much as the draw
-/// has room: up to twice the least probability that counts. Where that room is larger, its excess is the measure.
+/// Scores that cross the cut of top_k and top_p matter in two cases: if the token's own does; and if one before it
+/// leaves and one behind it enters, or vice versa, and the sums move by the room that the draw has: by up to twice the
+/// least probability that is kept. If the room is larger, its excess is the measure.
 __device__ inline ChoiceDoubt TokenChoice::doubt(std::uint32_t token, float uniform) const {
     const auto share = [&](unsigned long long weight) {
         return static_cast<double>(weight) / static_cast<double>(all_);

@@ -6,18 +6,18 @@
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/block.cuh"
 
-/// What the threads of a block that looks at the scores of a row share.
+/// Shared memory of a block that chooses by a row's scores.
 namespace sluice::decoder {
 
 constexpr std::uint32_t choice_threads = 256;
 constexpr std::uint32_t choice_warps = choice_threads / warp_lanes;
 constexpr std::uint32_t digits = 256;
 
-/// Scores on both sides of a token, of those that count and of those that do not.
+/// Bounds of the kept and the dropped scores before and behind a token.
 struct CutSides {
-    float kept_before = INFINITY;  // the least ones
+    float kept_before = INFINITY;  // minima
     float kept_behind = INFINITY;
-    float dropped_before = -INFINITY;  // the largest ones
+    float dropped_before = -INFINITY;  // maxima
     float dropped_behind = -INFINITY;
     std::uint32_t kept = 0;  // ChoiceDoubt::kept
 
@@ -49,8 +49,8 @@ struct CutSides {
     }
 };
 
-/// Sums of the weights of scores in bins, from the largest score down. Of two words each, which shared memory adds to
-/// natively.
+/// Sums of weights in bins of scores, from the largest score down; two words each, for shared memory's native
+/// additions.
 struct ScoreBins {
     static constexpr std::uint32_t count = 2048;
     std::uint32_t low[count];
@@ -81,7 +81,7 @@ struct BinScores {
 
 /// Shared memory of a block; `seen` is followed by a bit for each token of the vocabulary.
 struct ChoiceMemory {
-    union {  // one after the other
+    union {  // used in sequence
         ScoreBins bins;
         BinScores bin;
         unsigned long long digit_sums[digits];

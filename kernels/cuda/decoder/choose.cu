@@ -12,7 +12,7 @@ constexpr std::uint32_t most_choice_blocks = 8 * 132;
 
 extern __shared__ uint4 choice_memory[];
 
-/// By all threads of a block.
+/// Called by all threads of a block.
 __device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Text& text, const float* scores,
                                std::uint32_t vocabulary) {
     auto& shared = *reinterpret_cast<ChoiceMemory*>(choice_memory);
@@ -45,7 +45,7 @@ __device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Tex
     return chosen;
 }
 
-/// A block an entry.
+/// One block per entry.
 __global__ void __launch_bounds__(choice_threads)
     choose(Memory memory, Rule rule, const float* scores, std::uint32_t vocabulary, std::uint32_t stride) {
     ptx::let_next_kernel_start();
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(choice_threads)
     for (std::uint32_t e = blockIdx.x; e < entries; e += gridDim.x) {
         Text& text = memory.texts[memory.entries[e].slot];
         const Chosen chosen = choose_token(memory, rule, text, scores + std::size_t{e} * stride, vocabulary);
-        __syncthreads();  // all have read the text
+        __syncthreads();  // all threads have read the text
         if (threadIdx.x == 0) {
             append(memory, rule, text, chosen);
         }

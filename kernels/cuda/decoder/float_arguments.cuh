@@ -7,7 +7,7 @@
 
 namespace sluice::decoder {
 
-/// What kernels of FloatProduct are given, but for tiles.
+/// Arguments of FloatProduct's kernels, without tiles.
 [[nodiscard]] inline gemm::Arguments arguments_of(const FloatProductShape& shape, const FloatProductMemory& memory,
                                                   std::uint32_t steps) {
     return {.bias = memory.bias,

@@ -10,8 +10,8 @@
 
 namespace sluice::decoder {
 
-/// From a tile's sums to the two largest of each row. A thread's part of 64 rows' sums: in each of two rows, eight
-/// apart, two of every eight columns.
+/// Stores the two largest sums of each row of a tile. Of 64 rows' sums a thread has, in each of two rows, eight apart,
+/// two of every eight columns.
 template <class C>
 class BestsEpilogue {
 public:

@@ -15,8 +15,8 @@
 
 namespace sluice::decoder {
 
-/// A consumer's way from sums to memory, some columns at a time, so that what is added to them is on its way together.
-/// A thread has, in each of two rows of a block of 64, two of every eight columns. `has_parts`: may write two parts.
+/// Stores a consumer's sums, some columns at a time, so that loads of their residuals are in flight together. A thread
+/// has, in each of two rows of a block of 64, two of every eight columns. `has_parts`: may write two parts.
 template <class C, bool has_parts = false>
 class BatchedEpilogue {
 public:
@@ -31,7 +31,7 @@ public:
           thread_(threadIdx.x % gemm::warpgroup_threads),
           first_row_(C::ping_pong ? 0 : consumer * own_rows) {}
 
-    /// Sums begin with the bias; what is added to them is asked for.
+    /// Initialises sums with the bias and prefetches the residual.
     __device__ __forceinline__ void begin(gemm::Sums<C>& sums, std::uint32_t row, std::uint32_t column) {
         row_ = row + first_row_;
         column_ = column;
@@ -75,7 +75,7 @@ public:
     __device__ __forceinline__ void finish() const {}
 
 private:
-    // Eights of columns whose additions are on their way together: more where nobody multiplies meanwhile.
+    // Groups of eight columns whose residuals are loaded together: more if no other consumer multiplies meanwhile.
     static constexpr std::uint32_t batch = C::ping_pong ? 4 : 12;
     static_assert(C::columns / 8 % batch == 0);
     static constexpr std::uint32_t own_rows = C::blocks * gemm::product_rows;
@@ -141,7 +141,7 @@ private:
         }
     }
 
-    /// Of four eights each of four threads gets one, in two rows.
+    /// Each of four threads gets one of four groups of eight columns, in two rows.
     __device__ __forceinline__ void store_parts(const float* values, std::uint32_t from, std::uint32_t first,
                                                 std::uint32_t rows) const {
         const std::uint32_t at = column_ + 8 * (from + thread_ % 4);

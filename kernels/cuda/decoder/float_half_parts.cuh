@@ -10,12 +10,12 @@
 #include "kernels/cuda/gemm/make_kernel.cuh"
 #include "kernels/cuda/half_values.hpp"
 
-/// The product's kernel for operands in two parts of fp16. Of a chunk of depth it multiplies first what is small, rests
-/// by first parts, then first parts by first parts; the chunk's sums go to those of the tile, in another set of
-/// registers: the tensor cores cut their sums off at 24 bits, which would show after some thousand products.
+/// The product's kernel for operands in two parts of fp16. Per chunk of depth it multiplies the small products first,
+/// remainders by first parts, then first parts by first parts; the chunk's sums are added to the tile's, in another set
+/// of registers: the tensor cores truncate their sums to 24 bits, which would show after some thousand products.
 namespace sluice::decoder {
 
-constexpr std::uint32_t part_chunk_steps = 4;  // 256 of depth: of 512, sums would err twice as much as in fp32
+constexpr std::uint32_t part_chunk_steps = 4;  // 256 of depth; with 512, sums would err twice as much as in fp32
 
 /// Copies the rows of all tiles, in the order in which they are multiplied.
 template <class C>
@@ -80,7 +80,7 @@ __device__ __forceinline__ void consume_parts(const gemm::Arguments& arguments, 
         }
         epilogue.store(all);
         if (tiles.last()) {
-            ptx::synchronize_cluster_apart();  // nobody arrives at the barriers of a block that is gone
+            ptx::synchronize_cluster_apart();  // no block arrives at the barriers of one that has exited
         }
     }
 }

@@ -12,20 +12,20 @@ struct FloatProductArguments {
     float* out;
     std::uint32_t stride;
     TileBest* bests;
-    std::uint32_t best_tiles;  // of a row
+    std::uint32_t best_tiles;  // per row
     bool rounds_to_tf32;
     bool in_half_parts;
 };
 
 using FloatProductKernel = gemm::ProductKernel<gemm::StepOperands, FloatProductArguments>;
 
-/// Those of a precision: for all sums, and for the largest of each tile.
+/// A precision's kernels: for all sums, and for the largest of each tile.
 struct FloatProductKernels {
     FloatProductKernel values;
     FloatProductKernel bests;
 };
 
-// A source each: they take long to compile.
+// One source file each: they take long to compile.
 [[nodiscard]] const FloatProductKernels& bf16_float_product();
 [[nodiscard]] const FloatProductKernels& fp16_float_product();
 [[nodiscard]] const FloatProductKernels& tf32_float_product();

@@ -6,7 +6,7 @@
 
 namespace sluice::decoder {
 
-/// Those of a precision: for all sums, and for the largest of each tile.
+/// A precision's kernels: for all sums, and for the largest of each tile.
 struct FloatMmaKernels {
     gemm::MmaKernel<FloatProductArguments> values;
     gemm::MmaKernel<FloatProductArguments> bests;
@@ -15,12 +15,12 @@ struct FloatMmaKernels {
 template <Precision precision>
 FloatMmaKernels make_float_mma_kernels() {
     using Values = gemm::Mma128x128;
-    using Bests = gemm::MmaConfig<2, 4, 4, 8, 3, 1>;  // a stage less than Gemm's, for what its warps tell each other
+    using Bests = gemm::MmaConfig<2, 4, 4, 8, 3, 1>;  // a stage less than Gemm's, for the warps' exchange
     return {.values = gemm::make_mma_kernel<precision, Values, MmaFloatStore<Values>>(),
             .bests = gemm::make_mma_kernel<precision, Bests, MmaBestStore<Bests>>()};
 }
 
-// A source each: they take long to compile.
+// One source file each: they take long to compile.
 [[nodiscard]] const FloatMmaKernels& bf16_float_mma();
 [[nodiscard]] const FloatMmaKernels& fp16_float_mma();
 [[nodiscard]] const FloatMmaKernels& tf32_float_mma();

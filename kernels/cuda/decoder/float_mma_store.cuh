@@ -11,10 +11,10 @@
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/values.cuh"
 
-/// What FloatProduct's kernels by mma.sync do with a tile's sums.
+/// Epilogues of FloatProduct's kernels by mma.sync.
 namespace sluice::decoder {
 
-/// As fp32, straight from registers: two columns of a row at a time.
+/// Stores fp32 straight from registers, two columns of a row at a time.
 template <class C>
 struct MmaFloatStore {
     using Target = FloatProductArguments;
@@ -67,12 +67,12 @@ private:
     }
 };
 
-/// What is known of a row's largest values: a TileBest.
+/// A row's largest values so far, as a TileBest.
 struct RowBest {
     BestTwo found{};
     std::uint32_t nonfinite = 0;  ///< nonfinite_mark, or 0.
 
-    /// Of places that ascend.
+    /// Requires ascending `at`.
     __device__ __forceinline__ void look_at(float value, std::uint32_t at) {
         nonfinite |= isfinite(value) ? 0 : nonfinite_mark;
         found.look_at_next(value, at);
@@ -81,22 +81,22 @@ struct RowBest {
         nonfinite |= other.place & nonfinite_mark;
         found.join({{other.score, other.place & ~nonfinite_mark}, other.second});
     }
-    /// That of the row's lane `apart`, by all lanes of a warp.
+    /// Merges the row's lane whose number differs by xor `apart`. Called by all lanes of a warp.
     __device__ __forceinline__ void merge_lane(std::uint32_t apart) {
         found.join(found.of_lane(apart));
         nonfinite |= __shfl_xor_sync(every_lane, nonfinite, apart);
     }
-    /// Where no score was looked at, as in columns that there are not, the place has no mark.
+    /// Without scores, as beyond the last column, the place has no mark.
     [[nodiscard]] __device__ __forceinline__ TileBest tile_best() const {
         return {found.best.score, (found.best.place & ~nonfinite_mark) | nonfinite, found.second};
     }
 };
 
-/// The two largest of each row's columns of the tile, through shared memory from warp to warp.
+/// Stores the two largest of each row of the tile; warps exchange them through shared memory.
 template <class C>
 struct MmaBestStore {
     using Target = FloatProductArguments;
-    static constexpr std::uint32_t best_bytes = 16;  // a TileBest, and what makes it one load
+    static constexpr std::uint32_t best_bytes = 16;  // a TileBest, padded to one load
     static constexpr std::uint32_t shared_bytes = C::rows * C::warps_across * best_bytes;
     static_assert(C::threads >= C::rows && C::stages_bytes + shared_bytes <= C::most_shared_bytes);
 

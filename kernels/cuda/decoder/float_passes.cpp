@@ -10,7 +10,7 @@
 namespace sluice::decoder {
 namespace {
 
-/// What a linear layer does in a pass.
+/// A linear layer of a pass.
 struct Step {
     const Buffer& in;
     std::uint32_t in_stride;
@@ -18,9 +18,9 @@ struct Step {
     const Buffer& out;
     std::uint32_t out_stride;
     std::uint32_t outputs;
-    const Buffer* residual = nullptr;  ///< Null, or `out`: added to what it has.
-    bool gelu = false;                 ///< Comes after it.
-    bool feeds_product = false;        ///< `out` is what a product takes.
+    const Buffer* residual = nullptr;  ///< Null, or `out`, which is added to.
+    bool gelu = false;                 ///< Applied to the result.
+    bool feeds_product = false;        ///< `out` is a product's input.
     std::uint32_t most_rows;
     const std::uint32_t* rows;
 };
@@ -89,7 +89,7 @@ public:
     }
 
 private:
-    /// Else the host's bits.
+    /// False: the host's bits.
     [[nodiscard]] bool on_tensor_cores() const { return precision_ != Precision::fp32; }
     [[nodiscard]] bool is_last(std::uint32_t number) const { return number + 1 == shape_.layers; }
     [[nodiscard]] std::uint32_t most_rows(bool wanted) const { return wanted ? at_.padded_slots : most_rows_; }

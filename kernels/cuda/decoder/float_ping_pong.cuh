@@ -10,8 +10,8 @@
 
 namespace sluice::decoder {
 
-/// Gemm's kernel in ping-pong with other ways from sums to memory. 128 by 192, of which 8,448 rows by 768 columns give
-/// each consumer of an H200 one.
+/// Gemm's kernel in ping-pong with other epilogues. Tiles of 128 by 192: 8,448 rows by 768 columns give each consumer
+/// of an H200 one.
 template <class Type>
 FloatProductKernels make_float_products() {
     using C = gemm::Config<2, 2, 192, 5, 1, 2, 1, true>;

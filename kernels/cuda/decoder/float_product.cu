@@ -24,7 +24,7 @@ const FloatProductKernels& float_kernels_of(Precision precision) {
     }
 }
 
-/// Rows of `depth` values in two parts, for copies of `box_rows` times 128 bytes of one.
+/// Map of rows of `depth` values in two parts, for copies of `box_rows` times 128 bytes of one part.
 CUtensorMap map_of_parts(const void* matrix, std::uint32_t rows, std::uint64_t depth, std::uint32_t box_rows) {
     constexpr std::uint64_t half_bytes = 2;
     const TensorAxis axes[] = {

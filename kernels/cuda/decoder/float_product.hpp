@@ -16,34 +16,34 @@
 namespace sluice::decoder {
 
 /// out[m][n] = activation(bias[n] + sum over k of a[m][k] * b[n][k]) + residual[m][n] as fp32, by wgmma or mma.sync,
-/// for a and b of bf16, fp16 or tf32; or of each row the largest sums only. An element's bits depend neither on the
+/// for a and b of bf16, fp16 or tf32; or only the largest sums of each row. An element's bits depend neither on the
 /// number of rows nor on its row.
 ///
-/// Precision::tf32x3, by wgmma only, stands for operands in two parts of fp16 (half_values.hpp), rows of which are
-/// (2, depth): three products, all but that of the rests, whose sums are added up in fp32 after each 256 of depth. That
-/// errs about as fp32 does. An operand beyond 65504 is infinite, and so is, or NaN, what it is multiplied to.
+/// Precision::tf32x3, by wgmma only, means operands in two parts of fp16 (half_values.hpp) with rows (2, depth): three
+/// products, all but that of the remainders, whose sums are added up in fp32 after every 256 of depth. That errs about
+/// as fp32 does. An operand beyond 65504 is infinite, and its products are infinite or NaN.
 struct FloatProductShape {
     std::uint32_t rows;
     std::uint32_t columns;
     std::uint32_t depth;  ///< A multiple of 8.
     Activation activation = Activation::none;
-    bool rounds_to_tf32 = false;  ///< What it writes.
-    bool in_half_parts = false;   ///< What it writes, in two parts of fp16: (rows, 2, stride). Of tf32x3 only.
+    bool rounds_to_tf32 = false;  ///< Rounds the output.
+    bool in_half_parts = false;   ///< Writes two parts of fp16: (rows, 2, stride). tf32x3 only.
 };
 
 /// Device memory; not owned. Aligned to 16 bytes.
 struct FloatProductMemory {
-    const void* a;                ///< (rows, depth); of tf32x3 (rows, 2, depth).
-    const void* b;                ///< (columns, depth); of tf32x3 (columns, 2, depth).
+    const void* a;                ///< (rows, depth); for tf32x3 (rows, 2, depth).
+    const void* b;                ///< (columns, depth); for tf32x3 (columns, 2, depth).
     const float* bias;            ///< (columns); none if null.
     const float* residual;        ///< (rows, stride); none if null. May be `out`.
-    float* out;                   ///< (rows, stride); values behind the columns are open.
+    float* out;                   ///< (rows, stride); values after the columns are unspecified.
     std::uint32_t stride;         ///< Even, at least `columns`.
     TileBest* bests;              ///< (rows, best_tiles()), in place of `out`; not with a bias.
-    const std::uint32_t* active;  ///< Device memory: only so many of the rows count.
+    const std::uint32_t* active;  ///< In device memory: number of active rows.
 };
 
-/// That a row of so many columns has at most.
+/// Most tiles of a row of so many columns.
 [[nodiscard]] constexpr std::uint32_t most_best_tiles(std::uint32_t columns) {
     constexpr std::uint32_t least_tile_columns = 192;
     return (columns + least_tile_columns - 1) / least_tile_columns;
@@ -51,15 +51,15 @@ struct FloatProductMemory {
 
 class FloatProduct {
 public:
-    /// By `instructions`, or the fastest of the current device and the build. Throws ContractViolation when the shape
-    /// or the precision does not fit or the build has no code for them; Error when CUDA fails.
+    /// By `instructions`, or the fastest of the current device and the build. Throws ContractViolation if the shape or
+    /// the precision is not supported or the build has no code for them; Error if CUDA fails.
     FloatProduct(const FloatProductShape& shape, Precision precision, const FloatProductMemory& memory,
                  std::optional<MatrixInstructions> instructions = {});
 
-    /// Enqueues the product; allocates nothing. It may start while the kernel before it ends.
+    /// Enqueues the product; allocates nothing. It may start while the previous kernel ends.
     void enqueue(cudaStream_t stream) const;
 
-    /// Of a row, each of tile_columns() columns; at most most_best_tiles().
+    /// Tiles of a row, each of tile_columns() columns; at most most_best_tiles().
     [[nodiscard]] std::uint32_t best_tiles() const noexcept { return (columns_ + tile_columns_ - 1) / tile_columns_; }
     [[nodiscard]] std::uint32_t tile_columns() const noexcept { return tile_columns_; }
 

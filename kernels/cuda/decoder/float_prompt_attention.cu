@@ -31,19 +31,19 @@ struct FloatSteps {
     }
 };
 
-/// 16 queries of a prompt in one head, which a warp takes past the keys up to its own, 16 at a time: once for the
-/// largest scores, then, as all weights depend on these, for weights and values. A prompt's first tile needs one way.
+/// 16 queries of a prompt in one head, by a warp, which visits the keys up to their own, 16 at a time: once for the
+/// largest scores, then, as all weights depend on these, for weights and values. A prompt's first tile needs one visit.
 template <std::uint32_t head_size, Kept kept>
 class FloatPromptTile {
     using Steps = FloatSteps<kept == Kept::as_is>;
 
 public:
-    static constexpr std::uint32_t row_floats = head_size + 4;  // padded: eight rows meet no bank twice
+    static constexpr std::uint32_t row_floats = head_size + 4;  // padded: no bank conflicts among eight rows
     static constexpr std::uint32_t matrix_floats = float_step_keys * row_floats;
     static constexpr std::uint32_t warp_floats = 3 * matrix_floats;  // queries, keys, values
 
-    /// `shared`: the warp's. `queries` and `keys` are the first row's of the prompt, of the head; `page` is of the
-    /// tile's own keys in the cache, or null: another head brings them there.
+    /// `shared`: the warp's. `queries`, `keys`: the prompt's first row, in the head; `page`: of the tile's own keys in
+    /// the cache; null: another head writes them.
     __device__ __forceinline__ FloatPromptTile(const Attention& attention, const Tile& tile, const float* queries,
                                                const float* keys, float* page, float* shared)
         : attention_(attention),
@@ -67,7 +67,7 @@ public:
                 wait();
                 multiply_keys(scores);
                 find_largest(scores, step == own);
-                __syncwarp();  // the keys are read before the next ones come
+                __syncwarp();  // the keys are read before the next ones arrive
             }
         }
         share_largest();
@@ -84,7 +84,7 @@ public:
         add(scores, true);
     }
 
-    /// `to`: the first row of the prompt, of which the head begins at `at`.
+    /// `to`: the prompt's first row, in which the head begins at `at`.
     __device__ __forceinline__ void store(float* to, std::uint32_t at) const {
 #pragma unroll
         for (std::uint32_t i = 0; i < mixed_queries; ++i) {
@@ -103,18 +103,18 @@ public:
 
 private:
     static constexpr std::uint32_t row_pieces = head_size / 4;                              // of 16 bytes
-    static constexpr std::uint32_t mixed_queries = tile_queries * row_pieces / warp_lanes;  // of a lane
+    static constexpr std::uint32_t mixed_queries = tile_queries * row_pieces / warp_lanes;  // per lane
     static constexpr std::uint32_t weights_stride = tile_queries + 4;                       // of a key
     static_assert(float_step_keys * weights_stride <= matrix_floats, "weights lie where the keys were");
 
-    // Scores: a lane has 4 queries side by side and the keys k and k + 8.
+    // Scores: a lane has 4 adjacent queries and the keys k and k + 8.
     __device__ __forceinline__ std::uint32_t first_scored() const {
         return lane_ / 8 * 4;
     }
     __device__ __forceinline__ std::uint32_t first_key() const {
         return lane_ % 8;
     }
-    // What is mixed: a lane has 4 values of the head for mixed_queries queries.
+    // Mixed values: a lane has 4 values of the head for mixed_queries queries.
     __device__ __forceinline__ std::uint32_t first_mixed() const {
         return lane_ / row_pieces * mixed_queries;
     }
@@ -126,7 +126,7 @@ private:
         return shared_ + number * matrix_floats;
     }
 
-    /// Matrix `number`, of queries, keys, values, of the rows of a step; zeros beyond the prompt.
+    /// Copies matrix `number`, of queries, keys, values, for the rows of a step; zeros beyond the prompt.
     __device__ __forceinline__ void copy(std::uint32_t number, std::uint32_t step) const {
         const float* const first = number == 0 ? queries_ : keys_ + (number - 1) * attention_.key_heads * head_size;
         const std::uint32_t to = ptx::shared_address(shared_) + number * (matrix_floats * 4);
@@ -147,7 +147,7 @@ private:
         __syncwarp();
     }
 
-    /// Scores of the tile's own keys, which come into the cache with their values.
+    /// Scores of the tile's own keys, which it writes to the cache with their values.
     __device__ __forceinline__ void bring_own(float (&scores)[4][2]) const {
         const std::uint32_t width = attention_.key_heads * head_size;
         copy(1, tile_.query / float_step_keys);
@@ -194,7 +194,7 @@ private:
         }
     }
 
-    /// Of the keys beside a tile's own queries each sees those up to it.
+    /// Whether query i sees key j: of a tile's `own` keys, a query sees those up to it.
     [[nodiscard]] __device__ __forceinline__ bool sees(std::uint32_t i, std::uint32_t j, bool own) const {
         return !own || first_key() + 8 * j <= first_scored() + i;
     }
@@ -209,7 +209,7 @@ private:
         }
     }
 
-    /// Among the lanes that have a query's scores.
+    /// Takes the maximum among the lanes that have a query's scores.
     __device__ __forceinline__ void share_largest() {
 #pragma unroll
         for (float& largest : largest_) {
@@ -221,7 +221,7 @@ private:
         }
     }
 
-    /// Weights of a step's scores, then the values by them.
+    /// Computes the weights of a step's scores and adds the values by them.
     __device__ __forceinline__ void add(const float (&scores)[4][2], bool own) {
         float* const weights = matrix(1);
         __syncwarp();  // the keys are read
@@ -249,7 +249,7 @@ private:
                 load_4(of_queries + p * weights_stride + i, weight);
 #pragma unroll
                 for (std::uint32_t e = 0; e < 4; ++e) {
-                    sums_[i + e] = __fadd_rn(sums_[i + e], weight[e]);  // what is not seen adds zeros
+                    sums_[i + e] = __fadd_rn(sums_[i + e], weight[e]);  // unseen keys add zeros
 #pragma unroll
                     for (std::uint32_t d = 0; d < 4; ++d) {
                         mixed_[i + e][d] = Steps::add_product(mixed_[i + e][d], value[d], weight[e]);
@@ -257,7 +257,7 @@ private:
                 }
             }
         }
-        __syncwarp();  // weights and values are read before the next keys come
+        __syncwarp();  // weights and values are read before the next keys arrive
     }
 
     const Attention& attention_;

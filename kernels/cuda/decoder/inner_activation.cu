@@ -10,7 +10,7 @@
 namespace sluice::decoder {
 
 constexpr std::uint32_t inner_threads = 256;
-constexpr std::uint32_t most_inner_blocks = 1056;  // 8 for each multiprocessor of an H200
+constexpr std::uint32_t most_inner_blocks = 1056;  // 8 per multiprocessor of an H200
 
 template <bool in_order>
 __device__ __forceinline__ float activated(float x, DecoderActivation activation) {
@@ -25,7 +25,7 @@ __device__ __forceinline__ float activated(float x, DecoderActivation activation
     }
 }
 
-/// A thread a value.
+/// One value per thread.
 template <Kept kept>
 __global__ void __launch_bounds__(inner_threads) activate_floats(InnerActivation inner) {
     ptx::let_next_kernel_start();
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(inner_threads) activate_floats(InnerActivation
     }
 }
 
-/// A thread eight values.
+/// Eight values per thread.
 template <class T>
 __global__ void __launch_bounds__(inner_threads) activate_narrow(InnerActivation inner) {
     ptx::let_next_kernel_start();

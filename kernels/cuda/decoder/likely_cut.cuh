@@ -5,17 +5,17 @@
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/row_scores.cuh"
 
-/// Which tokens top_k and top_p leave.
+/// The tokens that top_k and top_p keep.
 namespace sluice::decoder {
 
-/// Finds the rank at which weights, added up from the largest score down, reach a sum: a pass over all scores adds the
-/// weights of bins of scores up, a second one collects the scores of the bin where the sum is reached.
+/// Finds the rank at which weights, added up from the largest score down, reach a sum: one pass over all scores sums
+/// the weights per bin of scores, a second one collects the scores of the bin in which the sum is reached.
 class LikelyCut {
 public:
     __device__ LikelyCut(const Rule& rule, const RowScores& scores, ChoiceMemory& memory)
         : rule_(rule), scores_(scores), memory_(memory) {}
 
-    /// Of the tokens that may be chosen the least rank: top_k of them, and of those as many as add up to top_p.
+    /// The least rank of the tokens that may be chosen: top_k of them, and of those as many as add up to top_p.
     __device__ std::uint64_t least_rank() {
         std::uint64_t least = 0;
         if (rule_.top_k != 0 && rule_.top_k < scores_.vocabulary()) {
@@ -36,7 +36,7 @@ public:
         return least;
     }
 
-    /// How close the sum that top_p wants came to another token, as a share of all that top_k leaves.
+    /// How close top_p's sum came to another token, as a share of all that top_k keeps.
     [[nodiscard]] __device__ float distance() const { return distance_; }
 
 private:
@@ -55,7 +55,7 @@ private:
         return rank;
     }
 
-    /// Further down for a smaller score.
+    /// Larger for smaller scores.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t bin_of(float score) const {
         constexpr float bins_a_unit = 64;  // a weight of 2^-40 is 27.7 units away
         return min(__float2uint_rz(-scores_.distance(score) * bins_a_unit), ScoreBins::count - 1);
@@ -75,7 +75,7 @@ private:
         __syncthreads();
     }
 
-    /// The bin in which wanted(sum of all) is reached, and what is wanted of its scores.
+    /// Finds the bin in which wanted(sum of all) is reached, and the part of it that is wanted of its scores.
     template <class Wanted>
     __device__ void cross_bin(const Wanted& wanted) {
         constexpr std::uint32_t bins_a_thread = ScoreBins::count / choice_threads;
@@ -130,7 +130,7 @@ private:
         __syncthreads();
     }
 
-    /// Among the scores of the bin.
+    /// Finds the rank among the scores of the bin.
     __device__ void cross_score() {
         const BinScores& scores = memory_.cut.bin;
         const std::uint32_t count = memory_.in_bin;
@@ -149,7 +149,7 @@ private:
         __syncthreads();
     }
 
-    /// The same for a bin with more scores than a block has room for: a digit of the rank at a time, over all scores.
+    /// The same for a bin with more scores than BinScores holds: digit by digit of the rank, over all scores.
     template <class Weigh>
     __device__ void cross_digits(const Weigh& weigh) {
         const std::uint32_t bin = memory_.crossed_bin;
@@ -174,13 +174,13 @@ private:
         }
     }
 
-    /// By one thread.
+    /// Called by one thread.
     __device__ void cross_digit(std::uint64_t prefix, int shift) {
         std::uint32_t digit = digits - 1;
         for (; memory_.cut.digit_sums[digit] < memory_.wanted; --digit) {
             memory_.wanted -= memory_.cut.digit_sums[digit];
         }
-        const unsigned long long weight = memory_.cut.digit_sums[digit];  // at last, of one token
+        const unsigned long long weight = memory_.cut.digit_sums[digit];  // after the last digit, of one token
         memory_.rank = prefix | std::uint64_t{digit} << shift;
         memory_.cut_distance = min(memory_.wanted, weight - memory_.wanted);
     }

@@ -11,8 +11,8 @@
 namespace sluice::decoder {
 namespace {
 
-/// A product that is made twice where up to `few_rows`, as passes without prompts have, want other tiles than the most.
-/// The one that is not done costs a launch.
+/// A product in two variants if up to `few_rows`, as in passes without prompts, have another best tile than the
+/// maximum. The one that does not apply costs a launch.
 class RowsProduct {
 public:
     RowsProduct(const GemmShape& shape, Precision precision, const GemmMemory& memory, std::uint32_t few_rows,
@@ -206,7 +206,7 @@ private:
         return wanted ? &memory_.batch->entries : &memory_.batch->rows;
     }
 
-    /// Of the rows that the next product takes: all, or those that want scores.
+    /// Computes the scales of the next product's rows: all, or those that want scores.
     void find_scales(const Buffer& sums, bool wanted, cudaStream_t stream, const PassWatch& watch) {
         watch("normalisation");
         enqueue_norm_scales(precision_,

@@ -10,10 +10,10 @@
 namespace sluice::decoder {
 
 constexpr std::uint32_t norm_threads = 128;
-constexpr std::uint32_t norm_chains = 16;  // sums side by side, the host's
+constexpr std::uint32_t norm_chains = 16;  // partial sums, as on the host
 constexpr std::uint32_t most_norm_blocks = 2112;
 
-/// The sum of the half warp's parts, in order.
+/// Sum of the half warp's partial sums, in order.
 __device__ __forceinline__ float sum_in_order(float part) {
     const std::uint32_t first = threadIdx.x % warp_lanes / norm_chains * norm_chains;
     float sum = 0;
@@ -24,7 +24,7 @@ __device__ __forceinline__ float sum_in_order(float part) {
     return sum;
 }
 
-/// Calls `use` with the number of each value of a chain, all of which are `pieces` at most; 0: any number.
+/// Calls `use` with the index of each value of a chain, at most `pieces` of them; 0: any number.
 template <std::uint32_t pieces, class Use>
 __device__ __forceinline__ void for_each_of_chain(std::uint32_t values, const Use& use) {
     if constexpr (pieces == 0) {
@@ -41,7 +41,7 @@ __device__ __forceinline__ void for_each_of_chain(std::uint32_t values, const Us
     }
 }
 
-/// Half a warp a row, which stays in registers if it has at most norm_chains times `pieces` values; 0: it does not.
+/// Half a warp per row, which stays in registers if it has at most norm_chains times `pieces` values; 0: it does not.
 template <Kept kept_as, std::uint32_t pieces>
 __global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
     ptx::let_next_kernel_start();
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
     const std::uint32_t begin = (blockIdx.x * norm_threads + threadIdx.x) / warp_lanes * 2;
     for (std::uint32_t pair = begin; pair < rows; pair += step) {
         const std::uint32_t number = pair + threadIdx.x % warp_lanes / norm_chains;
-        const std::uint32_t row = min(number, rows - 1);  // the other half may have a row
+        const std::uint32_t row = min(number, rows - 1);  // the other half may still have a row
         const float* const from = static_cast<const float*>(norm.from) + std::size_t{row} * norm.stride + chain;
         float kept[pieces == 0 ? 1 : pieces] = {};
         if constexpr (pieces != 0) {
@@ -94,7 +94,7 @@ __device__ __forceinline__ float sum_of_warp(float value) {
     return value;
 }
 
-/// A warp's row: `pieces` times 8 values a lane. Values behind the width are 0 or open.
+/// A warp's row: `pieces` times 8 values per lane. Values after the width are 0 or unspecified.
 template <class T, std::uint32_t pieces>
 class WarpRow {
 public:
@@ -102,7 +102,7 @@ public:
         for_each([&](std::uint32_t column, float(&x)[8]) { load_8(static_cast<const T*>(rows) + at + column, x); });
     }
 
-    /// Takes the mean away, or 0 for it if that `is_rms`; returns 1 / sqrt(variance + epsilon).
+    /// Subtracts the mean, or 0 if `is_rms`; returns 1 / sqrt(variance + epsilon).
     __device__ __forceinline__ float take_mean(float epsilon, bool is_rms) {
         const float per_width = 1.0F / static_cast<float>(width_);
         float sum = 0;
@@ -124,7 +124,7 @@ public:
         return rsqrtf(fmaf(sum_of_warp(squares), per_width, epsilon));
     }
 
-    /// Calls `use` with the first column of each of the lane's eights, and the values.
+    /// Calls `use` with the first column of each of the lane's groups of eight, and the values.
     template <class Use>
     __device__ __forceinline__ void for_each(const Use& use) {
 #pragma unroll
@@ -141,7 +141,7 @@ private:
     float x_[pieces][8] = {};
 };
 
-/// Calls `use` with the rows of this warp, of all blocks' warps.
+/// Calls `use` with the rows of this warp among the warps of all blocks.
 template <class Use>
 __device__ __forceinline__ void for_each_row_of_warp(std::uint32_t rows, const Use& use) {
     const std::uint32_t step = gridDim.x * (norm_threads / warp_lanes);
@@ -193,7 +193,7 @@ auto norm_in_order(std::uint32_t width) {
                                         : &normalise_in_order<kept, 0>;
 }
 
-/// Calls `use` with the number of eights that a lane has of a row, as a type's value.
+/// Calls `use` with a lane's number of groups of eight in a row, as a constant's type.
 template <class Use>
 void with_pieces(std::uint32_t width, const Use& use) {
     constexpr std::uint32_t piece = 8 * warp_lanes;

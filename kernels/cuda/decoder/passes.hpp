@@ -14,7 +14,7 @@
 
 namespace sluice::decoder {
 
-/// What a decoder's passes are made of.
+/// Parameters of a decoder's passes.
 struct PassSetup {
     Device& device;
     const DecoderShape& shape;
@@ -25,10 +25,10 @@ struct PassSetup {
     const Memory& memory;
 };
 
-/// Called before each kernel of a pass is enqueued, with a name of its kind: for benchmarks.
+/// Called before each kernel of a pass is enqueued, with the name of its kind: for benchmarks.
 using PassWatch = std::function<void(std::string_view)>;
 
-/// How rows pass through the decoder in one precision.
+/// Forward passes in one precision.
 class Passes {
 public:
     Passes() = default;
@@ -36,16 +36,14 @@ public:
     Passes& operator=(const Passes&) = delete;
     virtual ~Passes() = default;
 
-    /// Enqueues the pass that was planned: keys and values come into the cache, and each entry's next token into its
-    /// text.
+    /// Enqueues the planned pass: adds keys and values to the cache, and each entry's next token to its text.
     virtual void enqueue(cudaStream_t stream, const PassWatch& watch) = 0;
 };
 
-/// Of bf16 and fp16; products by the instructions of the device.
+/// For bf16 and fp16; products by the device's instructions.
 [[nodiscard]] std::unique_ptr<Passes> make_narrow_passes(const PassSetup& setup);
 
-/// Of fp32, which is what the host computes bit for bit, and tf32, by the instructions of the device; and of tf32x3, by
-/// wgmma only.
+/// For fp32, with the host's bits, and tf32, by the device's instructions; and for tf32x3, by wgmma only.
 [[nodiscard]] std::unique_ptr<Passes> make_float_passes(const PassSetup& setup);
 
 }  // namespace sluice::decoder

@@ -5,7 +5,7 @@
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
 
-/// Where a row that attends to the cache has its text, and where what it gets goes.
+/// Source and destination of a row that attends to the cache.
 namespace sluice::decoder {
 
 struct CachedPlace {
@@ -16,7 +16,7 @@ struct CachedPlace {
     bool is_new;  ///< Its key and value are not in the cache yet.
 };
 
-/// Of the last row of entry `number`.
+/// For the last row of entry `number`.
 __device__ __forceinline__ CachedPlace place_of(const Memory& memory, Attending attending, std::uint32_t number) {
     const Entry entry = memory.entries[number];
     return {.slot = entry.slot,

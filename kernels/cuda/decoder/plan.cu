@@ -19,7 +19,7 @@ struct PlanCounts {
 
 extern __shared__ std::uint32_t plan_memory[];
 
-/// What texts that begin have taken so far.
+/// What new texts have taken so far.
 struct Taken {
     std::uint32_t texts = 0;
     std::uint32_t rows = 0;
@@ -27,7 +27,7 @@ struct Taken {
     std::uint32_t tiles = 0;
 };
 
-/// Slots whose texts continue, and those that have none.
+/// Lists the slots whose texts continue and the empty ones.
 __device__ void list_slots(const Memory& memory, PlanCounts& counts) {
     for (std::uint32_t slot = threadIdx.x; slot < memory.slots; slot += plan_threads) {
         Text& text = memory.texts[slot];
@@ -48,7 +48,7 @@ __device__ void list_slots(const Memory& memory, PlanCounts& counts) {
     __syncthreads();
 }
 
-/// An item's text in a free slot, with the pages that end at `pages_end` among the free ones.
+/// Puts an item's text into a free slot, with the pages that end at `pages_end` among the free ones.
 __device__ void begin_text(const Memory& memory, const PromptStart& start, std::uint32_t item, std::uint32_t slot,
                            std::uint32_t pages, std::uint32_t pages_end) {
     memory.texts[slot] = {.number = start.number, .item = item, .prompt = start.tokens, .pages = pages};
@@ -57,7 +57,7 @@ __device__ void begin_text(const Memory& memory, const PromptStart& start, std::
     }
 }
 
-/// Takes items in order, as many as there is room for: one a thread, again and again.
+/// Takes items in order, as many as fit, one per thread in each round.
 __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& counts) {
     const Batch& batch = *memory.batch;
     BlockScan<plan_threads> scan(counts.scans);
@@ -68,7 +68,7 @@ __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& 
         if (item < batch.items) {
             start = *reinterpret_cast<const PromptStart*>(batch.in + item * rule.io.input_bytes);
             if (start.tokens == 0 || start.tokens > rule.max_prompt) {
-                __trap();  // no item of this decoder's
+                __trap();  // not an item of this decoder
             }
         }
         const bool exists = start.tokens != 0;
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule ru
     }
 }
 
-/// The rows of each entry, a warp each; the results of texts that begin are cleared.
+/// Lists each entry's rows, one warp per entry; clears the results of new texts.
 __global__ void __launch_bounds__(list_threads) list_rows(Memory memory, Rule rule) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();

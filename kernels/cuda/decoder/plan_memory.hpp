@@ -8,7 +8,7 @@
 
 namespace sluice::decoder {
 
-/// What Memory points to: no text, and all pages are free.
+/// Owns what Memory points to. Initially there is no text, and all pages are free.
 class PlanMemory {
 public:
     PlanMemory(Device& device, const Sizes& sizes);

@@ -7,7 +7,7 @@
 namespace sluice::decoder {
 
 constexpr std::uint32_t rotation_threads = 256;
-constexpr std::uint32_t most_rotation_blocks = 1056;  // 8 for each multiprocessor of an H200
+constexpr std::uint32_t most_rotation_blocks = 1056;  // 8 per multiprocessor of an H200
 
 template <class T>
 constexpr std::uint32_t turned_together = 8;
@@ -29,7 +29,7 @@ __device__ __forceinline__ void store_turned(T* to, const float (&from)[8]) {
     store_8(to, from);
 }
 
-/// A thread a value of a head's first half, or some side by side, and those half a head further.
+/// One thread for a value of a head's first half, or some adjacent ones, and for those half a head further.
 template <class T>
 __global__ void __launch_bounds__(rotation_threads) turn_heads(Memory memory, Rotation rotation) {
     constexpr std::uint32_t together = turned_together<T>;

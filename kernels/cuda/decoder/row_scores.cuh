@@ -8,7 +8,7 @@
 #include "kernels/cuda/generator/arithmetic.cuh"
 #include "kernels/decoder.hpp"
 
-/// The scores of a row, as a block reads them.
+/// A block's access to the scores of a row.
 namespace sluice::decoder {
 
 class RowScores {
@@ -16,7 +16,7 @@ public:
     __device__ RowScores(const Rule& rule, const float* scores, std::uint32_t vocabulary, ChoiceMemory& memory)
         : rule_(rule), scores_(scores), vocabulary_(vocabulary), memory_(memory) {}
 
-    /// Marks what was in the text, for the penalty.
+    /// Marks the text's tokens, for the penalty.
     __device__ void mark(const std::uint32_t* prompt, std::uint32_t prompt_tokens, const std::uint32_t* made,
                          std::uint32_t made_tokens) {
         for (std::uint32_t i = threadIdx.x; i < (vocabulary_ + 31) / 32; i += choice_threads) {
@@ -32,7 +32,7 @@ public:
 
     [[nodiscard]] __device__ std::uint32_t vocabulary() const { return vocabulary_; }
 
-    /// As the network has it.
+    /// The network's score.
     [[nodiscard]] __device__ __forceinline__ float raw(std::uint32_t token) const { return scores_[token]; }
 
     /// Penalised; a NaN counts as minus infinity.
@@ -52,15 +52,15 @@ public:
         return rank_of(score, token, places);
     }
 
-    /// Before distance() and weight().
+    /// Call before distance() and weight().
     __device__ void set_largest(float score) { largest_ = score; }
 
-    /// To the largest score, in units of the temperature.
+    /// Distance to the largest score, in units of the temperature.
     [[nodiscard]] __device__ __forceinline__ float distance(float score) const {
         return __fdiv_rn(__fadd_rn(score, -largest_), rule_.temperature);
     }
 
-    /// A number of token_weight_unit.
+    /// Weight, rounded down; the largest score's is token_weight_unit.
     [[nodiscard]] __device__ __forceinline__ unsigned long long weight(float score) const {
         return __float2ull_rz(__fmul_rn(generator::exp_of(distance(score)), token_weight_unit));
     }
@@ -69,7 +69,7 @@ public:
     template <class Function>
     __device__ __forceinline__ void each_raw(std::uint32_t first, std::uint32_t step, std::uint32_t end,
                                              const Function& function) const {
-        constexpr std::uint32_t together = 8;  // loads of a thread that are on their way
+        constexpr std::uint32_t together = 8;  // loads of a thread in flight
         for (; first < end; first += together * step) {
             float of[together];
 #pragma unroll
@@ -87,7 +87,7 @@ public:
         }
     }
 
-    /// This thread's share of all scores: calls function(score, token), penalised.
+    /// Calls function(score, token) for this thread's share of all scores, after the penalty.
     template <class Function>
     __device__ __forceinline__ void each_of_thread(const Function& function) const {
         each_raw(threadIdx.x, choice_threads, vocabulary_,

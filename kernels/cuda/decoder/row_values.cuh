@@ -10,26 +10,26 @@
 #include "kernels/cuda/decoder/rows.hpp"
 #include "kernels/cuda/values.cuh"
 
-/// Values of rows and of the cache, as kernels take them.
+/// Loads and stores of rows and of the cache.
 namespace sluice::decoder {
 
 __device__ __forceinline__ uint4 load_16(const void* from) {
     return *static_cast<const uint4*>(from);
 }
 
-/// Of eight values of 16 bits.
+/// Loads eight 16-bit values.
 template <class T>
 __device__ __forceinline__ void load_8(const T* from, float (&to)[8]) {
     values::unpack(load_16(from), to, T{});
 }
 
-/// Of eight that begin at a multiple of 16 bytes.
+/// Loads eight values, aligned to 16 bytes.
 __device__ __forceinline__ void load_8(const float* from, float (&to)[8]) {
     *reinterpret_cast<float4*>(to) = *reinterpret_cast<const float4*>(from);
     *reinterpret_cast<float4*>(to + 4) = *reinterpret_cast<const float4*>(from + 4);
 }
 
-/// Of four that begin there.
+/// Loads four values, aligned to 16 bytes.
 __device__ __forceinline__ void load_4(const float* from, float (&to)[4]) {
     const float4 four = *reinterpret_cast<const float4*>(from);
     to[0] = four.x;
@@ -43,11 +43,11 @@ __device__ __forceinline__ void store_8(T* to, const float (&from)[8]) {
     *reinterpret_cast<uint4*>(to) = values::pack<T>(from);
 }
 
-/// How values that a product takes are kept.
+/// Format of values that are inputs of a product.
 enum class Kept : std::uint8_t {
     as_is,
-    tf32,        ///< fp32, rounded to that.
-    half_parts,  ///< In two parts of fp16, which take a row of as many bytes: (2, stride).
+    tf32,        ///< fp32, rounded to tf32.
+    half_parts,  ///< Two parts of fp16, (2, stride), in as many bytes as a row of fp32.
 };
 
 /// Stores value `at` of a row of `stride` values.
@@ -63,7 +63,7 @@ __device__ __forceinline__ void keep(float* row, std::uint32_t stride, std::uint
     }
 }
 
-/// Four of them, from a multiple of four on.
+/// Stores four of them; `at` is a multiple of four.
 template <Kept kept>
 __device__ __forceinline__ void keep_4(float* row, std::uint32_t stride, std::uint32_t at, const float (&from)[4]) {
     if constexpr (kept == Kept::half_parts) {
@@ -82,7 +82,7 @@ __device__ __forceinline__ void keep_4(float* row, std::uint32_t stride, std::ui
     }
 }
 
-/// The keys of a position, and behind them its values.
+/// A position's keys, followed by its values.
 template <class T>
 __device__ __forceinline__ T* cached(const Cache& cache, std::uint32_t layer, std::uint32_t page, std::uint32_t place) {
     const std::size_t position = (std::size_t{layer} * cache.pages + page) * page_positions + place;
@@ -93,13 +93,13 @@ __device__ __forceinline__ std::uint32_t page_of(const Memory& memory, std::uint
     return memory.page_table[std::size_t{slot} * memory.text_pages + position / page_positions];
 }
 
-/// Blocks of a kernel that walks over its work in strides.
+/// Blocks of a kernel with a grid-stride loop.
 inline std::uint32_t blocks_for(std::uint64_t work, std::uint32_t of_block, std::uint32_t most) {
     const std::uint64_t blocks = (work + of_block - 1) / of_block;
     return static_cast<std::uint32_t>(blocks == 0 ? 1 : blocks < most ? blocks : most);
 }
 
-/// Calls `use` with a value of the type that the precision keeps activations in.
+/// Calls `use` with a value of the precision's type of activations.
 template <class Use>
 void with_type_of(Precision precision, const Use& use) {
     if (precision == Precision::bf16) {

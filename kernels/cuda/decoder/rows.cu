@@ -12,9 +12,9 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t row_threads = 128;
 constexpr std::uint32_t row_warps = row_threads / warp_lanes;
-constexpr std::uint32_t most_row_blocks = 2112;  // 16 for each multiprocessor of an H200
+constexpr std::uint32_t most_row_blocks = 2112;  // 16 per multiprocessor of an H200
 
-/// The first of a warp's rows, and how many further the next one is.
+/// The first of a warp's rows, and the distance to the next one.
 struct WarpRows {
     std::uint32_t first = (blockIdx.x * row_threads + threadIdx.x) / warp_lanes;
     std::uint32_t step = gridDim.x * row_warps;
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(row_threads) embed(Memory memory, Embedding em
     }
 }
 
-/// The same of tf32, whose tokens lie as those of bf16 do.
+/// The same for tf32, whose tokens are stored as those of bf16.
 __global__ void __launch_bounds__(row_threads) embed_tf32(Memory memory, Embedding embedding) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(row_threads) embed_tf32(Memory memory, Embeddi
     }
 }
 
-/// The same of tf32x3, whose tokens are in two parts.
+/// The same for tf32x3, whose tokens are in two parts.
 __global__ void __launch_bounds__(row_threads) embed_half_parts(Memory memory, Embedding embedding) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
@@ -105,8 +105,8 @@ __global__ void __launch_bounds__(row_threads) embed_half_parts(Memory memory, E
     }
 }
 
-/// Copies `count` values by a warp: 16 bytes at a time, four times of them on their way together, unless they are fp32
-/// and begin elsewhere; those of 16 bits are multiples of 8.
+/// Copies `count` values by a warp, four pieces of 16 bytes in flight at a time, unless they are fp32 and not so
+/// aligned; 16-bit values come in multiples of 8.
 template <class T>
 __device__ void copy_by_warp(T* to, const T* from, std::uint32_t count) {
     constexpr std::uint32_t piece = 16 / sizeof(T);

@@ -6,31 +6,31 @@
 #include "kernels/cuda/precision.hpp"
 #include "kernels/decoder.hpp"
 
-/// Sizes of a CUDA decoder, before there is one.
+/// Sizes of a CUDA decoder, chosen before it is made.
 namespace sluice::decoder {
 
 [[nodiscard]] constexpr bool is_narrow(Precision precision) {
     return precision == Precision::bf16 || precision == Precision::fp16;
 }
 
-/// Values from one row of a tensor to the next. In fp32 rows are padded with zeros to what its products want.
+/// Values from one row of a tensor to the next. In fp32 rows are padded with zeros as products require.
 struct Strides {
     std::uint32_t width;
     std::uint32_t queries;   ///< Queries, keys and values.
     std::uint32_t mixed;     ///< As wide as queries.
-    std::uint32_t expanded;  ///< What becomes `inner`; 0: nothing lies between.
+    std::uint32_t expanded;  ///< Input of the activation that makes `inner`; 0: the product activates.
     std::uint32_t inner;
     std::uint32_t vocabulary;
 };
 
-/// Whether the expansion's product leaves what the contraction takes.
+/// Whether the expansion's product computes the contraction's input.
 [[nodiscard]] constexpr bool activates_in_product(const DecoderShape& shape) {
     return !shape.gated && shape.activation == DecoderActivation::gelu_tanh;
 }
 
 [[nodiscard]] Strides strides_of(const DecoderShape& shape, Precision precision);
 
-/// Whether the head's product leaves of each row only what decides the next token.
+/// Whether the head's product keeps only what decides each row's next token.
 [[nodiscard]] constexpr bool leaves_bests_only(Precision precision, const TokenSampling& sampling) {
     return precision != Precision::fp32 && needs_bests_only(sampling);
 }
@@ -42,17 +42,17 @@ struct Sizes {
     std::uint32_t pages;       ///< Of the cache; at least text_pages.
 };
 
-/// Of a page of the cache, in all layers.
+/// Bytes of a page of the cache, in all layers.
 [[nodiscard]] std::uint64_t page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision);
 
 [[nodiscard]] std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
                                      Precision precision);
 
-/// The fewest that compute at some speed.
+/// The least that computes at some speed.
 [[nodiscard]] Sizes least_sizes(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items);
 
-/// As many rows and texts as an H200 computes well with, pages for all of them: as far as `device_bytes` go, which are
-/// not less than least_sizes() take.
+/// As many rows and texts as an H200 computes efficiently, with pages for all of them, within `device_bytes`, which is
+/// at least what least_sizes() takes.
 [[nodiscard]] Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
                                  std::uint32_t max_items, std::uint64_t device_bytes);
 

@@ -10,7 +10,7 @@ namespace sluice::decoder {
 constexpr std::uint32_t best_threads = 128;
 constexpr std::uint32_t most_best_blocks = 2112;
 
-/// A warp an entry.
+/// One warp per entry.
 __global__ void __launch_bounds__(best_threads)
     take_best(Memory memory, Rule rule, const TileBest* bests, std::uint32_t tiles) {
     ptx::let_next_kernel_start();

@@ -6,14 +6,14 @@
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/philox.hpp"
 
-/// Texts that continue, one by one, straight to their results.
+/// Continues texts token by token, straight in their results.
 namespace sluice::decoder {
 
 struct Chosen {
     std::uint32_t token;
     float log_probability;
     bool nonfinite;
-    ChoiceDoubt doubt{};  ///< Open with `nonfinite`, which leaves all in doubt.
+    ChoiceDoubt doubt{};  ///< Unspecified with `nonfinite`, which makes everything doubtful.
 };
 
 __device__ inline void add_count(std::uint64_t& to, std::uint32_t count) {
@@ -22,12 +22,12 @@ __device__ inline void add_count(std::uint64_t& to, std::uint32_t count) {
     }
 }
 
-/// `doubt` is not negative, unless it is a NaN, or `refuted`; so their bits order them.
+/// `doubt` is not negative, unless it is NaN or `refuted`: the order of bits is that of values.
 __device__ inline void lower(float& to, float doubt) {
     atomicMin(reinterpret_cast<int*>(&to), __float_as_int(doubt >= 0 ? doubt : refuted));
 }
 
-/// Compares a choice with the draft's. By one thread; others may have the same text's other choices.
+/// Compares a choice with the draft's. Called by one thread; others may check other choices of the same text.
 __device__ inline void check(const Memory& memory, const Rule& rule, const Text& text, const Chosen& chosen) {
     const Batch& batch = *memory.batch;
     const std::byte* const result = batch.out + std::size_t{text.item} * rule.io.output_bytes;
@@ -40,7 +40,7 @@ __device__ inline void check(const Memory& memory, const Rule& rule, const Text&
     lower(doubt.gap, agrees ? chosen.doubt.doubt.gap : refuted);
 }
 
-/// Appends a token to a text, or ends it; or checks it, where the text is a draft. By one thread.
+/// Appends a token to a text, or ends it; if the text is a draft, checks the token. Called by one thread.
 __device__ inline void append(const Memory& memory, const Rule& rule, Text& text, const Chosen& chosen) {
     Batch& batch = *memory.batch;
     if (batch.checks != nullptr) {

@@ -6,7 +6,7 @@
 #include "kernels/cuda/decoder/likely_cut.cuh"
 #include "kernels/cuda/decoder/row_scores.cuh"
 
-/// How a block chooses a token from the scores of a row: as the host's TokenDraw.
+/// A block's choice of a token by the scores of a row: as the host's TokenDraw.
 namespace sluice::decoder {
 
 class TokenChoice {
@@ -14,7 +14,7 @@ public:
     __device__ TokenChoice(const Rule& rule, const RowScores& scores, ChoiceMemory& memory)
         : rule_(rule), scores_(scores), memory_(memory) {}
 
-    /// Of the scores as the network has them, or penalised.
+    /// The best of the network's scores, or of the scores after the penalty.
     template <bool penalised>
     __device__ BestTwo best() {
         BestTwo best;
@@ -43,7 +43,7 @@ public:
         return best;
     }
 
-    /// Of the scores that best() has looked at.
+    /// Whether best() has seen a NaN or an infinity.
     [[nodiscard]] __device__ bool any_nonfinite() const {
         return __syncthreads_or(found_nonfinite_ ? 1 : 0) != 0;
     }
@@ -72,8 +72,8 @@ public:
         return isnan(value) ? __uint_as_float(0x7FC00000U) : static_cast<float>(value);
     }
 
-    /// The first token whose weight, with those before it, is more than `uniform` of all. Each warp adds up an equal
-    /// part of the tokens; the part in which the sum is reached is divided again, down to 32 tokens.
+    /// The first token at which the sum of weights exceeds `uniform` of all. Each warp sums an equal part of the
+    /// tokens; the part in which the sum is reached is divided again, down to 32 tokens.
     __device__ std::uint32_t draw(float largest, float uniform) {
         scores_.set_largest(largest);
         LikelyCut cut(rule_, scores_, memory_);
@@ -104,7 +104,7 @@ public:
         return draw_one(begin, end, wanted);
     }
 
-    /// How close draw(), just now, came to another token than the one it gave: choice_doubt.cuh.
+    /// How close the last draw() came to another token; see choice_doubt.cuh.
     __device__ ChoiceDoubt doubt(std::uint32_t token, float uniform) const;
 
 private:
@@ -112,7 +112,7 @@ private:
         return least_ == 0 || RowScores::rank(score, token) >= least_ ? scores_.weight(score) : 0;
     }
 
-    /// Of `part` tokens each, from `begin` on: memory_.warp_sums.
+    /// Sums the weights of `part` tokens per warp, from `begin` on, into memory_.warp_sums.
     __device__ void add_up_parts(std::uint32_t begin, std::uint32_t end, std::uint32_t part) {
         const std::uint32_t from = begin + threadIdx.x / warp_lanes * part;
         unsigned long long sum = 0;
@@ -128,7 +128,7 @@ private:
         __syncthreads();
     }
 
-    /// Of 32 tokens at most, by each warp.
+    /// Draws from at most 32 tokens, in each warp.
     __device__ std::uint32_t draw_one(std::uint32_t begin, std::uint32_t end, unsigned long long wanted) {
         const std::uint32_t token = begin + threadIdx.x % warp_lanes;
         const unsigned long long own = token < end ? weight(scores_[token], token) : 0;
@@ -149,9 +149,9 @@ private:
     const Rule& rule_;
     RowScores scores_;
     ChoiceMemory& memory_;
-    std::uint64_t least_ = 0;  // rank that counts
+    std::uint64_t least_ = 0;  // least rank that is kept
     float cut_distance_ = TextDoubt::none;
-    unsigned long long all_ = 0;     // weights that count
+    unsigned long long all_ = 0;     // sum of kept weights
     unsigned long long sum_ = 0;     // up to the token drawn
     unsigned long long weight_ = 0;  // of the token drawn
     bool found_nonfinite_ = false;   // by this thread

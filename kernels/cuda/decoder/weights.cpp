@@ -12,7 +12,7 @@
 namespace sluice::decoder {
 namespace {
 
-/// A matrix as (rows, columns), as it is wanted: its padding is zero.
+/// Shape of a matrix, (rows, columns), padded with zeros.
 struct Wanted {
     std::uint32_t rows;
     std::uint32_t columns;
@@ -29,7 +29,7 @@ std::vector<float> padded(std::span<const float> values, const Wanted& wanted) {
     return result;
 }
 
-/// Of a matrix that lies as (columns, rows). In squares, so that what is read and what is written stay in the cache.
+/// Transposes a matrix stored as (columns, rows). In squares, so that reads and writes stay in the cache.
 std::vector<float> padded_across(std::span<const float> values, const Wanted& wanted) {
     constexpr std::size_t side = 32;
     std::vector<float> result(std::size_t{wanted.padded_rows} * wanted.padded_columns);
@@ -63,10 +63,10 @@ CudaWeights of_floats(PackedWeights& packed, std::span<const float> values, std:
 
 struct Size {
     std::uint32_t values;
-    std::uint32_t stride;  ///< Of fp32.
+    std::uint32_t stride;  ///< In fp32.
 };
 
-/// As (inputs, outputs) in fp32, else (outputs, inputs).
+/// (inputs, outputs) in fp32, otherwise (outputs, inputs).
 CudaWeights of_matrix(PackedWeights& packed, Precision precision, std::span<const float> weights, MatrixOrder order,
                       const Size& inputs, const Size& outputs) {
     expects(weights.size() == std::size_t{inputs.values} * outputs.values, "decoder: a matrix of another size");
@@ -77,7 +77,7 @@ CudaWeights of_matrix(PackedWeights& packed, Precision precision, std::span<cons
     return of_values(packed, precision, wanted, [=] { return make(weights, wanted); });
 }
 
-/// Weights that lie as (tokens, inputs).
+/// Weights stored as (tokens, inputs).
 CudaWeights of_tokens(PackedWeights& packed, Precision precision, const DecoderShape& shape,
                       std::span<const float> weights) {
     const Strides strides = strides_of(shape, precision);
@@ -85,13 +85,13 @@ CudaWeights of_tokens(PackedWeights& packed, Precision precision, const DecoderS
                      {shape.vocabulary, strides.vocabulary});
 }
 
-/// What changes no bit of what it is added to.
+/// Values that change no bit of what they are added to.
 CudaWeights of_nothing(PackedWeights& packed, std::uint32_t count) {
     return of_values(packed, Precision::fp32, {1, count, 1, count}, [=] { return std::vector<float>(count, -0.0F); });
 }
 
-/// For rows that are not normalised yet: weights as (outputs, inputs) that hold gamma and take the rows' mean away,
-/// unless it counts as 0. See WeightsOnDevice.
+/// Weights, (outputs, inputs), for rows that are not yet normalised: they include gamma and subtract the rows' mean,
+/// unless `is_rms`. See WeightsOnDevice.
 std::vector<float> normalising(const DecoderLinear& linear, std::span<const float> gamma, bool is_rms) {
     const auto inputs = static_cast<std::uint32_t>(gamma.size());
     const auto outputs = static_cast<std::uint32_t>(linear.weights.size() / inputs);
@@ -110,7 +110,7 @@ std::vector<float> normalising(const DecoderLinear& linear, std::span<const floa
     return values;
 }
 
-/// The bias and what beta makes of the weights; either may be none.
+/// The bias plus beta times the weights; either may be absent.
 std::vector<float> bias_with(std::span<const float> beta, const DecoderLinear& linear, std::uint32_t outputs) {
     std::vector<double> values(linear.bias.begin(), linear.bias.end());
     values.resize(outputs);

@@ -10,11 +10,11 @@
 
 namespace sluice::decoder {
 
-/// The decoder in device memory. Matrices of fp32 are (inputs, outputs), both padded with zeros; others
-/// (outputs, inputs), of tf32x3 (outputs, 2, inputs) in two parts of fp16 (half_values.hpp). In bf16 and fp16 the
-/// normalisations of blocks are part of the products behind them: (x - mean) / deviation * gamma * w + beta * w
-/// is x * v / deviation + c, where v is gamma * w less its mean over the inputs (which RMS leaves), and c belongs to
-/// the bias. The products have 1 / deviation as their row_scales, and there is no Norm.
+/// The decoder in device memory. Matrices of fp32 are (inputs, outputs), both padded with zeros; others (outputs,
+/// inputs), for tf32x3 (outputs, 2, inputs) in two parts of fp16 (half_values.hpp). In bf16 and fp16 the normalisations
+/// of blocks are folded into the products after them: (x - mean) / deviation * gamma * w + beta * w is x * v /
+/// deviation + c, where v is gamma * w less its mean over the inputs (not with RMS), and c is part of the bias. The
+/// products have 1 / deviation as their row_scales, and there is no Norm.
 struct WeightsOnDevice {
     struct Norm {
         Buffer gamma;  ///< fp32
@@ -34,8 +34,8 @@ struct WeightsOnDevice {
     };
     std::vector<Block> blocks{};
     Norm last_norm;
-    Buffer tokens;     ///< As a matrix of outputs for each token.
-    Buffer own_head;   ///< The same of the last product; empty: it takes `tokens`.
+    Buffer tokens;     ///< As a matrix with an output for each token.
+    Buffer own_head;   ///< The same for the last product; empty: it uses `tokens`.
     Buffer positions;  ///< (positions, width) fp32; one row that adds nothing if they are rotary.
     Buffer angles;     ///< rotary_table(); empty if positions are not rotary.
 
