@@ -12,14 +12,14 @@
 /// parts of fp16, in as many bytes (half_values.hpp).
 namespace sluice::decoder {
 
-/// Keys and values: (layers, pages, page_positions, 2, width); in fp8 (layers, pages, heads, 2, page_positions,
+/// Keys and values: (layers, pages, page_positions, 2, width); in fp8 (layers, pages, key heads, 2, page_positions,
 /// head_size) e4m3, times the powers of two in `scales`.
 struct Cache {
     void* values = nullptr;
     std::uint32_t pages = 0;
     std::uint32_t width = 0;  ///< Of all heads' keys.
-    /// (layers, pages, key heads, page_positions, 2) e8m0 of keys and values; null: no fp8.
-    std::uint8_t* scales = nullptr;
+    KvCache kind = KvCache::as_computed;
+    void* scales = nullptr;       ///< In fp8: (layers, pages, key heads, page_positions, 2) e8m0 of keys and values.
     std::uint32_t head_size = 0;  ///< In fp8.
 };
 

@@ -223,6 +223,7 @@ private:
         return {.values = cache_memory_.as(),
                 .pages = pass_.pages(),
                 .width = width_,
+                .kind = KvCache::fp8,
                 .scales = cache_memory_.as<std::uint8_t>() + scales_begin(),
                 .head_size = size_};
     }
