@@ -266,8 +266,9 @@ __global__ void __launch_bounds__(prompt_threads)
 
 template <class T, std::uint32_t head_size>
 auto prompt_kernel(KvCache kind) {
-    return kind == KvCache::fp8 ? &attend_prompts<T, head_size, KvCache::fp8>
-                                : &attend_prompts<T, head_size, KvCache::as_computed>;
+    return kind == KvCache::fp8    ? &attend_prompts<T, head_size, KvCache::fp8>
+           : kind == KvCache::int8 ? &attend_prompts<T, head_size, KvCache::int8>
+                                   : &attend_prompts<T, head_size, KvCache::as_computed>;
 }
 
 void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,

@@ -25,5 +25,6 @@ inline constexpr std::uint32_t quantised_threads = 128;
 
 // A source each: they take long to compile.
 [[nodiscard]] QuantisedKernels fp8_kernels(Precision precision, std::uint32_t head_size);
+[[nodiscard]] QuantisedKernels int8_kernels(Precision precision, std::uint32_t head_size);
 
 }  // namespace sluice::decoder
