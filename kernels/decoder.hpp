@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/packed_weights.hpp"
@@ -114,8 +116,15 @@ struct DecoderWeights {
 /// What a GPU keeps keys and values in.
 enum class KvCache : std::uint8_t {
     as_computed,
-    fp8,  ///< e4m3, each key and value of a head times a power of two of its own. In bf16 and fp16 only.
+    // One byte, each key and value of a head with a scale of its own; in bf16 and fp16 only.
+    fp8,   ///< e4m3, times a power of two.
+    int8,  ///< -127 to 127, times a bf16.
 };
+/// As a job names them.
+inline constexpr std::array<std::string_view, 3> kv_cache_names{"auto", "fp8", "int8"};
+[[nodiscard]] constexpr std::string_view name_of(KvCache cache) {
+    return kv_cache_names[std::size_t(cache)];
+}
 
 /// How texts are continued, and their next tokens chosen.
 struct TokenSampling {

@@ -50,15 +50,17 @@ public:
     IoShape shape() const noexcept override { return decoder_io(options_.sampling); }
 
     void check(Precision precision, DeviceKind kind) const override {
-        const bool has_fp8 = kind == DeviceKind::cuda && (precision == Precision::bf16 || precision == Precision::fp16);
-        if (options_.sampling.kv_cache == KvCache::fp8 && !has_fp8) {
+        const bool quantises =
+            kind == DeviceKind::cuda && (precision == Precision::bf16 || precision == Precision::fp16);
+        if (options_.sampling.kv_cache != KvCache::as_computed && !quantises) {
             throw Error(
                 ExitCode::configuration,
                 {.id = "E-CFG-174",
                  .where = "generate.kv_cache_dtype",
-                 .what = fmt::format("got \"fp8\", which keeps keys and values of bf16 and fp16 on GPUs, and the "
+                 .what = fmt::format("got \"{}\", which keeps keys and values of bf16 and fp16 on GPUs, and the "
                                      "job computes in {} on {}",
-                                     name_of(precision), kind == DeviceKind::cuda ? "GPUs" : "the host"),
+                                     name_of(options_.sampling.kv_cache), name_of(precision),
+                                     kind == DeviceKind::cuda ? "GPUs" : "the host"),
                  .hint = "remove it, or set run.device = \"cuda\" and run.precision = \"bf16\" or \"fp16\""});
         }
     }

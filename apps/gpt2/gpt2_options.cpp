@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/modes.hpp"
 
 namespace sluice::gpt2 {
 namespace {
@@ -19,7 +20,6 @@ constexpr double highest_temperature = 100;
 constexpr double highest_penalty = 100;
 constexpr std::array<std::string_view, 2> forms{"text", "ids"};
 constexpr std::array<std::string_view, 2> ways_with_long_prompts{"refuse", "cut"};
-constexpr std::array<std::string_view, 2> cache_types{"auto", "fp8"};
 
 constexpr std::array keys{
     KeySpec{.section = "model",
@@ -123,9 +123,10 @@ constexpr std::array keys{
     KeySpec{.section = "generate",
             .name = "kv_cache_dtype",
             .type = KeyType::text,
-            .choices = cache_types,
+            .choices = kv_cache_names,
             .fallback = "\"auto\"",
-            .help = "What keys and values are kept in: the run's precision, or on GPUs in bf16 and fp16 fp8."},
+            .help = "What keys and values are kept in: the run's precision, or on GPUs in bf16 and fp16 one byte, fp8 "
+                    "or int8."},
 };
 
 [[noreturn]] void refuse_option(std::string_view key, std::string what, std::string hint) {
@@ -156,8 +157,7 @@ TokenSampling read_sampling(const AppSettings& settings) {
         .temperature = static_cast<float>(settings.get<double>("generate.temperature")),
         .log_probabilities =
             settings.get<bool>("generate.log_probability") || settings.get<bool>("generate.token_log_probabilities"),
-        .kv_cache =
-            settings.get<std::string>("generate.kv_cache_dtype") == "fp8" ? KvCache::fp8 : KvCache::as_computed};
+        .kv_cache = enum_of<KvCache>(settings.get<std::string>("generate.kv_cache_dtype"), kv_cache_names).value()};
     if (sampling.temperature == 0) {
         check_greedy(settings);
     }

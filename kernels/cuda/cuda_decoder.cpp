@@ -231,7 +231,7 @@ public:
           sampling_(sampling),
           weights_(shape_, precision, weights, packed) {
         expects(sampling.kv_cache == KvCache::as_computed || decoder::is_narrow(precision),
-                "decoder: keys and values are kept in fp8 in bf16 and fp16 only");
+                "decoder: keys and values are quantised in bf16 and fp16 only");
         check_shape(shape_, precision);
         check_positions(shape_, precision);
     }

@@ -28,15 +28,13 @@ TEST(Gpt2App, RunsOnEveryKindOfDevice) {
     EXPECT_GT(app->least_chunk(DeviceKind::cuda), app->least_chunk(DeviceKind::host));
 }
 
-TEST(Gpt2App, KeepsKeysAndValuesInFp8OnGpusInBf16AndFp16Only) {
-    AppSettings settings = default_settings(gpt2_keys());
-    settings.set("generate.kv_cache_dtype", std::string("fp8"));
-    const auto in_fp8 = gpt2_app().open(settings);
-    const auto as_computed = open_for_ids();
-    const auto message = [&](Precision precision, DeviceKind kind) -> std::string {
+TEST(Gpt2App, QuantisesKeysAndValuesOnGpusInBf16AndFp16Only) {
+    const auto message = [&](const std::string& cache, Precision precision, DeviceKind kind) -> std::string {
+        AppSettings settings = default_settings(gpt2_keys());
+        settings.set("generate.kv_cache_dtype", cache);
+        const auto app = gpt2_app().open(settings);
         try {
-            as_computed->check(precision, kind);
-            in_fp8->check(precision, kind);
+            app->check(precision, kind);
         } catch (const Error& error) {
             EXPECT_EQ(error.code(), ExitCode::configuration);
             return render(error.text());
@@ -44,12 +42,17 @@ TEST(Gpt2App, KeepsKeysAndValuesInFp8OnGpusInBf16AndFp16Only) {
         return {};
     };
 
-    EXPECT_EQ(message(Precision::bf16, DeviceKind::cuda), "");
-    EXPECT_EQ(message(Precision::fp16, DeviceKind::cuda), "");
-    for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::tf32x3, Precision::certified}) {
-        EXPECT_THAT(message(precision, DeviceKind::cuda), testing::HasSubstr("E-CFG-174")) << name_of(precision);
+    for (const std::string cache : {"fp8", "int8"}) {
+        EXPECT_EQ(message(cache, Precision::bf16, DeviceKind::cuda), "");
+        EXPECT_EQ(message(cache, Precision::fp16, DeviceKind::cuda), "");
+        for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::tf32x3, Precision::certified}) {
+            const std::string refusal = message(cache, precision, DeviceKind::cuda);
+            EXPECT_THAT(refusal, testing::HasSubstr("E-CFG-174")) << name_of(precision);
+            EXPECT_THAT(refusal, testing::HasSubstr("got \"" + cache + "\"")) << name_of(precision);
+            EXPECT_EQ(message("auto", precision, DeviceKind::cuda), "");
+        }
+        EXPECT_THAT(message(cache, Precision::fp32, DeviceKind::host), testing::HasSubstr("in fp32 on the host"));
     }
-    EXPECT_THAT(message(Precision::fp32, DeviceKind::host), testing::HasSubstr("in fp32 on the host"));
 }
 
 }  // namespace

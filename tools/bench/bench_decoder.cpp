@@ -1,8 +1,8 @@
 // GPT-2 of 124M parameters with random weights on a GPU, greedy, from ids in its memory to ids in its memory: each
 // kernel of a pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones; then, if asked for,
-// prompts of 64 to 512 tokens with 128 new ones, in bf16 and fp16 also with a cache in fp8; what such a cache does to
-// texts, also to those of a checkpoint; and the products of bf16 or fp16 in each tile beside cuBLASLt's, and beside
-// attention.
+// prompts of 64 to 512 tokens with 128 new ones, in bf16 and fp16 with each cache, there and back; what quantised
+// caches do to texts, also to those of a checkpoint; and the products of bf16 or fp16 in each tile beside cuBLASLt's,
+// and beside attention.
 // Certified is the chunks only, with the shares of texts that are checked and that are continued again.
 //   bench_decoder [PRECISION ...] [mma] [long] [cache] [MODEL.safetensors] [products]     mma: as on GPUs without wgmma
 #include <fmt/format.h>
@@ -191,14 +191,27 @@ void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const D
     Chunk chunk(gpu, *app, sampling, stream, prompts);
     chunk.check();
     const double mean = static_cast<double>(chunk.count("prompt_tokens")) / prompts.items;
-    const auto value_bytes = static_cast<double>(number_bytes(limits_of(precision)));
-    const double row_bytes = cache == KvCache::fp8 ? model.width + model.heads : model.width * value_bytes;
-    const double position_bytes = 2.0 * model.layers * row_bytes;
+    const double position_bytes =
+        static_cast<double>(decoder::page_bytes(model, sampling, limits_of(precision))) / decoder::page_positions;
     const double read = prompts.items * (made - 1) * (mean + made / 2.0) * position_bytes;
     const double limit =
         read / memory_rate + prompts.items * flop_of_text(mean, made) / sustained_flops(limits_of(precision));
     print_rate(precision, prompts, made, time_chunk(chunk, stream), limit);
     chunk.print_certification();
+}
+
+/// With each cache that the precision has; where there are several, once more in reverse order.
+void time_long_of_caches(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights) {
+    std::vector<KvCache> caches{KvCache::as_computed};
+    if (decoder::is_narrow(precision)) {
+        caches.insert(caches.end(), quantised_caches.begin(), quantised_caches.end());
+        const std::vector<KvCache> there = caches;
+        caches.insert(caches.end(), there.rbegin(), there.rend());
+    }
+    for (const KvCache cache : caches) {
+        fmt::print(" prompts of 64 to 512 tokens, 128 new ones; cache: {}\n", name_of(cache));
+        time_long(gpu, stream, precision, weights, cache);
+    }
 }
 
 int run(int argc, char** argv) {
@@ -245,19 +258,14 @@ int run(int argc, char** argv) {
     for (const Precision precision : precisions) {
         fmt::print("{}\n", name_of(precision));
         if (compares && !decoder::is_narrow(precision)) {
-            fmt::print(" no cache in fp8 to compare: bf16 and fp16 have one\n");
+            fmt::print(" no quantised caches to compare: bf16 and fp16 have them\n");
         }
         time_chunks(gpu, as_cuda(*stream), precision, weights);
         if (precision != Precision::certified) {  // its passes are those of other precisions
             time_passes(gpu, as_cuda(*stream), precision, weights);
         }
         if (with_long) {
-            fmt::print(" prompts of 64 to 512 tokens, 128 new ones\n");
-            time_long(gpu, as_cuda(*stream), precision, weights, KvCache::as_computed);
-            if (decoder::is_narrow(precision)) {
-                fmt::print(" the same with a cache in fp8\n");
-                time_long(gpu, as_cuda(*stream), precision, weights, KvCache::fp8);
-            }
+            time_long_of_caches(gpu, as_cuda(*stream), precision, weights);
         }
         if (with_cache && decoder::is_narrow(precision)) {
             compare_caches(gpu, as_cuda(*stream), precision, weights);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -55,8 +56,10 @@ void time_passes(CudaDevice& gpu, CudaStream& stream, Precision precision, const
 /// Prints the times of a pass's products for each tile, alternating with cuBLASLt's; * marks the chosen tile.
 void time_products(CudaStream& stream, Precision precision);
 
-/// Prints the effect of an fp8 cache on tokens and log-probabilities: of 2,048 texts with 64 to 512 prompt tokens and
-/// 128 new ones, or of texts sampled from a checkpoint's model, with the sizes of the config.json beside it.
+inline constexpr std::array quantised_caches{KvCache::fp8, KvCache::int8};
+
+/// Prints the effect of each quantised cache on tokens and log-probabilities: of 2,048 texts with 64 to 512 prompt
+/// tokens and 128 new ones, or of texts sampled from a checkpoint's model, with the sizes of the config.json beside it.
 void compare_caches(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights);
 void compare_caches_of_checkpoint(CudaDevice& gpu, CudaStream& stream, Precision precision,
                                   const std::filesystem::path& checkpoint);

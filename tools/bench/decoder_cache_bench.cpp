@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <random>
+#include <span>
 #include <vector>
 
 #include "apps/gpt2/checkpoint.hpp"
@@ -21,6 +23,7 @@ struct Texts {
     DecoderWeights weights;
     TokenSampling sampling;
     std::vector<std::byte> items;
+    std::size_t first = 0;  ///< Of the new tokens that are compared.
 };
 
 /// Results of all items.
@@ -61,10 +64,13 @@ Continuation continuation_at(const std::byte* result, std::uint32_t max_new) {
     return continuation;
 }
 
-/// Compares tokens that follow the same ones in both.
-void compare_texts(CudaDevice& gpu, CudaStream& stream, Precision precision, const char* name, const Texts& texts) {
-    const auto plain = continue_texts(gpu, stream, precision, texts, KvCache::as_computed);
-    const auto rounded = continue_texts(gpu, stream, precision, texts, KvCache::fp8);
+/// Compares tokens that follow the same ones in both results, of a cache as computed and of a quantised one. d is how
+/// much less a token's log-probability is with the latter; of texts drawn with the former its mean over all draws is
+/// what the perplexity's logarithm rises by. But tokens are compared only where both draw the same, rather where d is
+/// small. d + exp(-d) - 1 has the same mean over all draws; near d^2 / 2, it depends less on which of them are left
+/// out.
+void compare_results(const std::vector<std::byte>& plain, const std::vector<std::byte>& rounded, const char* name,
+                     const Texts& texts, KvCache cache) {
     const std::size_t bytes = decoder_io(texts.sampling).output_bytes;
     std::size_t tokens = 0;
     std::size_t same = 0;
@@ -72,37 +78,59 @@ void compare_texts(CudaDevice& gpu, CudaStream& stream, Precision precision, con
     double apart = 0;
     double furthest = 0;
     double lost = 0;
+    double divergence = 0;
     double log_probability = 0;
     for (std::size_t at = 0; at < plain.size(); at += bytes) {
         const Continuation a = continuation_at(&plain[at], texts.sampling.max_new);
         const Continuation b = continuation_at(&rounded[at], texts.sampling.max_new);
         std::size_t i = 0;
         for (; i < a.tokens.size() && i < b.tokens.size() && a.tokens[i] == b.tokens[i]; ++i) {
+            if (i < texts.first) {
+                continue;
+            }
             const double difference =
                 static_cast<double>(a.log_probabilities[i]) - static_cast<double>(b.log_probabilities[i]);
             log_probability += static_cast<double>(a.log_probabilities[i]);
             lost += difference;
+            divergence += difference + std::expm1(-difference);
             apart += std::abs(difference);
             furthest = std::max(furthest, std::abs(difference));
         }
-        tokens += a.tokens.size();
-        same += i;
+        tokens += a.tokens.size() - std::min(a.tokens.size(), texts.first);
+        same += i - std::min(i, texts.first);
         same_texts += a.tokens == b.tokens ? 1 : 0;
     }
     if (same == 0) {
         throw ContractViolation("bench_decoder: no token is the same with both caches");
     }
     const auto count = static_cast<double>(same);
-    fmt::print(
-        "  {}: {} texts, {:.1f} % the same with a cache in fp8; {:.1f} % of {} tokens before the first other one\n",
-        name, plain.size() / bytes, 100.0 * static_cast<double>(same_texts * bytes) / static_cast<double>(plain.size()),
-        100 * count / static_cast<double>(tokens), tokens);
-    fmt::print(
-        "    log-probability of those {:.5f} a token; in fp8 {:.5f} less, {:.5f} apart, at most {:.3f}; perplexity "
-        "{:+.3f} %  [{}]\n",
-        log_probability / count, lost / count, apart / count, furthest, 100 * std::expm1(lost / count),
-        name_of(precision));
+    fmt::print("  {}, {}: {} texts, {:.1f} % the same; {:.1f} % of {} tokens before the first other one\n", name,
+               name_of(cache), plain.size() / bytes,
+               100.0 * static_cast<double>(same_texts * bytes) / static_cast<double>(plain.size()),
+               100 * count / static_cast<double>(tokens), tokens);
+    fmt::print("    log-probability of those {:.5f} a token; in {} {:.5f} less, {:.5f} apart, at most {:.3f}",
+               log_probability / count, name_of(cache), lost / count, apart / count, furthest);
+    if (texts.sampling.temperature != 0) {
+        fmt::print("; perplexity {:.4f} % higher", 100 * std::expm1(divergence / count));
+    }
+    fmt::print("\n");
     std::fflush(stdout);
+}
+
+/// Results with a cache as computed.
+std::vector<std::byte> compare_texts(CudaDevice& gpu, CudaStream& stream, Precision precision, const char* name,
+                                     const Texts& texts) {
+    std::vector<std::byte> plain = continue_texts(gpu, stream, precision, texts, KvCache::as_computed);
+    for (const KvCache cache : quantised_caches) {
+        compare_results(plain, continue_texts(gpu, stream, precision, texts, cache), name, texts, cache);
+    }
+    return plain;
+}
+
+void set_prompt(std::byte* item, std::uint64_t number, std::span<const std::uint32_t> tokens) {
+    const PromptStart start{.number = number, .tokens = static_cast<std::uint32_t>(tokens.size())};
+    std::memcpy(item, &start, sizeof start);
+    std::memcpy(item + sizeof start, tokens.data(), tokens.size_bytes());
 }
 
 /// Prompts of a single token, `token`.
@@ -110,9 +138,24 @@ std::vector<std::byte> beginnings(std::uint32_t count, std::uint32_t token, cons
     const std::size_t bytes = decoder_io(sampling).input_bytes;
     std::vector<std::byte> items(count * bytes);
     for (std::uint32_t i = 0; i < count; ++i) {
-        const PromptStart start{.number = i, .tokens = 1};
-        std::memcpy(&items[i * bytes], &start, sizeof start);
-        std::memcpy(&items[i * bytes + sizeof start], &token, sizeof token);
+        set_prompt(&items[i * bytes], i, {&token, 1});
+    }
+    return items;
+}
+
+/// Prompts that are such texts up to tokens anywhere in them.
+std::vector<std::byte> beginnings_of(const std::vector<std::byte>& results, const TokenSampling& made,
+                                     std::uint32_t first_token, const TokenSampling& sampling) {
+    constexpr std::size_t of_each = 8;
+    const std::size_t bytes = decoder_io(sampling).input_bytes;
+    const std::size_t result_bytes = decoder_io(made).output_bytes;
+    std::vector<std::byte> items(results.size() / result_bytes * of_each * bytes);
+    std::mt19937_64 engine(1);
+    for (std::size_t i = 0; i < items.size() / bytes; ++i) {
+        std::vector<std::uint32_t> text = continuation_at(&results[i / of_each * result_bytes], made.max_new).tokens;
+        text.insert(text.begin(), first_token);
+        const std::size_t most = std::min<std::size_t>(text.size(), sampling.max_prompt);
+        set_prompt(&items[i * bytes], i, std::span(text).first(1 + engine() % most));
     }
     return items;
 }
@@ -137,11 +180,18 @@ void compare_caches_of_checkpoint(CudaDevice& gpu, CudaStream& stream, Precision
                               .end = config.end,
                               .seed = 1,
                               .log_probabilities = true};
-    compare_texts(gpu, stream, precision, "the checkpoint's own texts, drawn",
-                  {.shape = config.shape,
-                   .weights = gpt2::weights_of(blob),
-                   .sampling = drawn,
-                   .items = beginnings(4096, config.begin.value_or(0), drawn)});
+    const std::uint32_t begin = config.begin.value_or(0);
+    Texts texts{.shape = config.shape,
+                .weights = gpt2::weights_of(blob),
+                .sampling = drawn,
+                .items = beginnings(4096, begin, drawn)};
+    const std::vector<std::byte> results =
+        compare_texts(gpu, stream, precision, "the checkpoint's own texts, drawn", texts);
+    // The first token behind a prompt is that of attention to it as computed, but for the last layer.
+    texts.sampling = {.max_prompt = config.shape.positions - 2, .max_new = 2, .seed = 2, .log_probabilities = true};
+    texts.items = beginnings_of(results, drawn, begin, texts.sampling);
+    texts.first = 1;
+    compare_texts(gpu, stream, precision, "tokens anywhere in them", texts);
 }
 
 }  // namespace sluice::bench

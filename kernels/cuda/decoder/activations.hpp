@@ -98,11 +98,12 @@ private:
         return setup.device.allocate(MemorySpace::device, std::size_t{rows} * stride * number_bytes(setup.precision));
     }
 
-    /// In fp8 the scales follow all keys and values.
+    /// With a quantised cache the scales follow all keys and values.
     static Cache cache_in(const Buffer& memory, const PassSetup& setup) {
         const DecoderShape& shape = setup.shape;
         Cache cache{.values = memory.bytes().data(), .pages = setup.sizes.pages, .width = shape.key_width()};
-        if (setup.sampling.kv_cache == KvCache::fp8) {
+        cache.kind = setup.sampling.kv_cache;
+        if (cache.kind != KvCache::as_computed) {
             cache.scales = memory.as<std::uint8_t>().data() +
                            std::size_t{2} * page_positions * shape.key_width() * shape.layers * setup.sizes.pages;
             cache.head_size = shape.size_of_head();

@@ -1,7 +1,7 @@
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/block.cuh"
-#include "kernels/cuda/decoder/fp8_attention.hpp"
 #include "kernels/cuda/decoder/places.cuh"
+#include "kernels/cuda/decoder/quantised_attention.hpp"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
@@ -164,8 +164,8 @@ auto cached_kernel(std::uint32_t head_size) {
 
 void enqueue_cached_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, Attending attending, cudaStream_t stream) {
-    if (cache.scales != nullptr) {
-        enqueue_fp8_attention(memory, precision, attention, cache, layer, attending, stream);
+    if (cache.kind != KvCache::as_computed) {
+        enqueue_quantised_attention(memory, precision, attention, cache, layer, attending, stream);
         return;
     }
     const auto kernel = precision == Precision::bf16     ? cached_kernel<__nv_bfloat16>(attention.head_size)

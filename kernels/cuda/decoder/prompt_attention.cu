@@ -1,7 +1,7 @@
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/block.cuh"
-#include "kernels/cuda/decoder/fp8_cache.cuh"
 #include "kernels/cuda/decoder/matrices.cuh"
+#include "kernels/cuda/decoder/quantised_cache.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/mma.cuh"
@@ -76,21 +76,22 @@ public:
         }
     }
 
-    __device__ __forceinline__ void remember(const Fp8Page& page) const {
-        constexpr std::uint32_t row_lanes = fp8_row_lanes<head_size>;
+    template <KvCache kind>
+    __device__ __forceinline__ void remember(const CodePage<kind>& page) const {
+        constexpr std::uint32_t row_lanes = row_lanes_of<head_size>;
         const std::uint32_t from = keys(tile_.query / key_rows);
-        const std::uint32_t at = lane_ % row_lanes * fp8_values;
+        const std::uint32_t at = lane_ % row_lanes * lane_codes;
 #pragma unroll
         for (std::uint32_t i = 0; i < 2 * key_rows; i += warp_lanes / row_lanes) {
             const std::uint32_t matrix = (i + lane_ / row_lanes) / key_rows;
             const std::uint32_t row = (i + lane_ / row_lanes) % key_rows;
             const std::uint32_t row_at = from + matrix * matrix_bytes + row * row_bytes + at * sizeof(T);
-            float of[fp8_values];
+            float of[lane_codes];
             values::unpack(ptx::load_shared_16(row_at), reinterpret_cast<float(&)[8]>(of[0]), T{});
             values::unpack(ptx::load_shared_16(row_at + 16), reinterpret_cast<float(&)[8]>(of[8]), T{});
-            const Fp8Piece piece = to_fp8<head_size>(of);
+            const CodedPiece piece = quantise<kind, head_size>(of);
             if (tile_.query + row < tile_.rows) {
-                store_fp8<head_size>(page, matrix, row, at, piece);
+                store_piece<kind, head_size>(page, matrix, row, at, piece);
             }
         }
     }
@@ -233,7 +234,7 @@ private:
     float sums_[2] = {0, 0};
 };
 
-template <class T, std::uint32_t head_size, bool in_fp8>
+template <class T, std::uint32_t head_size, KvCache kind>
 __global__ void __launch_bounds__(prompt_threads)
     attend_prompts(Memory memory, Attention attention, Cache cache, std::uint32_t layer) {
     using OfHead = PromptTile<T, head_size>;
@@ -252,10 +253,10 @@ __global__ void __launch_bounds__(prompt_threads)
         of_head.attend();
         if (attention.is_first_of_keys(head)) {
             const std::uint32_t page = page_of(memory, tile.slot, tile.query);
-            if constexpr (in_fp8) {
-                of_head.remember(fp8_page<head_size>(cache, layer, page, attention.key_head(head)));
-            } else {
+            if constexpr (kind == KvCache::as_computed) {
                 of_head.remember(cached<T>(cache, layer, page, 0) + key_at);
+            } else {
+                of_head.remember(code_page<kind, head_size>(cache, layer, page, attention.key_head(head)));
             }
         }
         __syncwarp();  // before the next tile's keys are copied there
@@ -264,41 +265,31 @@ __global__ void __launch_bounds__(prompt_threads)
 }
 
 template <class T, std::uint32_t head_size>
-void launch_prompts(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
-                    cudaStream_t stream) {
-    constexpr std::uint32_t shared = prompt_warps * PromptTile<T, head_size>::warp_bytes;
-    const auto kernel =
-        cache.scales == nullptr ? &attend_prompts<T, head_size, false> : &attend_prompts<T, head_size, true>;
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-               "cudaFuncSetAttribute");
-    const std::uint64_t tiles = memory.most_rows / tile_queries + std::uint64_t{memory.slots};
-    launch(kernel, "attention of prompts",
-           {.blocks = blocks_for(tiles * attention.heads, prompt_warps, prompt_blocks),
-            .threads = prompt_threads,
-            .shared_bytes = shared,
-            .chained = true},
-           stream, memory, attention, cache, layer);
-}
-
-template <class T>
-void launch_prompts_of(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
-                       cudaStream_t stream) {
-    if (attention.head_size == 32) {
-        launch_prompts<T, 32>(memory, attention, cache, layer, stream);
-    } else if (attention.head_size == 64) {
-        launch_prompts<T, 64>(memory, attention, cache, layer, stream);
-    } else {
-        launch_prompts<T, 128>(memory, attention, cache, layer, stream);
-    }
+auto prompt_kernel(KvCache kind) {
+    return kind == KvCache::fp8    ? &attend_prompts<T, head_size, KvCache::fp8>
+           : kind == KvCache::int8 ? &attend_prompts<T, head_size, KvCache::int8>
+                                   : &attend_prompts<T, head_size, KvCache::as_computed>;
 }
 
 void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, cudaStream_t stream) {
-    if (precision == Precision::bf16) {
-        launch_prompts_of<__nv_bfloat16>(memory, attention, cache, layer, stream);
-    } else {
-        launch_prompts_of<__half>(memory, attention, cache, layer, stream);
-    }
+    with_narrow_type_of(precision, [&](auto value) {
+        with_tensor_head(attention.head_size, [&](auto size) {
+            using T = decltype(value);
+            constexpr std::uint32_t shared = prompt_warps * PromptTile<T, size()>::warp_bytes;
+            const auto kernel = prompt_kernel<T, size()>(cache.kind);
+            check_cuda(
+                cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+                "cudaFuncSetAttribute");
+            const std::uint64_t tiles = memory.most_rows / tile_queries + std::uint64_t{memory.slots};
+            launch(kernel, "attention of prompts",
+                   {.blocks = blocks_for(tiles * attention.heads, prompt_warps, prompt_blocks),
+                    .threads = prompt_threads,
+                    .shared_bytes = shared,
+                    .chained = true},
+                   stream, memory, attention, cache, layer);
+        });
+    });
 }
 
 }  // namespace sluice::decoder

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/rows.hpp"
@@ -108,6 +109,28 @@ void with_type_of(Precision precision, const Use& use) {
         use(__half{});
     } else {
         use(float{});
+    }
+}
+
+/// The same of bf16 or fp16.
+template <class Use>
+void with_narrow_type_of(Precision precision, const Use& use) {
+    if (precision == Precision::bf16) {
+        use(__nv_bfloat16{});
+    } else {
+        use(__half{});
+    }
+}
+
+/// With a size of heads that has_tensor_heads().
+template <class Use>
+void with_tensor_head(std::uint32_t head_size, const Use& use) {
+    if (head_size == 32) {
+        use(std::integral_constant<std::uint32_t, 32>());
+    } else if (head_size == 64) {
+        use(std::integral_constant<std::uint32_t, 64>());
+    } else {
+        use(std::integral_constant<std::uint32_t, 128>());
     }
 }
 

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/decoder/block.cuh"
-#include "kernels/cuda/decoder/fp8_attention.hpp"
+#include "kernels/cuda/decoder/quantised_attention.hpp"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
@@ -184,8 +184,8 @@ void enqueue_embedding(const Memory& memory, Precision precision, const Embeddin
 
 void enqueue_remember(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
                       const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
-    if (cache.scales != nullptr) {
-        enqueue_remember_fp8(memory, precision, keys, stride, cache, layer, stream);
+    if (cache.kind != KvCache::as_computed) {
+        enqueue_remember_quantised(memory, precision, keys, stride, cache, layer, stream);
         return;
     }
     with_type_of(precision, [&](auto value) {

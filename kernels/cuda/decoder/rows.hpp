@@ -12,16 +12,22 @@
 /// parts of fp16, in as many bytes (half_values.hpp).
 namespace sluice::decoder {
 
-/// Keys and values: (layers, pages, page_positions, 2, width); in fp8 (layers, pages, heads, 2, page_positions,
-/// head_size) e4m3, times the powers of two in `scales`.
+/// Keys and values: (layers, pages, page_positions, 2, width); quantised (layers, pages, key heads, 2, page_positions,
+/// head_size) e4m3, or int8 plus 128, times `scales`.
 struct Cache {
     void* values = nullptr;
     std::uint32_t pages = 0;
     std::uint32_t width = 0;  ///< Of all heads' keys.
-    /// (layers, pages, key heads, page_positions, 2) e8m0 of keys and values; null: no fp8.
-    std::uint8_t* scales = nullptr;
-    std::uint32_t head_size = 0;  ///< In fp8.
+    KvCache kind = KvCache::as_computed;
+    // Quantised.
+    void* scales = nullptr;  ///< (layers, pages, key heads, page_positions, 2) of keys and values: e8m0, of int8 bf16.
+    std::uint32_t head_size = 0;
 };
+
+/// Of a scale of a quantised cache.
+[[nodiscard]] constexpr std::uint32_t scale_bytes(KvCache kind) {
+    return kind == KvCache::fp8 ? 1 : 2;
+}
 
 /// sums[r] = embedding of row r's token + embedding of its position.
 struct Embedding {

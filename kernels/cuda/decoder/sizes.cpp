@@ -6,6 +6,7 @@
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/decoder/rows.hpp"
 #include "kernels/cuda/ordered/product.hpp"
 #include "kernels/generator.hpp"
 
@@ -49,10 +50,10 @@ std::uint64_t listed_page_bytes(const DecoderShape& shape, const TokenSampling& 
 }  // namespace
 
 std::uint64_t page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision) {
-    const std::uint64_t position = sampling.kv_cache == KvCache::fp8
-                                       ? shape.key_width() + std::uint64_t{shape.heads_of_keys()}
-                                       // with a scale for each head
-                                       : shape.key_width() * std::uint64_t{number_bytes(precision)};
+    const std::uint64_t position =
+        sampling.kv_cache == KvCache::as_computed
+            ? shape.key_width() * std::uint64_t{number_bytes(precision)}
+            : shape.key_width() + std::uint64_t{shape.heads_of_keys()} * scale_bytes(sampling.kv_cache);
     return 2 * page_positions * shape.layers * position;
 }
 

@@ -38,17 +38,17 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
     }
 }
 
-TEST(DecoderSizes, HaveTwiceThePagesInFp8) {
+/// Beside a key's or value's numbers of one byte lies a scale of one byte, of int8 two.
+TEST(DecoderSizes, HaveNearlyTwiceThePagesWithAQuantisedCache) {
     const DecoderShape shape{
         .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
-    TokenSampling sampling{.max_prompt = 900, .max_new = 100};
-    const auto pages = [&] {
+    const auto pages = [&](KvCache kind) -> double {
+        const TokenSampling sampling{.max_prompt = 900, .max_new = 100, .kv_cache = kind};
         return decoder::choose_sizes(shape, sampling, Precision::bf16, 8448, std::uint64_t{100} << 30U).pages;
     };
-    const double as_computed = pages();
-    sampling.kv_cache = KvCache::fp8;
 
-    EXPECT_NEAR(pages() / as_computed, 2 * 768.0 / (768 + 12), 0.01);
+    EXPECT_NEAR(pages(KvCache::fp8) / pages(KvCache::as_computed), 2 * 768.0 / (768 + 12), 0.01);
+    EXPECT_NEAR(pages(KvCache::int8) / pages(KvCache::as_computed), 2 * 768.0 / (768 + 24), 0.01);
 }
 
 }  // namespace

@@ -1,92 +1,33 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "core/device/host_device.hpp"
 #include "kernels/kernels.hpp"
-#include "tests/kernels/cuda/gpu.hpp"
-#include "tests/kernels/decoder_texts.hpp"
+#include "tests/kernels/cuda/decoder_on_gpu.hpp"
 
 namespace sluice {
 namespace {
 
 using test::Continued;
 using test::Continuer;
-using test::DecoderParts;
+using test::DecoderKind;
+using test::DecoderOnGpu;
 using test::like_llama;
+using test::llama_of_all;
+using test::log_of_softmax;
+using test::ModelCase;
+using test::models_of_all;
+using test::of_all;
 using test::parts_of_llama;
 using test::plain_decoder_scores;
 using test::random_prompts;
 using test::RandomDecoder;
+using test::sampled;
 using test::Tokens;
-
-constexpr std::uint64_t plenty = std::uint64_t{1} << 40U;
-
-/// A precision, and the instructions by which products in it are computed.
-struct DecoderKind {
-    DecoderKind(Precision of, MatrixInstructions by = MatrixInstructions::mma) : precision(of), instructions(by) {}
-
-    Precision precision;
-    MatrixInstructions instructions;
-};
-
-std::ostream& operator<<(std::ostream& out, const DecoderKind& kind) {
-    return out << name_of(kind.precision) << " by " << name_of(kind.instructions);
-}
-
-struct ModelCase {
-    DecoderShape shape;
-    DecoderParts parts{};
-};
-
-class DecoderOnGpu : public OnGpu {
-protected:
-    void SetUp() override {
-        OnGpu::SetUp();
-        if (!IsSkipped()) {
-            for (const MatrixInstructions way : ways()) {
-                devices_[way] = make_cuda_device(0, {.instructions = way});
-            }
-        }
-    }
-
-    [[nodiscard]] Continuer continuer(DecoderKind kind, const RandomDecoder& model, const TokenSampling& sampling,
-                                      std::uint32_t max_items, std::uint64_t more_bytes = plenty) const {
-        return {decoder_kernels_of(DeviceKind::cuda, kind.precision),
-                *devices_.at(kind.instructions),
-                model,
-                sampling,
-                max_items,
-                more_bytes};
-    }
-
-    /// All that this GPU and build have.
-    [[nodiscard]] std::vector<DecoderKind> kinds() const {
-        std::vector<DecoderKind> all{Precision::fp32};
-        for (const Precision precision : {Precision::tf32, Precision::fp16, Precision::bf16}) {
-            for (const MatrixInstructions way : ways()) {
-                all.emplace_back(precision, way);
-            }
-        }
-        if (gpu().instructions() == MatrixInstructions::wgmma) {
-            all.emplace_back(Precision::tf32x3, MatrixInstructions::wgmma);
-        }
-        return all;
-    }
-
-    [[nodiscard]] Device& device() const { return *devices_.at(MatrixInstructions::mma); }
-
-    /// Texts get the same bits in chunks of several sizes, and with the least memory.
-    void expect_no_neighbours(const ModelCase& one, DecoderKind kind, const TokenSampling& sampling) const;
-
-private:
-    std::map<MatrixInstructions, std::unique_ptr<Device>> devices_;
-};
 
 std::vector<Continued> continued_on_host(const RandomDecoder& model, const TokenSampling& sampling,
                                          const std::vector<Tokens>& prompts) {
@@ -94,24 +35,6 @@ std::vector<Continued> continued_on_host(const RandomDecoder& model, const Token
     return Continuer(decoder_kernels_of(DeviceKind::host), host, model, sampling,
                      static_cast<std::uint32_t>(prompts.size()))(prompts);
 }
-
-/// That every precision has.
-constexpr DecoderShape of_all{.vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 2, .inner = 264};
-
-/// Of GPT-2's family and of Llama's, that every precision has.
-const DecoderShape llama_of_all =
-    like_llama({.vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 4, .inner = 264}, 2);
-const ModelCase models_of_all[] = {{of_all}, {llama_of_all, parts_of_llama}};
-
-const TokenSampling sampled{.max_prompt = 60,
-                            .max_new = 10,
-                            .repetition_penalty = 1.3F,
-                            .temperature = 0.8F,
-                            .top_k = 50,
-                            .top_p = 0.9F,
-                            .end = 3,
-                            .seed = 5,
-                            .log_probabilities = true};
 
 TEST_F(DecoderOnGpu, ContinuesAsTheHostInFp32) {
     for (const ModelCase& one : {
@@ -190,17 +113,6 @@ double log_tolerance(Precision precision) {
         default:
             return 1e-4;
     }
-}
-
-/// With a cache in fp8, in bf16 or fp16.
-constexpr double fp8_log_tolerance = 0.4;
-
-double log_of_softmax(const std::vector<double>& scores, std::uint32_t token) {
-    double sum = 0;
-    for (const double score : scores) {
-        sum += std::exp(score - scores[token]);
-    }
-    return -std::log(sum);
 }
 
 TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
@@ -301,74 +213,10 @@ TEST_F(DecoderOnGpu, TakesTheSameTokensWithAndWithoutScores) {
     }
 }
 
-/// Chunks of several sizes fill passes and tiles or not, and take tiles of other shapes; with the least memory texts
-/// wait for pages.
-void DecoderOnGpu::expect_no_neighbours(const ModelCase& one, DecoderKind kind, const TokenSampling& sampling) const {
-    const RandomDecoder model(one.shape, 7, one.parts);
-    const std::vector<Tokens> prompts = random_prompts(3000, 60, one.shape.vocabulary, 8);
-    const std::vector<Continued> together = continuer(kind, model, sampling, 3000)(prompts);
-    ASSERT_EQ(together.size(), prompts.size());
-    EXPECT_EQ(continuer(kind, model, sampling, 3000, 0)(prompts), together) << kind;
-    for (const std::size_t chunk : {std::size_t{1}, std::size_t{7}, std::size_t{300}}) {
-        const std::size_t some = std::min<std::size_t>(20 * chunk, prompts.size());
-        const std::vector<Tokens> first(prompts.begin(), prompts.begin() + static_cast<std::ptrdiff_t>(some));
-
-        const std::vector<Continued> apart = continuer(kind, model, sampling, static_cast<std::uint32_t>(chunk))(first);
-
-        ASSERT_TRUE(std::ranges::equal(apart, std::span(together).first(some))) << kind << ", chunks of " << chunk;
-    }
-}
-
 TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
     for (const ModelCase& one : models_of_all) {
         for (const DecoderKind kind : kinds()) {
             expect_no_neighbours(one, kind, sampled);
-        }
-    }
-}
-
-TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighboursWithACacheInFp8) {
-    TokenSampling sampling = sampled;
-    sampling.kv_cache = KvCache::fp8;
-    for (const ModelCase& one : models_of_all) {
-        for (const Precision precision : {Precision::bf16, Precision::fp16}) {
-            expect_no_neighbours(one, precision, sampling);
-        }
-    }
-}
-
-/// It may come to other tokens than with a cache as it is computed, but knows nearly as well how likely its own are.
-TEST_F(DecoderOnGpu, ContinuesNearlyAsThePlainFormulasDoWithACacheInFp8) {
-    const TokenSampling greedy{
-        .max_prompt = 40, .max_new = 6, .temperature = 0, .log_probabilities = true, .kv_cache = KvCache::fp8};
-    for (const ModelCase& one : models_of_all) {
-        const RandomDecoder model(one.shape, 21, one.parts);
-        const std::vector<Tokens> prompts = random_prompts(8, 40, one.shape.vocabulary, 4);
-        std::map<Tokens, std::vector<double>> plain;
-        for (const Precision precision : {Precision::bf16, Precision::fp16}) {
-            const std::vector<Continued> continued = continuer(precision, model, greedy, 8)(prompts);
-
-            double off = 0;
-            for (std::size_t i = 0; i < prompts.size(); ++i) {
-                Tokens text = prompts[i];
-                ASSERT_EQ(continued[i].tokens.size(), greedy.max_new);
-                for (std::size_t t = 0; t < greedy.max_new; ++t) {
-                    std::vector<double>& scores = plain[text];
-                    if (scores.empty()) {
-                        scores = plain_decoder_scores(one.shape, model.weights(), text);
-                    }
-                    const std::uint32_t token = continued[i].tokens[t];
-                    ASSERT_LT(token, one.shape.vocabulary);
-                    const double got = continued[i].log_probabilities[t];
-                    off = std::max(off, std::abs(got - log_of_softmax(scores, token)));
-                    text.push_back(token);
-                }
-            }
-            EXPECT_LE(off, (one.shape.gated ? 3 : 1) * fp8_log_tolerance) << name_of(precision);
-            TokenSampling plain_cache = greedy;
-            plain_cache.kv_cache = KvCache::as_computed;
-            const std::vector<Continued> as_computed = continuer(precision, model, plain_cache, 8)(prompts);
-            EXPECT_NE(continued, as_computed) << "no cache of " << name_of(precision) << " in fp8";
         }
     }
 }

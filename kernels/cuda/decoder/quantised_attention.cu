@@ -1,0 +1,36 @@
+#include "core/error.hpp"
+#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/quantised_attention.hpp"
+#include "kernels/cuda/decoder/row_values.cuh"
+#include "kernels/cuda/launch.hpp"
+
+namespace sluice::decoder {
+
+constexpr std::uint32_t quantised_warps = quantised_threads / warp_lanes;
+constexpr std::uint32_t most_quantised_blocks = 64 * 132;  // many times what an H200 runs at a time: rows differ
+
+static QuantisedKernels kernels_of(const Cache& cache, Precision precision) {
+    return cache.kind == KvCache::fp8 ? fp8_kernels(precision, cache.head_size)
+                                      : int8_kernels(precision, cache.head_size);
+}
+
+void enqueue_remember_quantised(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
+                                const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
+    launch(kernels_of(cache, precision).remember, "quantised keys and values",
+           {.blocks = blocks_for(memory.most_rows, quantised_warps, most_quantised_blocks),
+            .threads = quantised_threads,
+            .chained = true},
+           stream, memory, keys, stride, cache, layer);
+}
+
+void enqueue_quantised_attention(const Memory& memory, Precision precision, const Attention& attention,
+                                 const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream) {
+    expects(attention.multiprocessors == 0, "attention to a quantised cache takes all multiprocessors");
+    launch(kernels_of(cache, precision).attend, "attention to the quantised cache",
+           {.blocks = blocks_for(std::uint64_t{memory.slots} * attention.heads, quantised_warps, most_quantised_blocks),
+            .threads = quantised_threads,
+            .chained = true},
+           stream, memory, attention, cache, layer, attending);
+}
+
+}  // namespace sluice::decoder

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/decoder/attention.hpp"
+
+/// What enqueue_remember() and enqueue_cached_attention() do where the cache is quantised.
+namespace sluice::decoder {
+
+void enqueue_remember_quantised(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
+                                const Cache& cache, std::uint32_t layer, cudaStream_t stream);
+
+/// On all multiprocessors.
+void enqueue_quantised_attention(const Memory& memory, Precision precision, const Attention& attention,
+                                 const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream);
+
+/// Of a kind of cache, a precision and a size of heads; of blocks of quantised_threads.
+struct QuantisedKernels {
+    void (*attend)(Memory, Attention, Cache, std::uint32_t layer, Attending);
+    void (*remember)(Memory, const void* keys, std::uint32_t stride, Cache, std::uint32_t layer);
+};
+inline constexpr std::uint32_t quantised_threads = 128;
+
+// A source each: they take long to compile.
+[[nodiscard]] QuantisedKernels fp8_kernels(Precision precision, std::uint32_t head_size);
+[[nodiscard]] QuantisedKernels int8_kernels(Precision precision, std::uint32_t head_size);
+
+}  // namespace sluice::decoder
