@@ -19,7 +19,7 @@
 
 namespace sluice {
 
-/// Weights, validated and in the app's own layout: the bytes that rank 0 broadcasts, once a node.
+/// Validated weights in the app's own layout. Rank 0 broadcasts these bytes, once per node.
 struct WeightBlob {
     NodeMemory memory;
 
@@ -34,7 +34,7 @@ struct WeightBlob {
     }
 };
 
-/// An opened app with its weights, shared by all devices of a rank. Outlives the models it makes.
+/// An app loaded with its weights, shared by all devices of a rank. Outlives the models it makes.
 class LoadedApp {
 public:
     LoadedApp() = default;
@@ -42,52 +42,52 @@ public:
     LoadedApp& operator=(const LoadedApp&) = delete;
     virtual ~LoadedApp() = default;
 
-    /// The weights that have to be packed before the first model is made; null: none.
+    /// Weights that must be packed before the first model is made; null if there are none.
     [[nodiscard]] virtual PackedWeights* weights() { return nullptr; }
 
-    /// A model on `device`, which is of the kind that the app was loaded for, that keeps to `room`: which is never less
-    /// than least_room(room.max_items). One driver thread each.
+    /// Makes a model on `device`, of the kind that the app was loaded for, within `room`, which provides at least
+    /// least_room(room.max_items). Each model is used by one driver thread.
     [[nodiscard]] virtual std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const = 0;
 
-    /// The least ModelRoom::device_bytes that such a model computes in; 0: too few to count. What is faster with more
-    /// takes what the room has.
+    /// Minimum ModelRoom::device_bytes that such a model needs; 0 if negligible. A model that is faster with more
+    /// memory takes all that its room provides.
     [[nodiscard]] virtual std::uint64_t least_room(std::uint32_t max_items) const {
         static_cast<void>(max_items);
         return 0;
     }
 
-    /// Model::lag() of its models.
+    /// Model::lag() of the models it makes.
     [[nodiscard]] virtual std::uint32_t lag() const { return 0; }
 
     [[nodiscard]] virtual ChunkLimits chunk_limits() const { return {}; }
 
-    /// Items of the job that every model wants to see first (Model::calibrate); 0: none.
+    /// Number of the job's items that every model sees before the first chunk (Model::calibrate); 0 if none.
     [[nodiscard]] virtual std::uint32_t sample_items() const { return 0; }
 };
 
-/// What one matrix product of a model is computed as.
+/// How the hardware computes one matrix product of a model.
 struct ProductWork {
-    Precision precision = Precision::fp32;  ///< Of each product; neither tf32x3 nor certified.
-    std::uint32_t products = 1;
+    Precision precision = Precision::fp32;  ///< Of each hardware product; neither tf32x3 nor certified.
+    std::uint32_t products = 1;             ///< Hardware products per product of the model.
     friend bool operator==(const ProductWork&, const ProductWork&) = default;
 };
 
-/// By the precision's own definition.
+/// By the definition of the precision.
 [[nodiscard]] constexpr ProductWork product_work_of(Precision precision) noexcept {
     return precision == Precision::tf32x3      ? ProductWork{.precision = Precision::tf32, .products = 3}
            : precision == Precision::certified ? ProductWork{.precision = Precision::fp16}
                                                : ProductWork{.precision = precision};
 }
 
-/// A file that an app reads besides the input and the weights. What it holds, not where it lies, is part of the run's
-/// identity, under its name; it may not change while the job runs.
+/// A file that an app reads besides the input and the weights. Its name and content, not its path, are part of the
+/// run's identity; it must not change while the job runs.
 struct AppFile {
-    std::string name;  ///< For messages, "generate.tokenizer".
+    std::string name;  ///< For messages, e.g. "generate.tokenizer".
     std::filesystem::path path;
-    std::string hint{};  ///< What to do where it cannot be opened; empty: check the name.
+    std::string hint{};  ///< What to do if it cannot be opened; empty: check the name.
 };
 
-/// An app with a job's settings. Every rank opens its own.
+/// An app with a job's settings. Every rank opens one.
 class OpenApp {
 public:
     OpenApp() = default;
@@ -95,65 +95,64 @@ public:
     OpenApp& operator=(const OpenApp&) = delete;
     virtual ~OpenApp() = default;
 
-    /// Bytes of an item on the wire and of its outputs, as the codec's. Every rank asks: opens no file.
+    /// Bytes of an item and of its result on the wire; equals the codec's shape. Called on every rank: opens no file.
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
-    /// Whether there are models of it for such devices, host or cuda.
+    /// Whether the app has models for `kind`, host or cuda.
     [[nodiscard]] virtual bool runs_on(DeviceKind kind) const noexcept {
         static_cast<void>(kind);
         return true;
     }
 
-    /// Throws Error (configuration) where the settings ask for what no model has in that precision on such devices.
+    /// Throws Error (configuration) if no model supports the settings in `precision` on such devices.
     virtual void check(Precision precision, DeviceKind kind) const {
         static_cast<void>(precision);
         static_cast<void>(kind);
     }
 
-    /// Items of a chunk below which a device of that kind wastes most of its time, on reading weights for one; for the
-    /// first choice of a chunk size.
+    /// Items per chunk below which a device of that kind wastes most of its time, for example on reading weights. Used
+    /// for the initial chunk size.
     [[nodiscard]] virtual std::uint32_t least_chunk(DeviceKind kind) const noexcept {
         static_cast<void>(kind);
         return 1;
     }
 
-    /// Whether an item's results on GPUs have the same bytes in chunks of any size. The automatic chunk size then
-    /// depends on the job's number of GPUs.
+    /// Whether results on GPUs are bitwise independent of the chunk size. The automatic chunk size may then depend on
+    /// the job's number of GPUs.
     [[nodiscard]] virtual bool is_batch_invariant(Precision precision) const noexcept {
         static_cast<void>(precision);
         return false;
     }
 
-    /// Work of one item in floating-point operations that matter, with `weights`, which may decide the model's sizes:
-    /// of an item of usual or full size, also where a model finds results in tables or ends sooner. For chunk sizes and
-    /// reports.
+    /// Floating-point operations per item, for chunk sizes and reports. `weights` may determine the model's sizes.
+    /// Counts an item of typical or full size, even if the model looks results up in tables or ends early.
     [[nodiscard]] virtual double flop_per_item(const WeightBlob& weights) const noexcept = 0;
 
-    /// What most of its products are computed as on GPUs in a run's precision, of `certified` for the first time; for
-    /// reports.
+    /// How GPUs compute most of the model's products in a run's precision, for reports; for `certified`, in the first
+    /// pass.
     [[nodiscard]] virtual ProductWork product_work(Precision precision) const noexcept {
         return product_work_of(precision);
     }
 
-    /// Files that only the app knows of, next to those that its keys name. Opens none of them.
+    /// Files that the app reads in addition to those named by its keys. Opens none of them.
     [[nodiscard]] virtual std::vector<AppFile> files() const { return {}; }
 
-    /// Only rank 0 asks; may read files. Throws Error.
+    /// Called on rank 0 only; may read files. Throws Error.
     [[nodiscard]] virtual std::unique_ptr<ItemCodec> make_codec() const = 0;
 
     /// Reads and validates a weights file. Throws Error (bad_data, no_input).
     [[nodiscard]] virtual WeightBlob read_weights(const std::string& path) const = 0;
 
-    /// Weights drawn from `seed`, the same on every machine.
+    /// Random weights generated from `seed`, equal on every machine.
     [[nodiscard]] virtual WeightBlob random_weights(std::uint64_t seed) const = 0;
 
-    /// Prepares what read_weights or random_weights made, perhaps on another rank, for devices of `kind`. `weights` has
-    /// to stay until LoadedApp::weights() are packed; this app need not outlive what it returns.
+    /// Prepares `weights`, made by read_weights() or random_weights() on this or another rank, for devices of `kind`.
+    /// `weights` must stay alive until LoadedApp::weights() is packed; this app need not outlive the returned object.
     [[nodiscard]] virtual std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision,
                                                           DeviceKind kind) const = 0;
 };
 
-/// One model family: what a job names as `app`. Stateless; one object serves the whole program.
+/// A model family: the value of a job's key `app`. Stateless; one object serves the whole program.
 class App {
 public:
     App() = default;
@@ -164,34 +163,34 @@ public:
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
     [[nodiscard]] virtual std::string_view summary() const noexcept = 0;
 
-    /// What only this app's jobs may set, beside the keys that every job has. Static.
+    /// Keys that only this app's jobs may set, in addition to those of every job. Static storage.
     [[nodiscard]] virtual std::span<const KeySpec> keys() const noexcept { return {}; }
 
-    /// `settings` hold the app's keys, each within its own limits. Throws Error (configuration) when they contradict
-    /// each other.
+    /// `settings` holds the app's keys, each within its limits. Throws Error (configuration) if they contradict each
+    /// other.
     [[nodiscard]] virtual std::unique_ptr<OpenApp> open(const AppSettings& settings) const = 0;
 };
 
-/// The apps that a program knows, in the order in which it lists them. An explicit table: apps that register themselves
-/// vanish from static libraries.
+/// The apps of a program, in the order in which it lists them. An explicit table, because the linker drops
+/// self-registering objects from static libraries.
 class Apps {
 public:
-    /// All of `apps` outlive it; their names differ.
+    /// `apps` outlive this object and have distinct names.
     explicit Apps(std::vector<const App*> apps) : apps_(std::move(apps)) {}
 
     [[nodiscard]] std::span<const App* const> all() const noexcept { return apps_; }
 
-    /// Null when there is none of that name.
+    /// Null if there is no app of that name.
     [[nodiscard]] const App* find(std::string_view name) const noexcept;
 
-    /// Of all of them, with their names.
+    /// Keys of all apps, with the apps' names.
     [[nodiscard]] std::vector<AppKeys> keys() const;
 
 private:
     std::vector<const App*> apps_;
 };
 
-/// load(), with the weights packed by this process only, on up to `threads` threads.
+/// Calls app.load() and packs the weights in this process alone, on up to `threads` threads.
 [[nodiscard]] std::unique_ptr<LoadedApp> load_alone(const OpenApp& app, const WeightBlob& weights, Precision precision,
                                                     DeviceKind kind, std::uint32_t threads);
 

@@ -8,11 +8,11 @@ namespace sluice {
 
 enum class MemorySpace {
     host,    ///< Ordinary memory.
-    pinned,  ///< Page-locked, so that a copy engine can read it while the host continues.
-    device,  ///< The device's own.
+    pinned,  ///< Page-locked, so that a copy engine can access it asynchronously.
+    device,  ///< Device memory.
 };
 
-/// Move-only bytes in one memory space. Frees itself through the device that allocated it, which must still live.
+/// Owns bytes in one memory space; move-only. Released through the device that allocated it, which must outlive it.
 class Buffer {
 public:
     using Release = void (*)(void* owner, std::span<std::byte> bytes) noexcept;

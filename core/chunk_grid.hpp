@@ -8,7 +8,7 @@
 namespace sluice {
 
 /// Cuts `items` items into chunks of `chunk_items`; only the last may be shorter. Exact for every count up to 2^64 - 1.
-/// A resumed run has the same chunks, by the same ids, and begins with one of them.
+/// A resumed run has the same chunks with the same ids and starts at one of them.
 class ChunkGrid {
 public:
     /// `chunk_items` >= 1.
@@ -18,15 +18,15 @@ public:
     [[nodiscard]] std::uint32_t chunk_items() const noexcept { return chunk_items_; }
     [[nodiscard]] std::uint64_t chunks() const noexcept;
 
-    /// The same grid, of which the chunks before `begin` <= chunks() are done.
+    /// The same grid with all chunks before `begin` done; `begin` <= chunks().
     [[nodiscard]] ChunkGrid from(std::uint64_t begin) const;
 
-    /// The first chunk that is to be done, and how many there are from there on.
+    /// First chunk still to be done, and number of chunks from there on.
     [[nodiscard]] std::uint64_t begin() const noexcept { return begin_; }
     [[nodiscard]] std::uint64_t chunks_left() const noexcept { return chunks() - begin_; }
     [[nodiscard]] std::uint64_t items_done() const noexcept;  ///< Before begin().
 
-    /// Of the last chunk, when it is to be done and shorter than the others; else 0.
+    /// Items in the last chunk if it is still to be done and shorter than the others; otherwise 0.
     [[nodiscard]] std::uint32_t short_items() const noexcept {
         return chunks_left() == 0 ? 0 : static_cast<std::uint32_t>(items_ % chunk_items_);
     }
@@ -34,7 +34,7 @@ public:
     /// `id` < chunks().
     [[nodiscard]] Chunk at(std::uint64_t id) const;
 
-    /// What every request past the last chunk gets: count == 0.
+    /// Answer to every request past the last chunk: count == 0.
     [[nodiscard]] Chunk end() const noexcept { return {chunks(), items_, 0}; }
 
 private:
@@ -43,9 +43,9 @@ private:
     std::uint32_t chunk_items_;
 };
 
-/// The id of the chunk that device `device` of `devices` (all ranks' devices in one row) gets for its request number
-/// `request`, from 0, when the split is fixed: device, device + devices, device + 2 devices, …, from grid.begin() on.
-/// nullopt: no chunk is left for this device.
+/// Id of the chunk for request number `request`, from 0, of device `device` out of `devices` (counted over all ranks)
+/// with a static distribution: device, device + devices, device + 2 devices, … from grid.begin() on. nullopt if no
+/// chunk is left for this device.
 [[nodiscard]] std::optional<std::uint64_t> fixed_chunk(const ChunkGrid& grid, std::uint32_t device,
                                                        std::uint32_t devices, std::uint64_t request);
 

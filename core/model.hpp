@@ -14,52 +14,52 @@
 
 namespace sluice {
 
-/// What a model did that computes uncertain items a second time, and a third (Precision::certified).
+/// Statistics of a model that recomputes uncertain items, up to twice (Precision::certified).
 struct Certification {
-    /// What came closer than the bound.
+    /// The distance that is compared with the bound.
     enum class Measure : std::uint8_t {
-        share,  ///< The best two scores, as a share of the scores' size.
-        gap,    ///< The best two scores.
-        draw,   ///< A draw, to a sum of probabilities behind which it gives another result.
+        share,  ///< Between the two best scores, relative to the magnitude of the scores.
+        gap,    ///< Between the two best scores.
+        draw,   ///< From a draw to the nearest cumulative probability at which its result changes.
     };
 
-    std::optional<std::uint64_t> checked{};  ///< Items whose uncertain parts were computed again first; none: where
-                                             ///< items are computed again as a whole.
-    std::uint64_t recomputed = 0;            ///< Items.
-    std::uint64_t recomputed_twice = 0;      ///< Of those, left uncertain by the second time too.
-    double bound = 0;                        ///< It did for what came closer; infinite: all.
+    std::optional<std::uint64_t> checked{};  ///< Items of which only the uncertain parts were recomputed at first;
+                                             ///< nullopt if items are always recomputed as a whole.
+    std::uint64_t recomputed = 0;            ///< Items recomputed as a whole.
+    std::uint64_t recomputed_twice = 0;      ///< Of these, those still uncertain after the first recomputation.
+    double bound = 0;                        ///< Items with a smaller distance were recomputed; infinite: all.
     Measure measure = Measure::share;
-    std::optional<double> gap_bound{};  ///< Where draws are among some of the scores only, of the gap to the others.
+    std::optional<double> gap_bound{};  ///< Bound on the gap to excluded scores, if draws are among some scores only.
     friend bool operator==(const Certification&, const Certification&) = default;
 };
 
 inline constexpr std::array<std::string_view, 3> measure_names{"share", "gap", "draw"};
 
-/// A number that tells of a model's work beside its items, summed over all devices for the report.
+/// A counter of a model's work besides its items, summed over all devices for the report.
 struct ModelCount {
-    /// What the latency table adds to the number.
+    /// What the latency table prints beside the value.
     enum class Beside : std::uint8_t { rate, share_of_items };
 
-    std::string name;  ///< "ended_early"; letters, digits and _.
+    std::string name;  ///< E.g. "ended_early"; letters, digits and _.
     std::uint64_t value = 0;
     Beside beside = Beside::rate;
     friend bool operator==(const ModelCount&, const ModelCount&) = default;
 };
 
-/// What a model may take on its device.
+/// Resources that a model may use on its device.
 struct ModelRoom {
-    std::uint32_t max_items = 1;              ///< Of a chunk.
-    std::uint64_t device_bytes = UINT64_MAX;  ///< Of the device's memory, beside the app's weights.
+    std::uint32_t max_items = 1;              ///< Per chunk.
+    std::uint64_t device_bytes = UINT64_MAX;  ///< Device memory in addition to the app's weights.
 };
 
-/// The chunks that suit a model. A chunk size that is chosen keeps to them; one that a job names need not.
+/// Chunk sizes that suit a model. Automatic chunk sizes respect them; a size set by the job need not.
 struct ChunkLimits {
-    std::uint32_t least = 1;  ///< Items; below, they leave the device idle.
+    std::uint32_t least = 1;  ///< Items; smaller chunks leave the device partly idle.
     std::uint32_t most = UINT32_MAX;
-    std::uint32_t multiple = 1;  ///< What fills the device's waves; 1: it is to be found by measuring.
+    std::uint32_t multiple = 1;  ///< Items that fill whole waves of the device; 1: to be measured.
 };
 
-/// A model on one device, with its own work space: made once, used by one driver.
+/// A model on one device, with its own workspace. Made once and used by one driver.
 class Model {
 public:
     Model() = default;
@@ -69,43 +69,42 @@ public:
 
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
-    /// Enqueues the work that turns `items` inputs at `in` into `items` outputs at `out`, both in device memory. The
-    /// outputs depend on the inputs, the weights and `items` alone. `items` is at most what the model was made for.
-    /// Called again with the same arguments it enqueues the same work: what changes from chunk to chunk is kept on the
-    /// device, because a device may enqueue it again by itself (Stream::launch).
+    /// Enqueues the work that computes `items` outputs at `out` from `items` inputs at `in`, both in device memory. The
+    /// outputs depend on the inputs, the weights and `items` only. `items` is at most ModelRoom::max_items. Equal
+    /// arguments enqueue equal work: state that changes between chunks stays on the device, because a device may
+    /// capture the work and launch it again (Stream::launch).
     virtual void forward(Stream& stream, std::size_t items, std::span<const std::byte> in,
                          std::span<std::byte> out) = 0;
 
-    /// Chunks that the model holds back, so that it can begin the next one before the last items of these are done: the
-    /// outputs of a forward() are complete once the work of `lag()` later ones is, or that of a finish(). Until then
-    /// its input and output stay alive, the input unchanged and the output untouched by others. The same all its life.
+    /// Number of chunks that the model holds back, so that it can start the next chunk before the last items of the
+    /// earlier ones are done. The outputs of a forward() are complete after the work of `lag()` later forward() calls
+    /// or of a finish(). Until then its input and output stay alive and nobody else writes them. Constant.
     [[nodiscard]] virtual std::uint32_t lag() const noexcept { return 0; }
 
-    /// Enqueues the work that completes the outputs of every forward() so far; forward() may follow. Called when the
-    /// input has ended, but also when no further chunk is there yet, however often that is and whichever chunks it
-    /// finds held back: an output must not depend on it. Enqueues the same work each time, as forward(). Never called
-    /// for a model without lag().
+    /// Enqueues the work that completes the outputs of every forward() so far; forward() may follow. Called at the end
+    /// of the input and whenever no further chunk has arrived yet, at arbitrary times: outputs must not depend on it.
+    /// Enqueues equal work each time, like forward(). Never called if lag() is 0.
     virtual void finish(Stream& stream) { static_cast<void>(stream); }
 
-    /// The same where only the first `*active` of the items count: device memory, read when the work runs. What the
-    /// outputs of the others are is open; their work may be saved.
+    /// forward() for the first `*active` items only: device memory, read when the work runs. The outputs of the other
+    /// items are unspecified, and their work may be skipped.
     virtual void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active,
                                 std::span<const std::byte> in, std::span<std::byte> out) {
         static_cast<void>(active);
         forward(stream, items, in, out);
     }
 
-    /// Learns what it has to from `sample`, some of the job's items, the same on every device. Before the first
-    /// forward(); is done when this returns. Nothing, unless LoadedApp::sample_items().
+    /// Calibrates the model with `sample`, some of the job's items, equal on every device. Called before the first
+    /// forward() if LoadedApp::sample_items() is not 0. Blocks until done.
     virtual void calibrate(Stream& stream, std::span<const std::byte> sample) {
         static_cast<void>(stream);
         static_cast<void>(sample);
     }
 
-    /// In all that is done: wait for what was enqueued first. nullopt: it computes every item once.
+    /// Statistics so far; call once the enqueued work is done. nullopt if every item is computed once.
     [[nodiscard]] virtual std::optional<Certification> certification() const { return std::nullopt; }
 
-    /// Likewise; the same names in the same order for all models of an app.
+    /// Counters so far; call once the enqueued work is done. All models of an app return equal names in equal order.
     [[nodiscard]] virtual std::vector<ModelCount> counts() const { return {}; }
 };
 

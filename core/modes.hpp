@@ -9,20 +9,22 @@
 
 namespace sluice {
 
-// What a job chooses of how it runs, as far as other layers than the configuration know of it. The arrays are the words
-// of the job file, in the order of the enumerators.
+// Run-time choices of a job that layers other than the configuration need. Each array holds the job file's words in the
+// order of the enumerators.
 
 enum class DeviceKind { automatic, host, cuda };
 inline constexpr std::array<std::string_view, 3> device_kind_names{"auto", "host", "cuda"};
 
-/// How a device multiplies and keeps what lies between layers. Sums are fp32 in all of them, the host has fp32 alone.
+/// How a device computes products and stores activations. Accumulators are fp32 in all precisions; hosts support fp32
+/// only.
 enum class Precision : std::uint8_t {
     fp32,    ///< IEEE single throughout.
-    tf32x3,  ///< Three products of tf32 or fp16 for one, by app, nearly as exact as fp32; the rest as in fp32.
-    tf32,    ///< fp32 rounded to 10 bits of mantissa, multiplied by the tensor cores.
+    tf32x3,  ///< Each product as three of tf32 or fp16 (depends on the app), nearly as accurate as fp32; the rest in
+             ///< fp32.
+    tf32,    ///< fp32 rounded to 10 bits of mantissa, on the tensor cores.
     bf16,
-    fp16,       ///< Values of at most 65,504; eight times as exact as bf16.
-    certified,  ///< fp16; the items whose result that leaves uncertain again in tf32x3, and if it does so too, in fp32.
+    fp16,       ///< Values up to 65,504; eight times as accurate as bf16.
+    certified,  ///< fp16; uncertain items again in tf32x3, and those still uncertain in fp32.
 };
 inline constexpr std::array<std::string_view, 6> precision_names{"fp32", "tf32x3", "tf32", "bf16", "fp16", "certified"};
 
@@ -34,9 +36,9 @@ inline constexpr std::array<std::string_view, 2> distribution_names{"pull", "sta
 
 /// Where a rank's threads run.
 enum class BindMode : std::uint8_t {
-    gpu_local,  ///< On the CPUs that place() gives them, within the launcher's mask.
+    gpu_local,  ///< On the CPUs assigned by place(), within the launcher's mask.
     inherit,    ///< On all CPUs of the launcher's mask.
-    none,       ///< On all CPUs that the cgroup allows, whatever the launcher's mask.
+    none,       ///< On all CPUs that the cgroup allows, ignoring the launcher's mask.
 };
 inline constexpr std::array<std::string_view, 3> bind_mode_names{"gpu-local", "inherit", "none"};
 
@@ -56,7 +58,7 @@ inline constexpr std::array<std::string_view, 3> bind_mode_names{"gpu-local", "i
     return bind_mode_names[std::size_t(m)];
 }
 
-/// The enumerator of `name`, which is one of `names`, the array above that belongs to Enum.
+/// Enumerator whose word in `names` (the array above for Enum) is `name`; nullopt if there is none.
 template <class Enum, std::size_t count>
 [[nodiscard]] constexpr std::optional<Enum> enum_of(std::string_view name,
                                                     const std::array<std::string_view, count>& names) {

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-/// Memory that other processes of the node can map: what is large and the same on all ranks of a node is there once.
-/// Zeroed at first; its owner unmaps it, and the pages go with the last process that has them mapped.
+/// Memory that other processes of the node can map, so that large data shared by a node's ranks is stored once.
+/// Zero-initialised. The owner unmaps it; the pages are freed with the last mapping.
 class NodeMemory {
 public:
     NodeMemory() = default;
@@ -20,26 +20,26 @@ public:
     NodeMemory& operator=(const NodeMemory&) = delete;
     ~NodeMemory();
 
-    /// For this process alone. Throws std::bad_alloc.
+    /// Private to this process. Throws std::bad_alloc.
     [[nodiscard]] static NodeMemory of_process(std::size_t bytes);
 
-    /// That others can map; as of_process(), with no ticket, where the system refuses (a limit on file sizes holds for
-    /// such memory too). Throws std::bad_alloc.
+    /// Mappable by other processes. If the system refuses (limits on file sizes apply to such memory), private and
+    /// without a ticket, like of_process(). Throws std::bad_alloc.
     [[nodiscard]] static NodeMemory for_node(std::size_t bytes);
 
-    /// What another process needs to map this memory.
+    /// Identifies this memory to a process that maps it.
     struct Ticket {
         std::int64_t pid = 0;
         std::int64_t file = -1;
-        std::uint64_t device = 0;  ///< Device and inode: the same number in another PID namespace is not this memory.
+        std::uint64_t device = 0;  ///< Device and inode guard against an equal pid in another PID namespace.
         std::uint64_t inode = 0;
         std::uint64_t bytes = 0;
     };
 
-    /// Nothing when others cannot map it.
+    /// nullopt if others cannot map it.
     [[nodiscard]] std::optional<Ticket> ticket() const;
 
-    /// The memory of `ticket`, whose owner still has it; nothing when this process may not reach it.
+    /// Maps the memory of `ticket`, which its owner must still hold; nullopt if this process may not access it.
     [[nodiscard]] static std::optional<NodeMemory> map(const Ticket& ticket);
 
     [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {data_, size_}; }

@@ -9,12 +9,12 @@
 
 namespace sluice {
 
-/// The weights of all layers of a model, in the layouts that the backend computes with, in one piece of memory that the
-/// ranks of a node can share. In three steps: layers reserve() room while they are made, in the same order on every
-/// rank; pack() writes; after that, operations read.
+/// Weights of all layers of a model, in the backend's layouts, in one contiguous memory that the ranks of a node can
+/// share. Layers reserve() room while they are constructed, in the same order on every rank; pack() writes the weights;
+/// then operations read them.
 class PackedWeights {
 public:
-    /// Writes a part of a layer's room, which begins at `room`. Called at most once, on any thread.
+    /// Writes a part of the layer's room that begins at `room`. Called at most once, on any thread.
     using Part = std::function<void(std::byte* room)>;
 
     /// A layer's room, aligned to 64 bytes.
@@ -22,7 +22,7 @@ public:
     public:
         Room() = default;
 
-        /// Valid once all ranks have packed; the weights live as long as their PackedWeights.
+        /// Valid once all ranks have packed, for the lifetime of the PackedWeights.
         [[nodiscard]] const std::byte* data() const;
         [[nodiscard]] const float* floats() const { return reinterpret_cast<const float*>(data()); }
 
@@ -34,7 +34,7 @@ public:
         std::size_t offset_ = 0;
     };
 
-    /// Which of all parts this process writes: those whose number leaves `rank` when divided by `ranks`.
+    /// The parts that this process writes: those whose number modulo `ranks` is `rank`.
     struct Share {
         std::uint32_t rank = 0;
         std::uint32_t ranks = 1;
@@ -44,14 +44,14 @@ public:
     PackedWeights(const PackedWeights&) = delete;
     PackedWeights& operator=(const PackedWeights&) = delete;
 
-    /// Room for `bytes` that all of `parts` together write. What they read stays alive until pack() returns.
+    /// Reserves `bytes`, which `parts` write together. What they read must stay alive until pack() returns.
     [[nodiscard]] Room reserve(std::size_t bytes, std::vector<Part> parts);
 
-    /// Of all rooms.
+    /// Size of all rooms.
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-    /// Writes this process's share of the parts into `memory`, bytes() long, on up to `threads` threads, and keeps the
-    /// memory. Throws what a part throws.
+    /// Writes this process's share of the parts into `memory` (bytes() long), on up to `threads` threads, and takes
+    /// ownership of the memory. Throws what a part throws.
     void pack(NodeMemory memory, const Share& share, std::uint32_t threads);
 
 private:

@@ -17,57 +17,57 @@ enum class KeyType {
     boolean,
     integer,
     real,      ///< A finite number; an integer is accepted.
-    text,      ///< A string; one of `choices` when there are any.
-    path,      ///< A string that names a file, from the job file's folder.
+    text,      ///< A string; one of `choices` if there are any.
+    path,      ///< A string: a file, relative to the job file's folder.
     columns,   ///< A list of column numbers and names.
-    name,      ///< A string of letters, digits, `.`, `_`, `-` and those of `also`, of `least` to `most` bytes.
-    words,     ///< A list of strings, each one of `choices` when there are any.
-    duration,  ///< A string, "04:00:00" or "240s"; `least` and `most` are seconds.
+    name,      ///< A string of letters, digits, `.`, `_`, `-` and characters of `also`, `least` to `most` bytes long.
+    words,     ///< A list of strings, each one of `choices` if there are any.
+    duration,  ///< A string, "04:00:00" or "240s"; `least` and `most` are in seconds.
 };
 
-/// What a key of the job file takes and means: all that parsing, 'did you mean', --set, help and tests know of it.
+/// Specification of a key of the job file, used by parsing, 'did you mean', --set, help and tests.
 struct KeySpec {
-    std::string_view section = {};  ///< Empty for a key above the first section.
+    std::string_view section = {};  ///< Empty for a top-level key.
     std::string_view name = {};
     KeyType type = KeyType::text;
-    std::uint64_t least = 0;  ///< Range of an integer, of a column's number.
-    std::uint64_t most = 0;   ///< Of a duration, 0: as long as durations are.
+    std::uint64_t least = 0;  ///< Range of an integer, a column's number, a name's length or a duration.
+    std::uint64_t most = 0;   ///< For a duration, 0: unlimited.
     double lowest = 0;        ///< Range of a real number, both ends included.
     double highest = 0;
-    std::string_view word = {};  ///< The string that may stand for an integer or a duration, "auto".
-    std::string_view also = {};  ///< Of a name.
+    std::string_view word = {};  ///< A string accepted in place of an integer or a duration, e.g. "auto".
+    std::string_view also = {};  ///< Further characters of a name.
     std::span<const std::string_view> choices = {};
     std::string_view fallback = {};  ///< The default as a TOML value, or in words; empty: see `required`.
     bool required = false;
     std::string_view help = {};
 
-    /// "pipeline.depth", or "app".
+    /// E.g. "pipeline.depth" or "app".
     [[nodiscard]] std::string full_name() const;
 
-    /// "an integer 1..1024 or "auto"".
+    /// What the key takes, e.g. an integer 1..1024 or "auto".
     [[nodiscard]] std::string expected() const;
 
     /// "\"auto\"", "required" or "none".
     [[nodiscard]] std::string_view default_text() const;
 };
 
-/// The keys that belong to one app: any section, no name of a key that every job has. A default is a TOML value; a key
-/// without one that is not required is left out of the settings when the job does not set it. A path is a file that the
-/// app reads. Both are static.
+/// Keys of one app, in any section, none of them a key that every job has. Defaults are TOML values; an optional key
+/// without a default is absent from the settings unless the job sets it. A path is a file that the app reads. Both
+/// members refer to static storage.
 struct AppKeys {
     std::string_view app = {};
     std::span<const KeySpec> keys = {};
 };
 
-/// A column by number, counted from 1, or by name.
+/// A column by number, from 1, or by name.
 using ColumnRef = std::variant<std::uint32_t, std::string>;
 
-/// What a key is set to, one alternative for each kind of value; the string also where `word` is given.
+/// Value of a key, one alternative per kind of value; a string also for KeySpec::word.
 using SettingValue = std::variant<bool, std::uint64_t, double, std::chrono::seconds, std::string, std::filesystem::path,
                                   std::vector<ColumnRef>, std::vector<std::string>>;
 
-/// What a job says to its app: the value of each of the app's keys, defaults included, paths resolved. Everything that
-/// follows from an app's keys (run.toml, the plan, the run's identity, the tuning key) goes over all of them.
+/// Values of an app's keys in a job, defaults included, paths resolved. Everything derived from an app's keys
+/// (run.toml, the plan, the run's identity, the tuning key) iterates over all of them.
 class AppSettings {
 public:
     struct Entry {
@@ -83,17 +83,17 @@ public:
 
     void set(std::string name, SettingValue value);
 
-    /// Null when the job leaves out a key that has no default.
+    /// Null if the job omits a key without a default.
     [[nodiscard]] const SettingValue* find(std::string_view name) const noexcept;
 
-    /// The value of a key that is there and holds a `Value`: bool, std::uint64_t, double, ….
+    /// Value of a key that is present and holds a `Value`: bool, std::uint64_t, double, ….
     template <class Value>
     [[nodiscard]] const Value& get(std::string_view name) const {
         return std::get<Value>(at(name));
     }
 
-    /// The job's weights file, where rank 0 opens the app, so that an app can find what lies beside it; null elsewhere,
-    /// and where weights are random. Not among entries().
+    /// The job's weights file, so that an app can find files next to it. Null if weights are random, and on ranks other
+    /// than 0. Not among entries().
     [[nodiscard]] const std::filesystem::path* weights() const noexcept { return weights_ ? &*weights_ : nullptr; }
     void set_weights(std::optional<std::filesystem::path> weights) { weights_ = std::move(weights); }
 
