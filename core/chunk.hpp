@@ -17,15 +17,15 @@ struct Chunk {
     friend bool operator==(const Chunk&, const Chunk&) = default;
 };
 
-/// Bytes of one item on the wire, in and out.
+/// Bytes per item on the wire, of inputs and outputs.
 struct IoShape {
     std::uint32_t input_bytes = 0;
     std::uint32_t output_bytes = 0;
     friend bool operator==(const IoShape&, const IoShape&) = default;
 };
 
-/// What happens to a chunk, in this order: bytes are read from the file and parsed into items; rows are written, and
-/// committed together with others'. `upload`, `compute` and `download` are each device's; the others rank 0's for all.
+/// Stages of a chunk, in order. Bytes are read from the file and parsed into items; rows are written, and committed in
+/// groups of chunks. `upload`, `compute` and `download` run per device; the others on rank 0 for all devices.
 enum class Stage : std::uint8_t { read, parse, scatter, upload, compute, download, gather, write, commit };
 
 inline constexpr std::size_t stage_count = 9;

@@ -5,12 +5,12 @@
 
 namespace sluice {
 
-/// The one clock of traces: monotonic, one per node; comm/clock_alignment.hpp relates those of different nodes.
+/// Clock of all traces: monotonic, one per node; comm/clock_alignment.hpp relates the clocks of different nodes.
 using Clock = std::chrono::steady_clock;
 using Instant = Clock::time_point;
 using Seconds = std::chrono::duration<double>;
 
-/// Half-open stretch of time. Empty when begin == end.
+/// Half-open time interval; empty if begin == end.
 struct Interval {
     Instant begin{};
     Instant end{};

@@ -7,9 +7,9 @@
 
 namespace sluice {
 
-/// Lets a thread sleep until another one says that something may have changed. No lock, no allocation; a ring without
-/// a sleeper costs one atomic add, and of many rings during one sleep only the first costs a system call. Any number of
-/// ringers and sleepers.
+/// Lets threads sleep until another thread signals that something may have changed. Lock-free, without allocation;
+/// ringing without a sleeper costs one atomic add, and only the first ring during a sleep makes a system call. Any
+/// number of threads may ring and sleep.
 ///
 ///     for (;;) {
 ///         const auto seen = bell.listen();
@@ -30,13 +30,13 @@ public:
         }
     }
 
-    /// To be taken before the condition is looked at.
+    /// Call before checking the condition.
     [[nodiscard]] std::uint32_t listen() const noexcept { return word_.load(std::memory_order_seq_cst); }
 
-    /// Returns once the bell has been rung after `seen` was taken; now and then without reason.
+    /// Blocks until the bell has been rung since `seen` was obtained; may wake spuriously.
     void wait(std::uint32_t seen) noexcept;
 
-    /// The same, `at_most` long.
+    /// wait() with a timeout.
     void wait_for(std::uint32_t seen, std::chrono::nanoseconds at_most) noexcept;
 
 private:

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// What the process returns. Stable: scripts rely on these numbers, a meaning never changes (docs/exit-codes.md).
+/// Exit codes of the process. Stable: scripts rely on them (docs/exit-codes.md).
 enum class ExitCode : int {
     ok = 0,
     usage = 64,
@@ -35,10 +35,10 @@ struct ErrorText {
     std::string id{};     ///< Stable, "E-CFG-009"; docs/errors.md lists them all.
     std::string where{};  ///< "job.toml:14:3", "rank 3 on n07" or a path. Already escaped.
     std::string what{};   ///< What is wrong: got …, expected …. Already escaped.
-    std::string hint{};   ///< The one thing to do about it; may be empty.
+    std::string hint{};   ///< What to do about it; may be empty.
 };
 
-/// A failure that a user or the machine caused: bad input, a missing file, a full disk.
+/// A failure caused by the user or the machine: bad input, a missing file, a full disk.
 class Error : public std::runtime_error {
 public:
     Error(ExitCode code, ErrorText text);
@@ -65,19 +65,19 @@ private:
     return quoted(std::string_view(text));
 }
 
-/// The same without the quotes.
+/// quoted() without the quotes.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// The lines for stderr, without a final newline; the first is cut at 400 bytes.
+/// Lines for stderr, without a final newline; the first is cut at 400 bytes.
 [[nodiscard]] std::string render(const ErrorText& text);
 
-/// A broken assumption of the program itself, never the user's fault.
+/// A violated precondition or invariant: a defect of the program, never the user's fault.
 class ContractViolation : public std::logic_error {
 public:
     using std::logic_error::logic_error;
 };
 
-/// Throws ContractViolation with `message` when `condition` does not hold.
+/// Throws ContractViolation with `message` unless `condition` holds.
 inline void expects(bool condition, const char* message) {
     if (!condition) {
         throw ContractViolation(message);

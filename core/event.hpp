@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// Where events come from: a stream or a transport. Its tickets are numbers that it hands out itself.
+/// Source of events: a stream or a transport, which numbers its own tickets.
 class EventSource {
 public:
     EventSource() = default;
@@ -20,7 +20,7 @@ public:
     /// Blocks until reached(ticket); rethrows the work's failure.
     virtual void wait_until_reached(std::uint64_t ticket) const = 0;
 
-    /// When the ticket was reached. Kept for a bounded number of later tickets, which each source states.
+    /// Time at which the ticket was reached. Kept for a bounded number of later tickets, documented by each source.
     [[nodiscard]] virtual Instant reached_at(std::uint64_t ticket) const = 0;
 };
 
@@ -39,7 +39,7 @@ public:
         }
     }
 
-    /// Only for an event that is ready and has a source.
+    /// The event must be ready and have a source.
     [[nodiscard]] Instant completed_at() const { return source_->reached_at(ticket_); }
 
     [[nodiscard]] const EventSource* source() const noexcept { return source_; }

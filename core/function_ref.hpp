@@ -6,14 +6,14 @@
 
 namespace sluice {
 
-/// A callable that somebody else keeps: for parameters, without std::function's allocation.
+/// Non-owning reference to a callable, for parameters; does not allocate, unlike std::function.
 template <class Signature>
 class FunctionRef;
 
 template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
 public:
-    /// `callable` outlives this.
+    /// `callable` must outlive this object.
     template <class Callable>
     requires(!std::is_same_v<std::remove_const_t<Callable>, FunctionRef>) FunctionRef(Callable& callable)
     noexcept  // NOLINT(google-explicit-constructor): it is meant to take lambdas

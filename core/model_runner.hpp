@@ -11,20 +11,20 @@
 
 namespace sluice {
 
-/// Runs items through a model outside of a pipeline, from host memory to host memory, a batch at a time. A batch of a
-/// model that holds chunks back is finished before the next one.
+/// Runs items through a model outside of a pipeline, from host memory to host memory, one batch at a time. A model that
+/// holds chunks back finishes each batch before the next one.
 class ModelRunner {
 public:
-    /// `device` and `model`, made on it for `max_items` at least, outlive it.
+    /// `device` and `model` (made on it for at least `max_items`) outlive this object.
     ModelRunner(Device& device, Model& model, std::size_t max_items);
 
-    /// The outputs of `items`, at most max_items of them; valid until the next call. Throws what the device throws.
+    /// Returns the outputs of `items` (at most max_items), valid until the next call. Throws what the device throws.
     [[nodiscard]] std::span<const std::byte> run(std::span<const std::byte> items);
 
-    /// Where enqueue() takes its items: room for max_items of them.
+    /// Input buffer of enqueue(), for max_items items.
     [[nodiscard]] std::span<std::byte> items() noexcept { return pinned_in_.bytes(); }
 
-    /// When each stage of a batch was over.
+    /// Ends of a batch's stages.
     struct Events {
         Event begun;
         Event uploaded;
@@ -32,8 +32,8 @@ public:
         Event downloaded;
     };
 
-    /// Enqueues upload, compute and download of the first `count` items(). With `captured`, which belongs to this
-    /// count, the model's work is captured the first time, and launched from then on.
+    /// Enqueues upload, compute and download of the first `count` items(). With `captured`, one per count, the model's
+    /// work is captured the first time and launched from then on.
     Events enqueue(std::size_t count, std::unique_ptr<CapturedWork>* captured = nullptr);
 
 private:

@@ -10,10 +10,10 @@
 
 namespace sluice {
 
-/// A failure on a chunk's way: which stage, which chunk, and the exception behind it.
+/// Failure of a chunk in a stage, with the exception that caused it.
 class StageError : public std::runtime_error {
 public:
-    /// `cause` is not null. `beside`: ids of chunks that shared the work, so that the failure may be one of theirs.
+    /// `cause` is not null. `beside` are ids of chunks in flight together with `chunk`, which may be the failing ones.
     StageError(Stage stage, const Chunk& chunk, std::exception_ptr cause, std::vector<std::uint64_t> beside = {});
 
     [[nodiscard]] Stage stage() const noexcept { return stage_; }
@@ -28,12 +28,12 @@ private:
     std::vector<std::uint64_t> beside_;
 };
 
-/// What to print and return for `failure`: the cause's own code and id where it is an Error; `who` ("rank 3 on n07",
-/// may be empty), the stage and the chunk are put before its text where they are known.
+/// Exit code and message for a failure. An Error keeps its code and id; its text is prefixed by `who` ("rank 3 on n07",
+/// may be empty), stage and chunk as far as known.
 struct Failure {
     ExitCode code = ExitCode::internal;
     ErrorText text;
-    std::vector<std::uint64_t> chunks{};  ///< Where a device failed: those that it may have failed on.
+    std::vector<std::uint64_t> chunks{};  ///< If a device failed: chunks that may have caused it.
 };
 [[nodiscard]] Failure describe(const std::exception_ptr& failure, const std::string& who);
 

@@ -6,22 +6,22 @@
 
 namespace sluice {
 
-// All that goes to stderr: lines that stay, and below them the one line of a terminal that is written anew, a progress
-// bar. Threads take turns. A stderr that is full or closed changes nothing.
+// All output to stderr: permanent lines, and below them on a terminal one line that is rewritten, the progress bar.
+// Thread-safe. A full or closed stderr is ignored.
 
-/// Whole lines, each with its newline. The terminal's line makes room for them until it is shown again.
+/// Prints whole lines, each with its newline. Hides the rewritten line until it is shown again.
 void say(std::string_view lines) noexcept;
 
-/// A message, as render() has it.
+/// Prints render(text).
 void say(const ErrorText& text);
 
-/// The same from a signal handler, which waits for no turn.
+/// say() for signal handlers; does not lock.
 void say_in_handler(std::string_view lines) noexcept;
 
-/// Writes the terminal's line anew; `text` fits into it.
+/// Rewrites the terminal's line with `text`, which must fit.
 void show_line(std::string_view text);
 
-/// Leaves it empty.
+/// Clears that line.
 void clear_line();
 
 }  // namespace sluice

@@ -12,16 +12,16 @@ namespace sluice {
 
 struct Arrival {
     Chunk chunk{};
-    Instant began{};  ///< When its items began to move; the ticket's event says when they were there.
+    Instant began{};  ///< Start of the transfer; the ticket's event has its end.
 };
 
-/// The promise of one chunk: once `arrived` is ready, *arrival says which one came.
+/// A requested chunk: once `arrived` is ready, *arrival tells which chunk it is.
 struct Ticket {
     Event arrived;
-    const Arrival* arrival = nullptr;  ///< The transport's; valid until the next request into the same buffer.
+    const Arrival* arrival = nullptr;  ///< Owned by the transport; valid until the next request into the same buffer.
 };
 
-/// Where one device driver gets its chunks and leaves its results. Used by that driver's thread alone.
+/// Delivers chunks to one device driver and takes its results. Used by that driver's thread only.
 class Transport {
 public:
     Transport() = default;
@@ -29,8 +29,8 @@ public:
     Transport& operator=(const Transport&) = delete;
     virtual ~Transport() = default;
 
-    /// Brings the next chunk's items into `to`, which stays alive and untouched until `arrived` is ready. Tickets of
-    /// one transport arrive in the order of the requests. After the last chunk every ticket says end_of_input().
+    /// Requests the next chunk's items into `to`, which stays alive and untouched until `arrived` is ready. Tickets
+    /// arrive in the order of the requests. After the last chunk every ticket yields end_of_input().
     [[nodiscard]] virtual Ticket request(std::span<std::byte> to) = 0;
 
     /// Hands over the outputs of `chunk`; `from` stays alive and unchanged until the event is ready. Deliveries

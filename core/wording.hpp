@@ -17,11 +17,11 @@ namespace sluice {
 
 /// A run's items.
 struct ItemCount {
-    std::uint64_t done = 0;  ///< Those before included.
+    std::uint64_t done = 0;  ///< Including `before`.
     std::uint64_t total = 0;
-    std::uint64_t before = 0;  ///< That earlier attempts have done.
+    std::uint64_t before = 0;  ///< Done by earlier attempts.
 
-    /// Of `done`, in percent; of no items all.
+    /// `done` in percent of `total`; 100 if there are no items.
     [[nodiscard]] double percent() const noexcept;
 };
 
@@ -35,8 +35,8 @@ enum class Percentage : std::uint8_t { hidden, shown };
 /// string edited once (optimal string alignment; Damerau 1964).
 [[nodiscard]] std::size_t edit_distance(std::string_view from, std::string_view to);
 
-/// The nearest of `names`, or an empty string when none is within a third of the length of `wrong` (at least 1 edit).
-/// The first of equally near ones.
+/// The closest of `names`, the first if several are equally close; empty if none is within a third of the length of
+/// `wrong` (at least 1 edit).
 [[nodiscard]] std::string_view closest_name(std::string_view wrong, std::span<const std::string_view> names);
 
 /// "; did you mean 'depth'?", or an empty string.

@@ -20,92 +20,91 @@
 namespace sluice {
 
 struct CommittedOutputOptions {
-    std::filesystem::path path{};  ///< As the job names it; with a slash at its end, a folder of parts.
+    std::filesystem::path path{};  ///< As in the job; with a trailing slash, a folder of parts.
     OutputFormat format = OutputFormat::csv;
     const ItemCodec* codec = nullptr;  ///< Outlives the output.
     std::uint64_t items = 0;
     std::uint32_t chunk_items = 1;
-    std::optional<std::uint64_t> chunks_per_part{};  ///< Otherwise parts have about 256 MiB.
-    /// What else decides the bytes; format and fields are added.
+    std::optional<std::uint64_t> chunks_per_part{};  ///< nullopt: parts of about 256 MiB.
+    /// Further settings that determine the bytes; format and fields are added.
     std::vector<std::pair<std::string, std::string>> settings{};
     Owner me{};
     ResumeVerify verify = ResumeVerify::open;
     NonfinitePolicy nonfinite = NonfinitePolicy::error;
     CommitPolicy policy{};
-    std::chrono::seconds alive_within{60};        ///< How old the heartbeat of a living attempt may be.
-    std::chrono::milliseconds heartbeat{10'000};  ///< How often this one gives its own.
+    std::chrono::seconds alive_within{60};        ///< Maximum age of a running attempt's heartbeat.
+    std::chrono::milliseconds heartbeat{10'000};  ///< Interval of this attempt's heartbeat.
     std::vector<std::pair<std::string, std::string>> provenance{};
-    /// Hears how many chunks are committed: when the run has begun, and whenever they are more, by the thread that
-    /// writes.
+    /// Called by the writing thread with the number of committed chunks: when the run has begun, and on each increase.
     std::function<void(std::uint64_t chunks)> on_commit = [](std::uint64_t) {};
 };
 
 enum class OutputState {
-    absent,      ///< Nothing is there, or an attempt that ended at once.
-    unfinished,  ///< A run that can continue.
+    absent,      ///< Nothing exists, or an attempt that ended at once.
+    unfinished,  ///< A run that can be resumed.
     complete,
 };
 
-/// What a CommittedOutput would find, with nothing changed. Throws Error as its constructor does, but for what only an
-/// attempt notices: one that is alive, too little space, a folder in which nothing can be made.
+/// The state that a CommittedOutput would find; changes nothing. Throws Error like its constructor, except for what
+/// only an attempt notices: another running attempt, too little space, a folder without write permission.
 [[nodiscard]] OutputState look_at_output(const CommittedOutputOptions& options);
 
-/// One attempt at an output that survives its writer, from the first look at what is there to the manifest: every chunk
-/// is encoded, written and committed by the protocol of docs/output-protocol.md, and the next attempt with the same
-/// options continues it. The destructor removes nothing.
+/// One attempt at a crash-safe output, from the first look at existing files to the manifest: every chunk is encoded,
+/// written and committed by the protocol of docs/output-protocol.md, and the next attempt with the same options resumes
+/// it. The destructor removes nothing.
 class CommittedOutput final : public OutputWriter {
 public:
-    /// Begins the run, or continues it with everything that earlier attempts have finished; or finds it complete.
-    /// Throws Error, with nothing changed: cannot_create (E-OUT-021, E-OUT-022 something else is there, E-OUT-024
-    /// complete, but of another job, E-OUT-026 no space), refused (E-SEC-020), configuration (E-CKP-089, E-CKP-090,
-    /// E-OUT-027), in_use (E-OUT-079), checkpoint_damaged (E-CKP-085, E-CKP-088); later io_error, superseded.
+    /// Begins the run, resumes it after what earlier attempts have committed, or finds it complete. Throws Error
+    /// without changing anything: cannot_create (E-OUT-021, E-OUT-022 something else is there, E-OUT-024 complete, but
+    /// of another job, E-OUT-026 no space), refused (E-SEC-020), configuration (E-CKP-089, E-CKP-090, E-OUT-027),
+    /// in_use (E-OUT-079), checkpoint_damaged (E-CKP-085, E-CKP-088); later io_error, superseded.
     explicit CommittedOutput(CommittedOutputOptions options);
 
-    /// The output was published, by now or before. Null while it is not.
+    /// Manifest of the published output; null while it is not published.
     [[nodiscard]] const Manifest* complete() const noexcept { return complete_ ? &*complete_ : nullptr; }
 
-    /// What could not be removed although nobody needs it, and does not stand in the way. Known once the run has begun,
-    /// more when it is complete.
+    /// Unneeded files that could not be removed and do no harm. Filled when the run begins, and again when it is
+    /// complete.
     [[nodiscard]] const std::vector<ErrorText>& warnings() const noexcept { return warnings_; }
 
-    /// Items without a result so far, those of earlier attempts included.
+    /// Items without a result so far, including those of earlier attempts.
     [[nodiscard]] std::vector<std::uint64_t> failed_items() const;
 
     // While it is not complete:
 
     [[nodiscard]] std::uint32_t attempt() const { return attempt_.value().number(); }
 
-    /// Throws Error when another attempt has taken over (superseded, E-OUT-083), or when the run's folder is gone
-    /// (io_error, E-OUT-119).
+    /// Throws Error if another attempt has taken over (superseded, E-OUT-083) or the run's folder is gone (io_error,
+    /// E-OUT-119).
     void check_fence() const { attempt_.value().check_fence(); }
 
-    /// What earlier attempts have left damaged and is computed again, a line each.
+    /// One line for each piece that earlier attempts left damaged and that is computed again.
     [[nodiscard]] const std::vector<std::string>& dropped() const noexcept { return dropped_; }
 
-    /// The same of sealed parts, which were whole once.
+    /// The same for sealed parts, which were intact when sealed.
     [[nodiscard]] const std::vector<std::string>& damaged_parts() const noexcept { return damaged_parts_; }
 
-    /// All chunks before this one were committed by earlier attempts.
+    /// First chunk of this attempt: all before it were committed by earlier ones.
     [[nodiscard]] std::uint64_t first_chunk() const noexcept { return first_chunk_; }
 
-    /// The chunk that has to come next.
+    /// The chunk that append() expects next.
     [[nodiscard]] std::uint64_t next_chunk() const { return committer_.value().next_chunk(); }
 
-    /// Chunks that no end of this process can take away. Safe from any thread.
+    /// Number of chunks that survive any end of this process. Safe from any thread.
     [[nodiscard]] std::uint64_t chunks_committed() const { return committer_.value().chunks_committed(); }
 
-    /// These items have no result, and what ItemCodec::write_missing() has written stands for it in what append() gets.
-    /// In order.
+    /// Sets the items, in ascending order, that have no result: append() gets ItemCodec::write_missing()'s bytes for
+    /// them.
     void leave_out(std::vector<std::uint64_t> items) { left_out_ = std::move(items); }
 
-    /// From now on so many threads make rows of results, append()'s caller one of them.
+    /// Encodes rows with `threads` threads from now on, including append()'s caller.
     void use_encoders(std::uint32_t threads) { rows_.use_threads(threads); }
 
-    /// About how long a row is.
+    /// Estimated bytes of a row.
     [[nodiscard]] std::uint64_t estimate_row_bytes() const { return rows_.estimate_row_bytes(options_.items); }
 
-    /// Chunk next_chunk(), whole. With NonfinitePolicy::error throws Error (numeric, E-NUM-081) for one that has a
-    /// value which is not finite, when everything before it is committed.
+    /// Appends all of chunk next_chunk(). With NonfinitePolicy::error throws Error (numeric, E-NUM-081) if it holds a
+    /// non-finite value, after committing everything before it.
     void append(std::uint32_t count, std::span<const std::byte> outputs) override;
     void commit() override;
     [[nodiscard]] std::optional<std::chrono::nanoseconds> time_to_commit() const override {
@@ -113,12 +112,12 @@ public:
     }
     void publish() override;
 
-    /// For an attempt that ends early: unless something is committed, or there is another attempt, all that it has made
-    /// goes, as if the run had never begun, so that a job which was wrong can be changed. What cannot be removed stays.
-    /// Nothing may follow.
+    /// For an attempt that ends early: removes everything it has made, as if the run had never begun, unless something
+    /// is committed or another attempt exists. So a wrong job can be corrected. Files that cannot be removed stay. No
+    /// member may be called afterwards.
     void abandon_if_empty();
 
-    /// What decides the output's bytes, and which attempt this is.
+    /// What determines the output's bytes.
     [[nodiscard]] const RunIdentity& identity() const noexcept { return identity_; }
     [[nodiscard]] const Owner& owner() const noexcept { return options_.me; }
 

@@ -13,47 +13,47 @@
 namespace sluice {
 
 struct CommitPolicy {
-    std::chrono::nanoseconds interval = std::chrono::seconds(2);  ///< A chunk waits so long to be committed.
-    std::uint64_t bytes = std::uint64_t{256} << 20;               ///< Or until so many wait.
+    std::chrono::nanoseconds interval = std::chrono::seconds(2);  ///< Maximum time a chunk waits to be committed.
+    std::uint64_t bytes = std::uint64_t{256} << 20;               ///< Maximum bytes waiting to be committed.
     Durability durability = Durability::node;
     std::function<Instant()> now = [] { return Clock::now(); };
-    /// Called before the attempt's first commit, and before it publishes: throws an Error where what the results were
-    /// made of is no more what the run's identity says. Then nothing of it is committed, or published.
+    /// Called before the attempt's first commit and before it publishes. Throws Error if input or weights no longer
+    /// match the run's identity; then nothing is committed or published.
     std::function<void()> check_sources = [] {};
 };
 
-/// The one writer of an attempt: takes chunks in order, writes them at once and commits them in groups. First the data
-/// is synced, then the entries of the group are written in one go and synced: a chunk counts from then on. One thread,
-/// but for chunks_committed(). After a failure nothing may be called any more: the kernel may have dropped data, and a
-/// second sync would not say so.
+/// The single writer of an attempt: takes chunks in order, writes them at once and commits them in groups. A commit
+/// syncs the data, then appends the group's journal entries and syncs them: from then on the chunks are committed. Used
+/// by one thread, except chunks_committed(). No member may be called after a failure: the kernel may have dropped data,
+/// which a second sync would not report.
 ///
 /// Failures are Errors: io_error with the path, errno's text and how many chunks are committed, or superseded
 /// (E-OUT-083).
 class Committer {
 public:
-    /// Everything outlives it. `adopted` is what the attempt has begun with.
+    /// The references outlive this object. `adopted` is what the attempt took over at its start.
     Committer(const AttemptFolder& attempt, Journal& journal, const PartPlan& plan, FileHeader header, Adopted adopted,
               CommitPolicy policy);
 
-    /// The chunk that has to come next.
+    /// The chunk that append() expects next.
     [[nodiscard]] std::uint64_t next_chunk() const noexcept { return next_; }
 
-    /// Takes chunk next_chunk(); commits when it is time.
+    /// Writes chunk next_chunk(); commits if a commit is due.
     void append(const ChunkBytes& chunk);
 
-    /// Commits what waits.
+    /// Commits all waiting chunks.
     void commit();
 
-    /// How long until what waits is due to be committed, though no chunk comes; nullopt: nothing waits.
+    /// Time until waiting chunks must be committed even if no further chunk arrives; nullopt if none wait.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> time_to_commit() const;
 
-    /// Chunks that no end of this process can take away. Safe from any thread.
+    /// Number of chunks that survive any end of this process. Safe from any thread.
     [[nodiscard]] std::uint64_t chunks_committed() const noexcept { return committed_.load(std::memory_order_acquire); }
 
-    /// Items without a result, of all chunks so far, earlier attempts' included.
+    /// Items without a result in all chunks so far, including those of earlier attempts.
     [[nodiscard]] const std::vector<std::uint64_t>& failed_items() const noexcept { return failed_items_; }
 
-    /// After the last chunk: all parts.
+    /// Call after the last chunk. Returns all parts.
     [[nodiscard]] std::vector<SealedPart> finish();
 
 private:

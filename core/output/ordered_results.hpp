@@ -16,57 +16,58 @@
 
 namespace sluice {
 
-/// Where a chunk's outputs come from, and what they were there.
+/// Rank that computed a chunk's outputs, and their checksum there.
 struct OutputsOrigin {
     int rank = 0;
-    std::uint64_t checksum = 0;  ///< XXH3-64 of them as they left the device.
+    std::uint64_t checksum = 0;  ///< XXH3-64 of the outputs as they left the device.
 };
 
-/// Puts results that come in any order into item order: a window of chunks in memory and a thread that writes the
-/// oldest. One thread places results; that takes no lock and allocates nothing.
+/// Reorders results into item order: a window of chunks in memory, and a thread that writes the oldest. One thread
+/// places results, without locks or allocation.
 class OrderedResults {
 public:
-    /// From grid.begin() on. `writer`, `bell` and `activity`, where its thread says what it is at, outlive it; `bell`
-    /// is rung whenever a chunk was written, and at a failure. `window` chunks of `output_bytes` an item are held at
-    /// most.
+    /// Starts at grid.begin(). `writer`, `bell` and `activity` (what the writing thread is doing) outlive this object.
+    /// `bell` is rung when a chunk has been written and on failure. Holds at most `window` chunks, `output_bytes` per
+    /// item.
     OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std::uint32_t output_bytes, std::uint32_t window,
                    Doorbell& bell, Activity* activity = nullptr);
     ~OrderedResults();
     OrderedResults(const OrderedResults&) = delete;
     OrderedResults& operator=(const OrderedResults&) = delete;
 
-    /// Chunks that it holds at most.
+    /// Maximum number of chunks held.
     [[nodiscard]] std::uint32_t window() const noexcept { return static_cast<std::uint32_t>(places_.size()); }
 
-    /// Whether there is room for chunk `id`: it may be handed out.
+    /// Whether chunk `id` fits into the window, so that it may be handed out.
     [[nodiscard]] bool has_room(std::uint64_t id) const;
 
-    /// Where the outputs of a chunk go, for which there is room.
+    /// Memory for the outputs of chunk `id`; has_room(id) must hold.
     [[nodiscard]] std::span<std::byte> place(std::uint64_t id);
 
-    /// The outputs of chunk `id` are in their place. They are compared with `origin` before they are written. Throws
-    /// ContractViolation when they came before.
+    /// Reports that place(id) holds the outputs of chunk `id`. They are checked against `origin` before they are
+    /// written. Throws ContractViolation if they arrived before.
     void arrived(std::uint64_t id, const OutputsOrigin& origin);
 
-    /// From now on the writer commits what it has written whenever it would wait, without regard to when that is due.
+    /// From now on the writer commits whenever it would otherwise wait, even if no commit is due.
     void hurry();
 
-    /// Ends the writer's thread, once it has written what is there in order. The output is the caller's then.
+    /// Ends the writing thread once it has written all chunks that are next in order. Afterwards the caller may use the
+    /// writer.
     void stop() { join(); }
 
-    /// The chunks before this one are written. Throws StageError (write) once the writer has failed.
+    /// All chunks before this one are written. Throws StageError (write) if the writer has failed.
     [[nodiscard]] std::uint64_t chunks_written() const;
 
     /// Items written so far; for progress, from any thread.
     [[nodiscard]] std::uint64_t items_written() const noexcept { return items_.load(std::memory_order_relaxed); }
 
-    /// Only after all chunks were written, or the destructor's thread has ended.
+    /// Only after all chunks are written or the thread has ended.
     [[nodiscard]] ThreadTrace take_trace();
 
-    /// What the writer's thread has cost; after take_trace().
+    /// CPU usage of the writing thread; call after take_trace().
     [[nodiscard]] const ThreadUsage& usage() const noexcept { return usage_; }
 
-    /// The same of what was written so far; from any thread.
+    /// Trace so far. Safe from any thread.
     [[nodiscard]] ThreadTrace trace_so_far() const { return trace_; }
 
 private:

@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-/// Writes results in item order; the output appears under its name with publish(). One thread at a time. Every failure
-/// of the file system throws Error (io_error) with path, errno text and what to do.
+/// Writes results in item order; publish() makes the output appear under its name. Used by one thread at a time. File
+/// system failures throw Error (io_error) with path, errno text and a hint.
 class OutputWriter {
 public:
     OutputWriter() = default;
@@ -17,16 +17,16 @@ public:
     OutputWriter& operator=(const OutputWriter&) = delete;
     virtual ~OutputWriter() = default;
 
-    /// The outputs of the next `count` items, count * output_bytes long.
+    /// Appends the outputs of the next `count` items, count * output_bytes long.
     virtual void append(std::uint32_t count, std::span<const std::byte> outputs) = 0;
 
-    /// Makes what was appended so far outlive this process, if this output can.
+    /// Makes everything appended so far durable, if this kind of output can.
     virtual void commit() {}
 
-    /// How long until commit() is due; nullopt: nothing waits for it.
+    /// Time until commit() is due; nullopt if nothing waits for it.
     [[nodiscard]] virtual std::optional<std::chrono::nanoseconds> time_to_commit() const { return std::nullopt; }
 
-    /// After the last item: makes the output appear, complete and durable.
+    /// Call after the last item. Makes the output appear, complete and durable.
     virtual void publish() = 0;
 };
 

@@ -15,31 +15,31 @@
 
 namespace sluice {
 
-/// What decides how many threads make rows of results.
+/// Inputs of choose_encoders().
 struct EncodingNeeds {
-    std::uint32_t cores = 1;  ///< That they may use.
+    std::uint32_t cores = 1;  ///< Cores available for encoding.
     std::uint64_t items = 0;
     std::uint32_t chunk_items = 1;
-    std::uint64_t row_bytes = 1;  ///< Of one item, on average.
+    std::uint64_t row_bytes = 1;  ///< Per item, on average.
 };
 
-/// As many as have a piece of every chunk that is worth waking them, at most one a core and 8. One for an output that
-/// a single thread encodes in a fraction of a second.
+/// Number of encoding threads: as many as each get a piece of every chunk that is worth waking them for, at most one
+/// per core and at most 8. One for an output that a single thread encodes in a fraction of a second.
 [[nodiscard]] std::uint32_t choose_encoders(const EncodingNeeds& needs);
 
-/// Throws Error (configuration, E-OUT-027) when an output of that format cannot have these columns.
+/// Throws Error (configuration, E-OUT-027) if `format` cannot represent these columns.
 void check_format(OutputFormat format, std::span<const OutputField> fields);
 
-/// Results as the bytes of an output file: its header, then rows. One thread calls it, others may help.
+/// Encodes results as an output file: a header, then rows. Called by one thread; others may help.
 class RowEncoder {
 public:
-    /// `codec` outlives it. Throws Error as check_format.
+    /// `codec` outlives this object. Throws Error like check_format().
     RowEncoder(OutputFormat format, const ItemCodec& codec);
 
-    /// From now on `threads` encode, the caller one of them. The others are born here, on its CPUs.
+    /// Encodes with `threads` threads from now on, including the caller. Starts the others here, on the caller's CPUs.
     void use_threads(std::uint32_t threads);
 
-    /// What a file of `items` items begins with; may be empty.
+    /// Header of a file with `items` items; may be empty.
     [[nodiscard]] std::string header(std::uint64_t items) const;
 
     struct Rows {
@@ -47,11 +47,11 @@ public:
         std::uint64_t nonfinite = 0;  ///< Values that are NaN or infinite.
     };
 
-    /// The rows of `count` items from number `first` on; `results` are theirs. Valid until the next call.
+    /// Rows of `count` items from number `first` on, given their `results`. Valid until the next call.
     [[nodiscard]] Rows encode(std::uint64_t first, std::uint32_t count, std::span<const std::byte> results);
 
-    /// About how long a row is, for items up to number `items`: exact for .npy, else right within a factor of two; for
-    /// text as if it filled half of its room.
+    /// Estimated bytes of a row, for items up to number `items`: exact for .npy, otherwise within a factor of two; text
+    /// is assumed to fill half of its maximum.
     [[nodiscard]] std::uint64_t estimate_row_bytes(std::uint64_t items) const;
 
 private:

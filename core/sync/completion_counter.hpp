@@ -13,32 +13,34 @@
 
 namespace sluice {
 
-/// Event source for work that completes in order: ticket n is reached by the n-th completion. One thread completes,
-/// any thread looks. The times of the last `kept()` tickets are available.
+/// Event source for work that completes in order: the n-th completion reaches ticket n. One thread completes; any
+/// thread may query. The times of the last `kept()` tickets are available.
 class CompletionCounter : public EventSource {
 public:
-    /// `kept` is rounded up to a power of two. `bell`, if any, is rung at each completion and outlives the counter.
+    /// `kept` is rounded up to a power of two. `bell` may be null; it is rung at each completion and outlives the
+    /// counter.
     explicit CompletionCounter(std::size_t kept, Doorbell* bell = nullptr);
 
     /// Completes the next ticket.
     void complete() noexcept;
 
-    /// The same without waking anyone: for a ticket that nobody waits for.
+    /// complete() without waking anyone, for a ticket that nobody waits for.
     void complete_quietly() noexcept;
 
-    /// `bell` is rung at every completion from now on. False when there is no room for another one. One thread.
+    /// Rings `bell` at every completion from now on. Returns false if there is no room for another bell. Called by one
+    /// thread.
     [[nodiscard]] bool subscribe(const std::shared_ptr<Doorbell>& bell);
 
-    /// Whether the ticket was reached, well or not.
+    /// Whether the ticket was reached, successfully or not.
     [[nodiscard]] bool passed(std::uint64_t ticket) const noexcept {
         return completed_.load(std::memory_order_seq_cst) >= ticket;
     }
 
-    /// From the next ticket on, every one carries `failure` once it is reached. The first call counts.
+    /// All tickets from the next one on carry `failure` once reached. Only the first call has an effect.
     void poison(std::exception_ptr failure) noexcept;
 
-    /// Poisons, and reaches all tickets there will ever be: whoever waits, now or later, meets the failure, and so does
-    /// who asks for a time. Nothing is completed afterwards.
+    /// Poisons, and reaches all future tickets: waiting for a ticket or asking for its time, now or later, throws the
+    /// failure. Nothing may be completed afterwards.
     void abandon(std::exception_ptr failure) noexcept;
 
     [[nodiscard]] bool poisoned() const noexcept { return failed_from_.load(std::memory_order_relaxed) != never; }

@@ -4,9 +4,9 @@
 
 namespace sluice {
 
-/// Looks at `condition` for about as long as putting a thread to sleep and waking it on an idle core costs (some ten
-/// microseconds on a virtual machine), first at once, then giving way to any other thread between two looks: on a
-/// machine with fewer cores than threads, the one it waits for may need this core.
+/// Polls `condition` for about as long as putting a thread to sleep and waking it on an idle core takes (some ten
+/// microseconds on a virtual machine). Spins at first, then yields between polls: with fewer cores than threads, the
+/// thread it waits for may need this core. Returns whether `condition` became true.
 template <class Condition>
 [[nodiscard]] bool spin_until(Condition condition) {
     constexpr int looks = 64;

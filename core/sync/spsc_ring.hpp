@@ -8,14 +8,14 @@
 
 namespace sluice {
 
-/// Bounded queue between exactly one producing and one consuming thread. No lock, no allocation after construction.
+/// Bounded queue between one producer thread and one consumer thread. Lock-free; no allocation after construction.
 template <class T>
 class SpscRing {
 public:
-    /// Room for at least `capacity` values.
+    /// Holds at least `capacity` values.
     explicit SpscRing(std::size_t capacity) : slots_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity)) {}
 
-    /// False when full. Producer's thread.
+    /// Returns false if full. Producer thread only.
     [[nodiscard]] bool try_push(const T& value) {
         const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
         if (tail - seen_head_ == slots_.size()) {
@@ -29,7 +29,7 @@ public:
         return true;
     }
 
-    /// False when empty. Consumer's thread.
+    /// Returns false if empty. Consumer thread only.
     [[nodiscard]] bool try_pop(T& value) {
         const std::uint64_t head = head_.load(std::memory_order_relaxed);
         if (head == seen_tail_) {

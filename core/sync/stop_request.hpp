@@ -8,41 +8,41 @@
 namespace sluice {
 
 enum class RunPhase : std::uint32_t {
-    preparing,  ///< Nobody looks at a StopRequest: a signal ends the process; the first SIGUSR1, rank 0 alone.
-    serving,    ///< The comm thread looks at it.
-    finishing,  ///< All results are there: a stop would only lose them.
+    preparing,  ///< StopRequest is not polled yet: a signal ends the process; the first SIGUSR1 ends rank 0 only.
+    serving,    ///< The comm thread polls it.
+    finishing,  ///< All results have arrived: stopping would only lose them.
 };
 
 enum class StopReason : std::uint8_t {
     signal,
     drain_request,  ///< `sluice drain`.
-    time_limit,     ///< The job's time is nearly over.
+    time_limit,     ///< The job's time limit is near.
 };
 
-/// Who asked for a run's early end.
+/// What caused a run's early end.
 struct StopCause {
-    int signal = 0;  ///< 0: nobody did.
-    int rank = 0;    ///< That met it.
+    int signal = 0;  ///< 0: no stop was requested.
+    int rank = 0;    ///< Rank that received the request.
     StopReason reason = StopReason::signal;
 };
 
-/// Asks the run to end early; set by the signal thread, looked at by the comm thread.
+/// Request to end the run early, set by the signal thread and polled by the comm thread.
 class StopRequest {
 public:
-    /// `bell` is rung when a stop is asked for.
+    /// `bell` is rung on each request; it outlives this object.
     explicit StopRequest(Doorbell& bell) : bell_(bell) {}
 
-    /// Where `reason` is no signal, `signal` is one that stands for it.
+    /// `signal` is the signal received, or for other reasons one that stands for it.
     void ask(int signal, StopReason reason = StopReason::signal) noexcept {
         reason_.store(reason, std::memory_order_relaxed);
         signal_.store(signal, std::memory_order_release);
         bell_.ring();
     }
 
-    /// The signal that asked for it; 0: nobody did.
+    /// Signal of the request; 0 if there was none.
     [[nodiscard]] int signal() const noexcept { return signal_.load(std::memory_order_acquire); }
 
-    /// Of that signal.
+    /// Reason of the request.
     [[nodiscard]] StopReason reason() const noexcept { return reason_.load(std::memory_order_relaxed); }
 
     void enter(RunPhase phase) noexcept { phase_.store(phase, std::memory_order_release); }

@@ -11,17 +11,17 @@
 
 namespace sluice {
 
-/// Threads that sleep until the one who has them wants help with a work of several pieces.
+/// Helper threads that sleep until their owner runs work of several pieces.
 class WorkTeam {
 public:
-    /// They are born here, on the caller's CPUs.
+    /// Starts the helpers, on the caller's CPUs.
     explicit WorkTeam(std::uint32_t helpers);
     ~WorkTeam();
     WorkTeam(const WorkTeam&) = delete;
     WorkTeam& operator=(const WorkTeam&) = delete;
 
-    /// Calls `work` once with every number below `pieces`, on this thread and on the helpers, in any order, and returns
-    /// when all have returned. What one of them throws, it throws then.
+    /// Calls work(i) once for every i below `pieces`, on this thread and the helpers, in any order. Returns when all
+    /// calls have returned; then rethrows an exception of one of them, if any.
     void run(std::uint32_t pieces, FunctionRef<void(std::uint32_t)> work);
 
 private:

@@ -21,23 +21,23 @@
 
 namespace sluice {
 
-/// One chunk on one device. An `Interval{}` says that the stage did not happen.
+/// Time spans of one chunk on one device. `Interval{}` means that the stage did not take place.
 struct ChunkSpans {
     Chunk chunk{};
     Interval scatter{};  ///< From the request to the arrival of the items, as the device's driver saw it.
     Interval upload{};
     Interval compute{};
     Interval download{};
-    Interval gather{};  ///< From the hand-over of the results to their completed delivery, as the driver saw it.
+    Interval gather{};  ///< From handing the results over to their completed delivery, as the driver saw it.
 };
 
-/// Append-only records of one thread, which any thread may read meanwhile: no lock, and no allocation after
-/// construction. Memory of the capacity is reserved at once, but only pages that are written to are ever committed.
+/// Append-only log with a single writer thread; any thread may read concurrently. Lock-free and without allocation
+/// after construction. The whole capacity is reserved at once, but only pages written to use memory.
 template <class Record>
 class TraceLog {
 public:
     explicit TraceLog(std::size_t capacity) : capacity_(capacity) { records_.reserve(capacity); }
-    /// What is there so far.
+    /// Copies the records so far.
     TraceLog(const TraceLog& other) : capacity_(other.capacity_) {
         const auto so_far = other.records();
         records_.assign(so_far.begin(), so_far.end());
@@ -53,14 +53,14 @@ public:
     TraceLog& operator=(TraceLog&&) = delete;
     ~TraceLog() = default;
 
-    /// At most `capacity` times: a run knows the number of its chunks, so one more is a mistake of the program.
+    /// Throws ContractViolation if called more than `capacity` times: a run knows the number of its chunks.
     void add(const Record& record) {
         expects(records_.size() < capacity_, "a trace holds at most the records it was made for");
         records_.push_back(record);
         count_.store(records_.size(), std::memory_order_release);
     }
 
-    /// Changes each record, once nobody adds or reads any more.
+    /// Applies `change` to each record; not concurrently with adding or reading.
     template <class Change>
     void rewrite(Change change) {
         for (Record& record : records_) {
@@ -72,7 +72,7 @@ public:
         return {records_.data(), count_.load(std::memory_order_acquire)};
     }
 
-    /// How long the thread whose work this is waited for a CPU; nullopt: not known, or not yet.
+    /// Time that the logged thread waited for a CPU; nullopt if not known (yet).
     void set_run_delay(std::optional<std::chrono::nanoseconds> delay) noexcept {
         run_delay_.store(delay ? delay->count() : unknown);
     }
@@ -89,7 +89,7 @@ private:
     std::atomic<std::int64_t> run_delay_{unknown};
 };
 
-/// What one device did, filled by its driver's thread.
+/// Trace of one device, written by its driver's thread.
 class DeviceTrace {
 public:
     DeviceTrace(std::string device_name, std::size_t expected_chunks)
@@ -101,19 +101,19 @@ public:
         log_.rewrite(change);
     }
 
-    /// A copy of what is there so far, but for the certification and the counts; from any thread.
+    /// Copy of the records so far, without certification and counts. Safe from any thread.
     [[nodiscard]] DeviceTrace so_far() const { return DeviceTrace(name_, log_); }
 
     void set_certification(const Certification& certification) { certification_ = certification; }
     void set_counts(std::vector<ModelCount> counts) { counts_ = std::move(counts); }
 
-    /// How long the thread that computes, if the device has one, waited for a CPU.
+    /// Time that the device's compute thread, if it has one, waited for a CPU.
     void set_run_delay(std::optional<std::chrono::nanoseconds> delay) { log_.set_run_delay(delay); }
     [[nodiscard]] std::optional<std::chrono::nanoseconds> run_delay() const noexcept { return log_.run_delay(); }
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] std::span<const ChunkSpans> chunks() const noexcept { return log_.records(); }
-    /// nullopt: the device's model computes every item once.
+    /// nullopt if the device's model computes every item once.
     [[nodiscard]] const std::optional<Certification>& certification() const noexcept { return certification_; }
     [[nodiscard]] std::span<const ModelCount> counts() const noexcept { return counts_; }
 
@@ -126,7 +126,7 @@ private:
     std::vector<ModelCount> counts_;
 };
 
-/// One piece of work of a host thread; `busy` leaves out the time that the thread waited for others.
+/// One piece of work of a host thread. `busy` excludes time spent waiting for others.
 struct ThreadSpan {
     Stage stage = Stage::read;
     Interval busy{};
@@ -134,11 +134,11 @@ struct ThreadSpan {
     std::uint64_t bytes = 0;
 };
 
-/// What one host thread did: a reader (read, parse), the comm thread of rank 0 (scatter and gather, a trace each,
-/// because messages overlap), the writer (write, commit).
+/// Trace of one host thread: a reader (read, parse), rank 0's comm thread (a trace each for scatter and gather, because
+/// messages overlap), or the writer (write, commit).
 class ThreadTrace {
 public:
-    /// "reader 0": unique on its rank.
+    /// `name` is unique on its rank, e.g. "reader 0".
     ThreadTrace(std::string name, std::size_t expected_spans) : name_(std::move(name)), log_(expected_spans) {}
 
     void add(const ThreadSpan& span) { log_.add(span); }
@@ -147,10 +147,10 @@ public:
         log_.rewrite(change);
     }
 
-    /// Work whose last `late` were another stage's: two spans, of which one may be empty and is left out.
+    /// Adds work whose last `late` belong to stage `last`: as two spans; an empty one is omitted.
     void add(const ThreadSpan& span, Stage last, std::chrono::nanoseconds late);
 
-    /// How long it waited for a CPU, once it knows.
+    /// Time that the thread waited for a CPU.
     void set_run_delay(std::optional<std::chrono::nanoseconds> delay) { log_.set_run_delay(delay); }
     [[nodiscard]] std::optional<std::chrono::nanoseconds> run_delay() const noexcept { return log_.run_delay(); }
 
@@ -162,7 +162,7 @@ private:
     TraceLog<ThreadSpan> log_;
 };
 
-/// What a rank does outside of its chunks, one after the other but for what is started early.
+/// What a rank does outside of its chunks; sequential, except for phases started early.
 enum class Phase : std::uint8_t {
     launch,    ///< MPI's start, the ranks' meeting and the alignment of their clocks.
     job,       ///< The job file and its checks, the app and its files.
@@ -188,7 +188,7 @@ struct PhaseSpan {
     Interval time{};
 };
 
-/// The phases of one rank. Any thread may add and look.
+/// Phases of one rank. Thread-safe.
 class PhaseLog {
 public:
     void add(Phase phase, const Interval& time);
@@ -199,7 +199,7 @@ private:
     std::vector<PhaseSpan> spans_;
 };
 
-/// The time from its construction to its end, or to stop(), is `phase`, also when an exception ends it.
+/// Logs the time from its construction to its destruction or stop() as `phase`, also when an exception is thrown.
 class PhaseTimer {
 public:
     PhaseTimer(PhaseLog& log, Phase phase, Instant begin = Clock::now()) : log_(&log), phase_(phase), begin_(begin) {}
@@ -214,8 +214,8 @@ private:
     Instant begin_;
 };
 
-/// What the calling thread has spent so far on part of its work that is somewhere inside of a call: on reading a file
-/// (Stage::read), or on making data durable (Stage::commit). For callers that take the difference.
+/// Totals of the calling thread for work nested inside other calls: reading files (Stage::read) or making data durable
+/// (Stage::commit). Callers use differences.
 struct InnerWork {
     std::chrono::nanoseconds time{0};
     std::uint64_t bytes = 0;
@@ -223,7 +223,7 @@ struct InnerWork {
 [[nodiscard]] InnerWork& file_reads_of_thread() noexcept;
 [[nodiscard]] InnerWork& commits_of_thread() noexcept;
 
-/// Adds its own lifetime to one of these.
+/// Adds its lifetime to an InnerWork.
 class InnerTimer {
 public:
     explicit InnerTimer(InnerWork& work) noexcept : work_(work) {}
@@ -236,21 +236,21 @@ private:
     Instant begin_ = Clock::now();
 };
 
-/// Moments of one rank, on its own clock. nullopt: did not happen, as on a rank that got no chunk.
+/// Points in time of one rank, on its own clock. nullopt if it did not happen, as on a rank without chunks.
 struct Milestones {
     Instant start{};
-    std::optional<Interval> driver{};  ///< In which the GPUs' driver started, until the last one's context was there.
+    std::optional<Interval> driver{};  ///< From the start of the GPUs' driver until the last context exists.
     std::optional<Instant> buffers_ready{};
     std::optional<Instant> devices_ready{};
     std::optional<Instant> scatter_begin{};
     std::optional<Instant> scatter_end{};
-    std::vector<std::optional<Instant>> first_compute{};  ///< One a device.
+    std::vector<std::optional<Instant>> first_compute{};  ///< By device.
     std::optional<Instant> compute_end{};
     std::optional<Instant> delivered{};
     Instant finish{};
 };
 
-/// All that one rank recorded. Read only after the threads that fill it have ended.
+/// Everything that one rank recorded. Read only after the threads that write it have ended.
 struct RankTrace {
     int rank = 0;
     std::string host;
@@ -258,8 +258,8 @@ struct RankTrace {
     std::vector<DeviceTrace> devices;
     std::vector<ThreadTrace> threads;
     std::vector<PhaseSpan> phases;
-    std::vector<ThreadUsage> usage{};  ///< Of those threads that have ended.
-    std::vector<std::string> gpus{};   ///< Models of the devices, where those are GPUs.
+    std::vector<ThreadUsage> usage{};  ///< Of threads that have ended.
+    std::vector<std::string> gpus{};   ///< Models of the devices if these are GPUs.
 };
 
 }  // namespace sluice
