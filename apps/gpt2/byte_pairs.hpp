@@ -12,33 +12,33 @@ namespace sluice::gpt2 {
 
 using TokenId = std::uint32_t;
 
-/// Two neighbouring tokens that become one.
+/// Two adjacent tokens that are merged into one.
 struct Merge {
     TokenId left = 0;
     TokenId right = 0;
     TokenId result = 0;
 };
 
-/// Byte-pair encoding: a word begins as its bytes; as long as two neighbours may merge, the pair whose merge comes
-/// first in the list does, the leftmost of equal ones. R. Sennrich, B. Haddow, A. Birch, "Neural Machine Translation of
-/// Rare Words with Subword Units" (2016), over bytes as in A. Radford et al., "Language Models are Unsupervised
-/// Multitask Learners" (2019). Immutable.
+/// Byte-pair encoding: a word starts as its bytes; while two adjacent tokens have a merge, the pair whose merge comes
+/// first in the list is merged, the leftmost of equal ones. R. Sennrich, B. Haddow, A. Birch, "Neural Machine
+/// Translation of Rare Words with Subword Units" (2016), over bytes as in A. Radford et al., "Language Models are
+/// Unsupervised Multitask Learners" (2019). Immutable.
 class BytePairs {
 public:
-    /// tokens[i] are the bytes of token i; every single byte is among them. A merge joins single bytes or what merges
-    /// before it made, and no two make the same: without that, the order of merges would not decide the result.
-    /// Throws ContractViolation otherwise; first_disorder() tells beforehand.
+    /// tokens[i] are the bytes of token i; every single byte must be among them. Each merge joins single bytes or
+    /// results of earlier merges, and no two have the same result; otherwise the order of merges would not determine
+    /// the encoding. Throws ContractViolation if violated; check with first_disorder().
     BytePairs(std::vector<std::string> tokens, std::span<const Merge> merges);
 
-    /// The number of the first merge that breaks the order, or merges.size().
+    /// Index of the first merge that violates this, or merges.size().
     [[nodiscard]] static std::size_t first_disorder(std::span<const std::string> tokens, std::span<const Merge> merges);
 
-    /// Appends the tokens of `word`, shorter than 4 GiB. Time grows as n log n.
+    /// Appends the tokens of `word`, shorter than 4 GiB, in O(n log n).
     void encode(std::string_view word, std::vector<TokenId>& to) const;
 
     [[nodiscard]] std::size_t size() const noexcept { return tokens_.size(); }
 
-    /// Of a token below size().
+    /// Bytes of `token` < size().
     [[nodiscard]] std::string_view bytes(TokenId token) const noexcept { return tokens_[token]; }
 
 private:
@@ -68,8 +68,8 @@ private:
 
     std::vector<std::string> tokens_;
     std::vector<TokenId> byte_tokens_;  // by byte
-    std::vector<PairSlot> pairs_;       // open addressing, a power of two of them
-    std::vector<WholeSlot> whole_;      // likewise: the tokens that are the encoding of their own bytes
+    std::vector<PairSlot> pairs_;       // open addressing; a power of two
+    std::vector<WholeSlot> whole_;      // open addressing; tokens that encode their own bytes
 };
 
 }  // namespace sluice::gpt2

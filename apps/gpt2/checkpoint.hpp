@@ -13,16 +13,17 @@
 
 namespace sluice::gpt2 {
 
-/// Every tensor of such a model, in the order in which a WeightBlob has them.
+/// All tensors of a model, in the order of its WeightBlob.
 [[nodiscard]] std::vector<TensorSpec> tensors_of(const Config& config);
 
-/// `weights`: a safetensors file with Hugging Face's names, with or without "transformer." or "model." before them; its
-/// index, a .json that says which of several files has which tensor; or the 124M GPT-2's tensors without a header.
+/// `weights`: a safetensors file with Hugging Face's names, with or without the prefix "transformer." or "model."; an
+/// index
+/// (.json) of a sharded checkpoint; or the tensors of the 124M GPT-2 without a header.
 /// Throws Error (no_input, bad_data, numeric).
 [[nodiscard]] WeightBlob read_checkpoint(const std::filesystem::path& weights,
                                          const std::optional<std::filesystem::path>& config);
 
-/// Drawn from `seed`; larger than GPT-2's own initialisation, which only repeats its last token.
+/// Random weights generated from `seed`; larger than GPT-2's own initialisation, which only repeats the last token.
 [[nodiscard]] WeightBlob random_checkpoint(const Config& config, std::uint64_t seed);
 
 [[nodiscard]] Config config_of(const WeightBlob& blob);

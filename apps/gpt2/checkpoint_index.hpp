@@ -5,10 +5,10 @@
 
 namespace sluice::gpt2 {
 
-/// A .json that says which of several files has which tensor.
+/// Whether `weights` is the index (.json) of a sharded checkpoint.
 [[nodiscard]] bool is_checkpoint_index(const std::filesystem::path& weights);
 
-/// The files that an index names, in its folder; none if `weights` is no index.
+/// Files named by an index, in its folder; empty if `weights` is not an index.
 [[nodiscard]] std::vector<std::filesystem::path> shards_of(const std::filesystem::path& weights);
 
 }  // namespace sluice::gpt2

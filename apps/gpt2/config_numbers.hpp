@@ -7,7 +7,7 @@
 
 namespace sluice::gpt2 {
 
-/// A Config as numbers only, the same wherever it lay: a run's identity has all of their bytes. Zeros behind the last.
+/// A Config as numbers only; all their bytes are part of the run's identity. Unused elements are 0.
 using ConfigNumbers = std::array<std::uint32_t, 32>;
 
 [[nodiscard]] ConfigNumbers numbers_of(const Config& config);

@@ -10,16 +10,17 @@
 
 namespace sluice::gpt2 {
 
-/// The values of a config.json, one by one. Throws Error (bad_data: E-MOD-170) where one is not as expected.
+/// Reads the values of a config.json. Throws Error (bad_data: E-MOD-170) if a value is not as expected.
 class ConfigReader {
 public:
-    static constexpr std::uint32_t largest_size = 1U << 20U;  ///< Products of three fit 64 bits.
-    static constexpr std::uint32_t most_layers = 1000;  ///< Each costs memory before the weights are known to have it.
+    static constexpr std::uint32_t largest_size = 1U << 20U;  ///< The product of three fits 64 bits.
+    static constexpr std::uint32_t most_layers =
+        1000;  ///< Each takes memory before the weights file is checked for it.
 
-    /// `where`: for messages.
+    /// `where` is for messages.
     ConfigReader(nlohmann::json values, std::string where);
 
-    /// Of a file. Throws Error: no_input, too.
+    /// Reads `file`. Also throws Error (no_input).
     explicit ConfigReader(const std::filesystem::path& file);
 
     /// 1 to `most`.
@@ -28,31 +29,31 @@ public:
         return has(name) ? size(name) : fallback;
     }
 
-    /// Null is as good as left out.
+    /// Whether `name` is present and not null.
     [[nodiscard]] bool has(const char* name) const { return !at(name).is_null(); }
 
-    /// It stands there.
+    /// Whether `name` is present with the value null.
     [[nodiscard]] bool is_null(const char* name) const { return values_.contains(name) && at(name).is_null(); }
 
     [[nodiscard]] bool flag(const char* name, bool fallback) const;
     [[nodiscard]] std::string text(const char* name, const char* fallback) const;
 
-    /// Above 0, up to `most`.
+    /// Greater than 0, at most `most`.
     [[nodiscard]] float positive(const char* name, float fallback, double most = 1) const;
 
-    /// Below `vocabulary`.
+    /// A token id below `vocabulary`.
     [[nodiscard]] std::optional<std::uint32_t> token(const char* name, std::uint32_t vocabulary) const;
 
-    /// An object of its own; an empty one where it is left out.
+    /// A nested object; empty if absent.
     [[nodiscard]] ConfigReader object(const char* name) const;
 
-    /// Left out is as good as `expected`.
+    /// Refuses a value other than `expected`; may be absent.
     void expect(const char* name, const nlohmann::json& expected) const;
 
     [[nodiscard]] const nlohmann::json& at(const char* name) const;
     [[noreturn]] void refuse(const std::string& what) const;
 
-    /// Where it has values that are not null, of other names: says that there is `missing` beside them.
+    /// Refuses non-null values of other names, with a message that `missing` must accompany them.
     void refuse_other_than(std::initializer_list<std::string_view> names, std::string_view missing) const;
 
 private:

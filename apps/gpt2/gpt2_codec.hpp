@@ -12,10 +12,11 @@
 
 namespace sluice::gpt2 {
 
-/// Prompts to tokens, tokens to what the output has.
+/// Encodes prompts as tokens and decodes tokens to the output's columns.
 class Gpt2Codec final : public ItemCodec {
 public:
-    /// No tokenizer: both are ids. `begin`: the token of a prompt that is empty; `vocabulary`: ids are below it.
+    /// Without a tokenizer prompts and results are ids. `begin` is the token of an empty prompt; ids are below
+    /// `vocabulary`.
     Gpt2Codec(const Options& options, std::optional<Tokenizer> tokenizer, std::optional<TokenId> begin,
               std::uint32_t vocabulary);
 

@@ -9,18 +9,19 @@
 
 namespace sluice::gpt2 {
 
-/// A pass through a decoder on a GPU takes as long for one text as for these.
+/// A pass of a decoder on a GPU takes as long for one text as for 64.
 inline constexpr ChunkLimits decoder_chunks{.least = 64};
 
-/// Continuations by one decoder.
+/// A model of one decoder.
 [[nodiscard]] std::unique_ptr<Model> make_gpt2_model(const TokenSampling& sampling, std::unique_ptr<Decoder> decoder);
 
-/// A certified app: the same network three times. fp16 continues all prompts, tf32x3 again those that fp16 leaves
-/// uncertain, and fp32 those that tf32x3 does too. With temperature 0 tf32x3 first checks fp16's doubtful choices, and
-/// continues again only what it does not confirm. Each has a cache of its own.
+/// A certified app: the same network in three precisions. fp16 continues all prompts; tf32x3 recomputes the texts that
+/// fp16 leaves uncertain, and fp32 those that tf32x3 leaves uncertain. With temperature 0 tf32x3 first checks fp16's
+/// doubtful choices and recomputes only texts that it does not confirm. Each precision has its own KV cache.
 class LoadedCertifiedGpt2 final : public LoadedApp {
 public:
-    /// `weights` stay the caller's until weights() are packed. Throws Error as DecoderKernels::decoder().
+    /// `weights` belong to the caller and must stay alive until weights() is packed. Throws Error like
+    /// DecoderKernels::decoder().
     LoadedCertifiedGpt2(const DecoderShape& shape, const DecoderWeights& weights, const TokenSampling& sampling,
                         DeviceKind kind);
 
@@ -31,8 +32,8 @@ public:
     [[nodiscard]] ChunkLimits chunk_limits() const override { return decoder_chunks; }
 
 private:
-    /// Not draws: the errors of their distances have long tails, so that now and then one is beyond the bounds. A text
-    /// that is continued again for another choice's sake is rid of such an error, a checked one is not.
+    /// Draws are not checked: errors of their distances have long tails, so that some exceed the bound. A text
+    /// recomputed as a whole, for another choice, is free of such an error; a checked one is not.
     [[nodiscard]] bool checks_drafts() const { return sampling_.temperature == 0; }
 
     DeviceKind kind_;

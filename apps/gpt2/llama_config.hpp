@@ -5,10 +5,10 @@
 
 namespace sluice::gpt2 {
 
-/// Whether it is one of Family::llama, by its model_type: "llama", "mistral" or "qwen2".
+/// Whether the model_type is one of Family::llama: "llama", "mistral" or "qwen2".
 [[nodiscard]] bool is_llama_config(const ConfigReader& reader);
 
-/// What Hugging Face's classes of these names make of it, where the computation is a DecoderShape's.
+/// Interprets the config like Hugging Face's classes of these names. Refuses what a DecoderShape cannot describe.
 [[nodiscard]] Config read_llama_config(const ConfigReader& reader);
 
 }  // namespace sluice::gpt2

@@ -7,13 +7,13 @@
 
 namespace sluice::gpt2 {
 
-/// A small file that lies beside a checkpoint's weights.
+/// A small file next to a checkpoint's weights.
 struct SideFile {
     std::string text;
     std::string where;  ///< For messages.
 };
 
-/// What a message about such files says.
+/// Parts of messages about such files.
 struct SideFileErrors {
     std::string_view id;
     std::string_view hint;

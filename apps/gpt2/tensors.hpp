@@ -10,12 +10,12 @@
 
 namespace sluice::gpt2 {
 
-/// Every tensor of a GPT-2, in the order in which a WeightBlob has them and the headerless file too: blocks sorted by
-/// their number's text, in each the biases before the weights. Linear weights are (inputs, outputs).
+/// All tensors of a GPT-2, in the order of its WeightBlob and of the headerless file: blocks sorted by their number as
+/// text, biases before weights in each. Linear weights are (inputs, outputs).
 [[nodiscard]] std::vector<TensorSpec> gpt2_tensors(const DecoderShape& shape);
 [[nodiscard]] DecoderWeights gpt2_weights(const DecoderShape& shape, std::span<const float> tensors);
 
-/// Every tensor of one of Family::llama, in the order of a WeightBlob: what makes one matrix lies together. Linear
+/// All tensors of a model of Family::llama, in the order of its WeightBlob: parts of one matrix are adjacent. Linear
 /// weights are (outputs, inputs).
 [[nodiscard]] std::vector<TensorSpec> llama_tensors(const Config& config);
 [[nodiscard]] DecoderWeights llama_weights(const Config& config, std::span<const float> tensors);

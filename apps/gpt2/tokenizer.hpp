@@ -12,18 +12,18 @@
 
 namespace sluice::gpt2 {
 
-/// GPT-2's byte-level tokenizer: any bytes to token ids and back, without loss. What reads like a special token in a
-/// text is text. Immutable; thread-safe.
+/// GPT-2's byte-level tokenizer: converts any bytes to token ids and back, losslessly. Special tokens are not
+/// recognised in texts. Immutable; thread-safe.
 class Tokenizer {
 public:
-    /// From `vocab.json`, an object of tokens and their ids, and `merges.txt`, a merge a line, the first applied first;
-    /// both spell a byte as one character, as GPT-2's encoder does. Ids are 0 to n-1. Throws Error (no_input,
-    /// bad_data: E-TOK-*).
+    /// Reads `vocab.json`, an object of tokens and their ids, and `merges.txt`, one merge per line in order of
+    /// priority; both represent a byte as one character, like GPT-2's encoder. Ids are 0 to n-1. Throws Error
+    /// (no_input, bad_data: E-TOK-*).
     [[nodiscard]] static Tokenizer from_vocabulary(const std::filesystem::path& vocab,
                                                    const std::filesystem::path& merges);
 
-    /// From a Hugging Face `tokenizer.json` that says the same: a BPE model over bytes, without normaliser. Its added
-    /// tokens are known to decode() only.
+    /// Reads an equivalent Hugging Face `tokenizer.json`: a byte-level BPE model without normaliser. Added tokens are
+    /// used by decode() only.
     [[nodiscard]] static Tokenizer from_json(const std::filesystem::path& file);
 
     /// Appends the tokens of `text`.
@@ -34,7 +34,7 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return pairs_.size(); }
 
-    /// Of the token with these bytes, "<|endoftext|>".
+    /// Id of the token with these bytes, e.g. "<|endoftext|>".
     [[nodiscard]] std::optional<TokenId> find(std::string_view bytes) const noexcept;
 
 private:

@@ -7,10 +7,11 @@
 
 namespace sluice::gpt2 {
 
-/// Cuts texts into the words that are encoded one by one, with the pattern of GPT-2's encoder: an English contraction's
-/// end; letters, digits or other signs, each with a space before it if there is one; white space, the last before a
-/// word being that word's. Letters and digits are Unicode's classes L and N, white space its property White_Space.
-/// A byte that is no part of well-formed UTF-8 counts as a sign. Immutable; thread-safe.
+/// Splits texts into the words that are encoded separately, by the pattern of GPT-2's encoder: the ending of an English
+/// contraction; a run of letters, of digits or of other characters, with a preceding space if any; white space, except
+/// a last space that belongs to the following word. Letters and digits are Unicode's classes L and N, white space has
+/// the property White_Space. A byte that is not part of well-formed UTF-8 counts as another character. Immutable;
+/// thread-safe.
 class WordSplitter {
 public:
     WordSplitter();
@@ -18,7 +19,7 @@ public:
     WordSplitter& operator=(const WordSplitter&) = delete;
     ~WordSplitter();
 
-    /// All of `text`, in order.
+    /// Calls take(word) for all words of `text`, in order.
     void split(std::string_view text, FunctionRef<void(std::string_view)> take) const;
 
 private:
