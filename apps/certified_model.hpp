@@ -15,14 +15,14 @@ namespace sluice {
 struct CertifiedShape {
     std::uint32_t classes;
     bool scores = false;  ///< Whether results hold the scores as well.
-    std::uint32_t batch;  ///< Items that the exact model computes at a time.
+    std::uint32_t batch;  ///< Batch size of the exact model, in items.
 };
 
-/// Gives the labels of an exact model at nearly the speed of a fast one: the fast one computes all items, the exact one
-/// again those whose label that leaves uncertain. The exact one may be certified itself.
+/// Computes the labels of an exact model at nearly the speed of a fast one: the fast model computes all items, the
+/// exact model recomputes those with an uncertain label. The exact model may be certified itself.
 class CertifiedModel final : public Model {
 public:
-    /// Records of `fast`, made for `max_items`, and `exact`, made for shape.batch, hold label and scores. `kernels` are
+    /// Results of `fast` (made for `max_items`) and `exact` (made for shape.batch) hold label and scores. `kernels` are
     /// those of `device`.
     CertifiedModel(const Kernels& kernels, Device& device, std::unique_ptr<Model> fast, std::unique_ptr<Model> exact,
                    const CertifiedShape& shape, std::uint32_t max_items);
@@ -32,8 +32,8 @@ public:
     void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active, std::span<const std::byte> in,
                         std::span<std::byte> out) override;
 
-    /// The exact model learns from `sample` first, if it has to, then both compute it; kernels/margin.hpp says what
-    /// follows. Until then nothing is certain.
+    /// Calibrates the exact model with `sample` if it needs that, then computes the sample with both models to derive
+    /// the margin (kernels/margin.hpp). Before that no item is certain.
     void calibrate(Stream& stream, std::span<const std::byte> sample) override;
     [[nodiscard]] std::optional<Certification> certification() const override;
 
@@ -54,17 +54,17 @@ private:
 struct CascadeShape {
     std::uint32_t classes;
     bool scores = false;         ///< Whether results hold the scores as well.
-    std::uint32_t tf32x3_batch;  ///< Items that are computed again at a time,
-    std::uint32_t fp32_batch;    ///< and of those once more.
+    std::uint32_t tf32x3_batch;  ///< Batch size of the first recomputation, in items.
+    std::uint32_t fp32_batch;    ///< Batch size of the second.
 };
 
-/// An app whose models are certified: the same layers three times. fp16 computes all items, tf32x3 again those that
-/// fp16 leaves uncertain, and fp32 those that tf32x3 does too.
+/// An app with certified models: the same layers in three precisions. fp16 computes all items; tf32x3 recomputes those
+/// that fp16 leaves uncertain, and fp32 those that tf32x3 leaves uncertain.
 class LoadedCertified : public LoadedApp {
 public:
     using MakeStages = std::function<std::vector<SequentialStage>(Precision, PackedWeights&)>;
 
-    /// `make_stages` makes layers that end in results of label and scores, and is called for each precision.
+    /// `make_stages` is called for each precision; its layers end with label and scores.
     LoadedCertified(DeviceKind kind, const CascadeShape& shape, const MakeStages& make_stages);
 
     PackedWeights* weights() override { return &weights_; }

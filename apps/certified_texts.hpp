@@ -13,13 +13,13 @@
 
 namespace sluice {
 
-/// Writes an exact writer's texts at nearly the speed of a fast one: the fast one writes all, the exact one again those
-/// that came too close to another. The exact one may be certified itself. Doubts are the fast one's, log-probabilities
-/// those of the writer that wrote the text.
+/// Writes an exact writer's texts at nearly the speed of a fast one: the fast writer writes all texts, the exact writer
+/// rewrites those with a doubtful choice. The exact writer may be certified itself. Doubts are the fast writer's;
+/// log-probabilities are those of the writer that wrote the text.
 ///
-/// With a checker, which chooses as exactly as `exact`'s fast writer does, what the fast one has written is a draft: of
-/// a text that came too close the checker makes the doubtful choices again, and only a text with one that differs, or
-/// is doubtful again by `exact`'s own bounds, is written again.
+/// With a checker, as accurate as `exact`'s fast writer, the fast writer's texts are drafts: the checker repeats the
+/// doubtful choices of a draft, and only a text with a choice that differs, or is still doubtful by `exact`'s own
+/// bounds, is rewritten.
 class CertifiedTexts final : public TextWriter {
 public:
     /// `fast` and `checker` were made for shape.max_items, `exact` for shape.batch, all on `device`.
@@ -31,14 +31,14 @@ public:
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override;
     [[nodiscard]] TextCounts counts() const override;
 
-    /// Until then nothing is certain. `of_checks`: the bounds of `exact`; for a checker only.
+    /// Before that no text is certain. `of_checks` are the bounds of `exact`, for a checker only.
     void set_bounds(const TextDoubt& bounds, const TextDoubt& of_checks = {});
     [[nodiscard]] const TextDoubt& bounds() const noexcept { return bounds_; }
 
-    /// Texts that the exact one has written, in all that is done.
+    /// Number of texts rewritten by the exact writer so far; call once the enqueued work is done.
     [[nodiscard]] std::uint64_t recomputed() const { return certifier_->recomputed(); }
 
-    /// Texts that the checker has looked at, likewise; none without one.
+    /// Number of texts checked so far, likewise; nullopt without a checker.
     [[nodiscard]] std::optional<std::uint64_t> checked() const {
         return checker_ == nullptr ? std::nullopt : std::optional(checker_->checked());
     }
@@ -52,32 +52,31 @@ private:
     std::unique_ptr<TextWriter> fast_;
     std::unique_ptr<TextWriter> exact_;
     Buffer doubts_;
-    std::unique_ptr<TextChecker> checker_;  // or none
+    std::unique_ptr<TextChecker> checker_;  // may be null
     Buffer choices_;                        // (items, max_new) ChoiceDoubt; with a checker
     std::unique_ptr<TextCertifier> certifier_;
     TextDoubt bounds_{};
 };
 
-/// A sample as one writer writes it.
+/// A sample's texts by one writer.
 struct WrittenTexts {
     std::vector<std::byte> results;    // (items, output_bytes)
     std::vector<TextDoubt> doubts;     // (items); of a generator
     std::vector<ChoiceDoubt> choices;  // (items, max_new); of a decoder
 };
 
-/// Of an item's choices, or text, in a sample or for a checker.
+/// Bytes of an item's doubts in a sample or for a checker.
 [[nodiscard]] std::uint64_t doubt_bytes_of(const TextForm& form);
 
-/// That write_texts() takes of the device's memory while it works.
+/// Device memory that write_texts() uses temporarily.
 [[nodiscard]] std::uint64_t write_texts_bytes(const TextForm& form, std::uint32_t group);
 
-/// `group` items at a time, for which `writer` was made on `device`. Waits for them.
+/// Writes `group` items at a time, for which `writer` was made on `device`. Blocks until done.
 [[nodiscard]] WrittenTexts write_texts(TextWriter& writer, const TextForm& form, std::uint32_t group, Device& device,
                                        Stream& stream, std::span<const std::byte> sample);
 
-/// What a sample tells of a fast writer and an exact one: errors, of texts or choices that are alike, and how close the
-/// fast one's others came: of a decoder's text, the first choice that differs. A choice among other tokens tells
-/// nothing.
+/// Comparison of a fast and an exact writer on a sample: errors of equal texts or choices, and doubts of the fast
+/// writer's texts that differ; for a decoder, of the first choice that differs. Choices among other tokens are ignored.
 struct SeenTexts {
     std::vector<SeenDoubts> alike;
     std::vector<TextDoubt> differing;

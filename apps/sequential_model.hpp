@@ -12,17 +12,16 @@
 
 namespace sluice {
 
-/// Layers that run one after the other on up to `group_items` items at a time, so that what lies between them stays in
-/// the caches.
+/// Layers that run in sequence on up to `group_items` items at a time, so that activations stay in the caches.
 struct SequentialStage {
     std::vector<std::unique_ptr<const Layer>> layers;
     std::uint32_t group_items;
 };
 
-/// For a stage whose layers read their weights once a chunk.
+/// For a stage whose layers read their weights once per chunk.
 inline constexpr std::uint32_t whole_chunk = ~std::uint32_t{0};
 
-/// A model that is its layers in a row: each one's output is the next one's input.
+/// A model that runs its layers in sequence: each one's output is the next one's input.
 class SequentialModel final : public Model {
 public:
     /// `stages` and their weights outlive the model.
@@ -42,7 +41,7 @@ private:
         std::vector<Step> steps;
         std::size_t group_items;
         Buffer between[2];  // (group_items, largest output of a step), used in turn
-        Buffer result;      // (max_items, output of the last step); none after the last stage
+        Buffer result;      // (max_items, output of the last step); empty after the last stage
     };
 
     void run_group(Stream& stream, Stage& stage, const Batch& batch, std::span<const std::byte> in,
@@ -56,7 +55,7 @@ private:
 /// A loaded app whose models are sequential.
 class LoadedSequential : public LoadedApp {
 public:
-    /// `make_stages` reserves the layers' weights; what they are made from stays until weights() are packed.
+    /// `make_stages` reserves the layers' weights; their source must stay alive until weights() is packed.
     explicit LoadedSequential(const std::function<std::vector<SequentialStage>(PackedWeights&)>& make_stages)
         : stages_(make_stages(weights_)) {}
 

@@ -13,10 +13,10 @@
 
 namespace sluice {
 
-/// Texts by any writer.
+/// A model of any text writer.
 class TextModel : public Model {
 public:
-    /// What an app calls its counts.
+    /// The app's names of its counters.
     using NameCounts = std::vector<ModelCount> (*)(const TextCounts&);
 
     TextModel(const IoShape& shape, std::unique_ptr<TextWriter> writer, NameCounts name_counts);
@@ -29,7 +29,7 @@ public:
 
 protected:
     [[nodiscard]] TextWriter& writer() const noexcept { return *writer_; }
-    /// counts() begin after what has been counted so far.
+    /// counts() start from here.
     void begin_counts();
 
 private:
@@ -39,15 +39,16 @@ private:
     TextCounts before_{};
 };
 
-/// Three writers of the same texts, each as exact as those before it or more.
+/// Three writers of the same texts, each at least as accurate as those before it.
 struct TextCascade {
     TextForm form;
-    /// A writer, and the items that it was made for: of the first one those of a chunk, of the others those that are
-    /// written again at a time.
+    /// A writer and its number of items: those of a chunk for the first writer, the batch size of rewriting for the
+    /// others.
     struct Stage {
         std::unique_ptr<TextWriter> writer;
         std::uint32_t items;
-        std::unique_ptr<TextChecker> checker = nullptr;  ///< Of the second one, for the first one's items; or none.
+        std::unique_ptr<TextChecker> checker =
+            nullptr;  ///< Made by the second writer, for the first one's items; may be null.
     };
     std::array<Stage, 3> stages;  ///< fp16, tf32x3, fp32
 };

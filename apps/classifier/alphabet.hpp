@@ -14,11 +14,11 @@ inline constexpr std::string_view classifier_alphabet =
 
 inline constexpr std::uint32_t classifier_symbols = 70;
 inline constexpr std::uint32_t classifier_length = 1014;  ///< Characters of an item; the paper's l0.
-inline constexpr std::uint8_t classifier_blank = 70;      ///< Padding, space, and every byte outside the alphabet.
+inline constexpr std::uint8_t classifier_blank = 70;      ///< Symbol of padding, space, and bytes outside the alphabet.
 static_assert(classifier_alphabet.size() == classifier_symbols && classifier_blank == classifier_symbols);
 
-/// Symbol of each byte. Capital ASCII letters are their small ones'; of the two hyphens the later one is used, as by
-/// the dictionary of the paper's own code (Crepe, train/data.lua).
+/// Symbol of each byte. Upper-case ASCII letters map to lower case; of the two hyphens the later one is used, as in the
+/// dictionary of the paper's own code (Crepe, train/data.lua).
 [[nodiscard]] constexpr std::array<std::uint8_t, 256> classifier_symbol_table() {
     std::array<std::uint8_t, 256> table{};
     table.fill(classifier_blank);

@@ -11,14 +11,14 @@ namespace sluice {
 /// The character-level CNN of Zhang, Zhao, LeCun 2015 with two layer norms, four classes. docs/classifier.md.
 [[nodiscard]] const App& classifier_app();
 
-/// What a result's row has beside the label.
+/// Columns of a result's row besides the label.
 struct ClassifierOutput {
     bool scores = false;                   ///< `output.scores`
     bool names = false;                    ///< `output.names`
-    std::optional<std::string> weights{};  ///< The file that names the classes; none: random.
+    std::optional<std::string> weights{};  ///< File that names the classes; nullopt with random weights.
 };
 
-/// The same with its keys chosen.
+/// The app with its settings.
 [[nodiscard]] std::unique_ptr<OpenApp> open_classifier(const ClassifierOutput& output);
 
 [[nodiscard]] inline std::unique_ptr<OpenApp> open_classifier(bool scores) {

@@ -7,17 +7,17 @@ namespace sluice {
 
 inline constexpr std::uint32_t classifier_classes = 4;
 
-/// Of an item and its label, with the classes' scores where they are part of the output.
+/// Sizes of an item and its label, with the classes' scores if `scores`.
 [[nodiscard]] constexpr IoShape classifier_shape(bool scores) {
     constexpr auto label_bytes = static_cast<std::uint32_t>(sizeof(std::int32_t));
     constexpr auto score_bytes = static_cast<std::uint32_t>(classifier_classes * sizeof(float));
     return {classifier_length, label_bytes + (scores ? score_bytes : 0)};
 }
 
-/// Text as classifier_length symbols, the last character first (docs/classifier.md).
+/// Encodes text as classifier_length symbols, last character first (docs/classifier.md).
 class ClassifierCodec final : public ItemCodec {
 public:
-    /// `names`: the classes', to be written behind the label; none: it stands by itself.
+    /// `names` of the classes are written after the label; empty: the label only.
     explicit ClassifierCodec(bool scores, std::vector<std::string> names = {})
         : scores_(scores), names_(std::move(names)) {}
 
@@ -28,10 +28,10 @@ public:
     [[nodiscard]] std::string check_packed(std::span<const std::byte> item) const override;
     [[nodiscard]] std::vector<OutputField> output_fields() const override;
 
-    /// Takes the label's nonfinite_mark away.
+    /// Removes the label's nonfinite_mark.
     void decode(std::span<const std::byte> result, Row& row) const override;
 
-    /// Without scores, the labels that are marked.
+    /// Without scores, counts labels that carry the mark.
     [[nodiscard]] std::uint64_t nonfinite(std::span<const std::byte> results) const override;
     void write_missing(std::span<std::byte> result) const override;
 

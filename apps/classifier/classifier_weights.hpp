@@ -13,7 +13,7 @@
 
 namespace sluice {
 
-/// What may differ from one classifier to another; a weights file's tensors say it.
+/// Sizes in which classifiers may differ, determined by a weights file's tensors.
 struct ClassifierSizes {
     std::uint32_t channels = 256;  ///< Of every convolution; a multiple of 64.
     std::uint32_t hidden = 1024;   ///< Outputs of fc1 and fc2.
@@ -25,19 +25,19 @@ struct ClassifierSizes {
 /// linear layers (out, in), norms (channel, position). docs/classifier.md.
 [[nodiscard]] std::vector<TensorSpec> classifier_tensors(const ClassifierSizes& sizes = {});
 
-/// Floats of all tensors: 11,908,100 of the paper's sizes.
+/// Number of floats of all tensors: 11,908,100 for the paper's sizes.
 [[nodiscard]] std::size_t classifier_weight_count(const ClassifierSizes& sizes = {});
 
-/// A look at a WeightBlob of the classifier's, which holds the tensors and behind them their sizes.
+/// View of a classifier's WeightBlob, which holds the tensors followed by their sizes.
 class ClassifierWeights {
 public:
-    /// `blob` stays. Throws ContractViolation when it is none of the classifier's.
+    /// `blob` outlives the view. Throws ContractViolation if it is not a classifier's.
     explicit ClassifierWeights(const WeightBlob& blob);
 
     [[nodiscard]] const ClassifierSizes& sizes() const noexcept { return sizes_; }
     [[nodiscard]] std::span<float> values() const noexcept { return values_; }
 
-    /// Throws ContractViolation: none of that name.
+    /// Throws ContractViolation if there is no tensor of that name.
     [[nodiscard]] std::span<const float> tensor(std::string_view name) const;
 
 private:
@@ -45,15 +45,15 @@ private:
     std::span<float> values_;
 };
 
-/// From a safetensors file, whose tensors give the sizes, or from a headerless one of the paper's sizes. Throws Error
+/// Reads a safetensors file, whose tensors determine the sizes, or a headerless file of the paper's sizes. Throws Error
 /// (bad_data, no_input, numeric).
 [[nodiscard]] WeightBlob read_classifier_weights(const std::filesystem::path& path);
 
-/// The classes' names that a weights file has in its metadata, key "labels", a JSON list. Throws Error (bad_data,
-/// no_input), also when it has none.
+/// Names of the classes in a weights file's metadata: key "labels", a JSON list. Throws Error (bad_data, no_input),
+/// also if there are none.
 [[nodiscard]] std::vector<std::string> read_class_names(const std::filesystem::path& path);
 
-/// Weights of the paper's sizes drawn from `seed`: the same bits everywhere, spread so that labels vary over text.
+/// Random weights of the paper's sizes, generated from `seed`: equal bits everywhere, scaled so that labels vary.
 [[nodiscard]] WeightBlob random_classifier_weights(std::uint64_t seed);
 
 }  // namespace sluice

@@ -9,14 +9,14 @@
 
 namespace sluice {
 
-/// The numbers that rand() of glibc gives after srand(seed), from any place on: r[i] = r[i - 3] + r[i - 31] mod 2^32,
-/// of which rand() gives the upper 31 bits (TYPE_3 of random(3), an additive feedback generator; the state is filled by
-/// Lehmer's 16807, and 310 numbers are thrown away).
+/// The sequence of glibc's rand() after srand(seed), from any position: r[i] = r[i - 3] + r[i - 31] mod 2^32, of which
+/// rand() returns the upper 31 bits (TYPE_3 of random(3), an additive feedback generator; its state is seeded by
+/// Lehmer's 16807, and the first 310 numbers are discarded).
 class LibcRandom {
 public:
     explicit LibcRandom(std::uint32_t seed);
 
-    /// next() gives what rand() gives after `count` calls from srand on. Takes some tens of microseconds.
+    /// Positions the sequence after `count` calls of rand() since srand(). Takes some tens of microseconds.
     void jump_to(std::uint64_t count);
 
     [[nodiscard]] std::uint32_t next() noexcept;
@@ -29,11 +29,10 @@ private:
     std::size_t oldest_ = 0;
 };
 
-/// Draws in [0, 1] as (float)rand() / (float)RAND_MAX of glibc makes them, shared out among items in their order.
-/// Thread-safe.
+/// Draws in [0, 1] equal to glibc's (float)rand() / (float)RAND_MAX, assigned to items in order. Thread-safe.
 class LibcDraws {
 public:
-    /// Item i has the draws from i * each on, `each` of them.
+    /// Item i has the `each` draws from number i * each on.
     LibcDraws(std::uint32_t seed, std::uint32_t each);
 
     /// to.size() <= each.

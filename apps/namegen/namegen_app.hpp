@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-/// Names, a byte at a time, by a recurrent network (docs/namegen.md). On the host.
+/// Generates names byte by byte with a recurrent network (docs/namegen.md).
 [[nodiscard]] const App& namegen_app();
 
 }  // namespace sluice

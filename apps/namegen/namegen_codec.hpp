@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-/// A name's number, prefix and random numbers to an item; names with their length and log-probability from results
-/// (docs/namegen.md).
+/// Encodes a name's number, prefix and random numbers as an item; decodes names with length and log-probability from
+/// results (docs/namegen.md).
 class NamegenCodec final : public ItemCodec {
 public:
     explicit NamegenCodec(const NamegenOptions& options);

@@ -9,11 +9,11 @@
 
 namespace sluice {
 
-/// Names by one generator.
+/// A model of one generator.
 [[nodiscard]] std::unique_ptr<Model> make_namegen_model(std::uint32_t max_length, std::unique_ptr<Generator> generator);
 
-/// A certified app: the same network three times. fp16 writes all names, tf32x3 again those that fp16 leaves uncertain,
-/// and fp32 those that tf32x3 does too.
+/// A certified app: the same network in three precisions. fp16 generates all names; tf32x3 recomputes those that fp16
+/// leaves uncertain, and fp32 those that tf32x3 leaves uncertain.
 class LoadedCertifiedNamegen final : public LoadedApp {
 public:
     /// `weights` stay the caller's until weights() are packed.

@@ -8,16 +8,16 @@
 
 namespace sluice {
 
-inline constexpr std::uint32_t longest_name = 256;  ///< Bytes that generate.max_length may ask for.
+inline constexpr std::uint32_t longest_name = 256;  ///< Upper limit of generate.max_length, in bytes.
 
-/// Where the random numbers of a job come from.
+/// Source of a job's random numbers.
 enum class DrawsFrom : std::uint8_t {
-    philox,  ///< Of the item's number.
-    libc,    ///< rand() of glibc.
-    input,   ///< The input file holds them.
+    philox,  ///< Philox, keyed by the item's number.
+    libc,    ///< glibc's rand().
+    input,   ///< The input file.
 };
 
-/// What a job says to the app "namegen".
+/// A job's settings of the app "namegen".
 struct NamegenOptions {
     Sampling sampling{};
     DrawsFrom draws = DrawsFrom::philox;
