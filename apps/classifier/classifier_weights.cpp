@@ -7,7 +7,6 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 #include <type_traits>
 
 #include "apps/classifier/classifier_codec.hpp"
@@ -66,8 +65,7 @@ Spread spread_of(const TensorSpec& spec) {
     return {threshold, 0.1};
 }
 
-constexpr unsigned most_threads = 8;  // 12 million values take one core less than 50 ms
-constexpr std::size_t piece = 4096;   // values, a few pages
+constexpr std::size_t piece = 4096;  // values, a few pages
 
 /// What lies behind the tensors in a blob, and is broadcast with them.
 struct Trailer {
@@ -194,7 +192,7 @@ std::vector<std::string> read_class_names(const std::filesystem::path& path) {
 WeightBlob random_classifier_weights(std::uint64_t seed) {
     WeightBlob blob = blob_for({}, 0);
     std::span<float> left = ClassifierWeights(blob).values();
-    WorkTeam team(std::clamp(std::thread::hardware_concurrency(), 1U, most_threads) - 1);
+    WorkTeam team(startup_helpers());
     std::uint64_t key = mix(seed);
     for (const TensorSpec& spec : classifier_tensors()) {
         key = mix(key);

@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "apps/gpt2/checkpoint_index.hpp"
@@ -88,15 +87,14 @@ public:
     }
 
     void read(std::span<const TensorSpec> wanted, std::span<float> to) const {
+        std::vector<StoredValues> values;
         for (const TensorSpec& spec : wanted) {
-            const Place place = by_name_.at(spec.name);
             const auto part = to.first(static_cast<std::size_t>(spec.elements()));
-            place.reader->read({place.entry->name, spec.shape}, part);
+            values.push_back(stored(by_name_.at(spec.name), spec.shape, part));
             to = to.subspan(part.size());
-            if (spec.name == "wte.weight" || spec.name == "embed_tokens.weight") {
-                check_head(wanted, spec, part);
-            }
         }
+        read_finite(values);
+        check_head(wanted, values);
         for (const auto& reader : readers_) {
             reader->check_unchanged();
         }
@@ -117,17 +115,25 @@ private:
         return std::string(name);
     }
 
+    static StoredValues stored(const Place& place, const std::vector<std::uint64_t>& shape, std::span<float> to) {
+        return place.reader->stored({place.entry->name, shape}, to);
+    }
+
     /// A head of its own that is not `wanted` makes another model, whatever config.json says.
-    void check_head(std::span<const TensorSpec> wanted, const TensorSpec& tokens,
-                    std::span<const float> embeddings) const {
+    void check_head(std::span<const TensorSpec> wanted, std::span<const StoredValues> read) const {
         const auto head = by_name_.find(head_name);
         if (head == by_name_.end() || wanted.back().name == head_name) {
             return;
         }
+        const auto tokens = std::ranges::find_if(wanted, [](const TensorSpec& spec) {
+            return spec.name == "wte.weight" || spec.name == "embed_tokens.weight";
+        });
+        const std::span<const float> embeddings = read[static_cast<std::size_t>(tokens - wanted.begin())].to;
         const SafetensorsEntry& entry = *head->second.entry;
-        std::vector<float> values(entry.shape == tokens.shape ? embeddings.size() : 0);
+        std::vector<float> values(entry.shape == tokens->shape ? embeddings.size() : 0);
         if (!values.empty()) {
-            head->second.reader->read({entry.name, entry.shape}, values);
+            const StoredValues own = stored(head->second, entry.shape, values);
+            read_finite({&own, 1});
         }
         if (!std::ranges::equal(values, embeddings)) {
             refuse_tensor(entry.name, "is not the token embeddings once more");
@@ -188,11 +194,10 @@ WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::opti
 }
 
 WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
-    constexpr unsigned most_threads = 8;
     constexpr std::size_t piece = 65536;  // values
     WeightBlob blob = blob_for(config);
     std::span<float> left = blob.floats().subspan(head_floats);
-    WorkTeam team(std::clamp(std::thread::hardware_concurrency(), 1U, most_threads) - 1);
+    WorkTeam team(startup_helpers());
     std::uint32_t number = 0;
     const bool by_outputs = config.family == Family::llama;
     for (const TensorSpec& spec : tensors_of(config)) {

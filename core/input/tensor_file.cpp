@@ -135,7 +135,16 @@ const std::string* TensorReader::metadata(std::string_view key) const noexcept {
 void TensorReader::read(std::span<const TensorSpec> wanted, std::span<float> to) const {
     expect_room(wanted, to);
     check(wanted);
-    is_headerless() ? read_headerless(wanted, to) : read_named(wanted, to);
+    std::vector<StoredValues> values;
+    std::uint64_t at = 0;
+    for (const TensorSpec& spec : wanted) {
+        const auto part = to.first(static_cast<std::size_t>(spec.elements()));
+        values.push_back(is_headerless() ? StoredValues{&file_, at, FloatType::f32, part, spec.name}
+                                         : stored(spec, part));
+        at += part.size_bytes();
+        to = to.subspan(part.size());
+    }
+    read_finite(values);
     file_.check_unchanged();
 }
 
@@ -153,10 +162,10 @@ const SafetensorsEntry& TensorReader::entry_of(const TensorSpec& spec) const {
     return *entry;
 }
 
-void TensorReader::read(const TensorSpec& wanted, std::span<float> to) const {
+StoredValues TensorReader::stored(const TensorSpec& wanted, std::span<float> to) const {
     expect_room({&wanted, 1}, to);
     const SafetensorsEntry& entry = entry_of(wanted);
-    file_.read_finite(data_start_ + entry.begin, find_float_type(entry.dtype).value(), to, wanted.name);
+    return {&file_, data_start_ + entry.begin, find_float_type(entry.dtype).value(), to, wanted.name};
 }
 
 void TensorReader::check_named(std::span<const TensorSpec> wanted) const {
@@ -172,24 +181,6 @@ void TensorReader::check_size(std::span<const TensorSpec> wanted) const {
         file_.refuse_known_others();
         refuse("E-MOD-048", where(), fmt::format("got {} bytes, expected {}", file_.size(), expected),
                "check that the weights belong to this app");
-    }
-}
-
-void TensorReader::read_named(std::span<const TensorSpec> wanted, std::span<float> to) const {
-    for (const TensorSpec& spec : wanted) {
-        const auto part = to.first(static_cast<std::size_t>(spec.elements()));
-        read(spec, part);
-        to = to.subspan(part.size());
-    }
-}
-
-void TensorReader::read_headerless(std::span<const TensorSpec> wanted, std::span<float> to) const {
-    std::uint64_t at = 0;
-    for (const TensorSpec& spec : wanted) {
-        const auto part = to.first(static_cast<std::size_t>(spec.elements()));
-        file_.read_finite(at, FloatType::f32, part, spec.name);
-        at += part.size_bytes();
-        to = to.subspan(part.size());
     }
 }
 

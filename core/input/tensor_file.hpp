@@ -52,8 +52,9 @@ public:
     /// tensors in the order of `wanted`. Throws Error (bad_data, numeric).
     void read(std::span<const TensorSpec> wanted, std::span<float> to) const;
 
-    /// Reads one tensor of a file that may hold others, and is not headerless.
-    void read(const TensorSpec& wanted, std::span<float> to) const;
+    /// Where one tensor of a file lies that may hold others, and is not headerless; `to` has room for its elements.
+    /// Throws Error (bad_data).
+    [[nodiscard]] StoredValues stored(const TensorSpec& wanted, std::span<float> to) const;
 
     /// Throws Error (bad_data) when the file has changed since it was opened.
     void check_unchanged() const { file_.check_unchanged(); }
@@ -62,8 +63,6 @@ private:
     [[nodiscard]] const SafetensorsEntry& entry_of(const TensorSpec& spec) const;
     void check_named(std::span<const TensorSpec> wanted) const;
     void check_size(std::span<const TensorSpec> wanted) const;
-    void read_named(std::span<const TensorSpec> wanted, std::span<float> to) const;
-    void read_headerless(std::span<const TensorSpec> wanted, std::span<float> to) const;
 
     WeightsFile file_;
     std::optional<SafetensorsHeader> header_;

@@ -7,19 +7,22 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "core/error.hpp"
+#include "core/sync/work_team.hpp"
 
 namespace sluice {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "weights files are little endian");
 
-constexpr std::size_t finite_check_floats = std::size_t{1} << 20;  // 4 MiB: checked while still in the cache
+constexpr std::size_t piece_floats = std::size_t{1} << 18;  // 1 MiB: checked while still in the cache
 
 struct Magic {
     std::string_view bytes;
@@ -63,6 +66,46 @@ int open_to_read(const std::filesystem::path& path, const std::string& where) {
     return file;
 }
 
+struct Piece {
+    const StoredValues* of;
+    std::size_t first;  // of its values
+    std::span<float> to;
+};
+
+std::vector<Piece> pieces_of(std::span<const StoredValues> values) {
+    std::vector<Piece> pieces;
+    for (const StoredValues& stored : values) {
+        for (std::size_t first = 0; first < stored.to.size(); first += piece_floats) {
+            pieces.push_back(
+                {&stored, first, stored.to.subspan(first, std::min(piece_floats, stored.to.size() - first))});
+        }
+    }
+    return pieces;
+}
+
+void read_piece(const Piece& piece) {
+    const StoredValues& of = *piece.of;
+    // Shorter values lie in the second half of their room: each is read before its float overwrites it.
+    const auto stored = std::as_writable_bytes(piece.to).last(piece.to.size() * bytes_of(of.type));
+    of.file->read(of.at + piece.first * bytes_of(of.type), stored);
+    widen(of.type, stored, piece.to);
+}
+
+auto find_nonfinite(std::span<const float> values) {
+    constexpr std::uint32_t exponent = 0x7f800000U;
+    return std::ranges::find_if(
+        values, [](float value) { return (std::bit_cast<std::uint32_t>(value) & exponent) == exponent; });
+}
+
+[[noreturn]] void refuse_nonfinite(const Piece& piece) {
+    const auto bad = find_nonfinite(piece.to);
+    const auto index = piece.first + static_cast<std::size_t>(bad - std::span<const float>(piece.to).begin());
+    throw Error(ExitCode::numeric,
+                {"E-NUM-051", piece.of->file->where(),
+                 fmt::format("tensor {}: element {} is {}", sluice::quoted(piece.of->tensor), index, *bad),
+                 "train or export the weights again"});
+}
+
 [[noreturn]] void refuse_changed(const std::string& where) {
     throw Error(ExitCode::bad_data, {"E-MOD-053", where, "the file changed or shrank while it was read",
                                      "run again once nothing writes to it"});
@@ -97,28 +140,6 @@ void WeightsFile::read(std::uint64_t at, std::span<std::byte> to) const {
     }
 }
 
-void WeightsFile::read_finite(std::uint64_t at, FloatType type, std::span<float> to, const std::string& tensor) const {
-    constexpr std::uint32_t exponent = 0x7f800000U;
-    for (std::size_t done = 0; done < to.size();) {
-        const auto part = to.subspan(done, std::min(finite_check_floats, to.size() - done));
-        // Shorter values lie in the second half of their room: each is read before its float overwrites it.
-        const auto stored = std::as_writable_bytes(part).last(part.size() * bytes_of(type));
-        read(at + done * bytes_of(type), stored);
-        widen(type, stored, part);
-        const auto bad = std::find_if(part.begin(), part.end(), [](float value) {
-            return (std::bit_cast<std::uint32_t>(value) & exponent) == exponent;
-        });
-        if (bad != part.end()) {
-            const auto index = done + static_cast<std::size_t>(bad - part.begin());
-            throw Error(
-                ExitCode::numeric,
-                {"E-NUM-051", where_, fmt::format("tensor {}: element {} is {}", sluice::quoted(tensor), index, *bad),
-                 "train or export the weights again"});
-        }
-        done += part.size();
-    }
-}
-
 void WeightsFile::check_unchanged() const {
     if (!watched_->change().empty()) {
         refuse_changed(where_);
@@ -140,6 +161,28 @@ void WeightsFile::refuse_known_others() const {
         if (begins_with({first.data(), count}, magic)) {
             throw Error(ExitCode::bad_data, {magic.id, where_, magic.what, magic.hint});
         }
+    }
+}
+
+void read_finite(std::span<const StoredValues> values) {
+    const std::vector<Piece> pieces = pieces_of(values);
+    const auto count = static_cast<std::uint32_t>(pieces.size());
+    std::atomic<std::uint32_t> first_bad = count;
+    const auto read = [&](std::uint32_t number) {
+        if (number > first_bad) {
+            return;
+        }
+        const std::span<float> to = pieces[number].to;
+        read_piece(pieces[number]);
+        if (find_nonfinite(to) != std::span<const float>(to).end()) {
+            std::uint32_t known = first_bad;
+            while (number < known && !first_bad.compare_exchange_weak(known, number)) {
+            }
+        }
+    };
+    WorkTeam(std::min(std::max(count, 1U) - 1, startup_helpers())).run(count, read);
+    if (first_bad < count) {
+        refuse_nonfinite(pieces[first_bad]);
     }
 }
 

@@ -25,10 +25,6 @@ public:
     /// Fills `to` from byte `at`; the range lies inside the file. Throws Error (bad_data) if the file got shorter.
     void read(std::uint64_t at, std::span<std::byte> to) const;
 
-    /// Reads values of `tensor`, which lie there as `type`, and refuses NaN and infinity. Throws Error (bad_data,
-    /// numeric).
-    void read_finite(std::uint64_t at, FloatType type, std::span<float> to, const std::string& tensor) const;
-
     /// Throws Error (bad_data, E-MOD-053) when size or times are no longer those of the opening.
     void check_unchanged() const;
 
@@ -44,5 +40,18 @@ private:
     Descriptor file_;
     std::optional<WatchedFile> watched_;  // always, once constructed
 };
+
+/// Values of a tensor in an open file, and the room for them in fp32.
+struct StoredValues {
+    const WeightsFile* file;
+    std::uint64_t at;  ///< Bytes from the file's begin.
+    FloatType type;
+    std::span<float> to;
+    std::string tensor;  ///< Its name, for messages.
+};
+
+/// Reads all of `values`, with the CPUs of this process. Throws Error (bad_data; numeric: names the first NaN or
+/// infinity).
+void read_finite(std::span<const StoredValues> values);
 
 }  // namespace sluice

@@ -1,8 +1,14 @@
 #include "core/sync/work_team.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sluice {
+
+std::uint32_t startup_helpers() noexcept {
+    constexpr std::uint32_t most_threads = 8;
+    return std::clamp(std::thread::hardware_concurrency(), 1U, most_threads) - 1;
+}
 
 WorkTeam::WorkTeam(std::uint32_t helpers) {
     for (std::uint32_t i = 0; i < helpers; ++i) {

@@ -11,6 +11,10 @@
 
 namespace sluice {
 
+/// Helpers that speed up work before a rank's first chunk, beside the thread that has it: one for each other CPU of the
+/// process, but only as many as memory keeps busy.
+[[nodiscard]] std::uint32_t startup_helpers() noexcept;
+
 /// Helper threads that sleep until their owner runs work of several pieces.
 class WorkTeam {
 public:

@@ -138,6 +138,38 @@ TEST_F(TensorFile, WithAHalfThatIsNotFiniteIsANumericError) {
     }
 }
 
+/// Several threads read it by pieces, of which the last is short: each value is where it belongs, and of several that
+/// are no numbers the first is named.
+TEST_F(TensorFile, ThatIsLargeIsReadWholeAndItsFirstBadNumberNamed) {
+    constexpr std::size_t count = 3'000'017;
+    std::vector<std::uint16_t> halves(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        halves[i] = static_cast<std::uint16_t>(i * 40503U) & 0xBBFFU;  // finite
+    }
+    const auto write = [&] {
+        write_with_header(file("a"), R"({"x":{"dtype":"F16","shape":[3000017],"data_offsets":[0,6000034]}})",
+                          {reinterpret_cast<const char*>(halves.data()), 2 * count});
+    };
+    const std::vector<TensorSpec> wanted{{"x", {count}}};
+    std::vector<float> read(count, std::numeric_limits<float>::quiet_NaN());
+    write();
+
+    read_tensors(file("a"), wanted, read);
+
+    for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(read[i], float_of_half(halves[i])) << i;
+    }
+    for (const std::size_t bad : {count - 1, count - 2, std::size_t{2'000'001}, std::size_t{1'234'567}}) {
+        halves[bad] = 0x7C00;
+        write();
+        for (int repeat = 0; repeat < 20; ++repeat) {
+            const Error error = caught([&] { read_tensors(file("a"), wanted, read); });
+            ASSERT_NE(error.text().what.find("element " + std::to_string(bad) + " is inf"), std::string::npos)
+                << error.text().what;
+        }
+    }
+}
+
 /// Every half, against what its definition says: sign, five bits of exponent, ten of fraction.
 TEST(FloatType, WidensEveryHalf) {
     for (std::uint32_t bits = 0; bits < 65536; ++bits) {
