@@ -30,7 +30,7 @@ struct MeasuringOptions {
 ///
 /// Sizes grow from the app's least, so that the time of the next one can be predicted; measurement ends at the first
 /// that would exceed the budget. Exempt from the budget are the least size and, while throughput rises with the size, a
-/// larger one that takes at most 1/100 of the job by that trend, and at most 1/16 if throughput stops rising: a
+/// larger one that takes at most 1/50 of the job by that trend, and at most 1/16 if throughput stops rising: a
 /// generator of long texts may take a second for a chunk of any size. If affordable, and unless the app names a
 /// multiple, sizes from 64 to 512 items are searched for the one without a partial wave of blocks. From there on sizes
 /// double until the line predicts the next one and its fixed part hardly matters.

@@ -132,7 +132,7 @@ TEST(MeasureCosts, SpendsAShareOfALargeJobOnASlowModelWhoseRateRises) {
         const CostModel costs = measure(device, {.limits = {.least = 64}, .most_items = 8192, .job_items = job_items});
 
         EXPECT_GE(costs.largest_measured, 1024U);
-        EXPECT_LE(costs.compute.of(1024), 1.2 * device.curve(1024));
+        EXPECT_LE(costs.compute.of(costs.largest_measured), 1.2 * device.curve(costs.largest_measured));
         const double best_run = seconds / 1000 * job_items;
         EXPECT_LE(device.spent, 2 + 2 * seconds + 0.1 * best_run);
         const std::vector<std::uint32_t> devices{1, 8};
@@ -149,6 +149,15 @@ TEST(MeasureCosts, TakesLongStepsAndTimesThemOnceWhereTimeIsShort) {
 
     EXPECT_EQ(device.sizes, (std::vector<std::uint32_t>{64, 64, 256, 1024})) << "the first call loads the kernels";
     EXPECT_LE(device.spent, 2);
+}
+
+/// Texts of 128 tokens, of which a job of a quarter of a minute is long enough to measure a thousand.
+TEST(MeasureCosts, MeasuresALargeChunkOfAShortJobWhoseRateRises) {
+    CurveDevice device{.curve = [](double items) { return 0.28 + 0.00026 * items; }};
+
+    static_cast<void>(measure(device, {.limits = {.least = 62}, .most_items = 8192, .job_items = 20'000}));
+
+    EXPECT_EQ(device.sizes, (std::vector<std::uint32_t>{62, 62, 248, 992}));
 }
 
 TEST(MeasureCosts, SpendsNoMoreThanTheBudgetOnASmallJobOrARateThatStays) {
