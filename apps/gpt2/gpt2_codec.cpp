@@ -25,7 +25,7 @@ ContinuationStart start_of(std::span<const std::byte> result) {
 template <class Value>
 std::vector<Value> values_at(std::span<const std::byte> bytes, std::size_t count) {
     std::vector<Value> values(count);
-    std::memcpy(values.data(), bytes.first(count * sizeof(Value)).data(), count * sizeof(Value));
+    std::ranges::copy(bytes.first(count * sizeof(Value)), std::as_writable_bytes(std::span(values)).begin());
     return values;
 }
 
