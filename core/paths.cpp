@@ -1,7 +1,9 @@
 #include "core/paths.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <system_error>
 
 #include "core/error.hpp"
@@ -41,16 +43,30 @@ std::uint64_t size_of_file(const std::filesystem::path& path) {
     return bytes;
 }
 
+void refuse_at_limit(const std::string& where, const char* operation, int error) {
+    if (error == EMFILE || error == ENFILE) {
+        throw Error(ExitCode::out_of_memory,
+                    {.id = "E-IO-005",
+                     .where = where,
+                     .what = fmt::format("cannot {}: {}", operation, std::generic_category().message(error)),
+                     .hint = "raise the limit of open files (ulimit -n)"});
+    }
+}
+
+int open_to_read(const std::filesystem::path& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (const int error = errno; file < 0) {
+        refuse_at_limit(escaped(path.native()), "open", error);
+        errno = error;
+    }
+    return file;
+}
+
 std::filesystem::path own_program() {
     constexpr const char* link = "/proc/self/exe";
     std::error_code error;
     std::filesystem::path program = std::filesystem::read_symlink(link, error);
-    if (error == std::errc::too_many_files_open) {
-        throw Error(ExitCode::out_of_memory, {.id = "E-IO-005",
-                                              .where = link,
-                                              .what = fmt::format("cannot be read: {}", error.message()),
-                                              .hint = "raise the limit of open files (ulimit -n)"});
-    }
+    refuse_at_limit(link, "read", error.value());
     if (error) {
         throw Error(ExitCode::io_error, {.id = "E-IO-003",
                                          .where = link,

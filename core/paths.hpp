@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace sluice {
@@ -14,6 +15,13 @@ namespace sluice {
 
 /// In bytes. Throws Error (no_input).
 [[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
+
+/// Throws Error (out_of_memory, E-IO-005) if `error`, the errno of `operation` on `where`, is a limit of open files:
+/// the path is not at fault.
+void refuse_at_limit(const std::string& where, const char* operation, int error);
+
+/// A descriptor to read from, or -1 and errno. Waits for no pipe's writer. Throws Error as refuse_at_limit.
+[[nodiscard]] int open_to_read(const std::filesystem::path& path);
 
 /// This program's own file. Throws Error (io_error).
 [[nodiscard]] std::filesystem::path own_program();

@@ -1,6 +1,5 @@
 #include "core/config/text.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/utf8.hpp"
 
 namespace sluice {
@@ -106,8 +106,7 @@ void check_depth(std::string_view text, const std::string& name) {
 }
 
 struct OpenFile {
-    explicit OpenFile(const std::filesystem::path& file)
-        : fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}  // a FIFO must not block
+    explicit OpenFile(const std::filesystem::path& file) : fd(open_to_read(file)) {}
     OpenFile(const OpenFile&) = delete;
     OpenFile& operator=(const OpenFile&) = delete;
     ~OpenFile() {

@@ -1,6 +1,5 @@
 #include "core/input/input_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/trace/trace.hpp"
 
 namespace sluice {
@@ -51,22 +51,17 @@ std::string text_of(int error) {
 }
 
 [[noreturn]] void cannot_open(const std::string& where, int error) {
-    if (error == EMFILE || error == ENFILE) {
-        throw Error(ExitCode::out_of_memory,
-                    {"E-IO-005", where, "cannot open: " + text_of(error), "raise the limit of open files (ulimit -n)"});
-    }
     const std::string hint = error == ENOENT   ? "check [input].path; it is relative to the job file's folder"
                              : error == EACCES ? "allow reading the file and entering its folders"
                                                : "";
     throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: " + text_of(error), hint});
 }
 
-int open_to_read(const std::filesystem::path& path, const std::string& where) {
+int open_input(const std::filesystem::path& path, const std::string& where) {
     if (path.native().find('\0') != std::string::npos) {
         throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: the path has a NUL byte", ""});
     }
-    // O_NONBLOCK: to open a pipe without a writer would wait for ever; on regular files it changes nothing.
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int file = open_to_read(path);
     if (file < 0) {
         cannot_open(where, errno);
     }
@@ -91,7 +86,7 @@ const Magic* compression(const InputFile& file) {
 }  // namespace
 
 InputFile::InputFile(const std::filesystem::path& path)
-    : where_(escaped(path.native())), file_(open_to_read(path, where_)) {
+    : where_(escaped(path.native())), file_(open_input(path, where_)) {
     struct stat status = {};
     if (::fstat(file_.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
         throw Error(ExitCode::no_input,

@@ -17,6 +17,7 @@
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -176,9 +177,9 @@ std::string WatchedFile::change_of_content() const {
 
 std::string WatchedFile::change_at_path() const {
     // By opening it: a network file system then asks its server, while it answers stat from what it remembers.
-    const Descriptor other(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const Descriptor other(open_to_read(path_));
     if (other.number() < 0) {
-        if (errno == EMFILE || errno == ENFILE || errno == EIO) {
+        if (errno == EIO) {
             fail(path_, "open");
         }
         return {};  // nothing there that anybody could take for what was read, which is still the open file

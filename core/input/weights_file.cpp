@@ -1,6 +1,5 @@
 #include "core/input/weights_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/sync/work_team.hpp"
 
 namespace sluice {
@@ -56,9 +56,8 @@ bool begins_with(std::string_view text, const Magic& magic) {
                       [&](char want, char got) { return want == (page ? lower(got) : got); });
 }
 
-int open_to_read(const std::filesystem::path& path, const std::string& where) {
-    // O_NONBLOCK: opening a FIFO must not wait for a writer.
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+int open_weights(const std::filesystem::path& path, const std::string& where) {
+    const int file = open_to_read(path);
     if (file < 0) {
         throw Error(ExitCode::no_input, {"E-MOD-036", where, fmt::format("cannot open: {}", std::strerror(errno)),
                                          "check [model] weights"});
@@ -114,7 +113,7 @@ auto find_nonfinite(std::span<const float> values) {
 }  // namespace
 
 WeightsFile::WeightsFile(const std::filesystem::path& path)
-    : where_(escaped(path.native())), file_(open_to_read(path, where_)) {
+    : where_(escaped(path.native())), file_(open_weights(path, where_)) {
     struct stat status = {};
     if (::fstat(file_.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
         throw Error(ExitCode::no_input, {"E-MOD-036", where_, "not a regular file", "check [model] weights"});

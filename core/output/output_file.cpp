@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -102,6 +103,7 @@ void OutputFile::open_folder(const std::filesystem::path& folder) {
     folder_ = ::open(opened.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder_ < 0) {
         const int error = errno;
+        refuse_at_limit(where_, "open its folder", error);
         refuse("E-OUT-021",
                fmt::format("cannot open the folder {}: {}", sluice::quoted(opened.native()), text_of(error)),
                error == ENOENT ? "create the folder first" : "choose a folder that you may write to");
@@ -139,6 +141,7 @@ void OutputFile::create_temporary() {
         }
     }
     const int error = errno;
+    refuse_at_limit(where_, "create it", error);
     const bool full = error == ENOSPC || error == EDQUOT;
     refuse("E-OUT-021", "cannot create a file in its folder: " + text_of(error),
            full ? "free space or inodes" : "choose a folder that you may write to");

@@ -1,6 +1,5 @@
 #include "tools/runtime/app_files.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -10,6 +9,7 @@
 #include <variant>
 
 #include "core/error.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 }
 
 int open_app_file(const AppFile& file) {
-    const int number = ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO must not block
+    const int number = open_to_read(file.path);
     if (number < 0) {
         refuse_app_file(file, "cannot open: " + std::generic_category().message(errno));
     }

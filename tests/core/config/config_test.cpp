@@ -11,6 +11,7 @@
 #include "core/config/text.hpp"
 #include "tests/core/config/config_jobs.hpp"
 #include "tests/support/job_file_reference.hpp"
+#include "tests/support/without_descriptors.hpp"
 
 namespace sluice {
 namespace {
@@ -165,6 +166,14 @@ TEST(JobFile, ThatCannotBeReadIsNamed) {
     EXPECT_EQ(refused("/dev/null").text.id, "E-CFG-002");
     EXPECT_EQ(refused(folder.write("big.toml", std::string(largest_job_file + 1, '#'))).text.id, "E-CFG-004");
     EXPECT_EQ(refused(folder.write("most.toml", std::string(largest_job_file, '#'))).text.id, "E-CFG-013");
+}
+
+TEST(JobFile, IsNotAtFaultWhereTooManyFilesAreOpen) {
+    const Folder folder;
+    const auto job = folder.write("job.toml", smallest_job);
+
+    EXPECT_EXIT(test::exit_without_descriptors([&] { static_cast<void>(read_job(job, {}, apps)); }),
+                testing::ExitedWithCode(71), "E-IO-005");
 }
 
 TEST(JobFileReference, NamesEveryKeyWithWhatItTakesAndItsDefault) {

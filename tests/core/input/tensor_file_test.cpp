@@ -14,6 +14,7 @@
 #include "core/input/weights_file.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
+#include "tests/support/without_descriptors.hpp"
 
 namespace sluice {
 namespace {
@@ -204,6 +205,13 @@ TEST_F(TensorFile, ThatIsMissingOrNoFileIsNoInput) {
         EXPECT_EQ(error.code(), ExitCode::no_input) << name;
         EXPECT_EQ(error.text().id, "E-MOD-036") << name;
     }
+}
+
+TEST_F(TensorFile, IsNotAtFaultWhereTooManyFilesAreOpen) {
+    test::write_safetensors(file("a.safetensors"), specs, values);
+
+    EXPECT_EXIT(test::exit_without_descriptors([&] { read_tensors(file("a.safetensors"), specs, read_); }),
+                testing::ExitedWithCode(71), "E-IO-005");
 }
 
 TEST_F(TensorFile, WithANumberThatIsNotFiniteIsANumericError) {

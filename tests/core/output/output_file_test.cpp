@@ -12,6 +12,7 @@
 #include <csignal>
 
 #include "tests/core/input/io_fixture.hpp"
+#include "tests/support/without_descriptors.hpp"
 
 namespace sluice::test {
 namespace {
@@ -202,6 +203,11 @@ TEST_F(OutputFileTest, ReportsTheLimitOfFileSizesAndLeavesNothingBehind) {
 
     EXPECT_EXIT(write_too_much(), testing::ExitedWithCode(74), "");
     EXPECT_THAT(names_in_folder(), IsEmpty());
+}
+
+TEST_F(OutputFileTest, IsNotAtFaultWhereTooManyFilesAreOpen) {
+    EXPECT_EXIT(exit_without_descriptors([&] { const OutputFile file(target()); }), testing::ExitedWithCode(71),
+                "E-IO-005");
 }
 
 TEST_F(OutputFileTest, IsUsedNoMoreAfterAFailureOrAfterPublishing) {

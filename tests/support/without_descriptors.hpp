@@ -1,0 +1,32 @@
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "core/error.hpp"
+
+namespace sluice::test {
+
+/// For a death test: calls `action`, which succeeds, then again where no file can be opened. Ends the process by the
+/// exit code of the Error that this throws, with the error's id on stderr; by 0 if it throws none.
+template <class Action>
+[[noreturn]] void exit_without_descriptors(Action action) {
+    // UndefinedBehaviorSanitizer needs a descriptor to look at a type for the first time: it meets all of them here.
+    action();
+    static_cast<void>(std::error_code(EMFILE, std::generic_category()).message());
+    const rlimit none = {0, 0};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    try {
+        action();
+    } catch (const Error& error) {
+        static_cast<void>(std::fputs(error.text().id.c_str(), stderr));
+        ::_exit(static_cast<int>(error.code()));
+    }
+    ::_exit(0);
+}
+
+}  // namespace sluice::test
