@@ -239,12 +239,17 @@ std::optional<std::string> read_text(const std::filesystem::path& path, std::siz
 void write_text_durably(const std::filesystem::path& path, std::string_view text) {
     const std::filesystem::path next = path.native() + ".new";
     remove_file(next);
-    File file = File::create(next);
-    file.write_at(0, text);
-    file.sync();
-    file.close();
-    if (const int error = rename_to(next, path); error != 0) {
-        fail_on_file(path, "rename a file to", error);
+    try {
+        File file = File::create(next);
+        file.write_at(0, text);
+        file.sync();
+        file.close();
+        if (const int error = rename_to(next, path); error != 0) {
+            fail_on_file(path, "rename a file to", error);
+        }
+    } catch (...) {
+        static_cast<void>(try_to_remove_file(next));
+        throw;
     }
     sync_folder(path.parent_path());
 }

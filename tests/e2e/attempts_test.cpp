@@ -93,5 +93,20 @@ TEST(ReportOfAJob, ThatCannotBePlacedLeavesAStopAStop) {
     EXPECT_THAT(result.err, HasSubstr("warning[W-OUT-120]"));
 }
 
+TEST(ReportOfAJob, ThatCannotBeKeptLeavesTheOutputComplete) {
+    const EchoJob job(slow_items);
+    const auto process = job.start(0, chunks_of_one);
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
+
+    std::filesystem::create_directories(job.path() / "labels.csv.sluice/reports/0001.json");
+    const ProcessResult result = process->wait();
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("warning[W-OUT-120]"));
+    EXPECT_THAT(result.err, HasSubstr("reports/0001.json: the report is not there: "));
+    EXPECT_EQ(job.report().at("run").at("partial"), false);
+    EXPECT_THAT(names_in(job.path() / "labels.csv.sluice/reports"), ElementsAre("0001.json"));
+}
+
 }  // namespace
 }  // namespace sluice::test

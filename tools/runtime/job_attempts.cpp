@@ -99,15 +99,11 @@ std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_
 
 std::filesystem::path keep_report(const RunPaths& paths, std::uint32_t attempt, std::string_view text) {
     std::filesystem::path file = report_file(paths, attempt);
-    try {
-        make_folder(reports_of(paths), private_mode);
-        write_text_durably(file, text);
-        const std::vector<std::uint32_t> kept = kept_reports(paths);
-        for (std::size_t i = 0; i + most_kept_reports < kept.size(); ++i) {
-            remove_file(report_file(paths, kept[i]));
-        }
-    } catch (const Error& error) {
-        throw while_running(error);
+    make_folder(reports_of(paths), private_mode);
+    write_text_durably(file, text);
+    const std::vector<std::uint32_t> kept = kept_reports(paths);
+    for (std::size_t i = 0; i + most_kept_reports < kept.size(); ++i) {
+        remove_file(report_file(paths, kept[i]));
     }
     return file;
 }

@@ -17,7 +17,7 @@ inline constexpr std::size_t most_kept_reports = 100;
 [[nodiscard]] std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_t before);
 
 /// Stores the report of attempt `attempt` in the run's folder, replacing its own earlier one. Returns its path. Throws
-/// Error (io_error).
+/// Error.
 std::filesystem::path keep_report(const RunPaths& paths, std::uint32_t attempt, std::string_view text);
 
 }  // namespace sluice

@@ -92,15 +92,29 @@ std::vector<LinkSpeed> measure_links(MpiSession& session, std::chrono::nanosecon
     return probe_links(session, peers_to_probe(session.size(), std::chrono::nanoseconds(length)));
 }
 
+void warn_of_report(const Error& error, const std::string& hint) {
+    say({.id = "W-OUT-120",
+         .where = error.text().where,
+         .what = "the report is not there: " + error.text().what,
+         .hint = hint});
+}
+
+/// Returns the path of the copy in the run's folder, empty with a warning if there is none.
+std::filesystem::path warn_unless_kept(const std::string& text, const JobConfig::Output& output,
+                                       std::uint32_t attempt) {
+    try {
+        return keep_report(run_paths(output.path, {}), attempt, text);
+    } catch (const Error& error) {
+        warn_of_report(error, "it goes to " + escaped(output.report.native()) + " alone; the results are not affected");
+        return {};
+    }
+}
+
 void warn_unless_placed(const std::string& text, const JobConfig::Output& output, const std::filesystem::path& kept) {
     try {
         place_report(text, output.report, output.path);
     } catch (const Error& error) {
-        const std::string hint = kept.empty() ? error.text().hint : "it is also in " + escaped(kept.native());
-        say({.id = "W-OUT-120",
-             .where = error.text().where,
-             .what = "the report is not there: " + error.text().what,
-             .hint = hint});
+        warn_of_report(error, kept.empty() ? error.text().hint : "it is also in " + escaped(kept.native()));
     }
 }
 
@@ -169,7 +183,7 @@ void publish_report(RunReport report, const PreparedJob& prepared, const RunOpti
     const std::string text = report_file_text(report, nlohmann::json::parse(to_json_text(job)));
     std::filesystem::path kept;
     if (end.is_kept) {
-        kept = keep_report(run_paths(job.output.path, {}), report.attempts.back().number, text);
+        kept = warn_unless_kept(text, job.output, report.attempts.back().number);
     }
     warn_unless_placed(text, job.output, kept);
     if (!options.quiet) {

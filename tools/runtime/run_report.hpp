@@ -50,7 +50,7 @@ struct ReportedEnd {
 };
 
 /// Writes job.output.report, with the costs of all attempts, and unless `options.quiet` prints the latency table. A
-/// report that cannot be placed is only a warning, W-OUT-120: the results are elsewhere. Throws Error as keep_report.
+/// report that cannot be kept or placed is only a warning, W-OUT-120: the results are elsewhere.
 void publish_report(RunReport report, const PreparedJob& prepared, const RunOptions& options, const ReportedEnd& end);
 
 }  // namespace sluice

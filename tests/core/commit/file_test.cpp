@@ -124,6 +124,7 @@ TEST_F(FileTest, WritesATextWholeOrNotAtAll) {
     arm_fault("rename=errno:EIO");
     EXPECT_EQ(code_of([&] { write_text_durably(path(), "second"); }), "74 E-IO-003");
     EXPECT_EQ(contents_of(path()), "first");
+    EXPECT_THAT(names_in_folder(folder_.path()), ElementsAre("file"));
 
     write_text_durably(path(), "third");
 
