@@ -48,7 +48,8 @@ Gpt2Codec::Prompt Gpt2Codec::prompt_of(std::string_view text) const {
         tokenizer_->encode(text, prompt.tokens);
         if (const auto high = std::ranges::find_if(prompt.tokens, [&](TokenId id) { return id >= vocabulary_; });
             high != prompt.tokens.end()) {
-            prompt.problem = fmt::format("the tokenizer gives token {}, and the model has {}", *high, vocabulary_);
+            prompt.problem = fmt::format(
+                "the tokenizer gives token {}, and the model has {}: they are not of one model", *high, vocabulary_);
         }
     }
     begin_empty(prompt);

@@ -149,7 +149,7 @@ std::vector<Finding> diagnose_output(const DoctorFacts& facts) {
     if (!output.why_not.empty()) {
         findings.push_back(error("E-OUT-021", ExitCode::cannot_create,
                                  fmt::format("{}: {}", output.folder, output.why_not),
-                                 "create the folder, or choose another output.path"));
+                                 "create the folder or make it writable, or choose another output.path"));
         return findings;
     }
     if (output.free_bytes < least_free || output.free_files == 0) {

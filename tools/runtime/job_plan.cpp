@@ -31,13 +31,14 @@ DeviceKind choose_device(DeviceKind wanted) {
 
 void check_precision(const JobConfig::Run& run, DeviceKind device) {
     if (device == DeviceKind::host && run.precision != Precision::fp32) {
+        const std::string no_gpu = why_no_cuda();
         throw Error(ExitCode::configuration,
                     {.id = "E-CFG-105",
                      .where = "run.precision",
-                     .what = fmt::format("got \"{}\", but the host computes in fp32 alone", name_of(run.precision)),
-                     .hint = run.device == DeviceKind::automatic
-                                 ? "no GPU is visible: request one for the job, or leave run.precision out"
-                                 : "leave run.precision out, or set run.device = \"cuda\""});
+                     .what = fmt::format("got \"{}\", but the host computes in fp32 alone{}", name_of(run.precision),
+                                         no_gpu.empty() ? "" : fmt::format(" (no GPU: {})", no_gpu)),
+                     .hint = no_gpu.empty() ? "leave run.precision out, or set run.device = \"cuda\""
+                                            : "leave run.precision out, or run the job where sluice sees a GPU"});
     }
 }
 

@@ -60,10 +60,11 @@ void check_before_reading(const RankContext& context, const JobConfig& job) {
     }
     facts.output = look_at_output(job.output.path);
     if (!facts.output->why_not.empty()) {
-        throw Error(ExitCode::cannot_create, {.id = "E-OUT-021",
-                                              .where = escaped(job.output.path.native()),
-                                              .what = facts.output->why_not,
-                                              .hint = "create the folder first, or choose another output.path"});
+        throw Error(ExitCode::cannot_create,
+                    {.id = "E-OUT-021",
+                     .where = escaped(job.output.path.native()),
+                     .what = facts.output->why_not,
+                     .hint = "create the folder or make it writable, or choose another output.path"});
     }
     for (const Finding& finding : diagnose_output(facts)) {
         if (finding.severity == Severity::warning) {  // the needed memory is only known later

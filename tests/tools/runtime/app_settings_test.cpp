@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/rank_board.hpp"
+#include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -19,6 +20,7 @@
 namespace sluice {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
 constexpr std::array<std::string_view, 2> modes{"sample", "beam"};
@@ -145,6 +147,17 @@ TEST_F(GeneratorJob, IsRefusedWhereItsAppHasNoSuchModelInTheJobsPrecisionAndOnIt
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::configuration);
         EXPECT_EQ(error.text().what, "not on the host");
+    }
+}
+
+TEST_F(GeneratorJob, SaysWhyItHasNoGpuForItsPrecision) {
+    try {
+        const PreparedJob job = prepare({{"run.precision", "bf16"}});
+        ADD_FAILURE() << "a job of " << job.plan.app << " was prepared";
+    } catch (const Error& error) {
+        const std::string no_gpu = why_no_cuda();
+        EXPECT_EQ(error.text().where, "run.precision");
+        EXPECT_THAT(error.text().what, EndsWith(no_gpu.empty() ? "in fp32 alone" : " (no GPU: " + no_gpu + ")"));
     }
 }
 
