@@ -108,10 +108,8 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
             to = to.subspan(static_cast<std::size_t>(got));
             offset += static_cast<std::uint64_t>(got);
         } else if (got == 0) {
-            reject("E-INP-034",
-                   fmt::format("truncated while running (got {} bytes, expected {} as when it was opened)", offset,
-                               size()),
-                   "do not change the input while a job reads it");
+            check_unchanged();  // says what size it has now
+            refuse_change("truncated while running, and extended again");
         } else if (errno != EINTR) {
             throw Error(ExitCode::io_error,
                         {"E-IO-003", where_, fmt::format("cannot read at byte {}: {}", offset, text_of(errno)),

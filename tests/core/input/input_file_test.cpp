@@ -91,6 +91,17 @@ TEST_F(InputFileTest, ReadsAnyPart) {
     EXPECT_NO_THROW(file.read(6, {}));
 }
 
+TEST_F(InputFileTest, TellsTheSizeThatItWasTruncatedTo) {
+    const std::filesystem::path path = write("a", "abcdef");
+    const InputFile file(path);
+    std::string part(2, ' ');
+
+    std::filesystem::resize_file(path, 1);
+
+    EXPECT_EQ(summary_of(error_of([&] { file.read(4, std::as_writable_bytes(std::span(part))); })),
+              "65 E-INP-034 a: truncated while running (got 1 bytes, expected 6 as when it was opened)");
+}
+
 TEST_F(InputFileTest, NamesThePackingOfAFile) {
     EXPECT_EQ(compression_of(InputFile(write("a", "\x1f\x8b"))), "gzip");
     EXPECT_EQ(compression_of(InputFile(write("b", "\x28\xb5\x2f\xfdxx"))), "Zstandard");
