@@ -1,8 +1,20 @@
 #include "core/trace/trace.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace sluice {
+
+void refuse_trace(std::size_t records, std::size_t bytes) {
+    constexpr double gibi = 1U << 30U;
+    throw Error(ExitCode::out_of_memory,
+                {.id = "E-MEM-068",
+                 .where = "trace",
+                 .what = fmt::format("cannot reserve {} records, {:.1f} GiB: one or more a chunk", records,
+                                     static_cast<double>(records) * static_cast<double>(bytes) / gibi),
+                 .hint = "raise pipeline.chunk_items for fewer chunks, split the job, or raise `ulimit -v`"});
+}
 
 void ThreadTrace::add(const ThreadSpan& span, Stage last, std::chrono::nanoseconds late) {
     const Instant change = std::max(span.busy.begin, span.busy.end - late);

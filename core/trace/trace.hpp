@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -31,12 +32,21 @@ struct ChunkSpans {
     Interval gather{};  ///< From handing the results over to their completed delivery, as the driver saw it.
 };
 
+/// Throws Error (out_of_memory): the system does not reserve a trace of so many records, of `bytes` each.
+[[noreturn]] void refuse_trace(std::size_t records, std::size_t bytes);
+
 /// Append-only log with a single writer thread; any thread may read concurrently. Lock-free and without allocation
 /// after construction. The whole capacity is reserved at once, but only pages written to use memory.
 template <class Record>
 class TraceLog {
 public:
-    explicit TraceLog(std::size_t capacity) : capacity_(capacity) { records_.reserve(capacity); }
+    explicit TraceLog(std::size_t capacity) : capacity_(capacity) {
+        try {
+            records_.reserve(capacity);
+        } catch (const std::exception&) {  // std::bad_alloc, or std::length_error
+            refuse_trace(capacity, sizeof(Record));
+        }
+    }
     /// Copies the records so far.
     TraceLog(const TraceLog& other) : capacity_(other.capacity_) {
         const auto so_far = other.records();
