@@ -162,6 +162,28 @@ TEST_P(CommittedFormats, DoesNotCountWhatStandsForNoResult) {
     EXPECT_EQ(contents_of(folder_.path() / "out"), expected());
 }
 
+TEST_P(CommittedFormats, TakesOverWhichItemsWereLeftOut) {
+    const std::vector<std::uint64_t> left_out{chunk_items + 3, chunk_items + 9, 5 * chunk_items};
+    for (const std::uint64_t item : left_out) {
+        codec.write_missing(std::span(outputs_).subspan(item * item_bytes, item_bytes));
+    }
+    CommittedOutputOptions next = options("out");
+    next.chunks_per_part = 4;  // the first two are of a sealed part, the other one of the open part
+    next.me.job = "1";
+
+    for (const std::uint64_t end : {6U, 7U, 16U}) {
+        next.me.restarts = end;  // the one before has ended
+        next.me.id = make_unique_id();
+        CommittedOutput output(next);
+        if (output.first_chunk() == 0) {
+            output.leave_out(left_out);
+        }
+        append(output, end);
+        output.commit();
+        EXPECT_EQ(output.failed_items(), left_out) << "up to chunk " << end;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, CommittedFormats,
                          testing::Values(OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy),
                          [](const auto& test) { return extension_of(test.param).substr(1); });

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/commit/attempt_journal.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
 namespace sluice::test {
@@ -97,6 +98,28 @@ TEST_F(JournalTest, IsNeverWrittenOver) {
     write(1);
 
     EXPECT_EQ(code_of([&] { const Journal second(file(), attempt, Durability::node); }), "73 E-OUT-021");
+}
+
+TEST(AttemptJournal, HasNoEntryOfAnotherPlan) {
+    const RunFolder run;
+    CommittedOutput output(run.options());
+    append_until(output, run.job(), 6);  // a part of four chunks, and two more
+    output.commit();
+    const ChunkGrid grid = run.job().grid();
+    const auto read_by = [&](const PartPlan& plan) {
+        return read_attempt_journal(run.paths(), 1, plan, output.owner().run);
+    };
+
+    const AttemptJournal own = read_by(PartPlan(grid, 4));
+    const AttemptJournal of_other_chunks = read_by(PartPlan(ChunkGrid(grid.items(), grid.chunk_items() - 1), 4));
+    const AttemptJournal of_other_parts = read_by(PartPlan(grid, 3));
+
+    EXPECT_EQ(own.chunks.size(), 6U);
+    EXPECT_EQ(own.seals.size(), 1U);
+    EXPECT_TRUE(of_other_chunks.chunks.empty());
+    EXPECT_TRUE(of_other_chunks.seals.empty());
+    EXPECT_FALSE(of_other_parts.chunks.contains(3)) << "it would be in part 1";
+    EXPECT_TRUE(of_other_parts.seals.empty());
 }
 
 }  // namespace

@@ -50,6 +50,13 @@ TEST_P(Publish, ReplacesNoFileOfAnotherOrigin) {
     EXPECT_FALSE(std::filesystem::exists(run_.paths().manifest()));
 }
 
+TEST_P(Publish, RecognisesNoFileThatHasMoreThanItsBytes) {
+    const auto run = finished_run();
+    write_contents(target(), run_.job().files().front() + "x");
+
+    EXPECT_EQ(code_of([&] { run->publish(); }), "73 E-OUT-073");
+}
+
 TEST_P(Publish, AcceptsAFileWithTheSameBytes) {
     const auto run = finished_run();
     write_contents(target(), run_.job().files().front());
