@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -208,18 +209,36 @@ TEST(ChunkServer, GrantsNothingNewOnceItDrains) {
 
 TEST(ChunkServer, FillsTheGapsWhenAFixedSplitDrains) {
     Server server({.distribution = Distribution::fixed});
-    server.chunks.request(rank_1_device_0);  // the third device of three
+    server.chunks.request({1, 0, 0});  // the third device of three
+    server.chunks.request({1, 0, 1});
     EXPECT_EQ(server.grant().chunk.id, 2U);
+    EXPECT_EQ(server.grant().chunk.id, 5U);
+    server.chunks.request(rank_0_device_0);
+    EXPECT_EQ(server.grant().chunk.id, 0U);
 
     server.chunks.drain();
-    for (const Requester& requester : {rank_0_device_0, rank_0_device_1, rank_1_device_0}) {
+    EXPECT_EQ(server.chunks.end(), 6U);
+    for (const Requester& requester : {rank_0_device_0, rank_0_device_1, Requester{0, 1, 1}, rank_1_device_0}) {
         server.chunks.request(requester);
     }
 
-    EXPECT_EQ(server.grant().chunk.id, 0U);
+    EXPECT_EQ(server.grant().chunk.id, 3U);
     EXPECT_EQ(server.grant().chunk.id, 1U);
+    EXPECT_EQ(server.grant().chunk.id, 4U);
     EXPECT_TRUE(server.grant().chunk.end_of_input());
-    EXPECT_EQ(server.chunks.end(), 3U);
+}
+
+TEST(GrantBook, MeasuresEachChunkFromItsOwnGrant) {
+    using std::chrono::seconds;
+    GrantBook book(2, 1);
+    const Instant begin = Clock::now();
+    book.granted({.id = 0, .first = 0, .count = 4}, 0, begin);
+    book.granted({.id = 1, .first = 4, .count = 4}, 0, begin + seconds(1));
+
+    book.returned({.id = 0, .first = 0, .count = 4}, 0, begin + seconds(2));
+    book.returned({.id = 1, .first = 4, .count = 4}, 0, begin + seconds(9));
+
+    EXPECT_EQ(book.slowest_chunk(), seconds(8));
 }
 
 TEST(ChunkServer, RefusesResultsThatWereNotGrantedToTheRank) {
