@@ -106,10 +106,7 @@ void RunMonitor::serve(ServedRun run) {
 
 void RunMonitor::serve_no_more() {
     const std::lock_guard lock(mutex_);
-    if (run_) {
-        take_counts();
-        run_.reset();
-    }
+    leave_run();
 }
 
 void RunMonitor::explain(const ErrorText& text) {
@@ -133,10 +130,7 @@ void RunMonitor::end(ExitCode code) noexcept {
         return;
     }
     over_ = true;
-    if (run_) {
-        take_counts();
-        run_.reset();
-    }
+    leave_run();
     const bool further = status_.chunks_done > status_.chunks_before;
     status_.state = code == ExitCode::ok              ? RunState::complete
                     : code == ExitCode::stopped_early ? RunState::stopped
@@ -190,11 +184,20 @@ void RunMonitor::ask_slurm(const std::stop_token& stop) {
 
 // The functions below hold the mutex.
 
-void RunMonitor::look() {
+void RunMonitor::leave_run() {
+    look_at_run();
+    run_.reset();
+}
+
+void RunMonitor::look_at_run() {
     if (run_) {
         take_counts();
         take_rates();
     }
+}
+
+void RunMonitor::look() {
+    look_at_run();
     stop_if_asked();
     if (run_ && stop_.signal() != 0) {
         status_.state = RunState::draining;

@@ -73,6 +73,8 @@ private:
     void watch();
     void ask_slurm(const std::stop_token& stop);
     void look();
+    void leave_run();
+    void look_at_run();
     void take_counts();
     void take_rates();
     void stop_if_asked();
@@ -81,7 +83,6 @@ private:
 
     StopRequest& stop_;
     std::chrono::milliseconds look_every_;
-    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     std::mutex mutex_;
     std::condition_variable wake_;
     bool over_ = false;

@@ -121,5 +121,24 @@ TEST(RunMonitor, AsksNobodyAboutALimitThatItWasGiven) {
     EXPECT_EQ(job.times_asked(), 0U);
 }
 
+TEST(RunMonitor, KnowsTheRatesOfARunThatWasShorterThanAnyLook) {
+    const TemporaryFolder folder;
+    Doorbell bell;
+    StopRequest stop(bell);
+    GrantBook book(1, 1);
+    std::uint64_t written = 0;
+    RunMonitor monitor(stop, "n0", std::chrono::hours(1), std::chrono::hours(1));
+    monitor.open(folder.path(), "labels.csv");
+    monitor.serve({.book = &book, .items = 100, .chunk_items = 4, .items_written = [&] { return written; }});
+
+    written = 100;
+    monitor.end(ExitCode::ok);
+
+    const RunStatus status = read_run_status(folder.path() / "status.json").value();
+    EXPECT_EQ(status.items_done, 100U);
+    EXPECT_GT(status.mean_items_per_second, 0);
+    EXPECT_GT(status.items_per_second, 0);
+}
+
 }  // namespace
 }  // namespace sluice::test
