@@ -1,6 +1,8 @@
 #include "comm/shutdown_hook.hpp"
 
 #include <future>
+#include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -12,9 +14,13 @@ constexpr std::chrono::seconds longest_note{1};
 }  // namespace
 
 bool run_for(std::chrono::nanoseconds at_most, std::function<void()> action) {
-    std::packaged_task<void()> task(std::move(action));
-    const std::future<void> end = task.get_future();
-    std::thread(std::move(task)).detach();
+    const auto task = std::make_shared<std::packaged_task<void()>>(std::move(action));
+    const std::future<void> end = task->get_future();
+    try {
+        std::thread([task] { (*task)(); }).detach();
+    } catch (const std::system_error&) {  // no thread: better without a limit than not at all
+        (*task)();
+    }
     return end.wait_for(at_most) == std::future_status::ready;
 }
 

@@ -13,8 +13,9 @@
 
 namespace sluice {
 
-/// Runs `action` in its own thread and waits up to `at_most`; it may run on afterwards. True if it finished; its
-/// exception is dropped, because the process ends for another, already reported reason.
+/// Runs `action` in its own thread and waits up to `at_most`; it may run on afterwards. Where the system starts no
+/// thread, runs it in this one. True if it finished; its exception is dropped, because the process ends for another,
+/// already reported reason.
 bool run_for(std::chrono::nanoseconds at_most, std::function<void()> action);
 
 /// Record this attempt's end for the next one. Each may throw, and is called in its own thread.

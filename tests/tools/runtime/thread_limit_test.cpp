@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <deque>
 #include <exception>
+#include <stdexcept>
 #include <system_error>
 
+#include "comm/shutdown_hook.hpp"
 #include "core/input/read_ahead.hpp"
 #include "core/output/ordered_results.hpp"
 #include "core/stage_error.hpp"
@@ -56,6 +59,16 @@ TEST(ThreadLimit, LeavesNothingBehindOfAWriterWithoutAThread) {
     const ThreadLimit limit(0);
 
     EXPECT_THROW(OrderedResults(writer, ChunkGrid(10, 1), test::fake_output_bytes, 2, bell), std::system_error);
+}
+
+TEST(ThreadLimit, KeepsNoLastActionFromBeingDone) {
+    bool done = false;
+    const ThreadLimit limit(0);
+
+    EXPECT_TRUE(run_for(std::chrono::seconds(1), [&] { done = true; }));
+    EXPECT_TRUE(run_for(std::chrono::seconds(1), [] { throw std::runtime_error("dropped"); }));
+
+    EXPECT_TRUE(done);
 }
 
 TEST(ThreadLimit, IsDescribedAsALackOfResourcesAndNotAsADefect) {
