@@ -18,6 +18,11 @@ template <class Action>
     // UndefinedBehaviorSanitizer needs a descriptor to look at a type for the first time: it meets all of them here.
     action();
     static_cast<void>(std::error_code(EMFILE, std::generic_category()).message());
+    try {
+        throw Error(ExitCode::out_of_memory, {.id = "E-IO-005"});
+    } catch (const Error& error) {
+        static_cast<void>(error.text().id);
+    }
     const rlimit none = {0, 0};
     ::setrlimit(RLIMIT_NOFILE, &none);
     try {
