@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -62,8 +61,12 @@ inline constexpr std::array<std::string_view, 3> bind_mode_names{"gpu-local", "i
 template <class Enum, std::size_t count>
 [[nodiscard]] constexpr std::optional<Enum> enum_of(std::string_view name,
                                                     const std::array<std::string_view, count>& names) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    return found == names.end() ? std::nullopt : std::optional(static_cast<Enum>(found - names.begin()));
+    for (std::size_t i = 0; i < count; ++i) {
+        if (names[i] == name) {
+            return static_cast<Enum>(i);
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace sluice

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/config/config.hpp"
+#include "core/modes.hpp"
 #include "kernels/cuda/half_values.hpp"
 #include "kernels/cuda/ptx.cuh"
 
