@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/decoder.hpp"
+#include "core/chunk.hpp"
+#include "kernels/text_counts.hpp"
+#include "kernels/text_doubt.hpp"
+#include "kernels/token_sampling.hpp"
 
 /// Shared by a CUDA decoder's kernels. A chunk's texts are in slots. For every pass a plan made on the device selects
 /// the rows that go through the decoder: whole prompts of new texts, as many as fit, then the last token of others. A

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/decoder.hpp"
+#include "kernels/token_sampling.hpp"
 
 /// The codes of one byte that a cache keeps values in, and the scales of its rows.
 namespace sluice::decoder {

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/decoder/float_product.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
 
 namespace sluice::decoder {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/gemm/gemm_kernel.hpp"
 
 namespace sluice::decoder {

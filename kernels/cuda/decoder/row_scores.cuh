@@ -6,7 +6,7 @@
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/choice_memory.cuh"
 #include "kernels/cuda/generator/arithmetic.cuh"
-#include "kernels/decoder.hpp"
+#include "kernels/token_sampling.hpp"
 
 /// A block's access to the scores of a row.
 namespace sluice::decoder {

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/precision.hpp"
+#include "kernels/decoder_shape.hpp"
 
 /// What is done to a pass's rows between the products. A row of activations lies `stride` values after the one before;
 /// the values are fp32, also for tf32 and tf32x3, or those of bf16 or fp16. For tf32x3 what a product takes is in two

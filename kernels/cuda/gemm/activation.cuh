@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/gemm/gemm.hpp"
+#include "kernels/cuda/gemm/gemm_shape.hpp"
 #include "kernels/cuda/ptx.cuh"
 
 /// Activations of a product's sums.

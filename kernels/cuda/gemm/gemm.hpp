@@ -9,46 +9,11 @@
 #include <string>
 
 #include "core/device/gpu_code.hpp"
+#include "kernels/cuda/gemm/gemm_shape.hpp"
 #include "kernels/cuda/gemm/tile.hpp"
 #include "kernels/cuda/precision.hpp"
 
 namespace sluice {
-
-enum class Activation : std::uint8_t {
-    none,
-    relu,
-    gelu_tanh,  ///< 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): GPT-2's.
-    gelu_erf,   ///< 0.5 x (1 + erf(x / sqrt(2))).
-};
-
-/// out[m][n] = activation(bias[n] + sum over k of a[m][k] * b[n][k]) + residual[m][n], a linear layer of weights b.
-struct GemmShape {
-    std::uint32_t rows;     ///< m; with 0 nothing is done.
-    std::uint32_t columns;  ///< n, above 0.
-    std::uint32_t depth;    ///< k, above 0.
-    Activation activation = Activation::none;
-};
-
-/// Device memory of one product; not owned. Rows follow each other without gaps. Values are aligned to their size.
-struct GemmMemory {
-    const void* a;         ///< (rows, depth)
-    const void* b;         ///< (columns, depth)
-    const float* bias;     ///< (columns); none if null.
-    const void* residual;  ///< (rows, columns); none if null. May be `out`.
-    void* out;             ///< (rows, columns)
-    /// In device memory, read when the work runs: how many rows, from the first on, are computed. The rest of `out` is
-    /// unspecified. Null: all.
-    const std::uint32_t* active = nullptr;
-    /// (rows): the sum over k of a[m][k] * b[n][k] is multiplied by row_scales[m], before the bias is added; null: by
-    /// 1.
-    const float* row_scales = nullptr;
-};
-
-/// Numbers of active rows: above < n <= up_to.
-struct GemmRange {
-    std::uint32_t above = 0;
-    std::uint32_t up_to = 0xFFFFFFFF;
-};
 
 struct GemmOptions {
     /// Index in gemm_tiles, by mma.sync in mma_tiles or unaligned_tiles; nullopt: choose_gemm_tile() and the like.

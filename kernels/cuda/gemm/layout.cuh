@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/gemm/gemm.hpp"
+#include "kernels/cuda/gemm/gemm_shape.hpp"
 
 /// Arguments of the products' kernels, and the shared-memory layout of Gemm's.
 namespace sluice::gemm {

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "kernels/cuda/clusters.hpp"
+#include "kernels/cuda/gemm/gemm.hpp"
 #include "kernels/cuda/gemm/gemm_kernel.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/gemm/work.hpp"

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/generator.hpp"
+#include "kernels/sampling.hpp"
+#include "kernels/text_counts.hpp"
+#include "kernels/text_doubt.hpp"
 
 /// Shared by a CUDA generator's kernels: rows that step together. When a text ends, the next item begins in its row;
 /// once there are no more items, the last rows move to where others have ended.

@@ -6,7 +6,7 @@
 #include "kernels/cuda/generator/tensor_numbers.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
-#include "kernels/generator.hpp"
+#include "kernels/sampling.hpp"
 
 namespace sluice::generator {
 
