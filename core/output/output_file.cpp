@@ -23,7 +23,7 @@ constexpr mode_t file_mode = 0666;                          // less the umask, a
 constexpr int most_name_attempts = 16;                      // of 64 random bits each
 constexpr std::size_t suffix_length = 22;                   // ".", ".tmp-" and 16 hexadecimal digits
 
-std::string text_of(int error) {
+std::string system_text(int error) {
     return std::generic_category().message(error);
 }
 
@@ -105,7 +105,7 @@ void OutputFile::open_folder(const std::filesystem::path& folder) {
         const int error = errno;
         refuse_at_limit(where_, "open its folder", error);
         refuse("E-OUT-021",
-               fmt::format("cannot open the folder {}: {}", sluice::quoted(opened.native()), text_of(error)),
+               fmt::format("cannot open the folder {}: {}", sluice::quoted(opened.native()), system_text(error)),
                error == ENOENT ? "create the folder first" : "choose a folder that you may write to");
     }
 }
@@ -115,7 +115,7 @@ void OutputFile::check_target() const {
     struct stat status = {};
     if (::fstatat(folder_, name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno != ENOENT) {
-            refuse("E-OUT-021", "cannot create: " + text_of(errno), "choose another [output].path");
+            refuse("E-OUT-021", "cannot create: " + system_text(errno), "choose another [output].path");
         }
         return;
     }
@@ -143,7 +143,7 @@ void OutputFile::create_temporary() {
     const int error = errno;
     refuse_at_limit(where_, "create it", error);
     const bool full = error == ENOSPC || error == EDQUOT;
-    refuse("E-OUT-021", "cannot create a file in its folder: " + text_of(error),
+    refuse("E-OUT-021", "cannot create a file in its folder: " + system_text(error),
            full ? "free space or inodes" : "choose a folder that you may write to");
 }
 
@@ -175,7 +175,7 @@ void OutputFile::fail(const char* operation, int error) {
                        : error == EFBIG ? "raise the limit of file sizes (ulimit -f)"
                                         : "check the file system, then run the same command again";
     throw Error(ExitCode::io_error,
-                {id, where_, fmt::format("cannot {} the output: {}", operation, text_of(error)), hint});
+                {id, where_, fmt::format("cannot {} the output: {}", operation, system_text(error)), hint});
 }
 
 }  // namespace sluice
