@@ -78,7 +78,7 @@ step "configuring build/$preset"
 configure "$preset"
 step "building the program and its tests with $jobs jobs (minutes the first time, seconds after that)"
 build "$preset" ${tests:+all torture}
-at_once=$((3 * jobs)) # most wait for other processes most of the time
+at_once=$((6 * jobs)) # most wait for other processes most of the time
 step "running the tests, $at_once at a time"
 prepare_mpi
 ctest_all=(ctest --preset "${tests:-$preset}" --parallel "$at_once" --output-log "$log.ctest" "${ctest_options[@]}")
