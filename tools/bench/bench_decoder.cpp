@@ -1,10 +1,11 @@
 // GPT-2 of 124M parameters with random weights on a GPU, greedy, from ids in its memory to ids in its memory: each
 // kernel of a pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones; then, if asked for,
-// prompts of 64 to 512 tokens with 128 new ones, in bf16 and fp16 with each cache, there and back; what quantised
-// caches do to texts, also to those of a checkpoint; and the products of bf16 or fp16 in each tile beside cuBLASLt's,
-// and beside attention.
+// prompts of 64 to 512 tokens with 128 new ones, in bf16 and fp16 with each cache, there and back; prompts of 900 to
+// 1,023 tokens with one; what quantised caches do to texts, also to those of a checkpoint; and the products of bf16 or
+// fp16 in each tile beside cuBLASLt's, and beside attention.
 // Certified is the chunks only, with the shares of texts that are checked and that are continued again.
-//   bench_decoder [PRECISION ...] [mma] [long] [cache] [MODEL.safetensors] [products]     mma: as on GPUs without wgmma
+//   bench_decoder [PRECISION ...] [mma] [long] [prefill] [cache] [MODEL.safetensors] [products]
+//   mma: as on GPUs without wgmma
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -200,6 +201,21 @@ void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const D
     chunk.print_certification();
 }
 
+/// The limit: the products, and those of attention, at the same rate.
+void time_prefill(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights) {
+    const Prompts prompts{.items = 1024, .least = 900, .most = model.positions - 1};
+    const TokenSampling sampling{.max_prompt = prompts.most, .max_new = 1, .temperature = 0};
+    const auto app = load(precision, weights, sampling);
+    Chunk chunk(gpu, *app, sampling, stream, prompts);
+    chunk.check();
+    const double mean = static_cast<double>(chunk.count("prompt_tokens")) / prompts.items;
+    const double attention = 2.0 * model.width * mean * mean * model.layers;  // each query sees half of the keys
+    const double limit = prompts.items * (flop_of_text(mean, 1) + attention) / sustained_flops(limits_of(precision));
+    fmt::print(" prompts of {} to {} tokens, 1 new one\n", prompts.least, prompts.most);
+    print_rate(precision, prompts, 1, time_chunk(chunk, stream), limit);
+    chunk.print_certification();
+}
+
 /// With each cache that the precision has; where there are several, once more in reverse order.
 void time_long_of_caches(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights) {
     std::vector<KvCache> caches{KvCache::as_computed};
@@ -218,6 +234,7 @@ int run(int argc, char** argv) {
     std::vector<Precision> precisions;
     bool with_products = false;
     bool with_long = false;
+    bool with_prefill = false;
     bool with_cache = false;
     std::filesystem::path checkpoint;
     CudaDeviceOptions options;
@@ -229,14 +246,15 @@ int run(int argc, char** argv) {
             continue;
         }
         with_long = with_long || name == "long";
+        with_prefill = with_prefill || name == "prefill";
         with_cache = with_cache || name == "cache";
         with_products = with_products || name == "products";
         if (name.ends_with(".safetensors")) {
             checkpoint = name;
-        } else if (name != "long" && name != "cache" && name != "products" && !precision) {
+        } else if (name != "long" && name != "prefill" && name != "cache" && name != "products" && !precision) {
             fmt::print(stderr,
                        "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [mma] [long] "
-                       "[cache] [MODEL.safetensors] [products]\n");
+                       "[prefill] [cache] [MODEL.safetensors] [products]\n");
             return 64;
         }
         if (precision) {
@@ -266,6 +284,9 @@ int run(int argc, char** argv) {
         }
         if (with_long) {
             time_long_of_caches(gpu, as_cuda(*stream), precision, weights);
+        }
+        if (with_prefill) {
+            time_prefill(gpu, as_cuda(*stream), precision, weights);
         }
         if (with_cache && decoder::is_narrow(precision)) {
             compare_caches(gpu, as_cuda(*stream), precision, weights);

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include "kernels/cuda/decoder/attention.hpp"
@@ -31,11 +32,11 @@ std::ostream& operator<<(std::ostream& out, const Heads& heads) {
 /// Queries, keys and values of all positions of some texts, and what attention makes of them.
 class PlainAttention {
 public:
-    PlainAttention(Precision precision, const Heads& heads, std::uint32_t head_size) : heads_(heads), size_(head_size) {
-        values_ = rounded(precision, random_values(std::size_t{texts} * positions * row_width(), 1, head_size));
+    PlainAttention(Precision precision, const Heads& heads, std::uint32_t head_size, std::size_t texts)
+        : heads_(heads), size_(head_size) {
+        values_ = rounded(precision, random_values(texts * positions * row_width(), 1, head_size));
     }
 
-    static constexpr std::uint32_t texts = 8;
     static constexpr std::uint32_t positions = 192;
 
     /// Of queries, of keys or values, and of all three.
@@ -84,10 +85,13 @@ const std::vector<Pass::Spec> mixed_pass{{0, 16}, {0, 1}, {0, 33}, {0, 150}, {16
 /// Attention of a pass in a precision, in all the ways that there are.
 class PassAttention {
 public:
-    PassAttention(Precision precision, const Heads& heads, std::uint32_t head_size)
+    PassAttention(Precision precision, const Heads& heads, std::uint32_t head_size,
+                  const std::vector<Pass::Spec>& texts = mixed_pass)
         : precision_(precision),
-          plain_(in_one_part(precision), heads, head_size),
-          pass_(mixed_pass),
+          texts_(texts),
+          plain_(in_one_part(precision), heads, head_size, texts.size()),
+          pass_(texts),
+          queries_(pass_.rows.size() * plain_.row_width() * sizeof(float)),
           cache_memory_(std::size_t{2} * pass_.pages() * decoder::page_positions * 2 * plain_.key_width() *
                         number_bytes(precision)),
           out_(pass_.rows.size() * plain_.width() * number_bytes(precision)) {
@@ -145,7 +149,7 @@ public:
     [[nodiscard]] double error_of_wanted() {
         std::vector<std::size_t> numbers;
         std::size_t end = 0;
-        for (const Pass::Spec& spec : mixed_pass) {
+        for (const Pass::Spec& spec : texts_) {
             end += spec.rows;
             numbers.push_back(end - 1);
         }
@@ -165,8 +169,8 @@ private:
     /// The positions before the pass.
     void fill_cache() {
         std::vector<float> values(cache_memory_.content().size() / number_bytes(precision_));
-        for (std::uint32_t text = 0; text < mixed_pass.size(); ++text) {
-            for (std::uint32_t p = 0; p < mixed_pass[text].first_position; ++p) {
+        for (std::uint32_t text = 0; text < texts_.size(); ++text) {
+            for (std::uint32_t p = 0; p < texts_[text].first_position; ++p) {
                 const std::uint32_t page = pass_.page_table[text * Pass::text_pages + p / decoder::page_positions];
                 const std::size_t at = ((std::size_t{layer} * pass_.pages() + page) * decoder::page_positions +
                                         p % decoder::page_positions) *
@@ -192,9 +196,10 @@ private:
     }
 
     Precision precision_;
+    std::vector<Pass::Spec> texts_;
     PlainAttention plain_;
     Pass pass_;
-    DeviceMemory queries_{std::size_t{4} << 20};
+    DeviceMemory queries_;
     DeviceMemory cache_memory_;
     DeviceMemory out_;
     decoder::Attention attention_{};
@@ -224,6 +229,25 @@ TEST_F(DecoderPiecesOnGpu, PromptsAttendOnTheTensorCores) {
             EXPECT_LE(attention.error_of_rows(0, rows_of_prompts), 2 * tolerance(precision)) << name_of(precision);
         });
     }
+}
+
+/// More than there are blocks for, so that each block computes tiles of other prompts, in other groups, after its
+/// first.
+TEST_F(DecoderPiecesOnGpu, ManyPromptsAttendOnTheTensorCores) {
+    std::mt19937 engine(std::random_device{}());
+    std::vector<Pass::Spec> texts;
+    for (std::uint32_t i = 0; i < 201; ++i) {
+        const std::uint32_t most = i % 3 == 0 ? PlainAttention::positions : 40;
+        texts.push_back({.first_position = 0, .rows = 1 + static_cast<std::uint32_t>(engine() % most)});
+    }
+    PassAttention attention(Precision::bf16, {8, 2}, 64, texts);
+
+    attention.prompts();
+
+    EXPECT_LE(attention.error_of_rows(0, attention.rows()), 2 * tolerance(Precision::bf16));
+
+    attention.cached(Attending::wanted);
+    EXPECT_LE(attention.error_of_wanted(), tolerance(Precision::bf16));
 }
 
 TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCache) {

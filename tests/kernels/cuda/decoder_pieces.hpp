@@ -92,7 +92,7 @@ public:
     std::vector<std::uint32_t> page_table;
 
 private:
-    static constexpr std::size_t room = 64 << 10;
+    static constexpr std::size_t room = 1 << 20;
     std::vector<Spec> specs_;
     DeviceMemory batch_{sizeof(decoder::Batch)};
     DeviceMemory texts_{room};
