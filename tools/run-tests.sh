@@ -11,7 +11,7 @@ Usage: tools/run-tests.sh [--preset NAME] [--nightly] [--skip-packages] [--help]
 Installs the Debian packages that are missing, builds the program and all tests, and runs the tests.
 Can be run again at any time, from any folder.
 
-  --preset NAME     release (default), dev, asan-ubsan or tsan: what to build and run, in build/NAME
+  --preset NAME     release (default), dev, asan, ubsan or tsan: what to build and run, in build/NAME
   --nightly         release alone: the tests that take minutes, which are left out otherwise
   --skip-packages   do not look at packages; for systems other than Debian
   --help            this text
@@ -53,9 +53,9 @@ while [ $# -gt 0 ]; do
     [ $# -eq 0 ] || shift
 done
 case $preset in
-release | dev | asan-ubsan | tsan) ;;
+release | dev | asan | ubsan | tsan) ;;
 *)
-    printf 'error: unknown preset %q; expected release, dev, asan-ubsan or tsan\n' "$preset" >&2
+    printf 'error: unknown preset %q; expected release, dev, asan, ubsan or tsan\n' "$preset" >&2
     exit 64
     ;;
 esac
