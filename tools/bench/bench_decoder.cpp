@@ -4,8 +4,8 @@
 // 1,023 tokens with one; what quantised caches do to texts, also to those of a checkpoint; and the products of bf16 or
 // fp16 in each tile beside cuBLASLt's, and beside attention.
 // Certified is the chunks only, with the shares of texts that are checked and that are continued again.
-//   bench_decoder [PRECISION ...] [mma] [long] [prefill] [cache] [MODEL.safetensors] [products]
-//   mma: as on GPUs without wgmma
+//   bench_decoder [PRECISION ...] [mma] [long] [prefill] [passes] [cache] [MODEL.safetensors] [products]
+//   mma: as on GPUs without wgmma; passes: of short prompts and of `prefill` the kernels alone, for profilers
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -202,8 +202,16 @@ void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const D
 }
 
 /// The limit: the products, and those of attention, at the same rate.
-void time_prefill(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights) {
+void time_prefill(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
+                  bool with_chunks) {
     const Prompts prompts{.items = 1024, .least = 900, .most = model.positions - 1};
+    fmt::print(" prompts of {} to {} tokens, 1 new one\n", prompts.least, prompts.most);
+    if (precision != Precision::certified) {
+        time_passes(gpu, stream, precision, weights, {.items = 64, .least = prompts.least, .most = prompts.most}, 1);
+    }
+    if (!with_chunks) {
+        return;
+    }
     const TokenSampling sampling{.max_prompt = prompts.most, .max_new = 1, .temperature = 0};
     const auto app = load(precision, weights, sampling);
     Chunk chunk(gpu, *app, sampling, stream, prompts);
@@ -211,7 +219,6 @@ void time_prefill(CudaDevice& gpu, CudaStream& stream, Precision precision, cons
     const double mean = static_cast<double>(chunk.count("prompt_tokens")) / prompts.items;
     const double attention = 2.0 * model.width * mean * mean * model.layers;  // each query sees half of the keys
     const double limit = prompts.items * (flop_of_text(mean, 1) + attention) / sustained_flops(limits_of(precision));
-    fmt::print(" prompts of {} to {} tokens, 1 new one\n", prompts.least, prompts.most);
     print_rate(precision, prompts, 1, time_chunk(chunk, stream), limit);
     chunk.print_certification();
 }
@@ -235,6 +242,7 @@ int run(int argc, char** argv) {
     bool with_products = false;
     bool with_long = false;
     bool with_prefill = false;
+    bool with_chunks = true;
     bool with_cache = false;
     std::filesystem::path checkpoint;
     CudaDeviceOptions options;
@@ -247,14 +255,16 @@ int run(int argc, char** argv) {
         }
         with_long = with_long || name == "long";
         with_prefill = with_prefill || name == "prefill";
+        with_chunks = with_chunks && name != "passes";
         with_cache = with_cache || name == "cache";
         with_products = with_products || name == "products";
         if (name.ends_with(".safetensors")) {
             checkpoint = name;
-        } else if (name != "long" && name != "prefill" && name != "cache" && name != "products" && !precision) {
+        } else if (name != "long" && name != "prefill" && name != "passes" && name != "cache" && name != "products" &&
+                   !precision) {
             fmt::print(stderr,
                        "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [mma] [long] "
-                       "[prefill] [cache] [MODEL.safetensors] [products]\n");
+                       "[prefill] [passes] [cache] [MODEL.safetensors] [products]\n");
             return 64;
         }
         if (precision) {
@@ -278,15 +288,18 @@ int run(int argc, char** argv) {
         if (compares && !decoder::is_narrow(precision)) {
             fmt::print(" no quantised caches to compare: bf16 and fp16 have them\n");
         }
-        time_chunks(gpu, as_cuda(*stream), precision, weights);
+        if (with_chunks) {
+            time_chunks(gpu, as_cuda(*stream), precision, weights);
+        }
         if (precision != Precision::certified) {  // its passes are those of other precisions
-            time_passes(gpu, as_cuda(*stream), precision, weights);
+            time_passes(gpu, as_cuda(*stream), precision, weights,
+                        {.items = 100'000, .least = prompt_tokens, .most = prompt_tokens}, new_tokens);
         }
         if (with_long) {
             time_long_of_caches(gpu, as_cuda(*stream), precision, weights);
         }
         if (with_prefill) {
-            time_prefill(gpu, as_cuda(*stream), precision, weights);
+            time_prefill(gpu, as_cuda(*stream), precision, weights, with_chunks);
         }
         if (with_cache && decoder::is_narrow(precision)) {
             compare_caches(gpu, as_cuda(*stream), precision, weights);

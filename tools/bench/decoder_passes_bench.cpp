@@ -24,11 +24,12 @@ struct Work {
     double bytes = 0;
 };
 
-/// For `rows` rows, `entries` of which need scores and `prompt_rows` belong to prompts; the others attend to
+/// For `rows` rows, `entries` of which need scores and `prompt_rows` belong to `prompts`; the others attend to
 /// `positions`.
 struct PassWork {
     double rows;
     double entries;
+    double prompts;
     double prompt_rows;
     double positions;
     double value_bytes;
@@ -60,7 +61,9 @@ struct PassWork {
             return {.bytes = rows * 4 * row_bytes};
         }
         if (kind == "attention of prompts") {
-            return {.bytes = (layers - 1) * prompt_rows * 6 * row_bytes};
+            const double seen = prompts == 0 ? 0 : prompt_rows / prompts / 2;  // by a query, of equal prompts
+            return {.flop = (layers - 1) * prompt_rows * 4 * width * seen,
+                    .bytes = (layers - 1) * prompt_rows * 6 * row_bytes};
         }
         if (kind == "attention to the cache") {
             const double continued = rows - prompt_rows;
@@ -73,11 +76,14 @@ struct PassWork {
 /// The first chunk of texts that fills all slots, one pass at a time.
 class PassBench {
 public:
-    PassBench(CudaDevice& gpu, Precision precision, const DecoderBenchWeights& weights)
-        : precision_(precision), packer_(model, precision, weights.weights(), packed_) {
+    PassBench(CudaDevice& gpu, Precision precision, const DecoderBenchWeights& weights, const Prompts& prompts,
+              std::uint32_t made)
+        : sampling_{.max_prompt = prompts.most, .max_new = made, .temperature = 0},
+          precision_(precision),
+          packer_(model, precision, weights.weights(), packed_) {
         packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 16);
         weights_ = packer_.on(gpu);
-        sizes_ = decoder::choose_sizes(model, sampling_, precision, 100'000, free_bytes(gpu));
+        sizes_ = decoder::choose_sizes(model, sampling_, precision, prompts.items, free_bytes(gpu));
         plan_ = std::make_unique<decoder::PlanMemory>(gpu, sizes_);
         memory_ = plan_->memory();
         const decoder::PassSetup setup{.device = gpu,
@@ -89,7 +95,7 @@ public:
                                        .memory = memory_};
         passes_ = decoder::is_narrow(precision) ? make_narrow_passes(setup) : make_float_passes(setup);
         const std::vector<std::byte> items =
-            items_of({.items = sizes_.slots, .least = prompt_tokens, .most = prompt_tokens}, sampling_);
+            items_of({.items = sizes_.slots, .least = prompts.least, .most = prompts.most}, sampling_);
         in_ = gpu.allocate(MemorySpace::device, items.size());
         out_ = gpu.allocate(MemorySpace::device, std::size_t{sizes_.slots} * decoder_io(sampling_).output_bytes);
         copy_now(in_.bytes(), items);
@@ -99,14 +105,17 @@ public:
         run_chunk(stream);  // loads the kernels
         run_chunk(stream);
         print_pass("prompts", 0, stream);
-        print_pass("last tokens", passes_of_prompts() + 2, stream);
+        if (sampling_.max_new > 3) {
+            print_pass("last tokens", passes_of_prompts() + 2, stream);
+        }
     }
 
 private:
     using Times = std::map<std::string, double>;  // us per pass, by kind of kernel
 
+    /// At most.
     [[nodiscard]] std::uint32_t passes_of_prompts() const {
-        const std::uint32_t a_pass = sizes_.rows / prompt_tokens;
+        const std::uint32_t a_pass = sizes_.rows / sampling_.max_prompt;
         return (sizes_.slots + a_pass - 1) / a_pass;
     }
 
@@ -116,7 +125,7 @@ private:
         Times times;
         decoder::enqueue_begin(memory_, rule,
                                {.in = in_.bytes().data(), .out = out_.bytes().data(), .items = sizes_.slots}, stream);
-        for (std::uint32_t pass = 0; pass < passes_of_prompts() + new_tokens; ++pass) {
+        for (std::uint32_t pass = 0; pass < passes_of_prompts() + sampling_.max_new; ++pass) {
             if (pass == number) {
                 times = time_pass(stream);
             } else {
@@ -164,8 +173,9 @@ private:
         }
         const PassWork work{.rows = static_cast<double>(seen_.rows),
                             .entries = static_cast<double>(seen_.entries),
+                            .prompts = static_cast<double>(seen_.beginning),
                             .prompt_rows = static_cast<double>(seen_.beginning_rows),
-                            .positions = prompt_tokens + (number == 0 ? 0.0 : 3.0),
+                            .positions = sampling_.max_prompt + (number == 0 ? 0.0 : 3.0),
                             .value_bytes = static_cast<double>(number_bytes(precision_))};
         fmt::print(" a pass of {}: {} rows, {} of prompts, {} want scores; kernels apart, medians of {}\n", name,
                    seen_.rows, seen_.beginning_rows, seen_.entries, repeats);
@@ -185,7 +195,7 @@ private:
         std::fflush(stdout);
     }
 
-    TokenSampling sampling_{.max_prompt = prompt_tokens, .max_new = new_tokens, .temperature = 0};
+    TokenSampling sampling_;
     Precision precision_;
     PackedWeights packed_;
     decoder::CudaDecoderWeights packer_;
@@ -201,8 +211,9 @@ private:
 
 }  // namespace
 
-void time_passes(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights) {
-    PassBench(gpu, precision, weights).print(stream.handle());
+void time_passes(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
+                 const Prompts& prompts, std::uint32_t made) {
+    PassBench(gpu, precision, weights, prompts, made).print(stream.handle());
 }
 
 }  // namespace sluice::bench

@@ -8,7 +8,7 @@
 namespace sluice::decoder {
 
 constexpr std::uint32_t prompt_threads = prompt_warps * warp_lanes;
-constexpr std::uint32_t prompt_blocks = 16 * 132;  // four times what an H200 runs at a time: tiles differ in keys
+constexpr std::uint32_t prompt_blocks = 16 * 132;  // several times what an H200 runs at a time: tiles differ in keys
 
 extern __shared__ uint4 prompt_memory[];
 
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(prompt_threads)
         if (first_tile + threadIdx.x / warp_lanes >= tiles) {
             return;  // as in all later turns
         }
-        const auto group = PromptGroup<prompt_warps>::of_tiles(memory, first_tile, tiles);
+        const auto group = PromptGroup::of_tiles(memory, first_tile, tiles);
         const Tile tile = memory.tiles[first_tile + threadIdx.x / warp_lanes];
         const std::uint32_t at = head * head_size;
         const std::uint32_t key_at = attention.key_head(head) * head_size;

@@ -7,18 +7,17 @@
 
 namespace sluice::decoder {
 
+constexpr std::uint32_t prompt_warps = 4;  // of a block
+
 /// Adjacent warps of a block whose tiles are of one prompt: they share its keys and values. Each warp is in one group.
-template <std::uint32_t block_warps>
 class PromptGroup {
 public:
     /// Of this warp, in a block whose warps have the tiles from `first_tile` on, which the warp's own tile is one of.
     [[nodiscard]] __device__ __forceinline__ static PromptGroup of_tiles(const Memory& memory, std::uint32_t first_tile,
                                                                          std::uint32_t tiles) {
-        static_assert(block_warps * (block_warps - 1) < 16,
-                      "a block has 16 barriers, and each set of its warps needs one");
         const std::uint32_t lane = threadIdx.x % warp_lanes;
         const std::uint32_t warp = threadIdx.x / warp_lanes;
-        const bool exists = lane < block_warps && first_tile + lane < tiles;
+        const bool exists = lane < prompt_warps && first_tile + lane < tiles;
         const std::uint32_t first_row = exists ? memory.tiles[first_tile + lane].first_row : UINT32_MAX;
         const std::uint32_t of_warp = __shfl_sync(every_lane, first_row, static_cast<int>(warp));
         const std::uint32_t members = __ballot_sync(every_lane, exists && first_row == of_warp);
@@ -36,13 +35,26 @@ public:
     __device__ __forceinline__ void wait() const {
         if (warps_ == 1) {
             __syncwarp();
+        } else if (warps_ == 4) {
+            wait_at<1, 4>();
+        } else if (warps_ == 3) {
+            first_ == 0 ? wait_at<2, 3>() : wait_at<3, 3>();
+        } else if (first_ == 0) {
+            wait_at<4, 2>();
         } else {
-            const std::uint32_t barrier = 1 + first_ + (warps_ - 2) * block_warps;
-            asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(warps_ * warp_lanes) : "memory");
+            first_ == 1 ? wait_at<5, 2>() : wait_at<6, 2>();
         }
     }
 
 private:
+    static_assert(prompt_warps == 4, "wait() has a barrier for each set of adjacent warps");
+
+    /// With numbers known to the compiler, a block takes up 7 of a multiprocessor's 64 barriers, and not 16.
+    template <std::uint32_t barrier, std::uint32_t warps>
+    __device__ __forceinline__ static void wait_at() {
+        asm volatile("barrier.sync %0, %1;" ::"n"(barrier), "n"(warps * warp_lanes) : "memory");
+    }
+
     __device__ __forceinline__ PromptGroup(std::uint32_t first, std::uint32_t warps) : first_(first), warps_(warps) {}
 
     std::uint32_t first_;

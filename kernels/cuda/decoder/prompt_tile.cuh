@@ -15,8 +15,7 @@
 
 namespace sluice::decoder {
 
-constexpr std::uint32_t prompt_warps = 4;  // of a block
-constexpr std::uint32_t key_rows = 16;     // of a step
+constexpr std::uint32_t key_rows = 16;  // of a step
 static_assert(tile_queries == key_rows && page_positions == key_rows, "a tile's own keys are those of a page");
 
 template <class T>
@@ -34,8 +33,8 @@ public:
     static constexpr std::uint32_t warp_bytes = 2 * step_bytes;  // a step is copied while another is used
 
     /// `shared`: the block's. `queries` and `keys` are the first row's of the prompt, of the head.
-    __device__ __forceinline__ PromptTile(const Attention& attention, const PromptGroup<prompt_warps>& group,
-                                          const Tile& tile, const T* queries, const T* keys, std::uint32_t shared)
+    __device__ __forceinline__ PromptTile(const Attention& attention, const PromptGroup& group, const Tile& tile,
+                                          const T* queries, const T* keys, std::uint32_t shared)
         : attention_(attention),
           group_(group),
           tile_(tile),
@@ -43,7 +42,9 @@ public:
           keys_(keys),
           shared_(shared + group.first_warp() * warp_bytes),
           lane_(threadIdx.x % warp_lanes),
-          own_(tile.query / key_rows) {}
+          own_(tile.query / key_rows),
+          scale_(attention.scale * 1.44269504F),
+          spare_(8 / scale_) {}
 
     __device__ __forceinline__ void attend() {
         const std::uint32_t steps = group_.warps();
@@ -58,10 +59,7 @@ public:
             }
             ptx::wait_for_copies<1>();
             group_.wait();
-            const std::uint32_t end = min((round + 1) * steps, own_ + 1);
-            for (std::uint32_t step = round * steps; step < end; ++step) {
-                add(keys(round, step - round * steps), step == own_);
-            }
+            add_steps(keys(round, 0), round * steps, min((round + 1) * steps, own_ + 1));
             if (round + 1 < rounds) {
                 group_.wait();  // the round's memory is read before it is copied to again
             }
@@ -172,15 +170,32 @@ private:
         ptx::commit_copies();
     }
 
-    __device__ __forceinline__ void add(std::uint32_t of_keys, bool own) {
-        float scores[2][4] = {};
-        multiply_keys(of_keys, scores);
+    /// Adds the steps from `begin` to `end`, the first of which is at `at`.
+    __device__ __forceinline__ void add_steps(std::uint32_t at, std::uint32_t begin, std::uint32_t end) {
+        std::uint32_t step = begin;
+        for (; step + 1 < end; step += 2) {  // the second one's scores while the first one's weights are computed
+            float first[2][4];
+            float second[2][4];
+            multiply_keys(at, first);
+            multiply_keys(at + warp_bytes, second);
+            add(first, at + matrix_bytes, false);
+            add(second, at + warp_bytes + matrix_bytes, step + 1 == own_);
+            at += 2 * warp_bytes;
+        }
+        if (step < end) {
+            float scores[2][4];
+            multiply_keys(at, scores);
+            add(scores, at + matrix_bytes, step == own_);
+        }
+    }
+
+    /// Adds a step's values by the weights of its scores.
+    __device__ __forceinline__ void add(float (&scores)[2][4], std::uint32_t of_values, bool own) {
         if (own) {
             hide_later(scores);
         }
         std::uint32_t weights[4];
         weigh(scores, weights);
-        const std::uint32_t of_values = of_keys + matrix_bytes;
 #pragma unroll
         for (std::uint32_t j = 0; j < head_size / 8; j += 2) {
             std::uint32_t two[4];
@@ -192,6 +207,11 @@ private:
 
     /// Scores of keys 0 to 7, and of 8 to 15.
     __device__ __forceinline__ void multiply_keys(std::uint32_t of_keys, float (&scores)[2][4]) const {
+#pragma unroll
+        for (std::uint32_t i = 0; i < 4; ++i) {
+            scores[0][i] = 0;
+            scores[1][i] = 0;
+        }
         const std::uint32_t row = of_keys + (lane_ % 8 + lane_ / 16 * 8) * row_bytes + lane_ / 8 % 2 * 16;
 #pragma unroll
         for (std::uint32_t k = 0; k < head_size / 16; ++k) {
@@ -215,9 +235,9 @@ private:
         }
     }
 
+    /// Relative to a score that is about the largest so far: as long as none is more than 2^8 times as likely, what was
+    /// mixed keeps its scale.
     __device__ __forceinline__ void weigh(const float (&scores)[2][4], std::uint32_t (&weights)[4]) {
-        constexpr float log2_e = 1.44269504F;
-        const float scale = attention_.scale * log2_e;
         float kept[2];
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
@@ -225,15 +245,16 @@ private:
                 fmaxf(fmaxf(scores[0][2 * i], scores[0][2 * i + 1]), fmaxf(scores[1][2 * i], scores[1][2 * i + 1]));
             largest = fmaxf(largest, __shfl_xor_sync(every_lane, largest, 1));
             largest = fmaxf(largest, __shfl_xor_sync(every_lane, largest, 2));
-            largest = fmaxf(largest, largest_[i]);
-            const float below = -largest * scale;
-            kept[i] = ptx::exp2_about(fmaf(largest_[i], scale, below));
-            largest_[i] = largest;
+            const bool grows = largest > largest_[i] + spare_;
+            const float reference = grows ? largest : largest_[i];
+            const float below = -reference * scale_;
+            kept[i] = grows ? ptx::exp2_about(fmaf(largest_[i], scale_, below)) : 1;
+            largest_[i] = reference;
             float of[4];
             float sum = 0;
 #pragma unroll
             for (std::uint32_t j = 0; j < 4; ++j) {
-                of[j] = ptx::exp2_about(fmaf(scores[j / 2][2 * i + j % 2], scale, below));
+                of[j] = ptx::exp2_about(fmaf(scores[j / 2][2 * i + j % 2], scale_, below));
                 sum += of[j];
             }
             sums_[i] = fmaf(sums_[i], kept[i], sum);
@@ -252,13 +273,15 @@ private:
     }
 
     const Attention& attention_;
-    const PromptGroup<prompt_warps>& group_;
+    const PromptGroup& group_;
     const Tile& tile_;
     const T* queries_;
     const T* keys_;
     std::uint32_t shared_;
     std::uint32_t lane_;
     std::uint32_t own_;  // step
+    float scale_;        // for powers of 2
+    float spare_;
     std::uint32_t query_[head_size / 16][4];
     float mixed_[head_size / 8][4] = {};
     float largest_[2] = {-INFINITY, -INFINITY};
