@@ -16,6 +16,13 @@ enum class DecoderActivation : std::uint8_t {
     silu,       ///< x / (1 + e^-x).
 };
 
+/// Which positions of its text a token attends to.
+enum class AttentionMask : std::uint8_t {
+    causal,  ///< Those up to its own.
+    prefix,  ///< A prompt's tokens to the whole prompt, new ones to those up to their own: a prefix language model,
+             ///< whose prompt is encoded in both directions. Raffel et al. 2020 ("T5"), section 3.2.1.
+};
+
 /// Scaling of rotary frequencies for texts longer than those of the original training: frequencies whose wavelength
 /// exceeds original_positions / low_frequency are divided by `factor`; those below original_positions / high_frequency
 /// are kept; in between they are interpolated. "The Llama 3 Herd of Models", 2024, and its code.
@@ -36,9 +43,9 @@ struct RotaryPositions {
     friend bool operator==(const RotaryPositions&, const RotaryPositions&) = default;
 };
 
-/// A decoder-only transformer: token embeddings; blocks of causal self-attention and a feed-forward layer of `inner`
-/// units, each with pre-normalisation and a residual; a final normalisation; a head, tied to the token embeddings or
-/// with a matrix of its own. The defaults are GPT-2's: Radford et al. 2019, "Language Models are Unsupervised Multitask
+/// A decoder-only transformer: token embeddings; blocks of self-attention and a feed-forward layer of `inner` units,
+/// each with pre-normalisation and a residual; a final normalisation; a head, tied to the token embeddings or with a
+/// matrix of its own. The defaults are GPT-2's: Radford et al. 2019, "Language Models are Unsupervised Multitask
 /// Learners". With RMS normalisation, SiLU, gates and rotary positions Llama: Touvron et al. 2023, "LLaMA: Open and
 /// Efficient Foundation Language Models".
 struct DecoderShape {
@@ -56,6 +63,7 @@ struct DecoderShape {
     DecoderActivation activation = DecoderActivation::gelu_tanh;
     bool gated = false;  ///< The expansion has two halves: activation(first) * second. Shazeer 2020.
     std::optional<RotaryPositions> rotary{};  ///< nullopt: learned position embeddings.
+    AttentionMask mask = AttentionMask::causal;
     friend bool operator==(const DecoderShape&, const DecoderShape&) = default;
 
     [[nodiscard]] constexpr std::uint32_t size_of_head() const { return head_size == 0 ? width / heads : head_size; }

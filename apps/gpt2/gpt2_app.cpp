@@ -25,10 +25,10 @@ constexpr const char* where_checkpoints_come_from =
 
 class LoadedGpt2 final : public LoadedApp {
 public:
-    LoadedGpt2(const WeightBlob& blob, const TokenSampling& sampling, Precision precision, DeviceKind kind)
+    LoadedGpt2(const DecoderShape& shape, const DecoderWeights& weights, const TokenSampling& sampling,
+               Precision precision, DeviceKind kind)
         : sampling_(sampling),
-          layer_(decoder_kernels_of(kind, precision)
-                     .decoder(config_of(blob).shape, weights_of(blob), sampling, weights_)) {}
+          layer_(decoder_kernels_of(kind, precision).decoder(shape, weights, sampling, weights_)) {}
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
@@ -127,10 +127,12 @@ public:
     std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision, DeviceKind kind) const override {
         TokenSampling sampling = options_.sampling;
         sampling.end = options_.stops_at_end ? config_of(weights).end : std::nullopt;
+        DecoderShape shape = config_of(weights).shape;
+        shape.mask = options_.mask;
         if (precision == Precision::certified) {
-            return std::make_unique<LoadedCertifiedGpt2>(config_of(weights).shape, weights_of(weights), sampling, kind);
+            return std::make_unique<LoadedCertifiedGpt2>(shape, weights_of(weights), sampling, kind);
         }
-        return std::make_unique<LoadedGpt2>(weights, sampling, precision, kind);
+        return std::make_unique<LoadedGpt2>(shape, weights_of(weights), sampling, precision, kind);
     }
 
 private:

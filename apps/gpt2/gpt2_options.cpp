@@ -20,6 +20,7 @@ constexpr double highest_temperature = 100;
 constexpr double highest_penalty = 100;
 constexpr std::array<std::string_view, 2> forms{"text", "ids"};
 constexpr std::array<std::string_view, 2> ways_with_long_prompts{"refuse", "cut"};
+constexpr std::array<std::string_view, 2> masks{"causal", "prefix"};  // in the order of AttentionMask
 
 constexpr std::array keys{
     KeySpec{.section = "model",
@@ -38,6 +39,13 @@ constexpr std::array keys{
             .name = "merges",
             .type = KeyType::path,
             .help = "Its merges.txt; by default the one beside the weights."},
+    KeySpec{.section = "model",
+            .name = "attention",
+            .type = KeyType::text,
+            .choices = masks,
+            .fallback = "\"causal\"",
+            .help = "What a prompt's tokens attend to: those before them, or, in a prefix language model, the whole "
+                    "prompt."},
     KeySpec{.section = "generate",
             .name = "max_new_tokens",
             .type = KeyType::integer,
@@ -221,6 +229,7 @@ std::span<const KeySpec> gpt2_keys() {
 Options read_options(const AppSettings& settings) {
     Options options;
     options.sampling = read_sampling(settings);
+    options.mask = enum_of<AttentionMask>(settings.get<std::string>("model.attention"), masks).value();
     options.stops_at_end = settings.get<bool>("generate.end_of_text");
     options.cuts_prompts = settings.get<std::string>("generate.long_prompts") == "cut";
     options.takes_ids = settings.get<std::string>("generate.prompts") == "ids";

@@ -21,6 +21,7 @@ struct Files {
 
 struct Options {
     TokenSampling sampling;  ///< Without `end`, which the checkpoint determines.
+    AttentionMask mask = AttentionMask::causal;
     bool stops_at_end = true;
     bool cuts_prompts = false;  ///< Prompts that are too long keep their last tokens; otherwise they are refused.
     bool takes_ids = false;     ///< Prompts are token ids.

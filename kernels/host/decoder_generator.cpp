@@ -18,7 +18,7 @@ namespace {
 
 // Rows of a pass, of prefill and decode. With fewer, the weights, which every pass reads completely, would come from
 // memory too often; with more, the rows no longer fit the caches.
-constexpr std::size_t most_rows = 192;
+constexpr std::size_t usual_rows = 192;
 constexpr std::size_t most_texts = 96;  // at a time; leaves half of the rows to prompts
 
 /// Enough cache for most_texts texts of ordinary length; longer ones share it.
@@ -48,8 +48,13 @@ std::size_t pages_of(std::size_t prompt, const TokenSampling& sampling) {
     return KeyValueCache::pages_for(prompt + sampling.max_new - 1);  // the last token is never read
 }
 
-std::uint64_t rows_bytes(const DecoderShape& shape, std::size_t texts) {
-    return DecoderRows::bytes(shape, most_rows, texts);
+/// A prompt that sees itself whole has to be in one pass.
+std::size_t most_rows(const DecoderShape& shape, const TokenSampling& sampling) {
+    return shape.mask == AttentionMask::causal ? usual_rows : std::max<std::size_t>(usual_rows, sampling.max_prompt);
+}
+
+std::uint64_t rows_bytes(const DecoderShape& shape, const TokenSampling& sampling, std::size_t texts) {
+    return DecoderRows::bytes(shape, most_rows(shape, sampling), texts);
 }
 
 std::size_t texts_at_a_time(std::uint32_t max_items) {
@@ -60,7 +65,7 @@ std::size_t texts_at_a_time(std::uint32_t max_items) {
 std::size_t cache_pages(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items,
                         std::uint64_t device_bytes) {
     const std::size_t texts = texts_at_a_time(max_items);
-    const std::uint64_t left = std::min(device_bytes - rows_bytes(shape, texts), wanted_cache_bytes);
+    const std::uint64_t left = std::min(device_bytes - rows_bytes(shape, sampling, texts), wanted_cache_bytes);
     const std::size_t longest = pages_of(sampling.max_prompt, sampling);
     return std::clamp<std::size_t>(left / KeyValueCache::page_bytes(shape), longest, longest * texts);
 }
@@ -75,10 +80,12 @@ public:
           room_(texts_at_a_time(max_items)),
           cache_(decoder.shape(), cache_pages(decoder.shape(), sampling, max_items, device_bytes)),
           vocabulary_(decoder.shape().vocabulary),
-          rows_(decoder, cache_, most_rows, room_),
+          mask_(decoder.shape().mask),
+          most_rows_(most_rows(decoder.shape(), sampling)),
+          rows_(decoder, cache_, most_rows_, room_),
           draw_(sampling, decoder.shape().vocabulary) {
         texts_.reserve(room_);
-        pass_.reserve(most_rows);
+        pass_.reserve(most_rows_);
     }
 
     using Operation::enqueue;
@@ -145,12 +152,17 @@ private:
 
     void collect_rows(std::size_t i) {
         Text& text = texts_[i];
-        for (; text.in_cache < text.length() && pass_.size() < most_rows; ++text.in_cache) {
+        const auto whole = mask_ == AttentionMask::causal ? 0 : static_cast<std::uint32_t>(text.prompt.size());
+        if (text.in_cache < whole && whole > most_rows_ - pass_.size()) {
+            return;
+        }
+        for (; text.in_cache < text.length() && pass_.size() < most_rows_; ++text.in_cache) {
             const bool is_last = text.in_cache + 1 == text.length();
             pass_.push_back({.pages = text.pages,
                              .position = text.in_cache,
                              .token = text.token(text.in_cache),
-                             .wants_scores = is_last});
+                             .wants_scores = is_last,
+                             .attended = std::max(text.in_cache + 1, whole)});
             if (is_last) {
                 scored_.push_back(i);
             }
@@ -205,6 +217,8 @@ private:
     std::size_t room_;
     KeyValueCache cache_;
     std::size_t vocabulary_;
+    AttentionMask mask_;
+    std::size_t most_rows_;  // of a pass
     DecoderRows rows_;
     TokenDraw draw_;
     std::vector<Text> texts_;
@@ -227,12 +241,12 @@ public:
     }
 
     std::uint64_t least_bytes(std::uint32_t max_items) const override {
-        return rows_bytes(decoder_.shape(), texts_at_a_time(max_items)) +
+        return rows_bytes(decoder_.shape(), sampling_, texts_at_a_time(max_items)) +
                pages_of(sampling_.max_prompt, sampling_) * KeyValueCache::page_bytes(decoder_.shape());
     }
 
     std::uint64_t bytes(std::uint32_t max_items, std::uint64_t device_bytes) const override {
-        return rows_bytes(decoder_.shape(), texts_at_a_time(max_items)) +
+        return rows_bytes(decoder_.shape(), sampling_, texts_at_a_time(max_items)) +
                cache_pages(decoder_.shape(), sampling_, max_items, device_bytes) *
                    KeyValueCache::page_bytes(decoder_.shape());
     }

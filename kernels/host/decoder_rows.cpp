@@ -173,7 +173,7 @@ void DecoderRows::attend(std::span<const DecoderRow> rows, std::size_t layer) {
 /// `head`: index of a key head.
 void DecoderRows::attend(const DecoderRow& row, std::size_t layer, std::size_t head, const float* query, float* to) {
     const std::size_t size = decoder_.shape().size_of_head();
-    const std::size_t positions = row.position + std::size_t{1};
+    const std::size_t positions = row.attended;
     const std::size_t pages = KeyValueCache::pages_for(positions);
     const float scale = 1.0F / std::sqrt(static_cast<float>(size));
     for (std::size_t page = 0; page < pages; ++page) {

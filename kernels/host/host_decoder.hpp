@@ -96,6 +96,7 @@ struct DecoderRow {
     std::uint32_t position;
     std::uint32_t token;
     bool wants_scores;
+    std::uint32_t attended;  ///< Positions, from the text's first on; more than `position`.
 };
 
 /// Forward passes of several rows at a time. A row's results do not depend on the others in the pass.
@@ -107,8 +108,8 @@ public:
     /// Bytes of the buffers, without the products' workspace.
     [[nodiscard]] static std::uint64_t bytes(const DecoderShape& shape, std::size_t most_rows, std::size_t most_scores);
 
-    /// The earlier positions of a row's text are in the cache or among the rows before it; the row's own keys and
-    /// values are added to the cache. At most most_scores rows want scores.
+    /// The positions that a row attends to are in the cache or among the rows; the row's own keys and values are added
+    /// to the cache. At most most_scores rows want scores.
     void pass(std::span<const DecoderRow> rows);
 
     /// (vocabulary), of row number `wanted` among those of the last pass that want scores.

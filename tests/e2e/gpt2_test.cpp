@@ -78,10 +78,14 @@ protected:
     }
 
     /// Greedy, until the end or so many tokens.
-    [[nodiscard]] std::vector<TokenId> continued(std::vector<TokenId> text, std::size_t most) const {
+    [[nodiscard]] std::vector<TokenId> continued(std::vector<TokenId> text, std::size_t most,
+                                                 AttentionMask mask = AttentionMask::causal) const {
+        DecoderShape shape = config().shape;
+        shape.mask = mask;
+        const std::size_t prompt = text.size();
         std::vector<TokenId> made;
         while (made.size() < most) {
-            const std::vector<double> scores = plain_decoder_scores(config().shape, gpt2::weights_of(weights_), text);
+            const std::vector<double> scores = plain_decoder_scores(shape, gpt2::weights_of(weights_), text, prompt);
             const auto token = static_cast<TokenId>(std::ranges::max_element(scores) - scores.begin());
             if (token == config().end) {
                 break;
@@ -159,6 +163,24 @@ TEST_F(Gpt2, TakesIdsForPromptsAndTheBeginningForNone) {
     for (std::size_t t = 0; t < made.size(); ++t) {
         EXPECT_EQ(rows[1][1 + t], std::to_string(made[t]));
     }
+}
+
+TEST_F(Gpt2, LetsPromptsSeeThemselvesWholeAsAPrefixModel) {
+    const std::vector<TokenId> prompt{5, 6, 7, 8, 9, 10, 11};
+    write_file(path() / "ids.txt", "5 6 7 8 9 10 11\n7 7\n5 6 7 8 9 10 11\n");
+    write_job("prompts = \"ids\"\nresults = \"ids\"\n", "path = \"ids.txt\"");
+
+    const std::string output = output_of(0, {"model.attention=prefix"});
+
+    const std::vector<TokenId> made = continued(prompt, 12, AttentionMask::prefix);
+    EXPECT_NE(made, continued(prompt, 12));
+    const std::vector<std::vector<std::string>> rows = csv_rows(output);
+    ASSERT_EQ(rows.size(), 4U);
+    for (std::size_t t = 0; t < made.size(); ++t) {
+        EXPECT_EQ(rows[1][1 + t], std::to_string(made[t])) << t;
+        EXPECT_EQ(rows[3][1 + t], std::to_string(made[t])) << t;
+    }
+    EXPECT_EQ(output_of(2, {"model.attention=prefix", "pipeline.chunk_items=1"}), output);
 }
 
 /// The same prompts as a text, and as rows that end with negative numbers.

@@ -78,7 +78,7 @@ TEST_P(DecoderOfShape, ContinuesAsThePlainFormulasDo) {
         Tokens text = prompts[i];
         ASSERT_EQ(continued[i].tokens.size(), max_new);
         for (std::size_t t = 0; t < max_new; ++t) {
-            const std::vector<double> scores = plain_decoder_scores(shape, model.weights(), text);
+            const std::vector<double> scores = plain_decoder_scores(shape, model.weights(), text, prompts[i].size());
             const std::uint32_t token = continued[i].tokens[t];
             ASSERT_GE(scores[token], *std::ranges::max_element(scores) - 1e-3);
             const double right = log_softmax(scores, token);
@@ -158,6 +158,33 @@ INSTANTIATE_TEST_SUITE_P(
                      .gated = true},
                     {.biases = false}}));
 
+/// Longer prompts than the host otherwise takes in a pass.
+INSTANTIATE_TEST_SUITE_P(
+    PrefixModels, DecoderOfShape,
+    testing::Values(DecoderCase{test::with_prefix(small)},
+                    DecoderCase{test::with_prefix(
+                        {.vocabulary = 53, .positions = 300, .width = 16, .layers = 2, .heads = 2, .inner = 20})},
+                    DecoderCase{test::with_prefix(like_llama_small), parts_of_llama}));
+
+TEST(DecoderTexts, OfPrefixModelsAreOthers) {
+    const RandomDecoder causal(small, 31);
+    const RandomDecoder prefix(test::with_prefix(small), 31);
+    const std::vector<Tokens> prompts = random_prompts(30, 20, small.vocabulary, 32);
+    const TokenSampling greedy{.max_prompt = 20, .max_new = 8, .temperature = 0};
+
+    const std::vector<Continued> of_causal = Continuer(causal, greedy, 30)(prompts);
+    const std::vector<Continued> of_prefix = Continuer(prefix, greedy, 30)(prompts);
+
+    std::size_t others = 0;
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+        others += of_causal[i].tokens != of_prefix[i].tokens ? 1U : 0U;
+        if (prompts[i].size() == 1) {
+            EXPECT_EQ(of_causal[i], of_prefix[i]) << i;  // the first token sees itself only
+        }
+    }
+    EXPECT_GT(others, prompts.size() / 2);
+}
+
 class DecoderNeighbours : public testing::TestWithParam<DecoderCase> {};
 
 TEST_P(DecoderNeighbours, DoNotChangeAText) {
@@ -183,7 +210,8 @@ TEST_P(DecoderNeighbours, DoNotChangeAText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, DecoderNeighbours,
-                         testing::Values(DecoderCase{small}, DecoderCase{like_llama_small, parts_of_llama}));
+                         testing::Values(DecoderCase{small}, DecoderCase{like_llama_small, parts_of_llama},
+                                         DecoderCase{test::with_prefix(small)}));
 
 TEST(DecoderTexts, EndAtTheEndToken) {
     const RandomDecoder model(small, 9);

@@ -102,6 +102,12 @@ private:
     std::unique_ptr<Stream> stream_;
 };
 
+inline DecoderShape with_prefix(const DecoderShape& sizes) {
+    DecoderShape shape = sizes;
+    shape.mask = AttentionMask::prefix;
+    return shape;
+}
+
 /// Like Llama: RMS normalisation, gates, rotary positions, grouped heads, no biases, a head of
 /// its own.
 inline DecoderShape like_llama(const DecoderShape& sizes, std::uint32_t key_heads) {

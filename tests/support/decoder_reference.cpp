@@ -97,17 +97,17 @@ void turn(const DecoderShape& shape, Doubles& row, std::size_t first, std::size_
     }
 }
 
-/// What `query`'s position takes from all up to its own. qkv: (positions) of queries, keys, values.
-Doubles attended(const DecoderShape& shape, const std::vector<Doubles>& qkv, std::size_t query) {
+/// What `query`'s position takes from the first `seen` ones. qkv: (positions) of queries, keys, values.
+Doubles attended(const DecoderShape& shape, const std::vector<Doubles>& qkv, std::size_t query, std::size_t seen) {
     const std::size_t size = shape.size_of_head();
     const std::size_t queries = shape.heads * size;
     const std::size_t keys = shape.heads_of_keys() * size;
     Doubles out(queries);
     for (std::size_t head = 0; head < shape.heads; ++head) {
         const std::size_t key = queries + head * shape.heads_of_keys() / shape.heads * size;
-        Doubles weights(query + 1);
+        Doubles weights(seen);
         double sum = 0;
-        for (std::size_t p = 0; p <= query; ++p) {
+        for (std::size_t p = 0; p < seen; ++p) {
             double dot = 0;
             for (std::size_t d = 0; d < size; ++d) {
                 dot += qkv[query][head * size + d] * qkv[p][key + d];
@@ -115,7 +115,7 @@ Doubles attended(const DecoderShape& shape, const std::vector<Doubles>& qkv, std
             weights[p] = std::exp(dot / std::sqrt(static_cast<double>(size)));
             sum += weights[p];
         }
-        for (std::size_t p = 0; p <= query; ++p) {
+        for (std::size_t p = 0; p < seen; ++p) {
             for (std::size_t d = 0; d < size; ++d) {
                 out[head * size + d] += weights[p] / sum * qkv[p][key + keys + d];
             }
@@ -131,7 +131,8 @@ void add(Doubles& to, const Doubles& change) {
 }  // namespace
 
 std::vector<double> plain_decoder_scores(const DecoderShape& shape, const DecoderWeights& weights,
-                                         std::span<const std::uint32_t> tokens) {
+                                         std::span<const std::uint32_t> tokens, std::size_t prompt) {
+    const std::size_t whole = shape.mask == AttentionMask::prefix ? prompt : 0;
     std::vector<Doubles> x(tokens.size(), Doubles(shape.width));
     for (std::size_t p = 0; p < tokens.size(); ++p) {
         for (std::size_t i = 0; i < shape.width; ++i) {
@@ -149,7 +150,7 @@ std::vector<double> plain_decoder_scores(const DecoderShape& shape, const Decode
             }
         }
         for (std::size_t p = 0; p < x.size(); ++p) {
-            add(x[p], product(attended(shape, qkv, p), block.projection));
+            add(x[p], product(attended(shape, qkv, p, std::max(p + 1, whole)), block.projection));
             const Doubles expanded = product(normalised(shape, x[p], block.inner_norm), block.expansion);
             add(x[p], product(inner_of(shape, expanded), block.contraction));
         }

@@ -8,12 +8,12 @@
 
 namespace sluice::test {
 
-/// Scores of what may follow `tokens`, in fp64, from the formulas: every position computed anew, nothing kept.
-/// Radford et al. 2019 (GPT-2); Touvron et al. 2023 (Llama), with Zhang, Sennrich 2019 (RMS normalisation), Shazeer
-/// 2020 (gates), Su et al. 2021 (rotary positions; pairs of values half a head apart), Ainslie et al. 2023 (grouped
-/// heads).
+/// Scores of what may follow `tokens`, of which AttentionMask::prefix takes the first `prompt` for the prompt, in fp64,
+/// from the formulas: every position computed anew, nothing kept. Radford et al. 2019 (GPT-2); Touvron et al. 2023
+/// (Llama), with Zhang, Sennrich 2019 (RMS normalisation), Shazeer 2020 (gates), Su et al. 2021 (rotary positions;
+/// pairs of values half a head apart), Ainslie et al. 2023 (grouped heads).
 [[nodiscard]] std::vector<double> plain_decoder_scores(const DecoderShape& shape, const DecoderWeights& weights,
-                                                       std::span<const std::uint32_t> tokens);
+                                                       std::span<const std::uint32_t> tokens, std::size_t prompt = 0);
 
 /// What a decoder's weights have and how they lie.
 struct DecoderParts {

@@ -45,7 +45,8 @@ struct Activations {
                 .key_heads = shape.heads_of_keys(),
                 .head_size = size,
                 .positions = sampling.max_prompt + sampling.max_new,
-                .scale = 1.0F / std::sqrt(static_cast<float>(size))};
+                .scale = 1.0F / std::sqrt(static_cast<float>(size)),
+                .mask = shape.mask};
     }
 
     /// Rotates the queries and keys of attention(). Requires rotary positions.

@@ -7,8 +7,8 @@
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/rows.hpp"
 
-/// Causal attention of a pass's rows, by heads: with the queries q, keys k and values v of a head,
-///   out = sum over p of softmax(q k_p / sqrt(head size))_p v_p, for the positions p up to the row's own.
+/// Attention of a pass's rows, by heads: with the queries q, keys k and values v of a head,
+///   out = sum over p of softmax(q k_p / sqrt(head size))_p v_p, for the positions p that the mask allows.
 /// A row's result depends on its text only, not on the other rows: blocks of keys begin with the text.
 namespace sluice::decoder {
 
@@ -29,6 +29,7 @@ struct Attention {
     std::uint32_t head_size;
     std::uint32_t positions;  ///< Of the longest text.
     float scale;              ///< 1 / sqrt(head size)
+    AttentionMask mask = AttentionMask::causal;
     /// At most so many run cached attention, each entirely, so that the others are free for products; 0: all.
     std::uint32_t multiprocessors = 0;
 
@@ -45,6 +46,12 @@ struct Attention {
         return key_heads == heads || head * key_heads % heads == 0;
     }
 };
+
+/// Number of a text's first positions that all rows of its prompt attend to, besides those up to their own.
+[[nodiscard]] __device__ inline std::uint32_t prefix_of(const Memory& memory, const Attention& attention,
+                                                        std::uint32_t slot) {
+    return attention.mask == AttentionMask::causal ? 0 : memory.texts[slot].prompt;
+}
 
 /// For heads of any size. Keys and values come from the cache, including the row's own (enqueue_remember()). Results
 /// are the host's bits in fp32, rounded to tf32 in tf32, in two parts of fp16 in tf32x3.

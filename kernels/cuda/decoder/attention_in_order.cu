@@ -133,7 +133,8 @@ __global__ void __launch_bounds__(ordered_threads)
         const Row row = memory.rows[r];
         attend<kept>(HeadCache(memory, cache, layer, row.slot, attention.key_head(head) * attention.head_size),
                      attention, static_cast<const float*>(attention.queries) + std::size_t{r} * attention.stride + at,
-                     row.position + 1, weights, weights + attention.positions,
+                     max(row.position + 1, prefix_of(memory, attention, row.slot)), weights,
+                     weights + attention.positions,
                      static_cast<float*>(attention.out) + std::size_t{number} * attention.out_stride, at);
     }
 }

@@ -31,8 +31,8 @@ struct FloatSteps {
     }
 };
 
-/// 16 queries of a prompt in one head, by a warp, which visits the keys up to their own, 16 at a time: once for the
-/// largest scores, then, as all weights depend on these, for weights and values. A prompt's first tile needs one visit.
+/// 16 queries of a prompt in one head, by a warp, which visits the keys up to their own, 16 at a time, a step: once for
+/// the largest scores, then, as all weights depend on these, for weights and values. One step needs one visit.
 template <std::uint32_t head_size, Kept kept>
 class FloatPromptTile {
     using Steps = FloatSteps<kept == Kept::as_is>;
@@ -43,11 +43,12 @@ public:
     static constexpr std::uint32_t warp_floats = 3 * matrix_floats;  // queries, keys, values
 
     /// `shared`: the warp's. `queries`, `keys`: the prompt's first row, in the head; `page`: of the tile's own keys in
-    /// the cache; null: another head writes them.
-    __device__ __forceinline__ FloatPromptTile(const Attention& attention, const Tile& tile, const float* queries,
-                                               const float* keys, float* page, float* shared)
+    /// the cache; null: another head writes them. Besides the keys up to its own a query sees the first `prefix`.
+    __device__ __forceinline__ FloatPromptTile(const Attention& attention, const Tile& tile, std::uint32_t prefix,
+                                               const float* queries, const float* keys, float* page, float* shared)
         : attention_(attention),
           tile_(tile),
+          prefix_(prefix),
           queries_(queries),
           keys_(keys),
           page_(page),
@@ -55,33 +56,30 @@ public:
           lane_(threadIdx.x % warp_lanes) {}
 
     __device__ __forceinline__ void attend() {
-        const std::uint32_t own = tile_.query / float_step_keys;
+        const std::uint32_t last = max(own(), prefix_ == 0 ? 0 : (prefix_ - 1) / float_step_keys);
         float scores[4][2];
-        copy(0, own);
-        if (own == 0) {
-            bring_own(scores);
-            find_largest(scores, true);
+        copy(0, own());
+        if (last == 0) {
+            bring(scores, 0);
+            find_largest(scores, 0);
         } else {
-            for (std::uint32_t step = 0; step <= own; ++step) {
+            for (std::uint32_t step = 0; step <= last; ++step) {
                 copy(1, step);
                 wait();
                 multiply_keys(scores);
-                find_largest(scores, step == own);
+                find_largest(scores, step);
                 __syncwarp();  // the keys are read before the next ones arrive
             }
         }
         share_largest();
-        for (std::uint32_t step = 0; step < own; ++step) {
-            copy(1, step);
-            copy(2, step);
-            wait();
-            multiply_keys(scores);
-            add(scores, false);
+        for (std::uint32_t step = 0; step < last; ++step) {
+            bring(scores, step);
+            add(scores, step);
         }
-        if (own != 0) {
-            bring_own(scores);
+        if (last != 0) {
+            bring(scores, last);
         }
-        add(scores, true);
+        add(scores, last);
     }
 
     /// `to`: the prompt's first row, in which the head begins at `at`.
@@ -102,6 +100,11 @@ public:
     }
 
 private:
+    /// The tile's own step.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t own() const {
+        return tile_.query / float_step_keys;
+    }
+
     static constexpr std::uint32_t row_pieces = head_size / 4;                              // of 16 bytes
     static constexpr std::uint32_t mixed_queries = tile_queries * row_pieces / warp_lanes;  // per lane
     static constexpr std::uint32_t weights_stride = tile_queries + 4;                       // of a key
@@ -147,23 +150,29 @@ private:
         __syncwarp();
     }
 
-    /// Scores of the tile's own keys, which it writes to the cache with their values.
-    __device__ __forceinline__ void bring_own(float (&scores)[4][2]) const {
-        const std::uint32_t width = attention_.key_heads * head_size;
-        copy(1, tile_.query / float_step_keys);
-        copy(2, tile_.query / float_step_keys);
+    /// Copies keys and values and computes scores. The tile's own ones go to the cache.
+    __device__ __forceinline__ void bring(float (&scores)[4][2], std::uint32_t step) const {
+        copy(1, step);
+        copy(2, step);
         wait();
+        if (step == own() && page_ != nullptr) {
+            remember();
+        }
+        multiply_keys(scores);
+    }
+
+    __device__ __forceinline__ void remember() const {
+        const std::uint32_t width = attention_.key_heads * head_size;
 #pragma unroll 4
         for (std::uint32_t i = 0; i < 2 * float_step_keys * row_pieces; i += warp_lanes) {
             const std::uint32_t number = (i + lane_) / (float_step_keys * row_pieces);  // keys, values
             const std::uint32_t row = (i + lane_) / row_pieces % float_step_keys;
             const std::uint32_t piece = (i + lane_) % row_pieces;
-            if (page_ != nullptr && tile_.query + row < tile_.rows) {
+            if (tile_.query + row < tile_.rows) {
                 *reinterpret_cast<float4*>(page_ + std::size_t{2 * row + number} * width + piece * 4) =
                     *reinterpret_cast<const float4*>(matrix(1 + number) + row * row_floats + piece * 4);
             }
         }
-        multiply_keys(scores);
     }
 
     __device__ __forceinline__ void multiply_keys(float (&scores)[4][2]) const {
@@ -194,17 +203,17 @@ private:
         }
     }
 
-    /// Whether query i sees key j: of a tile's `own` keys, a query sees those up to it.
-    [[nodiscard]] __device__ __forceinline__ bool sees(std::uint32_t i, std::uint32_t j, bool own) const {
-        return !own || first_key() + 8 * j <= first_scored() + i;
+    /// Whether query i sees key j of a step.
+    [[nodiscard]] __device__ __forceinline__ bool sees(std::uint32_t i, std::uint32_t j, std::uint32_t step) const {
+        return step * float_step_keys + first_key() + 8 * j < max(tile_.query + first_scored() + i + 1, prefix_);
     }
 
-    __device__ __forceinline__ void find_largest(const float (&scores)[4][2], bool own) {
+    __device__ __forceinline__ void find_largest(const float (&scores)[4][2], std::uint32_t step) {
 #pragma unroll
         for (std::uint32_t i = 0; i < 4; ++i) {
 #pragma unroll
             for (std::uint32_t j = 0; j < 2; ++j) {
-                largest_[i] = sees(i, j, own) && scores[i][j] > largest_[i] ? scores[i][j] : largest_[i];
+                largest_[i] = sees(i, j, step) && scores[i][j] > largest_[i] ? scores[i][j] : largest_[i];
             }
         }
     }
@@ -222,7 +231,7 @@ private:
     }
 
     /// Computes the weights of a step's scores and adds the values by them.
-    __device__ __forceinline__ void add(const float (&scores)[4][2], bool own) {
+    __device__ __forceinline__ void add(const float (&scores)[4][2], std::uint32_t step) {
         float* const weights = matrix(1);
         __syncwarp();  // the keys are read
 #pragma unroll
@@ -231,7 +240,7 @@ private:
 #pragma unroll
             for (std::uint32_t i = 0; i < 4; ++i) {
                 const float weight = Steps::weight(__fadd_rn(scores[i][j], -largest_[i]), attention_.scale);
-                of_key[i] = sees(i, j, own) ? weight : 0.0F;
+                of_key[i] = sees(i, j, step) ? weight : 0.0F;
             }
             *reinterpret_cast<float4*>(weights + (first_key() + 8 * j) * weights_stride + first_scored()) = {
                 of_key[0], of_key[1], of_key[2], of_key[3]};
@@ -262,6 +271,7 @@ private:
 
     const Attention& attention_;
     const Tile& tile_;
+    std::uint32_t prefix_;
     const float* queries_;
     const float* keys_;
     float* page_;
@@ -290,8 +300,9 @@ __global__ void __launch_bounds__(float_prompt_threads, head_size == 128 ? 2 : 4
         const float* const row =
             static_cast<const float*>(attention.queries) + std::size_t{tile.first_row} * attention.stride;
         float* const page = cached<float>(cache, layer, page_of(memory, tile.slot, tile.query), 0) + key_at;
-        OfHead of_head(attention, tile, row + at, row + attention.query_width() + key_at,
-                       attention.is_first_of_keys(head) ? page : nullptr, shared);
+        OfHead of_head(attention, tile, prefix_of(memory, attention, tile.slot), row + at,
+                       row + attention.query_width() + key_at, attention.is_first_of_keys(head) ? page : nullptr,
+                       shared);
         of_head.attend();
         of_head.store(static_cast<float*>(attention.out) + std::size_t{tile.first_row} * attention.out_stride, at);
     }

@@ -32,9 +32,10 @@ public:
     static constexpr std::uint32_t step_bytes = 2 * matrix_bytes;
     static constexpr std::uint32_t warp_bytes = 2 * step_bytes;  // a step is copied while another is used
 
-    /// `shared`: the block's. `queries` and `keys` are the first row's of the prompt, of the head.
+    /// `shared`: the block's. `queries` and `keys` are the first row's of the prompt, of the head. Besides the keys up
+    /// to its own a query sees the first `prefix`.
     __device__ __forceinline__ PromptTile(const Attention& attention, const PromptGroup& group, const Tile& tile,
-                                          const T* queries, const T* keys, std::uint32_t shared)
+                                          std::uint32_t prefix, const T* queries, const T* keys, std::uint32_t shared)
         : attention_(attention),
           group_(group),
           tile_(tile),
@@ -43,12 +44,13 @@ public:
           shared_(shared + group.first_warp() * warp_bytes),
           lane_(threadIdx.x % warp_lanes),
           own_(tile.query / key_rows),
+          prefix_(prefix),
           scale_(attention.scale * 1.44269504F),
           spare_(8 / scale_) {}
 
     __device__ __forceinline__ void attend() {
         const std::uint32_t steps = group_.warps();
-        const std::uint32_t rounds = last() / steps + 1;
+        const std::uint32_t rounds = last_of_group() / steps + 1;
         copy(0);
         load_queries();
         for (std::uint32_t round = 0; round < rounds; ++round) {
@@ -59,7 +61,7 @@ public:
             }
             ptx::wait_for_copies<1>();
             group_.wait();
-            add_steps(keys(round, 0), round * steps, min((round + 1) * steps, own_ + 1));
+            add_steps(keys(round, 0), round * steps, min((round + 1) * steps, last() + 1));
             if (round + 1 < rounds) {
                 group_.wait();  // the round's memory is read before it is copied to again
             }
@@ -71,11 +73,11 @@ public:
         }
     }
 
-    /// Keys and values of the tile's own rows, which are in one of the last two rounds, into their page.
+    /// Keys and values of the tile's own rows into their page. The group remembers together.
     __device__ __forceinline__ void remember(T* page) const {
         constexpr std::uint32_t row_pieces = head_size / 8;
         const std::uint32_t width = attention_.key_heads * head_size;
-        const std::uint32_t from = keys(own_ / group_.warps(), own_ % group_.warps());
+        const std::uint32_t from = own_keys();
 #pragma unroll
         for (std::uint32_t i = 0; i < 2 * key_rows * row_pieces; i += warp_lanes) {
             const std::uint32_t piece = i + lane_;
@@ -92,7 +94,7 @@ public:
     template <KvCache kind>
     __device__ __forceinline__ void remember(const CodePage<kind>& page) const {
         constexpr std::uint32_t row_lanes = row_lanes_of<head_size>;
-        const std::uint32_t from = keys(own_ / group_.warps(), own_ % group_.warps());
+        const std::uint32_t from = own_keys();
         const std::uint32_t at = lane_ % row_lanes * lane_codes;
 #pragma unroll
         for (std::uint32_t i = 0; i < 2 * key_rows; i += warp_lanes / row_lanes) {
@@ -126,9 +128,12 @@ public:
     }
 
 private:
-    /// The last step of the group.
+    /// The last step.
     __device__ __forceinline__ std::uint32_t last() const {
-        return own_ + group_.warps() - 1 - group_.place();
+        return max(own_, prefix_ == 0 ? 0 : (prefix_ - 1) / key_rows);
+    }
+    __device__ __forceinline__ std::uint32_t last_of_group() const {
+        return max(last(), own_ + group_.warps() - 1 - group_.place());
     }
 
     __device__ __forceinline__ std::uint32_t keys(std::uint32_t round, std::uint32_t step_of_round) const {
@@ -147,27 +152,43 @@ private:
         }
     }
 
-    /// Copies this warp's step of a round. Keys and values beyond the prompt are zero: what they weigh is, too, but not
-    /// what they might hold.
+    /// Copies this warp's step of a round.
     __device__ __forceinline__ void copy(std::uint32_t round) const {
-        constexpr std::uint32_t row_pieces = head_size / 8;
-        const std::uint32_t width = attention_.key_heads * head_size;
         const std::uint32_t step = round * group_.warps() + group_.place();
-        const std::uint32_t to = keys(round, group_.place());
-        if (step <= last()) {
-#pragma unroll
-            for (std::uint32_t i = 0; i < 2 * key_rows * row_pieces; i += warp_lanes) {
-                const std::uint32_t piece = i + lane_;
-                const std::uint32_t matrix = piece / (key_rows * row_pieces);  // keys, values
-                const std::uint32_t row = piece / row_pieces % key_rows;
-                const std::uint32_t column = piece % row_pieces;
-                const bool exists = step * key_rows + row < tile_.rows;
-                const std::uint32_t from = exists ? step * key_rows + row : 0;
-                ptx::copy_16(to + matrix * matrix_bytes + row * row_bytes + column * 16,
-                             keys_ + std::size_t{from} * attention_.stride + matrix * width + column * 8, exists);
-            }
+        if (step <= last_of_group()) {
+            copy_step(step, keys(round, group_.place()));
         }
         ptx::commit_copies();
+    }
+
+    /// Keys and values beyond the prompt are zero: what they weigh is, too, but not what they might hold.
+    __device__ __forceinline__ void copy_step(std::uint32_t step, std::uint32_t to) const {
+        constexpr std::uint32_t row_pieces = head_size / 8;
+        const std::uint32_t width = attention_.key_heads * head_size;
+#pragma unroll
+        for (std::uint32_t i = 0; i < 2 * key_rows * row_pieces; i += warp_lanes) {
+            const std::uint32_t piece = i + lane_;
+            const std::uint32_t matrix = piece / (key_rows * row_pieces);  // keys, values
+            const std::uint32_t row = piece / row_pieces % key_rows;
+            const std::uint32_t column = piece % row_pieces;
+            const bool exists = step * key_rows + row < tile_.rows;
+            const std::uint32_t from = exists ? step * key_rows + row : 0;
+            ptx::copy_16(to + matrix * matrix_bytes + row * row_bytes + column * 16,
+                         keys_ + std::size_t{from} * attention_.stride + matrix * width + column * 8, exists);
+        }
+    }
+
+    /// Where the tile's own keys are in shared memory: still, in one of the last two rounds, or again.
+    __device__ __forceinline__ std::uint32_t own_keys() const {
+        if (prefix_ == 0) {
+            return keys(own_ / group_.warps(), own_ % group_.warps());
+        }
+        group_.wait();  // all of the last round are read
+        copy_step(own_, keys(0, group_.place()));
+        ptx::commit_copies();
+        ptx::wait_for_copies<0>();
+        __syncwarp();
+        return keys(0, group_.place());
     }
 
     /// Adds the steps from `begin` to `end`, the first of which is at `at`.
@@ -178,21 +199,21 @@ private:
             float second[2][4];
             multiply_keys(at, first);
             multiply_keys(at + warp_bytes, second);
-            add(first, at + matrix_bytes, false);
-            add(second, at + warp_bytes + matrix_bytes, step + 1 == own_);
+            add(first, at + matrix_bytes, step);
+            add(second, at + warp_bytes + matrix_bytes, step + 1);
             at += 2 * warp_bytes;
         }
         if (step < end) {
             float scores[2][4];
             multiply_keys(at, scores);
-            add(scores, at + matrix_bytes, step == own_);
+            add(scores, at + matrix_bytes, step);
         }
     }
 
     /// Adds a step's values by the weights of its scores.
-    __device__ __forceinline__ void add(float (&scores)[2][4], std::uint32_t of_values, bool own) {
-        if (own) {
-            hide_later(scores);
+    __device__ __forceinline__ void add(float (&scores)[2][4], std::uint32_t of_values, std::uint32_t step) {
+        if (step >= own_) {
+            hide_later(scores, step);
         }
         std::uint32_t weights[4];
         weigh(scores, weights);
@@ -222,15 +243,15 @@ private:
         }
     }
 
-    /// Of the keys beside a tile's own queries each sees those up to it.
-    __device__ __forceinline__ void hide_later(float (&scores)[2][4]) const {
+    /// Of the keys beside a tile's own queries, and of later ones, each sees those up to it, and the prefix.
+    __device__ __forceinline__ void hide_later(float (&scores)[2][4], std::uint32_t step) const {
 #pragma unroll
         for (std::uint32_t half = 0; half < 2; ++half) {
 #pragma unroll
             for (std::uint32_t i = 0; i < 4; ++i) {
-                const std::uint32_t query = lane_ / 4 + i / 2 * 8;
-                const std::uint32_t key = half * 8 + lane_ % 4 * 2 + i % 2;
-                scores[half][i] = key <= query ? scores[half][i] : -INFINITY;
+                const std::uint32_t query = tile_.query + lane_ / 4 + i / 2 * 8;
+                const std::uint32_t key = step * key_rows + half * 8 + lane_ % 4 * 2 + i % 2;
+                scores[half][i] = key < max(query + 1, prefix_) ? scores[half][i] : -INFINITY;
             }
         }
     }
@@ -280,7 +301,8 @@ private:
     std::uint32_t shared_;
     std::uint32_t lane_;
     std::uint32_t own_;  // step
-    float scale_;        // for powers of 2
+    std::uint32_t prefix_;
+    float scale_;  // for powers of 2
     float spare_;
     std::uint32_t query_[head_size / 16][4];
     float mixed_[head_size / 8][4] = {};

@@ -103,7 +103,7 @@ inline constexpr DecoderShape of_all{
 /// Of GPT-2's family and of Llama's, that every precision has.
 inline const DecoderShape llama_of_all =
     like_llama({.vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 4, .inner = 264}, 2);
-inline const ModelCase models_of_all[] = {{of_all}, {llama_of_all, parts_of_llama}};
+inline const ModelCase models_of_all[] = {{of_all}, {llama_of_all, parts_of_llama}, {with_prefix(of_all)}};
 
 inline const TokenSampling sampled{.max_prompt = 60,
                                    .max_new = 10,

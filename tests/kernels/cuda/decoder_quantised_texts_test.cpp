@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "tests/kernels/cuda/decoder_cache_codes.hpp"
@@ -47,7 +48,7 @@ TEST_F(DecoderOnGpu, ContinuesNearlyAsThePlainFormulasDoWithAQuantisedCache) {
     for (const ModelCase& one : models_of_all) {
         const RandomDecoder model(one.shape, 21, one.parts);
         const std::vector<Tokens> prompts = random_prompts(8, 40, one.shape.vocabulary, 4);
-        std::map<Tokens, std::vector<double>> plain;
+        std::map<std::pair<std::size_t, Tokens>, std::vector<double>> plain;
         const auto furthest = [&](const std::vector<Continued>& continued) {
             double off = 0;
             for (std::size_t i = 0; i < prompts.size(); ++i) {
@@ -58,9 +59,9 @@ TEST_F(DecoderOnGpu, ContinuesNearlyAsThePlainFormulasDoWithAQuantisedCache) {
                     if (token >= one.shape.vocabulary) {
                         return std::numeric_limits<double>::infinity();
                     }
-                    std::vector<double>& scores = plain[text];
+                    std::vector<double>& scores = plain[{prompts[i].size(), text}];
                     if (scores.empty()) {
-                        scores = plain_decoder_scores(one.shape, model.weights(), text);
+                        scores = plain_decoder_scores(one.shape, model.weights(), text, prompts[i].size());
                     }
                     const double got = continued[i].log_probabilities[t];
                     off = std::max(off, std::abs(got - log_of_softmax(scores, token)));

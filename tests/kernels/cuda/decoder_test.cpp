@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/device/host_device.hpp"
@@ -28,6 +29,7 @@ using test::random_prompts;
 using test::RandomDecoder;
 using test::sampled;
 using test::Tokens;
+using test::with_prefix;
 
 std::vector<Continued> continued_on_host(const RandomDecoder& model, const TokenSampling& sampling,
                                          const std::vector<Tokens>& prompts) {
@@ -44,6 +46,10 @@ TEST_F(DecoderOnGpu, ContinuesAsTheHostInFp32) {
              ModelCase{{.vocabulary = 300, .positions = 150, .width = 128, .layers = 3, .heads = 2, .inner = 1100}},
              ModelCase{{.vocabulary = 700, .positions = 300, .width = 768, .layers = 1, .heads = 12, .inner = 600}},
              ModelCase{llama_of_all, parts_of_llama},
+             ModelCase{
+                 with_prefix({.vocabulary = 300, .positions = 200, .width = 64, .layers = 2, .heads = 2, .inner = 80})},
+             ModelCase{
+                 with_prefix({.vocabulary = 300, .positions = 80, .width = 24, .layers = 2, .heads = 3, .inner = 80})},
              ModelCase{
                  like_llama({.vocabulary = 300, .positions = 150, .width = 96, .layers = 2, .heads = 8, .inner = 1100},
                             2),
@@ -120,7 +126,9 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
          {ModelCase{of_all},
           ModelCase{{.vocabulary = 513, .positions = 150, .width = 64, .layers = 1, .heads = 2, .inner = 8}},
           ModelCase{{.vocabulary = 77, .positions = 40, .width = 192, .layers = 2, .heads = 3, .inner = 256}},
-          ModelCase{llama_of_all, parts_of_llama},
+          ModelCase{llama_of_all, parts_of_llama}, ModelCase{with_prefix(llama_of_all), parts_of_llama},
+          ModelCase{
+              with_prefix({.vocabulary = 513, .positions = 200, .width = 64, .layers = 2, .heads = 2, .inner = 8})},
           ModelCase{
               like_llama({.vocabulary = 77, .positions = 40, .width = 256, .layers = 2, .heads = 2, .inner = 256}, 1),
               {.order = MatrixOrder::by_outputs}},
@@ -141,7 +149,8 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
         const std::uint32_t longest = shape.positions - 6;
         const std::vector<Tokens> prompts = random_prompts(12, longest, shape.vocabulary, 4);
         const TokenSampling greedy{.max_prompt = longest, .max_new = 6, .temperature = 0, .log_probabilities = true};
-        std::map<Tokens, std::vector<double>> plain;  // most precisions come to the same texts
+        // Most precisions come to the same texts, each of a prompt.
+        std::map<std::pair<std::size_t, Tokens>, std::vector<double>> plain;
         for (const DecoderKind kind : kinds()) {
             const std::vector<Continued> continued = continuer(kind, model, greedy, 12)(prompts);
 
@@ -152,9 +161,9 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
                 ASSERT_EQ(continued[i].tokens.size(), 6U);
                 EXPECT_EQ(continued[i].start.nonfinite, 0U);
                 for (std::size_t t = 0; t < 6; ++t) {
-                    std::vector<double>& scores = plain[text];
+                    std::vector<double>& scores = plain[{prompts[i].size(), text}];
                     if (scores.empty()) {
-                        scores = plain_decoder_scores(shape, model.weights(), text);
+                        scores = plain_decoder_scores(shape, model.weights(), text, prompts[i].size());
                     }
                     const std::uint32_t token = continued[i].tokens[t];
                     ASSERT_LT(token, shape.vocabulary);
