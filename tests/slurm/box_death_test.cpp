@@ -14,6 +14,7 @@
 namespace sluice::test {
 namespace {
 
+using testing::AnyOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::MatchesRegex;
@@ -106,7 +107,9 @@ TEST(SlurmBoxDeath, EndsAJobWhoseRank0DiesWhileItDrains) {
     job.wait_for("FAILED");
 
     EXPECT_EQ(job.field("ExitCode"), "70:0");
-    EXPECT_THAT(job.log(), ContainsRegex("E-RUN-001.: rank 0 on n[5-8]: died, or cannot be reached"));
+    // If Open MPI writes to rank 0 before it reads what came from it, it never returns, and Slurm kills the rank.
+    EXPECT_THAT(job.log(), AnyOf(ContainsRegex("E-RUN-001.: rank 0 on n[5-8]: died, or cannot be reached"),
+                                 HasSubstr("writev failed: Broken pipe")));
 }
 
 /// A node without slurmd, from then to the end of the test.
