@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -11,6 +12,20 @@ namespace sluice {
 namespace {
 
 static_assert(cache_page == dot_width);
+
+/// Rows of a text that attend together: its keys and values come from memory or a large cache for all of them at once.
+constexpr std::size_t rows_at_once = 8;
+
+/// Makes weights of scores; returns their sum.
+float weigh(std::span<float> scores, std::size_t head_size) {
+    const float scale = 1.0F / std::sqrt(static_cast<float>(head_size));
+    const float largest = *std::ranges::max_element(scores);
+    for (float& score : scores) {
+        score = (score - largest) * scale;
+    }
+    exp_all(scores.size(), scores.data(), scores.data());
+    return std::accumulate(scores.begin(), scores.end(), 0.0F);
+}
 
 std::uint32_t mixed_width(const DecoderShape& shape) {
     return std::max(shape.width, shape.query_width());
@@ -34,7 +49,7 @@ DecoderRows::DecoderRows(const HostDecoder& decoder, KeyValueCache& cache, std::
       queries_(most_rows * decoder.shape().attention_width()),
       mixed_(most_rows * mixed_width(decoder.shape())),
       inner_(most_rows * decoder.shape().expanded_width()),
-      weights_(KeyValueCache::pages_for(decoder.shape().positions) * cache_page),
+      weights_(rows_at_once * KeyValueCache::pages_for(decoder.shape().positions) * cache_page),
       scores_(most_scores * decoder.shape().vocabulary),
       product_(std::max(mixed_width(decoder.shape()), decoder.shape().inner), most_rows) {
     wanted_.reserve(most_rows);
@@ -43,7 +58,8 @@ DecoderRows::DecoderRows(const HostDecoder& decoder, KeyValueCache& cache, std::
 std::uint64_t DecoderRows::bytes(const DecoderShape& shape, std::size_t most_rows, std::size_t most_scores) {
     const std::uint64_t a_row =
         std::uint64_t{2} * shape.width + mixed_width(shape) + shape.attention_width() + shape.expanded_width();
-    return sizeof(float) * (most_rows * a_row + most_scores * std::uint64_t{shape.vocabulary} + shape.positions);
+    return sizeof(float) * (most_rows * a_row + most_scores * std::uint64_t{shape.vocabulary} +
+                            rows_at_once * std::uint64_t{shape.positions});
 }
 
 const float* DecoderRows::scores(std::size_t wanted) const {
@@ -160,41 +176,56 @@ void DecoderRows::remember(std::span<const DecoderRow> rows, std::size_t layer) 
 
 void DecoderRows::attend(std::span<const DecoderRow> rows, std::size_t layer) {
     const DecoderShape& shape = decoder_.shape();
-    const std::size_t size = shape.size_of_head();
-    const std::size_t group = shape.heads / shape.heads_of_keys();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t first = 0; first < rows.size();) {
+        const auto* const text = rows[first].pages.data();
+        const auto next =
+            std::ranges::find_if(rows.subspan(first), [&](const DecoderRow& row) { return row.pages.data() != text; });
+        const auto end = static_cast<std::size_t>(next - rows.begin());
         for (std::size_t head = 0; head < shape.heads; ++head) {
-            attend(rows[i], layer, head / group, &queries_[i * shape.attention_width() + head * size],
-                   &mixed_[i * shape.query_width() + head * size]);
+            for (std::size_t begin = first; begin < end; begin += rows_at_once) {
+                attend(rows.subspan(begin, std::min(rows_at_once, end - begin)), layer, head, begin);
+            }
         }
+        first = end;
     }
 }
 
-/// `head`: index of a key head.
-void DecoderRows::attend(const DecoderRow& row, std::size_t layer, std::size_t head, const float* query, float* to) {
-    const std::size_t size = decoder_.shape().size_of_head();
-    const std::size_t positions = row.attended;
-    const std::size_t pages = KeyValueCache::pages_for(positions);
-    const float scale = 1.0F / std::sqrt(static_cast<float>(size));
-    for (std::size_t page = 0; page < pages; ++page) {
-        dot_columns(size, query, cache_.keys(row.pages[page], layer, head), &weights_[page * cache_page]);
+/// Rows of one text, of which the first is number `first` of the pass: each page of keys or values serves all of them.
+void DecoderRows::attend(std::span<const DecoderRow> rows, std::size_t layer, std::size_t head, std::size_t first) {
+    const DecoderShape& shape = decoder_.shape();
+    const std::size_t size = shape.size_of_head();
+    const std::size_t key_head = head / (shape.heads / shape.heads_of_keys());
+    const std::size_t most = std::ranges::max_element(rows, {}, &DecoderRow::attended)->attended;
+    const std::size_t room = KeyValueCache::pages_for(shape.positions) * cache_page;
+    const auto weights_of = [&](std::size_t i) { return &weights_[i * room]; };
+    const auto mixed_of = [&](std::size_t i) { return &mixed_[(first + i) * shape.query_width() + head * size]; };
+    const auto for_each_page = [&](const auto& action) {  // action(keys or values before this place, page, row)
+        for (std::size_t place = 0; place < most; place += cache_page) {
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                if (place < rows[i].attended) {
+                    action(place, rows[i].pages[place / cache_page], i);
+                }
+            }
+        }
+    };
+    for_each_page([&](std::size_t place, KeyValueCache::Page page, std::size_t i) {
+        const float* const query = &queries_[(first + i) * shape.attention_width() + head * size];
+        dot_columns(size, query, cache_.keys(page, layer, key_head), weights_of(i) + place);
+    });
+    std::array<float, rows_at_once> sums{};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        sums[i] = weigh({weights_of(i), rows[i].attended}, size);
+        std::fill_n(mixed_of(i), size, 0.0F);
     }
-    const float largest =
-        *std::max_element(weights_.begin(), weights_.begin() + static_cast<std::ptrdiff_t>(positions));
-    for (std::size_t p = 0; p < positions; ++p) {
-        weights_[p] = (weights_[p] - largest) * scale;
-    }
-    exp_all(positions, weights_.data(), weights_.data());
-    const float sum =
-        std::accumulate(weights_.begin(), weights_.begin() + static_cast<std::ptrdiff_t>(positions), 0.0F);
-    std::fill_n(to, size, 0.0F);
-    for (std::size_t page = 0; page < pages; ++page) {
-        const std::size_t first = page * cache_page;
-        add_weighted_rows(std::min(cache_page, positions - first), size, &weights_[first],
-                          cache_.values(row.pages[page], layer, head), to);
-    }
-    for (std::size_t d = 0; d < size; ++d) {
-        to[d] /= sum;
+    for_each_page([&](std::size_t place, KeyValueCache::Page page, std::size_t i) {
+        add_weighted_rows(std::min(cache_page, rows[i].attended - place), size, weights_of(i) + place,
+                          cache_.values(page, layer, key_head), mixed_of(i));
+    });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        float* const to = mixed_of(i);
+        for (std::size_t d = 0; d < size; ++d) {
+            to[d] /= sums[i];
+        }
     }
 }
 

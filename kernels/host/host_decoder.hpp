@@ -119,7 +119,7 @@ private:
     void turn(std::span<const DecoderRow> rows);
     void remember(std::span<const DecoderRow> rows, std::size_t layer);
     void attend(std::span<const DecoderRow> rows, std::size_t layer);
-    void attend(const DecoderRow& row, std::size_t layer, std::size_t head, const float* query, float* to);
+    void attend(std::span<const DecoderRow> rows, std::size_t layer, std::size_t head, std::size_t first);
     void normalise(const HostDecoder::Norm& norm, std::size_t rows);
     void activate(std::size_t rows);
     void product(const InvariantMatrix& matrix, std::size_t rows, const float* in, AlignedVector<float>& out);
@@ -134,7 +134,7 @@ private:
     AlignedVector<float> queries_;  // (rows, attention width): queries, keys, values
     AlignedVector<float> mixed_;    // (rows, queries' width), or (rows, width)
     AlignedVector<float> inner_;    // (rows, expanded width), then (rows, inner)
-    AlignedVector<float> weights_;  // attention weights, (positions rounded up to pages)
+    AlignedVector<float> weights_;  // attention weights, (rows at once, positions rounded up to pages)
     AlignedVector<float> scores_;   // (most_scores, vocabulary)
     std::vector<DecoderRow> wanted_;
     InvariantProduct product_;

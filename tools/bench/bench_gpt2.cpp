@@ -1,12 +1,14 @@
 // GPT-2 (124M, random weights, 16 tokens of prompt and 8 new ones) on two cores of the host beside oneDNN's matrix
 // product on the shape of its largest product in a block, on as many, in one run: the two take turns, and the ratios
 // are of neighbours.
-//   bench_gpt2 [TEXTS OF A CHUNK ...]
+// `long`: 900 tokens of prompt and one new one. Attention does not count as work, which shows what it costs.
+//   bench_gpt2 [long] [TEXTS OF A CHUNK ...]
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/gpt2/checkpoint.hpp"
@@ -20,8 +22,14 @@
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t prompt_tokens = 16;
-constexpr std::uint64_t new_tokens = 8;
+/// Tokens.
+struct Lengths {
+    std::uint64_t prompt;
+    std::uint64_t made;
+};
+
+constexpr Lengths short_texts{.prompt = 16, .made = 8};
+constexpr Lengths long_texts{.prompt = 900, .made = 1};
 constexpr std::size_t cores = 2;
 constexpr int repetitions = 5;
 constexpr double giga = 1e9;
@@ -29,36 +37,38 @@ constexpr double enough_seconds = 0.5;
 constexpr std::int64_t rows_of_a_pass = 192;
 
 /// Products only. The last layer computes keys and values of every token, but the rest only where scores are needed.
-double flop_of_text(const DecoderShape& shape) {
+double flop_of_text(const DecoderShape& shape, const Lengths& lengths) {
     const double width = shape.width;
     const double block = 4 * width * width + 2 * width * shape.inner;
-    const double tokens = prompt_tokens + new_tokens - 1;
-    const double unwanted = (prompt_tokens - 1) * (block - 3 * width * width);
-    return 2 * (shape.layers * block * tokens - unwanted + width * shape.vocabulary * new_tokens);
+    const auto made = static_cast<double>(lengths.made);
+    const auto prompt = static_cast<double>(lengths.prompt);
+    const double unwanted = (prompt - 1) * (block - 3 * width * width);
+    return 2 * (shape.layers * block * (prompt + made - 1) - unwanted + width * shape.vocabulary * made);
 }
 
-AppSettings settings() {
+AppSettings settings_for(const Lengths& lengths) {
     AppSettings settings = default_settings(gpt2::gpt2_app().keys());
     settings.set("generate.prompts", std::string("ids"));
     settings.set("generate.results", std::string("ids"));
     settings.set("generate.end_of_text", false);
-    settings.set("generate.max_prompt_tokens", prompt_tokens);
-    settings.set("generate.max_new_tokens", new_tokens);
+    settings.set("generate.max_prompt_tokens", lengths.prompt);
+    settings.set("generate.max_new_tokens", lengths.made);
     return settings;
 }
 
 /// Some texts on their own device.
 class Texts {
 public:
-    Texts(const LoadedApp& app, const ItemCodec& codec, std::uint32_t count, std::uint64_t first)
+    Texts(const LoadedApp& app, const ItemCodec& codec, const Lengths& lengths, std::uint32_t count,
+          std::uint64_t first)
         : model_(app.make_model(device_, {.max_items = count, .device_bytes = std::uint64_t{2} << 30U})),
           runner_(device_, *model_, count) {
         const std::size_t bytes = codec.shape().input_bytes;
         items_.resize(count * bytes);
         for (std::uint32_t i = 0; i < count; ++i) {
             std::string prompt;
-            for (std::uint64_t t = 0; t < prompt_tokens; ++t) {
-                prompt += fmt::format("{} ", (first + i) * 7919 % 50'000 + t * 13);
+            for (std::uint64_t t = 0; t < lengths.prompt; ++t) {
+                prompt += fmt::format("{} ", (first + i) * 7919 % 30'000 + t * 13);
             }
             codec.encode(first + i, prompt, std::span(items_).subspan(i * bytes, bytes));
         }
@@ -73,12 +83,13 @@ private:
     std::vector<std::byte> items_;
 };
 
-void compare(const LoadedApp& app, const ItemCodec& codec, const DecoderShape& shape, std::uint32_t texts) {
+void compare(const LoadedApp& app, const ItemCodec& codec, const DecoderShape& shape, const Lengths& lengths,
+             std::uint32_t texts) {
     std::vector<std::unique_ptr<Sgemm>> products;
     std::vector<std::unique_ptr<Texts>> decoders;
     for (std::size_t i = 0; i < cores; ++i) {
         products.push_back(std::make_unique<Sgemm>(rows_of_a_pass, shape.width, shape.inner));
-        decoders.push_back(std::make_unique<Texts>(app, codec, texts, i * texts));
+        decoders.push_back(std::make_unique<Texts>(app, codec, lengths, texts, i * texts));
     }
     std::vector<double> sgemm_rates;
     std::vector<double> text_rates;
@@ -92,25 +103,25 @@ void compare(const LoadedApp& app, const ItemCodec& codec, const DecoderShape& s
             decoder.run();
             return static_cast<double>(texts);
         }));
-        shares.push_back(text_rates.back() * flop_of_text(shape) / sgemm_rates.back());
+        shares.push_back(text_rates.back() * flop_of_text(shape, lengths) / sgemm_rates.back());
     }
     fmt::print("{:>6} {:>12.1f} {:>10.1f} {:>10.1f} {:>8.1f} ({:.1f} to {:.1f})\n", texts,
-               median(text_rates) * new_tokens, median(text_rates) * flop_of_text(shape) / giga,
-               median(sgemm_rates) / giga, 100 * median(shares), 100 * std::ranges::min(shares),
-               100 * std::ranges::max(shares));
+               median(text_rates) * static_cast<double>(lengths.made),
+               median(text_rates) * flop_of_text(shape, lengths) / giga, median(sgemm_rates) / giga,
+               100 * median(shares), 100 * std::ranges::min(shares), 100 * std::ranges::max(shares));
 }
 
-void run(const std::vector<std::uint32_t>& sizes) {
-    const std::unique_ptr<OpenApp> app = gpt2::gpt2_app().open(settings());
+void run(const Lengths& lengths, const std::vector<std::uint32_t>& sizes) {
+    const std::unique_ptr<OpenApp> app = gpt2::gpt2_app().open(settings_for(lengths));
     const std::unique_ptr<ItemCodec> codec = app->make_codec();
     const WeightBlob weights = app->random_weights(17);
     const std::unique_ptr<LoadedApp> loaded = load_alone(*app, weights, Precision::fp32, DeviceKind::host, cores);
-    fmt::print("GPT-2 124M, {} + {} tokens, fp32, {} cores, {} repetitions\n", prompt_tokens, new_tokens, cores,
+    fmt::print("GPT-2 124M, {} + {} tokens, fp32, {} cores, {} repetitions\n", lengths.prompt, lengths.made, cores,
                repetitions);
     fmt::print("{:>6} {:>12} {:>10} {:>10} {:>8}\n", "chunk", "new tokens/s", "GFLOP/s", "sgemm",
                "% of it (least to most)");
     for (const std::uint32_t size : sizes) {
-        compare(*loaded, *codec, gpt2::config_of(weights).shape, size);
+        compare(*loaded, *codec, gpt2::config_of(weights).shape, lengths, size);
     }
 }
 
@@ -118,5 +129,12 @@ void run(const std::vector<std::uint32_t>& sizes) {
 }  // namespace sluice
 
 int main(int argc, char** argv) {
-    return sluice::run_sizes(argc, argv, "bench_gpt2 [TEXTS OF A CHUNK ...]", {32, 96}, sluice::run);
+    constexpr const char* usage = "bench_gpt2 [long] [TEXTS OF A CHUNK ...]";
+    if (argc > 1 && std::string_view(argv[1]) == "long") {
+        return sluice::run_sizes(argc - 1, argv + 1, usage, {2}, [](const std::vector<std::uint32_t>& sizes) {
+            sluice::run(sluice::long_texts, sizes);
+        });
+    }
+    return sluice::run_sizes(argc, argv, usage, {32, 96},
+                             [](const std::vector<std::uint32_t>& sizes) { sluice::run(sluice::short_texts, sizes); });
 }
