@@ -17,9 +17,18 @@ namespace {
 
 constexpr std::chrono::seconds patience{3};  // for rank 0 to receive a failure, and then to end the job
 
+/// Whether rank 0 has received the failure.
+bool tell_root(const RankContext& context, const Failure& failure) {
+    try {
+        return MpiWorker::report_failure(*context.session, encode_failure(failure), patience);
+    } catch (const Error&) {  // of MPI: this rank prints the failure, which came first
+        return false;
+    }
+}
+
 /// Lets rank 0 report the failure and end all ranks; if it does not, or does not serve yet, this rank does.
 [[noreturn]] void fail(const RankContext& context, const Failure& failure, bool root_serves) {
-    if (root_serves && MpiWorker::report_failure(*context.session, encode_failure(failure), patience)) {
+    if (root_serves && tell_root(context, failure)) {
         std::this_thread::sleep_for(patience);  // rank 0's abort ends this process here
     }
     print_once(context, failure.text);
