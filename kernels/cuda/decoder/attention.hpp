@@ -64,9 +64,13 @@ void enqueue_attention_in_order(const Memory& memory, Precision precision, const
 void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, cudaStream_t stream);
 
-/// The same in fp32, with the host's bits, or in tf32 or tf32x3, computed in fp32 with results as above.
+/// The same in tf32 or tf32x3, with results as above: in tf32x3 each product is three in tf32.
 void enqueue_float_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
                                     const Cache& cache, std::uint32_t layer, cudaStream_t stream);
+
+/// The same in fp32, with the host's bits.
+void enqueue_prompts_in_order(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
+                              cudaStream_t stream);
 
 /// With keys and values from the cache, read once for each query head, in any precision but fp32. With `wanted`, those
 /// of prompts' rows are in the cache before; `all` is not allowed.

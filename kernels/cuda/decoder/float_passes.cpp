@@ -248,16 +248,21 @@ private:
                                        last ? Attending::wanted : Attending::all, stream);
             return;
         }
-        if (!last) {
-            watch("attention of prompts");
-            enqueue_float_prompt_attention(memory_, precision_, attention_, at_.cache, number, stream);
-        }
-        watch("attention to the cache");
         const Attending attending = last ? Attending::wanted : Attending::continued;
-        if (precision_ == Precision::fp32) {
-            enqueue_cached_in_order(memory_, attention_, at_.cache, number, attending, stream);
-        } else {
+        if (on_tensor_cores()) {
+            if (!last) {
+                watch("attention of prompts");
+                enqueue_float_prompt_attention(memory_, precision_, attention_, at_.cache, number, stream);
+            }
+            watch("attention to the cache");
             enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, attending, stream);
+        } else {
+            if (!last) {
+                watch("attention of prompts");
+                enqueue_prompts_in_order(memory_, attention_, at_.cache, number, stream);
+            }
+            watch("attention to the cache");
+            enqueue_cached_in_order(memory_, attention_, at_.cache, number, attending, stream);
         }
     }
 

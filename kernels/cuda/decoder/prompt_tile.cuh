@@ -6,31 +6,29 @@
 
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/block.cuh"
-#include "kernels/cuda/decoder/matrices.cuh"
 #include "kernels/cuda/decoder/prompt_group.cuh"
+#include "kernels/cuda/decoder/prompt_products.cuh"
 #include "kernels/cuda/decoder/quantised_cache.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
-#include "kernels/cuda/mma.cuh"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice::decoder {
 
-constexpr std::uint32_t key_rows = 16;  // of a step
-static_assert(tile_queries == key_rows && page_positions == key_rows, "a tile's own keys are those of a page");
-
-template <class T>
-constexpr Precision precision_of = std::is_same_v<T, __half> ? Precision::fp16 : Precision::bf16;
-
 /// 16 queries of a prompt in one head, which a warp takes past the keys and values up to its own, 16 at a time: a step.
 /// In a round each warp of a group copies one step for all of them. A query's result does not depend on the group.
 /// Vaswani et al. 2017; Milakov, Gimelshein 2018 (the softmax as it goes along).
-template <class T, std::uint32_t head_size>
+template <Precision precision, std::uint32_t head_size>
 class PromptTile {
-public:
-    static constexpr std::uint32_t row_bytes = head_size * sizeof(T) + 16;  // padded: eight rows meet no bank twice
+    using Products = PromptProducts<precision, head_size>;
+    static constexpr std::uint32_t row_bytes = Products::row_bytes;
     static constexpr std::uint32_t matrix_bytes = key_rows * row_bytes;
     static constexpr std::uint32_t step_bytes = 2 * matrix_bytes;
-    static constexpr std::uint32_t warp_bytes = 2 * step_bytes;  // a step is copied while another is used
+    /// A step is copied while another is used, unless so much memory would leave a multiprocessor one block.
+    static constexpr std::uint32_t stages = row_bytes > 512 ? 1 : 2;
+
+public:
+    using T = typename Products::Value;
+    static constexpr std::uint32_t warp_bytes = stages * step_bytes;
 
     /// `shared`: the block's. `queries` and `keys` are the first row's of the prompt, of the head. Besides the keys up
     /// to its own a query sees the first `prefix`.
@@ -54,7 +52,7 @@ public:
         copy(0);
         load_queries();
         for (std::uint32_t round = 0; round < rounds; ++round) {
-            if (round + 1 < rounds) {
+            if (stages == 2 && round + 1 < rounds) {
                 copy(round + 1);
             } else {
                 ptx::commit_copies();
@@ -64,6 +62,9 @@ public:
             add_steps(keys(round, 0), round * steps, min((round + 1) * steps, last() + 1));
             if (round + 1 < rounds) {
                 group_.wait();  // the round's memory is read before it is copied to again
+                if (stages == 1) {
+                    copy(round + 1);
+                }
             }
         }
         ptx::wait_for_copies<0>();
@@ -75,7 +76,6 @@ public:
 
     /// Keys and values of the tile's own rows into their page. The group remembers together.
     __device__ __forceinline__ void remember(T* page) const {
-        constexpr std::uint32_t row_pieces = head_size / 8;
         const std::uint32_t width = attention_.key_heads * head_size;
         const std::uint32_t from = own_keys();
 #pragma unroll
@@ -85,7 +85,7 @@ public:
             const std::uint32_t row = piece / row_pieces % key_rows;
             const std::uint32_t column = piece % row_pieces;
             if (tile_.query + row < tile_.rows) {
-                *reinterpret_cast<uint4*>(page + (2 * row + matrix) * width + column * 8) =
+                *reinterpret_cast<uint4*>(page + (2 * row + matrix) * width + column * piece_values) =
                     ptx::load_shared_16(from + matrix * matrix_bytes + row * row_bytes + column * 16);
             }
         }
@@ -111,23 +111,21 @@ public:
         }
     }
 
-    /// `to`: of the first row of the prompt.
-    __device__ __forceinline__ void store(T* to) const {
+    /// `to`: the prompt's first row, in which the head begins at `at`.
+    __device__ __forceinline__ void store(T* to, std::uint32_t at) const {
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
             const std::uint32_t row = tile_.query + lane_ / 4 + 8 * i;
             if (row < tile_.rows) {
-                T* const at = to + std::size_t{row} * attention_.out_stride + lane_ % 4 * 2;
-#pragma unroll
-                for (std::uint32_t j = 0; j < head_size / 8; ++j) {
-                    *reinterpret_cast<std::uint32_t*>(at + 8 * j) =
-                        values::pack<T>(mixed_[j][2 * i] / sums_[i], mixed_[j][2 * i + 1] / sums_[i]);
-                }
+                products_.store(i, sums_[i], to + std::size_t{row} * attention_.out_stride, at, attention_.out_stride);
             }
         }
     }
 
 private:
+    static constexpr std::uint32_t piece_values = 16 / sizeof(T);
+    static constexpr std::uint32_t row_pieces = head_size / piece_values;
+
     /// The last step.
     __device__ __forceinline__ std::uint32_t last() const {
         return max(own_, prefix_ == 0 ? 0 : (prefix_ - 1) / key_rows);
@@ -137,17 +135,18 @@ private:
     }
 
     __device__ __forceinline__ std::uint32_t keys(std::uint32_t round, std::uint32_t step_of_round) const {
-        return shared_ + step_of_round * warp_bytes + round % 2 * step_bytes;
+        return shared_ + step_of_round * warp_bytes + round % stages * step_bytes;
     }
 
     __device__ __forceinline__ void load_queries() {
 #pragma unroll
-        for (std::uint32_t k = 0; k < head_size / 16; ++k) {
+        for (std::uint32_t k = 0; k < Products::query_pieces; ++k) {
 #pragma unroll
             for (std::uint32_t i = 0; i < 4; ++i) {
                 const std::uint32_t row = min(tile_.query + lane_ / 4 + i % 2 * 8, tile_.rows - 1);
-                query_[k][i] = *reinterpret_cast<const std::uint32_t*>(queries_ + std::size_t{row} * attention_.stride +
-                                                                       16 * k + i / 2 * 8 + lane_ % 4 * 2);
+                const auto* const words =
+                    reinterpret_cast<const std::uint32_t*>(queries_ + std::size_t{row} * attention_.stride);
+                products_.set_query(k, i, words[8 * k + i / 2 * 4 + lane_ % 4]);
             }
         }
     }
@@ -163,7 +162,6 @@ private:
 
     /// Keys and values beyond the prompt are zero: what they weigh is, too, but not what they might hold.
     __device__ __forceinline__ void copy_step(std::uint32_t step, std::uint32_t to) const {
-        constexpr std::uint32_t row_pieces = head_size / 8;
         const std::uint32_t width = attention_.key_heads * head_size;
 #pragma unroll
         for (std::uint32_t i = 0; i < 2 * key_rows * row_pieces; i += warp_lanes) {
@@ -174,13 +172,14 @@ private:
             const bool exists = step * key_rows + row < tile_.rows;
             const std::uint32_t from = exists ? step * key_rows + row : 0;
             ptx::copy_16(to + matrix * matrix_bytes + row * row_bytes + column * 16,
-                         keys_ + std::size_t{from} * attention_.stride + matrix * width + column * 8, exists);
+                         keys_ + std::size_t{from} * attention_.stride + matrix * width + column * piece_values,
+                         exists);
         }
     }
 
     /// Where the tile's own keys are in shared memory: still, in one of the last two rounds, or again.
     __device__ __forceinline__ std::uint32_t own_keys() const {
-        if (prefix_ == 0) {
+        if (stages == 2 && prefix_ == 0) {
             return keys(own_ / group_.warps(), own_ % group_.warps());
         }
         group_.wait();  // all of the last round are read
@@ -195,56 +194,32 @@ private:
     __device__ __forceinline__ void add_steps(std::uint32_t at, std::uint32_t begin, std::uint32_t end) {
         std::uint32_t step = begin;
         for (; step + 1 < end; step += 2) {  // the second one's scores while the first one's weights are computed
-            float first[2][4];
-            float second[2][4];
-            multiply_keys(at, first);
-            multiply_keys(at + warp_bytes, second);
+            Scores first;
+            Scores second;
+            products_.multiply_keys(at, first);
+            products_.multiply_keys(at + warp_bytes, second);
             add(first, at + matrix_bytes, step);
             add(second, at + warp_bytes + matrix_bytes, step + 1);
             at += 2 * warp_bytes;
         }
         if (step < end) {
-            float scores[2][4];
-            multiply_keys(at, scores);
+            Scores scores;
+            products_.multiply_keys(at, scores);
             add(scores, at + matrix_bytes, step);
         }
     }
 
-    /// Adds a step's values by the weights of its scores.
-    __device__ __forceinline__ void add(float (&scores)[2][4], std::uint32_t of_values, std::uint32_t step) {
+    /// Adds a step's values by the weights of its scores, which become these.
+    __device__ __forceinline__ void add(Scores& scores, std::uint32_t of_values, std::uint32_t step) {
         if (step >= own_) {
             hide_later(scores, step);
         }
-        std::uint32_t weights[4];
-        weigh(scores, weights);
-#pragma unroll
-        for (std::uint32_t j = 0; j < head_size / 8; j += 2) {
-            std::uint32_t two[4];
-            load_matrices_across(two, of_values + lane_ % 16 * row_bytes + j * 16 + lane_ / 16 * 16);
-            mma::multiply<precision_of<T>>(mixed_[j], weights, two[0], two[1]);
-            mma::multiply<precision_of<T>>(mixed_[j + 1], weights, two[2], two[3]);
-        }
-    }
-
-    /// Scores of keys 0 to 7, and of 8 to 15.
-    __device__ __forceinline__ void multiply_keys(std::uint32_t of_keys, float (&scores)[2][4]) const {
-#pragma unroll
-        for (std::uint32_t i = 0; i < 4; ++i) {
-            scores[0][i] = 0;
-            scores[1][i] = 0;
-        }
-        const std::uint32_t row = of_keys + (lane_ % 8 + lane_ / 16 * 8) * row_bytes + lane_ / 8 % 2 * 16;
-#pragma unroll
-        for (std::uint32_t k = 0; k < head_size / 16; ++k) {
-            std::uint32_t key[4];
-            mma::load_matrices(key, row + k * 32);
-            mma::multiply<precision_of<T>>(scores[0], query_[k], key[0], key[1]);
-            mma::multiply<precision_of<T>>(scores[1], query_[k], key[2], key[3]);
-        }
+        weigh(scores);
+        products_.add_values(scores, of_values);
     }
 
     /// Of the keys beside a tile's own queries, and of later ones, each sees those up to it, and the prefix.
-    __device__ __forceinline__ void hide_later(float (&scores)[2][4], std::uint32_t step) const {
+    __device__ __forceinline__ void hide_later(Scores& scores, std::uint32_t step) const {
 #pragma unroll
         for (std::uint32_t half = 0; half < 2; ++half) {
 #pragma unroll
@@ -258,7 +233,7 @@ private:
 
     /// Relative to a score that is about the largest so far: as long as none is more than 2^8 times as likely, what was
     /// mixed keeps its scale.
-    __device__ __forceinline__ void weigh(const float (&scores)[2][4], std::uint32_t (&weights)[4]) {
+    __device__ __forceinline__ void weigh(Scores& scores) {
         float kept[2];
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
@@ -271,25 +246,17 @@ private:
             const float below = -reference * scale_;
             kept[i] = grows ? ptx::exp2_about(fmaf(largest_[i], scale_, below)) : 1;
             largest_[i] = reference;
-            float of[4];
             float sum = 0;
 #pragma unroll
             for (std::uint32_t j = 0; j < 4; ++j) {
-                of[j] = ptx::exp2_about(fmaf(scores[j / 2][2 * i + j % 2], scale_, below));
-                sum += of[j];
+                float& weight = scores[j / 2][2 * i + j % 2];
+                weight = ptx::exp2_about(fmaf(weight, scale_, below));
+                sum += weight;
             }
             sums_[i] = fmaf(sums_[i], kept[i], sum);
-            weights[i] = values::pack<T>(of[0], of[1]);
-            weights[2 + i] = values::pack<T>(of[2], of[3]);
         }
         if (__any_sync(every_lane, kept[0] != 1 || kept[1] != 1)) {
-#pragma unroll
-            for (auto& each : mixed_) {
-#pragma unroll
-                for (std::uint32_t i = 0; i < 4; ++i) {
-                    each[i] *= kept[i / 2];
-                }
-            }
+            products_.scale(kept);
         }
     }
 
@@ -304,8 +271,7 @@ private:
     std::uint32_t prefix_;
     float scale_;  // for powers of 2
     float spare_;
-    std::uint32_t query_[head_size / 16][4];
-    float mixed_[head_size / 8][4] = {};
+    Products products_;
     float largest_[2] = {-INFINITY, -INFINITY};
     float sums_[2] = {0, 0};  // until the end of the lane's keys
 };

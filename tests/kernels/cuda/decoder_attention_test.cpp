@@ -124,6 +124,7 @@ public:
     void float_prompts() {
         decoder::enqueue_float_prompt_attention(pass_.memory(), precision_, attention_, cache_, layer, nullptr);
     }
+    void prompts_in_order() { decoder::enqueue_prompts_in_order(pass_.memory(), attention_, cache_, layer, nullptr); }
     void cached_in_order(Attending attending) {
         decoder::enqueue_cached_in_order(pass_.memory(), attention_, cache_, layer, attending, nullptr);
     }
@@ -240,14 +241,19 @@ TEST_F(DecoderPiecesOnGpu, ManyPromptsAttendOnTheTensorCores) {
         const std::uint32_t most = i % 3 == 0 ? PlainAttention::positions : 40;
         texts.push_back({.first_position = 0, .rows = 1 + static_cast<std::uint32_t>(engine() % most)});
     }
-    PassAttention attention(Precision::bf16, {8, 2}, 64, texts);
+    for (const Precision precision : {Precision::bf16, Precision::tf32, Precision::tf32x3}) {
+        for (const std::uint32_t head_size : {64U, 128U}) {
+            SCOPED_TRACE(testing::Message() << name_of(precision) << ", heads of " << head_size);
+            PassAttention attention(precision, {8, 2}, head_size, texts);
 
-    attention.prompts();
+            precision == Precision::bf16 ? attention.prompts() : attention.float_prompts();
 
-    EXPECT_LE(attention.error_of_rows(0, attention.rows()), 2 * tolerance(Precision::bf16));
+            EXPECT_LE(attention.error_of_rows(0, attention.rows()), 2 * tolerance(in_one_part(precision)));
 
-    attention.cached(Attending::wanted);
-    EXPECT_LE(attention.error_of_wanted(), tolerance(Precision::bf16));
+            attention.cached(Attending::wanted);
+            EXPECT_LE(attention.error_of_wanted(), tolerance(in_one_part(precision)));
+        }
+    }
 }
 
 TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCache) {
@@ -298,7 +304,7 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendInFp32WithTheSameBits) {
         const std::vector<std::byte> expected_wanted = plain.written();
         PassAttention attention(Precision::fp32, heads, head_size);
 
-        attention.float_prompts();
+        attention.prompts_in_order();
         attention.cached_in_order(Attending::continued);
         EXPECT_EQ(attention.written(), expected);
 
