@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/float_prompt_products.cuh"
 #include "kernels/cuda/decoder/prompt_group.cuh"
 #include "kernels/cuda/decoder/prompt_products.cuh"
 #include "kernels/cuda/decoder/quantised_cache.cuh"
@@ -116,9 +117,8 @@ public:
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
             const std::uint32_t row = tile_.query + lane_ / 4 + 8 * i;
-            if (row < tile_.rows) {
-                products_.store(i, sums_[i], to + std::size_t{row} * attention_.out_stride, at, attention_.out_stride);
-            }
+            products_.store(row < tile_.rows, i, sums_[i], to + std::size_t{row} * attention_.out_stride, at,
+                            attention_.out_stride);
         }
     }
 
@@ -139,16 +139,10 @@ private:
     }
 
     __device__ __forceinline__ void load_queries() {
-#pragma unroll
-        for (std::uint32_t k = 0; k < Products::query_pieces; ++k) {
-#pragma unroll
-            for (std::uint32_t i = 0; i < 4; ++i) {
-                const std::uint32_t row = min(tile_.query + lane_ / 4 + i % 2 * 8, tile_.rows - 1);
-                const auto* const words =
-                    reinterpret_cast<const std::uint32_t*>(queries_ + std::size_t{row} * attention_.stride);
-                products_.set_query(k, i, words[8 * k + i / 2 * 4 + lane_ % 4]);
-            }
-        }
+        const std::uint32_t first = min(tile_.query + lane_ / 4, tile_.rows - 1);
+        const std::uint32_t second = min(first + 8, tile_.rows - 1);
+        products_.load_queries(queries_ + std::size_t{first} * attention_.stride,
+                               queries_ + std::size_t{second} * attention_.stride);
     }
 
     /// Copies this warp's step of a round.
@@ -162,18 +156,19 @@ private:
 
     /// Keys and values beyond the prompt are zero: what they weigh is, too, but not what they might hold.
     __device__ __forceinline__ void copy_step(std::uint32_t step, std::uint32_t to) const {
-        const std::uint32_t width = attention_.key_heads * head_size;
+        constexpr std::uint32_t rows_at_once = warp_lanes / row_pieces;
+        static_assert(warp_lanes % row_pieces == 0 && key_rows % rows_at_once == 0);
+        const std::uint32_t first = lane_ / row_pieces;
+        const std::uint32_t column = lane_ % row_pieces;
+        const std::uint32_t row = step * key_rows + first;
+        const T* from = keys_ + std::size_t{row} * attention_.stride + column * piece_values;
+        to += first * row_bytes + column * 16;
 #pragma unroll
-        for (std::uint32_t i = 0; i < 2 * key_rows * row_pieces; i += warp_lanes) {
-            const std::uint32_t piece = i + lane_;
-            const std::uint32_t matrix = piece / (key_rows * row_pieces);  // keys, values
-            const std::uint32_t row = piece / row_pieces % key_rows;
-            const std::uint32_t column = piece % row_pieces;
-            const bool exists = step * key_rows + row < tile_.rows;
-            const std::uint32_t from = exists ? step * key_rows + row : 0;
-            ptx::copy_16(to + matrix * matrix_bytes + row * row_bytes + column * 16,
-                         keys_ + std::size_t{from} * attention_.stride + matrix * width + column * piece_values,
-                         exists);
+        for (std::uint32_t i = 0; i < key_rows; i += rows_at_once) {
+            const bool exists = row + i < tile_.rows;
+            ptx::copy_16(to + i * row_bytes, from, exists);
+            ptx::copy_16(to + matrix_bytes + i * row_bytes, from + attention_.key_width(), exists);
+            from += rows_at_once * attention_.stride;
         }
     }
 
@@ -225,7 +220,7 @@ private:
 #pragma unroll
             for (std::uint32_t i = 0; i < 4; ++i) {
                 const std::uint32_t query = tile_.query + lane_ / 4 + i / 2 * 8;
-                const std::uint32_t key = step * key_rows + half * 8 + lane_ % 4 * 2 + i % 2;
+                const std::uint32_t key = step * key_rows + Products::key_of(half, i % 2);
                 scores[half][i] = key < max(query + 1, prefix_) ? scores[half][i] : -INFINITY;
             }
         }
