@@ -46,7 +46,7 @@ protected:
 
     template <Kept kept>
     __device__ __forceinline__ static void store(const float (&mixed)[head_size / 8][4], bool exists, std::uint32_t i,
-                                                 float sum, float* row, std::uint32_t at, std::uint32_t stride) {
+                                                 float factor, float* row, std::uint32_t at, std::uint32_t stride) {
         if (!exists) {
             return;
         }
@@ -57,7 +57,7 @@ protected:
                 float out[4];
 #pragma unroll
                 for (std::uint32_t d = 0; d < 4; ++d) {
-                    out[d] = __fdividef(mixed[4 * g + d][2 * i + j], sum);
+                    out[d] = mixed[4 * g + d][2 * i + j] * factor;
                 }
                 keep_4<kept>(row, stride, at + 32 * g + 16 * j + threadIdx.x % 4 * 4, out);
             }
@@ -128,9 +128,9 @@ public:
         scale_rows(mixed_, by);
     }
 
-    __device__ __forceinline__ void store(bool exists, std::uint32_t i, float sum, float* row, std::uint32_t at,
+    __device__ __forceinline__ void store(bool exists, std::uint32_t i, float factor, float* row, std::uint32_t at,
                                           std::uint32_t stride) const {
-        Rows::template store<Kept::tf32>(mixed_, exists, i, sum, row, at, stride);
+        Rows::template store<Kept::tf32>(mixed_, exists, i, factor, row, at, stride);
     }
 
 private:
@@ -223,9 +223,9 @@ public:
         scale_rows(mixed_, by);
     }
 
-    __device__ __forceinline__ void store(bool exists, std::uint32_t i, float sum, float* row, std::uint32_t at,
+    __device__ __forceinline__ void store(bool exists, std::uint32_t i, float factor, float* row, std::uint32_t at,
                                           std::uint32_t stride) const {
-        Rows::template store<Kept::half_parts>(mixed_, exists, i, sum, row, at, stride);
+        Rows::template store<Kept::half_parts>(mixed_, exists, i, factor, row, at, stride);
     }
 
 private:

@@ -26,12 +26,12 @@ __global__ void __launch_bounds__(prompt_threads)
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     const std::uint32_t tiles = memory.batch->tiles;
-    const std::uint32_t all = divide_up(tiles, prompt_warps) * attention.heads;
-    for (std::uint32_t i = blockIdx.x; i < all; i += gridDim.x) {
-        const std::uint32_t first_tile = i / attention.heads * prompt_warps;
+    const std::uint32_t groups = divide_up(tiles, prompt_warps);
+    for (std::uint32_t i = blockIdx.x; i < groups * attention.heads; i += gridDim.x) {
+        const std::uint32_t first_tile = (groups - 1 - i / attention.heads) * prompt_warps;  // long ones first
         const std::uint32_t head = i % attention.heads;
         if (first_tile + threadIdx.x / warp_lanes >= tiles) {
-            return;  // as in all later turns
+            continue;
         }
         const auto group = PromptGroup::of_tiles(memory, first_tile, tiles);
         const Tile tile = memory.tiles[first_tile + threadIdx.x / warp_lanes];

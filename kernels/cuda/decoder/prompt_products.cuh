@@ -111,16 +111,17 @@ public:
         scale_rows(mixed_, by);
     }
 
-    /// What was added to the lane's i-th row, divided by `sum`, to values from `at` on of `row`, of `stride` values.
+    /// What was added to the lane's i-th row, times `factor`, to values from `at` on of `row`, of `stride` values.
     /// All lanes call; nothing is stored where `row` does not exist.
-    __device__ __forceinline__ void store(bool exists, std::uint32_t i, float sum, Value* row, std::uint32_t at,
+    __device__ __forceinline__ void store(bool exists, std::uint32_t i, float factor, Value* row, std::uint32_t at,
                                           std::uint32_t /*stride*/) const {
         const bool odd = threadIdx.x % 2 != 0;
         auto* const to = reinterpret_cast<uint2*>(row + at) + threadIdx.x % 2 * 2 + threadIdx.x / 2 % 2;
 #pragma unroll
         for (std::uint32_t j = 0; j < head_size / 8; j += 2) {  // two lanes exchange words: sectors are written whole
-            const std::uint32_t low = values::pack<Value>(mixed_[j][2 * i] / sum, mixed_[j][2 * i + 1] / sum);
-            const std::uint32_t high = values::pack<Value>(mixed_[j + 1][2 * i] / sum, mixed_[j + 1][2 * i + 1] / sum);
+            const std::uint32_t low = values::pack<Value>(mixed_[j][2 * i] * factor, mixed_[j][2 * i + 1] * factor);
+            const std::uint32_t high =
+                values::pack<Value>(mixed_[j + 1][2 * i] * factor, mixed_[j + 1][2 * i + 1] * factor);
             const std::uint32_t others = __shfl_xor_sync(every_lane, odd ? low : high, 1);
             if (exists) {
                 to[2 * j] = odd ? uint2{others, high} : uint2{low, others};

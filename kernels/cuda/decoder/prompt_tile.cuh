@@ -117,7 +117,7 @@ public:
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
             const std::uint32_t row = tile_.query + lane_ / 4 + 8 * i;
-            products_.store(row < tile_.rows, i, sums_[i], to + std::size_t{row} * attention_.out_stride, at,
+            products_.store(row < tile_.rows, i, __frcp_rn(sums_[i]), to + std::size_t{row} * attention_.out_stride, at,
                             attention_.out_stride);
         }
     }
@@ -188,33 +188,44 @@ private:
     /// Adds the steps from `begin` to `end`, the first of which is at `at`.
     __device__ __forceinline__ void add_steps(std::uint32_t at, std::uint32_t begin, std::uint32_t end) {
         std::uint32_t step = begin;
-        for (; step + 1 < end; step += 2) {  // the second one's scores while the first one's weights are computed
+        for (; step + 1 < end; step += 2) {  // side by side as far as can be: neither waits for the other
             Scores first;
             Scores second;
             products_.multiply_keys(at, first);
             products_.multiply_keys(at + warp_bytes, second);
-            add(first, at + matrix_bytes, step);
-            add(second, at + warp_bytes + matrix_bytes, step + 1);
+            hide_later(first, step);
+            hide_later(second, step + 1);
+            float kept[2];
+            float kept_then[2];
+            weigh(first, kept);
+            weigh(second, kept_then);
+            add(first, kept, at + matrix_bytes);
+            add(second, kept_then, at + warp_bytes + matrix_bytes);
             at += 2 * warp_bytes;
         }
         if (step < end) {
             Scores scores;
             products_.multiply_keys(at, scores);
-            add(scores, at + matrix_bytes, step);
+            hide_later(scores, step);
+            float kept[2];
+            weigh(scores, kept);
+            add(scores, kept, at + matrix_bytes);
         }
     }
 
-    /// Adds a step's values by the weights of its scores, which become these.
-    __device__ __forceinline__ void add(Scores& scores, std::uint32_t of_values, std::uint32_t step) {
-        if (step >= own_) {
-            hide_later(scores, step);
+    /// Adds values by weights, after what was mixed is scaled.
+    __device__ __forceinline__ void add(const Scores& weights, const float (&kept)[2], std::uint32_t rows) {
+        if (__any_sync(every_lane, kept[0] != 1 || kept[1] != 1)) {
+            products_.scale(kept);
         }
-        weigh(scores);
-        products_.add_values(scores, of_values);
+        products_.add_values(weights, rows);
     }
 
     /// Of the keys beside a tile's own queries, and of later ones, each sees those up to it, and the prefix.
     __device__ __forceinline__ void hide_later(Scores& scores, std::uint32_t step) const {
+        if (step < own_) {
+            return;
+        }
 #pragma unroll
         for (std::uint32_t half = 0; half < 2; ++half) {
 #pragma unroll
@@ -226,10 +237,9 @@ private:
         }
     }
 
-    /// Relative to a score that is about the largest so far: as long as none is more than 2^8 times as likely, what was
-    /// mixed keeps its scale.
-    __device__ __forceinline__ void weigh(Scores& scores) {
-        float kept[2];
+    /// Makes weights of scores, and tells by what factors `kept` to scale what was mixed before. They are relative to a
+    /// score that is about the largest so far: as long as none is more than 2^8 times as likely, the scale remains.
+    __device__ __forceinline__ void weigh(Scores& scores, float (&kept)[2]) {
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
             float largest =
@@ -249,9 +259,6 @@ private:
                 sum += weight;
             }
             sums_[i] = fmaf(sums_[i], kept[i], sum);
-        }
-        if (__any_sync(every_lane, kept[0] != 1 || kept[1] != 1)) {
-            products_.scale(kept);
         }
     }
 
