@@ -22,7 +22,7 @@ template <std::uint32_t head_size>
 class FloatPromptRows {
 public:
     using Value = float;
-    static constexpr std::uint32_t row_bytes = padded_row_bytes<float, head_size>;
+    static constexpr std::uint32_t row_bytes = head_size * sizeof(float);
 
     [[nodiscard]] __device__ __forceinline__ static std::uint32_t key_of(std::uint32_t n, std::uint32_t j) {
         return 8 * n + threadIdx.x % 4 + 4 * j;
@@ -37,10 +37,10 @@ protected:
     /// Of the 16 keys that the lane weighs in scores [i / 2][i % 2]: values of mixed_[4 g] to mixed_[4 g + 3].
     __device__ __forceinline__ static void load_values(float (&to)[4][4], std::uint32_t rows, std::uint32_t g) {
         const std::uint32_t lane = threadIdx.x % warp_lanes;
-        const std::uint32_t at = rows + lane % 4 * row_bytes + (lane / 8 + lane / 4 % 2 * 4) * 16 + g * 128;
+        const std::uint32_t piece = 8 * g + lane / 8 + lane / 4 % 2 * 4;
 #pragma unroll
         for (std::uint32_t i = 0; i < 4; ++i) {
-            values::unpack(ptx::load_shared_16(at + 4 * i * row_bytes), to[i], float{});
+            values::unpack(ptx::load_shared_16(rows + piece_at<row_bytes>(lane % 4 + 4 * i, piece)), to[i], float{});
         }
     }
 
@@ -84,12 +84,11 @@ public:
             scores[1][i] = 0;
         }
         const std::uint32_t lane = threadIdx.x % warp_lanes;
-        const std::uint32_t row =
-            keys + (Rows::key_of_column(lane % 8) + lane / 16 * 8) * Rows::row_bytes + lane / 8 % 2 * 16;
+        const std::uint32_t row = Rows::key_of_column(lane % 8) + lane / 16 * 8;
 #pragma unroll
         for (std::uint32_t k = 0; k < head_size / 8; ++k) {
             std::uint32_t key[4];
-            mma::load_matrices(key, row + k * 32);
+            mma::load_matrices(key, keys + piece_at<Rows::row_bytes>(row, 2 * k + lane / 8 % 2));
 #pragma unroll
             for (std::uint32_t& value : key) {
                 value = rounded(__uint_as_float(value));
@@ -171,7 +170,7 @@ public:
 
     __device__ __forceinline__ void multiply_keys(std::uint32_t keys, Scores& scores) const {
         const std::uint32_t lane = threadIdx.x % warp_lanes;
-        const std::uint32_t at = keys + Rows::key_of_column(lane / 4) * Rows::row_bytes + lane % 4 * 16;
+        const std::uint32_t row = Rows::key_of_column(lane / 4);
 #pragma unroll
         for (std::uint32_t n = 0; n < 2; ++n) {
             float rests[4] = {};
@@ -182,7 +181,8 @@ public:
 #pragma unroll
             for (std::uint32_t k = 0; k < head_size / 16; ++k) {
                 float key[4];
-                values::unpack(ptx::load_shared_16(at + 8 * n * Rows::row_bytes + k * 64), key, float{});
+                values::unpack(ptx::load_shared_16(keys + piece_at<Rows::row_bytes>(8 * n + row, 4 * k + lane % 4)),
+                               key, float{});
                 multiply(scores[n], rests, query_.firsts[k], query_.rests[k], values::split_half(key[0], key[1]),
                          values::split_half(key[2], key[3]));
             }

@@ -18,8 +18,13 @@ constexpr std::uint32_t prompt_blocks = 16 * 132;  // several times what an H200
 
 extern __shared__ uint4 prompt_memory[];
 
+/// On a multiprocessor, to hide latencies; of the largest heads and in tf32x3 that costs a few spilled registers.
+template <Precision precision, std::uint32_t head_size>
+constexpr int prompt_blocks_at_once = (sizeof(typename PromptProducts<precision, head_size>::Value) == 2 ? 4 : 3) -
+                                      (head_size == 128 ? 1 : 0);
+
 template <Precision precision, std::uint32_t head_size, KvCache kind>
-__global__ void __launch_bounds__(prompt_threads)
+__global__ void __launch_bounds__(prompt_threads, prompt_blocks_at_once<precision, head_size>)
     attend_prompts(Memory memory, Attention attention, Cache cache, std::uint32_t layer) {
     using OfHead = PromptTile<precision, head_size>;
     using T = typename OfHead::T;

@@ -20,9 +20,13 @@ static_assert(tile_queries == key_rows && page_positions == key_rows, "a tile's 
 /// Of queries to 8 keys, and to 8 more: a lane has [n][2 i + j] of its i-th row and of the key that key_of() says.
 using Scores = float[2][4];
 
-/// Of a row in shared memory: padded, so that eight rows meet no bank twice.
-template <class T, std::uint32_t head_size>
-constexpr std::uint32_t padded_row_bytes = head_size * sizeof(T) + 16;
+/// Where 16 bytes, number `piece` of a row, are in a matrix in shared memory, in such an order that neither eight rows'
+/// equal pieces nor eight pieces of a row meet a bank twice.
+template <std::uint32_t row_bytes>
+[[nodiscard]] __device__ __forceinline__ std::uint32_t piece_at(std::uint32_t row, std::uint32_t piece) {
+    constexpr std::uint32_t rows_of_banks = row_bytes < 128 ? 128 / row_bytes : 1;
+    return row * row_bytes + (piece ^ row / rows_of_banks % (8 / rows_of_banks)) * 16;
+}
 
 /// Calls use(k, i, word) with words l % 4 and 4 + l % 4 of each 32 bytes k of the lane's two rows: what it has in word
 /// i of a left operand. Rows are read by whole sectors.
@@ -60,7 +64,7 @@ template <Precision precision, std::uint32_t head_size>
 class PromptProducts {
 public:
     using Value = values::Narrow<precision>;
-    static constexpr std::uint32_t row_bytes = padded_row_bytes<Value, head_size>;
+    static constexpr std::uint32_t row_bytes = head_size * sizeof(Value);
 
     /// Of a step's keys, the one whose scores the lane has in [n][2 i + j].
     [[nodiscard]] __device__ __forceinline__ static std::uint32_t key_of(std::uint32_t n, std::uint32_t j) {
@@ -80,11 +84,10 @@ public:
             scores[1][i] = 0;
         }
         const std::uint32_t lane = threadIdx.x % warp_lanes;
-        const std::uint32_t row = keys + (lane % 8 + lane / 16 * 8) * row_bytes + lane / 8 % 2 * 16;
 #pragma unroll
         for (std::uint32_t k = 0; k < head_size / 16; ++k) {
             std::uint32_t key[4];
-            mma::load_matrices(key, row + k * 32);
+            mma::load_matrices(key, keys + piece_at<row_bytes>(lane % 8 + lane / 16 * 8, 2 * k + lane / 8 % 2));
             mma::multiply<precision>(scores[0], query_[k], key[0], key[1]);
             mma::multiply<precision>(scores[1], query_[k], key[2], key[3]);
         }
@@ -96,11 +99,10 @@ public:
             values::pack<Value>(weights[0][0], weights[0][1]), values::pack<Value>(weights[0][2], weights[0][3]),
             values::pack<Value>(weights[1][0], weights[1][1]), values::pack<Value>(weights[1][2], weights[1][3])};
         const std::uint32_t lane = threadIdx.x % warp_lanes;
-        const std::uint32_t row = rows + lane % 16 * row_bytes + lane / 16 * 16;
 #pragma unroll
         for (std::uint32_t j = 0; j < head_size / 8; j += 2) {
             std::uint32_t two[4];
-            load_matrices_across(two, row + j * 16);
+            load_matrices_across(two, rows + piece_at<row_bytes>(lane % 16, j + lane / 16));
             mma::multiply<precision>(mixed_[j], packed, two[0], two[1]);
             mma::multiply<precision>(mixed_[j + 1], packed, two[2], two[3]);
         }

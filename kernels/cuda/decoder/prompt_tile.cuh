@@ -25,7 +25,7 @@ class PromptTile {
     static constexpr std::uint32_t matrix_bytes = key_rows * row_bytes;
     static constexpr std::uint32_t step_bytes = 2 * matrix_bytes;
     /// A step is copied while another is used, unless so much memory would leave a multiprocessor one block.
-    static constexpr std::uint32_t stages = row_bytes > 512 ? 1 : 2;
+    static constexpr std::uint32_t stages = row_bytes > 256 ? 1 : 2;
 
 public:
     using T = typename Products::Value;
@@ -87,7 +87,7 @@ public:
             const std::uint32_t column = piece % row_pieces;
             if (tile_.query + row < tile_.rows) {
                 *reinterpret_cast<uint4*>(page + (2 * row + matrix) * width + column * piece_values) =
-                    ptx::load_shared_16(from + matrix * matrix_bytes + row * row_bytes + column * 16);
+                    ptx::load_shared_16(from + matrix * matrix_bytes + piece_at<row_bytes>(row, column));
             }
         }
     }
@@ -101,13 +101,16 @@ public:
         for (std::uint32_t i = 0; i < 2 * key_rows; i += warp_lanes / row_lanes) {
             const std::uint32_t matrix = (i + lane_ / row_lanes) / key_rows;
             const std::uint32_t row = (i + lane_ / row_lanes) % key_rows;
-            const std::uint32_t row_at = from + matrix * matrix_bytes + row * row_bytes + at * sizeof(T);
+            const std::uint32_t rows = from + matrix * matrix_bytes;
+            const std::uint32_t piece = lane_ % row_lanes * 2;
             float of[lane_codes];
-            values::unpack(ptx::load_shared_16(row_at), reinterpret_cast<float(&)[8]>(of[0]), T{});
-            values::unpack(ptx::load_shared_16(row_at + 16), reinterpret_cast<float(&)[8]>(of[8]), T{});
-            const CodedPiece piece = quantise<kind, head_size>(of);
+            values::unpack(ptx::load_shared_16(rows + piece_at<row_bytes>(row, piece)),
+                           reinterpret_cast<float(&)[8]>(of[0]), T{});
+            values::unpack(ptx::load_shared_16(rows + piece_at<row_bytes>(row, piece + 1)),
+                           reinterpret_cast<float(&)[8]>(of[8]), T{});
+            const CodedPiece coded = quantise<kind, head_size>(of);
             if (tile_.query + row < tile_.rows) {
-                store_piece<kind, head_size>(page, matrix, row, at, piece);
+                store_piece<kind, head_size>(page, matrix, row, at, coded);
             }
         }
     }
@@ -162,12 +165,12 @@ private:
         const std::uint32_t column = lane_ % row_pieces;
         const std::uint32_t row = step * key_rows + first;
         const T* from = keys_ + std::size_t{row} * attention_.stride + column * piece_values;
-        to += first * row_bytes + column * 16;
 #pragma unroll
         for (std::uint32_t i = 0; i < key_rows; i += rows_at_once) {
             const bool exists = row + i < tile_.rows;
-            ptx::copy_16(to + i * row_bytes, from, exists);
-            ptx::copy_16(to + matrix_bytes + i * row_bytes, from + attention_.key_width(), exists);
+            const std::uint32_t at = to + piece_at<row_bytes>(first + i, column);
+            ptx::copy_16(at, from, exists);
+            ptx::copy_16(at + matrix_bytes, from + attention_.key_width(), exists);
             from += rows_at_once * attention_.stride;
         }
     }
