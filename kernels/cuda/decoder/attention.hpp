@@ -64,7 +64,7 @@ void enqueue_attention_in_order(const Memory& memory, Precision precision, const
 void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, cudaStream_t stream);
 
-/// The same in tf32 or tf32x3, with results as above: in tf32x3 each product is three in tf32.
+/// The same in tf32 or tf32x3, with results as above: in tf32x3 each product is three in fp16, of parts.
 void enqueue_float_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
                                     const Cache& cache, std::uint32_t layer, cudaStream_t stream);
 
