@@ -11,6 +11,7 @@ find_dependency(OpenMP COMPONENTS CXX)  # oneDNN's threads, which each worker li
 find_dependency(PkgConfig)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc>=2)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 if(SLUICE_CUDA)

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <queue>
+#include <unordered_set>
 #include <utility>
 
 #include "core/error.hpp"
@@ -46,27 +47,20 @@ std::size_t hash(std::string_view word) {
 
 }  // namespace
 
-std::size_t BytePairs::first_disorder(std::span<const std::string> tokens, std::span<const Merge> merges) {
-    std::vector<bool> made(tokens.size());
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-        made[i] = tokens[i].size() == 1;
-    }
-    for (std::size_t i = 0; i < merges.size(); ++i) {
-        const Merge& merge = merges[i];
-        if (!made[merge.left] || !made[merge.right] || made[merge.result]) {
-            return i;
-        }
-        made[merge.result] = true;
-    }
-    return merges.size();
+std::size_t BytePairs::first_repeated(std::span<const Merge> merges) {
+    std::unordered_set<std::uint64_t> pairs;
+    pairs.reserve(merges.size());
+    const auto repeated = std::ranges::find_if(
+        merges, [&](const Merge& merge) { return !pairs.insert(pair_of(merge.left, merge.right)).second; });
+    return static_cast<std::size_t>(repeated - merges.begin());
 }
 
-BytePairs::BytePairs(std::vector<std::string> tokens, std::span<const Merge> merges)
+BytePairs::BytePairs(std::vector<std::string> tokens, std::span<const Merge> merges, std::span<const TokenId> whole)
     : tokens_(std::move(tokens)),
       byte_tokens_(byte_values, never),
       pairs_(slots_for(merges.size())),
       whole_(slots_for(tokens_.size())) {
-    expects(first_disorder(tokens_, merges) == merges.size(), "byte pairs: a merge out of order");
+    expects(first_repeated(merges) == merges.size(), "byte pairs: two merges of the same tokens");
     for (TokenId i = 0; i < tokens_.size(); ++i) {
         if (tokens_[i].size() == 1) {
             byte_tokens_[static_cast<unsigned char>(tokens_[i][0])] = i;
@@ -82,8 +76,14 @@ BytePairs::BytePairs(std::vector<std::string> tokens, std::span<const Merge> mer
         }
         pairs_[at] = {pair, rank, merge.result};
     }
+    for (const TokenId token : whole) {
+        remember_whole(token);
+    }
     std::vector<TokenId> parts;
     for (TokenId i = 0; i < tokens_.size(); ++i) {
+        if (find_whole(tokens_[i]) != never) {
+            continue;
+        }
         parts.clear();
         merge(tokens_[i], parts);
         if (parts.size() == 1 && parts[0] == i) {

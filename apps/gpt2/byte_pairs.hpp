@@ -20,18 +20,18 @@ struct Merge {
 };
 
 /// Byte-pair encoding: a word starts as its bytes; while two adjacent tokens have a merge, the pair whose merge comes
-/// first in the list is merged, the leftmost of equal ones. R. Sennrich, B. Haddow, A. Birch, "Neural Machine
-/// Translation of Rare Words with Subword Units" (2016), over bytes as in A. Radford et al., "Language Models are
-/// Unsupervised Multitask Learners" (2019). Immutable.
+/// first in the list is merged, the leftmost of equal ones. Several merges may make one token. R. Sennrich, B. Haddow,
+/// A. Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016), over bytes as in A. Radford et al.,
+/// "Language Models are Unsupervised Multitask Learners" (2019). Immutable.
 class BytePairs {
 public:
-    /// tokens[i] are the bytes of token i; every single byte must be among them. Each merge joins single bytes or
-    /// results of earlier merges, and no two have the same result; otherwise the order of merges would not determine
-    /// the encoding. Throws ContractViolation if violated; check with first_disorder().
-    BytePairs(std::vector<std::string> tokens, std::span<const Merge> merges);
+    /// tokens[i] are the bytes of token i; every single byte must be among them. No two merges join the same tokens.
+    /// A word with the bytes of a token of `whole` becomes this token, whatever merges make of it. Throws
+    /// ContractViolation if violated; check with first_repeated().
+    BytePairs(std::vector<std::string> tokens, std::span<const Merge> merges, std::span<const TokenId> whole = {});
 
-    /// Index of the first merge that violates this, or merges.size().
-    [[nodiscard]] static std::size_t first_disorder(std::span<const std::string> tokens, std::span<const Merge> merges);
+    /// Index of the first merge of tokens that one before it joins, or merges.size().
+    [[nodiscard]] static std::size_t first_repeated(std::span<const Merge> merges);
 
     /// Appends the tokens of `word`, shorter than 4 GiB, in O(n log n).
     void encode(std::string_view word, std::vector<TokenId>& to) const;
@@ -69,7 +69,7 @@ private:
     std::vector<std::string> tokens_;
     std::vector<TokenId> byte_tokens_;  // by byte
     std::vector<PairSlot> pairs_;       // open addressing; a power of two
-    std::vector<WholeSlot> whole_;      // open addressing; tokens that encode their own bytes
+    std::vector<WholeSlot> whole_;      // open addressing; tokens that words with their bytes become
 };
 
 }  // namespace sluice::gpt2

@@ -45,6 +45,9 @@ Gpt2Codec::Prompt Gpt2Codec::prompt_of(std::string_view text) const {
     if (options_.takes_ids) {
         prompt = ids_of(text);
     } else {
+        const std::span<const TokenId> beginning = tokenizer_->beginning();
+        prompt.tokens.assign(beginning.begin(), beginning.end());
+        prompt.beginning = beginning.size();
         tokenizer_->encode(text, prompt.tokens);
         if (const auto high = std::ranges::find_if(prompt.tokens, [&](TokenId id) { return id >= vocabulary_; });
             high != prompt.tokens.end()) {
@@ -112,11 +115,9 @@ Gpt2Codec::Prompt Gpt2Codec::ids_of(std::string_view text) const {
 
 std::string Gpt2Codec::check_text(std::string_view text) const {
     const std::uint32_t most = options_.sampling.max_prompt;
-    const bool is_surely_short = text.size() <= most && !options_.takes_ids && !text.empty();  // a token has a byte
-    if (is_surely_short && tokenizer_->size() <= vocabulary_) {
-        return {};
-    }
-    return problem_of(prompt_of(text));
+    const bool is_surely_sound = !options_.takes_ids && !text.empty() && tokenizer_->size() <= vocabulary_ &&
+                                 tokenizer_->beginning().size() + tokenizer_->most_tokens(text.size()) <= most;
+    return is_surely_sound ? std::string() : problem_of(prompt_of(text));
 }
 
 std::string Gpt2Codec::problem_of(const Prompt& prompt) const {
@@ -129,7 +130,7 @@ std::string Gpt2Codec::problem_of(const Prompt& prompt) const {
 }
 
 void Gpt2Codec::encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const {
-    pack(item, prompt_of(text).tokens, to);
+    pack(item, prompt_of(text), to);
 }
 
 std::string Gpt2Codec::pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
@@ -140,18 +141,23 @@ std::string Gpt2Codec::pack_integers(std::uint64_t item, std::span<const std::in
     const Prompt prompt = ids_of(row);
     std::string problem = problem_of(prompt);
     if (problem.empty()) {
-        pack(item, prompt.tokens, to);
+        pack(item, prompt, to);
     }
     return problem;
 }
 
-void Gpt2Codec::pack(std::uint64_t item, std::span<const TokenId> tokens, std::span<std::byte> to) const {
+/// Of a prompt that is too long, its beginning and its last tokens.
+void Gpt2Codec::pack(std::uint64_t item, const Prompt& prompt, std::span<std::byte> to) const {
+    const std::span<const TokenId> tokens = prompt.tokens;
     const std::size_t count = std::min<std::size_t>(tokens.size(), options_.sampling.max_prompt);
     const PromptStart start{
         .number = item, .tokens = static_cast<std::uint32_t>(count), .is_cut = count < tokens.size() ? 1U : 0U};
+    const auto beginning = std::as_bytes(tokens.first(std::min(prompt.beginning, count)));
+    const auto end = std::as_bytes(tokens.last(count - beginning.size() / sizeof(TokenId)));
     std::ranges::fill(to, std::byte{0});
     std::memcpy(to.data(), &start, sizeof start);
-    std::memcpy(to.data() + sizeof start, tokens.data() + (tokens.size() - count), count * sizeof(TokenId));
+    std::ranges::copy(beginning, to.subspan(sizeof start).begin());
+    std::ranges::copy(end, to.subspan(sizeof start + beginning.size()).begin());
 }
 
 std::string Gpt2Codec::pack_dense(std::span<const float>, std::span<std::byte>) const {

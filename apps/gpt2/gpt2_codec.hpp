@@ -38,7 +38,8 @@ public:
 private:
     struct Prompt {
         std::vector<TokenId> tokens;
-        std::string problem;  // empty: none
+        std::size_t beginning = 0;  // tokens that are kept when the prompt is cut
+        std::string problem;        // empty: none
     };
 
     [[nodiscard]] Prompt prompt_of(std::string_view text) const;
@@ -46,7 +47,7 @@ private:
     [[nodiscard]] Prompt ids_of(std::span<const std::int64_t> row) const;
     void begin_empty(Prompt& prompt) const;
     [[nodiscard]] std::string problem_of(const Prompt& prompt) const;
-    void pack(std::uint64_t item, std::span<const TokenId> tokens, std::span<std::byte> to) const;
+    void pack(std::uint64_t item, const Prompt& prompt, std::span<std::byte> to) const;
     void decode_log_probabilities(std::span<const float> values, Row& row) const;
     [[nodiscard]] std::string text_of(std::span<const TokenId> tokens) const;
 

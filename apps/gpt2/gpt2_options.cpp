@@ -30,15 +30,15 @@ constexpr std::array keys{
     KeySpec{.section = "model",
             .name = "tokenizer",
             .type = KeyType::path,
-            .help = "Its tokenizer.json; by default vocab.json and merges.txt beside the weights, else this."},
+            .help = "Its tokenizer.json; by default the one beside the weights, else vocab.json and merges.txt there."},
     KeySpec{.section = "model",
             .name = "vocabulary",
             .type = KeyType::path,
-            .help = "Its vocab.json; by default the one beside the weights."},
+            .help = "Its vocab.json; without a tokenizer.json by default the one beside the weights."},
     KeySpec{.section = "model",
             .name = "merges",
             .type = KeyType::path,
-            .help = "Its merges.txt; by default the one beside the weights."},
+            .help = "Its merges.txt; without a tokenizer.json by default the one beside the weights."},
     KeySpec{.section = "model",
             .name = "attention",
             .type = KeyType::text,
@@ -209,8 +209,7 @@ Files read_files(const AppSettings& settings) {
     if (!files.config) {
         files.config = beside("config.json");
     }
-    if (!files.tokenizer && !files.vocabulary && !files.merges && !is_there(beside("vocab.json")) &&
-        is_there(beside("tokenizer.json"))) {
+    if (!files.tokenizer && !files.vocabulary && !files.merges && is_there(beside("tokenizer.json"))) {
         files.tokenizer = beside("tokenizer.json");
     }
     if (!files.tokenizer) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
@@ -97,7 +98,8 @@ public:
         lines_.push_back(line);
     }
 
-    [[nodiscard]] BytePairs take(const std::string& where_merges) && {
+    /// With `whole` words that are tokens, but not special ones, become these.
+    [[nodiscard]] BytePairs take(const std::string& where_merges, bool whole) && {
         const auto missing = std::ranges::find(is_known_, false);
         if (missing != is_known_.end()) {
             refuse_tokens(
@@ -114,13 +116,16 @@ public:
         if (absent != has_byte.end()) {
             refuse_tokens("E-TOK-059", where_, fmt::format("no token for byte 0x{:02X}", absent - has_byte.begin()));
         }
-        const std::size_t wrong = BytePairs::first_disorder(tokens_, merges_);
-        if (wrong < merges_.size()) {
-            refuse_tokens(
-                "E-TOK-057", where_merges,
-                fmt::format("{}: joins what no merge before it makes, or makes what one has made", lines_[wrong]));
+        const std::size_t repeated = BytePairs::first_repeated(merges_);
+        if (repeated < merges_.size()) {
+            refuse_tokens("E-TOK-057", where_merges,
+                          fmt::format("{}: joins what a merge before it joins", lines_[repeated]));
         }
-        return {std::move(tokens_), merges_};
+        std::vector<TokenId> words;
+        if (whole) {
+            std::ranges::transform(ids_, std::back_inserter(words), [](const auto& token) { return token.second; });
+        }
+        return {std::move(tokens_), merges_, words};
     }
 
 private:
@@ -197,13 +202,13 @@ Tokenizer Tokenizer::from_vocabulary(const std::filesystem::path& vocab, const s
     Vocabulary vocabulary(vocab_file.where);
     vocabulary.add_tokens(parse_json(vocab_file, token_errors), 0);
     add_lines(merges_file.text, merges_file.where, vocabulary);
-    return Tokenizer(std::move(vocabulary).take(merges_file.where));
+    return Tokenizer(std::move(vocabulary).take(merges_file.where, false), {});
 }
 
 Tokenizer Tokenizer::from_json(const std::filesystem::path& path) {
     const SideFile file = read_side_file(path, token_errors);
     const json all = parse_json(file, token_errors);
-    check_tokenizer_kind(all, file.where);
+    TokenizerKind kind = tokenizer_kind_of(all, file.where);
     const json& model = member(all, "model");
     const json& added = member(all, "added_tokens");
     Vocabulary vocabulary(file.where);
@@ -233,12 +238,21 @@ Tokenizer Tokenizer::from_json(const std::filesystem::path& path) {
         }
         vocabulary.add_merge(pair->first, pair->second, line);
     }
-    return Tokenizer(std::move(vocabulary).take(file.where));
+    BytePairs pairs = std::move(vocabulary).take(file.where, kind.takes_whole_words);
+    for (const TokenId token : kind.beginning) {
+        if (token >= pairs.size()) {
+            refuse_tokens("E-TOK-056", file.where,
+                          fmt::format("texts begin with token {}, of {} tokens", token, pairs.size()));
+        }
+    }
+    return {std::move(pairs), std::move(kind)};
 }
 
 void Tokenizer::encode(std::string_view text, std::vector<TokenId>& to) const {
     const auto encode_word = [&](std::string_view word) { pairs_.encode(word, to); };
-    splitter_->split(text, encode_word);
+    const auto encode_text = [&](std::string_view piece) { splitter_.split(piece, encode_word); };
+    const auto add_token = [&](TokenId token) { to.push_back(token); };
+    cutter_.cut(text, encode_text, add_token);
 }
 
 void Tokenizer::decode(std::span<const TokenId> tokens, std::string& to) const {

@@ -2,14 +2,28 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
+
+#include "apps/gpt2/byte_pairs.hpp"
+#include "apps/gpt2/text_cutter.hpp"
+#include "apps/gpt2/word_splitter.hpp"
 
 namespace sluice::gpt2 {
 
-/// Refuses a tokenizer.json that tokenizes differently from GPT-2's byte-level BPE: throws Error (bad_data: E-TOK-058).
-/// `where` is for messages.
-void check_tokenizer_kind(const nlohmann::json& file, const std::string& where);
+/// How texts become words, and words tokens.
+struct TokenizerKind {
+    WordPattern words = WordPattern::gpt2;
+    bool composes = false;           ///< Texts are brought into Unicode's normal form C.
+    bool takes_whole_words = false;  ///< A word that is a token becomes it, whatever its merges make.
+    std::vector<TokenId> beginning;  ///< Of every text.
+    std::vector<AddedToken> added;   ///< That are recognised in texts.
+};
 
-/// Member `name` of `object`; null if there is none or `object` is not an object.
+/// Of a Hugging Face `tokenizer.json`: a byte-level BPE whose words are GPT-2's, Llama 3's or Qwen 2's. Throws Error
+/// (bad_data: E-TOK-058) where it tokenizes in another way.
+[[nodiscard]] TokenizerKind tokenizer_kind_of(const nlohmann::json& file, const std::string& where);
+
+/// object[name], or null if there is none.
 [[nodiscard]] const nlohmann::json& member(const nlohmann::json& object, const char* name);
 
 }  // namespace sluice::gpt2

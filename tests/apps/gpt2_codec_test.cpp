@@ -17,6 +17,9 @@
 
 #include "core/error.hpp"
 #include "core/output/row_encoder.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/gpt2_files.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sluice::gpt2 {
 namespace {
@@ -87,6 +90,36 @@ std::string file_of(OutputFormat format, const Gpt2Codec& codec, std::span<const
     const RowEncoder::Rows rows = encoder.encode(0, items, results);
     EXPECT_EQ(rows.nonfinite, 0U);
     return encoder.header(items) + std::string(reinterpret_cast<const char*>(rows.bytes.data()), rows.bytes.size());
+}
+
+TEST(Gpt2Codec, BeginsTextsAsTheirTokenizerSays) {
+    TemporaryFolder folder;
+    test::write_file(folder.path() / "tokenizer.json", test::llama_tokenizer_json().dump());
+    Options options = options_of(false, false);
+    options.sampling.max_prompt = 4;
+    options.takes_ids = false;
+    options.cuts_prompts = true;
+    const auto codec = [&] {
+        return Gpt2Codec(options, Tokenizer::from_json(folder.path() / "tokenizer.json"), std::nullopt, vocabulary);
+    };
+    const auto prompt_of = [&](std::string_view text) {
+        std::vector<std::byte> record(codec().shape().input_bytes, std::byte{0x41});
+        codec().encode(7, text, record);
+        PromptStart start;
+        std::memcpy(&start, record.data(), sizeof start);
+        std::vector<TokenId> tokens(start.tokens);
+        std::memcpy(tokens.data(), record.data() + sizeof start, tokens.size() * sizeof(TokenId));
+        return std::pair(tokens, start.is_cut);
+    };
+    constexpr TokenId begin = 258;
+    constexpr TokenId the = 257;
+
+    EXPECT_EQ(prompt_of(""), std::pair(std::vector<TokenId>{begin}, 0U));
+    EXPECT_EQ(prompt_of("theab"), std::pair(std::vector<TokenId>{begin, the, 'a', 'b'}, 0U));
+    EXPECT_EQ(prompt_of("xtheab"), std::pair(std::vector<TokenId>{begin, the, 'a', 'b'}, 1U));
+    options.cuts_prompts = false;
+    EXPECT_EQ(codec().check_text("abc"), "");
+    EXPECT_EQ(codec().check_text("abcd"), "the prompt has 5 tokens, expected at most generate.max_prompt_tokens = 4");
 }
 
 TEST(Gpt2Codec, GivesTheLogProbabilityOfEachTokenAsAnArrayBesideTheIds) {

@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "apps/gpt2/byte_pairs.hpp"
+#include "apps/gpt2/text_cutter.hpp"
+#include "apps/gpt2/word_splitter.hpp"
 #include "core/error.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/gpt2_files.hpp"
@@ -32,51 +35,57 @@ struct Vocabulary {
     std::vector<Merge> merges;
 };
 
-/// Merges over few letters, so that words are full of them.
-Vocabulary random_vocabulary(std::mt19937& engine, std::size_t merges) {
+/// Merges over few letters, so that words are full of them; some make what others make, and parts may come later.
+Vocabulary random_vocabulary(std::mt19937& engine, std::size_t tokens) {
     Vocabulary made;
     std::vector<TokenId> parts{'a', 'b', 'c'};
-    while (made.merges.size() < merges) {
+    while (made.merges.size() < tokens) {
         std::uniform_int_distribution<std::size_t> any(0, parts.size() - 1);
         const Merge merge{parts[any(engine)], parts[any(engine)], static_cast<TokenId>(made.tokens.size())};
         const std::string result = made.tokens[merge.left] + made.tokens[merge.right];
-        if (std::ranges::find(made.tokens, result) != made.tokens.end()) {
-            continue;
+        if (std::ranges::find(made.tokens, result) == made.tokens.end()) {
+            made.tokens.push_back(result);
+            made.merges.push_back(merge);
+            parts.push_back(merge.result);
         }
-        made.tokens.push_back(result);
-        made.merges.push_back(merge);
-        parts.push_back(merge.result);
+    }
+    for (const TokenId left : parts) {
+        for (const TokenId right : parts) {
+            const auto result = std::ranges::find(made.tokens, made.tokens[left] + made.tokens[right]);
+            const bool is_merge = std::ranges::any_of(
+                made.merges, [&](const Merge& merge) { return merge.left == left && merge.right == right; });
+            if (result != made.tokens.end() && !is_merge && engine() % 2 == 0) {
+                made.merges.push_back({left, right, static_cast<TokenId>(result - made.tokens.begin())});
+            }
+        }
+    }
+    if (engine() % 2 == 0) {
+        std::ranges::shuffle(made.merges, engine);
     }
     return made;
 }
 
-/// The published procedure: of all pairs the one whose merge comes first, everywhere from the left, until none is left.
+/// Of all pairs the one whose merge comes first, the leftmost of these, until none is left.
 std::vector<TokenId> plainly_encoded(const Vocabulary& vocabulary, const std::string& word) {
     std::vector<TokenId> tokens;
     for (const char c : word) {
         tokens.push_back(static_cast<unsigned char>(c));
     }
-    for (;;) {
-        const auto is_in_word = [&](const Merge& merge) {
-            for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-                if (tokens[i] == merge.left && tokens[i + 1] == merge.right) {
-                    return true;
-                }
+    const auto merge_once = [&] {
+        for (const Merge& merge : vocabulary.merges) {
+            const std::array<TokenId, 2> pair{merge.left, merge.right};
+            const auto at = std::ranges::search(tokens, pair).begin();
+            if (at != tokens.end()) {
+                *at = merge.result;
+                tokens.erase(at + 1);
+                return true;
             }
-            return false;
-        };
-        const auto best = std::ranges::find_if(vocabulary.merges, is_in_word);
-        if (best == vocabulary.merges.end()) {
-            return tokens;
         }
-        std::vector<TokenId> merged;
-        for (std::size_t i = 0; i < tokens.size(); ++i) {
-            const bool merges = i + 1 < tokens.size() && tokens[i] == best->left && tokens[i + 1] == best->right;
-            merged.push_back(merges ? best->result : tokens[i]);
-            i += merges ? 1U : 0U;
-        }
-        tokens = std::move(merged);
+        return false;
+    };
+    while (merge_once()) {
     }
+    return tokens;
 }
 
 TEST(BytePairs, MergeAsThePlainProcedureDoes) {
@@ -113,23 +122,39 @@ TEST(BytePairs, EncodeAMegabyteOfOneLetterAsTheLongestTokens) {
     EXPECT_EQ(tokens, std::vector<TokenId>(15'625, 261));
 }
 
-TEST(BytePairs, TellTheFirstMergeOutOfOrder) {
-    Vocabulary vocabulary;
-    vocabulary.tokens.insert(vocabulary.tokens.end(), {"ab", "abc", "bc"});
+TEST(BytePairs, TellTheFirstRepeatedMerge) {
     const Merge ab{'a', 'b', 256};
     const Merge abc{256, 'c', 257};
     const Merge other_abc{'a', 258, 257};
-    const Merge bc{'b', 'c', 258};
+    const Merge other_ab{'a', 'b', 258};
 
-    EXPECT_EQ(BytePairs::first_disorder(vocabulary.tokens, std::vector{ab, abc, bc}), 3U);
-    EXPECT_EQ(BytePairs::first_disorder(vocabulary.tokens, std::vector{abc, ab}), 0U);
-    EXPECT_EQ(BytePairs::first_disorder(vocabulary.tokens, std::vector{ab, bc, abc, other_abc}), 3U);
+    EXPECT_EQ(BytePairs::first_repeated(std::vector{abc, ab, other_abc}), 3U);
+    EXPECT_EQ(BytePairs::first_repeated(std::vector{ab, abc, other_ab, ab}), 2U);
+    EXPECT_EQ(BytePairs::first_repeated({}), 0U);
 }
 
-Words words_of(std::string_view text) {
+TEST(BytePairs, MakeWholeTokensOfWordsThatMergesWouldNot) {
+    Vocabulary vocabulary;
+    vocabulary.tokens.insert(vocabulary.tokens.end(), {"ab", "abc", "bc", "cab"});
+    vocabulary.merges = {{'b', 'c', 258}};
+    const auto encoded = [&](std::span<const TokenId> whole, std::string_view word) {
+        std::vector<TokenId> tokens;
+        BytePairs(vocabulary.tokens, vocabulary.merges, whole).encode(word, tokens);
+        return tokens;
+    };
+    const std::vector<TokenId> whole{256, 257};
+
+    EXPECT_EQ(encoded({}, "abc"), (std::vector<TokenId>{'a', 258}));
+    EXPECT_EQ(encoded(whole, "abc"), std::vector<TokenId>{257});
+    EXPECT_EQ(encoded(whole, "abca"), (std::vector<TokenId>{'a', 258, 'a'}));
+    EXPECT_EQ(encoded(whole, "cab"), (std::vector<TokenId>{'c', 'a', 'b'}));
+    EXPECT_EQ(encoded(whole, "bc"), std::vector<TokenId>{258});
+}
+
+Words words_of(std::string_view text, WordPattern pattern = WordPattern::gpt2) {
     Words words;
     const auto take = [&](std::string_view word) { words.emplace_back(word); };
-    WordSplitter().split(text, take);
+    WordSplitter(pattern).split(text, take);
     return words;
 }
 
@@ -159,19 +184,64 @@ TEST(WordSplitter, TakesIllFormedBytesForSigns) {
     EXPECT_EQ(words_of(std::string_view("\0a", 2)), (Words{std::string(1, '\0'), "a"}));
 }
 
+TEST(WordSplitter, CutsAsLlama3AndQwen2Do) {
+    for (const WordPattern pattern : {WordPattern::llama3, WordPattern::qwen2}) {
+        const auto words = [&](std::string_view text) { return words_of(text, pattern); };
+        EXPECT_EQ(words(""), Words{});
+        EXPECT_EQ(words("Hello world"), (Words{"Hello", " world"}));
+        EXPECT_EQ(words("they'LL we've IT'S 'tis"), (Words{"they", "'LL", " we", "'ve", " IT", "'S", " '", "tis"}));
+        EXPECT_EQ(words("a  b   \n\n c  "), (Words{"a", " ", " b", "   \n\n", " c", "  "}));
+        EXPECT_EQ(words("tab\there\r\n\r\n  x"), (Words{"tab", "\there", "\r\n\r\n", " ", " x"}));
+        EXPECT_EQ(words("(hello) \"quoted\" .Net #tag"),
+                  (Words{"(hello", ")", " \"", "quoted", "\"", " .", "Net", " #", "tag"}));
+        EXPECT_EQ(words(" !?\n\nx\n"), (Words{" !?\n\n", "x", "\n"}));
+        EXPECT_EQ(words("\u00a0\u3000z a\u180eb"), (Words{"\u00a0", "\u3000z", " a", "\u180eb"}));
+        EXPECT_EQ(words("😀!? …e\u0301"), (Words{"😀!?", " …", "e", "\u0301"}));
+        EXPECT_EQ(words("a\xff\xfe b\x80"), (Words{"a", "\xff\xfe", " b", "\x80"}));
+    }
+    EXPECT_EQ(words_of("in 12345, 1²Ⅷ٣٤", WordPattern::llama3), (Words{"in", " ", "123", "45", ",", " ", "1²Ⅷ", "٣٤"}));
+    EXPECT_EQ(words_of("in 12345, 1²Ⅷ٣", WordPattern::qwen2),
+              (Words{"in", " ", "1", "2", "3", "4", "5", ",", " ", "1", "²", "Ⅷ", "٣"}));
+}
+
+/// Pieces in brackets, tokens as #id.
+std::string cut(const TextCutter& cutter, std::string_view text) {
+    std::string pieces;
+    const auto take_text = [&](std::string_view piece) { pieces.append("[").append(piece).append("]"); };
+    const auto take_token = [&](TokenId token) { pieces += "#" + std::to_string(token); };
+    cutter.cut(text, take_text, take_token);
+    return pieces;
+}
+
+TEST(TextCutter, FindsAddedTokensTheLongestFirst) {
+    const TextCutter cutter({{"<a>", 1}, {"<a><b>", 2}, {".*|x", 3}, {std::string("\0\xff", 2), 4}}, false);
+
+    EXPECT_EQ(cut(cutter, ""), "");
+    EXPECT_EQ(cut(cutter, "no tokens"), "[no tokens]");
+    EXPECT_EQ(cut(cutter, "<a>"), "#1");
+    EXPECT_EQ(cut(cutter, "<a><a><b> <a><"), "#1#2[ ]#1[<]");
+    EXPECT_EQ(cut(cutter, "a.*|xb.x"), "[a]#3[b.x]");
+    EXPECT_EQ(cut(cutter, std::string_view("\xff\0\xff", 3)), "[\xff]#4");
+}
+
+TEST(TextCutter, ComposesWhatIsBetweenThem) {
+    const TextCutter cutter({{"<e\u0301>", 1}}, true);
+
+    EXPECT_EQ(cut(cutter, "plain, ñ"), "[plain, ñ]");
+    EXPECT_EQ(cut(cutter, "e\u0301<e\u0301>e\u0323\u0302"), "[\u00e9]#1[\u1ec7]");
+    EXPECT_EQ(cut(cutter, "\u1112\u1161\u11ab \u212b"), "[\ud55c \u00c5]");
+    EXPECT_EQ(cut(cutter, "\u0958"), "[\u0915\u093c]");              // no composition has this character
+    EXPECT_EQ(cut(cutter, "e\xcc\u0301\xff"), "[e\xcc\u0301\xff]");  // apart
+    EXPECT_EQ(TextCutter({}, false).most_growth(), 1U);
+    EXPECT_EQ(cut(cutter, "\U0001d160").size() - 2, 4 * cutter.most_growth());
+}
+
 class TokenizerFiles : public testing::Test {
 protected:
     [[nodiscard]] Tokenizer read() {
         test::write_file(folder_.path() / "vocab.json", vocab_.dump());
         test::write_file(folder_.path() / "merges.txt", merges_);
         return Tokenizer::from_vocabulary(folder_.path() / "vocab.json", folder_.path() / "merges.txt");
-    }
-
-    [[nodiscard]] nlohmann::json tokenizer_json() const {
-        return {{"model", {{"type", "BPE"}, {"vocab", vocab_}, {"merges", {"t h", "th e", "\u0120 the"}}}},
-                {"normalizer", nullptr},
-                {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
-                {"added_tokens", {{{"id", 259}, {"content", "<|endoftext|>"}}}}};
     }
 
     [[nodiscard]] Tokenizer read_json(const nlohmann::json& json) {
@@ -236,7 +306,7 @@ TEST_F(TokenizerFiles, TakeASpecialTokenInATextForText) {
 }
 
 TEST_F(TokenizerFiles, SayTheSameAsTokenizerJson) {
-    nlohmann::json json = tokenizer_json();
+    nlohmann::json json = test::tokenizer_json();
     nlohmann::json in_pairs = json;
     in_pairs["model"]["merges"] = nlohmann::json::parse(R"([["t", "h"], ["th", "e"], ["\u0120", "the"]])");
     nlohmann::json with_added = json;
@@ -253,6 +323,39 @@ TEST_F(TokenizerFiles, SayTheSameAsTokenizerJson) {
         EXPECT_EQ(ids, (std::vector<TokenId>{257, 258, 'f', 't'}));
         EXPECT_EQ(tokenizer.find("<|endoftext|>"), 259U);
     }
+}
+
+std::vector<TokenId> encoded(const Tokenizer& tokenizer, std::string_view text) {
+    std::vector<TokenId> ids;
+    tokenizer.encode(text, ids);
+    return ids;
+}
+
+TEST_F(TokenizerFiles, MayBeOfLlama3) {
+    nlohmann::json json = test::llama_tokenizer_json();
+    const TokenId whole = 260;
+    json["model"]["vocab"]["hen"] = whole;
+    const Tokenizer tokenizer = read_json(json);
+
+    EXPECT_EQ(encoded(tokenizer, "the the hen"), (std::vector<TokenId>{257, 258, ' ', 'h', 'e', 'n'}));
+    EXPECT_EQ(encoded(tokenizer, "hen"), std::vector<TokenId>{whole});
+    EXPECT_EQ(encoded(tokenizer, "<|endoftext|>").size(), 13U);
+    EXPECT_EQ(std::vector(tokenizer.beginning().begin(), tokenizer.beginning().end()), std::vector<TokenId>{258});
+    EXPECT_EQ(tokenizer.most_tokens(10), 10U);
+    json["model"]["ignore_merges"] = false;
+    EXPECT_EQ(encoded(read_json(json), "hen"), (std::vector<TokenId>{'h', 'e', 'n'}));
+}
+
+TEST_F(TokenizerFiles, MayBeOfQwen2) {
+    const Tokenizer tokenizer = read_json(test::qwen_tokenizer_json());
+
+    EXPECT_EQ(encoded(tokenizer, "the<think> the"), (std::vector<TokenId>{257, 260, 258}));
+    EXPECT_EQ(encoded(tokenizer, "e\u0301"), (std::vector<TokenId>{0xC3, 0xA9}));
+    EXPECT_TRUE(tokenizer.beginning().empty());
+    EXPECT_GE(tokenizer.most_tokens(4), encoded(tokenizer, "\U0001d160").size());
+    std::string text;
+    tokenizer.decode(encoded(tokenizer, "the<think>"), text);
+    EXPECT_EQ(text, "the<think>");
 }
 
 TEST_F(TokenizerFiles, AreRefusedWithTheTokenOrLine) {
@@ -281,9 +384,8 @@ TEST_F(TokenizerFiles, AreRefusedWithTheTokenOrLine) {
     EXPECT_EQ(with([](auto& v) { v = nlohmann::json::array({1}); }),
               "E-TOK-055 expected an object of tokens and their ids");
     vocab_ = sound;
-    merges_ = "#version: 0.2\nth e\nt h\n";
-    EXPECT_EQ(refusal([&] { return read(); }),
-              "E-TOK-057 line 2: joins what no merge before it makes, or makes what one has made");
+    merges_ = "#version: 0.2\nt h\nth e\nt h\n";
+    EXPECT_EQ(refusal([&] { return read(); }), "E-TOK-057 line 4: joins what a merge before it joins");
     merges_ = "t h\nth\n";
     EXPECT_EQ(refusal([&] { return read(); }),
               "E-TOK-057 line 2: got 'th', expected two tokens and a space between them");
@@ -296,25 +398,52 @@ TEST_F(TokenizerFiles, AreRefusedWithTheTokenOrLine) {
 
 TEST_F(TokenizerFiles, OfAnotherKindAreRefused) {
     const auto with = [&](auto change) {
-        nlohmann::json json = tokenizer_json();
+        nlohmann::json json = test::tokenizer_json();
         change(json);
         return refusal([&] { return read_json(json); }).substr(0, 26);
     };
     EXPECT_EQ(with([](auto& j) { j["model"]["type"] = "Unigram"; }), "E-TOK-058 model.type is \"U");
-    EXPECT_EQ(with([](auto& j) { j["normalizer"] = {{"type", "NFC"}}; }), "E-TOK-058 has a normalizer");
+    EXPECT_EQ(with([](auto& j) { j["normalizer"] = {{"type", "NFKC"}}; }), "E-TOK-058 normalizer is \"N");
     EXPECT_EQ(with([](auto& j) { j["pre_tokenizer"]["type"] = "Split"; }), "E-TOK-058 pre_tokenizer is");
     EXPECT_EQ(with([](auto& j) { j["pre_tokenizer"]["add_prefix_space"] = true; }), "E-TOK-058 pre_tokenizer is");
     EXPECT_EQ(with([](auto& j) { j["model"]["unk_token"] = "<unk>"; }), "E-TOK-058 model.unk_token ");
     EXPECT_EQ(with([](auto& j) { j["model"]["byte_fallback"] = true; }), "E-TOK-058 model.byte_fallb");
-    EXPECT_EQ(with([](auto& j) { j["model"]["ignore_merges"] = true; }), "E-TOK-058 model.ignore_mer");
+    EXPECT_EQ(with([](auto& j) { j["model"]["ignore_merges"] = 1; }), "E-TOK-058 model.ignore_mer");
     EXPECT_EQ(with([](auto& j) {
                   j["post_processor"] = {{"type", "TemplateProcessing"}};
               }),
-              "E-TOK-058 has a post_proce");
+              "E-TOK-058 post_processor p");
+    EXPECT_EQ(with([](auto& j) { j["post_processor"] = {{"type", "BertProcessing"}}; }), "E-TOK-058 post_processor i");
     EXPECT_EQ(with([](auto& j) { j["model"].erase("merges"); }), "E-TOK-058 model.merges or ");
-    EXPECT_EQ(with([](auto& j) { j["added_tokens"][0]["special"] = false; }), "E-TOK-058 added_tokens has");
+    EXPECT_EQ(with([](auto& j) {
+                  j["added_tokens"][0]["special"] = false;
+                  j["added_tokens"][0]["lstrip"] = true;
+              }),
+              "E-TOK-058 added_tokens has");
     EXPECT_EQ(with([](auto& j) { j["added_tokens"] = 5; }), "E-TOK-058 model.merges or ");
     EXPECT_EQ(with([](auto& j) { j["added_tokens"][0].erase("content"); }), "E-TOK-056 added_tokens hol");
+    const auto with_llama = [&](auto change) {
+        nlohmann::json json = test::llama_tokenizer_json();
+        change(json);
+        return refusal([&] { return read_json(json); }).substr(0, 26);
+    };
+    EXPECT_EQ(with_llama([](auto&) {}), "none");
+    const auto split = nlohmann::json::json_pointer("/pre_tokenizer/pretokenizers/0");
+    EXPECT_EQ(with_llama([&](auto& j) { j[split]["pattern"]["Regex"] = "\\s+"; }), "E-TOK-058 pre_tokenizer is");
+    EXPECT_EQ(with_llama([&](auto& j) { j[split]["behavior"] = "Removed"; }), "E-TOK-058 pre_tokenizer is");
+    EXPECT_EQ(with_llama([&](auto& j) { j[split]["invert"] = true; }), "E-TOK-058 pre_tokenizer is");
+    EXPECT_EQ(with_llama([](auto& j) { j["pre_tokenizer"]["pretokenizers"][1]["use_regex"] = true; }),
+              "E-TOK-058 pre_tokenizer is");
+    const auto added_before = nlohmann::json::json_pointer("/post_processor/processors/1");
+    EXPECT_EQ(with_llama([&](auto& j) { j[added_before]["special_tokens"]["B"]["ids"] = {260}; }),
+              "E-TOK-056 texts begin with");
+    EXPECT_EQ(with_llama([&](auto& j) { j[added_before]["special_tokens"]["B"].erase("ids"); }),
+              "E-TOK-058 post_processor h");
+    EXPECT_EQ(with_llama([&](auto& j) { std::swap(j[added_before]["single"][0], j[added_before]["single"][1]); }),
+              "E-TOK-058 post_processor p");
+    nlohmann::json qwen = test::qwen_tokenizer_json();
+    qwen["added_tokens"][1]["normalized"] = true;
+    EXPECT_EQ(refusal([&] { return read_json(qwen); }).substr(0, 26), "E-TOK-058 added_tokens has");
     nlohmann::json deep = 1;
     for (int i = 0; i < 20; ++i) {
         deep = nlohmann::json::array({deep});

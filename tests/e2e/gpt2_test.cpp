@@ -342,11 +342,8 @@ TEST_F(LlamaJob, WritesTextsByItsTokenizerOnly) {
     EXPECT_EQ(refused.exit_code, 78);
     EXPECT_THAT(refused.err, HasSubstr("error[E-CFG-175]: model.tokenizer: vocab.json and merges.txt do not say"));
 
-    const nlohmann::json tokenizer{
-        {"model", {{"type", "BPE"}, {"vocab", spelt_vocabulary()}, {"merges", {"t h", "th e", "\u0120 the"}}}},
-        {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}}};
-    write_file(path() / "tokenizer.json", tokenizer.dump());
-    const ProcessResult done = run({"model.tokenizer=tokenizer.json"});
+    write_file(path() / "tokenizer.json", llama_tokenizer_json().dump());
+    const ProcessResult done = run({});
     EXPECT_EQ(done.exit_code, 0) << done.err;
 }
 

@@ -1,6 +1,7 @@
 #include "tests/support/gpt2_files.hpp"
 
 #include <cstddef>
+#include <string>
 
 #include "tests/support/files.hpp"
 #include "tests/support/safetensors_writer.hpp"
@@ -45,6 +46,38 @@ nlohmann::json spelt_vocabulary() {
         vocabulary[spelt(tokens[i])] = i;
     }
     return vocabulary;
+}
+
+nlohmann::json tokenizer_json() {
+    return {{"model", {{"type", "BPE"}, {"vocab", spelt_vocabulary()}, {"merges", {"t h", "th e", "\u0120 the"}}}},
+            {"normalizer", nullptr},
+            {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+            {"added_tokens", {{{"id", 259}, {"content", "<|endoftext|>"}}}}};
+}
+
+nlohmann::json llama_tokenizer_json() {
+    nlohmann::json json = tokenizer_json();
+    json["model"]["ignore_merges"] = true;
+    json["pre_tokenizer"] = nlohmann::json::parse(R"({"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "behavior": "Isolated", "invert": false, "pattern": {"Regex":
+        "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
+        {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]})");
+    json["post_processor"] = nlohmann::json::parse(R"({"type": "Sequence", "processors": [
+        {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": false},
+        {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "B", "type_id": 0}},
+         {"Sequence": {"id": "A", "type_id": 0}}], "special_tokens": {"B": {"id": "B", "ids": [258]}}}]})");
+    return json;
+}
+
+nlohmann::json qwen_tokenizer_json() {
+    nlohmann::json json = llama_tokenizer_json();
+    json["model"]["ignore_merges"] = false;
+    std::string regex = json["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"];
+    json["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = regex.replace(regex.find("{1,3}"), 5, "");
+    json["post_processor"] = {{"type", "ByteLevel"}};
+    json["normalizer"] = {{"type", "NFC"}};
+    json["added_tokens"].push_back({{"id", 260}, {"content", "<think>"}, {"special", false}, {"normalized", false}});
+    return json;
 }
 
 gpt2::Config small_config() {

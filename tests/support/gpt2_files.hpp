@@ -21,6 +21,15 @@ namespace sluice::test {
 
 inline constexpr const char* small_merges = "#version: 0.2\nt h\nth e\n\u0120 the\n";
 
+/// tokenizer.json of that vocabulary.
+[[nodiscard]] nlohmann::json tokenizer_json();
+
+/// The same as Llama 3's: words that are tokens are taken whole, and " the" begins every text.
+[[nodiscard]] nlohmann::json llama_tokenizer_json();
+
+/// As Qwen 2's, with an added token that is found in texts, "<think>" of id 260.
+[[nodiscard]] nlohmann::json qwen_tokenizer_json();
+
 /// A model of that vocabulary.
 [[nodiscard]] gpt2::Config small_config();
 
