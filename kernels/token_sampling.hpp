@@ -1,9 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string_view>
 
 #include "core/chunk.hpp"
@@ -23,6 +24,41 @@ inline constexpr std::array<std::string_view, 3> kv_cache_names{"auto", "fp8", "
     return kv_cache_names[std::size_t(cache)];
 }
 
+/// Tokens of which each ends a text.
+class EndTokens {
+public:
+    static constexpr std::size_t most = 8;
+
+    constexpr EndTokens() noexcept { tokens_.fill(none); }
+    constexpr EndTokens(std::uint32_t token) noexcept  // NOLINT(google-explicit-constructor): one is the common case
+        : EndTokens() {
+        tokens_[0] = token;
+    }
+    /// At most `most`.
+    constexpr explicit EndTokens(std::span<const std::uint32_t> tokens) : EndTokens() {
+        std::ranges::copy(tokens, tokens_.begin());
+    }
+
+    [[nodiscard]] constexpr bool contains(std::uint32_t token) const noexcept {
+        bool found = false;
+        for (std::size_t i = 0; i < most; ++i) {
+            found = found || tokens_[i] == token;
+        }
+        return found;
+    }
+
+    [[nodiscard]] constexpr std::span<const std::uint32_t> tokens() const noexcept {
+        return std::span(tokens_).first(static_cast<std::size_t>(std::ranges::find(tokens_, none) - tokens_.begin()));
+    }
+
+    friend constexpr bool operator==(const EndTokens&, const EndTokens&) = default;
+
+private:
+    static constexpr std::uint32_t none = UINT32_MAX;  // of no vocabulary
+
+    std::array<std::uint32_t, most> tokens_{};
+};
+
 /// How texts are continued and tokens are chosen.
 struct TokenSampling {
     std::uint32_t max_prompt = 1;  ///< Tokens; with max_new at most DecoderShape::positions.
@@ -31,7 +67,7 @@ struct TokenSampling {
     float temperature = 1;         ///< Divides scores; 0: greedy, the first token with the largest score.
     std::uint32_t top_k = 0;       ///< Keeps the k largest scores, of equal ones the first; 0: all.
     float top_p = 1;               ///< Of these, keeps the fewest likeliest whose probabilities add up to it.
-    std::optional<std::uint32_t> end{};  ///< Token that ends the text and is not part of it.
+    EndTokens end{};               ///< Tokens that end the text and are not part of it.
     std::uint64_t seed = 0;
     bool log_probabilities = false;
     KvCache kv_cache = KvCache::as_computed;

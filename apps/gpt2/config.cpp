@@ -36,7 +36,7 @@ Config read_gpt2_config(const ConfigReader& reader) {
         reader.refuse(fmt::format("n_embd is {}, expected a multiple of n_head = {}", shape.width, shape.heads));
     }
     config.begin = reader.token("bos_token_id", shape.vocabulary);
-    config.end = reader.token("eos_token_id", shape.vocabulary);
+    config.end = reader.end_tokens("eos_token_id", shape.vocabulary);
     return config;
 }
 

@@ -18,7 +18,7 @@ enum class Family : std::uint8_t {
 struct Config {
     DecoderShape shape{};
     std::optional<std::uint32_t> begin{};  ///< Token used for an empty prompt.
-    std::optional<std::uint32_t> end{};    ///< Token that ends a text.
+    EndTokens end{};                       ///< Tokens that end a text.
     Family family = Family::gpt2;
     bool has_own_head = false;         ///< The head is not tied to the token embeddings.
     bool has_query_bias = false;       ///< Llama family: bias of queries, keys and values.

@@ -1,8 +1,11 @@
 #include "apps/gpt2/config_numbers.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 namespace sluice::gpt2 {
@@ -40,6 +43,16 @@ public:
     }
     void pass(std::optional<std::uint32_t>& value) {
         pass(value, [&](std::uint32_t& inside) { pass(inside); });
+    }
+    void pass(EndTokens& value) {
+        std::array<std::uint32_t, EndTokens::most> tokens{};
+        auto count = static_cast<std::uint32_t>(value.tokens().size());
+        std::ranges::copy(value.tokens(), tokens.begin());
+        pass(count);
+        for (std::uint32_t& token : tokens) {
+            pass(token);
+        }
+        value = EndTokens(std::span(tokens).first(count));
     }
 
 private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "apps/gpt2/side_file.hpp"
 #include "core/error.hpp"
@@ -74,6 +75,22 @@ std::optional<std::uint32_t> ConfigReader::token(const char* name, std::uint32_t
         refuse(fmt::format("{}{} is {}, expected 0 to {}", prefix_, name, escaped(value.dump()), vocabulary - 1));
     }
     return value.get<std::uint32_t>();
+}
+
+EndTokens ConfigReader::end_tokens(const char* name, std::uint32_t vocabulary) const {
+    const json& value = at(name);
+    if (!value.is_array()) {
+        const std::optional<std::uint32_t> one = token(name, vocabulary);
+        return one ? EndTokens(*one) : EndTokens();
+    }
+    const auto is_token = [&](const json& each) {
+        return each.is_number_unsigned() && each.get<std::uint64_t>() < vocabulary;
+    };
+    if (value.size() > EndTokens::most || !std::ranges::all_of(value, is_token)) {
+        refuse(fmt::format("{}{} is {}, expected up to {} tokens of 0 to {}", prefix_, name, escaped(value.dump()),
+                           EndTokens::most, vocabulary - 1));
+    }
+    return EndTokens(value.get<std::vector<std::uint32_t>>());
 }
 
 ConfigReader ConfigReader::object(const char* name) const {

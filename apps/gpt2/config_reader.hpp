@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/token_sampling.hpp"
+
 namespace sluice::gpt2 {
 
 /// Reads the values of a config.json. Throws Error (bad_data: E-MOD-170) if a value is not as expected.
@@ -43,6 +45,9 @@ public:
 
     /// A token id below `vocabulary`.
     [[nodiscard]] std::optional<std::uint32_t> token(const char* name, std::uint32_t vocabulary) const;
+
+    /// One or a list of them.
+    [[nodiscard]] EndTokens end_tokens(const char* name, std::uint32_t vocabulary) const;
 
     /// A nested object; empty if absent.
     [[nodiscard]] ConfigReader object(const char* name) const;

@@ -126,7 +126,7 @@ public:
 
     std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision, DeviceKind kind) const override {
         TokenSampling sampling = options_.sampling;
-        sampling.end = options_.stops_at_end ? config_of(weights).end : std::nullopt;
+        sampling.end = options_.stops_at_end ? config_of(weights).end : EndTokens();
         DecoderShape shape = config_of(weights).shape;
         shape.mask = options_.mask;
         if (precision == Precision::certified) {

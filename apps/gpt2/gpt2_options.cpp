@@ -101,7 +101,7 @@ constexpr std::array keys{
             .name = "end_of_text",
             .type = KeyType::boolean,
             .fallback = "true",
-            .help = "A text ends at the token that config.json calls eos_token_id."},
+            .help = "A text ends at a token that config.json calls eos_token_id."},
     KeySpec{.section = "generate",
             .name = "stop",
             .type = KeyType::words,

@@ -92,19 +92,6 @@ void check_windows(const ConfigReader& reader, std::string_view type, std::uint3
     }
 }
 
-/// One, or a list of one.
-std::optional<std::uint32_t> read_end(const ConfigReader& reader, std::uint32_t vocabulary) {
-    const auto& value = reader.at("eos_token_id");
-    if (!value.is_array()) {
-        return reader.token("eos_token_id", vocabulary);
-    }
-    if (value.size() != 1 || !value[0].is_number_unsigned() || value[0].get<std::uint64_t>() >= vocabulary) {
-        reader.refuse(
-            fmt::format("eos_token_id is {}, expected one token of 0 to {}", escaped(value.dump()), vocabulary - 1));
-    }
-    return value[0].get<std::uint32_t>();
-}
-
 /// Heads of keys, and their size.
 void read_heads(const ConfigReader& reader, std::string_view type, DecoderShape& shape) {
     shape.heads = reader.size("num_attention_heads");
@@ -163,7 +150,7 @@ Config read_llama_config(const ConfigReader& reader) {
         config.has_query_bias = type == "qwen2";
     }
     config.begin = reader.token("bos_token_id", shape.vocabulary);
-    config.end = read_end(reader, shape.vocabulary);
+    config.end = reader.end_tokens("eos_token_id", shape.vocabulary);
     return config;
 }
 

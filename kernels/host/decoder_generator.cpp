@@ -189,7 +189,7 @@ private:
         const float uniform = uniform_below_one(
             random_words(sampling_.seed, {.item = text.number, .number = text.start.tokens}).words[0]);
         const std::uint32_t token = draw_.choose(scores, {text.prompt, text.made()}, uniform);
-        if (token == sampling_.end) {
+        if (sampling_.end.contains(token)) {
             text.start.has_end = 1;
             return;
         }

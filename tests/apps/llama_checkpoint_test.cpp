@@ -144,7 +144,7 @@ TEST_F(LlamaCheckpoint, MayHoldWhatOtherProgramsKeepBesideIt) {
 /// A run's identity has all bytes.
 TEST_F(LlamaCheckpoint, HasTheSameBytesWhateverLayInMemory) {
     config_.begin.reset();
-    config_.end.reset();
+    config_.end = {};
     const auto bytes_of = [&](unsigned char filling) {
         alignas(Config) std::array<unsigned char, sizeof(Config)> memory{};
         memory.fill(filling);
@@ -166,7 +166,7 @@ TEST_F(LlamaCheckpoint, HasTheConfigsOfItsFamily) {
                                        "attention_bias", "mlp_bias", "tie_word_embeddings", "bos_token_id"}) {
             c.erase(name);
         }
-        c["eos_token_id"] = nlohmann::json::array({7});
+        c["eos_token_id"] = {7, 3};
         c["rope_scaling"] = nullptr;
         c["sliding_window"] = 16;  // Llama's classes do not read it
     });
@@ -174,7 +174,7 @@ TEST_F(LlamaCheckpoint, HasTheConfigsOfItsFamily) {
     EXPECT_EQ(plain.shape.size_of_head(), 6U);
     EXPECT_EQ(plain.shape.rotary, RotaryPositions{});
     EXPECT_EQ(plain.begin, std::nullopt);
-    EXPECT_EQ(plain.end, 7U);
+    EXPECT_EQ(plain.end, EndTokens(std::array{7U, 3U}));
     const nlohmann::json stretched{{"rope_type", "llama3"},
                                    {"factor", 8},
                                    {"low_freq_factor", 1},
@@ -262,9 +262,11 @@ TEST_F(LlamaCheckpoint, IsRefusedWhereItComputesOtherwise) {
         }),
         "E-MOD-170 layer_types is [\"full_attention\",\"sliding_attention\"], expected \"full_attention\" in all");
     EXPECT_EQ(refusal_of([](auto& c) {
-                  c["eos_token_id"] = {1, 2};
+                  c["eos_token_id"] = {1, 260};
               }),
-              "E-MOD-170 eos_token_id is [1,2], expected one token of 0 to 259");
+              "E-MOD-170 eos_token_id is [1,260], expected up to 8 tokens of 0 to 259");
+    EXPECT_EQ(refusal_of([](auto& c) { c["eos_token_id"] = std::vector<int>(9, 1); }),
+              "E-MOD-170 eos_token_id is [1,1,1,1,1,1,1,1,1], expected up to 8 tokens of 0 to 259");
     EXPECT_EQ(refusal_of([](auto& c) {
                   c["model_type"] = "qwen2";
                   c.erase("num_key_value_heads");

@@ -87,7 +87,7 @@ protected:
         while (made.size() < most) {
             const std::vector<double> scores = plain_decoder_scores(shape, gpt2::weights_of(weights_), text, prompt);
             const auto token = static_cast<TokenId>(std::ranges::max_element(scores) - scores.begin());
-            if (token == config().end) {
+            if (config().end.contains(token)) {
                 break;
             }
             made.push_back(token);

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "core/device/host_device.hpp"
@@ -213,13 +215,29 @@ INSTANTIATE_TEST_SUITE_P(Shapes, DecoderNeighbours,
                          testing::Values(DecoderCase{small}, DecoderCase{like_llama_small, parts_of_llama},
                                          DecoderCase{test::with_prefix(small)}));
 
-TEST(DecoderTexts, EndAtTheEndToken) {
+TEST(EndTokens, AreThoseGiven) {
+    std::array<std::uint32_t, EndTokens::most> all{};
+    std::iota(all.begin(), all.end(), 5);
+    for (std::size_t count = 0; count <= all.size(); ++count) {
+        const std::span<const std::uint32_t> some = std::span(all).first(count);
+        const EndTokens end(some);
+        EXPECT_TRUE(std::ranges::equal(end.tokens(), some));
+        for (std::uint32_t token = 0; token < 20; ++token) {
+            EXPECT_EQ(end.contains(token), token >= 5 && token < 5 + count) << token << " of " << count;
+        }
+        EXPECT_EQ(end == EndTokens(5), count == 1);
+        EXPECT_EQ(end == EndTokens(), count == 0);
+    }
+}
+
+TEST(DecoderTexts, EndAtAnEndToken) {
     const RandomDecoder model(small, 9);
     const std::vector<Tokens> prompts = random_prompts(40, 20, small.vocabulary, 10);
     const TokenSampling greedy{.max_prompt = 20, .max_new = 20, .temperature = 0};
     const std::vector<Continued> endless = Continuer(model, greedy, 40)(prompts);
     TokenSampling ending = greedy;
-    ending.end = endless[0].tokens[5];
+    const std::array ends_of_texts{endless[0].tokens[5], endless[1].tokens[3]};
+    ending.end = EndTokens(ends_of_texts);
     Continuer continuer(model, ending, 40);
 
     const std::vector<Continued> ended = continuer(prompts);
@@ -227,7 +245,7 @@ TEST(DecoderTexts, EndAtTheEndToken) {
     std::uint64_t tokens = 0;
     std::uint64_t ends = 0;
     for (std::size_t i = 0; i < prompts.size(); ++i) {
-        const auto end = std::ranges::find(endless[i].tokens, *ending.end);
+        const auto end = std::ranges::find_first_of(endless[i].tokens, ends_of_texts);
         EXPECT_EQ(ended[i].tokens, Tokens(endless[i].tokens.begin(), end));
         EXPECT_EQ(ended[i].start.has_end, end == endless[i].tokens.end() ? 0U : 1U);
         EXPECT_EQ(ended[i].start.prompt, prompts[i].size());

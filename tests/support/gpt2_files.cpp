@@ -127,7 +127,7 @@ nlohmann::json llama_json(const gpt2::Config& config) {
             {"mlp_bias", config.has_inner_bias},
             {"tie_word_embeddings", !config.has_own_head},
             {"bos_token_id", config.begin.value()},
-            {"eos_token_id", config.end.value()}};
+            {"eos_token_id", config.end.tokens()[0]}};
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ nlohmann::json config_json(const gpt2::Config& config) {
             {"n_inner", shape.inner},
             {"layer_norm_epsilon", shape.norm_epsilon},
             {"bos_token_id", config.begin.value()},
-            {"eos_token_id", config.end.value()}};
+            {"eos_token_id", config.end.tokens()[0]}};
 }
 
 void write_checkpoint(const std::filesystem::path& folder, const WeightBlob& weights, const std::string& prefix) {

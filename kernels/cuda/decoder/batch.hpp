@@ -17,8 +17,7 @@ namespace sluice::decoder {
 
 inline constexpr std::uint32_t page_positions = 16;  ///< Positions of a text in a page of the cache.
 inline constexpr std::uint32_t tile_queries = 16;    ///< Queries of a prompt in a tile, which a warp computes.
-inline constexpr std::uint32_t no_token = 0xFFFFFFFF;
-inline constexpr std::uint32_t most_checked = 16;  ///< Choices of a draft; more doubtful ones refute it.
+inline constexpr std::uint32_t most_checked = 16;    ///< Choices of a draft; more doubtful ones refute it.
 
 /// TokenSampling for kernels.
 struct Rule {
@@ -29,7 +28,7 @@ struct Rule {
     float temperature;
     std::uint32_t top_k;  ///< 0: all.
     float top_p;
-    std::uint32_t end;  ///< no_token: none.
+    EndTokens end;
     bool log_probabilities;
     IoShape io;
 };

@@ -10,7 +10,7 @@ Rule rule_of(const TokenSampling& sampling) {
             .temperature = sampling.temperature,
             .top_k = sampling.top_k,
             .top_p = sampling.top_p,
-            .end = sampling.end.value_or(no_token),
+            .end = sampling.end,
             .log_probabilities = sampling.log_probabilities,
             .io = decoder_io(sampling)};
 }

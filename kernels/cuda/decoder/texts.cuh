@@ -33,8 +33,9 @@ __device__ inline void check(const Memory& memory, const Rule& rule, const Text&
     const std::byte* const result = batch.out + std::size_t{text.item} * rule.io.output_bytes;
     const auto& start = *reinterpret_cast<const ContinuationStart*>(result);
     const auto* const tokens = reinterpret_cast<const std::uint32_t*>(result + sizeof(ContinuationStart));
-    const std::uint32_t drafted = text.made < start.tokens ? tokens[text.made] : rule.end;
-    const bool agrees = chosen.token == drafted && !chosen.nonfinite;
+    const bool is_drafted =
+        text.made < start.tokens ? chosen.token == tokens[text.made] : rule.end.contains(chosen.token);
+    const bool agrees = is_drafted && !chosen.nonfinite;
     TextDoubt& doubt = batch.doubts[text.item];
     lower(doubt.distance, agrees ? chosen.doubt.doubt.distance : refuted);
     lower(doubt.gap, agrees ? chosen.doubt.doubt.gap : refuted);
@@ -58,7 +59,7 @@ __device__ inline void append(const Memory& memory, const Rule& rule, Text& text
     if (batch.choices != nullptr) {
         batch.choices[std::size_t{text.item} * rule.max_new + text.made] = doubt;
     }
-    const bool ends = chosen.token == rule.end;
+    const bool ends = rule.end.contains(chosen.token);
     if (!ends) {
         tokens[text.made] = chosen.token;
         if (rule.log_probabilities) {

@@ -155,7 +155,12 @@ const TokenSampling checked_rules[] = {
     {.repetition_penalty = 1.4F, .temperature = 0},
     {.seed = 3},
     {.temperature = 0.9F, .top_k = 12, .seed = 9},
-    {.repetition_penalty = 1.2F, .temperature = 0.9F, .top_k = 30, .top_p = 0.9F, .end = 3, .seed = 5},
+    {.repetition_penalty = 1.2F,
+     .temperature = 0.9F,
+     .top_k = 30,
+     .top_p = 0.9F,
+     .end = EndTokens(std::array{17U, 3U}),
+     .seed = 5},
 };
 
 bool is_doubtful(const TextDoubt& doubt, const TextDoubt& bounds) {

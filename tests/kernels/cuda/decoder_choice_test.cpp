@@ -154,7 +154,7 @@ public:
             for (std::uint32_t tile = 0; tile < tiles; ++tile) {
                 const auto begin = row(i).begin() + tile * 256;
                 const auto end = tile + 1 == tiles ? row(i).end() : begin + 256;
-                decoder::TileBest best{-infinity, decoder::no_token, -infinity};
+                decoder::TileBest best{-infinity, UINT32_MAX, -infinity};
                 std::uint32_t mark = 0;
                 for (auto score = begin; score != end; ++score) {
                     mark = std::isfinite(*score) ? mark : decoder::nonfinite_mark;

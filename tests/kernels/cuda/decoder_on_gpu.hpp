@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -111,7 +112,7 @@ inline const TokenSampling sampled{.max_prompt = 60,
                                    .temperature = 0.8F,
                                    .top_k = 50,
                                    .top_p = 0.9F,
-                                   .end = 3,
+                                   .end = EndTokens(std::array{3U, 17U}),
                                    .seed = 5,
                                    .log_probabilities = true};
 
