@@ -39,6 +39,7 @@ public:
         std::ranges::copy(tokens, tokens_.begin());
     }
 
+    /// `token` is one of a vocabulary.
     [[nodiscard]] constexpr bool contains(std::uint32_t token) const noexcept {
         bool found = false;
         for (std::size_t i = 0; i < most; ++i) {

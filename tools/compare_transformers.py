@@ -5,7 +5,8 @@
     tools/compare_transformers.py FOLDER --reference torch     # with tools/train/gpt2_model.py, plain PyTorch
     tools/compare_transformers.py FOLDER --prompts articles.txt --tokens 16
 
-FOLDER has config.json and model.safetensors, or its index; for prompts as text, GPT-2's vocab.json and merges.txt too. Prompts are random
+FOLDER has config.json and model.safetensors, or its index; for prompts as text, tokenizer.json too, or GPT-2's
+vocab.json and merges.txt. Prompts are random
 token ids of mixed length otherwise. Everything is greedy and fp32. At the first token that differs, the reference's
 scores of both have to be closer than --tie: such ties are listed, and other differences too. The sum of the new tokens'
 log-probabilities, which follows from all scores, is compared with the reference's for the same tokens. Exit code 1:

@@ -55,14 +55,19 @@ std::size_t BytePairs::first_repeated(std::span<const Merge> merges) {
     return static_cast<std::size_t>(repeated - merges.begin());
 }
 
-BytePairs::BytePairs(std::vector<std::string> tokens, std::span<const Merge> merges, std::span<const TokenId> whole)
+BytePairs::BytePairs(std::vector<std::string> tokens, std::span<const Merge> merges, std::span<const TokenId> special,
+                     Words words)
     : tokens_(std::move(tokens)),
       byte_tokens_(byte_values, never),
       pairs_(slots_for(merges.size())),
       whole_(slots_for(tokens_.size())) {
     expects(first_repeated(merges) == merges.size(), "byte pairs: two merges of the same tokens");
+    std::vector<bool> is_special(tokens_.size());
+    for (const TokenId token : special) {
+        is_special[token] = true;
+    }
     for (TokenId i = 0; i < tokens_.size(); ++i) {
-        if (tokens_[i].size() == 1) {
+        if (tokens_[i].size() == 1 && !is_special[i]) {
             byte_tokens_[static_cast<unsigned char>(tokens_[i][0])] = i;
         }
     }
@@ -76,17 +81,13 @@ BytePairs::BytePairs(std::vector<std::string> tokens, std::span<const Merge> mer
         }
         pairs_[at] = {pair, rank, merge.result};
     }
-    for (const TokenId token : whole) {
-        remember_whole(token);
-    }
     std::vector<TokenId> parts;
     for (TokenId i = 0; i < tokens_.size(); ++i) {
-        if (find_whole(tokens_[i]) != never) {
-            continue;
-        }
         parts.clear();
-        merge(tokens_[i], parts);
-        if (parts.size() == 1 && parts[0] == i) {
+        if (!is_special[i] && words == Words::by_merges) {
+            merge(tokens_[i], parts);
+        }
+        if (!is_special[i] && (words == Words::whole || (parts.size() == 1 && parts[0] == i))) {
             remember_whole(i);
         }
     }

@@ -25,10 +25,17 @@ struct Merge {
 /// "Language Models are Unsupervised Multitask Learners" (2019). Immutable.
 class BytePairs {
 public:
-    /// tokens[i] are the bytes of token i; every single byte must be among them. No two merges join the same tokens.
-    /// A word with the bytes of a token of `whole` becomes this token, whatever merges make of it. Throws
-    /// ContractViolation if violated; check with first_repeated().
-    BytePairs(std::vector<std::string> tokens, std::span<const Merge> merges, std::span<const TokenId> whole = {});
+    /// How words that are tokens are encoded.
+    enum class Words : std::uint8_t {
+        by_merges,
+        whole,  ///< As this token, whatever merges make of them.
+    };
+
+    /// tokens[i] are the bytes of token i; every single byte must be among those that are not in `special`, which
+    /// encode() never gives. No two merges join the same tokens. Throws ContractViolation if violated; check with
+    /// first_repeated().
+    BytePairs(std::vector<std::string> tokens, std::span<const Merge> merges, std::span<const TokenId> special = {},
+              Words words = Words::by_merges);
 
     /// Index of the first merge of tokens that one before it joins, or merges.size().
     [[nodiscard]] static std::size_t first_repeated(std::span<const Merge> merges);

@@ -8,6 +8,8 @@
 #include <span>
 #include <type_traits>
 
+#include "core/error.hpp"
+
 namespace sluice::gpt2 {
 namespace {
 
@@ -52,6 +54,7 @@ public:
         for (std::uint32_t& token : tokens) {
             pass(token);
         }
+        expects(count <= tokens.size(), "gpt2: a config with too many end tokens");
         value = EndTokens(std::span(tokens).first(count));
     }
 

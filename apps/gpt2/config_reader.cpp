@@ -86,8 +86,8 @@ EndTokens ConfigReader::end_tokens(const char* name, std::uint32_t vocabulary) c
     const auto is_token = [&](const json& each) {
         return each.is_number_unsigned() && each.get<std::uint64_t>() < vocabulary;
     };
-    if (value.size() > EndTokens::most || !std::ranges::all_of(value, is_token)) {
-        refuse(fmt::format("{}{} is {}, expected up to {} tokens of 0 to {}", prefix_, name, escaped(value.dump()),
+    if (value.empty() || value.size() > EndTokens::most || !std::ranges::all_of(value, is_token)) {
+        refuse(fmt::format("{}{} is {}, expected 1 to {} tokens of 0 to {}", prefix_, name, escaped(value.dump()),
                            EndTokens::most, vocabulary - 1));
     }
     return EndTokens(value.get<std::vector<std::uint32_t>>());

@@ -113,8 +113,16 @@ public:
 
     std::unique_ptr<ItemCodec> make_codec() const override {
         const Config config = read_config_or_default();
-        return std::make_unique<Gpt2Codec>(options_, read_tokenizer(config.family), config.begin,
-                                           config.shape.vocabulary);
+        std::optional<Tokenizer> tokenizer = read_tokenizer(config.family);
+        if (!options_.takes_ids && tokenizer->beginning().size() >= options_.sampling.max_prompt) {
+            throw Error(ExitCode::configuration,
+                        {.id = "E-CFG-176",
+                         .where = "generate.max_prompt_tokens",
+                         .what = fmt::format("got {}, and the tokenizer puts {} before every text",
+                                             options_.sampling.max_prompt, tokenizer->beginning().size()),
+                         .hint = "raise it"});
+        }
+        return std::make_unique<Gpt2Codec>(options_, std::move(tokenizer), config.begin, config.shape.vocabulary);
     }
 
     WeightBlob read_weights(const std::string& path) const override {

@@ -3,11 +3,9 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include <algorithm>
-#include <functional>
+#include <cstdint>
+#include <limits>
 #include <new>
-#include <utility>
-#include <vector>
 
 #include "core/error.hpp"
 
@@ -16,11 +14,11 @@ namespace sluice::gpt2 {
 struct Pattern::Code {
     pcre2_code* code = nullptr;
 
-    Code(std::string_view expression, std::uint32_t options) {
+    explicit Code(std::string_view expression) {
         int error = 0;
         PCRE2_SIZE at = 0;
-        code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(), options, &error, &at,
-                             nullptr);
+        code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(),
+                             PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED, &error, &at, nullptr);
         expects(code != nullptr, "pattern: not one of PCRE2 with Unicode");
         pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // where it cannot, the pattern is interpreted, more slowly
     }
@@ -31,58 +29,50 @@ struct Pattern::Code {
 
 struct Pattern::Search::Memory {
     pcre2_match_data* data = pcre2_match_data_create(1, nullptr);
+    pcre2_match_context* context = pcre2_match_context_create(nullptr);
 
+    /// Limits are for patterns whose time grows faster than a text; a run of white space takes more steps than they
+    /// allow.
     Memory() {
-        if (data == nullptr) {
+        if (data == nullptr || context == nullptr) {
+            free();
             throw std::bad_alloc();
         }
+        pcre2_set_match_limit(context, std::numeric_limits<std::uint32_t>::max());
+        pcre2_set_depth_limit(context, std::numeric_limits<std::uint32_t>::max());
+        pcre2_set_heap_limit(context, std::numeric_limits<std::uint32_t>::max());
     }
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
-    ~Memory() { pcre2_match_data_free(data); }
+    ~Memory() { free(); }
+
+private:
+    void free() {
+        pcre2_match_data_free(data);
+        pcre2_match_context_free(context);
+    }
 };
 
-Pattern::Pattern(std::unique_ptr<const Code> code) : code_(std::move(code)) {}
+Pattern::Pattern(std::string_view expression) : code_(std::make_unique<Code>(expression)) {}
 Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern& Pattern::operator=(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
-
-Pattern Pattern::anchored_in_utf8(std::string_view expression) {
-    return Pattern(std::make_unique<Code>(expression, PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED));
-}
-
-Pattern Pattern::of_texts(std::span<const std::string> texts) {
-    std::vector<std::string> longest_first(texts.begin(), texts.end());
-    std::ranges::stable_sort(longest_first, std::greater(), &std::string::size);
-    std::string expression;
-    for (const std::string& text : longest_first) {
-        expects(!text.empty(), "pattern: an empty text");
-        expression += expression.empty() ? "" : "|";
-        for (const char c : text) {
-            constexpr const char* digits = "0123456789abcdef";
-            const auto byte = static_cast<unsigned char>(c);
-            expression += {'\\', 'x', digits[byte / 16], digits[byte % 16]};
-        }
-    }
-    return Pattern(std::make_unique<Code>(expression, 0));
-}
 
 Pattern::Search::Search(const Pattern& pattern, std::string_view text)
     : pattern_(pattern), text_(text), memory_(std::make_unique<Memory>()) {}
 Pattern::Search::~Search() = default;
 
-std::optional<Pattern::Match> Pattern::Search::from(std::size_t at) {
+std::optional<std::size_t> Pattern::Search::end_of_match(std::size_t at) {
     const int found = pcre2_match(pattern_.code_->code, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), at,
-                                  PCRE2_NO_UTF_CHECK, memory_->data, nullptr);
+                                  PCRE2_NO_UTF_CHECK, memory_->data, memory_->context);
     if (found == PCRE2_ERROR_NOMATCH) {
         return std::nullopt;
     }
-    if (found == PCRE2_ERROR_NOMEMORY || found == PCRE2_ERROR_JIT_STACKLIMIT) {
+    if (found == PCRE2_ERROR_NOMEMORY || found == PCRE2_ERROR_JIT_STACKLIMIT || found == PCRE2_ERROR_HEAPLIMIT) {
         throw std::bad_alloc();
     }
-    expects(found > 0, "pattern: PCRE2 could not search");
-    const PCRE2_SIZE* const ends = pcre2_get_ovector_pointer(memory_->data);
-    return Match{ends[0], ends[1]};
+    expects(found > 0, "pattern: PCRE2 could not match");
+    return pcre2_get_ovector_pointer(memory_->data)[1];
 }
 
 }  // namespace sluice::gpt2

@@ -3,11 +3,8 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <iterator>
-#include <memory>
-#include <new>
-#include <utility>
+#include <functional>
+#include <span>
 
 #include "core/error.hpp"
 #include "core/utf8.hpp"
@@ -15,71 +12,126 @@
 namespace sluice::gpt2 {
 namespace {
 
+constexpr auto to_form_c = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+
 /// Text of characters below U+0300, the first that composes with one before it, is in normal form C.
 bool is_surely_composed(std::string_view text) {
     constexpr unsigned char first_byte_of_0300 = 0xCC;
     return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < first_byte_of_0300; });
 }
 
-/// Well-formed `text` in normal form C.
-void append_composed(std::string_view text, std::string& to) {
-    utf8proc_uint8_t* composed = nullptr;
+using Characters = std::vector<utf8proc_int32_t>;
+
+void append_decomposed(utf8proc_int32_t character, Characters& to) {
+    constexpr std::size_t longest = 4;  // of a canonical decomposition
+    const std::size_t size = to.size();
+    to.resize(size + longest);
+    int no_bounds = 0;
     const utf8proc_ssize_t length =
-        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
-                     &composed, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(composed, &std::free);
-    if (length == UTF8PROC_ERROR_NOMEM) {
-        throw std::bad_alloc();
-    }
-    expects(length >= 0, "text cutter: utf8proc could not compose a text");
-    to.append(reinterpret_cast<const char*>(composed), static_cast<std::size_t>(length));
+        utf8proc_decompose_char(character, to.data() + size, longest, to_form_c, &no_bounds);
+    expects(length >= 0 && length <= static_cast<utf8proc_ssize_t>(longest),
+            "text cutter: a character's decomposition");
+    to.resize(size + static_cast<std::size_t>(length));
 }
+
+/// Canonical order of combining marks. utf8proc_map() swaps neighbours for it, in quadratic time.
+void order_marks(Characters& characters) {
+    const auto class_of = [](utf8proc_int32_t character) { return utf8proc_get_property(character)->combining_class; };
+    const auto is_mark = [&](utf8proc_int32_t character) { return class_of(character) != 0; };
+    for (auto at = characters.begin(); at != characters.end();) {
+        const auto begin = std::find_if(at, characters.end(), is_mark);
+        at = std::find_if_not(begin, characters.end(), is_mark);
+        std::ranges::stable_sort(begin, at, std::less(), class_of);
+    }
+}
+
+/// Well-formed `text` in normal form C (Unicode Standard Annex 15).
+void append_composed(std::string_view text, std::string& to) {
+    Characters characters;
+    for (std::size_t at = 0; at < text.size();) {
+        utf8proc_int32_t character = 0;
+        const utf8proc_ssize_t length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
+                                                         static_cast<utf8proc_ssize_t>(text.size() - at), &character);
+        expects(length > 0, "text cutter: ill-formed text");
+        append_decomposed(character, characters);
+        at += static_cast<std::size_t>(length);
+    }
+    order_marks(characters);
+    const utf8proc_ssize_t count =
+        utf8proc_normalize_utf32(characters.data(), static_cast<utf8proc_ssize_t>(characters.size()), to_form_c);
+    expects(count >= 0, "text cutter: utf8proc could not compose a text");
+    for (const utf8proc_int32_t character : std::span(characters).first(static_cast<std::size_t>(count))) {
+        std::array<utf8proc_uint8_t, 4> bytes{};
+        const utf8proc_ssize_t length = utf8proc_encode_char(character, bytes.data());
+        to.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(length));
+    }
+}
+
+/// U+11A7 composes with nothing, but utf8proc 2.8 takes it for a syllable's last consonant and drops it.
+constexpr std::string_view no_last_consonant = "\u11A7";
 
 std::string composed(std::string_view text) {
     std::string result;
-    std::size_t begin = 0;  // of the well-formed part
+    std::size_t begin = 0;  // of a part to compose
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t length = utf8_length(text, at);
-        if (length != 0) {
+        const std::string_view as_it_is = length == 0                                      ? text.substr(at, 1)
+                                          : text.substr(at).starts_with(no_last_consonant) ? no_last_consonant
+                                                                                           : std::string_view();
+        if (as_it_is.empty()) {
             at += length;
-            continue;
+        } else {
+            append_composed(text.substr(begin, at - begin), result);
+            result += as_it_is;
+            at += as_it_is.size();
+            begin = at;
         }
-        append_composed(text.substr(begin, at - begin), result);
-        result += text[at];
-        begin = ++at;
     }
     append_composed(text.substr(begin), result);
     return result;
 }
 
-std::optional<Pattern> pattern_of(const std::vector<AddedToken>& tokens) {
-    if (tokens.empty()) {
-        return std::nullopt;
-    }
-    std::vector<std::string> texts;
-    std::ranges::transform(tokens, std::back_inserter(texts), &AddedToken::text);
-    return Pattern::of_texts(texts);
-}
-
 }  // namespace
 
-TextCutter::TextCutter(std::vector<AddedToken> tokens, bool composes)
-    : tokens_(std::move(tokens)), any_token_(pattern_of(tokens_)), composes_(composes) {}
+TextCutter::TextCutter(const std::vector<AddedToken>& tokens, bool composes) : composes_(composes) {
+    for (const AddedToken& token : tokens) {
+        expects(!token.text.empty(), "text cutter: an empty token");
+        tokens_.emplace(token.text, token.id);
+        lengths_[static_cast<unsigned char>(token.text[0])].push_back(token.text.size());
+    }
+    for (std::vector<std::size_t>& lengths : lengths_) {
+        std::ranges::sort(lengths, std::greater());
+        const auto repeated = std::ranges::unique(lengths);
+        lengths.erase(repeated.begin(), repeated.end());
+    }
+}
+
+std::optional<TextCutter::Found> TextCutter::token_at(std::string_view text) const {
+    for (const std::size_t length : lengths_[static_cast<unsigned char>(text[0])]) {
+        if (length <= text.size()) {
+            if (const auto token = tokens_.find(text.substr(0, length)); token != tokens_.end()) {
+                return Found{length, token->second};
+            }
+        }
+    }
+    return std::nullopt;
+}
 
 void TextCutter::cut(std::string_view text, FunctionRef<void(std::string_view)> take_text,
                      FunctionRef<void(TokenId)> take_token) const {
-    std::size_t at = 0;
-    if (any_token_) {
-        Pattern::Search search(*any_token_, text);
-        while (const std::optional<Pattern::Match> found = search.from(at)) {
-            take_piece(text.substr(at, found->begin - at), take_text);
-            take_token(
-                std::ranges::find(tokens_, text.substr(found->begin, found->end - found->begin), &AddedToken::text)
-                    ->id);
-            at = found->end;
+    std::size_t begin = 0;  // of a piece
+    for (std::size_t at = 0; at < text.size() && !tokens_.empty();) {
+        const std::optional<Found> token = token_at(text.substr(at));
+        if (!token) {
+            ++at;
+            continue;
         }
+        take_piece(text.substr(begin, at - begin), take_text);
+        take_token(token->id);
+        at += token->length;
+        begin = at;
     }
-    take_piece(text.substr(at), take_text);
+    take_piece(text.substr(begin), take_text);
 }
 
 void TextCutter::take_piece(std::string_view piece, FunctionRef<void(std::string_view)> take_text) const {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
@@ -89,6 +88,7 @@ public:
         const auto known = ids_.find(text);
         if (known == ids_.end() || id != known->second) {
             add(text, id, text);
+            special_.push_back(id.get<TokenId>());
         }
     }
 
@@ -98,8 +98,7 @@ public:
         lines_.push_back(line);
     }
 
-    /// With `whole` words that are tokens, but not special ones, become these.
-    [[nodiscard]] BytePairs take(const std::string& where_merges, bool whole) && {
+    [[nodiscard]] BytePairs take(const std::string& where_merges, BytePairs::Words words) && {
         const auto missing = std::ranges::find(is_known_, false);
         if (missing != is_known_.end()) {
             refuse_tokens(
@@ -107,9 +106,9 @@ public:
                 fmt::format("no token has the id {}, of {} tokens", missing - is_known_.begin(), tokens_.size()));
         }
         std::array<bool, 256> has_byte{};
-        for (const std::string& token : tokens_) {
-            if (token.size() == 1) {
-                has_byte[static_cast<unsigned char>(token[0])] = true;
+        for (const auto& [spelt, id] : ids_) {
+            if (tokens_[id].size() == 1) {
+                has_byte[static_cast<unsigned char>(tokens_[id][0])] = true;
             }
         }
         const auto* const absent = std::ranges::find(has_byte, false);
@@ -121,11 +120,7 @@ public:
             refuse_tokens("E-TOK-057", where_merges,
                           fmt::format("{}: joins what a merge before it joins", lines_[repeated]));
         }
-        std::vector<TokenId> words;
-        if (whole) {
-            std::ranges::transform(ids_, std::back_inserter(words), [](const auto& token) { return token.second; });
-        }
-        return {std::move(tokens_), merges_, words};
+        return {std::move(tokens_), merges_, special_, words};
     }
 
 private:
@@ -157,6 +152,7 @@ private:
     std::vector<std::string> tokens_;
     std::vector<bool> is_known_;
     std::unordered_map<std::string, TokenId> ids_;  // by what they are spelt like
+    std::vector<TokenId> special_;
     std::vector<Merge> merges_;
     std::vector<std::string> lines_;  // "line 812"
 };
@@ -202,7 +198,7 @@ Tokenizer Tokenizer::from_vocabulary(const std::filesystem::path& vocab, const s
     Vocabulary vocabulary(vocab_file.where);
     vocabulary.add_tokens(parse_json(vocab_file, token_errors), 0);
     add_lines(merges_file.text, merges_file.where, vocabulary);
-    return Tokenizer(std::move(vocabulary).take(merges_file.where, false), {});
+    return Tokenizer(std::move(vocabulary).take(merges_file.where, BytePairs::Words::by_merges), {});
 }
 
 Tokenizer Tokenizer::from_json(const std::filesystem::path& path) {
@@ -238,7 +234,7 @@ Tokenizer Tokenizer::from_json(const std::filesystem::path& path) {
         }
         vocabulary.add_merge(pair->first, pair->second, line);
     }
-    BytePairs pairs = std::move(vocabulary).take(file.where, kind.takes_whole_words);
+    BytePairs pairs = std::move(vocabulary).take(file.where, kind.takes);
     for (const TokenId token : kind.beginning) {
         if (token >= pairs.size()) {
             refuse_tokens("E-TOK-056", file.where,

@@ -47,7 +47,7 @@ public:
 private:
     Tokenizer(BytePairs pairs, TokenizerKind kind)
         : pairs_(std::move(pairs)),
-          cutter_(std::move(kind.added), kind.composes),
+          cutter_(kind.added, kind.composes),
           splitter_(kind.words),
           beginning_(std::move(kind.beginning)) {}
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "core/error.hpp"
@@ -15,11 +16,13 @@ namespace {
 using nlohmann::json;
 
 [[noreturn]] void refuse_kind(const std::string& where, std::string what) {
-    throw Error(ExitCode::bad_data,
-                {.id = "E-TOK-058",
-                 .where = where,
-                 .what = std::move(what),
-                 .hint = "give and take token ids: set generate.prompts and generate.results to \"ids\""});
+    throw Error(
+        ExitCode::bad_data,
+        {.id = "E-TOK-058",
+         .where = where,
+         .what = std::move(what),
+         .hint = "give and take token ids: set generate.prompts and generate.results to \"ids\"; or, of a GPT-2, "
+                 "name model.vocabulary and model.merges"});
 }
 
 /// Llama 3's and Qwen 2's differ in how many digits make a word.
@@ -66,8 +69,8 @@ bool composes(const json& normalizer, const std::string& where) {
     return true;
 }
 
-/// Refuses what would make other tokens of a word. Returns whether words that are tokens are taken whole.
-bool check_model(const json& model, const std::string& where) {
+/// Refuses what would make other tokens of a word.
+BytePairs::Words words_taken_by(const json& model, const std::string& where) {
     // The published file is older than this key.
     if (const json& type = member(model, "type"); !type.is_null() && type != "BPE") {
         refuse_kind(where, fmt::format("model.type is {}, expected \"BPE\"", escaped(type.dump())));
@@ -86,7 +89,7 @@ bool check_model(const json& model, const std::string& where) {
     if (!whole.is_null() && !whole.is_boolean()) {
         refuse_kind(where, fmt::format("model.ignore_merges is {}, expected true or false", escaped(whole.dump())));
     }
-    return whole == true;
+    return whole == true ? BytePairs::Words::whole : BytePairs::Words::by_merges;
 }
 
 /// Tokens that a "TemplateProcessing" puts before a text; it may put none behind it.
@@ -99,7 +102,7 @@ std::vector<TokenId> beginning_of(const json& processor, const std::string& wher
     for (auto part = parts.begin(); part + 1 != parts.end(); ++part) {
         const json& name = member(member(*part, "SpecialToken"), "id");
         const json& token =
-            name.is_string() ? member(member(processor, "special_tokens"), name.get<std::string>().c_str()) : name;
+            name.is_string() ? member(member(processor, "special_tokens"), name.get_ref<const std::string&>()) : name;
         const json& ids = member(token, "ids");
         const auto is_id = [](const json& id) {
             return id.is_number_unsigned() && id.get<std::uint64_t>() < UINT32_MAX;
@@ -140,6 +143,7 @@ std::vector<TokenId> beginnings_of(const json& after, const std::string& where) 
 /// Special tokens are not recognised in texts, others are.
 std::vector<AddedToken> added_of(const json& tokens, bool composes, const std::string& where) {
     std::vector<AddedToken> added;
+    std::optional<bool> first_is_normalized;
     for (const json& token : tokens) {
         if (member(token, "special") != false) {
             continue;
@@ -151,10 +155,15 @@ std::vector<AddedToken> added_of(const json& tokens, bool composes, const std::s
                 refuse_kind(where, fmt::format("added_tokens has {} with {}", escaped(text.dump()), name));
             }
         }
-        if (composes && member(token, "normalized") == true) {
+        const bool is_normalized = member(token, "normalized") == true;  // found after those that are not
+        if (is_normalized && composes) {
             refuse_kind(where,
                         fmt::format("added_tokens has {}, which is found in normalised texts", escaped(text.dump())));
         }
+        if (is_normalized != first_is_normalized.value_or(is_normalized)) {
+            refuse_kind(where, "added_tokens that are not special are normalized in part");
+        }
+        first_is_normalized = is_normalized;
         if (text.is_string() && !text.get_ref<const std::string&>().empty() && id.is_number_unsigned()) {
             added.push_back({text.get<std::string>(), id.get<TokenId>()});
         }
@@ -168,9 +177,12 @@ TokenizerKind tokenizer_kind_of(const json& file, const std::string& where) {
     const json& model = member(file, "model");
     const json& added = member(file, "added_tokens");
     TokenizerKind kind;
-    kind.takes_whole_words = check_model(model, where);
+    kind.takes = words_taken_by(model, where);
     if (!member(model, "merges").is_array() || !(added.is_null() || added.is_array())) {
         refuse_kind(where, "model.merges or added_tokens is no list");
+    }
+    if (const json& type = member(member(file, "decoder"), "type"); !type.is_null() && type != "ByteLevel") {
+        refuse_kind(where, fmt::format("decoder is {}, expected \"ByteLevel\"", escaped(type.dump())));
     }
     kind.words = words_of(member(file, "pre_tokenizer"), where);
     kind.composes = composes(member(file, "normalizer"), where);
@@ -179,7 +191,7 @@ TokenizerKind tokenizer_kind_of(const json& file, const std::string& where) {
     return kind;
 }
 
-const json& member(const json& object, const char* name) {
+const json& member(const json& object, std::string_view name) {
     static const json null;
     const auto found = object.is_object() ? object.find(name) : object.end();
     return object.is_object() && found != object.end() ? *found : null;

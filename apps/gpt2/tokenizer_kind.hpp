@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/gpt2/byte_pairs.hpp"
@@ -13,8 +14,8 @@ namespace sluice::gpt2 {
 /// How texts become words, and words tokens.
 struct TokenizerKind {
     WordPattern words = WordPattern::gpt2;
-    bool composes = false;           ///< Texts are brought into Unicode's normal form C.
-    bool takes_whole_words = false;  ///< A word that is a token becomes it, whatever its merges make.
+    bool composes = false;  ///< Texts are brought into Unicode's normal form C.
+    BytePairs::Words takes = BytePairs::Words::by_merges;
     std::vector<TokenId> beginning;  ///< Of every text.
     std::vector<AddedToken> added;   ///< That are recognised in texts.
 };
@@ -24,6 +25,6 @@ struct TokenizerKind {
 [[nodiscard]] TokenizerKind tokenizer_kind_of(const nlohmann::json& file, const std::string& where);
 
 /// object[name], or null if there is none.
-[[nodiscard]] const nlohmann::json& member(const nlohmann::json& object, const char* name);
+[[nodiscard]] const nlohmann::json& member(const nlohmann::json& object, std::string_view name);
 
 }  // namespace sluice::gpt2

@@ -55,7 +55,7 @@ std::string made_well_formed(std::string_view text, std::size_t first) {
 
 }  // namespace
 
-WordSplitter::WordSplitter(WordPattern pattern) : pattern_(Pattern::anchored_in_utf8(expression_of(pattern))) {}
+WordSplitter::WordSplitter(WordPattern pattern) : pattern_(expression_of(pattern)) {}
 
 void WordSplitter::split(std::string_view text, FunctionRef<void(std::string_view)> take) const {
     const std::size_t ill_formed = first_ill_formed(text, 0);
@@ -65,10 +65,10 @@ void WordSplitter::split(std::string_view text, FunctionRef<void(std::string_vie
     }
     Pattern::Search search(pattern_, ill_formed < text.size() ? std::string_view(copy) : text);
     for (std::size_t at = 0; at < text.size();) {
-        const std::optional<Pattern::Match> word = search.from(at);
-        expects(word.has_value() && word->end > at, "word splitter: a text that no word begins");
-        take(text.substr(at, word->end - at));
-        at = word->end;
+        const std::optional<std::size_t> end = search.end_of_match(at);
+        expects(end.has_value() && *end > at, "word splitter: a text that no word begins");
+        take(text.substr(at, *end - at));
+        at = *end;
     }
 }
 

@@ -133,22 +133,36 @@ TEST(BytePairs, TellTheFirstRepeatedMerge) {
     EXPECT_EQ(BytePairs::first_repeated({}), 0U);
 }
 
+TEST(BytePairs, NeverMakeSpecialTokens) {
+    Vocabulary vocabulary;
+    vocabulary.tokens.insert(vocabulary.tokens.end(), {"ab", "a", "abc"});
+    vocabulary.merges = {{'a', 'b', 256}};
+    const std::vector<TokenId> special{257, 258};
+    for (const BytePairs::Words words : {BytePairs::Words::by_merges, BytePairs::Words::whole}) {
+        const BytePairs pairs(vocabulary.tokens, vocabulary.merges, special, words);
+        std::vector<TokenId> tokens;
+        pairs.encode("a", tokens);
+        pairs.encode("abc", tokens);
+        EXPECT_EQ(tokens, (std::vector<TokenId>{'a', 256, 'c'}));
+        EXPECT_EQ(pairs.bytes(257), "a");
+    }
+}
+
 TEST(BytePairs, MakeWholeTokensOfWordsThatMergesWouldNot) {
     Vocabulary vocabulary;
     vocabulary.tokens.insert(vocabulary.tokens.end(), {"ab", "abc", "bc", "cab"});
     vocabulary.merges = {{'b', 'c', 258}};
-    const auto encoded = [&](std::span<const TokenId> whole, std::string_view word) {
+    const auto encoded = [&](BytePairs::Words words, std::string_view word) {
         std::vector<TokenId> tokens;
-        BytePairs(vocabulary.tokens, vocabulary.merges, whole).encode(word, tokens);
+        BytePairs(vocabulary.tokens, vocabulary.merges, {}, words).encode(word, tokens);
         return tokens;
     };
-    const std::vector<TokenId> whole{256, 257};
 
-    EXPECT_EQ(encoded({}, "abc"), (std::vector<TokenId>{'a', 258}));
-    EXPECT_EQ(encoded(whole, "abc"), std::vector<TokenId>{257});
-    EXPECT_EQ(encoded(whole, "abca"), (std::vector<TokenId>{'a', 258, 'a'}));
-    EXPECT_EQ(encoded(whole, "cab"), (std::vector<TokenId>{'c', 'a', 'b'}));
-    EXPECT_EQ(encoded(whole, "bc"), std::vector<TokenId>{258});
+    EXPECT_EQ(encoded(BytePairs::Words::by_merges, "abc"), (std::vector<TokenId>{'a', 258}));
+    EXPECT_EQ(encoded(BytePairs::Words::whole, "abc"), std::vector<TokenId>{257});
+    EXPECT_EQ(encoded(BytePairs::Words::whole, "abca"), (std::vector<TokenId>{'a', 258, 'a'}));
+    EXPECT_EQ(encoded(BytePairs::Words::whole, "b"), std::vector<TokenId>{'b'});
+    EXPECT_EQ(encoded(BytePairs::Words::whole, "bc"), std::vector<TokenId>{258});
 }
 
 Words words_of(std::string_view text, WordPattern pattern = WordPattern::gpt2) {
@@ -204,6 +218,16 @@ TEST(WordSplitter, CutsAsLlama3AndQwen2Do) {
               (Words{"in", " ", "1", "2", "3", "4", "5", ",", " ", "1", "²", "Ⅷ", "٣"}));
 }
 
+/// More than PCRE2 takes steps back by itself.
+TEST(WordSplitter, CutsARunOfElevenMillionSpaces) {
+    std::string text(11'000'000, ' ');
+    EXPECT_EQ(words_of(text, WordPattern::qwen2), Words{text});
+    text += 'x';
+    const Words words = words_of(text, WordPattern::llama3);
+    ASSERT_EQ(words.size(), 2U);
+    EXPECT_EQ(words[1], " x");
+}
+
 /// Pieces in brackets, tokens as #id.
 std::string cut(const TextCutter& cutter, std::string_view text) {
     std::string pieces;
@@ -224,6 +248,36 @@ TEST(TextCutter, FindsAddedTokensTheLongestFirst) {
     EXPECT_EQ(cut(cutter, std::string_view("\xff\0\xff", 3)), "[\xff]#4");
 }
 
+TEST(TextCutter, FindsThousandsOfAddedTokens) {
+    std::vector<AddedToken> tokens;
+    for (TokenId i = 0; i < 5000; ++i) {
+        tokens.push_back({"<|custom_token_" + std::to_string(i) + "|>", i});
+    }
+    tokens.push_back({std::string(40'000, 'x'), 5000});
+    const TextCutter cutter(tokens, true);
+
+    EXPECT_EQ(cut(cutter, "<|custom_token_4999|>y<|custom_token_5000|>"), "#4999[y<|custom_token_5000|>]");
+    EXPECT_EQ(cut(cutter, std::string(40'001, 'x')), "#5000[x]");
+}
+
+/// Swapping neighbours would take minutes.
+TEST(TextCutter, OrdersAMillionMarks) {
+    std::string text = "a";
+    std::string expected = "\u00e1";
+    for (int i = 0; i < 500'000; ++i) {
+        text += "\u0301";
+    }
+    for (int i = 0; i < 500'000; ++i) {
+        text += "\u0316";  // below, so before those above
+        expected += "\u0316";
+    }
+    for (int i = 1; i < 500'000; ++i) {
+        expected += "\u0301";
+    }
+
+    EXPECT_TRUE(cut(TextCutter({}, true), text) == "[" + expected + "]");
+}
+
 TEST(TextCutter, ComposesWhatIsBetweenThem) {
     const TextCutter cutter({{"<e\u0301>", 1}}, true);
 
@@ -232,6 +286,9 @@ TEST(TextCutter, ComposesWhatIsBetweenThem) {
     EXPECT_EQ(cut(cutter, "\u1112\u1161\u11ab \u212b"), "[\ud55c \u00c5]");
     EXPECT_EQ(cut(cutter, "\u0958"), "[\u0915\u093c]");              // no composition has this character
     EXPECT_EQ(cut(cutter, "e\xcc\u0301\xff"), "[e\xcc\u0301\xff]");  // apart
+    EXPECT_EQ(cut(cutter, "\uac00\u11a7\u11a8"), "[\uac00\u11a7\u11a8]");
+    EXPECT_EQ(cut(cutter, "\uac00\u11a8"), "[\uac01]");
+    EXPECT_EQ(cut(cutter, "\u0f73\u0f71"), "[\u0f71\u0f71\u0f72]");  // marks of a mark of class 0
     EXPECT_EQ(TextCutter({}, false).most_growth(), 1U);
     EXPECT_EQ(cut(cutter, "\U0001d160").size() - 2, 4 * cutter.most_growth());
 }
@@ -351,6 +408,7 @@ TEST_F(TokenizerFiles, MayBeOfQwen2) {
 
     EXPECT_EQ(encoded(tokenizer, "the<think> the"), (std::vector<TokenId>{257, 260, 258}));
     EXPECT_EQ(encoded(tokenizer, "e\u0301"), (std::vector<TokenId>{0xC3, 0xA9}));
+    EXPECT_TRUE(encoded(tokenizer, {}).empty());
     EXPECT_TRUE(tokenizer.beginning().empty());
     EXPECT_GE(tokenizer.most_tokens(4), encoded(tokenizer, "\U0001d160").size());
     std::string text;
@@ -414,6 +472,7 @@ TEST_F(TokenizerFiles, OfAnotherKindAreRefused) {
               }),
               "E-TOK-058 post_processor p");
     EXPECT_EQ(with([](auto& j) { j["post_processor"] = {{"type", "BertProcessing"}}; }), "E-TOK-058 post_processor i");
+    EXPECT_EQ(with([](auto& j) { j["decoder"] = {{"type", "Metaspace"}}; }), "E-TOK-058 decoder is \"Meta");
     EXPECT_EQ(with([](auto& j) { j["model"].erase("merges"); }), "E-TOK-058 model.merges or ");
     EXPECT_EQ(with([](auto& j) {
                   j["added_tokens"][0]["special"] = false;
@@ -444,6 +503,10 @@ TEST_F(TokenizerFiles, OfAnotherKindAreRefused) {
     nlohmann::json qwen = test::qwen_tokenizer_json();
     qwen["added_tokens"][1]["normalized"] = true;
     EXPECT_EQ(refusal([&] { return read_json(qwen); }).substr(0, 26), "E-TOK-058 added_tokens has");
+    qwen["normalizer"] = nullptr;
+    EXPECT_EQ(refusal([&] { return read_json(qwen); }), "none");
+    qwen["added_tokens"].push_back({{"id", 261}, {"content", "<x>"}, {"special", false}, {"normalized", false}});
+    EXPECT_EQ(refusal([&] { return read_json(qwen); }).substr(0, 26), "E-TOK-058 added_tokens tha");
     nlohmann::json deep = 1;
     for (int i = 0; i < 20; ++i) {
         deep = nlohmann::json::array({deep});

@@ -264,9 +264,11 @@ TEST_F(LlamaCheckpoint, IsRefusedWhereItComputesOtherwise) {
     EXPECT_EQ(refusal_of([](auto& c) {
                   c["eos_token_id"] = {1, 260};
               }),
-              "E-MOD-170 eos_token_id is [1,260], expected up to 8 tokens of 0 to 259");
+              "E-MOD-170 eos_token_id is [1,260], expected 1 to 8 tokens of 0 to 259");
+    EXPECT_EQ(refusal_of([](auto& c) { c["eos_token_id"] = nlohmann::json::array(); }),
+              "E-MOD-170 eos_token_id is [], expected 1 to 8 tokens of 0 to 259");
     EXPECT_EQ(refusal_of([](auto& c) { c["eos_token_id"] = std::vector<int>(9, 1); }),
-              "E-MOD-170 eos_token_id is [1,1,1,1,1,1,1,1,1], expected up to 8 tokens of 0 to 259");
+              "E-MOD-170 eos_token_id is [1,1,1,1,1,1,1,1,1], expected 1 to 8 tokens of 0 to 259");
     EXPECT_EQ(refusal_of([](auto& c) {
                   c["model_type"] = "qwen2";
                   c.erase("num_key_value_heads");
