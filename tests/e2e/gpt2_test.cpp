@@ -343,7 +343,8 @@ TEST_F(LlamaJob, WritesTextsByItsTokenizerOnly) {
     EXPECT_THAT(refused.err, HasSubstr("error[E-CFG-175]: model.tokenizer: vocab.json and merges.txt do not say"));
 
     write_file(path() / "tokenizer.json", llama_tokenizer_json().dump());
-    const ProcessResult cramped = run({"generate.max_prompt_tokens=1", "generate.long_prompts=cut"});
+    const ProcessResult cramped =
+        run({"generate.prompts=text", "generate.max_prompt_tokens=1", "generate.long_prompts=cut"});
     EXPECT_EQ(cramped.exit_code, 78);
     EXPECT_THAT(cramped.err,
                 HasSubstr("error[E-CFG-176]: generate.max_prompt_tokens: got 1, and the tokenizer puts 1"));

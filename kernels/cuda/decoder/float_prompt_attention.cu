@@ -1,9 +1,13 @@
 #include "kernels/cuda/decoder/prompt_attention.cuh"
 
+#include "core/error.hpp"
+
 namespace sluice::decoder {
 
 void enqueue_float_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
                                     const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
+    expects(precision == Precision::tf32 || precision == Precision::tf32x3,
+            "attention of prompts in fp32 rows: tf32 and tf32x3 only");
     if (precision == Precision::tf32) {
         launch_prompts_in<Precision::tf32>(memory, attention, cache, layer, stream);
     } else {

@@ -12,9 +12,9 @@
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/values.cuh"
 
-/// PromptProducts of rows in fp32. A lane loads 16 bytes of four values, that is, of two columns (tf32: one) of
-/// weights' two halves, and stores 16 bytes, so columns are values in another order: column n of mixed_[4 g + d] is
-/// value 32 g + 16 (n % 2) + 4 (n / 2) + d. Likewise keys: column n of scores is key n / 2 + 4 (n % 2) of eight.
+/// PromptProducts of rows in fp32. A lane reads 16 bytes of a key's values: one for each of mixed_[4 g] to mixed_[4 g +
+/// 3]. So that it also stores 16 bytes, column n of mixed_[4 g + d] is value 32 g + 16 (n % 2) + 4 (n / 2) + d.
+/// Likewise column n of scores is key n / 2 + 4 (n % 2) of eight: so neither load of a lane's rows meets a bank twice.
 namespace sluice::decoder {
 
 /// The same of both.
@@ -142,8 +142,8 @@ private:
 };
 
 /// In tf32x3, by three products in fp16: values are in two parts (half_values.hpp), whose firsts are multiplied, and
-/// each part's firsts with the other's rests. What a product adds it cuts off below the last bit of the largest, so
-/// a step's values are added by additions that round.
+/// each part's firsts with the other's rests, in sums of their own. A product cuts what it adds off below the last bit
+/// of the largest: that of a few products of one head does not matter, but what all keys add to is rounded.
 template <std::uint32_t head_size>
 class PromptProducts<Precision::tf32x3, head_size> : public FloatPromptRows<head_size> {
     using Rows = FloatPromptRows<head_size>;
@@ -213,7 +213,7 @@ public:
                 add_rests(sums, others);
 #pragma unroll
                 for (std::uint32_t i = 0; i < 4; ++i) {
-                    mixed_[4 * g + d][i] += sums[i];
+                    mixed_[4 * g + d][i] = __fadd_rn(mixed_[4 * g + d][i], sums[i]);
                 }
             }
         }

@@ -1,9 +1,13 @@
 #include "kernels/cuda/decoder/prompt_attention.cuh"
 
+#include "core/error.hpp"
+#include "kernels/cuda/decoder/sizes.hpp"
+
 namespace sluice::decoder {
 
 void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, cudaStream_t stream) {
+    expects(is_narrow(precision), "attention of prompts: bf16 and fp16 only");
     if (precision == Precision::bf16) {
         launch_prompts_in<Precision::bf16>(memory, attention, cache, layer, stream);
     } else {

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(prompt_threads, prompt_blocks_at_once<precisio
     const std::uint32_t tiles = memory.batch->tiles;
     const std::uint32_t groups = divide_up(tiles, prompt_warps);
     for (std::uint32_t i = blockIdx.x; i < groups * attention.heads; i += gridDim.x) {
-        const std::uint32_t first_tile = (groups - 1 - i / attention.heads) * prompt_warps;  // long ones first
+        const std::uint32_t first_tile = (groups - 1 - i / attention.heads) * prompt_warps;  // a prompt's longest first
         const std::uint32_t head = i % attention.heads;
         if (first_tile + threadIdx.x / warp_lanes >= tiles) {
             continue;

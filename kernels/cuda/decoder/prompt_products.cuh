@@ -47,14 +47,15 @@ __device__ __forceinline__ void for_each_word(const T* first, const T* second, c
     }
 }
 
-/// The lane's two rows by a factor each.
+/// The lane's two rows by a factor each. Its products, like all that results depend on, are rounded as they stand here:
+/// a text's bits must not depend on which of several copies of this code the compiler fuses with what follows.
 template <std::uint32_t n>
 __device__ __forceinline__ void scale_rows(float (&sums)[n][4], const float (&by)[2]) {
 #pragma unroll
     for (auto& each : sums) {
 #pragma unroll
         for (std::uint32_t i = 0; i < 4; ++i) {
-            each[i] *= by[i / 2];
+            each[i] = __fmul_rn(each[i], by[i / 2]);
         }
     }
 }

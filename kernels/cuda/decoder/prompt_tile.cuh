@@ -24,7 +24,7 @@ class PromptTile {
     static constexpr std::uint32_t row_bytes = Products::row_bytes;
     static constexpr std::uint32_t matrix_bytes = key_rows * row_bytes;
     static constexpr std::uint32_t step_bytes = 2 * matrix_bytes;
-    /// A step is copied while another is used, unless so much memory would leave a multiprocessor one block.
+    /// A step is copied while another is used, where a block's memory, of at most 99 KiB, and occupancy allow it.
     static constexpr std::uint32_t stages = row_bytes > 256 ? 1 : 2;
 
 public:
@@ -157,7 +157,8 @@ private:
         ptx::commit_copies();
     }
 
-    /// Keys and values beyond the prompt are zero: what they weigh is, too, but not what they might hold.
+    /// Keys and values beyond the prompt are zero: what they weigh is, too, but not what they might hold. Of those
+    /// rows, which may be beyond the memory, nothing is read.
     __device__ __forceinline__ void copy_step(std::uint32_t step, std::uint32_t to) const {
         constexpr std::uint32_t rows_at_once = warp_lanes / row_pieces;
         static_assert(warp_lanes % row_pieces == 0 && key_rows % rows_at_once == 0);

@@ -36,9 +36,21 @@ std::ostream& operator<<(std::ostream& out, const Heads& heads) {
 /// Queries, keys and values of all positions of some texts, and what attention makes of them.
 class PlainAttention {
 public:
-    PlainAttention(Precision precision, const Heads& heads, std::uint32_t head_size, std::size_t texts)
+    /// Scaled scores grow by `climb` from a key to the next one, besides what is random.
+    PlainAttention(Precision precision, const Heads& heads, std::uint32_t head_size, std::size_t texts, float climb)
         : heads_(heads), size_(head_size) {
-        values_ = rounded(precision, random_values(texts * positions * row_width(), 1, head_size));
+        std::vector<float> values = random_values(texts * positions * row_width(), 1, head_size);
+        for (std::size_t row = 0; climb != 0 && row < texts * positions; ++row) {
+            const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row * row_width());
+            for (std::uint32_t head = 0; head < heads.of_queries; ++head) {
+                begin[head * head_size] = 4;
+            }
+            for (std::uint32_t head = 0; head < heads.of_keys; ++head) {
+                begin[width() + head * head_size] =
+                    static_cast<float>(row % positions) * climb / 4 * std::sqrt(static_cast<float>(head_size));
+            }
+        }
+        values_ = rounded(precision, values);
     }
 
     static constexpr std::uint32_t positions = 192;
@@ -89,10 +101,10 @@ const std::vector<Pass::Spec> mixed_pass{{0, 16}, {0, 1}, {0, 33}, {0, 150}, {16
 class PassAttention {
 public:
     PassAttention(Precision precision, const Heads& heads, std::uint32_t head_size,
-                  const std::vector<Pass::Spec>& texts = mixed_pass)
+                  const std::vector<Pass::Spec>& texts = mixed_pass, float climb = 0)
         : precision_(precision),
           texts_(texts),
-          plain_(in_one_part(precision), heads, head_size, texts.size()),
+          plain_(in_one_part(precision), heads, head_size, texts.size(), climb),
           pass_(texts),
           queries_(pass_.rows.size() * plain_.row_width() * sizeof(float)),
           cache_memory_(std::size_t{2} * pass_.pages() * decoder::page_positions * 2 * plain_.key_width() *
@@ -231,6 +243,21 @@ TEST_F(DecoderPiecesOnGpu, PromptsAttendOnTheTensorCores) {
             attention.prompts();
 
             EXPECT_LE(attention.error_of_rows(0, rows_of_prompts), 2 * tolerance(precision)) << name_of(precision);
+        });
+    }
+}
+
+/// By enough, every some steps, that what was mixed is scaled.
+TEST_F(DecoderPiecesOnGpu, PromptsAttendWhereLaterKeysOutweighEarlierOnes) {
+    constexpr float climb = 0.2F;  // e^(16 * 0.2) for a step: 2^8 takes two
+    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3}) {
+        for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
+            PassAttention attention(precision, heads, head_size, mixed_pass, climb);
+
+            decoder::is_narrow(precision) ? attention.prompts() : attention.float_prompts();
+
+            EXPECT_LE(attention.error_of_rows(0, rows_of_prompts), 8 * tolerance(in_one_part(precision)))
+                << name_of(precision);
         });
     }
 }
