@@ -97,12 +97,7 @@ TextCutter::TextCutter(const std::vector<AddedToken>& tokens, bool composes) : c
     for (const AddedToken& token : tokens) {
         expects(!token.text.empty(), "text cutter: an empty token");
         tokens_.emplace(token.text, token.id);
-        lengths_[static_cast<unsigned char>(token.text[0])].push_back(token.text.size());
-    }
-    for (std::vector<std::size_t>& lengths : lengths_) {
-        std::ranges::sort(lengths, std::greater());
-        const auto repeated = std::ranges::unique(lengths);
-        lengths.erase(repeated.begin(), repeated.end());
+        lengths_[static_cast<unsigned char>(token.text[0])].insert(token.text.size());
     }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +46,8 @@ private:
     void take_piece(std::string_view piece, FunctionRef<void(std::string_view)> take_text) const;
 
     std::map<std::string, TokenId, std::less<>> tokens_;
-    std::array<std::vector<std::size_t>, 256> lengths_;  // of tokens that begin with this byte, the longest first
+    std::array<std::set<std::size_t, std::greater<>>, 256>
+        lengths_;  // of tokens that begin with this byte, the longest first
     bool composes_;
 };
 
