@@ -1,4 +1,5 @@
-// GPT-2's tokenizer by itself, for tools/compare_tokenizer.py, which has a peer beside it.
+// A tokenizer by itself, of VOCAB.json and MERGES.txt or of TOKENIZER.json alone; for tools/compare_tokenizer.py, which
+// has a peer beside GPT-2's.
 //   bench_tokenizer ids VOCAB MERGES         records from stdin to token ids on stdout, each behind its length: uint32
 //   bench_tokenizer speed VOCAB MERGES FILE  MB a second of a core, a line of the file at a time, the median of 5
 #include <fmt/format.h>
@@ -92,15 +93,20 @@ int measure(const Tokenizer& tokenizer, const char* path) {
 
 int main(int argc, char** argv) {
     const std::vector<std::string_view> words(argv, argv + argc);
-    const bool gives_ids = argc == 4 && words[1] == "ids";
-    if (!gives_ids && !(argc == 5 && words[1] == "speed")) {
-        fmt::print(stderr, "usage: bench_tokenizer ids VOCAB MERGES | bench_tokenizer speed VOCAB MERGES FILE\n");
+    const bool gives_ids = argc > 1 && words[1] == "ids";
+    const int files = argc - (gives_ids ? 2 : 3);  // of the tokenizer
+    if ((files != 1 && files != 2) || (!gives_ids && words[1] != "speed")) {
+        fmt::print(stderr,
+                   "usage: bench_tokenizer ids (VOCAB MERGES | TOKENIZER)\n"
+                   "       bench_tokenizer speed (VOCAB MERGES | TOKENIZER) FILE\n");
         return 64;
     }
     try {
-        const auto tokenizer = sluice::gpt2::Tokenizer::from_vocabulary(argv[2], argv[3]);
+        using sluice::gpt2::Tokenizer;
+        const Tokenizer tokenizer =
+            files == 1 ? Tokenizer::from_json(argv[2]) : Tokenizer::from_vocabulary(argv[2], argv[3]);
         if (!gives_ids) {
-            return sluice::gpt2::measure(tokenizer, argv[4]);
+            return sluice::gpt2::measure(tokenizer, argv[argc - 1]);
         }
         sluice::gpt2::write_ids(tokenizer);
         return 0;
