@@ -25,9 +25,9 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-/// 40 chunks of an item that needs a core for 5 ms.
-JobFolder spinning_job() {
-    return JobFolder(std::vector<std::string>(40, "spin"));
+/// Chunks of one item each, which needs a core for 5 ms.
+JobFolder spinning_job(std::size_t items) {
+    return JobFolder(std::vector<std::string>(items, "spin"));
 }
 
 /// Of the run that `words` and then sluice start.
@@ -87,7 +87,7 @@ private:
 };
 
 TEST(Surroundings, OthersOnTheSameCoresAreContention) {
-    const JobFolder job = spinning_job();
+    const JobFolder job = spinning_job(40);
     json report;
     {
         const CrowdedCpu crowded;
@@ -106,7 +106,8 @@ TEST(Surroundings, OthersOnTheSameCoresAreContention) {
     expect_no_advice_for_more_devices(verdict);
 }
 
-/// A cgroup with a quota of 5 of 20 ms of one CPU, where the machine lets us make one.
+/// A cgroup with a quota of 1 of 20 ms of one CPU, where the machine lets us make one: so little that it is used up even
+/// where other work leaves a process a small share of its CPU.
 class QuotaGroup {
 public:
     QuotaGroup() {
@@ -116,8 +117,8 @@ public:
             if (!std::filesystem::create_directory(folder, refused)) {
                 continue;
             }
-            if (write(folder / "cpu.cfs_period_us", "20000") ? write(folder / "cpu.cfs_quota_us", "5000")
-                                                             : write(folder / "cpu.max", "5000 20000")) {
+            if (write(folder / "cpu.cfs_period_us", "20000") ? write(folder / "cpu.cfs_quota_us", "1000")
+                                                             : write(folder / "cpu.max", "1000 20000")) {
                 folder_ = folder;
                 return;
             }
@@ -147,7 +148,7 @@ TEST(Surroundings, AQuotaThatIsUsedUpIsNamed) {
     if (!group.folder()) {
         GTEST_SKIP() << "no CPU cgroup can be made here";
     }
-    const JobFolder job = spinning_job();
+    const JobFolder job = spinning_job(20);
 
     const json report = report_of(
         job, {"/bin/sh", "-c", "echo $$ > '" + (*group.folder() / "cgroup.procs").string() + "' && exec \"$@\"", "sh"});
