@@ -1,43 +1,15 @@
 #include "core/packed_weights.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/work_team.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::size_t alignment = 64;  // a cache line: no vector load of a row straddles two
-
-/// Calls `work` on up to `threads` threads, the caller's among them; throws what one of them threw.
-template <class Work>
-void on_threads(std::size_t threads, const Work& work) {
-    std::exception_ptr failure;
-    std::mutex mutex;
-    const auto guarded = [&] {
-        try {
-            work();
-        } catch (...) {
-            const std::scoped_lock lock(mutex);
-            failure = failure == nullptr ? std::current_exception() : failure;
-        }
-    };
-    {
-        std::vector<std::jthread> others;
-        for (std::size_t i = 1; i < threads; ++i) {
-            others.emplace_back(guarded);
-        }
-        guarded();
-    }
-    if (failure != nullptr) {
-        std::rethrow_exception(failure);
-    }
-}
 
 }  // namespace
 
@@ -59,13 +31,12 @@ PackedWeights::Room PackedWeights::reserve(std::size_t bytes, std::vector<Part> 
 void PackedWeights::pack(NodeMemory memory, const Share& share, std::uint32_t threads) {
     expects(memory.bytes().size() == bytes_ && memory_.bytes().empty() && share.rank < share.ranks,
             "weights: packed twice, or into memory of the wrong size");
-    std::atomic<std::size_t> next{share.rank};
-    const std::size_t mine = (tasks_.size() + share.ranks - 1 - share.rank) / share.ranks;
-    on_threads(std::min<std::size_t>(threads, mine), [&] {
-        for (std::size_t i = next.fetch_add(share.ranks); i < tasks_.size(); i = next.fetch_add(share.ranks)) {
-            tasks_[i].part(memory.bytes().data() + tasks_[i].offset);
-        }
-    });
+    const auto mine = static_cast<std::uint32_t>((tasks_.size() + share.ranks - 1 - share.rank) / share.ranks);
+    const auto pack_part = [&](std::uint32_t i) {
+        const Task& task = tasks_[share.rank + std::size_t{i} * share.ranks];
+        task.part(memory.bytes().data() + task.offset);
+    };
+    WorkTeam(std::clamp(threads, 1U, std::max(mine, 1U)) - 1).run(mine, pack_part);
     memory_ = std::move(memory);
     tasks_ = {};
 }

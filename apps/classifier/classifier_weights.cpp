@@ -12,7 +12,7 @@
 #include "apps/classifier/classifier_codec.hpp"
 #include "core/checksum.hpp"
 #include "core/error.hpp"
-#include "core/sync/work_team.hpp"
+#include "core/work_team.hpp"
 
 namespace sluice {
 namespace {

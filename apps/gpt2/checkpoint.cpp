@@ -15,7 +15,7 @@
 #include "apps/gpt2/config_numbers.hpp"
 #include "apps/gpt2/tensors.hpp"
 #include "core/error.hpp"
-#include "core/sync/work_team.hpp"
+#include "core/work_team.hpp"
 #include "kernels/philox.hpp"
 
 namespace sluice::gpt2 {

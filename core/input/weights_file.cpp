@@ -15,7 +15,7 @@
 
 #include "core/error.hpp"
 #include "core/paths.hpp"
-#include "core/sync/work_team.hpp"
+#include "core/work_team.hpp"
 
 namespace sluice {
 namespace {

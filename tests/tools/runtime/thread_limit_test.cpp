@@ -12,6 +12,7 @@
 #include "core/input/read_ahead.hpp"
 #include "core/output/ordered_results.hpp"
 #include "core/stage_error.hpp"
+#include "core/work_team.hpp"
 #include "tests/support/fake_job.hpp"
 #include "tools/runtime/driver_team.hpp"
 
@@ -29,6 +30,12 @@ public:
         return std::make_unique<FakeModel>();
     }
 };
+
+TEST(ThreadLimit, EndsTheHelpersThatRunWhenThereIsNoThreadForAnother) {
+    const ThreadLimit limit(2);
+
+    EXPECT_THROW(WorkTeam(4), std::system_error);
+}
 
 TEST(ThreadLimit, EndsTheReadersThatRunWhenThereIsNoThreadForAnother) {
     const FakeSource source(1000);

@@ -1,4 +1,4 @@
-#include "core/sync/work_team.hpp"
+#include "core/work_team.hpp"
 
 #include <gtest/gtest.h>
 

@@ -18,7 +18,8 @@ namespace sluice {
 /// Helper threads that sleep until their owner runs work of several pieces.
 class WorkTeam {
 public:
-    /// Starts the helpers, on the caller's CPUs.
+    /// Starts the helpers, on the caller's CPUs. Throws std::system_error where one cannot be started, and none is
+    /// left.
     explicit WorkTeam(std::uint32_t helpers);
     ~WorkTeam();
     WorkTeam(const WorkTeam&) = delete;
@@ -29,6 +30,7 @@ public:
     void run(std::uint32_t pieces, FunctionRef<void(std::uint32_t)> work);
 
 private:
+    WorkTeam() = default;
     void help();
     void take_pieces(std::unique_lock<std::mutex>& lock);
 

@@ -1,4 +1,4 @@
-#include "core/sync/work_team.hpp"
+#include "core/work_team.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@ std::uint32_t startup_helpers() noexcept {
     return std::clamp(std::thread::hardware_concurrency(), 1U, most_threads) - 1;
 }
 
-WorkTeam::WorkTeam(std::uint32_t helpers) {
+WorkTeam::WorkTeam(std::uint32_t helpers) : WorkTeam() {  // so that those started end where the next one cannot start
     for (std::uint32_t i = 0; i < helpers; ++i) {
         helpers_.emplace_back([this] { help(); });
     }
