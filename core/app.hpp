@@ -51,10 +51,7 @@ public:
 
     /// Minimum ModelRoom::device_bytes that such a model needs; 0 if negligible. A model that is faster with more
     /// memory takes all that its room provides.
-    [[nodiscard]] virtual std::uint64_t least_room(std::uint32_t max_items) const {
-        static_cast<void>(max_items);
-        return 0;
-    }
+    [[nodiscard]] virtual std::uint64_t least_room([[maybe_unused]] std::uint32_t max_items) const { return 0; }
 
     /// Model::lag() of the models it makes.
     [[nodiscard]] virtual std::uint32_t lag() const { return 0; }
@@ -99,30 +96,18 @@ public:
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
     /// Whether the app has models for `kind`, host or cuda.
-    [[nodiscard]] virtual bool runs_on(DeviceKind kind) const noexcept {
-        static_cast<void>(kind);
-        return true;
-    }
+    [[nodiscard]] virtual bool runs_on([[maybe_unused]] DeviceKind kind) const noexcept { return true; }
 
     /// Throws Error (configuration) if no model supports the settings in `precision` on such devices.
-    virtual void check(Precision precision, DeviceKind kind) const {
-        static_cast<void>(precision);
-        static_cast<void>(kind);
-    }
+    virtual void check([[maybe_unused]] Precision precision, [[maybe_unused]] DeviceKind kind) const {}
 
     /// Items per chunk below which a device of that kind wastes most of its time, for example on reading weights. Used
     /// for the initial chunk size.
-    [[nodiscard]] virtual std::uint32_t least_chunk(DeviceKind kind) const noexcept {
-        static_cast<void>(kind);
-        return 1;
-    }
+    [[nodiscard]] virtual std::uint32_t least_chunk([[maybe_unused]] DeviceKind kind) const noexcept { return 1; }
 
     /// Whether results on GPUs are bitwise independent of the chunk size. The automatic chunk size may then depend on
     /// the job's number of GPUs.
-    [[nodiscard]] virtual bool is_batch_invariant(Precision precision) const noexcept {
-        static_cast<void>(precision);
-        return false;
-    }
+    [[nodiscard]] virtual bool is_batch_invariant([[maybe_unused]] Precision precision) const noexcept { return false; }
 
     /// Floating-point operations per item, for chunk sizes and reports. `weights` may determine the model's sizes.
     /// Counts an item of typical or full size, even if the model looks results up in tables or ends early.

@@ -65,10 +65,7 @@ public:
 
     /// Describes what is wrong with an item's text ("the prefix has …"); empty if nothing. encode() is only called with
     /// texts that pass.
-    [[nodiscard]] virtual std::string check_text(std::string_view text) const {
-        static_cast<void>(text);
-        return {};
-    }
+    [[nodiscard]] virtual std::string check_text([[maybe_unused]] std::string_view text) const { return {}; }
 
     /// Encodes the text (UTF-8 or any bytes) of the input's item number `item`, from 0, for the wire. to.size() ==
     /// shape().input_bytes; writes every byte. `text` is empty without an input file, and the same for all items of a

@@ -45,17 +45,12 @@ public:
     /// Enqueues the work that `work` enqueues on this stream, which must be equal each time for the same `captured`. A
     /// device with graphs captures it the first time and launches the graph from then on. `work` enqueues models'
     /// operations, copies on the device and loops only.
-    virtual void launch(std::unique_ptr<CapturedWork>& captured, FunctionRef<void()> work) {
-        static_cast<void>(captured);
-        work();
-    }
+    virtual void launch([[maybe_unused]] std::unique_ptr<CapturedWork>& captured, FunctionRef<void()> work) { work(); }
 
     /// Captures `work` without running it, so that the first launch() of `captured` need not. Does nothing on devices
     /// without graphs.
-    virtual void capture(std::unique_ptr<CapturedWork>& captured, FunctionRef<void()> work) {
-        static_cast<void>(captured);
-        static_cast<void>(work);
-    }
+    virtual void capture([[maybe_unused]] std::unique_ptr<CapturedWork>& captured,
+                         [[maybe_unused]] FunctionRef<void()> work) {}
 
     /// Enqueues a loop that runs the work enqueued by `body` while `*more` is not 0, at most `most_rounds` times.
     /// `body` is called once, before this returns, and may enqueue what launch()'s work may, nested loops included.

@@ -84,22 +84,18 @@ public:
     /// Enqueues the work that completes the outputs of every forward() so far; forward() may follow. Called at the end
     /// of the input and whenever no further chunk has arrived yet, at arbitrary times: outputs must not depend on it.
     /// Enqueues equal work each time, like forward(). Never called if lag() is 0.
-    virtual void finish(Stream& stream) { static_cast<void>(stream); }
+    virtual void finish([[maybe_unused]] Stream& stream) {}
 
     /// forward() for the first `*active` items only: device memory, read when the work runs. The outputs of the other
     /// items are unspecified, and their work may be skipped.
-    virtual void forward_active(Stream& stream, std::size_t items, const std::uint32_t* active,
+    virtual void forward_active(Stream& stream, std::size_t items, [[maybe_unused]] const std::uint32_t* active,
                                 std::span<const std::byte> in, std::span<std::byte> out) {
-        static_cast<void>(active);
         forward(stream, items, in, out);
     }
 
     /// Calibrates the model with `sample`, some of the job's items, equal on every device. Called before the first
     /// forward() if LoadedApp::sample_items() is not 0. Blocks until done.
-    virtual void calibrate(Stream& stream, std::span<const std::byte> sample) {
-        static_cast<void>(stream);
-        static_cast<void>(sample);
-    }
+    virtual void calibrate([[maybe_unused]] Stream& stream, [[maybe_unused]] std::span<const std::byte> sample) {}
 
     /// Statistics so far; call once the enqueued work is done. nullopt if every item is computed once.
     [[nodiscard]] virtual std::optional<Certification> certification() const { return std::nullopt; }
