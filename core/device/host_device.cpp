@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "core/device/host_stream.hpp"
 #include "core/error.hpp"
@@ -13,17 +15,7 @@ namespace {
 
 constexpr std::size_t alignment = 64;  // a cache line, and an AVX-512 register
 
-std::string_view space_name(MemorySpace space) {
-    switch (space) {
-        case MemorySpace::host:
-            return "host";
-        case MemorySpace::pinned:
-            return "pinned";
-        case MemorySpace::device:
-            return "device";
-    }
-    return "unknown";
-}
+constexpr std::array<std::string_view, 3> space_names{"host", "pinned", "device"};
 
 }  // namespace
 
@@ -40,11 +32,12 @@ Buffer HostDevice::allocate(MemorySpace space, std::size_t bytes) {
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     void* const memory = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
     if (memory == nullptr) {
-        throw Error(ExitCode::out_of_memory,
-                    {.id = "E-MEM-068",
-                     .where = name_,
-                     .what = fmt::format("cannot allocate {} bytes of {} memory", bytes, space_name(space)),
-                     .hint = "lower pipeline.depth or pipeline.chunk_items, or ask for more memory"});
+        throw Error(
+            ExitCode::out_of_memory,
+            {.id = "E-MEM-068",
+             .where = name_,
+             .what = fmt::format("cannot allocate {} bytes of {} memory", bytes, space_names[std::size_t(space)]),
+             .hint = "lower pipeline.depth or pipeline.chunk_items, or ask for more memory"});
     }
     std::memset(memory, 0, rounded);
     return {{static_cast<std::byte*>(memory), bytes}, space, nullptr, [](void*, std::span<std::byte> owned) noexcept {
