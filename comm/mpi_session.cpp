@@ -85,7 +85,7 @@ MpiSession::MpiSession() {
     const Launch launch = read_launch();
     refuse_singletons(launch, std::nullopt);
     set_defaults_of_open_mpi(launch);
-    const ParentWatch launcher;
+    const std::jthread launcher = watch_parent();
     int provided = MPI_THREAD_SINGLE;
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -6,29 +6,16 @@
 
 #include "core/error.hpp"
 #include "core/standard_error.hpp"
+#include "core/sync/stopped_before.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::chrono::milliseconds between_looks{200};
 
-}  // namespace
-
-ParentWatch::ParentWatch() : parent_(::getppid()), thread_([this] { watch(); }) {}
-
-ParentWatch::~ParentWatch() {
-    {
-        const std::lock_guard lock(mutex_);
-        over_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
-}
-
-void ParentWatch::watch() {
-    std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, between_looks, [this] { return over_; })) {
-        if (::getppid() != parent_) {
+void watch(const std::stop_token& stop, pid_t parent) {
+    while (!stopped_before(stop, Clock::now() + between_looks)) {
+        if (::getppid() != parent) {
             const ErrorText text{.id = "E-MPI-145",
                                  .where = "MPI_Init_thread",
                                  .what = "the launcher ended before its ranks had found each other",
@@ -37,6 +24,12 @@ void ParentWatch::watch() {
             ::_exit(static_cast<int>(ExitCode::communication));
         }
     }
+}
+
+}  // namespace
+
+std::jthread watch_parent() {
+    return std::jthread(watch, ::getppid());
 }
 
 }  // namespace sluice

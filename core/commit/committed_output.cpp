@@ -138,7 +138,7 @@ void CommittedOutput::begin() {
     if (find_complete()) {                      // whoever was here before has finished a moment ago
         return;
     }
-    heartbeat_.emplace(heartbeat_file(attempt_->folder()), options_.heartbeat);
+    heartbeat_ = send_heartbeats(heartbeat_file(attempt_->folder()), options_.heartbeat);
     journal_.emplace(journal_file(attempt_->folder()), attempt_->number(), options_.policy.durability);
     const FileHeader header = [this](std::uint64_t items) { return rows_.header(items); };
     Adopted adopted = adopt(*attempt_, *journal_, plan_, header, options_.verify);
@@ -257,7 +257,7 @@ bool CommittedOutput::is_finished_by_another() {
 void CommittedOutput::leave_as_complete() {
     committer_.reset();
     journal_.reset();
-    heartbeat_.reset();
+    heartbeat_ = {};
     warn(clean_run(paths_, complete_->attempt, options_.me, options_.alive_within));
 }
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/commit/committer.hpp"
-#include "core/commit/heartbeat.hpp"
 #include "core/commit/manifest.hpp"
 #include "core/commit/run_folder.hpp"
 #include "core/commit/run_identity.hpp"
@@ -141,7 +140,7 @@ private:
     RunFolders folders_;
     std::optional<Manifest> complete_;
     std::optional<AttemptFolder> attempt_;
-    std::optional<Heartbeat> heartbeat_;
+    std::jthread heartbeat_;
     std::optional<Journal> journal_;
     std::optional<Committer> committer_;
     std::vector<std::string> dropped_;

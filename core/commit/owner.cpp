@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,8 +14,10 @@
 #include <system_error>
 
 #include "core/commit/file.hpp"
+#include "core/commit/held_folder.hpp"
 #include "core/commit/json_text.hpp"
 #include "core/error.hpp"
+#include "core/sync/stopped_before.hpp"
 
 namespace sluice {
 namespace {
@@ -113,6 +116,12 @@ std::chrono::nanoseconds heartbeat_age(const std::filesystem::path& attempt) {
     return time_of(now) - time_of(*heartbeat);
 }
 
+/// One that fails is one that others miss: at worst they take over, which the writer meets at its next commit.
+void touch(const std::filesystem::path& file) {
+    const FilePlace place = FilePlace::entry(file);
+    ::utimensat(place.base(), place.name(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
 }  // namespace
 
 Owner this_process(const std::string& job, std::uint64_t restarts) {
@@ -185,6 +194,14 @@ std::filesystem::path owner_file(const std::filesystem::path& attempt) {
 
 std::filesystem::path heartbeat_file(const std::filesystem::path& attempt) {
     return attempt / "alive";
+}
+
+std::jthread send_heartbeats(const std::filesystem::path& file, std::chrono::milliseconds interval) {
+    return std::jthread([file, interval](const std::stop_token& stop) {
+        while (!stopped_before(stop, Clock::now() + interval)) {
+            touch(file);
+        }
+    });
 }
 
 }  // namespace sluice

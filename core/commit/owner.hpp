@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace sluice {
 
@@ -54,5 +55,9 @@ inline constexpr std::string_view clock_file_prefix = ".now-";
 // Inside of an attempt's folder.
 [[nodiscard]] std::filesystem::path owner_file(const std::filesystem::path& attempt);
 [[nodiscard]] std::filesystem::path heartbeat_file(const std::filesystem::path& attempt);
+
+/// A thread that touches `file`, which exists, once an interval, by the clock of its file system, until it is
+/// destroyed. Throws std::system_error when no thread can be started.
+[[nodiscard]] std::jthread send_heartbeats(const std::filesystem::path& file, std::chrono::milliseconds interval);
 
 }  // namespace sluice

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/sync/stopped_before.hpp"
+
 namespace sluice {
 namespace {
 
@@ -56,46 +58,27 @@ std::vector<std::string> gpus_to_sample(const RankLayout& layout, const Placemen
 
 GpuSampler::GpuSampler(GpuSampling sampling) : sampling_(std::move(sampling)) {
     if (!sampling_.gpus.empty()) {
-        thread_ = std::thread([this] { sample(); });
+        thread_ = std::jthread([this](const std::stop_token& stop) { sample(stop); });
     }
-}
-
-GpuSampler::~GpuSampler() {
-    stop();
 }
 
 GpuUses GpuSampler::finish() {
-    stop();
+    thread_ = {};
     return std::move(uses_);
 }
 
-void GpuSampler::stop() {
-    if (!thread_.joinable()) {
-        return;
-    }
-    {
-        const std::lock_guard lock(mutex_);
-        is_over_ = true;
-    }
-    over_.notify_one();
-    thread_.join();
-}
-
-void GpuSampler::sample() {
+void GpuSampler::sample(const std::stop_token& stop) {
     Nvml nvml(sampling_.library);
     std::vector<Sampled> all = find_all(nvml, sampling_.gpus, uses_.note);
     for (Sampled& one : all) {
         one.use.mark(nvml.read(one.gpu), Clock::now());
     }
-    std::unique_lock lock(mutex_);
     bool sampled = false;
-    while (!all.empty() && !over_.wait_for(lock, sampling_.period, [this] { return is_over_; })) {
-        lock.unlock();
+    while (!all.empty() && !stopped_before(stop, Clock::now() + sampling_.period)) {
         for (Sampled& one : all) {
             one.use.add(nvml.read(one.gpu), Clock::now());
         }
         sampled = true;
-        lock.lock();
     }
     for (Sampled& one : all) {
         const GpuReading last = nvml.read(one.gpu);

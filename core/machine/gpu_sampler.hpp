@@ -1,9 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,7 +26,6 @@ struct GpuSampling {
 class GpuSampler {
 public:
     explicit GpuSampler(GpuSampling sampling);
-    ~GpuSampler();
     GpuSampler(const GpuSampler&) = delete;
     GpuSampler& operator=(const GpuSampler&) = delete;
 
@@ -36,15 +33,11 @@ public:
     [[nodiscard]] GpuUses finish();
 
 private:
-    void sample();
-    void stop();
+    void sample(const std::stop_token& stop);
 
     GpuSampling sampling_;
     GpuUses uses_{};  // the thread's, until it has ended
-    std::mutex mutex_;
-    std::condition_variable over_;
-    bool is_over_ = false;
-    std::thread thread_;
+    std::jthread thread_;
 };
 
 }  // namespace sluice

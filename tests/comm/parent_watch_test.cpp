@@ -13,7 +13,7 @@ namespace {
 
 /// A process that watches its parent, and tells its number through `pipe`.
 [[noreturn]] void be_watching(int pipe) {
-    const ParentWatch watch;
+    const std::jthread watch = watch_parent();
     const pid_t me = ::getpid();
     if (::write(pipe, &me, sizeof me) != sizeof me) {
         ::_exit(1);
@@ -57,7 +57,7 @@ TEST(ParentWatch, EndsAProcessWhoseParentWasKilled) {
 TEST(ParentWatch, LeavesAProcessAloneOnceItIsGone) {
     const pid_t child = ::fork();
     if (child == 0) {
-        { const ParentWatch watch; }
+        { const std::jthread watch = watch_parent(); }
         ::_exit(0);
     }
     int status = 0;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/sync/stopped_before.hpp"
 #include "scheduler/verdict.hpp"
 #include "tools/runtime/progress_view.hpp"
 
@@ -60,18 +61,12 @@ Seconds next_line(Seconds passed) {
 }
 
 Progress::Progress(std::uint64_t total, std::uint64_t before, std::function<std::uint64_t()> items_done)
-    : total_(total), before_(before), items_done_(std::move(items_done)), thread_([this] { show_until_over(); }) {}
+    : total_(total),
+      before_(before),
+      items_done_(std::move(items_done)),
+      thread_([this](const std::stop_token& stop) { show_until(stop); }) {}
 
-Progress::~Progress() {
-    {
-        const std::lock_guard lock(mutex_);
-        over_ = true;
-    }
-    wake_.notify_one();
-    thread_.join();
-}
-
-void Progress::show_until_over() {
+void Progress::show_until(const std::stop_token& stop) {
     const Instant start = Clock::now();
     ProgressView view;
     const auto show = [&] {
@@ -85,8 +80,7 @@ void Progress::show_until_over() {
         return view.is_terminal() ? now + bar_period
                                   : start + std::chrono::duration_cast<Instant::duration>(next_line(now - start));
     };
-    std::unique_lock lock(mutex_);
-    while (!wake_.wait_until(lock, next_look(), [this] { return over_; })) {
+    while (!stopped_before(stop, next_look())) {
         show();
     }
 }

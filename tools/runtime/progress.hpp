@@ -1,9 +1,7 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -27,20 +25,16 @@ class Progress {
 public:
     /// `items_done` returns the items done by this attempt; called from its own thread.
     Progress(std::uint64_t total, std::uint64_t before, std::function<std::uint64_t()> items_done);
-    ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
 private:
-    void show_until_over();
+    void show_until(const std::stop_token& stop);
 
     std::uint64_t total_;
     std::uint64_t before_;
     std::function<std::uint64_t()> items_done_;
-    std::mutex mutex_;
-    std::condition_variable wake_;
-    bool over_ = false;
-    std::thread thread_;
+    std::jthread thread_;
 };
 
 }  // namespace sluice

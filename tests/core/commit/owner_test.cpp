@@ -167,5 +167,35 @@ TEST_F(OwnerTest, LeavesNoFileWhereItLooked) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(attempt().parent_path()), {}), 1);
 }
 
+TEST(Heartbeat, TouchesItsFileAgainAndAgain) {
+    const TemporaryFolder folder;
+    const std::filesystem::path file = folder.path() / "alive";
+    write_contents(file, "");
+    const std::jthread heartbeat = send_heartbeats(file, std::chrono::milliseconds(1));
+
+    for (int beat = 0; beat < 3; ++beat) {  // ends when it beats, or with the test's time limit
+        std::filesystem::last_write_time(file, std::filesystem::file_time_type());
+        while (std::filesystem::last_write_time(file) == std::filesystem::file_time_type()) {
+            std::this_thread::yield();
+        }
+    }
+}
+
+TEST(Heartbeat, EndsAtOnceHoweverLongItsIntervalIs) {
+    const std::jthread heartbeat = send_heartbeats("/does/not/exist", std::chrono::hours(24));
+}
+
+TEST(Heartbeat, SurvivesThatItsFileIsGone) {
+    const TemporaryFolder folder;
+    const std::filesystem::path file = folder.path() / "alive";
+    const std::jthread heartbeat = send_heartbeats(file, std::chrono::milliseconds(1));
+
+    write_contents(file, "");
+    std::filesystem::last_write_time(file, std::filesystem::file_time_type());
+    while (std::filesystem::last_write_time(file) == std::filesystem::file_time_type()) {
+        std::this_thread::yield();
+    }
+}
+
 }  // namespace
 }  // namespace sluice::test
