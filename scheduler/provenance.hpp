@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/machine/cpu_throttling.hpp"
+#include "core/machine/cgroup.hpp"
 #include "core/machine/gpu_use.hpp"
 #include "core/trace/thread_usage.hpp"
 #include "scheduler/chunk_times.hpp"

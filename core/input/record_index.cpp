@@ -15,7 +15,7 @@
 #include "core/input/framing.hpp"
 #include "core/input/record_reader.hpp"
 #include "core/input/record_stitcher.hpp"
-#include "core/machine/affinity.hpp"
+#include "core/machine/cpu_set.hpp"
 #include "core/machine/cgroup.hpp"
 
 namespace sluice {

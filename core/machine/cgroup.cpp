@@ -7,6 +7,7 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 namespace sluice {
 namespace {
@@ -40,6 +41,11 @@ std::uint64_t number_in(std::string_view text) {
     return error == std::errc() ? number : no_memory_limit;
 }
 
+std::string contents_of(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> cgroup_folders(std::string_view membership, std::string_view controller) {
@@ -62,9 +68,7 @@ std::vector<std::filesystem::path> cgroup_folders(std::string_view membership, s
 }
 
 std::vector<std::filesystem::path> own_cgroup_folders(std::string_view controller) {
-    std::ifstream file("/proc/self/cgroup");
-    const std::string membership{std::istreambuf_iterator<char>(file), {}};
-    return cgroup_folders(membership, controller);
+    return cgroup_folders(contents_of("/proc/self/cgroup"), controller);
 }
 
 std::string first_line(const std::filesystem::path& file) {
@@ -102,6 +106,56 @@ CpuQuota read_cpu_quota() {
     return least;
 }
 
+std::optional<CpuThrottling> throttling_in(std::string_view cpu_stat) {
+    std::istringstream lines{std::string(cpu_stat)};
+    CpuThrottling found;
+    bool has_periods = false;
+    bool has_time = false;
+    std::string key;
+    std::int64_t value = 0;
+    while (lines >> key >> value) {
+        if (key == "nr_periods") {
+            found.periods = static_cast<std::uint64_t>(value);
+            has_periods = true;
+        } else if (key == "nr_throttled") {
+            found.throttled = static_cast<std::uint64_t>(value);
+        } else if (key == "throttled_usec") {  // version 2
+            found.time = std::chrono::microseconds(value);
+            has_time = true;
+        } else if (key == "throttled_time") {  // version 1
+            found.time = std::chrono::nanoseconds(value);
+            has_time = true;
+        }
+    }
+    return has_periods && has_time ? std::optional(found) : std::nullopt;
+}
+
+ThrottleMeter::ThrottleMeter(const std::vector<std::filesystem::path>& folders) {
+    for (const std::filesystem::path& folder : folders) {
+        const std::filesystem::path file = folder / "cpu.stat";
+        if (const auto begin = throttling_in(contents_of(file))) {
+            groups_.push_back({file, *begin});
+        }
+    }
+}
+
+std::optional<CpuThrottling> ThrottleMeter::read() const {
+    std::optional<CpuThrottling> most;
+    for (const Group& group : groups_) {
+        const auto now = throttling_in(contents_of(group.file));
+        if (!now || now->periods <= group.begin.periods) {
+            continue;
+        }
+        const CpuThrottling taken{.periods = now->periods - group.begin.periods,
+                                  .throttled = now->throttled - group.begin.throttled,
+                                  .time = now->time - group.begin.time};
+        if (!most || taken.time > most->time) {
+            most = taken;
+        }
+    }
+    return most;
+}
+
 std::uint64_t memory_of_cgroup(std::string_view text) {
     return number_in(text);
 }
@@ -118,9 +172,7 @@ std::uint64_t memory_of_meminfo(std::string_view text) {
 }
 
 std::uint64_t read_memory_limit() {
-    std::ifstream file("/proc/meminfo");
-    const std::string meminfo{std::istreambuf_iterator<char>(file), {}};
-    std::uint64_t least = memory_of_meminfo(meminfo);
+    std::uint64_t least = memory_of_meminfo(contents_of("/proc/meminfo"));
     for (const std::filesystem::path& folder : own_cgroup_folders("memory")) {
         for (const char* const name : {"memory.max", "memory.limit_in_bytes"}) {
             least = std::min(least, memory_of_cgroup(first_line(folder / name)));

@@ -1,8 +1,10 @@
 #include "core/machine/cpu_set.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 
@@ -126,6 +128,19 @@ CpuSet CpuSet::operator-(const CpuSet& other) const {
         rest.words_.pop_back();
     }
     return rest;
+}
+
+CpuSet kernel_affinity() {
+    std::array<cpu_set_t, CpuSet::limit / CPU_SETSIZE> sets{};
+    CpuSet cpus;
+    if (sched_getaffinity(0, sizeof(sets), sets.data()) == 0) {
+        for (std::uint32_t cpu = 0; cpu < CpuSet::limit; ++cpu) {
+            if (CPU_ISSET_S(cpu, sizeof(sets), sets.data())) {
+                cpus.add(cpu);
+            }
+        }
+    }
+    return cpus.empty() ? CpuSet::range(0, 0) : cpus;
 }
 
 }  // namespace sluice

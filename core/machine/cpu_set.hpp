@@ -51,4 +51,7 @@ private:
     std::vector<std::uint64_t> words_;  // the last one is not 0: equal sets have equal words
 };
 
+/// Where the calling thread may run, as the kernel says without hwloc; CPU 0 when it cannot be asked.
+[[nodiscard]] CpuSet kernel_affinity();
+
 }  // namespace sluice

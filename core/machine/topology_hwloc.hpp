@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/machine/affinity.hpp"
+#include "core/machine/cpu_set.hpp"
 #include "core/machine/topology.hpp"
 
 namespace sluice {
@@ -12,6 +12,22 @@ namespace sluice {
 enum class TopologyDetail {
     cpus,     ///< Packages, NUMA nodes and cores.
     devices,  ///< GPUs and NICs too, which takes longer.
+};
+
+/// The operating system's word on where the calling thread runs.
+class Affinity {
+public:
+    Affinity() = default;
+    Affinity(const Affinity&) = delete;
+    Affinity& operator=(const Affinity&) = delete;
+    virtual ~Affinity() = default;
+
+    /// Ties the calling thread, and those that it starts from now on, to `cpus`. Returns why it cannot, "" if it can;
+    /// some systems accept a request and do something else.
+    [[nodiscard]] virtual std::string set(const CpuSet& cpus) = 0;
+
+    /// Empty when it cannot be told.
+    [[nodiscard]] virtual CpuSet get() const = 0;
 };
 
 /// The machine that this process runs on.

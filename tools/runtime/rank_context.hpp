@@ -14,7 +14,7 @@
 #include "core/commit/held_folder.hpp"
 #include "core/doorbell.hpp"
 #include "core/error.hpp"
-#include "core/machine/cpu_throttling.hpp"
+#include "core/machine/cgroup.hpp"
 #include "core/sync/stop_request.hpp"
 #include "core/trace/activities.hpp"
 #include "core/trace/trace.hpp"
