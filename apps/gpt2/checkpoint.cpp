@@ -176,7 +176,8 @@ std::vector<TensorSpec> tensors_of(const Config& config) {
     return config.family == Family::llama ? llama_tensors(config) : gpt2_tensors(config.shape);
 }
 
-WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::optional<std::filesystem::path>& config) {
+WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::optional<std::filesystem::path>& config,
+                           const std::optional<std::filesystem::path>& generation) {
     const Checkpoint checkpoint(weights);
     if (checkpoint.is_headerless()) {
         const std::vector<TensorSpec> specs = gpt2_tensors(default_config().shape);
@@ -185,7 +186,7 @@ WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::opti
         checkpoint.only().read(specs, blob.floats().subspan(head_floats));
         return blob;
     }
-    const Config read = read_config(config.value());
+    const Config read = read_config(config.value(), generation);
     const std::vector<TensorSpec> specs = tensors_of(read);
     checkpoint.check(specs);
     WeightBlob blob = blob_for(read);

@@ -51,9 +51,19 @@ Config default_config() {
         vocabulary - 1};
 }
 
-Config read_config(const std::filesystem::path& file) {
+Config read_config(const std::filesystem::path& file, const std::optional<std::filesystem::path>& generation) {
     const ConfigReader reader(file);
-    return is_llama_config(reader) ? read_llama_config(reader) : read_gpt2_config(reader);
+    Config config = is_llama_config(reader) ? read_llama_config(reader) : read_gpt2_config(reader);
+    if (generation) {
+        const ConfigReader chosen(*generation);
+        if (chosen.has("bos_token_id")) {
+            config.begin = chosen.token("bos_token_id", config.shape.vocabulary);
+        }
+        if (chosen.has("eos_token_id")) {
+            config.end = chosen.end_tokens("eos_token_id", config.shape.vocabulary);
+        }
+    }
+    return config;
 }
 
 }  // namespace sluice::gpt2

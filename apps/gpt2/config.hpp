@@ -30,7 +30,9 @@ struct Config {
 /// Config of the 124M GPT-2.
 [[nodiscard]] Config default_config();
 
-/// Throws Error (no_input, bad_data: E-MOD-170) if a DecoderShape cannot describe the model.
-[[nodiscard]] Config read_config(const std::filesystem::path& file);
+/// `generation`: a generation_config.json, whose begin and end tokens replace those of `file`. Throws Error (no_input,
+/// bad_data: E-MOD-170) if a DecoderShape cannot describe the model.
+[[nodiscard]] Config read_config(const std::filesystem::path& file,
+                                 const std::optional<std::filesystem::path>& generation = {});
 
 }  // namespace sluice::gpt2

@@ -97,6 +97,7 @@ public:
         };
         if (needs_config()) {
             add("model.config", options_.files.config);
+            add("model.generation_config", options_.files.generation_config);
         }
         if (needs_tokenizer()) {
             add("model.tokenizer", options_.files.tokenizer, or_ids);
@@ -126,7 +127,7 @@ public:
     }
 
     WeightBlob read_weights(const std::string& path) const override {
-        return checked(read_checkpoint(path, options_.files.config));
+        return checked(read_checkpoint(path, options_.files.config, options_.files.generation_config));
     }
     WeightBlob random_weights(std::uint64_t seed) const override {
         return checked(random_checkpoint(read_config_or_default(), seed));
@@ -156,7 +157,8 @@ private:
     [[nodiscard]] bool needs_tokenizer() const { return !options_.takes_ids || !options_.gives_ids; }
 
     [[nodiscard]] Config read_config_or_default() const {
-        return needs_config() ? read_config(options_.files.config.value()) : default_config();
+        return needs_config() ? read_config(options_.files.config.value(), options_.files.generation_config)
+                              : default_config();
     }
 
     [[nodiscard]] std::optional<Tokenizer> read_tokenizer(Family family) const {

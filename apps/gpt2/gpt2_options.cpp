@@ -28,6 +28,11 @@ constexpr std::array keys{
             .type = KeyType::path,
             .help = "The checkpoint's config.json; by default the one beside the weights."},
     KeySpec{.section = "model",
+            .name = "generation_config",
+            .type = KeyType::path,
+            .help = "Its generation_config.json, of which begin and end tokens are used; by default the one beside the "
+                    "weights, if there is one."},
+    KeySpec{.section = "model",
             .name = "tokenizer",
             .type = KeyType::path,
             .help = "Its tokenizer.json; by default the one beside the weights, else vocab.json and merges.txt there."},
@@ -101,7 +106,7 @@ constexpr std::array keys{
             .name = "end_of_text",
             .type = KeyType::boolean,
             .fallback = "true",
-            .help = "A text ends at a token that config.json calls eos_token_id."},
+            .help = "A text ends at a token that generation_config.json, or else config.json, calls eos_token_id."},
     KeySpec{.section = "generate",
             .name = "stop",
             .type = KeyType::words,
@@ -197,6 +202,7 @@ Files read_files(const AppSettings& settings) {
         return path && std::filesystem::exists(*path, none);
     };
     files.config = named("model.config");
+    files.generation_config = named("model.generation_config");
     files.tokenizer = named("model.tokenizer");
     files.vocabulary = named("model.vocabulary");
     files.merges = named("model.merges");
@@ -208,6 +214,15 @@ Files read_files(const AppSettings& settings) {
     }
     if (!files.config) {
         files.config = beside("config.json");
+    }
+    if (files.generation_config && !files.config) {
+        throw Error(ExitCode::configuration, {.id = "E-CFG-105",
+                                              .where = "model.generation_config",
+                                              .what = "is of a checkpoint, and random weights have none",
+                                              .hint = "remove it, or name a model.config"});
+    }
+    if (!files.generation_config && is_there(beside("generation_config.json"))) {
+        files.generation_config = beside("generation_config.json");
     }
     if (!files.tokenizer && !files.vocabulary && !files.merges && is_there(beside("tokenizer.json"))) {
         files.tokenizer = beside("tokenizer.json");

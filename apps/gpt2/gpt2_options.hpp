@@ -14,7 +14,8 @@ namespace sluice::gpt2 {
 /// A checkpoint's files: as named by the job, otherwise next to its weights. nullopt with random weights and no name.
 struct Files {
     std::optional<std::filesystem::path> config;
-    std::optional<std::filesystem::path> tokenizer;  ///< Alternatively the next two.
+    std::optional<std::filesystem::path> generation_config;  ///< Many checkpoints have none.
+    std::optional<std::filesystem::path> tokenizer;          ///< Alternatively the next two.
     std::optional<std::filesystem::path> vocabulary;
     std::optional<std::filesystem::path> merges;
 };

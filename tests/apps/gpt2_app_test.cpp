@@ -55,5 +55,16 @@ TEST(Gpt2App, QuantisesKeysAndValuesOnGpusInBf16AndFp16Only) {
     }
 }
 
+TEST(Gpt2App, HasNoGenerationConfigForRandomWeightsOfNoConfig) {
+    AppSettings settings = default_settings(gpt2_keys());
+    settings.set("model.generation_config", std::filesystem::path("generation_config.json"));
+
+    EXPECT_THAT([&] { static_cast<void>(gpt2_app().open(settings)); },
+                testing::Throws<Error>(testing::Property(
+                    &Error::text, testing::Field(&ErrorText::where, testing::StrEq("model.generation_config")))));
+    settings.set("model.config", std::filesystem::path("config.json"));
+    EXPECT_NO_THROW(static_cast<void>(gpt2_app().open(settings)));
+}
+
 }  // namespace
 }  // namespace sluice::gpt2

@@ -159,6 +159,22 @@ TEST_F(LlamaCheckpoint, HasTheSameBytesWhateverLayInMemory) {
     EXPECT_EQ(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)), 0);
 }
 
+TEST_F(LlamaCheckpoint, TakesBeginAndEndOfItsGenerationConfig) {
+    test::write_file(file("config.json"), test::config_json(config_).dump());
+    const auto read_with = [&](const char* generation) {
+        test::write_file(file("generation_config.json"), generation);
+        return read_config(file("config.json"), file("generation_config.json"));
+    };
+
+    EXPECT_EQ(read_with(R"({"temperature": 0.6, "eos_token_id": null})"), config_);
+    Config expected = config_;
+    expected.begin = 9;
+    expected.end = EndTokens(std::array{7U, 3U});
+    EXPECT_EQ(read_with(R"({"bos_token_id": 9, "eos_token_id": [7, 3]})"), expected);
+    EXPECT_EQ(refusal([&] { static_cast<void>(read_with(R"({"eos_token_id": 260})")); }),
+              "E-MOD-170 eos_token_id is 260, expected 0 to 259");
+}
+
 TEST_F(LlamaCheckpoint, HasTheConfigsOfItsFamily) {
     EXPECT_EQ(changed([](auto&) {}), config_);
     const Config plain = changed([](auto& c) {

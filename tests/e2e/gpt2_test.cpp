@@ -336,6 +336,29 @@ TEST_F(LlamaJob, ContinuesPromptsAsThePlainFormulasDo) {
     }
 }
 
+TEST_F(LlamaJob, EndsTextsWhereItsGenerationConfigSaysIfThereIsOne) {
+    const std::vector<std::string> rest{"generate.results=\"ids\"", "generate.end_of_text=true"};
+    const auto rows_of = [&](const char* output) {
+        std::vector<std::string> settings{fmt::format("output.path={}", output)};
+        settings.insert(settings.end(), rest.begin(), rest.end());
+        const ProcessResult done = run(settings);
+        EXPECT_EQ(done.exit_code, 0) << done.err;
+        return csv_rows(contents(path() / output));
+    };
+    const std::string second_token = rows_of("before.csv").at(1).at(2);
+    ASSERT_NE(second_token, "") << "the text ends before";
+
+    write_file(path() / "generation_config.json", fmt::format(R"({{"eos_token_id": [{}]}})", second_token));
+    const std::vector<std::string> ended = rows_of("after.csv").at(1);
+
+    EXPECT_NE(ended.at(1), "");
+    EXPECT_EQ(ended.at(2), "");
+    write_file(path() / "generation_config.json", R"({"eos_token_id": []})");
+    const ProcessResult changed = run({"output.path=after.csv", rest[0], rest[1]});
+    EXPECT_EQ(changed.exit_code, 65);
+    EXPECT_THAT(changed.err, HasSubstr("generation_config.json: eos_token_id is []"));
+}
+
 /// Files of these names belong to other tokenizers too.
 TEST_F(LlamaJob, WritesTextsByItsTokenizerOnly) {
     const ProcessResult refused = run({});
