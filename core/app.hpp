@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/codec.hpp"
+#include "core/interface.hpp"
 #include "core/model.hpp"
 #include "core/modes.hpp"
 #include "core/node_memory.hpp"
@@ -35,13 +36,8 @@ struct WeightBlob {
 };
 
 /// An app loaded with its weights, shared by all devices of a rank. Outlives the models it makes.
-class LoadedApp {
+class LoadedApp : public Interface {
 public:
-    LoadedApp() = default;
-    LoadedApp(const LoadedApp&) = delete;
-    LoadedApp& operator=(const LoadedApp&) = delete;
-    virtual ~LoadedApp() = default;
-
     /// Weights that must be packed before the first model is made; null if there are none.
     [[nodiscard]] virtual PackedWeights* weights() { return nullptr; }
 
@@ -85,13 +81,8 @@ struct AppFile {
 };
 
 /// An app with a job's settings. Every rank opens one.
-class OpenApp {
+class OpenApp : public Interface {
 public:
-    OpenApp() = default;
-    OpenApp(const OpenApp&) = delete;
-    OpenApp& operator=(const OpenApp&) = delete;
-    virtual ~OpenApp() = default;
-
     /// Bytes of an item and of its result on the wire; equals the codec's shape. Called on every rank: opens no file.
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
@@ -138,13 +129,8 @@ public:
 };
 
 /// A model family: the value of a job's key `app`. Stateless; one object serves the whole program.
-class App {
+class App : public Interface {
 public:
-    App() = default;
-    App(const App&) = delete;
-    App& operator=(const App&) = delete;
-    virtual ~App() = default;
-
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
     [[nodiscard]] virtual std::string_view summary() const noexcept = 0;
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/chunk.hpp"
+#include "core/interface.hpp"
 
 namespace sluice {
 
@@ -51,13 +52,8 @@ protected:
 };
 
 /// Converts an app's items between files and the wire. Stateless and thread-safe.
-class ItemCodec {
+class ItemCodec : public Interface {
 public:
-    ItemCodec() = default;
-    ItemCodec(const ItemCodec&) = delete;
-    ItemCodec& operator=(const ItemCodec&) = delete;
-    virtual ~ItemCodec() = default;
-
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
     /// False if an item's number suffices, so that a job needs no input file.

@@ -12,6 +12,7 @@
 #include "core/doorbell.hpp"
 #include "core/event.hpp"
 #include "core/function_ref.hpp"
+#include "core/interface.hpp"
 
 namespace sluice {
 
@@ -29,13 +30,8 @@ public:
 /// In-order queue of work on one device. Members are called by one thread; they enqueue work and return. A failed
 /// operation poisons all later events of its stream, and of the streams that wait for one of those. The destructor
 /// blocks until everything enqueued is done.
-class Stream {
+class Stream : public Interface {
 public:
-    Stream() = default;
-    Stream(const Stream&) = delete;
-    Stream& operator=(const Stream&) = delete;
-    virtual ~Stream() = default;
-
     /// Both spans stay alive, and `from` unchanged, until an event recorded later is ready. Sizes are equal.
     virtual void copy(std::span<std::byte> to, std::span<const std::byte> from) = 0;
 
@@ -85,13 +81,8 @@ struct MemoryInfo {
     std::uint64_t all_bytes = 0;
 };
 
-class Device {
+class Device : public Interface {
 public:
-    Device() = default;
-    Device(const Device&) = delete;
-    Device& operator=(const Device&) = delete;
-    virtual ~Device() = default;
-
     /// "host", "NVIDIA H200 (17:00.0)".
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 

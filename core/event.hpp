@@ -3,17 +3,13 @@
 #include <cstdint>
 
 #include "core/clock.hpp"
+#include "core/interface.hpp"
 
 namespace sluice {
 
 /// Source of events: a stream or a transport, which numbers its own tickets.
-class EventSource {
+class EventSource : public Interface {
 public:
-    EventSource() = default;
-    EventSource(const EventSource&) = delete;
-    EventSource& operator=(const EventSource&) = delete;
-    virtual ~EventSource() = default;
-
     /// Whether the work behind `ticket` is done. Never blocks; once true, stays true; rethrows the work's failure.
     [[nodiscard]] virtual bool reached(std::uint64_t ticket) const = 0;
 

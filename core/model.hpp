@@ -11,6 +11,7 @@
 
 #include "core/chunk.hpp"
 #include "core/device.hpp"
+#include "core/interface.hpp"
 
 namespace sluice {
 
@@ -60,13 +61,8 @@ struct ChunkLimits {
 };
 
 /// A model on one device, with its own workspace. Made once and used by one driver.
-class Model {
+class Model : public Interface {
 public:
-    Model() = default;
-    Model(const Model&) = delete;
-    Model& operator=(const Model&) = delete;
-    virtual ~Model() = default;
-
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
     /// Enqueues the work that computes `items` outputs at `out` from `items` inputs at `in`, both in device memory. The

@@ -7,6 +7,7 @@
 #include "core/clock.hpp"
 #include "core/doorbell.hpp"
 #include "core/event.hpp"
+#include "core/interface.hpp"
 
 namespace sluice {
 
@@ -22,13 +23,8 @@ struct Ticket {
 };
 
 /// Delivers chunks to one device driver and takes its results. Used by that driver's thread only.
-class Transport {
+class Transport : public Interface {
 public:
-    Transport() = default;
-    Transport(const Transport&) = delete;
-    Transport& operator=(const Transport&) = delete;
-    virtual ~Transport() = default;
-
     /// Requests the next chunk's items into `to`, which stays alive and untouched until `arrived` is ready. Tickets
     /// arrive in the order of the requests. After the last chunk every ticket yields end_of_input().
     [[nodiscard]] virtual Ticket request(std::span<std::byte> to) = 0;

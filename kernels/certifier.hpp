@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "core/device.hpp"
+#include "core/interface.hpp"
 #include "core/model.hpp"
 #include "kernels/margin.hpp"
 #include "kernels/operation.hpp"
@@ -36,13 +37,8 @@ public:
     [[nodiscard]] virtual std::uint64_t recomputed() const = 0;
 };
 
-class CertifierKernels {
+class CertifierKernels : public Interface {
 public:
-    CertifierKernels() = default;
-    CertifierKernels(const CertifierKernels&) = delete;
-    CertifierKernels& operator=(const CertifierKernels&) = delete;
-    virtual ~CertifierKernels() = default;
-
     /// `exact` is a model on `device` whose results hold label and scores; it outlives the certifier. Throws
     /// ContractViolation for a backend without inexact precisions.
     [[nodiscard]] virtual std::unique_ptr<Certifier> make_certifier(Device& device, const CertifyShape& shape,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "core/interface.hpp"
 #include "core/packed_weights.hpp"
 #include "kernels/operation.hpp"
 
@@ -44,13 +45,8 @@ inline constexpr double norm_epsilon = 1e-5;  ///< Inside the root.
 
 /// Convolutions and their norms, in one backend and precision. Activations are channels-last. In tf32x3 convolutions
 /// read and write each value as two parts; norm_relu_pool reads those and writes what dense layers read.
-class ConvolutionKernels {
+class ConvolutionKernels : public Interface {
 public:
-    ConvolutionKernels() = default;
-    ConvolutionKernels(const ConvolutionKernels&) = delete;
-    ConvolutionKernels& operator=(const ConvolutionKernels&) = delete;
-    virtual ~ConvolutionKernels() = default;
-
     /// y[p][c] = bias[c] + sum over k of weights[c][in[p + k]][k]  (nothing where in[p + k] is the blank);
     /// n = gamma[c][p] * (y[p][c] - mean) / sqrt(variance + norm_epsilon) + beta[c][p], with mean and biased variance
     /// over all p and c of the item; out[q][c] = max(0, max over the `pool` positions p of q of n[p][c]).

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/interface.hpp"
 #include "core/packed_weights.hpp"
 #include "kernels/decoder_shape.hpp"
 #include "kernels/text_writer.hpp"
@@ -70,13 +71,8 @@ public:
     }
 };
 
-class DecoderLayer {
+class DecoderLayer : public Interface {
 public:
-    DecoderLayer() = default;
-    DecoderLayer(const DecoderLayer&) = delete;
-    DecoderLayer& operator=(const DecoderLayer&) = delete;
-    virtual ~DecoderLayer() = default;
-
     /// Makes a decoder that uses at most `device_bytes` of device memory, which is at least least_bytes(). Call once
     /// the weights are packed. Thread-safe. The layer and the weights outlive the decoder.
     [[nodiscard]] virtual std::unique_ptr<Decoder> make_decoder(Device& device, std::uint32_t max_items,
@@ -89,13 +85,8 @@ public:
     [[nodiscard]] virtual std::uint64_t bytes(std::uint32_t max_items, std::uint64_t device_bytes) const = 0;
 };
 
-class DecoderKernels {
+class DecoderKernels : public Interface {
 public:
-    DecoderKernels() = default;
-    DecoderKernels(const DecoderKernels&) = delete;
-    DecoderKernels& operator=(const DecoderKernels&) = delete;
-    virtual ~DecoderKernels() = default;
-
     /// `weights` belong to the caller and must stay alive until `packed` is packed.
     [[nodiscard]] virtual std::unique_ptr<DecoderLayer> decoder(const DecoderShape& shape,
                                                                 const DecoderWeights& weights,

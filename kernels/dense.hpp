@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "core/interface.hpp"
 #include "core/packed_weights.hpp"
 #include "kernels/operation.hpp"
 
@@ -35,13 +36,8 @@ struct ClassifyShape {
 };
 
 /// Dense layers, in one backend and precision.
-class DenseKernels {
+class DenseKernels : public Interface {
 public:
-    DenseKernels() = default;
-    DenseKernels(const DenseKernels&) = delete;
-    DenseKernels& operator=(const DenseKernels&) = delete;
-    virtual ~DenseKernels() = default;
-
     /// out[o] = bias[o] + sum over i of weights[o][i] * in[i]; then max(0, out) if relu. weights: (outputs, inputs).
     [[nodiscard]] virtual std::unique_ptr<Layer> linear(const LinearShape& shape, std::span<const float> weights,
                                                         std::span<const float> bias, PackedWeights& packed) const = 0;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/interface.hpp"
 #include "core/packed_weights.hpp"
 #include "kernels/sampling.hpp"
 #include "kernels/text_writer.hpp"
@@ -46,13 +47,8 @@ struct GruWeights {
 /// i with p[0] + … + p[i] > draw, summed in fp32 in that order, or else the last with p[i] > 0.
 class Generator : public TextWriter {};
 
-class GeneratorLayer {
+class GeneratorLayer : public Interface {
 public:
-    GeneratorLayer() = default;
-    GeneratorLayer(const GeneratorLayer&) = delete;
-    GeneratorLayer& operator=(const GeneratorLayer&) = delete;
-    virtual ~GeneratorLayer() = default;
-
     /// Thread-safe; only after the weights are packed. The layer and the weights outlive the operation.
     [[nodiscard]] virtual std::unique_ptr<Generator> make_generator(Device& device, std::uint32_t max_items) const = 0;
 
@@ -60,13 +56,8 @@ public:
     [[nodiscard]] virtual std::uint64_t work_bytes(std::uint32_t max_items) const = 0;
 };
 
-class GeneratorKernels {
+class GeneratorKernels : public Interface {
 public:
-    GeneratorKernels() = default;
-    GeneratorKernels(const GeneratorKernels&) = delete;
-    GeneratorKernels& operator=(const GeneratorKernels&) = delete;
-    virtual ~GeneratorKernels() = default;
-
     /// `weights` stay the caller's until `packed` is packed.
     [[nodiscard]] virtual std::unique_ptr<GeneratorLayer> gru(const GruShape& shape, const GruWeights& weights,
                                                               const Sampling& sampling,

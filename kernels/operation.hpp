@@ -7,6 +7,7 @@
 
 #include "core/chunk.hpp"
 #include "core/device.hpp"
+#include "core/interface.hpp"
 
 namespace sluice {
 
@@ -24,13 +25,8 @@ using Inputs = std::span<const std::span<const std::byte>>;
 using Outputs = std::span<const std::span<std::byte>>;
 
 /// One step of a model on one device, with its own workspace. Used by one driver.
-class Operation {
+class Operation : public Interface {
 public:
-    Operation() = default;
-    Operation(const Operation&) = delete;
-    Operation& operator=(const Operation&) = delete;
-    virtual ~Operation() = default;
-
     /// Enqueues the step; allocates nothing. Each tensor holds exactly `items` items; no output overlaps another
     /// tensor. All tensors and this object stay alive until the stream has passed the step. An item's output depends
     /// only on its input and the weights, not on the number of items or its position among them; except for the last
@@ -44,13 +40,8 @@ public:
 };
 
 /// Plan and weights of a step with one input and one output tensor, shared by all operations made from it.
-class Layer {
+class Layer : public Interface {
 public:
-    Layer() = default;
-    Layer(const Layer&) = delete;
-    Layer& operator=(const Layer&) = delete;
-    virtual ~Layer() = default;
-
     /// Bytes of one item in and out.
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 

@@ -8,6 +8,7 @@
 
 #include "core/codec.hpp"
 #include "core/config/config.hpp"
+#include "core/interface.hpp"
 
 namespace sluice {
 
@@ -19,13 +20,8 @@ struct InputReads {
 };
 
 /// An input file as numbered items in packed form.
-class ItemSource {
+class ItemSource : public Interface {
 public:
-    ItemSource() = default;
-    ItemSource(const ItemSource&) = delete;
-    ItemSource& operator=(const ItemSource&) = delete;
-    virtual ~ItemSource() = default;
-
     [[nodiscard]] virtual std::uint64_t count() const noexcept = 0;
 
     /// Bytes of the file that hold the items.

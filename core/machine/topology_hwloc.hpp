@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "core/interface.hpp"
 #include "core/machine/cpu_set.hpp"
 #include "core/machine/topology.hpp"
 
@@ -15,13 +16,8 @@ enum class TopologyDetail {
 };
 
 /// The operating system's word on where the calling thread runs.
-class Affinity {
+class Affinity : public Interface {
 public:
-    Affinity() = default;
-    Affinity(const Affinity&) = delete;
-    Affinity& operator=(const Affinity&) = delete;
-    virtual ~Affinity() = default;
-
     /// Ties the calling thread, and those that it starts from now on, to `cpus`. Returns why it cannot, "" if it can;
     /// some systems accept a request and do something else.
     [[nodiscard]] virtual std::string set(const CpuSet& cpus) = 0;

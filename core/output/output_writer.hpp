@@ -6,17 +6,14 @@
 #include <optional>
 #include <span>
 
+#include "core/interface.hpp"
+
 namespace sluice {
 
 /// Writes results in item order; publish() makes the output appear under its name. Used by one thread at a time. File
 /// system failures throw Error (io_error) with path, errno text and a hint.
-class OutputWriter {
+class OutputWriter : public Interface {
 public:
-    OutputWriter() = default;
-    OutputWriter(const OutputWriter&) = delete;
-    OutputWriter& operator=(const OutputWriter&) = delete;
-    virtual ~OutputWriter() = default;
-
     /// Appends the outputs of the next `count` items, count * output_bytes long.
     virtual void append(std::uint32_t count, std::span<const std::byte> outputs) = 0;
 

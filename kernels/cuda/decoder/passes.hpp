@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/device.hpp"
+#include "core/interface.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/sizes.hpp"
 #include "kernels/cuda/decoder/weights.hpp"
@@ -29,13 +30,8 @@ struct PassSetup {
 using PassWatch = std::function<void(std::string_view)>;
 
 /// Forward passes in one precision.
-class Passes {
+class Passes : public Interface {
 public:
-    Passes() = default;
-    Passes(const Passes&) = delete;
-    Passes& operator=(const Passes&) = delete;
-    virtual ~Passes() = default;
-
     /// Enqueues the planned pass: adds keys and values to the cache, and each entry's next token to its text.
     virtual void enqueue(cudaStream_t stream, const PassWatch& watch) = 0;
 };

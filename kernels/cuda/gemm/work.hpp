@@ -2,16 +2,13 @@
 
 #include <cuda_runtime_api.h>
 
+#include "core/interface.hpp"
+
 namespace sluice::gemm {
 
 /// A product that is ready to be enqueued.
-class Work {
+class Work : public Interface {
 public:
-    Work() = default;
-    Work(const Work&) = delete;
-    Work& operator=(const Work&) = delete;
-    virtual ~Work() = default;
-
     /// Allocates nothing. Throws Error as check_cuda() if the launch fails.
     virtual void enqueue(cudaStream_t stream) const = 0;
 };

@@ -7,19 +7,15 @@
 #include <memory>
 
 #include "core/device.hpp"
+#include "core/interface.hpp"
 #include "kernels/cuda/generator/batch.hpp"
 #include "kernels/cuda/generator/weights.hpp"
 
 namespace sluice::generator {
 
 /// Steps of rows in one precision. States before and after a step are separate.
-class Steps {
+class Steps : public Interface {
 public:
-    Steps() = default;
-    Steps(const Steps&) = delete;
-    Steps& operator=(const Steps&) = delete;
-    virtual ~Steps() = default;
-
     /// Enqueues a step of the first `batch->living` rows, with their symbols as input, from states(turn) to states(1 -
     /// turn), and their new scores.
     virtual void enqueue(const Memory& memory, std::uint32_t turn, cudaStream_t stream) = 0;
