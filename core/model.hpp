@@ -12,6 +12,7 @@
 #include "core/chunk.hpp"
 #include "core/device.hpp"
 #include "core/interface.hpp"
+#include "core/modes.hpp"
 
 namespace sluice {
 
@@ -34,7 +35,8 @@ struct Certification {
     friend bool operator==(const Certification&, const Certification&) = default;
 };
 
-inline constexpr std::array<std::string_view, 3> measure_names{"share", "gap", "draw"};
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<Certification::Measure>{"share", "gap", "draw"};
 
 /// A counter of a model's work besides its items, summed over all devices for the report.
 struct ModelCount {

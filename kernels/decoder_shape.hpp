@@ -1,7 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
+
+#include "core/modes.hpp"
 
 namespace sluice {
 
@@ -22,6 +26,8 @@ enum class AttentionMask : std::uint8_t {
     prefix,  ///< A prompt's tokens to the whole prompt, new ones to those up to their own: a prefix language model,
              ///< whose prompt is encoded in both directions. Raffel et al. 2020 ("T5"), section 3.2.1.
 };
+template <>
+inline constexpr std::array<std::string_view, 2> words_of<AttentionMask>{"causal", "prefix"};
 
 /// Scaling of rotary frequencies for texts longer than those of the original training: frequencies whose wavelength
 /// exceeds original_positions / low_frequency are divided by `factor`; those below original_positions / high_frequency

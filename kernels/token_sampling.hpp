@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/chunk.hpp"
+#include "core/modes.hpp"
 
 namespace sluice {
 
@@ -19,10 +20,8 @@ enum class KvCache : std::uint8_t {
     int8,  ///< -127 to 127, scaled by a bf16.
 };
 /// Words of the job file.
-inline constexpr std::array<std::string_view, 3> kv_cache_names{"auto", "fp8", "int8"};
-[[nodiscard]] constexpr std::string_view name_of(KvCache cache) {
-    return kv_cache_names[std::size_t(cache)];
-}
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<KvCache>{"auto", "fp8", "int8"};
 
 /// Tokens of which each ends a text.
 class EndTokens {

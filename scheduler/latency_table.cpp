@@ -245,8 +245,8 @@ std::string header(const RunReport& report, const Verdict& verdict, bool timed) 
     }
     out += fmt::format("{} chunk{} of up to {} items, depth {}, {}, {}; {} rank{}, {} device{} ({}{}{})\n",
                        report.chunks, report.chunks == 1 ? "" : "s", report.chunk_items, report.depth,
-                       word_for(report.mode), word_for(report.distribution), ranks, ranks == 1 ? "" : "s", devices,
-                       devices == 1 ? "" : "s", word_for(report.device),
+                       name_of(report.mode), name_of(report.distribution), ranks, ranks == 1 ? "" : "s", devices,
+                       devices == 1 ? "" : "s", name_of(report.device),
                        report.device == DeviceKind::cuda ? fmt::format(", {}", name_of(report.precision)) : "",
                        report.device_note.empty() ? "" : fmt::format("; {}", report.device_note));
     if (!report.chunk_note.empty()) {

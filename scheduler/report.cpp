@@ -118,7 +118,7 @@ Json certification_json(const std::optional<Certification>& certification) {
             {"recomputed", certification->recomputed},
             {"recomputed_twice", certification->recomputed_twice},
             {"bound", std::isfinite(certification->bound) ? Json(certification->bound) : Json(nullptr)},
-            {"measure", measure_names[static_cast<std::size_t>(certification->measure)]},
+            {"measure", name_of(certification->measure)},
             {"gap_bound", certification->gap_bound && std::isfinite(*certification->gap_bound)
                               ? Json(*certification->gap_bound)
                               : Json(nullptr)}};
@@ -133,26 +133,6 @@ Json counts_json(const std::vector<ModelCount>& counts) {
 }
 
 }  // namespace
-
-std::string_view word_for(PipelineMode mode) {
-    return mode == PipelineMode::overlap ? "overlap" : "serial";
-}
-
-std::string_view word_for(Distribution distribution) {
-    return distribution == Distribution::pull ? "pull" : "static";
-}
-
-std::string_view word_for(DeviceKind device) {
-    switch (device) {
-        case DeviceKind::automatic:
-            return "auto";
-        case DeviceKind::host:
-            return "host";
-        case DeviceKind::cuda:
-            return "cuda";
-    }
-    return {};
-}
 
 std::string why_withheld(const RunReport& report) {
     for (const RankReport& rank : report.ranks) {
@@ -262,9 +242,9 @@ Json report_json(const RunReport& report, const Json& config) {
               {"staged", report.queues.staged},
               {"window", report.queues.window},
               {"encoders", {{"used", report.encoders.used}, {"useful", report.encoders.useful}}},
-              {"mode", word_for(report.mode)},
-              {"distribution", word_for(report.distribution)},
-              {"device", word_for(report.device)},
+              {"mode", name_of(report.mode)},
+              {"distribution", name_of(report.distribution)},
+              {"device", name_of(report.device)},
               {"device_note", report.device_note},
               {"chunk_note", report.chunk_note},
               {"precision", name_of(report.precision)},

@@ -94,11 +94,6 @@ enum class TableForm : std::uint8_t {
 /// Whether `text` is a report file of this or an earlier version; for this version its beginning suffices.
 [[nodiscard]] bool is_report(std::string_view text);
 
-/// As spelled in the job file.
-[[nodiscard]] std::string_view word_for(PipelineMode mode);
-[[nodiscard]] std::string_view word_for(Distribution distribution);
-[[nodiscard]] std::string_view word_for(DeviceKind device);
-
 /// Verdict of the run; unknown when ranks are lost.
 [[nodiscard]] Verdict verdict_of(const RunReport& report);
 

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string_view word_for(Bound bound) {
+std::string_view name_of(Bound bound) {
     constexpr std::array<std::string_view, 5> words{"stage", "startup", "end", "nothing", "unknown"};
     return words[static_cast<std::size_t>(bound)];
 }
@@ -50,7 +50,7 @@ void add_slowed(Json& json, const Verdict& verdict) {
 }  // namespace
 
 Json verdict_json(const Verdict& verdict) {
-    Json json{{"text", verdict.line}, {"notes", verdict.notes}, {"bound", word_for(verdict.bound)}};
+    Json json{{"text", verdict.line}, {"notes", verdict.notes}, {"bound", name_of(verdict.bound)}};
     json["binding"] = verdict.bound == Bound::stage ? Json(to_string(*verdict.binding)) : Json(nullptr);
     if (verdict.bound == Bound::unknown) {
         return json;

@@ -20,7 +20,6 @@ constexpr double highest_temperature = 100;
 constexpr double highest_penalty = 100;
 constexpr std::array<std::string_view, 2> forms{"text", "ids"};
 constexpr std::array<std::string_view, 2> ways_with_long_prompts{"refuse", "cut"};
-constexpr std::array<std::string_view, 2> masks{"causal", "prefix"};  // in the order of AttentionMask
 
 constexpr std::array keys{
     KeySpec{.section = "model",
@@ -47,7 +46,7 @@ constexpr std::array keys{
     KeySpec{.section = "model",
             .name = "attention",
             .type = KeyType::text,
-            .choices = masks,
+            .choices = words_of<AttentionMask>,
             .fallback = "\"causal\"",
             .help = "What a prompt's tokens attend to: those before them, or, in a prefix language model, the whole "
                     "prompt."},
@@ -136,7 +135,7 @@ constexpr std::array keys{
     KeySpec{.section = "generate",
             .name = "kv_cache_dtype",
             .type = KeyType::text,
-            .choices = kv_cache_names,
+            .choices = words_of<KvCache>,
             .fallback = "\"auto\"",
             .help = "What keys and values are kept in: the run's precision, or on GPUs in bf16 and fp16 one byte, fp8 "
                     "or int8."},
@@ -170,7 +169,7 @@ TokenSampling read_sampling(const AppSettings& settings) {
         .temperature = static_cast<float>(settings.get<double>("generate.temperature")),
         .log_probabilities =
             settings.get<bool>("generate.log_probability") || settings.get<bool>("generate.token_log_probabilities"),
-        .kv_cache = enum_of<KvCache>(settings.get<std::string>("generate.kv_cache_dtype"), kv_cache_names).value()};
+        .kv_cache = enum_of<KvCache>(settings.get<std::string>("generate.kv_cache_dtype")).value()};
     if (sampling.temperature == 0) {
         check_greedy(settings);
     }
@@ -243,7 +242,7 @@ std::span<const KeySpec> gpt2_keys() {
 Options read_options(const AppSettings& settings) {
     Options options;
     options.sampling = read_sampling(settings);
-    options.mask = enum_of<AttentionMask>(settings.get<std::string>("model.attention"), masks).value();
+    options.mask = enum_of<AttentionMask>(settings.get<std::string>("model.attention")).value();
     options.stops_at_end = settings.get<bool>("generate.end_of_text");
     options.cuts_prompts = settings.get<std::string>("generate.long_prompts") == "cut";
     options.takes_ids = settings.get<std::string>("generate.prompts") == "ids";

@@ -20,10 +20,12 @@ namespace sluice {
 // The arrays are the words of the job file, in the order of the enumerators.
 
 enum class InputFormat { csv, jsonl, txt, npy, onehot_f32, u8 };
-inline constexpr std::array<std::string_view, 6> input_format_names{"csv", "jsonl", "txt", "npy", "bin", "u8"};
+template <>
+inline constexpr std::array<std::string_view, 6> words_of<InputFormat>{"csv", "jsonl", "txt", "npy", "bin", "u8"};
 
 enum class OutputFormat { csv, jsonl, npy, txt };
-inline constexpr std::array<std::string_view, 4> output_format_names{"csv", "jsonl", "npy", "txt"};
+template <>
+inline constexpr std::array<std::string_view, 4> words_of<OutputFormat>{"csv", "jsonl", "npy", "txt"};
 
 /// What becomes of results that are NaN or infinite.
 enum class NonfinitePolicy : std::uint8_t {
@@ -31,14 +33,8 @@ enum class NonfinitePolicy : std::uint8_t {
     flag,   ///< They are written and counted, and the run says so.
     allow,  ///< They are written and counted.
 };
-inline constexpr std::array<std::string_view, 3> nonfinite_policy_names{"error", "flag", "allow"};
-
-[[nodiscard]] constexpr std::string_view name_of(InputFormat f) {
-    return input_format_names[std::size_t(f)];
-}
-[[nodiscard]] constexpr std::string_view name_of(OutputFormat f) {
-    return output_format_names[std::size_t(f)];
-}
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<NonfinitePolicy>{"error", "flag", "allow"};
 
 /// What a job file says, validated, paths resolved against the job file's folder. docs/job-file.md is its reference.
 struct JobConfig {

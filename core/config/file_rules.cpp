@@ -39,17 +39,17 @@ std::optional<std::string> hint_of_extension(const std::filesystem::path& path) 
                                : std::nullopt;
 }
 
-template <class Enum, std::size_t number>
+template <class Enum>
 Enum format_by_extension(const std::filesystem::path& path, const std::string& where, std::string_view key,
-                         const std::array<std::string_view, number>& names, std::string hint) {
+                         std::string hint) {
     const std::string extension = lower_extension(path);
-    const auto format = extension.empty() ? std::nullopt : enum_of<Enum>(extension.substr(1), names);
+    const auto format = extension.empty() ? std::nullopt : enum_of<Enum>(extension.substr(1));
     if (!format) {
-        refuse_job(
-            "E-CFG-011", where,
-            fmt::format("{}: got {}, expected an extension .{}", key,
-                        extension.empty() ? "no extension" : "extension " + quoted(extension), fmt::join(names, " .")),
-            std::move(hint));
+        refuse_job("E-CFG-011", where,
+                   fmt::format("{}: got {}, expected an extension .{}", key,
+                               extension.empty() ? "no extension" : "extension " + quoted(extension),
+                               fmt::join(words_of<Enum>, " .")),
+                   std::move(hint));
     }
     return *format;
 }
@@ -134,9 +134,8 @@ void complete_input(JobConfig::Input& input, const StatedJob& stated) {
         input.count.reset();
     }
     if (stated.find("input.format") == nullptr) {
-        input.format =
-            format_by_extension<InputFormat>(input.path, stated.where("input.path"), "input.path", input_format_names,
-                                             hint_of_extension(input.path).value_or("set input.format"));
+        input.format = format_by_extension<InputFormat>(input.path, stated.where("input.path"), "input.path",
+                                                        hint_of_extension(input.path).value_or("set input.format"));
     }
     check_columns(input, stated);
     check_count(input, stated);
@@ -153,7 +152,7 @@ void complete_output(JobConfig::Output& output, const StatedJob& stated) {
     }
     if (is_open) {
         output.format = format_by_extension<OutputFormat>(
-            output.path, where, "output.path", output_format_names,
+            output.path, where, "output.path",
             hint_of_extension(output.path) ? "choose one of those: nothing else is written" : "set output.format");
     }
     if (stated.find("output.report") == nullptr) {

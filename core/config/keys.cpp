@@ -153,7 +153,7 @@ constexpr std::array keys{
                             .name = "path",
                             .type = KeyType::path,
                             .help = "The items to read. Required, unless the app makes items of input.count alone."}),
-    file_key<&Input::format>(choice("input", "format", input_format_names, "from the extension",
+    file_key<&Input::format>(choice("input", "format", words_of<InputFormat>, "from the extension",
                                     "How the input is written; overrides its extension.")),
     file_key<&Input::columns>(
         {.section = "input",
@@ -185,33 +185,33 @@ constexpr std::array keys{
          .required = true,
          .help = "Where the results go; .csv, .jsonl, .npy or .txt, or, with a trailing slash, a folder of parts."}),
     key<&Job::output, &Output::format>(
-        choice("output", "format", output_format_names, "from the extension",
+        choice("output", "format", words_of<OutputFormat>, "from the extension",
                "How the results are written; required where the extension does not tell.")),
     key<&Job::output, &Output::nonfinite>(
-        choice("output", "nonfinite", nonfinite_policy_names, "\"error\"",
+        choice("output", "nonfinite", words_of<NonfinitePolicy>, "\"error\"",
                "Scores that are NaN or infinite end the run, or are counted, with or without a warning.")),
     key<&Job::output, &Output::report>({.section = "output",
                                         .name = "report",
                                         .type = KeyType::path,
                                         .fallback = "OUTPUT.report.json beside the output",
                                         .help = "Where the latency table goes, as JSON."}),
-    key<&Job::run, &Run::device>(choice("run", "device", device_kind_names, "\"auto\"",
+    key<&Job::run, &Run::device>(choice("run", "device", words_of<DeviceKind>, "\"auto\"",
                                         "What computes; auto uses CUDA where it is built in and a GPU is visible.")),
-    key<&Job::run, &Run::precision>(choice("run", "precision", precision_names, "\"fp32\"",
+    key<&Job::run, &Run::precision>(choice("run", "precision", words_of<Precision>, "\"fp32\"",
                                            "How a GPU multiplies; the host always computes in fp32.")),
     key<&Job::run, &Run::devices>(
         count("run", "devices", {1, most_devices}, "\"auto\"", "Devices that each rank drives.", "auto")),
-    key<&Job::pipeline, &Pipeline::mode>(choice("pipeline", "mode", pipeline_mode_names, "\"overlap\"",
+    key<&Job::pipeline, &Pipeline::mode>(choice("pipeline", "mode", words_of<PipelineMode>, "\"overlap\"",
                                                 "serial: one chunk at a time, the baseline for the same report.")),
     key<&Job::pipeline, &Pipeline::distribution>(
-        choice("pipeline", "distribution", distribution_names, "\"pull\"",
+        choice("pipeline", "distribution", words_of<Distribution>, "\"pull\"",
                "pull: a device asks for chunks; static: an equal share for each.")),
     key<&Job::pipeline, &Pipeline::chunk_items>(count("pipeline", "chunk_items", {1, most_chunk_items}, "\"auto\"",
                                                       "Items that travel and compute together.", "auto")),
     key<&Job::pipeline, &Pipeline::depth>(
         count("pipeline", "depth", {1, most_depth}, "\"auto\"", "Chunks in flight on each device.", "auto")),
     key<&Job::layout, &Layout::bind>(
-        choice("layout", "bind", bind_mode_names, "\"gpu-local\"",
+        choice("layout", "bind", words_of<BindMode>, "\"gpu-local\"",
                "Where threads run: on CPUs near their GPU, on all of the launcher's mask, or on all allowed.")),
     key<&Job::layout, &Layout::gpus_per_node>(
         count("layout", "gpus_per_node", {0, most_devices}, "0", "GPUs per node to request from Slurm.")),
@@ -237,10 +237,10 @@ constexpr std::array keys{
     key<&Job::slurm, &Slurm::nodes>(count("slurm", "nodes", {1, most_nodes}, "1", "Nodes.")),
     key<&Job::slurm, &Slurm::exclusive>(flag("slurm", "exclusive", "true", "Whole nodes.")),
     key<&Job::slurm, &Slurm::gpu_request>(
-        choice("slurm", "gpu_request", gpu_request_names, "\"gpus-per-node\"", "How GPUs are requested.")),
+        choice("slurm", "gpu_request", words_of<GpuRequest>, "\"gpus-per-node\"", "How GPUs are requested.")),
     slurm_name<&Slurm::gpu_type>("gpu_type", {}, "\"\"", "The GPU type, by the site's name for it."),
     key<&Job::slurm, &Slurm::launcher>(
-        choice("slurm", "launcher", launcher_names, "\"srun\"", "What starts the ranks in the job.")),
+        choice("slurm", "launcher", words_of<JobLauncher>, "\"srun\"", "What starts the ranks in the job.")),
     slurm_name<&Slurm::mpi>("mpi", {}, "\"pmix\"", "How srun starts MPI; `srun --mpi=list` lists the choices.",
                             {1, longest_name}),
     slurm_name<&Slurm::mem>("mem", {}, "\"site\"", "Memory per node; site: the site's default, 0: all of it, or 480G."),
@@ -262,7 +262,7 @@ constexpr std::array keys{
                                      .type = KeyType::words,
                                      .fallback = "[]",
                                      .help = "More options for sbatch, as in [\"--switches=1\"]."}),
-    key<&Job::slurm, &Slurm::resume, &Resume::mode>(choice("slurm.resume", "mode", resume_mode_names, "\"requeue\"",
+    key<&Job::slurm, &Slurm::resume, &Resume::mode>(choice("slurm.resume", "mode", words_of<ResumeMode>, "\"requeue\"",
                                                            "What follows an attempt that stopped early.")),
     key<&Job::slurm, &Slurm::resume, &Resume::most>(
         count("slurm.resume", "max", {0, most_attempts}, "3", "Attempts after the first.")),

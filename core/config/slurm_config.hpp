@@ -9,13 +9,17 @@
 #include <string_view>
 #include <vector>
 
+#include "core/modes.hpp"
+
 namespace sluice {
 
 enum class GpuRequest : std::uint8_t { gpus_per_node, gres, none };
-inline constexpr std::array<std::string_view, 3> gpu_request_names{"gpus-per-node", "gres", "none"};
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<GpuRequest>{"gpus-per-node", "gres", "none"};
 
 enum class JobLauncher : std::uint8_t { srun, mpirun };
-inline constexpr std::array<std::string_view, 2> launcher_names{"srun", "mpirun"};
+template <>
+inline constexpr std::array<std::string_view, 2> words_of<JobLauncher>{"srun", "mpirun"};
 
 /// What follows an attempt that stopped early.
 enum class ResumeMode : std::uint8_t {
@@ -23,14 +27,8 @@ enum class ResumeMode : std::uint8_t {
     dependency,  ///< A new job, which waits for this one's end: where a site forbids requeue.
     manual,      ///< Nothing: the user submits again.
 };
-inline constexpr std::array<std::string_view, 3> resume_mode_names{"requeue", "dependency", "manual"};
-
-[[nodiscard]] constexpr std::string_view name_of(JobLauncher l) {
-    return launcher_names[std::size_t(l)];
-}
-[[nodiscard]] constexpr std::string_view name_of(ResumeMode m) {
-    return resume_mode_names[std::size_t(m)];
-}
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<ResumeMode>{"requeue", "dependency", "manual"};
 
 /// What the job file says of Slurm: sections [slurm] and [slurm.resume]. Names hold no character that a shell or
 /// sbatch would take for more than itself; an empty one is not passed on.

@@ -248,7 +248,7 @@ int run(int argc, char** argv) {
     CudaDeviceOptions options;
     for (int i = 1; i < argc; ++i) {
         const std::string_view name = argv[i];
-        const std::optional<Precision> precision = enum_of<Precision>(name, precision_names);
+        const std::optional<Precision> precision = enum_of<Precision>(name);
         if (name == "mma") {  // as on GPUs without wgmma
             options.instructions = MatrixInstructions::mma;
             continue;

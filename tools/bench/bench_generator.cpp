@@ -190,7 +190,7 @@ void time_steps(CudaDevice& gpu, CudaStream& stream, Precision precision, const 
 
 /// nullopt: not a precision of generators.
 std::optional<Precision> precision_of(std::string_view name) {
-    const std::optional<Precision> precision = enum_of<Precision>(name, precision_names);
+    const std::optional<Precision> precision = enum_of<Precision>(name);
     return precision == Precision::certified ? std::nullopt : precision;
 }
 

@@ -31,7 +31,7 @@ int run(int argc, char** argv) {
     std::vector<std::uint32_t> sizes;
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
-        if (const auto asked = enum_of<Precision>(word, precision_names); asked && *asked != Precision::certified) {
+        if (const auto asked = enum_of<Precision>(word); asked && *asked != Precision::certified) {
             precision = *asked;
         } else if (word == "mma") {
             options.instructions = MatrixInstructions::mma;
