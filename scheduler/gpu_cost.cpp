@@ -28,10 +28,6 @@ Json or_null(const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
 }
 
-std::optional<double> number_or_nothing(const Json& json) {
-    return json.is_null() ? std::nullopt : std::optional(json.get<double>());
-}
-
 Json clock_json_of(const std::optional<GpuUse::Clock>& clock) {
     return clock ? Json{{"min", clock->least}, {"mean", clock->mean}, {"max", clock->most}} : Json(nullptr);
 }
@@ -178,33 +174,6 @@ void add_to_json(Json& facts, const GpuUses& uses) {
                         {"limits", limits_json(use)}});
     }
     facts["gpu_use_note"] = uses.note.empty() ? Json(nullptr) : Json(uses.note);
-}
-
-GpuUses gpu_uses_from(const Json& facts) {
-    GpuUses uses;
-    for (const Json& json : facts.at("gpu_use")) {
-        GpuUse& use = uses.gpus.emplace_back();
-        use.gpu = json.at("gpu").get<std::string>();
-        use.samples = json.at("samples").get<std::uint64_t>();
-        use.time = std::chrono::round<std::chrono::nanoseconds>(Seconds(json.at("time").get<double>()));
-        if (const Json& clock = json.at("clock_mhz"); !clock.is_null()) {
-            use.clock_mhz = {.least = clock.at("min").get<double>(),
-                             .mean = clock.at("mean").get<double>(),
-                             .most = clock.at("max").get<double>()};
-        }
-        use.watts = number_or_nothing(json.at("watts"));
-        use.joules = number_or_nothing(json.at("joules"));
-        use.joules_are_counted = json.at("joules_counted").get<bool>();
-        if (const Json& limits = json.at("limits"); !limits.is_null()) {
-            for (const GpuLimit& limit : gpu_limits) {
-                use.limit_shares.push_back(limits.at(std::string(limit.name)).get<double>());
-            }
-        }
-    }
-    if (const Json& note = facts.at("gpu_use_note"); !note.is_null()) {
-        uses.note = note.get<std::string>();
-    }
-    return uses;
 }
 
 }  // namespace sluice

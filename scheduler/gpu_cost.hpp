@@ -48,8 +48,7 @@ struct GpuCost {
 /// A line of the latency table; empty without GPUs.
 [[nodiscard]] std::string text_of(const std::optional<GpuCost>& cost);
 
-/// In seconds, watts and joules; gpu_uses_from() is the exact inverse.
+/// For the report: in seconds, watts and joules.
 void add_to_json(nlohmann::json& facts, const GpuUses& uses);
-[[nodiscard]] GpuUses gpu_uses_from(const nlohmann::json& facts);
 
 }  // namespace sluice

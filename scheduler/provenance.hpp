@@ -26,9 +26,8 @@ struct RankDetails {
     friend bool operator==(const RankDetails&, const RankDetails&) = default;
 };
 
-/// In seconds; rank_details_from() is the exact inverse.
+/// For the report: in seconds.
 [[nodiscard]] nlohmann::json to_json(const RankDetails& facts);
-[[nodiscard]] RankDetails rank_details_from(const nlohmann::json& json);
 
 /// Origin of a run's numbers, apart from its ranks.
 struct Provenance {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,9 @@ struct RankReport {
     friend bool operator==(const RankReport&, const RankReport&) = default;
 };
 
+/// Adds the counts of another device or rank.
+void add_counts(std::vector<ModelCount>& all, std::span<const ModelCount> more);
+
 /// Combines the certifications of two devices or ranks.
 [[nodiscard]] std::optional<Certification> together(const std::optional<Certification>& a,
                                                     const std::optional<Certification>& b);
@@ -86,8 +90,8 @@ struct RankReport {
 [[nodiscard]] RankReport make_rank_report(const RankTrace& trace, Instant common_start,
                                           std::chrono::nanoseconds clock_offset);
 
-/// For transfer to rank 0, exact. decode_rank_report() takes output of the same program's encode(); otherwise throws
-/// ContractViolation.
+/// For transfer to rank 0, exact. decode_rank_report() takes what encode() of the same program returned; otherwise
+/// throws ContractViolation.
 [[nodiscard]] std::string encode(const RankReport& report);
 [[nodiscard]] RankReport decode_rank_report(std::string_view text);
 

@@ -9,7 +9,6 @@
 
 #include "core/error.hpp"
 #include "core/modes.hpp"
-#include "scheduler/model_counts.hpp"
 #include "scheduler/verdict.hpp"
 #include "scheduler/verdict_json.hpp"
 

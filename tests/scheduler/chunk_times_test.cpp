@@ -53,8 +53,6 @@ TEST(ChunkTimes, AreOfEachDeviceStageAndThreadThatDidSomething) {
     EXPECT_EQ(times[1].name, "device 1 (host)");
     EXPECT_EQ(times[2].stage, Stage::gather);
     EXPECT_EQ(times[2].longest, nanoseconds(5));
-    const RankDetails facts{.cpu = "a", .gpus = {"b"}, .driver = {}, .threads = {{.name = "c"}}, .chunk_times = times};
-    EXPECT_EQ(rank_details_from(to_json(facts)), facts);
 }
 
 }  // namespace

@@ -92,15 +92,5 @@ TEST(GpuLimits, NameTheGpuThatMetThemMost) {
         "node's cooling or power");
 }
 
-TEST(GpuUses, SurviveTheWayToRankZero) {
-    const GpuUses uses{.gpus = {use_of("GPU-a", 1500, 400.125, 4000), {.gpu = "GPU-b", .samples = 3, .time = 2s}},
-                       .note = "x"};
-    nlohmann::json facts;
-
-    add_to_json(facts, uses);
-
-    EXPECT_EQ(gpu_uses_from(facts), uses);
-}
-
 }  // namespace
 }  // namespace sluice

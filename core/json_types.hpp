@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// So that a struct of such members takes one NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE: nullopt is null, a duration its
+/// count.
+template <class T>
+struct nlohmann::adl_serializer<std::optional<T>> {
+    static void to_json(json& to, const std::optional<T>& from) { to = from ? json(*from) : json(nullptr); }
+    static void from_json(const json& from, std::optional<T>& to) {
+        to = from.is_null() ? std::nullopt : std::optional(from.template get<T>());
+    }
+};
+
+template <class Rep, class Period>
+struct nlohmann::adl_serializer<std::chrono::duration<Rep, Period>> {
+    static void to_json(json& to, const std::chrono::duration<Rep, Period>& from) { to = from.count(); }
+    static void from_json(const json& from, std::chrono::duration<Rep, Period>& to) {
+        to = std::chrono::duration<Rep, Period>(from.get<Rep>());
+    }
+};
+
+namespace sluice {
+
+/// For another rank of the same program, exact: infinities and any bytes of strings arrive as they are (CBOR, RFC
+/// 8949).
+template <class T>
+[[nodiscard]] std::string packed(const T& value) {
+    std::string bytes;
+    nlohmann::json::to_cbor(nlohmann::json(value), bytes);
+    return bytes;
+}
+
+/// The inverse. Throws nlohmann::json::exception.
+template <class T>
+[[nodiscard]] T unpacked(std::string_view bytes) {
+    return nlohmann::json::from_cbor(bytes.begin(), bytes.end()).template get<T>();
+}
+
+}  // namespace sluice
