@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
+#include "core/json_types.hpp"
 #include "core/machine/driver_gpus.hpp"
 #include "core/machine/gpu_visibility.hpp"
 
@@ -33,21 +33,14 @@ GpuWish gpu_wish(const JobConfig& job) {
             .bind = job.layout.bind};
 }
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuWish, wanted, devices, bind)
+
 std::string encode(const GpuWish& wish) {
-    nlohmann::json json{{"wanted", wish.wanted}, {"bind", wish.bind}};
-    if (wish.devices) {
-        json["devices"] = *wish.devices;
-    }
-    return json.dump();
+    return packed(wish);
 }
 
 GpuWish decode_gpu_wish(const std::string& text) {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    GpuWish wish{.wanted = json.at("wanted"), .bind = json.at("bind")};
-    if (json.contains("devices")) {
-        wish.devices = json.at("devices").get<std::uint32_t>();
-    }
-    return wish;
+    return unpacked<GpuWish>(text);
 }
 
 std::optional<std::vector<CudaGpu>> gpus_in_sight() {

@@ -12,6 +12,7 @@
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
+#include "core/json_types.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_output.hpp"
@@ -19,8 +20,6 @@
 
 namespace sluice {
 namespace {
-
-using Bytes = std::vector<unsigned char>;  // a path may not be valid JSON text
 
 DeviceKind choose_device(DeviceKind wanted) {
     if (wanted != DeviceKind::automatic) {
@@ -132,61 +131,25 @@ std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps,
     return app->open(settings);
 }
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobPlan, app, settings, precision, items, chunk_items, depth, depth_by, device,
+                                   instructions, devices, bind, hang_timeout, drain_timeout, root_host, dump_folder,
+                                   first_chunk)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RootAnnouncement, code, complete, plan)
+
 std::string encode(const JobPlan& plan) {
-    nlohmann::json json{{"app", plan.app},
-                        {"settings", plan.settings},
-                        {"precision", plan.precision},
-                        {"items", plan.items},
-                        {"chunk_items", plan.chunk_items},
-                        {"depth", plan.depth},
-                        {"depth_by", plan.depth_by},
-                        {"device", plan.device},
-                        {"instructions", plan.instructions},
-                        {"bind", plan.bind},
-                        {"hang_timeout", plan.hang_timeout.count()},
-                        {"drain_timeout", plan.drain_timeout.count()},
-                        {"root_host", Bytes(plan.root_host.begin(), plan.root_host.end())},
-                        {"dump_folder", Bytes(plan.dump_folder.begin(), plan.dump_folder.end())},
-                        {"first_chunk", plan.first_chunk}};
-    if (plan.devices) {
-        json["devices"] = *plan.devices;
-    }
-    return json.dump();
+    return packed(plan);
 }
 
 JobPlan decode_job_plan(const std::string& text) {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    JobPlan plan{.app = json.at("app"),
-                 .settings = json.at("settings"),
-                 .precision = json.at("precision"),
-                 .items = json.at("items"),
-                 .chunk_items = json.at("chunk_items"),
-                 .depth = json.at("depth"),
-                 .depth_by = json.at("depth_by"),
-                 .device = json.at("device"),
-                 .instructions = json.at("instructions"),
-                 .bind = json.at("bind"),
-                 .hang_timeout = std::chrono::seconds(json.at("hang_timeout").get<std::int64_t>()),
-                 .drain_timeout = std::chrono::seconds(json.at("drain_timeout").get<std::int64_t>()),
-                 .first_chunk = json.at("first_chunk")};
-    const Bytes host = json.at("root_host");
-    plan.root_host.assign(host.begin(), host.end());
-    const Bytes folder = json.at("dump_folder");
-    plan.dump_folder.assign(folder.begin(), folder.end());
-    if (json.contains("devices")) {
-        plan.devices = json.at("devices").get<std::uint32_t>();
-    }
-    return plan;
+    return unpacked<JobPlan>(text);
 }
 
 std::string encode(const RootAnnouncement& announcement) {
-    return nlohmann::json{{"code", announcement.code}, {"complete", announcement.complete}, {"plan", announcement.plan}}
-        .dump();
+    return packed(announcement);
 }
 
 RootAnnouncement decode_announcement(const std::string& text) {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    return {.code = json.at("code"), .complete = json.at("complete"), .plan = json.at("plan")};
+    return unpacked<RootAnnouncement>(text);
 }
 
 std::string encode_failure(const Failure& failure) {
