@@ -30,8 +30,7 @@ nlohmann::ordered_json keys_of(const App& app) {
     return keys;
 }
 
-int list_apps(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int list_apps(const ParsedArguments& parsed) {
     const bool as_json = parsed.has("json");
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     std::string table;

@@ -86,10 +86,9 @@ std::string as_json(const nlohmann::ordered_json& facts) {
     return facts.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-int check(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int check(const ParsedArguments& parsed) {
     const PreparedJob prepared = prepare_job(
-        read_job({.path = job_file_of(command, parsed), .overrides = overrides_of(parsed)}, parsed.apps), parsed.apps);
+        read_job({.path = job_file_of(parsed), .overrides = overrides_of(parsed)}, parsed.apps), parsed.apps);
     check_prepared_job(prepared);
     warn_of_long_notice(prepared.job);
     const nlohmann::ordered_json facts = facts_of(prepared);

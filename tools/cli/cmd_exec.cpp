@@ -16,10 +16,9 @@ Options exec_options() {
     return options;
 }
 
-int run_plan(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int run_plan(const ParsedArguments& parsed) {
     take_fault_variable(static_cast<int>(read_launch().number));
-    const std::filesystem::path plan = absolute_path(plan_of(command, parsed));
+    const std::filesystem::path plan = absolute_path(plan_of(parsed));
     const int code = run([&] { return planned_job(plan); }, parsed.apps, {.run_folder = plan.parent_path()});
     // Under srun --kill-on-bad-exit a rank with another code would end the others before they have committed. The
     // status file records the early stop.

@@ -19,18 +19,17 @@ Options follow_options() {
     return options;
 }
 
-int note_follower(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const std::filesystem::path folder = absolute_path(plan_of(command, parsed)).parent_path();
+int note_follower(const ParsedArguments& parsed) {
+    const std::filesystem::path folder = absolute_path(plan_of(parsed)).parent_path();
     if (!parsed.has("job")) {
-        refuse_usage(command, "got no --job");
+        refuse_usage(parsed.command, "got no --job");
     }
     const auto& text = parsed.options["job"].as<std::string>();
     const std::optional<Submission> next = parse_submission(text);
     const std::string job = this_attempt().job;
     if (!next || job.empty()) {
-        refuse_usage(command, !next ? "got --job " + quoted(text) + ", expected a job's number"
-                                    : std::string("SLURM_JOB_ID is not set: this is not a Slurm job"));
+        refuse_usage(parsed.command, !next ? "got --job " + quoted(text) + ", expected a job's number"
+                                           : std::string("SLURM_JOB_ID is not set: this is not a Slurm job"));
     }
     const HeldFolder held(folder, FolderTrust::only_mine);
     write_follower(folder / "submitted.json", job, *next);

@@ -9,8 +9,7 @@
 namespace sluice {
 namespace {
 
-int print_help(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int print_help(const ParsedArguments& parsed) {
     if (parsed.operands.empty()) {
         print(general_help());
         return 0;

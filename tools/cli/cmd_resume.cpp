@@ -14,13 +14,12 @@ Options resume_options() {
     return options;
 }
 
-int resume(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const std::string name = run_operand(command, parsed);
+int resume(const ParsedArguments& parsed) {
+    const std::string name = run_operand(parsed);
     const std::vector<Override> overrides = overrides_of(parsed);
     take_fault_variable(static_cast<int>(read_launch().number));
     return run([&] { return kept_job(named_run(name, parsed.apps).paths, overrides, parsed.apps); }, parsed.apps,
-               run_options_of(command, parsed));
+               run_options_of(parsed));
 }
 
 }  // namespace

@@ -13,13 +13,12 @@ Options run_options() {
     return options;
 }
 
-int run_job_file(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int run_job_file(const ParsedArguments& parsed) {
     take_fault_variable(static_cast<int>(read_launch().number));
-    const std::string path = job_file_of(command, parsed);  // an invalid command line is reported before ranks meet
+    const std::string path = job_file_of(parsed);  // an invalid command line is reported before ranks meet
     const std::vector<Override> overrides = overrides_of(parsed);
     const auto file = [&] { return JobFile{.path = path, .overrides = overrides}; };
-    return run(file, parsed.apps, run_options_of(command, parsed));
+    return run(file, parsed.apps, run_options_of(parsed));
 }
 
 }  // namespace

@@ -11,9 +11,8 @@ Options script_options() {
     return options;
 }
 
-int print_script(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const JobConfig job = read_job_absolute(job_file_of(command, parsed), overrides_of(parsed), parsed.apps);
+int print_script(const ParsedArguments& parsed) {
+    const JobConfig job = read_job_absolute(job_file_of(parsed), overrides_of(parsed), parsed.apps);
     print(batch_script(job, script_paths(job)));
     return 0;
 }

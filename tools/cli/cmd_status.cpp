@@ -21,9 +21,8 @@ Options status_options() {
     return options;
 }
 
-int print_status(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const NamedRun run = named_run_to_read(run_operand(command, parsed), parsed.apps);
+int print_status(const ParsedArguments& parsed) {
+    const NamedRun run = named_run_to_read(run_operand(parsed), parsed.apps);
     RunObserver observer(run.paths.run_folder(), run.folders.foreign_owner());
     const bool json = parsed.has("json");
     const bool clears = ::isatty(STDOUT_FILENO) == 1 && !json;

@@ -34,11 +34,10 @@ void say_that_none_follows(const AttemptId& attempt) {
     say(text);
 }
 
-int print_stop_reason(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const std::filesystem::path folder = absolute_path(plan_of(command, parsed)).parent_path();
+int print_stop_reason(const ParsedArguments& parsed) {
+    const std::filesystem::path folder = absolute_path(plan_of(parsed)).parent_path();
     if (!parsed.has("srun-rc")) {
-        refuse_usage(command, "got no --srun-rc");
+        refuse_usage(parsed.command, "got no --srun-rc");
     }
     const LauncherEnd launcher{.code = parsed.options["srun-rc"].as<int>(),
                                .drained = parsed.has("drained") && parsed.options["drained"].as<int>() != 0};

@@ -97,21 +97,16 @@ void print_complete(const JobConfig& job, const ScriptPaths& paths, std::uint64_
     }
 }
 
-int submit_job(const Command& command, const Invocation& invocation) {
-    const Arguments arguments = invocation.arguments;
-    const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-    const ParsedArguments parsed = parse_arguments(
-        command,
-        {.arguments = arguments.first(static_cast<std::size_t>(dashes - arguments.begin())), .apps = invocation.apps});
-    const std::vector<std::string> more(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+int submit_job(const ParsedArguments& parsed) {
+    const std::vector<std::string>& more = parsed.after_dashes;
     check_user_options(more);
     if (parsed.has("wait") && (parsed.has("dry-run") || parsed.has("test-only"))) {
-        refuse_usage(command, "got --wait, but --dry-run and --test-only submit nothing to wait for");
+        refuse_usage(parsed.command, "got --wait, but --dry-run and --test-only submit nothing to wait for");
     }
     if (parsed.has("retry") && (parsed.has("dry-run") || parsed.has("test-only"))) {
-        refuse_usage(command, "got --retry, but --dry-run and --test-only submit nothing that would try again");
+        refuse_usage(parsed.command, "got --retry, but --dry-run and --test-only submit nothing that would try again");
     }
-    const JobConfig job = read_job_absolute(job_file_of(command, parsed), overrides_of(parsed), parsed.apps);
+    const JobConfig job = read_job_absolute(job_file_of(parsed), overrides_of(parsed), parsed.apps);
     const ScriptPaths paths = script_paths(job);
     warn_of_long_notice(job);
     if (parsed.has("dry-run")) {
@@ -124,8 +119,7 @@ int submit_job(const Command& command, const Invocation& invocation) {
     }
     if (!parsed.has("no-files")) {
         check_files(job);
-        if (const auto items =
-                items_if_complete(job_file_of(command, parsed), overrides_of(parsed), job, parsed.apps)) {
+        if (const auto items = items_if_complete(job_file_of(parsed), overrides_of(parsed), job, parsed.apps)) {
             print_complete(job, paths, *items, parsed.has("json"));
             return 0;
         }
@@ -156,6 +150,7 @@ const Command submit_command{
     .options = submit_options,
     .most_operands = 1,
     .run = submit_job,
+    .for_sbatch = true,
 };
 
 }  // namespace sluice

@@ -32,7 +32,7 @@ Options topo_options() {
     return options;
 }
 
-std::optional<std::uint32_t> ranks_in(const Command& command, const ParsedArguments& parsed) {
+std::optional<std::uint32_t> ranks_in(const ParsedArguments& parsed) {
     if (!parsed.has("ranks-per-node")) {
         return std::nullopt;
     }
@@ -40,7 +40,7 @@ std::optional<std::uint32_t> ranks_in(const Command& command, const ParsedArgume
     std::uint32_t ranks = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
     if (error != std::errc() || end != text.data() + text.size() || ranks < 1 || ranks > most_ranks) {
-        refuse_usage(command,
+        refuse_usage(parsed.command,
                      fmt::format("--ranks-per-node: got {}, expected an integer 1..{}", quoted(text), most_ranks));
     }
     return ranks;
@@ -91,11 +91,11 @@ struct Demand {
     JobConfig::Layout layout{};
 };
 
-Demand demand_of(const Command& command, const ParsedArguments& parsed) {
+Demand demand_of(const ParsedArguments& parsed) {
     if (parsed.operands.empty() && !parsed.has("set")) {
         return {};
     }
-    const JobConfig job = read_job(job_file_of(command, parsed), overrides_of(parsed), parsed.apps.keys());
+    const JobConfig job = read_job(job_file_of(parsed), overrides_of(parsed), parsed.apps.keys());
     return {.device = job.run.device, .devices = job.run.devices, .layout = job.layout};
 }
 
@@ -133,10 +133,9 @@ RankLayout layout_of(Sight& sight, const Demand& demand, std::optional<std::uint
     return layout;
 }
 
-int draw_topology(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const std::optional<std::uint32_t> ranks = ranks_in(command, parsed);
-    const Demand demand = demand_of(command, parsed);
+int draw_topology(const ParsedArguments& parsed) {
+    const std::optional<std::uint32_t> ranks = ranks_in(parsed);
+    const Demand demand = demand_of(parsed);
     Sight sight;
     if (parsed.has("xml")) {
         sight.topology = read_topology(parsed.options["xml"].as<std::string>());

@@ -40,9 +40,8 @@ std::string as_text(const RunPaths& paths, const Verification& found, const std:
                        owner.empty() ? "" : "; a run of " + owner);
 }
 
-int verify(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const NamedRun run = named_run_to_read(run_operand(command, parsed), parsed.apps);
+int verify(const ParsedArguments& parsed) {
+    const NamedRun run = named_run_to_read(run_operand(parsed), parsed.apps);
     const RunPaths& paths = run.paths;
     const Verification found = verify_output(paths);
     const std::string owner = run.folders.foreign_owner();

@@ -18,8 +18,7 @@ Options version_options() {
     return options;
 }
 
-int print_version(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int print_version(const ParsedArguments& parsed) {
     const ProgramFacts& program = program_facts();
     const nlohmann::ordered_json versions{{"sluice", program.version},    {"commit", program.commit},
                                           {"compiler", program.compiler}, {"mpi", mpi_library()},

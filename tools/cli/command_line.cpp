@@ -64,6 +64,37 @@ int code_with_stdout(const Command& command, int code) {
     return code != 0 || command.writes_output ? code : static_cast<int>(failure->code());
 }
 
+/// Throws Error (usage) with a 'did you mean'.
+ParsedArguments parse_arguments(const Command& command, Arguments arguments, const Apps& apps) {
+    const po::options_description options = command.options();
+    po::options_description known;
+    known.add(options).add_options()("operand", po::value<std::vector<std::string>>());
+    po::positional_options_description operands;
+    operands.add("operand", -1);
+    ParsedArguments parsed{.command = command, .apps = apps};
+    if (const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+        command.for_sbatch && dashes != arguments.end()) {
+        parsed.after_dashes.assign(dashes + 1, arguments.end());
+        arguments = arguments.first(static_cast<std::size_t>(dashes - arguments.begin()));
+    }
+    try {
+        const std::vector<std::string> words(arguments.begin(), arguments.end());
+        po::store(po::command_line_parser(words).options(known).positional(operands).style(style).run(),
+                  parsed.options);
+    } catch (const po::unknown_option& error) {
+        refuse_usage(command, unknown_option(options, error.get_option_name()));
+    } catch (const po::error& error) {
+        refuse_usage(command, escaped(error.what()));
+    }
+    if (parsed.has("operand")) {
+        parsed.operands = parsed.options["operand"].as<std::vector<std::string>>();
+    }
+    if (parsed.operands.size() > command.most_operands) {
+        refuse_usage(command, fmt::format("unexpected argument {}", quoted(parsed.operands[command.most_operands])));
+    }
+    return parsed;
+}
+
 }  // namespace
 
 std::span<const Command> commands() {
@@ -89,7 +120,7 @@ int run_command_line(Arguments arguments, const Apps& apps) {
         print(help_of(command));
         return code_with_stdout(help_command, 0);
     }
-    return code_with_stdout(command, command.run(command, {.arguments = rest, .apps = apps}));
+    return code_with_stdout(command, command.run(parse_arguments(command, rest, apps)));
 }
 
 bool is_for_ranks(Arguments arguments) {
@@ -103,34 +134,9 @@ void refuse_usage(const Command& command, std::string what) {
     refuse(fmt::format("sluice {}", command.name), std::move(what), fmt::format("sluice {} --help", command.name));
 }
 
-ParsedArguments parse_arguments(const Command& command, const Invocation& invocation) {
-    const po::options_description options = command.options();
-    po::options_description known;
-    known.add(options).add_options()("operand", po::value<std::vector<std::string>>());
-    po::positional_options_description operands;
-    operands.add("operand", -1);
-    ParsedArguments parsed{.apps = invocation.apps};
-    try {
-        const std::vector<std::string> words(invocation.arguments.begin(), invocation.arguments.end());
-        po::store(po::command_line_parser(words).options(known).positional(operands).style(style).run(),
-                  parsed.options);
-    } catch (const po::unknown_option& error) {
-        refuse_usage(command, unknown_option(options, error.get_option_name()));
-    } catch (const po::error& error) {
-        refuse_usage(command, escaped(error.what()));
-    }
-    if (parsed.has("operand")) {
-        parsed.operands = parsed.options["operand"].as<std::vector<std::string>>();
-    }
-    if (parsed.operands.size() > command.most_operands) {
-        refuse_usage(command, fmt::format("unexpected argument {}", quoted(parsed.operands[command.most_operands])));
-    }
-    return parsed;
-}
-
-std::string job_file_of(const Command& command, const ParsedArguments& parsed) {
+std::string job_file_of(const ParsedArguments& parsed) {
     if (parsed.operands.empty() || parsed.operands.front().empty()) {
-        refuse_usage(command, "got no job file");
+        refuse_usage(parsed.command, "got no job file");
     }
     return parsed.operands.front();
 }

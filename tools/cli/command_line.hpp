@@ -12,11 +12,7 @@ namespace sluice {
 
 using Arguments = std::span<const std::string>;
 
-/// Input of a subcommand.
-struct Invocation {
-    Arguments arguments;  ///< The words after its name.
-    const Apps& apps;     ///< Of the program.
-};
+struct ParsedArguments;
 
 /// A subcommand: its help texts and its function.
 struct Command {
@@ -28,9 +24,10 @@ struct Command {
     std::string_view example;
     boost::program_options::options_description (*options)();
     std::size_t most_operands;  ///< Most non-option arguments.
-    int (*run)(const Command&, const Invocation&);
+    int (*run)(const ParsedArguments&);
     bool internal = false;       ///< For sluice's own scripts: not in the list of commands.
     bool for_ranks = false;      ///< Launchers start several of it.
+    bool for_sbatch = false;     ///< Words after "--" are sbatch's.
     bool writes_output = false;  ///< Its results are in files: failing to write stdout is only a warning.
 };
 
@@ -65,9 +62,11 @@ extern const Command version_command;      // cmd_version.cpp
 
 /// The parsed words after the subcommand's name.
 struct ParsedArguments {
-    const Apps& apps;
+    const Command& command;
+    const Apps& apps;  ///< Of the program.
     boost::program_options::variables_map options{};
     std::vector<std::string> operands{};
+    std::vector<std::string> after_dashes{};  ///< The words after "--", for commands with `for_sbatch`.
 
     [[nodiscard]] bool has(const char* option) const { return options.count(option) != 0; }
 };
@@ -75,11 +74,8 @@ struct ParsedArguments {
 /// Throws Error (usage) for an invalid command line.
 [[noreturn]] void refuse_usage(const Command& command, std::string what);
 
-/// Throws Error (usage) with a 'did you mean'.
-[[nodiscard]] ParsedArguments parse_arguments(const Command& command, const Invocation& invocation);
-
 /// The job file operand of run, check and others. Throws Error (usage).
-[[nodiscard]] std::string job_file_of(const Command& command, const ParsedArguments& parsed);
+[[nodiscard]] std::string job_file_of(const ParsedArguments& parsed);
 
 /// `sluice COMMAND --help`, and `sluice --help`.
 [[nodiscard]] std::string help_of(const Command& command);

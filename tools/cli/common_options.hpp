@@ -30,15 +30,15 @@ void add_json_option(Options& options);
 void add_run_options(Options& options);
 
 /// Values of these options, or defaults. Throws Error (usage).
-[[nodiscard]] RunOptions run_options_of(const Command& command, const ParsedArguments& parsed);
+[[nodiscard]] RunOptions run_options_of(const ParsedArguments& parsed);
 
 /// --plan; `whose` describes the plan in the help.
 void add_plan_option(Options& options, const char* whose);
 
 /// Throws Error (usage) without --plan.
-[[nodiscard]] std::string plan_of(const Command& command, const ParsedArguments& parsed);
+[[nodiscard]] std::string plan_of(const ParsedArguments& parsed);
 
 /// The operand of commands on a run. Throws Error (usage).
-[[nodiscard]] std::string run_operand(const Command& command, const ParsedArguments& parsed);
+[[nodiscard]] std::string run_operand(const ParsedArguments& parsed);
 
 }  // namespace sluice
