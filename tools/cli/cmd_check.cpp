@@ -15,13 +15,6 @@
 namespace sluice {
 namespace {
 
-Options check_options() {
-    Options options;
-    add_set_option(options, "pipeline.depth=4");
-    add_json_option(options);
-    return options;
-}
-
 const char* word_for(OutputState state) {
     switch (state) {
         case OutputState::absent:
@@ -114,7 +107,8 @@ const Command check_command{
         "  69  the device is missing     81  weights are not finite\n"
         "  74  a read failed             84  the output is damaged",
     .example = "  sluice check job.toml --set input.path=other.csv",
-    .options = check_options,
+    .set_example = "pipeline.depth=4",
+    .json = true,
     .most_operands = 1,
     .run = check,
 };

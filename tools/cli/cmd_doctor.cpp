@@ -17,13 +17,6 @@
 namespace sluice {
 namespace {
 
-Options doctor_options() {
-    Options options;
-    add_set_option(options, "run.devices=2");
-    add_json_option(options);
-    return options;
-}
-
 /// From the job file, if there is one.
 Examination read_examination(const ParsedArguments& parsed) {
     Examination job;
@@ -148,7 +141,8 @@ const Command doctor_command{
         "  66  cannot open the job file      78  wrong job file, --set or launch\n"
         "  69  the device is missing",
     .example = "  srun --mpi=pmix sluice doctor job.toml",
-    .options = doctor_options,
+    .set_example = "run.devices=2",
+    .json = true,
     .most_operands = 1,
     .run = run_doctor,
     .for_ranks = true,

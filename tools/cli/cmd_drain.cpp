@@ -137,7 +137,6 @@ const Command drain_command{
         "  73  cannot write to the run's folder\n"
         "  77  another user's run        78  wrong job file",
     .example = "  sluice drain labels.csv",
-    .options = no_options,
     .most_operands = 1,
     .run = drain_run,
 };
@@ -152,7 +151,6 @@ const Command cancel_command{
         "  64  wrong command line        69  Slurm does not answer\n"
         "  77  another user's run        78  wrong job file",
     .example = "  sluice cancel labels.csv",
-    .options = no_options,
     .most_operands = 1,
     .run = cancel_run,
 };

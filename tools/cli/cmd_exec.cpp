@@ -10,12 +10,6 @@
 namespace sluice {
 namespace {
 
-Options exec_options() {
-    Options options;
-    add_plan_option(options, "the plan that `sluice submit` wrote");
-    return options;
-}
-
 int run_plan(const ParsedArguments& parsed) {
     take_fault_variable(static_cast<int>(read_launch().number));
     const std::filesystem::path plan = absolute_path(plan_of(parsed));
@@ -36,7 +30,7 @@ const Command exec_command{
         "run stopped early in good order: `sluice stop-reason` knows.",
     .exit_codes = "  0   done, or stopped early; else as `sluice run`",
     .example = "  srun --mpi=pmix sluice exec --plan labels.csv.sluice/plan.toml",
-    .options = exec_options,
+    .plan = "the plan that `sluice submit` wrote",
     .most_operands = 0,
     .run = run_plan,
     .internal = true,

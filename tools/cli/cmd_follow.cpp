@@ -12,11 +12,8 @@ namespace po = boost::program_options;
 namespace sluice {
 namespace {
 
-Options follow_options() {
-    Options options;
-    add_plan_option(options, "the plan of the run that continues");
+void follow_options(Options& options) {
     options.add_options()("job", po::value<std::string>()->value_name("ID"), "what sbatch --parsable has printed");
-    return options;
 }
 
 int note_follower(const ParsedArguments& parsed) {
@@ -47,7 +44,8 @@ const Command follow_command{
         "drain, cancel and --wait turn to the new job.",
     .exit_codes = "  0   recorded     64  wrong command line",
     .example = "  sluice follow --plan labels.csv.sluice/plan.toml --job 4712",
-    .options = follow_options,
+    .plan = "the plan of the run that continues",
+    .own_options = follow_options,
     .most_operands = 0,
     .run = note_follower,
     .internal = true,

@@ -42,7 +42,6 @@ const Command help_command{
     .details = {},
     .exit_codes = "  0   printed        64  wrong command line",
     .example = "  sluice help keys",
-    .options = no_options,
     .most_operands = 1,
     .run = print_help,
 };

@@ -17,8 +17,7 @@ namespace {
 constexpr std::uint32_t most_side = 1U << 20U;
 constexpr double most_seconds = 60;
 
-Options ladder_options() {
-    Options options;
+void ladder_options(Options& options) {
     options.add_options()                                                                                            //
         ("rungs", po::value<std::string>()->value_name("LIST"), "rungs by number, like 0,9-12; default: all")        //
         ("m", po::value<std::string>()->value_name("N"), "rows of the result; default: 4096 in fp32, 8192 in bf16")  //
@@ -26,8 +25,6 @@ Options ladder_options() {
         ("k", po::value<std::string>()->value_name("N"), "products of each of its sums")                             //
         ("seconds", po::value<std::string>()->value_name("S"), "that a timed window lasts, up to 60; default: 0.5")  //
         ("svg", "print a picture of bars instead, as SVG")("host", "the host's rungs, also where there is a GPU");
-    add_json_option(options);
-    return options;
 }
 
 template <class Number>
@@ -138,7 +135,8 @@ const Command ladder_command{
         "  0   all rungs are right       70  a rung's result is wrong\n"
         "  64  wrong command line        69  no code for this GPU",
     .example = "  sluice ladder --rungs 0,12-18 --m 8192 --n 8192 --k 8192 --svg > bars.svg",
-    .options = ladder_options,
+    .json = true,
+    .own_options = ladder_options,
     .most_operands = 0,
     .run = climb,
 };

@@ -16,13 +16,10 @@ namespace po = boost::program_options;
 namespace sluice {
 namespace {
 
-Options stop_reason_options() {
-    Options options;
-    add_plan_option(options, "the plan of the run that has ended");
+void stop_reason_options(Options& options) {
     options.add_options()                                                                   //
         ("srun-rc", po::value<int>()->value_name("N"), "what srun or mpirun has returned")  //
         ("drained", po::value<int>()->value_name("N"), "1 where the script has been asked to stop");
-    return options;
 }
 
 void say_that_none_follows(const AttemptId& attempt) {
@@ -67,7 +64,8 @@ const Command stop_reason_command{
         "order, has got further, and nobody has asked it to stop for good.",
     .exit_codes = "  0   printed        64  wrong command line",
     .example = "  sluice stop-reason --plan labels.csv.sluice/plan.toml --srun-rc 137",
-    .options = stop_reason_options,
+    .plan = "the plan of the run that has ended",
+    .own_options = stop_reason_options,
     .most_operands = 0,
     .run = print_stop_reason,
     .internal = true,

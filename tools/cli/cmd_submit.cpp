@@ -21,17 +21,13 @@
 namespace sluice {
 namespace {
 
-Options submit_options() {
-    Options options;
-    add_set_option(options, "slurm.nodes=4");
+void submit_options(Options& options) {
     options.add_options()                                                                    //
         ("dry-run", "print the script and how sbatch would be called; write nothing")        //
         ("wait", "wait until the job ends, through requeues; Ctrl-C ends only the waiting")  //
         ("retry", "forget that earlier attempts died (exit code 82)")                        //
         ("test-only", "ask Slurm whether the job could run, and when; submit nothing")       //
         ("no-files", "do not look for input and weights here: only the nodes see them");
-    add_json_option(options);
-    return options;
 }
 
 void print_dry_run(const JobConfig& job, const ScriptPaths& paths, const std::vector<std::string>& more) {
@@ -147,7 +143,9 @@ const Command submit_command{
         "  69  no Slurm, or it refuses   79  a job works on this output\n"
         "  and with --wait those of `sluice run`",
     .example = "  sluice submit job.toml --set slurm.nodes=4 -- --qos=high",
-    .options = submit_options,
+    .set_example = "slurm.nodes=4",
+    .json = true,
+    .own_options = submit_options,
     .most_operands = 1,
     .run = submit_job,
     .for_sbatch = true,

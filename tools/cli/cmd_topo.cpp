@@ -20,16 +20,13 @@ namespace {
 
 constexpr std::uint32_t most_ranks = 1024;
 
-Options topo_options() {
-    Options options;
+void topo_options(Options& options) {
     options.add_options()                                              //
         ("xml", po::value<std::string>()->value_name("FILE"),          //
          "another machine, as `lstopo FILE.xml` wrote it there")       //
         ("ranks-per-node", po::value<std::string>()->value_name("N"),  //
          "how many ranks share the node; default: as the job says, else one per GPU, at least one");
     add_set_option(options, "layout.cpus_per_rank=8");
-    add_json_option(options);
-    return options;
 }
 
 std::optional<std::uint32_t> ranks_in(const ParsedArguments& parsed) {
@@ -167,7 +164,8 @@ const Command topo_command{
         "  64  wrong command line        66  cannot open the job file, or that of --xml\n"
         "                                78  wrong job file or --set; or more devices than a rank sees",
     .example = "  sluice topo --xml node.xml --ranks-per-node 4",
-    .options = topo_options,
+    .json = true,
+    .own_options = topo_options,
     .most_operands = 1,
     .run = draw_topology,
 };

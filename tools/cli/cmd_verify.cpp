@@ -12,12 +12,6 @@
 namespace sluice {
 namespace {
 
-Options verify_options() {
-    Options options;
-    add_json_option(options);
-    return options;
-}
-
 std::string as_json(const RunPaths& paths, const Verification& found, const std::string& owner) {
     nlohmann::ordered_json json{{"output", paths.output.native()},
                                 {"intact", found.problems.empty()},
@@ -70,7 +64,7 @@ const Command verify_command{
         "  78  wrong job file\n"
         "  84  the output, its manifest or its job.json is damaged or missing",
     .example = "  sluice verify labels.csv",
-    .options = verify_options,
+    .json = true,
     .most_operands = 1,
     .run = verify,
 };

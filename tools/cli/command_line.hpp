@@ -10,6 +10,7 @@
 
 namespace sluice {
 
+using Options = boost::program_options::options_description;
 using Arguments = std::span<const std::string>;
 
 struct ParsedArguments;
@@ -22,14 +23,21 @@ struct Command {
     std::string_view details;     ///< A paragraph or two; may be empty.
     std::string_view exit_codes;  ///< The relevant ones, one line each.
     std::string_view example;
-    boost::program_options::options_description (*options)();
-    std::size_t most_operands;  ///< Most non-option arguments.
+    const char* set_example = nullptr;        ///< Takes --set, repeatable: a KEY=VALUE for its help.
+    const char* plan = nullptr;               ///< Takes --plan: whose plan, for its help.
+    bool json = false;                        ///< Takes --json, for output as a JSON object.
+    bool run_flags = false;                   ///< Takes the options of a run, independent of its job, such as --quiet.
+    void (*own_options)(Options&) = nullptr;  ///< Adds those that no other command has.
+    std::size_t most_operands;                ///< Most non-option arguments.
     int (*run)(const ParsedArguments&);
     bool internal = false;       ///< For sluice's own scripts: not in the list of commands.
     bool for_ranks = false;      ///< Launchers start several of it.
     bool for_sbatch = false;     ///< Words after "--" are sbatch's.
     bool writes_output = false;  ///< Its results are in files: failing to write stdout is only a warning.
 };
+
+/// --set, repeatable; `example` is a KEY=VALUE for its help. For commands whose own options come before it.
+void add_set_option(Options& options, std::string_view example);
 
 /// All subcommands, in help order.
 [[nodiscard]] std::span<const Command> commands();

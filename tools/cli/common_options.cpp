@@ -7,8 +7,6 @@
 #include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace sluice {
 namespace {
 
@@ -32,15 +30,6 @@ std::optional<std::chrono::seconds> time_left_of(const ParsedArguments& parsed) 
 
 }  // namespace
 
-Options no_options() {
-    return {};
-}
-
-void add_set_option(Options& options, std::string_view example) {
-    const std::string text = fmt::format("set a key of the job, as in --set {}; may be repeated", example);
-    options.add_options()("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"), text.c_str());
-}
-
 std::vector<Override> overrides_of(const ParsedArguments& parsed) {
     std::vector<Override> overrides;
     if (parsed.has("set")) {
@@ -51,31 +40,12 @@ std::vector<Override> overrides_of(const ParsedArguments& parsed) {
     return overrides;
 }
 
-void add_json_option(Options& options) {
-    options.add_options()("json", "print a JSON object");
-}
-
-void add_run_options(Options& options) {
-    options.add_options()                                                      //
-        ("quiet,q", "print nothing on stdout: no latency table")               //
-        ("table", "print all times of all ranks, in place of a line a stage")  //
-        ("no-progress", "show no progress on stderr")                          //
-        ("time-left", po::value<std::string>()->value_name("DURATION"),        //
-         "time until the job's limit (\"04:00:00\", \"90m\"), in place of what Slurm says: stop before it, in good "
-         "order")  //
-        ("retry", "forget that earlier attempts died (exit code 82)");
-}
-
 RunOptions run_options_of(const ParsedArguments& parsed) {
     return {.quiet = parsed.has("quiet"),
             .time_left = time_left_of(parsed),
             .progress = !parsed.has("no-progress"),
             .retry = parsed.has("retry"),
             .full_table = parsed.has("table")};
-}
-
-void add_plan_option(Options& options, const char* whose) {
-    options.add_options()("plan", po::value<std::string>()->value_name("FILE"), whose);
 }
 
 std::string plan_of(const ParsedArguments& parsed) {
