@@ -12,10 +12,8 @@ namespace po = boost::program_options;
 namespace sluice {
 namespace {
 
-po::options_description apps_options() {
-    po::options_description options;
+void apps_options(Options& options) {
     options.add_options()("json", "print a JSON list: name, summary, input_bytes, output_bytes, keys");
-    return options;
 }
 
 /// Keys that only this app has.
@@ -30,8 +28,7 @@ nlohmann::ordered_json keys_of(const App& app) {
     return keys;
 }
 
-int list_apps(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int list_apps(const ParsedArguments& parsed) {
     const bool as_json = parsed.has("json");
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     std::string table;
@@ -64,7 +61,7 @@ const Command apps_command{
     .details = {},
     .exit_codes = "  0   listed        64  wrong command line",
     .example = "  sluice apps --json",
-    .options = apps_options,
+    .own_options = apps_options,
     .most_operands = 0,
     .run = list_apps,
 };

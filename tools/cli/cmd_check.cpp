@@ -15,14 +15,7 @@
 namespace sluice {
 namespace {
 
-Options check_options() {
-    Options options;
-    add_set_option(options, "pipeline.depth=4");
-    add_json_option(options);
-    return options;
-}
-
-const char* name_of(OutputState state) {
+const char* word_for(OutputState state) {
     switch (state) {
         case OutputState::absent:
             return "new";
@@ -86,10 +79,9 @@ std::string as_json(const nlohmann::ordered_json& facts) {
     return facts.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-int check(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int check(const ParsedArguments& parsed) {
     const PreparedJob prepared = prepare_job(
-        read_job({.path = job_file_of(command, parsed), .overrides = overrides_of(parsed)}, parsed.apps), parsed.apps);
+        read_job({.path = job_file_of(parsed), .overrides = overrides_of(parsed)}, parsed.apps), parsed.apps);
     check_prepared_job(prepared);
     warn_of_long_notice(prepared.job);
     const nlohmann::ordered_json facts = facts_of(prepared);
@@ -115,7 +107,8 @@ const Command check_command{
         "  69  the device is missing     81  weights are not finite\n"
         "  74  a read failed             84  the output is damaged",
     .example = "  sluice check job.toml --set input.path=other.csv",
-    .options = check_options,
+    .set_example = "pipeline.depth=4",
+    .json = true,
     .most_operands = 1,
     .run = check,
 };

@@ -17,18 +17,11 @@
 namespace sluice {
 namespace {
 
-Options doctor_options() {
-    Options options;
-    add_set_option(options, "run.devices=2");
-    add_json_option(options);
-    return options;
-}
-
 /// From the job file, if there is one.
-Examination read_examination(const Command& command, const ParsedArguments& parsed) {
+Examination read_examination(const ParsedArguments& parsed) {
     Examination job;
     if (!parsed.operands.empty() || parsed.has("set")) {
-        const JobConfig config = read_job(job_file_of(command, parsed), overrides_of(parsed), parsed.apps.keys());
+        const JobConfig config = read_job(job_file_of(parsed), overrides_of(parsed), parsed.apps.keys());
         job.wish = {.device = config.run.device,
                     .devices = config.run.devices,
                     .bind = config.layout.bind,
@@ -61,15 +54,14 @@ Examination decode_examination(const std::string& text) {
 }
 
 /// Broadcasts what rank 0 reads for all ranks; nullopt if it fails, after its message and with its code.
-std::optional<Examination> agree(MpiSession* session, const Command& command, const ParsedArguments& parsed,
-                                 std::int64_t& code) {
+std::optional<Examination> agree(MpiSession* session, const ParsedArguments& parsed, std::int64_t& code) {
     if (session == nullptr) {
-        return read_examination(command, parsed);
+        return read_examination(parsed);
     }
     std::optional<Examination> job;
     if (session->rank() == 0) {
         try {
-            job = read_examination(command, parsed);
+            job = read_examination(parsed);
         } catch (const Error& error) {
             say(error.text());
             code = static_cast<std::int64_t>(error.code());
@@ -90,9 +82,9 @@ int print_report(const DoctorFacts& facts, bool json) {
     return static_cast<int>(code_of(findings));
 }
 
-int examine(MpiSession* session, const Command& command, const ParsedArguments& parsed) {
+int examine(MpiSession* session, const ParsedArguments& parsed) {
     std::int64_t code = 0;
-    const std::optional<Examination> job = agree(session, command, parsed, code);
+    const std::optional<Examination> job = agree(session, parsed, code);
     if (!job) {
         return static_cast<int>(code);
     }
@@ -113,18 +105,17 @@ int report_singletons(const Launch& launch, bool json) {
     return launch.number == 0 ? print_report(facts, json) : static_cast<int>(code_of(diagnose(facts)));
 }
 
-int run_doctor(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int run_doctor(const ParsedArguments& parsed) {
     const Launch launch = read_launch();
     if (find_singletons(launch, std::nullopt)) {
         return report_singletons(launch, parsed.has("json"));
     }
     if (!launch.may_have_others()) {
-        return examine(nullptr, command, parsed);
+        return examine(nullptr, parsed);
     }
     MpiSession session;
     try {
-        return examine(&session, command, parsed);
+        return examine(&session, parsed);
     } catch (...) {  // must not escape: the other ranks would wait for this one in MPI_Finalize forever
         const std::string who = fmt::format("rank {} on {}", session.rank(), host_name());
         const Failure failure = describe(std::current_exception(), who);
@@ -150,7 +141,8 @@ const Command doctor_command{
         "  66  cannot open the job file      78  wrong job file, --set or launch\n"
         "  69  the device is missing",
     .example = "  srun --mpi=pmix sluice doctor job.toml",
-    .options = doctor_options,
+    .set_example = "run.devices=2",
+    .json = true,
     .most_operands = 1,
     .run = run_doctor,
     .for_ranks = true,

@@ -59,9 +59,8 @@ void refuse_where_nothing_runs(const RunPaths& paths) {
                                               status->end->code));
 }
 
-int drain_run(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const NamedRun run = named_run(run_operand(command, parsed), parsed.apps);
+int drain_run(const ParsedArguments& parsed) {
+    const NamedRun run = named_run(run_operand(parsed), parsed.apps);
     refuse_where_nothing_runs(run.paths);
     std::optional<File> request = File::create_if_absent(run.paths.run_folder() / "drain");
     if (request) {
@@ -91,9 +90,8 @@ bool cancel_job(const Submission& submission) {
     return true;
 }
 
-int cancel_run(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const NamedRun run = named_run(run_operand(command, parsed), parsed.apps);
+int cancel_run(const ParsedArguments& parsed) {
+    const NamedRun run = named_run(run_operand(parsed), parsed.apps);
     const std::filesystem::path folder = run.paths.run_folder();
     const std::optional<Submission> submission = read_submission(folder / "submitted.json");
     if (submission && cancel_job(*submission)) {
@@ -139,7 +137,6 @@ const Command drain_command{
         "  73  cannot write to the run's folder\n"
         "  77  another user's run        78  wrong job file",
     .example = "  sluice drain labels.csv",
-    .options = no_options,
     .most_operands = 1,
     .run = drain_run,
 };
@@ -154,7 +151,6 @@ const Command cancel_command{
         "  64  wrong command line        69  Slurm does not answer\n"
         "  77  another user's run        78  wrong job file",
     .example = "  sluice cancel labels.csv",
-    .options = no_options,
     .most_operands = 1,
     .run = cancel_run,
 };

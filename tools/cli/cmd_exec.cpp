@@ -10,16 +10,9 @@
 namespace sluice {
 namespace {
 
-Options exec_options() {
-    Options options;
-    add_plan_option(options, "the plan that `sluice submit` wrote");
-    return options;
-}
-
-int run_plan(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int run_plan(const ParsedArguments& parsed) {
     take_fault_variable(static_cast<int>(read_launch().number));
-    const std::filesystem::path plan = absolute_path(plan_of(command, parsed));
+    const std::filesystem::path plan = absolute_path(plan_of(parsed));
     const int code = run([&] { return planned_job(plan); }, parsed.apps, {.run_folder = plan.parent_path()});
     // Under srun --kill-on-bad-exit a rank with another code would end the others before they have committed. The
     // status file records the early stop.
@@ -37,7 +30,7 @@ const Command exec_command{
         "run stopped early in good order: `sluice stop-reason` knows.",
     .exit_codes = "  0   done, or stopped early; else as `sluice run`",
     .example = "  srun --mpi=pmix sluice exec --plan labels.csv.sluice/plan.toml",
-    .options = exec_options,
+    .plan = "the plan that `sluice submit` wrote",
     .most_operands = 0,
     .run = run_plan,
     .internal = true,

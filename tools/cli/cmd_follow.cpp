@@ -12,25 +12,21 @@ namespace po = boost::program_options;
 namespace sluice {
 namespace {
 
-Options follow_options() {
-    Options options;
-    add_plan_option(options, "the plan of the run that continues");
+void follow_options(Options& options) {
     options.add_options()("job", po::value<std::string>()->value_name("ID"), "what sbatch --parsable has printed");
-    return options;
 }
 
-int note_follower(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const std::filesystem::path folder = absolute_path(plan_of(command, parsed)).parent_path();
+int note_follower(const ParsedArguments& parsed) {
+    const std::filesystem::path folder = absolute_path(plan_of(parsed)).parent_path();
     if (!parsed.has("job")) {
-        refuse_usage(command, "got no --job");
+        refuse_usage(parsed.command, "got no --job");
     }
     const auto& text = parsed.options["job"].as<std::string>();
     const std::optional<Submission> next = parse_submission(text);
     const std::string job = this_attempt().job;
     if (!next || job.empty()) {
-        refuse_usage(command, !next ? "got --job " + quoted(text) + ", expected a job's number"
-                                    : std::string("SLURM_JOB_ID is not set: this is not a Slurm job"));
+        refuse_usage(parsed.command, !next ? "got --job " + quoted(text) + ", expected a job's number"
+                                           : std::string("SLURM_JOB_ID is not set: this is not a Slurm job"));
     }
     const HeldFolder held(folder, FolderTrust::only_mine);
     write_follower(folder / "submitted.json", job, *next);
@@ -48,7 +44,8 @@ const Command follow_command{
         "drain, cancel and --wait turn to the new job.",
     .exit_codes = "  0   recorded     64  wrong command line",
     .example = "  sluice follow --plan labels.csv.sluice/plan.toml --job 4712",
-    .options = follow_options,
+    .plan = "the plan of the run that continues",
+    .own_options = follow_options,
     .most_operands = 0,
     .run = note_follower,
     .internal = true,

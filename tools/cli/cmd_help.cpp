@@ -9,8 +9,7 @@
 namespace sluice {
 namespace {
 
-int print_help(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int print_help(const ParsedArguments& parsed) {
     if (parsed.operands.empty()) {
         print(general_help());
         return 0;
@@ -43,7 +42,6 @@ const Command help_command{
     .details = {},
     .exit_codes = "  0   printed        64  wrong command line",
     .example = "  sluice help keys",
-    .options = no_options,
     .most_operands = 1,
     .run = print_help,
 };

@@ -17,8 +17,7 @@ namespace {
 constexpr std::uint32_t most_side = 1U << 20U;
 constexpr double most_seconds = 60;
 
-Options ladder_options() {
-    Options options;
+void ladder_options(Options& options) {
     options.add_options()                                                                                            //
         ("rungs", po::value<std::string>()->value_name("LIST"), "rungs by number, like 0,9-12; default: all")        //
         ("m", po::value<std::string>()->value_name("N"), "rows of the result; default: 4096 in fp32, 8192 in bf16")  //
@@ -26,8 +25,6 @@ Options ladder_options() {
         ("k", po::value<std::string>()->value_name("N"), "products of each of its sums")                             //
         ("seconds", po::value<std::string>()->value_name("S"), "that a timed window lasts, up to 60; default: 0.5")  //
         ("svg", "print a picture of bars instead, as SVG")("host", "the host's rungs, also where there is a GPU");
-    add_json_option(options);
-    return options;
 }
 
 template <class Number>
@@ -37,14 +34,15 @@ std::optional<Number> parsed_as(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-std::optional<std::uint32_t> side_of(const Command& command, const ParsedArguments& parsed, const char* name) {
+std::optional<std::uint32_t> side_of(const ParsedArguments& parsed, const char* name) {
     if (!parsed.has(name)) {
         return std::nullopt;
     }
     const std::string& text = parsed.options[name].as<std::string>();
     const auto side = parsed_as<std::uint32_t>(text);
     if (!side || *side < 1 || *side > most_side) {
-        refuse_usage(command, fmt::format("--{}: got {}, expected an integer 1..{}", name, quoted(text), most_side));
+        refuse_usage(parsed.command,
+                     fmt::format("--{}: got {}, expected an integer 1..{}", name, quoted(text), most_side));
     }
     return side;
 }
@@ -75,34 +73,32 @@ std::vector<std::uint32_t> rungs_of(const Command& command, const std::string& t
     }
 }
 
-double seconds_of(const Command& command, const ParsedArguments& parsed) {
+double seconds_of(const ParsedArguments& parsed) {
     if (!parsed.has("seconds")) {
         return ladder::LadderOptions{}.seconds;
     }
     const std::string& text = parsed.options["seconds"].as<std::string>();
     const auto seconds = parsed_as<double>(text);
     if (!seconds || !(*seconds >= 0) || *seconds > most_seconds) {
-        refuse_usage(command, fmt::format("--seconds: got {}, expected a number 0..{}", quoted(text), most_seconds));
+        refuse_usage(parsed.command,
+                     fmt::format("--seconds: got {}, expected a number 0..{}", quoted(text), most_seconds));
     }
     return *seconds;
 }
 
-int climb(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int climb(const ParsedArguments& parsed) {
     std::string why_host;
     const bool on_gpu = !parsed.has("host") && ladder::has_cuda_ladder(why_host);
-    ladder::LadderOptions options{.m = side_of(command, parsed, "m"),
-                                  .n = side_of(command, parsed, "n"),
-                                  .k = side_of(command, parsed, "k"),
-                                  .seconds = seconds_of(command, parsed)};
+    ladder::LadderOptions options{
+        .m = side_of(parsed, "m"), .n = side_of(parsed, "n"), .k = side_of(parsed, "k"), .seconds = seconds_of(parsed)};
     if (parsed.has("rungs")) {
-        options.rungs = rungs_of(command, parsed.options["rungs"].as<std::string>(),
+        options.rungs = rungs_of(parsed.command, parsed.options["rungs"].as<std::string>(),
                                  on_gpu ? ladder::cuda_rung_numbers() : ladder::host_rung_numbers());
     }
     const bool as_json = parsed.has("json");
     const bool as_picture = parsed.has("svg");
     if (as_json && as_picture) {
-        refuse_usage(command, "--json and --svg: both are what stdout shows; give one");
+        refuse_usage(parsed.command, "--json and --svg: both are what stdout shows; give one");
     }
     const bool as_table = !as_json && !as_picture;
     if (as_table) {
@@ -139,7 +135,8 @@ const Command ladder_command{
         "  0   all rungs are right       70  a rung's result is wrong\n"
         "  64  wrong command line        69  no code for this GPU",
     .example = "  sluice ladder --rungs 0,12-18 --m 8192 --n 8192 --k 8192 --svg > bars.svg",
-    .options = ladder_options,
+    .json = true,
+    .own_options = ladder_options,
     .most_operands = 0,
     .run = climb,
 };

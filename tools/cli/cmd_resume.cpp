@@ -7,20 +7,12 @@
 namespace sluice {
 namespace {
 
-Options resume_options() {
-    Options options;
-    add_set_option(options, "pipeline.depth=4");
-    add_run_options(options);
-    return options;
-}
-
-int resume(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const std::string name = run_operand(command, parsed);
+int resume(const ParsedArguments& parsed) {
+    const std::string name = run_operand(parsed);
     const std::vector<Override> overrides = overrides_of(parsed);
     take_fault_variable(static_cast<int>(read_launch().number));
     return run([&] { return kept_job(named_run(name, parsed.apps).paths, overrides, parsed.apps); }, parsed.apps,
-               run_options_of(command, parsed));
+               run_options_of(parsed));
 }
 
 }  // namespace
@@ -41,7 +33,8 @@ const Command resume_command{
         "  66  no run found there        79  another attempt is alive\n"
         "  and those of `sluice run`",
     .example = "  mpirun -n 4 sluice resume labels.csv",
-    .options = resume_options,
+    .set_example = "pipeline.depth=4",
+    .run_flags = true,
     .most_operands = 1,
     .run = resume,
     .for_ranks = true,

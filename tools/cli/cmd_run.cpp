@@ -6,20 +6,12 @@
 namespace sluice {
 namespace {
 
-Options run_options() {
-    Options options;
-    add_set_option(options, "pipeline.depth=4");
-    add_run_options(options);
-    return options;
-}
-
-int run_job_file(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int run_job_file(const ParsedArguments& parsed) {
     take_fault_variable(static_cast<int>(read_launch().number));
-    const std::string path = job_file_of(command, parsed);  // an invalid command line is reported before ranks meet
+    const std::string path = job_file_of(parsed);  // an invalid command line is reported before ranks meet
     const std::vector<Override> overrides = overrides_of(parsed);
     const auto file = [&] { return JobFile{.path = path, .overrides = overrides}; };
-    return run(file, parsed.apps, run_options_of(command, parsed));
+    return run(file, parsed.apps, run_options_of(parsed));
 }
 
 }  // namespace
@@ -50,7 +42,8 @@ const Command run_command{
         "  74  a read or a write failed  84  the run's folder or the output is damaged\n"
         "  75  stopped early",
     .example = "  mpirun -n 4 sluice run job.toml --set pipeline.depth=4",
-    .options = run_options,
+    .set_example = "pipeline.depth=4",
+    .run_flags = true,
     .most_operands = 1,
     .run = run_job_file,
     .for_ranks = true,

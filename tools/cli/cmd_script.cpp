@@ -5,15 +5,8 @@
 namespace sluice {
 namespace {
 
-Options script_options() {
-    Options options;
-    add_set_option(options, "slurm.nodes=4");
-    return options;
-}
-
-int print_script(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const JobConfig job = read_job_absolute(job_file_of(command, parsed), overrides_of(parsed), parsed.apps);
+int print_script(const ParsedArguments& parsed) {
+    const JobConfig job = read_job_absolute(job_file_of(parsed), overrides_of(parsed), parsed.apps);
     print(batch_script(job, script_paths(job)));
     return 0;
 }
@@ -32,7 +25,7 @@ const Command script_command{
         "  0   printed                   66  cannot open the job file\n"
         "  64  wrong command line        78  wrong job file or --set",
     .example = "  sluice script job.toml --set slurm.partition=gpu",
-    .options = script_options,
+    .set_example = "slurm.nodes=4",
     .most_operands = 1,
     .run = print_script,
 };

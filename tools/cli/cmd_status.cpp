@@ -14,16 +14,12 @@ namespace {
 
 constexpr std::chrono::seconds look_every{1};
 
-Options status_options() {
-    Options options;
+void status_options(Options& options) {
     options.add_options()("watch,w", "print it again every second, until the attempt has ended and none follows");
-    add_json_option(options);
-    return options;
 }
 
-int print_status(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const NamedRun run = named_run_to_read(run_operand(command, parsed), parsed.apps);
+int print_status(const ParsedArguments& parsed) {
+    const NamedRun run = named_run_to_read(run_operand(parsed), parsed.apps);
     RunObserver observer(run.paths.run_folder(), run.folders.foreign_owner());
     const bool json = parsed.has("json");
     const bool clears = ::isatty(STDOUT_FILENO) == 1 && !json;
@@ -54,7 +50,8 @@ const Command status_command{
         "  77  a file of it is not its owner's\n"
         "  78  wrong job file",
     .example = "  sluice status labels.csv --watch",
-    .options = status_options,
+    .json = true,
+    .own_options = status_options,
     .most_operands = 1,
     .run = print_status,
 };

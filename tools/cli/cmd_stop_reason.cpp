@@ -16,13 +16,10 @@ namespace po = boost::program_options;
 namespace sluice {
 namespace {
 
-Options stop_reason_options() {
-    Options options;
-    add_plan_option(options, "the plan of the run that has ended");
+void stop_reason_options(Options& options) {
     options.add_options()                                                                   //
         ("srun-rc", po::value<int>()->value_name("N"), "what srun or mpirun has returned")  //
         ("drained", po::value<int>()->value_name("N"), "1 where the script has been asked to stop");
-    return options;
 }
 
 void say_that_none_follows(const AttemptId& attempt) {
@@ -34,11 +31,10 @@ void say_that_none_follows(const AttemptId& attempt) {
     say(text);
 }
 
-int print_stop_reason(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const std::filesystem::path folder = absolute_path(plan_of(command, parsed)).parent_path();
+int print_stop_reason(const ParsedArguments& parsed) {
+    const std::filesystem::path folder = absolute_path(plan_of(parsed)).parent_path();
     if (!parsed.has("srun-rc")) {
-        refuse_usage(command, "got no --srun-rc");
+        refuse_usage(parsed.command, "got no --srun-rc");
     }
     const LauncherEnd launcher{.code = parsed.options["srun-rc"].as<int>(),
                                .drained = parsed.has("drained") && parsed.options["drained"].as<int>() != 0};
@@ -68,7 +64,8 @@ const Command stop_reason_command{
         "order, has got further, and nobody has asked it to stop for good.",
     .exit_codes = "  0   printed        64  wrong command line",
     .example = "  sluice stop-reason --plan labels.csv.sluice/plan.toml --srun-rc 137",
-    .options = stop_reason_options,
+    .plan = "the plan of the run that has ended",
+    .own_options = stop_reason_options,
     .most_operands = 0,
     .run = print_stop_reason,
     .internal = true,

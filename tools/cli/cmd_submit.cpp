@@ -21,17 +21,13 @@
 namespace sluice {
 namespace {
 
-Options submit_options() {
-    Options options;
-    add_set_option(options, "slurm.nodes=4");
+void submit_options(Options& options) {
     options.add_options()                                                                    //
         ("dry-run", "print the script and how sbatch would be called; write nothing")        //
         ("wait", "wait until the job ends, through requeues; Ctrl-C ends only the waiting")  //
         ("retry", "forget that earlier attempts died (exit code 82)")                        //
         ("test-only", "ask Slurm whether the job could run, and when; submit nothing")       //
         ("no-files", "do not look for input and weights here: only the nodes see them");
-    add_json_option(options);
-    return options;
 }
 
 void print_dry_run(const JobConfig& job, const ScriptPaths& paths, const std::vector<std::string>& more) {
@@ -97,21 +93,16 @@ void print_complete(const JobConfig& job, const ScriptPaths& paths, std::uint64_
     }
 }
 
-int submit_job(const Command& command, const Invocation& invocation) {
-    const Arguments arguments = invocation.arguments;
-    const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-    const ParsedArguments parsed = parse_arguments(
-        command,
-        {.arguments = arguments.first(static_cast<std::size_t>(dashes - arguments.begin())), .apps = invocation.apps});
-    const std::vector<std::string> more(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+int submit_job(const ParsedArguments& parsed) {
+    const std::vector<std::string>& more = parsed.after_dashes;
     check_user_options(more);
     if (parsed.has("wait") && (parsed.has("dry-run") || parsed.has("test-only"))) {
-        refuse_usage(command, "got --wait, but --dry-run and --test-only submit nothing to wait for");
+        refuse_usage(parsed.command, "got --wait, but --dry-run and --test-only submit nothing to wait for");
     }
     if (parsed.has("retry") && (parsed.has("dry-run") || parsed.has("test-only"))) {
-        refuse_usage(command, "got --retry, but --dry-run and --test-only submit nothing that would try again");
+        refuse_usage(parsed.command, "got --retry, but --dry-run and --test-only submit nothing that would try again");
     }
-    const JobConfig job = read_job_absolute(job_file_of(command, parsed), overrides_of(parsed), parsed.apps);
+    const JobConfig job = read_job_absolute(job_file_of(parsed), overrides_of(parsed), parsed.apps);
     const ScriptPaths paths = script_paths(job);
     warn_of_long_notice(job);
     if (parsed.has("dry-run")) {
@@ -124,8 +115,7 @@ int submit_job(const Command& command, const Invocation& invocation) {
     }
     if (!parsed.has("no-files")) {
         check_files(job);
-        if (const auto items =
-                items_if_complete(job_file_of(command, parsed), overrides_of(parsed), job, parsed.apps)) {
+        if (const auto items = items_if_complete(job_file_of(parsed), overrides_of(parsed), job, parsed.apps)) {
             print_complete(job, paths, *items, parsed.has("json"));
             return 0;
         }
@@ -153,9 +143,12 @@ const Command submit_command{
         "  69  no Slurm, or it refuses   79  a job works on this output\n"
         "  and with --wait those of `sluice run`",
     .example = "  sluice submit job.toml --set slurm.nodes=4 -- --qos=high",
-    .options = submit_options,
+    .set_example = "slurm.nodes=4",
+    .json = true,
+    .own_options = submit_options,
     .most_operands = 1,
     .run = submit_job,
+    .for_sbatch = true,
 };
 
 }  // namespace sluice

@@ -20,19 +20,16 @@ namespace {
 
 constexpr std::uint32_t most_ranks = 1024;
 
-Options topo_options() {
-    Options options;
+void topo_options(Options& options) {
     options.add_options()                                              //
         ("xml", po::value<std::string>()->value_name("FILE"),          //
          "another machine, as `lstopo FILE.xml` wrote it there")       //
         ("ranks-per-node", po::value<std::string>()->value_name("N"),  //
          "how many ranks share the node; default: as the job says, else one per GPU, at least one");
     add_set_option(options, "layout.cpus_per_rank=8");
-    add_json_option(options);
-    return options;
 }
 
-std::optional<std::uint32_t> ranks_in(const Command& command, const ParsedArguments& parsed) {
+std::optional<std::uint32_t> ranks_in(const ParsedArguments& parsed) {
     if (!parsed.has("ranks-per-node")) {
         return std::nullopt;
     }
@@ -40,7 +37,7 @@ std::optional<std::uint32_t> ranks_in(const Command& command, const ParsedArgume
     std::uint32_t ranks = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
     if (error != std::errc() || end != text.data() + text.size() || ranks < 1 || ranks > most_ranks) {
-        refuse_usage(command,
+        refuse_usage(parsed.command,
                      fmt::format("--ranks-per-node: got {}, expected an integer 1..{}", quoted(text), most_ranks));
     }
     return ranks;
@@ -91,11 +88,11 @@ struct Demand {
     JobConfig::Layout layout{};
 };
 
-Demand demand_of(const Command& command, const ParsedArguments& parsed) {
+Demand demand_of(const ParsedArguments& parsed) {
     if (parsed.operands.empty() && !parsed.has("set")) {
         return {};
     }
-    const JobConfig job = read_job(job_file_of(command, parsed), overrides_of(parsed), parsed.apps.keys());
+    const JobConfig job = read_job(job_file_of(parsed), overrides_of(parsed), parsed.apps.keys());
     return {.device = job.run.device, .devices = job.run.devices, .layout = job.layout};
 }
 
@@ -133,10 +130,9 @@ RankLayout layout_of(Sight& sight, const Demand& demand, std::optional<std::uint
     return layout;
 }
 
-int draw_topology(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const std::optional<std::uint32_t> ranks = ranks_in(command, parsed);
-    const Demand demand = demand_of(command, parsed);
+int draw_topology(const ParsedArguments& parsed) {
+    const std::optional<std::uint32_t> ranks = ranks_in(parsed);
+    const Demand demand = demand_of(parsed);
     Sight sight;
     if (parsed.has("xml")) {
         sight.topology = read_topology(parsed.options["xml"].as<std::string>());
@@ -168,7 +164,8 @@ const Command topo_command{
         "  64  wrong command line        66  cannot open the job file, or that of --xml\n"
         "                                78  wrong job file or --set; or more devices than a rank sees",
     .example = "  sluice topo --xml node.xml --ranks-per-node 4",
-    .options = topo_options,
+    .json = true,
+    .own_options = topo_options,
     .most_operands = 1,
     .run = draw_topology,
 };

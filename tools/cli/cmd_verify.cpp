@@ -12,12 +12,6 @@
 namespace sluice {
 namespace {
 
-Options verify_options() {
-    Options options;
-    add_json_option(options);
-    return options;
-}
-
 std::string as_json(const RunPaths& paths, const Verification& found, const std::string& owner) {
     nlohmann::ordered_json json{{"output", paths.output.native()},
                                 {"intact", found.problems.empty()},
@@ -40,9 +34,8 @@ std::string as_text(const RunPaths& paths, const Verification& found, const std:
                        owner.empty() ? "" : "; a run of " + owner);
 }
 
-int verify(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
-    const NamedRun run = named_run_to_read(run_operand(command, parsed), parsed.apps);
+int verify(const ParsedArguments& parsed) {
+    const NamedRun run = named_run_to_read(run_operand(parsed), parsed.apps);
     const RunPaths& paths = run.paths;
     const Verification found = verify_output(paths);
     const std::string owner = run.folders.foreign_owner();
@@ -71,7 +64,7 @@ const Command verify_command{
         "  78  wrong job file\n"
         "  84  the output, its manifest or its job.json is damaged or missing",
     .example = "  sluice verify labels.csv",
-    .options = verify_options,
+    .json = true,
     .most_operands = 1,
     .run = verify,
 };

@@ -12,14 +12,7 @@
 namespace sluice {
 namespace {
 
-Options version_options() {
-    Options options;
-    add_json_option(options);
-    return options;
-}
-
-int print_version(const Command& command, const Invocation& invocation) {
-    const ParsedArguments parsed = parse_arguments(command, invocation);
+int print_version(const ParsedArguments& parsed) {
     const ProgramFacts& program = program_facts();
     const nlohmann::ordered_json versions{{"sluice", program.version},    {"commit", program.commit},
                                           {"compiler", program.compiler}, {"mpi", mpi_library()},
@@ -44,7 +37,7 @@ const Command version_command{
     .details = "A line each: sluice, the commit and the compiler that it was built from and by, and the libraries.",
     .exit_codes = "  0   printed        64  wrong command line",
     .example = "  sluice version --json",
-    .options = version_options,
+    .json = true,
     .most_operands = 0,
     .run = print_version,
 };

@@ -64,6 +64,69 @@ int code_with_stdout(const Command& command, int code) {
     return code != 0 || command.writes_output ? code : static_cast<int>(failure->code());
 }
 
+void add_run_options(Options& options) {
+    options.add_options()                                                      //
+        ("quiet,q", "print nothing on stdout: no latency table")               //
+        ("table", "print all times of all ranks, in place of a line a stage")  //
+        ("no-progress", "show no progress on stderr")                          //
+        ("time-left", po::value<std::string>()->value_name("DURATION"),        //
+         "time until the job's limit (\"04:00:00\", \"90m\"), in place of what Slurm says: stop before it, in good "
+         "order")  //
+        ("retry", "forget that earlier attempts died (exit code 82)");
+}
+
+/// In the order of its help.
+Options options_of(const Command& command) {
+    Options options;
+    if (command.set_example != nullptr) {
+        add_set_option(options, command.set_example);
+    }
+    if (command.plan != nullptr) {
+        options.add_options()("plan", po::value<std::string>()->value_name("FILE"), command.plan);
+    }
+    if (command.own_options != nullptr) {
+        command.own_options(options);
+    }
+    if (command.run_flags) {
+        add_run_options(options);
+    }
+    if (command.json) {
+        options.add_options()("json", "print a JSON object");
+    }
+    return options;
+}
+
+/// Throws Error (usage) with a 'did you mean'.
+ParsedArguments parse_arguments(const Command& command, Arguments arguments, const Apps& apps) {
+    const po::options_description options = options_of(command);
+    po::options_description known;
+    known.add(options).add_options()("operand", po::value<std::vector<std::string>>());
+    po::positional_options_description operands;
+    operands.add("operand", -1);
+    ParsedArguments parsed{.command = command, .apps = apps};
+    if (const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+        command.for_sbatch && dashes != arguments.end()) {
+        parsed.after_dashes.assign(dashes + 1, arguments.end());
+        arguments = arguments.first(static_cast<std::size_t>(dashes - arguments.begin()));
+    }
+    try {
+        const std::vector<std::string> words(arguments.begin(), arguments.end());
+        po::store(po::command_line_parser(words).options(known).positional(operands).style(style).run(),
+                  parsed.options);
+    } catch (const po::unknown_option& error) {
+        refuse_usage(command, unknown_option(options, error.get_option_name()));
+    } catch (const po::error& error) {
+        refuse_usage(command, escaped(error.what()));
+    }
+    if (parsed.has("operand")) {
+        parsed.operands = parsed.options["operand"].as<std::vector<std::string>>();
+    }
+    if (parsed.operands.size() > command.most_operands) {
+        refuse_usage(command, fmt::format("unexpected argument {}", quoted(parsed.operands[command.most_operands])));
+    }
+    return parsed;
+}
+
 }  // namespace
 
 std::span<const Command> commands() {
@@ -72,6 +135,11 @@ std::span<const Command> commands() {
                                 drain_command,       cancel_command, ladder_command, exec_command,   follow_command,
                                 stop_reason_command, help_command,   version_command};
     return all;
+}
+
+void add_set_option(Options& options, std::string_view example) {
+    const std::string text = fmt::format("set a key of the job, as in --set {}; may be repeated", example);
+    options.add_options()("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"), text.c_str());
 }
 
 int run_command_line(Arguments arguments, const Apps& apps) {
@@ -89,7 +157,7 @@ int run_command_line(Arguments arguments, const Apps& apps) {
         print(help_of(command));
         return code_with_stdout(help_command, 0);
     }
-    return code_with_stdout(command, command.run(command, {.arguments = rest, .apps = apps}));
+    return code_with_stdout(command, command.run(parse_arguments(command, rest, apps)));
 }
 
 bool is_for_ranks(Arguments arguments) {
@@ -103,34 +171,9 @@ void refuse_usage(const Command& command, std::string what) {
     refuse(fmt::format("sluice {}", command.name), std::move(what), fmt::format("sluice {} --help", command.name));
 }
 
-ParsedArguments parse_arguments(const Command& command, const Invocation& invocation) {
-    const po::options_description options = command.options();
-    po::options_description known;
-    known.add(options).add_options()("operand", po::value<std::vector<std::string>>());
-    po::positional_options_description operands;
-    operands.add("operand", -1);
-    ParsedArguments parsed{.apps = invocation.apps};
-    try {
-        const std::vector<std::string> words(invocation.arguments.begin(), invocation.arguments.end());
-        po::store(po::command_line_parser(words).options(known).positional(operands).style(style).run(),
-                  parsed.options);
-    } catch (const po::unknown_option& error) {
-        refuse_usage(command, unknown_option(options, error.get_option_name()));
-    } catch (const po::error& error) {
-        refuse_usage(command, escaped(error.what()));
-    }
-    if (parsed.has("operand")) {
-        parsed.operands = parsed.options["operand"].as<std::vector<std::string>>();
-    }
-    if (parsed.operands.size() > command.most_operands) {
-        refuse_usage(command, fmt::format("unexpected argument {}", quoted(parsed.operands[command.most_operands])));
-    }
-    return parsed;
-}
-
-std::string job_file_of(const Command& command, const ParsedArguments& parsed) {
+std::string job_file_of(const ParsedArguments& parsed) {
     if (parsed.operands.empty() || parsed.operands.front().empty()) {
-        refuse_usage(command, "got no job file");
+        refuse_usage(parsed.command, "got no job file");
     }
     return parsed.operands.front();
 }
@@ -141,7 +184,7 @@ std::string help_of(const Command& command) {
         text += fmt::format("\n{}\n", command.details);
     }
     std::ostringstream options;
-    options << command.options();
+    options << options_of(command);
     text += fmt::format("\nOptions:\n{}  -h [ --help ]         print this help\n", options.str());
     text += fmt::format("\nExit codes:\n{}\n", command.exit_codes);
     text += fmt::format("\nExample:\n{}\n", command.example);

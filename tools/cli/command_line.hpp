@@ -10,13 +10,10 @@
 
 namespace sluice {
 
+using Options = boost::program_options::options_description;
 using Arguments = std::span<const std::string>;
 
-/// Input of a subcommand.
-struct Invocation {
-    Arguments arguments;  ///< The words after its name.
-    const Apps& apps;     ///< Of the program.
-};
+struct ParsedArguments;
 
 /// A subcommand: its help texts and its function.
 struct Command {
@@ -26,13 +23,21 @@ struct Command {
     std::string_view details;     ///< A paragraph or two; may be empty.
     std::string_view exit_codes;  ///< The relevant ones, one line each.
     std::string_view example;
-    boost::program_options::options_description (*options)();
-    std::size_t most_operands;  ///< Most non-option arguments.
-    int (*run)(const Command&, const Invocation&);
+    const char* set_example = nullptr;        ///< Takes --set, repeatable: a KEY=VALUE for its help.
+    const char* plan = nullptr;               ///< Takes --plan: whose plan, for its help.
+    bool json = false;                        ///< Takes --json, for output as a JSON object.
+    bool run_flags = false;                   ///< Takes the options of a run, independent of its job, such as --quiet.
+    void (*own_options)(Options&) = nullptr;  ///< Adds those that no other command has.
+    std::size_t most_operands;                ///< Most non-option arguments.
+    int (*run)(const ParsedArguments&);
     bool internal = false;       ///< For sluice's own scripts: not in the list of commands.
     bool for_ranks = false;      ///< Launchers start several of it.
+    bool for_sbatch = false;     ///< Words after "--" are sbatch's.
     bool writes_output = false;  ///< Its results are in files: failing to write stdout is only a warning.
 };
+
+/// --set, repeatable; `example` is a KEY=VALUE for its help. For commands whose own options come before it.
+void add_set_option(Options& options, std::string_view example);
 
 /// All subcommands, in help order.
 [[nodiscard]] std::span<const Command> commands();
@@ -65,9 +70,11 @@ extern const Command version_command;      // cmd_version.cpp
 
 /// The parsed words after the subcommand's name.
 struct ParsedArguments {
-    const Apps& apps;
+    const Command& command;
+    const Apps& apps;  ///< Of the program.
     boost::program_options::variables_map options{};
     std::vector<std::string> operands{};
+    std::vector<std::string> after_dashes{};  ///< The words after "--", for commands with `for_sbatch`.
 
     [[nodiscard]] bool has(const char* option) const { return options.count(option) != 0; }
 };
@@ -75,11 +82,8 @@ struct ParsedArguments {
 /// Throws Error (usage) for an invalid command line.
 [[noreturn]] void refuse_usage(const Command& command, std::string what);
 
-/// Throws Error (usage) with a 'did you mean'.
-[[nodiscard]] ParsedArguments parse_arguments(const Command& command, const Invocation& invocation);
-
 /// The job file operand of run, check and others. Throws Error (usage).
-[[nodiscard]] std::string job_file_of(const Command& command, const ParsedArguments& parsed);
+[[nodiscard]] std::string job_file_of(const ParsedArguments& parsed);
 
 /// `sluice COMMAND --help`, and `sluice --help`.
 [[nodiscard]] std::string help_of(const Command& command);

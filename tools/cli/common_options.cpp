@@ -7,13 +7,11 @@
 #include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
 
-namespace po = boost::program_options;
-
 namespace sluice {
 namespace {
 
 /// Value of --time-left, if given.
-std::optional<std::chrono::seconds> time_left_of(const Command& command, const ParsedArguments& parsed) {
+std::optional<std::chrono::seconds> time_left_of(const ParsedArguments& parsed) {
     if (!parsed.has("time-left")) {
         return std::nullopt;
     }
@@ -21,7 +19,7 @@ std::optional<std::chrono::seconds> time_left_of(const Command& command, const P
     const std::optional<std::chrono::seconds> left = parse_duration(text);
     if (!left || left->count() == 0) {
         refuse_usage(
-            command,
+            parsed.command,
             fmt::format(
                 "got --time-left {}, expected 1 s to 365 days, as in \"04:00:00\", \"1-12:00:00\", \"240s\", \"90m\", "
                 "\"4h\" or \"2d\"",
@@ -31,15 +29,6 @@ std::optional<std::chrono::seconds> time_left_of(const Command& command, const P
 }
 
 }  // namespace
-
-Options no_options() {
-    return {};
-}
-
-void add_set_option(Options& options, std::string_view example) {
-    const std::string text = fmt::format("set a key of the job, as in --set {}; may be repeated", example);
-    options.add_options()("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"), text.c_str());
-}
 
 std::vector<Override> overrides_of(const ParsedArguments& parsed) {
     std::vector<Override> overrides;
@@ -51,43 +40,24 @@ std::vector<Override> overrides_of(const ParsedArguments& parsed) {
     return overrides;
 }
 
-void add_json_option(Options& options) {
-    options.add_options()("json", "print a JSON object");
-}
-
-void add_run_options(Options& options) {
-    options.add_options()                                                      //
-        ("quiet,q", "print nothing on stdout: no latency table")               //
-        ("table", "print all times of all ranks, in place of a line a stage")  //
-        ("no-progress", "show no progress on stderr")                          //
-        ("time-left", po::value<std::string>()->value_name("DURATION"),        //
-         "time until the job's limit (\"04:00:00\", \"90m\"), in place of what Slurm says: stop before it, in good "
-         "order")  //
-        ("retry", "forget that earlier attempts died (exit code 82)");
-}
-
-RunOptions run_options_of(const Command& command, const ParsedArguments& parsed) {
+RunOptions run_options_of(const ParsedArguments& parsed) {
     return {.quiet = parsed.has("quiet"),
-            .time_left = time_left_of(command, parsed),
+            .time_left = time_left_of(parsed),
             .progress = !parsed.has("no-progress"),
             .retry = parsed.has("retry"),
             .full_table = parsed.has("table")};
 }
 
-void add_plan_option(Options& options, const char* whose) {
-    options.add_options()("plan", po::value<std::string>()->value_name("FILE"), whose);
-}
-
-std::string plan_of(const Command& command, const ParsedArguments& parsed) {
+std::string plan_of(const ParsedArguments& parsed) {
     if (!parsed.has("plan")) {
-        refuse_usage(command, "got no --plan");
+        refuse_usage(parsed.command, "got no --plan");
     }
     return parsed.options["plan"].as<std::string>();
 }
 
-std::string run_operand(const Command& command, const ParsedArguments& parsed) {
+std::string run_operand(const ParsedArguments& parsed) {
     if (parsed.operands.empty() || parsed.operands.front().empty()) {
-        refuse_usage(command, "got no run");
+        refuse_usage(parsed.command, "got no run");
     }
     return parsed.operands.front();
 }

@@ -11,34 +11,18 @@
 
 namespace sluice {
 
-// Options common to several commands, and their values.
-
-using Options = boost::program_options::options_description;
-
-[[nodiscard]] Options no_options();
-
-/// --set, repeatable; `example` is a KEY=VALUE for the command.
-void add_set_option(Options& options, std::string_view example);
+// Values of options common to several commands.
 
 /// The values of --set, in order. Throws Error (usage).
 [[nodiscard]] std::vector<Override> overrides_of(const ParsedArguments& parsed);
 
-/// --json, for output as a JSON object.
-void add_json_option(Options& options);
-
-/// --quiet, --table, --no-progress, --time-left and --retry: options of a run, independent of its job.
-void add_run_options(Options& options);
-
-/// Values of these options, or defaults. Throws Error (usage).
-[[nodiscard]] RunOptions run_options_of(const Command& command, const ParsedArguments& parsed);
-
-/// --plan; `whose` describes the plan in the help.
-void add_plan_option(Options& options, const char* whose);
+/// Values of --quiet, --table, --no-progress, --time-left and --retry, or defaults. Throws Error (usage).
+[[nodiscard]] RunOptions run_options_of(const ParsedArguments& parsed);
 
 /// Throws Error (usage) without --plan.
-[[nodiscard]] std::string plan_of(const Command& command, const ParsedArguments& parsed);
+[[nodiscard]] std::string plan_of(const ParsedArguments& parsed);
 
 /// The operand of commands on a run. Throws Error (usage).
-[[nodiscard]] std::string run_operand(const Command& command, const ParsedArguments& parsed);
+[[nodiscard]] std::string run_operand(const ParsedArguments& parsed);
 
 }  // namespace sluice

@@ -48,7 +48,7 @@ Finding error(const char* id, ExitCode code, std::string what, std::string remed
 }
 
 std::vector<Finding> diagnose(const DoctorFacts& facts) {
-    const Remedies remedies(facts.launch.launcher, facts.launch.slurm_job.has_value(), facts.slurm);
+    const Remedies remedies(facts);
     std::vector<Finding> all;
     const auto add = [&](std::string_view topic, std::vector<Finding> findings, const std::string& if_well) {
         if (findings.empty() && !if_well.empty()) {

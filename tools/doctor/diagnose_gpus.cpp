@@ -64,12 +64,7 @@ private:
         if (facts_.wish.device != DeviceKind::automatic) {
             return;
         }
-        RankList ranks;
-        for (const RankFacts& rank : facts_.ranks) {
-            if (rank.machine_gpus > 0) {
-                ranks.push_back(&rank);
-            }
-        }
+        const RankList ranks = ranks_where(facts_, [](const RankFacts& rank) { return rank.machine_gpus > 0; });
         if (!ranks.empty()) {
             const RankFacts& first = *ranks.front();
             const bool without_cuda = first.why_no_cuda == "built without CUDA";
@@ -83,12 +78,8 @@ private:
 
     void look_at_wish() {
         const std::uint32_t wanted = facts_.wish.devices.value_or(0);
-        RankList too_few;
-        for (const RankFacts& rank : facts_.ranks) {
-            if (rank.failure.id.empty() && rank.seen.size() < wanted) {
-                too_few.push_back(&rank);
-            }
-        }
+        const RankList too_few = ranks_where(
+            facts_, [&](const RankFacts& rank) { return rank.failure.id.empty() && rank.seen.size() < wanted; });
         if (!too_few.empty()) {
             findings_.push_back(error("E-GPU-062", ExitCode::configuration,
                                       fmt::format("{}: sees {}, but run.devices = {}", who(too_few),

@@ -30,12 +30,8 @@ bool goes_by_tcp_alone(const MpiTransport& transport) {
 }
 
 void look_at_fabric(const DoctorFacts& facts, const Remedies& remedies, std::vector<Finding>& findings) {
-    RankList ranks;
-    for (const RankFacts& rank : facts.ranks) {
-        if (!rank.fabrics.empty() && goes_by_tcp_alone(rank.transport)) {
-            ranks.push_back(&rank);
-        }
-    }
+    const RankList ranks = ranks_where(
+        facts, [](const RankFacts& rank) { return !rank.fabrics.empty() && goes_by_tcp_alone(rank.transport); });
     if (!ranks.empty()) {
         const MpiTransport& transport = ranks.front()->transport;
         findings.push_back(
@@ -83,12 +79,8 @@ void look_at_links(const DoctorFacts& facts, const Remedies& remedies, std::vect
 }  // namespace
 
 std::vector<Finding> diagnose_memory(const DoctorFacts& facts, const Remedies& remedies) {
-    RankList ranks;
-    for (const RankFacts& rank : facts.ranks) {
-        if (rank.locked_bytes < least_locked && !rank.fabrics.empty()) {
-            ranks.push_back(&rank);
-        }
-    }
+    const RankList ranks = ranks_where(
+        facts, [](const RankFacts& rank) { return rank.locked_bytes < least_locked && !rank.fabrics.empty(); });
     std::vector<Finding> findings;
     if (!ranks.empty()) {
         findings.push_back(warning(
@@ -165,12 +157,7 @@ std::vector<Finding> diagnose_output(const DoctorFacts& facts) {
                                                output.folder, output.file_system),
                                    "output.path on a file system that stays"));
     }
-    RankList blind;
-    for (const RankFacts& rank : facts.ranks) {
-        if (!rank.sees_output) {
-            blind.push_back(&rank);
-        }
-    }
+    const RankList blind = ranks_where(facts, [](const RankFacts& rank) { return !rank.sees_output; });
     if (!blind.empty()) {
         findings.push_back(
             warning("W-OUT-027",

@@ -20,6 +20,18 @@ using RankList = std::vector<const RankFacts*>;
 /// The ranks of each node, in rank order.
 [[nodiscard]] std::map<std::uint32_t, RankList> by_node(std::span<const RankFacts> ranks);
 
+/// The ranks for which `predicate(rank)` is true, in rank order.
+template <class Predicate>
+[[nodiscard]] RankList ranks_where(const DoctorFacts& facts, const Predicate& predicate) {
+    RankList found;
+    for (const RankFacts& rank : facts.ranks) {
+        if (predicate(rank)) {
+            found.push_back(&rank);
+        }
+    }
+    return found;
+}
+
 /// Warnings, each reported once for all ranks that it applies to.
 class Sayings {
 public:

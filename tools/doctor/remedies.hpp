@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/machine/launch.hpp"
+#include "tools/doctor/facts.hpp"
 #include "tools/doctor/slurm_version.hpp"
 
 namespace sluice {
@@ -15,6 +16,8 @@ class Remedies {
 public:
     Remedies(Launcher launcher, bool in_slurm, std::optional<SlurmVersion> version)
         : launcher_(launcher), in_slurm_(in_slurm), version_(version) {}
+    explicit Remedies(const DoctorFacts& facts)
+        : Remedies(facts.launch.launcher, facts.launch.slurm_job.has_value(), facts.slurm) {}
 
     /// MPI should know all tasks.
     [[nodiscard]] std::string meet() const;

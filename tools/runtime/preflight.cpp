@@ -1,13 +1,12 @@
 #include "tools/runtime/preflight.hpp"
 
-#include <algorithm>
-#include <array>
-#include <iterator>
+#include <vector>
 
 #include "comm/mpi_links.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "core/standard_error.hpp"
+#include "tools/doctor/diagnose.hpp"
 #include "tools/doctor/gather.hpp"
 #include "tools/doctor/output_facts.hpp"
 #include "tools/doctor/remedies.hpp"
@@ -16,10 +15,6 @@
 
 namespace sluice {
 namespace {
-
-Remedies remedies_for(const DoctorFacts& facts) {
-    return {facts.launch.launcher, facts.launch.slurm_job.has_value(), facts.slurm};
-}
 
 void print_line(const Finding& finding) {
     const std::string fix = finding.remedy.empty() ? "" : "; fix: " + finding.remedy;
@@ -31,15 +26,10 @@ DoctorFacts empty_facts(const RankContext& context) {
             .world = context.session == nullptr ? 1U : static_cast<std::uint32_t>(context.session->size())};
 }
 
+/// Of what a run has not reported yet; W-HWL-077 is reported by bind().
 std::vector<Finding> findings_on(const DoctorFacts& facts) {
-    const Remedies remedies = remedies_for(facts);
-    std::vector<Finding> all;
-    for (std::vector<Finding>& findings :
-         std::array{diagnose_launch(facts, remedies), diagnose_cores(facts, remedies), diagnose_gpus(facts, remedies),
-                    diagnose_memory(facts, remedies), diagnose_network(facts, remedies)}) {
-        std::ranges::move(findings, std::back_inserter(all));
-    }
-    std::erase_if(all, [](const Finding& one) { return one.id == "W-HWL-077"; });  // reported by bind()
+    std::vector<Finding> all = diagnose(facts);
+    std::erase_if(all, [](const Finding& one) { return one.severity == Severity::ok || one.id == "W-HWL-077"; });
     return all;
 }
 
@@ -47,7 +37,7 @@ std::vector<Finding> findings_on(const DoctorFacts& facts) {
 
 void check_before_reading(const RankContext& context, const JobConfig& job) {
     DoctorFacts facts = empty_facts(context);
-    for (const Finding& finding : diagnose_launch(facts, remedies_for(facts))) {
+    for (const Finding& finding : diagnose_launch(facts, Remedies(facts))) {
         if (finding.severity == Severity::error) {
             throw Error(finding.code,
                         {.id = finding.id, .where = "launch", .what = finding.what, .hint = finding.remedy});

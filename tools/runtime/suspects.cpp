@@ -25,34 +25,6 @@ std::string numbers(const std::vector<std::uint64_t>& items) {
                        named.size() < items.size() ? ", …" : "");
 }
 
-class Halves {
-public:
-    Halves(FunctionRef<bool(const ItemRange&)> is_deadly, FunctionRef<void(const ItemRange&)> compute)
-        : is_deadly_(is_deadly), compute_(compute) {}
-
-    void take(const ItemRange& range) {
-        if (!is_deadly_(range)) {
-            compute_(range);
-        } else if (range.count == 1) {
-            failed.push_back(range.first);
-        } else {
-            split(range);
-        }
-    }
-
-    void split(const ItemRange& range) {
-        const std::uint32_t half = range.count / 2;
-        take({.first = range.first, .count = half});
-        take({.first = range.first + half, .count = range.count - half});
-    }
-
-    std::vector<std::uint64_t> failed{};
-
-private:
-    FunctionRef<bool(const ItemRange&)> is_deadly_;
-    FunctionRef<void(const ItemRange&)> compute_;
-};
-
 /// A separate device, with a model.
 class LoneDevice {
 public:
@@ -145,14 +117,23 @@ private:
 
 std::vector<std::uint64_t> compute_in_halves(const Chunk& chunk, FunctionRef<bool(const ItemRange&)> is_deadly,
                                              FunctionRef<void(const ItemRange&)> compute) {
-    Halves halves(is_deadly, compute);
-    const ItemRange all{.first = chunk.first, .count = chunk.count};
-    if (chunk.count > 1) {
-        halves.split(all);
-    } else {
-        halves.take(all);
+    std::vector<std::uint64_t> failed;
+    std::vector<ItemRange> rest{{.first = chunk.first, .count = chunk.count}};  // the next one is the last
+    bool is_assumed = chunk.count > 1;
+    while (!rest.empty()) {
+        const ItemRange range = rest.back();
+        rest.pop_back();
+        if (!std::exchange(is_assumed, false) && !is_deadly(range)) {
+            compute(range);
+        } else if (range.count == 1) {
+            failed.push_back(range.first);
+        } else {
+            const std::uint32_t half = range.count / 2;
+            rest.push_back({.first = range.first + half, .count = range.count - half});
+            rest.push_back({.first = range.first, .count = half});
+        }
     }
-    return std::move(halves.failed);
+    return failed;
 }
 
 void compute_suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank, ChunkServer& server) {
