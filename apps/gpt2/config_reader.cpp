@@ -15,19 +15,20 @@ namespace {
 using nlohmann::json;
 
 constexpr SideFileErrors config_errors{"E-MOD-170", "use a checkpoint of a model that docs/gpt2.md names"};
+constexpr SideFileErrors damage{config_errors.id, "take the files that came with the model"};
 
 }  // namespace
 
 ConfigReader::ConfigReader(json values, std::string where) : values_(std::move(values)), where_(std::move(where)) {
     if (!values_.is_object()) {
-        refuse_side_file(config_errors, where_, "expected a JSON object");
+        refuse_side_file(damage, where_, "expected a JSON object");
     }
 }
 
 ConfigReader::ConfigReader(const std::filesystem::path& file)
     : ConfigReader([&] {
-          const SideFile text = read_side_file(file, config_errors);
-          return ConfigReader(parse_json(text, config_errors), text.where);
+          const SideFile text = read_side_file(file, damage);
+          return ConfigReader(parse_json(text, damage), text.where);
       }()) {}
 
 std::uint32_t ConfigReader::size(const char* name, std::uint32_t most) const {

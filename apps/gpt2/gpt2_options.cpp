@@ -196,9 +196,10 @@ Files read_files(const AppSettings& settings) {
         }
         return settings.weights()->parent_path() / name;
     };
+    // A link that leads nowhere is there, and whoever opens it says so.
     const auto is_there = [](const std::optional<std::filesystem::path>& path) {
         std::error_code none;
-        return path && std::filesystem::exists(*path, none);
+        return path && std::filesystem::symlink_status(*path, none).type() != std::filesystem::file_type::not_found;
     };
     files.config = named("model.config");
     files.generation_config = named("model.generation_config");

@@ -32,6 +32,9 @@ SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors&
     std::string text(static_cast<std::size_t>(file.size()), '\0');
     file.read(0, std::as_writable_bytes(std::span(text)));
     file.check_unchanged();
+    if (text.starts_with("version https://git-lfs")) {
+        refuse_side_file({errors.id, "run git lfs pull"}, file.where(), "this is a Git LFS pointer, not the file");
+    }
     return {std::move(text), file.where()};
 }
 

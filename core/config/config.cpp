@@ -54,18 +54,21 @@ std::vector<Entry> entries_of(const JobSchema& schema, const toml::table& docume
 /// A key that only another app has.
 void refuse_key_of_another_app(const JobSchema& schema, const std::string& full_name, const std::string& app,
                                const std::string& where) {
-    if (const std::string_view owner = schema.other_owner_of(full_name); !owner.empty()) {
+    if (const std::vector<std::string_view> owners = schema.other_owners_of(full_name); !owners.empty()) {
         refuse_job("E-CFG-018", where,
-                   fmt::format("{} belongs to app '{}'; this job's app is {}", quoted(full_name), owner, quoted(app)),
+                   fmt::format("{} belongs to app{} '{}'; this job's app is {}", quoted(full_name),
+                               owners.size() == 1 ? "" : "s", fmt::join(owners, "', '"), quoted(app)),
                    "remove the key, or change app");
     }
 }
 
 [[noreturn]] void refuse_unknown(const JobSchema& schema, const Entry& entry, const std::string& where) {
     const std::string_view wrong = entry.key->str();
-    if (entry.section.empty() && schema.is_section(wrong)) {
+    if (const std::string section =
+            entry.section.empty() ? std::string(wrong) : fmt::format("{}.{}", entry.section, wrong);
+        schema.is_section(section)) {
         refuse_job("E-CFG-010", where,
-                   fmt::format("{}: got {}, expected a section [{}]", wrong, describe(*entry.node), wrong));
+                   fmt::format("{}: got {}, expected a section [{}]", section, describe(*entry.node), section));
     }
     if (entry.section.empty() && (entry.node->is_table() || entry.node->is_array_of_tables())) {
         refuse_job("E-CFG-009", where,

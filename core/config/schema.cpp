@@ -52,11 +52,14 @@ const KeySpec* JobSchema::find(std::string_view full_name) const {
     return found == keys_.end() ? nullptr : *found;
 }
 
-std::string_view JobSchema::other_owner_of(std::string_view full_name) const {
-    const auto owner = std::ranges::find_if(others_, [&](const AppKeys& other) {
-        return std::ranges::find(other.keys, full_name, &KeySpec::full_name) != other.keys.end();
-    });
-    return owner == others_.end() ? std::string_view() : owner->app;
+std::vector<std::string_view> JobSchema::other_owners_of(std::string_view full_name) const {
+    std::vector<std::string_view> owners;
+    for (const AppKeys& other : others_) {
+        if (std::ranges::find(other.keys, full_name, &KeySpec::full_name) != other.keys.end()) {
+            owners.push_back(other.app);
+        }
+    }
+    return owners;
 }
 
 std::vector<std::string_view> JobSchema::sections() const {

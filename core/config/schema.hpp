@@ -35,8 +35,8 @@ public:
     /// Null when the job may set no such key.
     [[nodiscard]] const KeySpec* find(std::string_view full_name) const;
 
-    /// The app that has such a key, though the job may not set it; empty: none.
-    [[nodiscard]] std::string_view other_owner_of(std::string_view full_name) const;
+    /// The apps that have such a key, though the job may not set it.
+    [[nodiscard]] std::vector<std::string_view> other_owners_of(std::string_view full_name) const;
 
     /// The sections' names, without the empty one.
     [[nodiscard]] std::vector<std::string_view> sections() const;

@@ -166,6 +166,9 @@ TEST_F(Checkpoint, HasAConfigOfAGpt2) {
     test::write_file(file("config.json"), "{");
     EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
               "E-MOD-170 no JSON from byte 2 on");
+    test::write_file(file("config.json"), "version https://git-lfs.github.com/spec/v1\n");
+    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
+              "E-MOD-170 this is a Git LFS pointer, not the file");
     test::write_file(file("config.json"), "[]");
     EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
               "E-MOD-170 expected a JSON object");

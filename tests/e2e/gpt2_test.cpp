@@ -357,6 +357,11 @@ TEST_F(LlamaJob, EndsTextsWhereItsGenerationConfigSaysIfThereIsOne) {
     const ProcessResult changed = run({"output.path=after.csv", rest[0], rest[1]});
     EXPECT_EQ(changed.exit_code, 65);
     EXPECT_THAT(changed.err, HasSubstr("generation_config.json: eos_token_id is []"));
+    std::filesystem::remove(path() / "generation_config.json");
+    std::filesystem::create_symlink("pruned", path() / "generation_config.json");
+    const ProcessResult dangling = run({"output.path=dangling.csv", rest[0], rest[1]});
+    EXPECT_EQ(dangling.exit_code, 66);
+    EXPECT_THAT(dangling.err, HasSubstr("generation_config.json: model.generation_config: cannot open"));
 }
 
 /// Files of these names belong to other tokenizers too.

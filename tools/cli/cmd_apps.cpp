@@ -7,8 +7,6 @@
 #include "tools/cli/command_line.hpp"
 #include "tools/runtime/standard_output.hpp"
 
-namespace po = boost::program_options;
-
 namespace sluice {
 namespace {
 

@@ -47,7 +47,7 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     facts["output"] = {{"path", job.output.path.native()},
                        {"format", name_of(job.output.format)},
                        {"report", job.output.report.native()}};
-    facts["output"]["state"] = name_of(check_output(prepared));
+    facts["output"]["state"] = word_for(check_output(prepared));
     facts["run"] = {{"device", name_of(plan.device)}};
     for (const AppSettings::Entry& entry : job.settings.entries()) {
         facts["settings"][entry.name] = plain_text(entry.value);

@@ -51,6 +51,7 @@ TEST(AppKeys, ReadBackToTheSameOnOtherRanks) {
 TEST(AppKeys, OfAnotherAppSayWhoseTheyAre) {
     const Refused in_file = refusal(namegen_job + "output.scores = true\n");
     const Refused override = refusal(smallest_job, {set("generate.mode=beam")});
+    const Refused shared = refusal(smallest_job + "generate.temperature = 1\n");
     const Refused in_section = refusal(smallest_job + "[generate.text]\ntokens = 1\n");
 
     EXPECT_EQ(in_file.code, ExitCode::configuration);
@@ -59,6 +60,7 @@ TEST(AppKeys, OfAnotherAppSayWhoseTheyAre) {
     EXPECT_EQ(in_file.text.what, "'output.scores' belongs to app 'classifier'; this job's app is 'namegen'");
     EXPECT_EQ(override.text.where, "--set generate.mode=beam");
     EXPECT_EQ(override.text.what, "'generate.mode' belongs to app 'namegen'; this job's app is 'classifier'");
+    EXPECT_EQ(shared.text.what, "'generate.temperature' belongs to apps 'namegen', 'gpt2'; this job's app is 'classifier'");
     EXPECT_EQ(in_section.text.what, "'generate.text.tokens' belongs to app 'gpt2'; this job's app is 'classifier'");
 }
 
