@@ -8,19 +8,15 @@
 #include "comm/chunk_server.hpp"
 #include "comm/local_hub.hpp"
 #include "core/doorbell.hpp"
+#include "core/interface.hpp"
 #include "core/sync/stop_request.hpp"
 #include "core/trace/activities.hpp"
 
 namespace sluice {
 
 /// The other ranks, as rank 0's comm thread sees them.
-class RemoteHub {
+class RemoteHub : public Interface {
 public:
-    RemoteHub() = default;
-    RemoteHub(const RemoteHub&) = delete;
-    RemoteHub& operator=(const RemoteHub&) = delete;
-    virtual ~RemoteHub() = default;
-
     /// Advances messages and informs the chunk server. False if nothing happened. Throws another rank's failure.
     [[nodiscard]] virtual bool progress() = 0;
 

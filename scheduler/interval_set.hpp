@@ -11,13 +11,8 @@ namespace sluice {
 /// The union of time intervals. Exact: whole clock ticks, no rounding.
 class IntervalSet {
 public:
-    IntervalSet() = default;
-
     /// O(n log n). Empty intervals are dropped; none may end before it begins.
     explicit IntervalSet(std::vector<Interval> intervals);
-
-    /// Union, O(n).
-    [[nodiscard]] IntervalSet united(const IntervalSet& other) const;
 
     [[nodiscard]] std::chrono::nanoseconds length() const noexcept;
 
@@ -25,8 +20,6 @@ public:
     [[nodiscard]] std::span<const Interval> intervals() const noexcept { return intervals_; }
 
 private:
-    void merge_sorted();
-
     std::vector<Interval> intervals_;
 };
 

@@ -90,6 +90,10 @@ void add_counts(std::vector<ModelCount>& all, std::span<const ModelCount> more);
 [[nodiscard]] RankReport make_rank_report(const RankTrace& trace, Instant common_start,
                                           std::chrono::nanoseconds clock_offset);
 
+/// For rank 0 a send ends when MPI has the bytes, which may still be buffered: where a rank received for longer than
+/// rank 0 sent, its receive time becomes the link's, and rank 0's scatter was busy for at least the longest one.
+void count_receipts(std::span<RankReport> ranks, std::span<LinkTraffic> links);
+
 /// For transfer to rank 0, exact. decode_rank_report() takes what encode() of the same program returned; otherwise
 /// throws ContractViolation.
 [[nodiscard]] std::string encode(const RankReport& report);

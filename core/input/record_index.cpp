@@ -15,8 +15,8 @@
 #include "core/input/framing.hpp"
 #include "core/input/record_reader.hpp"
 #include "core/input/record_stitcher.hpp"
-#include "core/machine/cpu_set.hpp"
 #include "core/machine/cgroup.hpp"
+#include "core/machine/cpu_set.hpp"
 
 namespace sluice {
 namespace {

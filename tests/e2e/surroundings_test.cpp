@@ -106,8 +106,8 @@ TEST(Surroundings, OthersOnTheSameCoresAreContention) {
     expect_no_advice_for_more_devices(verdict);
 }
 
-/// A cgroup with a quota of 1 of 20 ms of one CPU, where the machine lets us make one: so little that it is used up even
-/// where other work leaves a process a small share of its CPU.
+/// A cgroup with a quota of 1 of 20 ms of one CPU, where the machine lets us make one: so little that it is used up
+/// even where other work leaves a process a small share of its CPU.
 class QuotaGroup {
 public:
     QuotaGroup() {

@@ -60,7 +60,8 @@ TEST(AppKeys, OfAnotherAppSayWhoseTheyAre) {
     EXPECT_EQ(in_file.text.what, "'output.scores' belongs to app 'classifier'; this job's app is 'namegen'");
     EXPECT_EQ(override.text.where, "--set generate.mode=beam");
     EXPECT_EQ(override.text.what, "'generate.mode' belongs to app 'namegen'; this job's app is 'classifier'");
-    EXPECT_EQ(shared.text.what, "'generate.temperature' belongs to apps 'namegen', 'gpt2'; this job's app is 'classifier'");
+    EXPECT_EQ(shared.text.what,
+              "'generate.temperature' belongs to apps 'namegen', 'gpt2'; this job's app is 'classifier'");
     EXPECT_EQ(in_section.text.what, "'generate.text.tokens' belongs to app 'gpt2'; this job's app is 'classifier'");
 }
 

@@ -1,4 +1,4 @@
-#include "scheduler/link_times.hpp"
+#include "scheduler/rank_report.hpp"
 
 #include <gtest/gtest.h>
 
