@@ -1,8 +1,12 @@
 #include "core/commit/journal.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
+#include "core/checksum.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 
@@ -11,7 +15,32 @@ namespace {
 
 constexpr std::size_t disk_block_bytes = 4096;  // what a disk loses at once
 
+static_assert(std::endian::native == std::endian::little, "entries are little-endian and copied as they lie");
+static_assert(sizeof(JournalEntry) == JournalEntry::bytes && std::has_unique_object_representations_v<JournalEntry> &&
+              offsetof(JournalEntry, crc) == JournalEntry::bytes - sizeof(JournalEntry::crc));
+
+std::uint32_t crc_of(const JournalEntry& entry) {
+    return crc32c(std::as_bytes(std::span(&entry, 1)).first(offsetof(JournalEntry, crc)));
+}
+
 }  // namespace
+
+std::array<std::byte, JournalEntry::bytes> encode(JournalEntry entry) {
+    entry.crc = crc_of(entry);
+    return std::bit_cast<std::array<std::byte, JournalEntry::bytes>>(entry);
+}
+
+std::optional<JournalEntry> decode_journal_entry(std::span<const std::byte> bytes) {
+    expects(bytes.size() == JournalEntry::bytes, "a journal's entry has its size");
+    JournalEntry entry;
+    std::memcpy(&entry, bytes.data(), sizeof entry);
+    const bool known = entry.type >= EntryType::commit && entry.type <= EntryType::adopted;
+    if (entry.magic != JournalEntry().magic || !known || entry.crc != crc_of(entry)) {
+        return std::nullopt;
+    }
+    entry.crc = 0;
+    return entry;
+}
 
 Journal::Journal(const std::filesystem::path& path, std::uint32_t attempt, Durability durability)
     : file_(File::create(path)), attempt_(attempt), durability_(durability) {}

@@ -8,7 +8,7 @@
 
 #include "core/checksum.hpp"
 #include "core/commit/file.hpp"
-#include "core/commit/journal_entry.hpp"
+#include "core/commit/journal.hpp"
 
 namespace sluice {
 

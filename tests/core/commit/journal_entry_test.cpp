@@ -1,4 +1,4 @@
-#include "core/commit/journal_entry.hpp"
+#include "core/commit/journal.hpp"
 
 #include <gtest/gtest.h>
 
