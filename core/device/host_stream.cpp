@@ -9,7 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/sync/spin.hpp"
-#include "core/trace/run_delay.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 

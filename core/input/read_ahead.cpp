@@ -7,7 +7,7 @@
 
 #include "core/fault_point.hpp"
 #include "core/stage_error.hpp"
-#include "core/trace/run_delay.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 

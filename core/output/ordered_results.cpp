@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/stage_error.hpp"
-#include "core/trace/run_delay.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 namespace {
