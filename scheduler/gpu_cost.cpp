@@ -28,7 +28,7 @@ Json or_null(const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
 }
 
-Json clock_json_of(const std::optional<GpuUse::Clock>& clock) {
+Json clock_json_of(const std::optional<GpuClock>& clock) {
     return clock ? Json{{"min", clock->least}, {"mean", clock->mean}, {"max", clock->most}} : Json(nullptr);
 }
 
@@ -48,10 +48,10 @@ Json limits_json(const GpuUse& use) {
 void add_use(GpuCost& cost, const GpuUse& use, std::size_t before) {
     if (use.clock_mhz && (before == 0 || cost.clock_mhz)) {
         const double weight = 1.0 / static_cast<double>(before + 1);
-        const GpuUse::Clock old = cost.clock_mhz.value_or(*use.clock_mhz);
-        cost.clock_mhz = GpuUse::Clock{.least = std::min(old.least, use.clock_mhz->least),
-                                       .mean = old.mean + (use.clock_mhz->mean - old.mean) * weight,
-                                       .most = std::max(old.most, use.clock_mhz->most)};
+        const GpuClock old = cost.clock_mhz.value_or(*use.clock_mhz);
+        cost.clock_mhz = GpuClock{.least = std::min(old.least, use.clock_mhz->least),
+                                  .mean = old.mean + (use.clock_mhz->mean - old.mean) * weight,
+                                  .most = std::max(old.most, use.clock_mhz->most)};
     } else {
         cost.clock_mhz.reset();
     }

@@ -31,7 +31,7 @@ struct GpuLimited {
 /// What a run cost in GPUs.
 struct GpuCost {
     std::size_t gpus = 0;  ///< Sampled GPUs; all of the ranks' GPUs if none was sampled or a rank's use has a note.
-    std::optional<GpuUse::Clock> clock_mhz{};    ///< Over all GPUs; the mean is the mean of their means.
+    std::optional<GpuClock> clock_mhz{};         ///< Over all GPUs; the mean is the mean of their means.
     std::optional<double> watts{};               ///< Sum over the GPUs.
     std::optional<double> joules{};              ///< Sum over the GPUs; nullopt: unknown for one of them.
     std::optional<double> joules_per_million{};  ///< Per million items.

@@ -65,7 +65,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Certification, checked, recomputed, recompute
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelCount, name, value, beside)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankClock, error, drift, messages, violation, bound)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CpuThrottling, periods, throttled, time)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuUse::Clock, least, mean, most)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuClock, least, mean, most)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuUse, gpu, samples, time, clock_mhz, watts, joules, joules_are_counted,
                                    limit_shares)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuUses, gpus, note)

@@ -17,9 +17,8 @@ void GpuUseBuilder::add(const GpuReading& reading, Instant at) {
     mark(reading, at);
     ++use_.samples;
     if (const auto clock = reading.clock_mhz) {
-        clock_ = clock_
-                     ? GpuUse::Clock{.least = std::min(clock_->least, *clock), .most = std::max(clock_->most, *clock)}
-                     : GpuUse::Clock{.least = *clock, .most = *clock};
+        clock_ = clock_ ? GpuClock{.least = std::min(clock_->least, *clock), .most = std::max(clock_->most, *clock)}
+                        : GpuClock{.least = *clock, .most = *clock};
         clock_mean_.sum += *clock;
         ++clock_mean_.count;
     }

@@ -30,18 +30,20 @@ inline constexpr std::array<GpuLimit, 9> gpu_limits{{{0x1, "idle", ""},
                                                      {0x80, "power_brake", "slowed down by its node's power supply"},
                                                      {0x100, "display_clocks", ""}}};
 
+/// In MHz, over some samples.
+struct GpuClock {
+    double least = 0;
+    double mean = 0;
+    double most = 0;
+    friend bool operator==(const GpuClock&, const GpuClock&) = default;
+};
+
 /// What a GPU did while it was looked at. Nothing is 0 because it is not known.
 struct GpuUse {
     std::string gpu{};  ///< Its UUID, else its address.
     std::uint64_t samples = 0;
     std::chrono::nanoseconds time{0};  ///< From the first look to the last.
-    struct Clock {
-        double least = 0;
-        double mean = 0;
-        double most = 0;
-        friend bool operator==(const Clock&, const Clock&) = default;
-    };
-    std::optional<Clock> clock_mhz{};
+    std::optional<GpuClock> clock_mhz{};
     std::optional<double> watts{};       ///< Mean.
     std::optional<double> joules{};      ///< In that time.
     bool joules_are_counted = false;     ///< By the GPU; otherwise they are the samples' power over the time.
@@ -78,7 +80,7 @@ private:
     Instant end_{};
     std::optional<double> first_joules_{};
     std::optional<double> last_joules_{};
-    std::optional<GpuUse::Clock> clock_{};
+    std::optional<GpuClock> clock_{};
     Mean clock_mean_{};
     Mean watts_{};
     std::array<std::uint64_t, gpu_limits.size()> limits_{};

@@ -18,7 +18,7 @@ GpuUse use_of(const char* gpu, double mhz, double watts, double joules) {
     return {.gpu = gpu,
             .samples = 10,
             .time = 10s,
-            .clock_mhz = GpuUse::Clock{.least = mhz - 100, .mean = mhz, .most = mhz + 100},
+            .clock_mhz = GpuClock{.least = mhz - 100, .mean = mhz, .most = mhz + 100},
             .watts = watts,
             .joules = joules,
             .joules_are_counted = true,

@@ -110,7 +110,7 @@ TEST(RankReport, ArrivesWithWhatIsKnownOfItsHardware) {
                   .gpu_uses = {.gpus = {{.gpu = "GPU-a",
                                          .samples = 9,
                                          .time = 9s,
-                                         .clock_mhz = GpuUse::Clock{.least = 1400, .mean = 1500.25, .most = 1600},
+                                         .clock_mhz = GpuClock{.least = 1400, .mean = 1500.25, .most = 1600},
                                          .watts = 400.125,
                                          .joules = 4000,
                                          .joules_are_counted = true,

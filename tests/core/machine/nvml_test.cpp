@@ -74,7 +74,7 @@ TEST(GpuUse, IsMadeOfSamplesAndOfTheEnergyBetweenTheEnds) {
 
     EXPECT_EQ(use.samples, 2U);
     EXPECT_EQ(use.time, 3s);
-    EXPECT_EQ(use.clock_mhz, (GpuUse::Clock{.least = 1410, .mean = 1695, .most = 1980}));
+    EXPECT_EQ(use.clock_mhz, (GpuClock{.least = 1410, .mean = 1695, .most = 1980}));
     EXPECT_THAT(use.watts, Optional(DoubleEq(600)));
     EXPECT_THAT(use.joules, Optional(DoubleEq(1500)));
     EXPECT_TRUE(use.joules_are_counted);
