@@ -19,13 +19,7 @@ namespace sluice {
 class Activity;
 
 /// Work captured by a stream and launched as a whole: a CUDA graph. May outlive the stream.
-class CapturedWork {
-public:
-    CapturedWork() = default;
-    CapturedWork(const CapturedWork&) = delete;
-    CapturedWork& operator=(const CapturedWork&) = delete;
-    virtual ~CapturedWork() = default;
-};
+class CapturedWork : public Interface {};
 
 /// In-order queue of work on one device. Members are called by one thread; they enqueue work and return. A failed
 /// operation poisons all later events of its stream, and of the streams that wait for one of those. The destructor
