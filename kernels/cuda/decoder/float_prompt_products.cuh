@@ -57,7 +57,7 @@ protected:
                 float out[4];
 #pragma unroll
                 for (std::uint32_t d = 0; d < 4; ++d) {
-                    out[d] = mixed[4 * g + d][2 * i + j] * factor;
+                    out[d] = __fmul_rn(mixed[4 * g + d][2 * i + j], factor);
                 }
                 keep_4<kept>(row, stride, at + 32 * g + 16 * j + threadIdx.x % 4 * 4, out);
             }

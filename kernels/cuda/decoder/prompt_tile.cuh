@@ -86,8 +86,9 @@ public:
             const std::uint32_t row = piece / row_pieces % key_rows;
             const std::uint32_t column = piece % row_pieces;
             if (tile_.query + row < tile_.rows) {
-                *reinterpret_cast<uint4*>(page + (2 * row + matrix) * width + column * piece_values) =
-                    ptx::load_shared_16(from + matrix * matrix_bytes + piece_at<row_bytes>(row, column));
+                ptx::store_global_16(
+                    page + (2 * row + matrix) * width + column * piece_values,
+                    ptx::load_shared_16(from + matrix * matrix_bytes + piece_at<row_bytes>(row, column)));
             }
         }
     }
