@@ -1,10 +1,11 @@
-// GPT-2 of 124M parameters with random weights on a GPU, greedy, from ids in its memory to ids in its memory: each
-// kernel of a pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones; then, if asked for,
+// GPT-2 of 124M parameters with random weights on a GPU, from ids in its memory to ids in its memory: each kernel of a
+// pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones, greedy or drawn; then, if asked for,
 // prompts of 64 to 512 tokens with 128 new ones, in bf16 and fp16 with each cache, there and back; prompts of 900 to
 // 1,023 tokens with one; what quantised caches do to texts, also to those of a checkpoint; and the products of bf16 or
 // fp16 in each tile beside cuBLASLt's, and beside attention.
 // Certified is the chunks only, with the shares of texts that are checked and that are continued again.
 //   bench_decoder [PRECISION ...] [mma] [long] [prefill] [passes] [cache] [MODEL.safetensors] [products]
+//                 [temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R]
 //   mma: as on GPUs without wgmma; passes: of short prompts and of `prefill` the kernels alone, for profilers
 #include <fmt/format.h>
 
@@ -166,8 +167,8 @@ Timing time_chunk(Chunk& chunk, CudaStream& stream) {
     return {us[repeats / 2], us.front(), us.back()};
 }
 
-void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights) {
-    const TokenSampling sampling{.max_prompt = prompt_tokens, .max_new = new_tokens, .temperature = 0};
+void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
+                 const TokenSampling& sampling) {
     const auto app = load(precision, weights, sampling);
     for (const std::uint32_t items : {8192U, 8448U, 131'072U}) {
         if (precision == Precision::fp32 && items > 8448) {
@@ -205,14 +206,15 @@ void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const D
 void time_prefill(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
                   bool with_chunks) {
     const Prompts prompts{.items = 1024, .least = 900, .most = model.positions - 1};
+    const TokenSampling sampling{.max_prompt = prompts.most, .max_new = 1, .temperature = 0};
     fmt::print(" prompts of {} to {} tokens, 1 new one\n", prompts.least, prompts.most);
     if (precision != Precision::certified) {
-        time_passes(gpu, stream, precision, weights, {.items = 64, .least = prompts.least, .most = prompts.most}, 1);
+        time_passes(gpu, stream, precision, weights, {.items = 64, .least = prompts.least, .most = prompts.most},
+                    sampling);
     }
     if (!with_chunks) {
         return;
     }
-    const TokenSampling sampling{.max_prompt = prompts.most, .max_new = 1, .temperature = 0};
     const auto app = load(precision, weights, sampling);
     Chunk chunk(gpu, *app, sampling, stream, prompts);
     chunk.check();
@@ -237,6 +239,28 @@ void time_long_of_caches(CudaDevice& gpu, CudaStream& stream, Precision precisio
     }
 }
 
+/// Of prompts of 16 tokens; "NAME=VALUE".
+bool set_option(TokenSampling& sampling, std::string_view word) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos) {
+        return false;
+    }
+    const std::string_view name = word.substr(0, equals);
+    const std::string value(word.substr(equals + 1));
+    if (name == "temperature") {
+        sampling.temperature = std::stof(value);
+    } else if (name == "top_k") {
+        sampling.top_k = static_cast<std::uint32_t>(std::stoul(value));
+    } else if (name == "top_p") {
+        sampling.top_p = std::stof(value);
+    } else if (name == "repetition_penalty") {
+        sampling.repetition_penalty = std::stof(value);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 int run(int argc, char** argv) {
     std::vector<Precision> precisions;
     bool with_products = false;
@@ -246,11 +270,15 @@ int run(int argc, char** argv) {
     bool with_cache = false;
     std::filesystem::path checkpoint;
     CudaDeviceOptions options;
+    TokenSampling sampling{.temperature = 0};
     for (int i = 1; i < argc; ++i) {
         const std::string_view name = argv[i];
         const std::optional<Precision> precision = enum_of<Precision>(name);
         if (name == "mma") {  // as on GPUs without wgmma
             options.instructions = MatrixInstructions::mma;
+            continue;
+        }
+        if (set_option(sampling, name)) {
             continue;
         }
         with_long = with_long || name == "long";
@@ -264,13 +292,16 @@ int run(int argc, char** argv) {
                    !precision) {
             fmt::print(stderr,
                        "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [mma] [long] "
-                       "[prefill] [passes] [cache] [MODEL.safetensors] [products]\n");
+                       "[prefill] [passes] [cache] [MODEL.safetensors] [products] [temperature=T] [top_k=K] [top_p=P] "
+                       "[repetition_penalty=R]\n");
             return 64;
         }
         if (precision) {
             precisions.push_back(*precision);
         }
     }
+    sampling.max_prompt = prompt_tokens;
+    sampling.max_new = new_tokens;
     const std::unique_ptr<Device> device = make_cuda_device(0, options);
     CudaDevice& gpu = as_cuda(*device);
     if (precisions.empty()) {
@@ -281,7 +312,10 @@ int run(int argc, char** argv) {
     }
     const std::unique_ptr<Stream> stream = gpu.make_stream({});
     const DecoderBenchWeights weights;
-    fmt::print("{}: GPT-2 of 124M parameters, {} + {} tokens, greedy\n", gpu.name(), prompt_tokens, new_tokens);
+    fmt::print("{}: GPT-2 of 124M parameters, {} + {} tokens, {}\n", gpu.name(), prompt_tokens, new_tokens,
+               sampling.temperature == 0 ? "greedy"
+                                         : fmt::format("temperature {}, top_k {}, top_p {}", sampling.temperature,
+                                                       sampling.top_k, sampling.top_p));
     const bool compares = with_cache || !checkpoint.empty();
     for (const Precision precision : precisions) {
         fmt::print("{}\n", name_of(precision));
@@ -289,11 +323,11 @@ int run(int argc, char** argv) {
             fmt::print(" no quantised caches to compare: bf16 and fp16 have them\n");
         }
         if (with_chunks) {
-            time_chunks(gpu, as_cuda(*stream), precision, weights);
+            time_chunks(gpu, as_cuda(*stream), precision, weights, sampling);
         }
         if (precision != Precision::certified) {  // its passes are those of other precisions
             time_passes(gpu, as_cuda(*stream), precision, weights,
-                        {.items = 100'000, .least = prompt_tokens, .most = prompt_tokens}, new_tokens);
+                        {.items = 100'000, .least = prompt_tokens, .most = prompt_tokens}, sampling);
         }
         if (with_long) {
             time_long_of_caches(gpu, as_cuda(*stream), precision, weights);

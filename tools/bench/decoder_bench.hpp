@@ -50,9 +50,9 @@ struct Prompts {
 /// Device memory available to a decoder.
 [[nodiscard]] std::uint64_t free_bytes(const CudaDevice& gpu);
 
-/// Prints the time and limit of each kernel of a prefill and, if more than 3 tokens are `made`, of a decode pass.
+/// Prints the time and limit of each kernel of a prefill and, if more than 3 tokens are made, of a decode pass.
 void time_passes(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
-                 const Prompts& prompts, std::uint32_t made);
+                 const Prompts& prompts, const TokenSampling& sampling);
 
 /// Prints the times of a pass's products for each tile, alternating with cuBLASLt's; * marks the chosen tile.
 void time_products(CudaStream& stream, Precision precision);

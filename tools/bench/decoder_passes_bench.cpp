@@ -77,10 +77,8 @@ struct PassWork {
 class PassBench {
 public:
     PassBench(CudaDevice& gpu, Precision precision, const DecoderBenchWeights& weights, const Prompts& prompts,
-              std::uint32_t made)
-        : sampling_{.max_prompt = prompts.most, .max_new = made, .temperature = 0},
-          precision_(precision),
-          packer_(model, precision, weights.weights(), packed_) {
+              const TokenSampling& sampling)
+        : sampling_(sampling), precision_(precision), packer_(model, precision, weights.weights(), packed_) {
         packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 16);
         weights_ = packer_.on(gpu);
         sizes_ = decoder::choose_sizes(model, sampling_, precision, prompts.items, free_bytes(gpu));
@@ -212,8 +210,8 @@ private:
 }  // namespace
 
 void time_passes(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
-                 const Prompts& prompts, std::uint32_t made) {
-    PassBench(gpu, precision, weights, prompts, made).print(stream.handle());
+                 const Prompts& prompts, const TokenSampling& sampling) {
+    PassBench(gpu, precision, weights, prompts, sampling).print(stream.handle());
 }
 
 }  // namespace sluice::bench
