@@ -9,8 +9,15 @@ namespace sluice::decoder {
 
 __device__ inline CutSides TokenChoice::cut_sides(std::uint32_t token) const {
     CutSides sides;
-    scores_.each_of_thread([&](float score, std::uint32_t place) {
-        sides.look_at(score, RowScores::rank(score, place) >= least_, place, token);
+    scores_.each_group([&](std::uint32_t group) {
+        const float best = scores_.best_of(group);
+        if (!RowScores::may_reach(best, least_)) {
+            sides.look_at(best, false, group * group_tokens, token);  // which is in another group
+            return;
+        }
+        scores_.each_of(group, [&](float score, std::uint32_t place) {
+            sides.look_at(score, RowScores::rank(score, place) >= least_, place, token);
+        });
     });
 #pragma unroll
     for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
@@ -32,16 +39,17 @@ __device__ inline CutSides TokenChoice::cut_sides(std::uint32_t token) const {
 /// leaves and one behind it enters, or vice versa, and the sums move by the room that the draw has: by up to twice the
 /// least probability that is kept. If the room is larger, its excess is the measure.
 __device__ inline ChoiceDoubt TokenChoice::doubt(std::uint32_t token, float uniform) const {
+    const Drawn& drawn = memory_.drawn;
     const auto share = [&](unsigned long long weight) {
-        return static_cast<double>(weight) / static_cast<double>(all_);
+        return static_cast<double>(weight) / static_cast<double>(drawn.all);
     };
-    const auto above = static_cast<float>(share(sum_) - static_cast<double>(uniform));
-    const auto below = static_cast<float>(static_cast<double>(uniform) - share(sum_ - weight_));
+    const auto above = static_cast<float>(share(drawn.up_to) - static_cast<double>(uniform));
+    const auto below = static_cast<float>(static_cast<double>(uniform) - share(drawn.up_to - drawn.weight));
     ChoiceDoubt doubt;
-    if (sum_ != all_) {
+    if (drawn.up_to != drawn.all) {
         doubt.doubt.distance = fmaxf(above, 0);
     }
-    if (sum_ != weight_) {
+    if (drawn.up_to != drawn.weight) {
         doubt.doubt.distance = fminf(doubt.doubt.distance, fmaxf(below, 0));
     }
     if (least_ == 0) {

@@ -12,6 +12,11 @@ namespace sluice::decoder {
 constexpr std::uint32_t choice_threads = 256;
 constexpr std::uint32_t choice_warps = choice_threads / warp_lanes;
 constexpr std::uint32_t digits = 256;
+constexpr std::uint32_t group_tokens = 256;  // tokens that are skipped together where their largest score allows it
+
+[[nodiscard]] __host__ __device__ constexpr std::uint32_t token_groups(std::uint32_t vocabulary) {
+    return (vocabulary + group_tokens - 1) / group_tokens;
+}
 
 /// Bounds of the kept and the dropped scores before and behind a token.
 struct CutSides {
@@ -72,18 +77,27 @@ struct ScoreBins {
     }
 };
 
-/// The scores of a bin.
-struct BinScores {
+/// Scores of some bins.
+struct CollectedScores {
     static constexpr std::uint32_t most = 1024;
     std::uint64_t ranks[most];
     unsigned long long weights[most];
 };
 
-/// Shared memory of a block; `seen` is followed by a bit for each token of the vocabulary.
+/// The token that was drawn.
+struct Drawn {
+    std::uint32_t token;
+    unsigned long long weight;
+    unsigned long long up_to;  ///< Sum of the kept weights up to it.
+    unsigned long long all;    ///< Of all kept weights.
+};
+
+/// Shared memory of a block, followed by what depends on the vocabulary: for each group of tokens the sum of weights
+/// and the largest score, and a bit for each token.
 struct ChoiceMemory {
     union {  // used in sequence
         ScoreBins bins;
-        BinScores bin;
+        CollectedScores scores;
         unsigned long long digit_sums[digits];
     } cut;
     unsigned long long warp_sums[choice_warps];
@@ -94,14 +108,26 @@ struct ChoiceMemory {
     std::uint32_t best_places[choice_warps];
     float second_scores[choice_warps];
     CutSides cut_sides[choice_warps];
+    Drawn drawn;
     unsigned long long cut_distance;
     std::uint32_t crossed_bin;
-    std::uint32_t in_bin;  // scores
-    std::uint32_t seen[1];
+    std::uint32_t collected;  // scores, also those for which there was no room
+
+    [[nodiscard]] __device__ __forceinline__ unsigned long long* group_sums() {
+        return reinterpret_cast<unsigned long long*>(this + 1);
+    }
+    [[nodiscard]] __device__ __forceinline__ float* group_bests(std::uint32_t vocabulary) {
+        return reinterpret_cast<float*>(group_sums() + token_groups(vocabulary));
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t* seen(std::uint32_t vocabulary) {
+        return reinterpret_cast<std::uint32_t*>(group_bests(vocabulary) + token_groups(vocabulary));
+    }
 };
 
 [[nodiscard]] constexpr std::uint32_t choice_shared_bytes(std::uint32_t vocabulary) {
-    return static_cast<std::uint32_t>(sizeof(ChoiceMemory)) + (vocabulary + 31) / 32 * 4;
+    constexpr std::uint32_t group_bytes = sizeof(unsigned long long) + sizeof(float);
+    return static_cast<std::uint32_t>(sizeof(ChoiceMemory)) + token_groups(vocabulary) * group_bytes +
+           (vocabulary + 31) / 32 * 4;
 }
 
 }  // namespace sluice::decoder

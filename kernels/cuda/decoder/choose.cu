@@ -46,7 +46,7 @@ __device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Tex
 }
 
 /// One block per entry.
-__global__ void __launch_bounds__(choice_threads)
+__global__ void __launch_bounds__(choice_threads, 4)
     choose(Memory memory, Rule rule, const float* scores, std::uint32_t vocabulary, std::uint32_t stride) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();

@@ -8,45 +8,91 @@
 /// The tokens that top_k and top_p keep.
 namespace sluice::decoder {
 
-/// Finds the rank at which weights, added up from the largest score down, reach a sum: one pass over all scores sums
-/// the weights per bin of scores, a second one collects the scores of the bin in which the sum is reached.
+/// Weighs each token alike.
+struct OneEach {
+    __device__ __forceinline__ unsigned long long operator()(std::uint64_t, float) const { return 1; }
+};
+
+/// Weighs tokens of at least this rank.
+struct WeightsFrom {
+    const RowScores& scores;
+    std::uint64_t least;
+
+    __device__ __forceinline__ unsigned long long operator()(std::uint64_t rank, float score) const {
+        return rank >= least ? scores.weight(score) : 0;
+    }
+};
+
+/// Finds the rank at which weights, added up from the largest score down, reach a sum: one pass over the scores sums
+/// the weights per bin of scores, a second one collects the scores of the bin in which the sum is reached. Neither
+/// reads groups whose largest score shows that they have nothing to add.
 class LikelyCut {
 public:
     __device__ LikelyCut(const Rule& rule, const RowScores& scores, ChoiceMemory& memory)
         : rule_(rule), scores_(scores), memory_(memory) {}
 
+    /// A bin that, with those before it, has all tokens that may be chosen. Call before least_rank().
+    __device__ std::uint32_t last_bin() {
+        last_bin_ = cuts_by_number(rule_, scores_) ? last_bin_of(rule_.top_k) : bin_of_share(0);
+        return last_bin_;
+    }
+
     /// The least rank of the tokens that may be chosen: top_k of them, and of those as many as add up to top_p.
     __device__ std::uint64_t least_rank() {
         std::uint64_t least = 0;
-        if (rule_.top_k != 0 && rule_.top_k < scores_.vocabulary()) {
-            least = rank_at([](std::uint64_t, float) { return 1ULL; },
-                            [&](unsigned long long) -> unsigned long long { return rule_.top_k; });
+        if (cuts_by_number(rule_, scores_)) {
+            sum_bins([&](float best) { return scores_.bin_of(best) <= last_bin_; }, OneEach{});
+            cross_bin([&](unsigned long long) -> unsigned long long { return rule_.top_k; });
+            least = rank_in_bin(OneEach{});
+            if (rule_.top_p == 1) {
+                return least;
+            }
+            bin_of_share(least);
         }
-        if (rule_.top_p < 1) {
-            const auto weigh = [&](std::uint64_t rank, float score) {
-                return rank >= least ? scores_.weight(score) : 0ULL;
-            };
-            unsigned long long all = 0;
-            least = rank_at(weigh, [&](unsigned long long sum) {
-                all = sum;
-                return max(1ULL, __double2ull_rz(ceil(static_cast<double>(rule_.top_p) * static_cast<double>(sum))));
-            });
-            distance_ = static_cast<float>(memory_.cut_distance) / static_cast<float>(all);
-        }
+        least = rank_in_bin(WeightsFrom{scores_, least});
+        distance_ = static_cast<float>(memory_.cut_distance) / static_cast<float>(all_);
         return least;
     }
+
+    /// Sum of the weights of what top_k keeps, with top_p; without top_k, after last_bin().
+    [[nodiscard]] __device__ unsigned long long all() const { return all_; }
 
     /// How close top_p's sum came to another token, as a share of all that top_k keeps.
     [[nodiscard]] __device__ float distance() const { return distance_; }
 
 private:
-    template <class Weigh, class Wanted>
-    __device__ std::uint64_t rank_at(const Weigh& weigh, const Wanted& wanted) {
-        sum_bins(weigh);
-        cross_bin(wanted);
-        collect_bin(weigh);
-        if (memory_.in_bin <= BinScores::most) {
-            cross_score();
+    /// A bin that, with those before it, has at least `count` scores: as many groups have their largest one there.
+    __device__ std::uint32_t last_bin_of(std::uint32_t count) {
+        if (count > scores_.groups()) {
+            return ScoreBins::count - 1;
+        }
+        clear_bins();
+        for (std::uint32_t group = threadIdx.x; group < scores_.groups(); group += choice_threads) {
+            memory_.cut.bins.add(scores_.bin_of(scores_.best_of(group)), 1);
+        }
+        __syncthreads();
+        cross_bin([&](unsigned long long) -> unsigned long long { return count; });
+        return memory_.crossed_bin;
+    }
+
+    /// The bin in which weights of tokens of at least this rank reach top_p.
+    __device__ std::uint32_t bin_of_share(std::uint64_t least) {
+        sum_bins([&](float best) { return scores_.may_weigh(best) && RowScores::may_reach(best, least); },
+                 WeightsFrom{scores_, least});
+        cross_bin([&](unsigned long long all) {
+            all_ = all;
+            return share_of(rule_.top_p, all);
+        });
+        return memory_.crossed_bin;
+    }
+
+    /// The rank at which the sum of cross_bin() is reached.
+    template <class Weigh>
+    __device__ std::uint64_t rank_in_bin(const Weigh& weigh) {
+        const std::uint32_t bin = memory_.crossed_bin;
+        const std::uint32_t count = collect(scores_, memory_, bin, bin, CollectedScores::most, weigh);
+        if (count <= CollectedScores::most) {
+            cross_score(count);
         } else {
             cross_digits(weigh);
         }
@@ -55,22 +101,19 @@ private:
         return rank;
     }
 
-    /// Larger for smaller scores.
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t bin_of(float score) const {
-        constexpr float bins_a_unit = 64;  // a weight of 2^-40 is 27.7 units away
-        return min(__float2uint_rz(-scores_.distance(score) * bins_a_unit), ScoreBins::count - 1);
-    }
-
-    template <class Weigh>
-    __device__ void sum_bins(const Weigh& weigh) {
-        ScoreBins& bins = memory_.cut.bins;
+    __device__ void clear_bins() {
         for (std::uint32_t i = threadIdx.x; i < ScoreBins::count; i += choice_threads) {
-            bins.low[i] = 0;
-            bins.high[i] = 0;
+            memory_.cut.bins.low[i] = 0;
+            memory_.cut.bins.high[i] = 0;
         }
         __syncthreads();
-        scores_.each_of_thread([&](float score, std::uint32_t token) {
-            bins.add(bin_of(score), weigh(RowScores::rank(score, token), score));
+    }
+
+    template <class MayAdd, class Weigh>
+    __device__ void sum_bins(const MayAdd& may_add, const Weigh& weigh) {
+        clear_bins();
+        scores_.each_wanted(may_add, [&](float score, std::uint32_t token) {
+            memory_.cut.bins.add(scores_.bin_of(score), weigh(RowScores::rank(score, token), score));
         });
         __syncthreads();
     }
@@ -109,31 +152,13 @@ private:
             }
             memory_.crossed_bin = bin;
             memory_.wanted = sum - before;
-            memory_.in_bin = 0;
         }
         __syncthreads();
     }
 
-    template <class Weigh>
-    __device__ void collect_bin(const Weigh& weigh) {
-        const std::uint32_t bin = memory_.crossed_bin;
-        BinScores& scores = memory_.cut.bin;
-        scores_.each_of_thread([&](float score, std::uint32_t token) {
-            if (bin_of(score) == bin) {
-                const std::uint32_t at = atomicAdd(&memory_.in_bin, 1U);
-                if (at < BinScores::most) {
-                    scores.ranks[at] = RowScores::rank(score, token);
-                    scores.weights[at] = weigh(scores.ranks[at], score);
-                }
-            }
-        });
-        __syncthreads();
-    }
-
     /// Finds the rank among the scores of the bin.
-    __device__ void cross_score() {
-        const BinScores& scores = memory_.cut.bin;
-        const std::uint32_t count = memory_.in_bin;
+    __device__ void cross_score(std::uint32_t count) {
+        const CollectedScores& scores = memory_.cut.scores;
         const unsigned long long wanted = memory_.wanted;
         for (std::uint32_t i = threadIdx.x; i < count; i += choice_threads) {
             const std::uint64_t rank = scores.ranks[i];
@@ -159,12 +184,14 @@ private:
                 memory_.cut.digit_sums[i] = 0;
             }
             __syncthreads();
-            scores_.each_of_thread([&](float score, std::uint32_t token) {
-                const std::uint64_t rank = RowScores::rank(score, token);
-                if (bin_of(score) == bin && (shift == 56 || (rank ^ prefix) >> (shift + 8) == 0)) {
-                    atomicAdd(&memory_.cut.digit_sums[rank >> shift & (digits - 1)], weigh(rank, score));
-                }
-            });
+            scores_.each_wanted(
+                [&](float best) { return scores_.bin_of(best) <= bin; },
+                [&](float score, std::uint32_t token) {
+                    const std::uint64_t rank = RowScores::rank(score, token);
+                    if (scores_.bin_of(score) == bin && (shift == 56 || (rank ^ prefix) >> (shift + 8) == 0)) {
+                        atomicAdd(&memory_.cut.digit_sums[rank >> shift & (digits - 1)], weigh(rank, score));
+                    }
+                });
             __syncthreads();
             if (threadIdx.x == 0) {
                 cross_digit(prefix, shift);
@@ -188,6 +215,8 @@ private:
     const Rule& rule_;
     const RowScores& scores_;
     ChoiceMemory& memory_;
+    std::uint32_t last_bin_ = 0;
+    unsigned long long all_ = 0;
     float distance_ = TextDoubt::none;
 };
 

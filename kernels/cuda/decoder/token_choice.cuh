@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/few_tokens.cuh"
 #include "kernels/cuda/decoder/likely_cut.cuh"
 #include "kernels/cuda/decoder/row_scores.cuh"
 
@@ -14,13 +15,21 @@ public:
     __device__ TokenChoice(const Rule& rule, const RowScores& scores, ChoiceMemory& memory)
         : rule_(rule), scores_(scores), memory_(memory) {}
 
-    /// The best of the network's scores, or of the scores after the penalty.
+    /// The best of the network's scores, or of the scores after the penalty, which draw() requires.
     template <bool penalised>
     __device__ BestTwo best() {
         BestTwo best;
-        scores_.each_raw(threadIdx.x, choice_threads, scores_.vocabulary(), [&](float raw, std::uint32_t token) {
-            found_nonfinite_ = found_nonfinite_ || !isfinite(raw);
-            best.look_at_next(penalised ? scores_.penalised(raw, token) : raw, token);
+        scores_.each_group([&](std::uint32_t group) {
+            float of_group = -INFINITY;
+            scores_.each_raw_of(group, [&](float raw, std::uint32_t token) {
+                found_nonfinite_ = found_nonfinite_ || !isfinite(raw);
+                const float score = penalised ? scores_.penalised(raw, token) : raw;
+                best.look_at_next(score, token);
+                of_group = fmaxf(of_group, score);
+            });
+            if (penalised) {
+                keep_best_of(group, of_group);
+            }
         });
 #pragma unroll
         for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
@@ -72,36 +81,27 @@ public:
         return isnan(value) ? __uint_as_float(0x7FC00000U) : static_cast<float>(value);
     }
 
-    /// The first token at which the sum of weights exceeds `uniform` of all. Each warp sums an equal part of the
-    /// tokens; the part in which the sum is reached is divided again, down to 32 tokens.
+    /// The first token at which the sum of kept weights exceeds `uniform` of all.
     __device__ std::uint32_t draw(float largest, float uniform) {
         scores_.set_largest(largest);
-        LikelyCut cut(rule_, scores_, memory_);
-        least_ = cut.least_rank();
-        cut_distance_ = cut.distance();
-        std::uint32_t begin = 0;
-        std::uint32_t end = scores_.vocabulary();
-        unsigned long long wanted = 0;
-        sum_ = 0;
-        for (std::uint32_t part = 0; part != warp_lanes;) {
-            const bool is_whole = part == 0;
-            part = divide_up(divide_up(end - begin, choice_warps), warp_lanes) * warp_lanes;
-            add_up_parts(begin, end, part);
-            if (is_whole) {
-                all_ = 0;
-                for (const unsigned long long sum : memory_.warp_sums) {
-                    all_ += sum;
-                }
-                wanted = __double2ull_rz(static_cast<double>(uniform) * static_cast<double>(all_));
+        if (cuts_by_number(rule_, scores_) || rule_.top_p < 1) {
+            LikelyCut cut(rule_, scores_, memory_);
+            FewTokens few(rule_, scores_, memory_);
+            if (few.collect(cut.last_bin())) {
+                least_ = few.least_rank(cut.all());
+                cut_distance_ = few.distance();
+                few.draw(least_, uniform);
+                return memory_.drawn.token;
             }
-            for (std::uint32_t warp = 0; sum_ + memory_.warp_sums[warp] <= wanted; ++warp) {
-                sum_ += memory_.warp_sums[warp];
-                begin += part;
-            }
-            end = min(end, begin + part);
-            __syncthreads();
+            least_ = cut.least_rank();
+            cut_distance_ = cut.distance();
         }
-        return draw_one(begin, end, wanted);
+        add_up_groups();
+        if (threadIdx.x < warp_lanes) {
+            draw_token(uniform);
+        }
+        __syncthreads();
+        return memory_.drawn.token;
     }
 
     /// How close the last draw() came to another token; see choice_doubt.cuh.
@@ -112,36 +112,95 @@ private:
         return least_ == 0 || RowScores::rank(score, token) >= least_ ? scores_.weight(score) : 0;
     }
 
-    /// Sums the weights of `part` tokens per warp, from `begin` on, into memory_.warp_sums.
-    __device__ void add_up_parts(std::uint32_t begin, std::uint32_t end, std::uint32_t part) {
-        const std::uint32_t from = begin + threadIdx.x / warp_lanes * part;
-        unsigned long long sum = 0;
-        scores_.each_raw(from + threadIdx.x % warp_lanes, warp_lanes, min(end, from + part),
-                         [&](float raw, std::uint32_t token) { sum += weight(scores_.penalised(raw, token), token); });
+    /// Called by all lanes of a warp, with the largest score of each lane's share of a group.
+    __device__ __forceinline__ void keep_best_of(std::uint32_t group, float of_lane) {
 #pragma unroll
         for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
-            sum += __shfl_xor_sync(every_lane, sum, apart);
+            of_lane = fmaxf(of_lane, __shfl_xor_sync(every_lane, of_lane, apart));
         }
         if (threadIdx.x % warp_lanes == 0) {
-            memory_.warp_sums[threadIdx.x / warp_lanes] = sum;
+            scores_.set_best_of(group, of_lane);
         }
+    }
+
+    /// Sums the weights of each group, without reading those that have none.
+    __device__ void add_up_groups() {
+        scores_.each_group([&](std::uint32_t group) {
+            const float best = scores_.best_of(group);
+            unsigned long long sum = 0;
+            if (scores_.may_weigh(best) && RowScores::may_reach(best, least_)) {
+                scores_.each_of(group, [&](float score, std::uint32_t token) { sum += weight(score, token); });
+#pragma unroll
+                for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
+                    sum += __shfl_xor_sync(every_lane, sum, apart);
+                }
+            }
+            if (threadIdx.x % warp_lanes == 0) {
+                memory_.group_sums()[group] = sum;
+            }
+        });
         __syncthreads();
     }
 
-    /// Draws from at most 32 tokens, in each warp.
-    __device__ std::uint32_t draw_one(std::uint32_t begin, std::uint32_t end, unsigned long long wanted) {
-        const std::uint32_t token = begin + threadIdx.x % warp_lanes;
-        const unsigned long long own = token < end ? weight(scores_[token], token) : 0;
+    /// Draws a group, and then a token of it. Called by a warp.
+    __device__ void draw_token(float uniform) {
+        unsigned long long all = 0;
+        unsigned long long wanted = 0;
+        const Crossed group = cross(
+            scores_.groups(), [&](std::uint32_t i) { return memory_.group_sums()[i]; },
+            [&](unsigned long long sum) {
+                all = sum;
+                wanted = part_of(uniform, all);
+                return wanted;
+            });
+        const std::uint32_t begin = group.number * group_tokens;
+        const Crossed token = cross(
+            min(scores_.vocabulary() - begin, group_tokens),
+            [&](std::uint32_t i) { return weight(scores_[begin + i], begin + i); },
+            [&](unsigned long long) { return wanted - group.before; });
+        if (threadIdx.x == 0) {
+            memory_.drawn = {.token = begin + token.number,
+                             .weight = token.weight,
+                             .up_to = group.before + token.before + token.weight,
+                             .all = all};
+        }
+    }
+
+    /// One of some weights, and the sum of those before it.
+    struct Crossed {
+        std::uint32_t number;
+        unsigned long long weight;
+        unsigned long long before;
+    };
+
+    /// The first of `count` weights at which their sum exceeds wanted(sum of all). Called by all lanes of a warp.
+    template <class Weigh, class Wanted>
+    __device__ static Crossed cross(std::uint32_t count, const Weigh& weigh, const Wanted& wanted) {
+        const std::uint32_t lane = threadIdx.x % warp_lanes;
+        const std::uint32_t of_lane = divide_up(count, warp_lanes);
+        const std::uint32_t begin = min(lane * of_lane, count);
+        const std::uint32_t end = min(begin + of_lane, count);
+        unsigned long long own = 0;
+        for (std::uint32_t i = begin; i < end; ++i) {
+            own += weigh(i);
+        }
         unsigned long long up_to = own;
 #pragma unroll
         for (std::uint32_t apart = 1; apart < warp_lanes; apart *= 2) {
             const unsigned long long other = __shfl_up_sync(every_lane, up_to, apart);
-            up_to += threadIdx.x % warp_lanes >= apart ? other : 0;
+            up_to += lane >= apart ? other : 0;
         }
-        const std::uint32_t first = __ffs(static_cast<int>(__ballot_sync(every_lane, sum_ + up_to > wanted))) - 1;
-        sum_ += __shfl_sync(every_lane, up_to, static_cast<int>(first));
-        weight_ = __shfl_sync(every_lane, own, static_cast<int>(first));
-        return begin + first;
+        const unsigned long long sum = wanted(__shfl_sync(every_lane, up_to, warp_lanes - 1));
+        const int first = __ffs(static_cast<int>(__ballot_sync(every_lane, up_to > sum))) - 1;
+        Crossed crossed{.number = begin, .weight = 0, .before = up_to - own};
+        if (lane == static_cast<std::uint32_t>(first)) {
+            for (crossed.weight = weigh(begin); crossed.before + crossed.weight <= sum;) {
+                crossed.before += crossed.weight;
+                crossed.weight = weigh(++crossed.number);
+            }
+        }
+        return {__shfl_sync(every_lane, crossed.number, first), __shfl_sync(every_lane, crossed.weight, first),
+                __shfl_sync(every_lane, crossed.before, first)};
     }
 
     __device__ CutSides cut_sides(std::uint32_t token) const;
@@ -151,10 +210,7 @@ private:
     ChoiceMemory& memory_;
     std::uint64_t least_ = 0;  // least rank that is kept
     float cut_distance_ = TextDoubt::none;
-    unsigned long long all_ = 0;     // sum of kept weights
-    unsigned long long sum_ = 0;     // up to the token drawn
-    unsigned long long weight_ = 0;  // of the token drawn
-    bool found_nonfinite_ = false;   // by this thread
+    bool found_nonfinite_ = false;  // by this thread
 };
 
 }  // namespace sluice::decoder

@@ -274,6 +274,10 @@ TEST_F(DecoderPiecesOnGpu, TokensAreChosenAsTheHostChoosesThem) {
         {.max_prompt = 2, .max_new = 2, .seed = 3, .log_probabilities = true},
         {.max_prompt = 2, .max_new = 2, .temperature = 0.7F, .top_k = 5, .seed = 4},
         {.max_prompt = 2, .max_new = 2, .temperature = 1.5F, .top_p = 0.9F, .seed = 5},
+        {.max_prompt = 2, .max_new = 2, .temperature = 0.3F, .top_p = 0.9F, .seed = 6},  // of few tokens
+        {.max_prompt = 2, .max_new = 2, .temperature = 0.8F, .top_k = 50, .top_p = 0.95F, .seed = 7},
+        {.max_prompt = 2, .max_new = 2, .temperature = 0.8F, .top_k = 150, .seed = 8},
+        {.max_prompt = 2, .max_new = 2, .temperature = 20, .top_p = 0.9F, .seed = 9},  // of most
         {.max_prompt = 2, .max_new = 2, .repetition_penalty = 1.2F, .temperature = 0.9F, .top_k = 40, .top_p = 0.7F},
         {.max_prompt = 2, .max_new = 2, .temperature = 90, .top_k = 2500, .top_p = 0.8F},   // scores share few bins
         {.max_prompt = 2, .max_new = 2, .temperature = 0.01F, .top_k = 30, .top_p = 0.6F},  // or lie beyond the last
