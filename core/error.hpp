@@ -36,6 +36,8 @@ struct ErrorText {
     std::string where{};  ///< "job.toml:14:3", "rank 3 on n07" or a path. Already escaped.
     std::string what{};   ///< What is wrong: got …, expected …. Already escaped.
     std::string hint{};   ///< What to do about it; may be empty.
+
+    friend bool operator==(const ErrorText&, const ErrorText&) = default;
 };
 
 /// A failure caused by the user or the machine: bad input, a missing file, a full disk.

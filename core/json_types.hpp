@@ -10,8 +10,12 @@
 /// count.
 template <class T>
 struct nlohmann::adl_serializer<std::optional<T>> {
-    static void to_json(json& to, const std::optional<T>& from) { to = from ? json(*from) : json(nullptr); }
-    static void from_json(const json& from, std::optional<T>& to) {
+    template <class Json>
+    static void to_json(Json& to, const std::optional<T>& from) {
+        to = from ? Json(*from) : Json(nullptr);
+    }
+    template <class Json>
+    static void from_json(const Json& from, std::optional<T>& to) {
         to = from.is_null() ? std::nullopt : std::optional(from.template get<T>());
     }
 };

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -12,14 +11,13 @@
 
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
+#include "core/json_types.hpp"
 
 namespace sluice {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 6> state_names{"preparing", "running", "draining",
-                                                      "complete",  "stopped", "failed"};
 constexpr std::size_t longest_file = std::size_t{64} << 20;
 
 /// Rounded for readability; JSON has no NaN.
@@ -28,53 +26,84 @@ double rounded(double value) {
     return std::isfinite(value) ? std::round(value * steps) / steps : 0;
 }
 
-Json to_json(const RankStatus& rank) {
-    return {{"host", rank.host},
-            {"chunks", rank.chunks},
-            {"items", rank.items},
-            {"items_per_second", rounded(rank.items_per_second)},
-            {"seconds_since_chunk", rounded(rank.seconds_since_chunk)}};
+/// Adds members to the object `json`.
+struct MemberWriter {
+    Json& json;
+
+    void operator()(const char* key, const auto& member) const { json[key] = member; }
+    void operator()(const char* key, double member) const { json[key] = rounded(member); }
+};
+
+/// Reads members of the object `json`.
+struct MemberReader {
+    const Json& json;
+
+    void operator()(const char* key, auto& member) const { json.at(key).get_to(member); }
+};
+
+// What the file holds of each struct, in its order, for writing and for reading.
+
+void visit_rank(auto& rank, const auto& visit) {
+    visit("host", rank.host);
+    visit("chunks", rank.chunks);
+    visit("items", rank.items);
+    visit("items_per_second", rank.items_per_second);
+    visit("seconds_since_chunk", rank.seconds_since_chunk);
 }
 
-RankStatus rank_of(const Json& json) {
-    return {.host = json.at("host"),
-            .chunks = json.at("chunks"),
-            .items = json.at("items"),
-            .items_per_second = json.at("items_per_second"),
-            .seconds_since_chunk = json.at("seconds_since_chunk")};
+void visit_end(auto& end, const auto& visit) {
+    visit("code", end.code);
+    visit("again", end.again);
+    visit("signal", end.signal);
+    visit("id", end.text.id);
+    visit("where", end.text.where);
+    visit("what", end.text.what);
+    visit("hint", end.text.hint);
 }
 
-Json to_json(const RunEnd& end) {
-    return {{"code", end.code},        {"again", end.again},    {"signal", end.signal}, {"id", end.text.id},
-            {"where", end.text.where}, {"what", end.text.what}, {"hint", end.text.hint}};
-}
-
-RunEnd end_of(const Json& json) {
-    return {.code = json.at("code"),
-            .again = json.at("again"),
-            .signal = json.at("signal"),
-            .text = {.id = json.at("id"), .where = json.at("where"), .what = json.at("what"), .hint = json.at("hint")}};
-}
-
-template <class Value>
-Json or_null(const std::optional<Value>& value) {
-    return value ? Json(*value) : Json(nullptr);
-}
-
-template <class Value>
-std::optional<Value> maybe(const Json& json) {
-    return json.is_null() ? std::nullopt : std::optional(json.get<Value>());
+void visit_status(auto& status, const auto& visit) {
+    visit("job", status.job);
+    visit("restarts", status.restarts);
+    visit("attempt", status.attempt);
+    visit("most_attempts", status.most_attempts);
+    visit("host", status.host);
+    visit("process", status.process);
+    visit("output", status.output);
+    visit("items", status.items);
+    visit("items_before", status.items_before);
+    visit("items_done", status.items_done);
+    visit("chunks", status.chunks);
+    visit("chunks_before", status.chunks_before);
+    visit("chunks_done", status.chunks_done);
+    visit("items_per_second", status.items_per_second);
+    visit("mean_items_per_second", status.mean_items_per_second);
+    visit("seconds_left", status.seconds_left);
+    visit("limit", status.limit);
+    visit("started", status.started);
+    visit("updated", status.updated);
+    visit("ranks", status.ranks);
+    visit("slowest", status.slowest);
+    visit("end", status.end);
 }
 
 }  // namespace
 
-bool operator==(const RunEnd& a, const RunEnd& b) {
-    return a.code == b.code && a.again == b.again && a.signal == b.signal && a.text.id == b.text.id &&
-           a.text.where == b.text.where && a.text.what == b.text.what && a.text.hint == b.text.hint;
+// Found by nlohmann::json through argument-dependent lookup.
+
+void to_json(Json& json, const RankStatus& rank) {
+    visit_rank(rank, MemberWriter{json});
 }
 
-std::string_view name_of(RunState state) {
-    return state_names[static_cast<std::size_t>(state)];
+void from_json(const Json& json, RankStatus& rank) {
+    visit_rank(rank, MemberReader{json});
+}
+
+void to_json(Json& json, const RunEnd& end) {
+    visit_end(end, MemberWriter{json});
+}
+
+void from_json(const Json& json, RunEnd& end) {
+    visit_end(end, MemberReader{json});
 }
 
 std::optional<std::uint32_t> find_slowest(const std::vector<RankStatus>& ranks) {
@@ -101,70 +130,22 @@ bool is_followed(const RunStatus& status) {
 }
 
 std::string encode(const RunStatus& status) {
-    Json json{{"version", 1},
-              {"state", name_of(status.state)},
-              {"job", status.job},
-              {"restarts", status.restarts},
-              {"attempt", status.attempt},
-              {"most_attempts", or_null(status.most_attempts)},
-              {"host", status.host},
-              {"process", status.process},
-              {"output", status.output},
-              {"items", status.items},
-              {"items_before", status.items_before},
-              {"items_done", status.items_done},
-              {"chunks", status.chunks},
-              {"chunks_before", status.chunks_before},
-              {"chunks_done", status.chunks_done},
-              {"items_per_second", rounded(status.items_per_second)},
-              {"mean_items_per_second", rounded(status.mean_items_per_second)},
-              {"seconds_left", or_null(status.seconds_left)},
-              {"limit", or_null(status.limit)},
-              {"started", rounded(status.started)},
-              {"updated", rounded(status.updated)},
-              {"ranks", Json::array()},
-              {"slowest", or_null(status.slowest)},
-              {"end", status.end ? to_json(*status.end) : Json(nullptr)}};
-    for (const RankStatus& rank : status.ranks) {
-        json["ranks"].push_back(to_json(rank));
-    }
+    Json json{{"version", 1}, {"state", name_of(status.state)}};
+    visit_status(status, MemberWriter{json});
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::optional<RunStatus> decode_run_status(std::string_view text) {
     try {
-        const Json json = Json::parse(text);
-        const auto state = std::find(state_names.begin(), state_names.end(), json.at("state").get<std::string>());
-        if (state == state_names.end() || json.at("version") != 1) {
+        Json json = Json::parse(text);
+        const auto state = enum_of<RunState>(json.at("state").get<std::string>());
+        if (!state || json.at("version") != 1) {
             return std::nullopt;
         }
-        RunStatus status{.state = static_cast<RunState>(state - state_names.begin()),
-                         .job = json.at("job"),
-                         .restarts = json.at("restarts"),
-                         .attempt = json.value("attempt", std::uint64_t{1}),  // added later, like the next one
-                         .most_attempts = maybe<std::uint64_t>(json.value("most_attempts", Json())),
-                         .host = json.at("host"),
-                         .process = json.at("process"),
-                         .output = json.at("output"),
-                         .items = json.at("items"),
-                         .items_before = json.at("items_before"),
-                         .items_done = json.at("items_done"),
-                         .chunks = json.at("chunks"),
-                         .chunks_before = json.at("chunks_before"),
-                         .chunks_done = json.at("chunks_done"),
-                         .items_per_second = json.at("items_per_second"),
-                         .mean_items_per_second = json.at("mean_items_per_second"),
-                         .seconds_left = maybe<double>(json.at("seconds_left")),
-                         .limit = maybe<double>(json.at("limit")),
-                         .started = json.at("started"),
-                         .updated = json.at("updated"),
-                         .slowest = maybe<std::uint32_t>(json.at("slowest"))};
-        for (const Json& rank : json.at("ranks")) {
-            status.ranks.push_back(rank_of(rank));
-        }
-        if (!json.at("end").is_null()) {
-            status.end = end_of(json.at("end"));
-        }
+        json.emplace("attempt", 1);  // added later, like the next one
+        json.emplace("most_attempts", nullptr);
+        RunStatus status{.state = *state};
+        visit_status(status, MemberReader{json});
         return status;
     } catch (const nlohmann::json::exception&) {  // of another program or version
         return std::nullopt;

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/modes.hpp"
 
 namespace sluice {
 
@@ -18,6 +21,9 @@ enum class RunState : std::uint8_t {
     stopped,  ///< Ended early, in order: the same command continues.
     failed,
 };
+template <>
+inline constexpr std::array<std::string_view, 6> words_of<RunState>{"preparing", "running", "draining",
+                                                                    "complete",  "stopped", "failed"};
 
 /// One rank's part of an attempt.
 struct RankStatus {
@@ -37,7 +43,7 @@ struct RunEnd {
     int signal = 0;      ///< Signal that asked rank 0 to stop; 0: none.
     ErrorText text{};    ///< Empty if complete.
 
-    friend bool operator==(const RunEnd&, const RunEnd&);
+    friend bool operator==(const RunEnd&, const RunEnd&) = default;
 };
 
 /// An attempt's status, written once per second to status.json in the run's folder. Times are seconds since 1970.
@@ -68,8 +74,6 @@ struct RunStatus {
 
     friend bool operator==(const RunStatus&, const RunStatus&) = default;
 };
-
-[[nodiscard]] std::string_view name_of(RunState state);
 
 /// The slowest of several ranks, if its recent rate is more than a tenth below the others' median.
 [[nodiscard]] std::optional<std::uint32_t> find_slowest(const std::vector<RankStatus>& ranks);
