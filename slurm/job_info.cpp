@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 #include "slurm/child.hpp"
 
 namespace sluice {
@@ -20,9 +20,8 @@ constexpr std::chrono::seconds patience_with_sacct{5};  // its database is often
 constexpr int most_exit_codes = 255;  // some squeues print a wait() status instead
 
 std::optional<int> number(std::string_view text) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() && value >= 0 ? std::optional(value) : std::nullopt;
+    const auto value = parse_number<int>(text);
+    return value && *value >= 0 ? value : std::nullopt;
 }
 
 /// Output of the program; empty if it fails or is missing.

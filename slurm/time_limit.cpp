@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 #include "slurm/child.hpp"
 
 namespace sluice {
@@ -17,14 +17,10 @@ namespace {
 constexpr std::chrono::seconds to_commit_and_leave{10};
 constexpr double spare = 1.5;  // a chunk's time varies with its texts and with other network traffic
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+std::optional<std::int64_t> count_in(std::string_view text) {
     constexpr std::int64_t most = 1'000'000'000'000;
-    if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most) {
-        return std::nullopt;
-    }
-    return value;
+    const auto value = parse_number<std::int64_t>(text);
+    return value && *value >= 0 && *value <= most ? value : std::nullopt;
 }
 
 }  // namespace
@@ -35,7 +31,7 @@ std::optional<std::chrono::seconds> parse_time_left(std::string_view text) {
     }
     std::int64_t days = 0;
     if (const std::size_t dash = text.find('-'); dash != std::string_view::npos) {
-        const auto value = whole_number(text.substr(0, dash));
+        const auto value = count_in(text.substr(0, dash));
         if (!value) {
             return std::nullopt;
         }
@@ -47,7 +43,7 @@ std::optional<std::chrono::seconds> parse_time_left(std::string_view text) {
     for (bool more = true; more; ++parts) {
         const std::size_t colon = text.find(':');
         more = colon != std::string_view::npos;
-        const auto value = whole_number(text.substr(0, colon));
+        const auto value = count_in(text.substr(0, colon));
         if (!value || parts > 2) {
             return std::nullopt;
         }
@@ -82,7 +78,7 @@ std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& 
 
 std::optional<std::chrono::seconds> ask_time_left(const std::string& job, const std::stop_token& stop) {
     if (const char* const end = std::getenv("SLURM_JOB_END_TIME"); end != nullptr) {
-        if (const auto value = whole_number(end)) {
+        if (const auto value = count_in(end)) {
             return std::chrono::seconds(*value - static_cast<std::int64_t>(std::time(nullptr)));
         }
     }

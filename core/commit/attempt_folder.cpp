@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "core/commit/manifest.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
+#include "core/parse_number.hpp"
 
 namespace sluice {
 namespace {
@@ -168,11 +168,9 @@ void AttemptFolder::check_fence() const {
 std::vector<std::uint32_t> attempts_of(const RunPaths& paths) {
     std::vector<std::uint32_t> attempts;
     for (const std::string& name : names_in_folder(paths.attempts())) {
-        std::uint32_t number = 0;
-        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-        if (error == std::errc() && end == name.data() + name.size() && number != 0 &&
-            number != std::numeric_limits<std::uint32_t>::max()) {
-            attempts.push_back(number);
+        const auto number = parse_number<std::uint32_t>(name);
+        if (number && *number != 0 && *number != std::numeric_limits<std::uint32_t>::max()) {
+            attempts.push_back(*number);
         }
     }
     std::sort(attempts.begin(), attempts.end());

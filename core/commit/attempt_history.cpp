@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/journal.hpp"
+#include "core/parse_number.hpp"
 
 namespace sluice {
 namespace {
@@ -33,13 +33,7 @@ public:
         rest_.remove_prefix(std::min(rest_.size(), word.size() + 1));
         return word;
     }
-    std::optional<std::uint64_t> number() {
-        const std::string_view word = next();
-        std::uint64_t number = 0;
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-        const bool whole = error == std::errc() && end == word.data() + word.size() && !word.empty();
-        return whole ? std::optional(number) : std::nullopt;
-    }
+    std::optional<std::uint64_t> number() { return parse_number<std::uint64_t>(next()); }
     [[nodiscard]] std::string_view rest() const { return rest_; }
 
 private:

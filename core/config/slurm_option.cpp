@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <span>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 
 namespace sluice {
 namespace {
@@ -43,12 +43,8 @@ bool stands_for_one_of(std::string_view name, std::span<const std::string_view> 
 }
 
 std::optional<std::uint64_t> number(std::string_view text, std::uint64_t most) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc() || end != text.data() + text.size() || value > most) {
-        return std::nullopt;
-    }
-    return value;
+    const auto value = parse_number<std::uint64_t>(text);
+    return value && *value <= most ? value : std::nullopt;
 }
 
 std::optional<std::uint64_t> with_unit(std::string_view text) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 
 namespace sluice {
 namespace {
@@ -24,15 +24,14 @@ struct Named {
 };
 
 Named by_index(const Topology& topology, std::string_view entry) {
-    std::size_t index = 0;
-    const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
-    if (error != std::errc() || end != entry.data() + entry.size()) {
+    const auto index = parse_number<std::size_t>(entry);
+    if (!index) {
         return {.why = "is neither an index nor a UUID"};
     }
-    if (index >= topology.gpus.size()) {
+    if (*index >= topology.gpus.size()) {
         return {.why = fmt::format("is not an index of this machine's {} GPUs", topology.gpus.size())};
     }
-    return {.gpu = seen(topology.gpus[index])};
+    return {.gpu = seen(topology.gpus[*index])};
 }
 
 Named by_uuid(const Topology& topology, std::string_view beginning) {

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
+
+#include "core/parse_number.hpp"
 
 namespace sluice {
 namespace {
@@ -15,11 +16,7 @@ public:
     [[nodiscard]] bool has(const char* name) const { return environment_(name).has_value(); }
 
     [[nodiscard]] std::optional<std::uint32_t> number(const char* name) const {
-        const std::string text = environment_(name).value_or("");
-        std::uint32_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool whole = error == std::errc() && end == text.data() + text.size();
-        return whole ? std::optional(value) : std::nullopt;
+        return parse_number<std::uint32_t>(environment_(name).value_or(""));
     }
 
     void set_tasks(Launch& launch, const char* name) const {

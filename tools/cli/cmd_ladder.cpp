@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 #include "tools/bench/ladder/ladder.hpp"
 #include "tools/bench/ladder/report.hpp"
 #include "tools/cli/common_options.hpp"
@@ -27,19 +27,12 @@ void ladder_options(Options& options) {
         ("svg", "print a picture of bars instead, as SVG")("host", "the host's rungs, also where there is a GPU");
 }
 
-template <class Number>
-std::optional<Number> parsed_as(std::string_view text) {
-    Number number{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 std::optional<std::uint32_t> side_of(const ParsedArguments& parsed, const char* name) {
     if (!parsed.has(name)) {
         return std::nullopt;
     }
     const std::string& text = parsed.options[name].as<std::string>();
-    const auto side = parsed_as<std::uint32_t>(text);
+    const auto side = parse_number<std::uint32_t>(text);
     if (!side || *side < 1 || *side > most_side) {
         refuse_usage(parsed.command,
                      fmt::format("--{}: got {}, expected an integer 1..{}", name, quoted(text), most_side));
@@ -57,8 +50,8 @@ std::vector<std::uint32_t> rungs_of(const Command& command, const std::string& t
         const std::string_view first = part.substr(0, part.find('-'));
         const std::string_view last =
             part.find('-') == std::string_view::npos ? first : part.substr(part.find('-') + 1);
-        const auto from = parsed_as<std::uint32_t>(first);
-        const auto to = parsed_as<std::uint32_t>(last);
+        const auto from = parse_number<std::uint32_t>(first);
+        const auto to = parse_number<std::uint32_t>(last);
         if (!from || !to || *from > *to || *to > known.back()) {
             refuse_usage(command, fmt::format("--rungs: got {}, expected numbers up to {}, like 0,2-{}", quoted(text),
                                               known.back(), known.back()));
@@ -78,7 +71,7 @@ double seconds_of(const ParsedArguments& parsed) {
         return ladder::LadderOptions{}.seconds;
     }
     const std::string& text = parsed.options["seconds"].as<std::string>();
-    const auto seconds = parsed_as<double>(text);
+    const auto seconds = parse_number<double>(text);
     if (!seconds || !(*seconds >= 0) || *seconds > most_seconds) {
         refuse_usage(parsed.command,
                      fmt::format("--seconds: got {}, expected a number 0..{}", quoted(text), most_seconds));

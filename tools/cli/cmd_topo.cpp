@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
 
 #include "core/device/cuda.hpp"
@@ -8,6 +7,7 @@
 #include "core/machine/cgroup.hpp"
 #include "core/machine/topology_hwloc.hpp"
 #include "core/machine/topology_text.hpp"
+#include "core/parse_number.hpp"
 #include "core/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/cli/topology_json.hpp"
@@ -34,9 +34,8 @@ std::optional<std::uint32_t> ranks_in(const ParsedArguments& parsed) {
         return std::nullopt;
     }
     const std::string& text = parsed.options["ranks-per-node"].as<std::string>();
-    std::uint32_t ranks = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
-    if (error != std::errc() || end != text.data() + text.size() || ranks < 1 || ranks > most_ranks) {
+    const auto ranks = parse_number<std::uint32_t>(text);
+    if (!ranks || *ranks < 1 || *ranks > most_ranks) {
         refuse_usage(parsed.command,
                      fmt::format("--ranks-per-node: got {}, expected an integer 1..{}", quoted(text), most_ranks));
     }
