@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "comm/mpi_session.hpp"
 #include "core/device/cuda.hpp"
+#include "core/json_types.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/stage_error.hpp"
 #include "core/standard_error.hpp"
@@ -15,6 +15,11 @@
 #include "tools/runtime/standard_output.hpp"
 
 namespace sluice {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobConfig::Layout, bind, gpus_per_node, ranks_per_node, cpus_per_rank)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobWish, device, devices, layout)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Examination, wish, device)
+
 namespace {
 
 /// From the job file, if there is one.
@@ -22,35 +27,13 @@ Examination read_examination(const ParsedArguments& parsed) {
     Examination job;
     if (!parsed.operands.empty() || parsed.has("set")) {
         const JobConfig config = read_job(job_file_of(parsed), overrides_of(parsed), parsed.apps.keys());
-        job.wish = {.device = config.run.device,
-                    .devices = config.run.devices,
-                    .bind = config.layout.bind,
-                    .ranks_per_node = config.layout.ranks_per_node,
-                    .cpus_per_rank = config.layout.cpus_per_rank,
-                    .gpus_per_node = config.layout.gpus_per_node};
+        job.wish = {.device = config.run.device, .devices = config.run.devices, .layout = config.layout};
         job.output = config.output.path;
     }
     job.device = job.wish.device != DeviceKind::automatic ? job.wish.device
                  : cuda_device_count() > 0                ? DeviceKind::cuda
                                                           : DeviceKind::host;
     return job;
-}
-
-std::string encode(const Examination& job) {
-    return nlohmann::json{{"wish", job.wish.device},
-                          {"devices", job.wish.devices.value_or(0)},
-                          {"bind", job.wish.bind},
-                          {"device", job.device}}
-        .dump();
-}
-
-Examination decode_examination(const std::string& text) {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    const std::uint32_t devices = json.at("devices");
-    return {.wish = {.device = json.at("wish"),
-                     .devices = devices == 0 ? std::nullopt : std::optional(devices),
-                     .bind = json.at("bind")},
-            .device = json.at("device")};
 }
 
 /// Broadcasts what rank 0 reads for all ranks; nullopt if it fails, after its message and with its code.
@@ -71,9 +54,9 @@ std::optional<Examination> agree(MpiSession* session, const ParsedArguments& par
     if (code != 0) {
         return std::nullopt;
     }
-    std::string text = job ? encode(*job) : std::string();
+    std::string text = job ? packed(*job) : std::string();
     session->broadcast(text);
-    return job ? job : decode_examination(text);
+    return job ? job : unpacked<Examination>(text);
 }
 
 int print_report(const DoctorFacts& facts, bool json) {

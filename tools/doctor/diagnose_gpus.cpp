@@ -91,11 +91,11 @@ private:
     void look_at_number(const RankList& ranks) {
         const std::size_t gpus = seen_on(ranks).size();
         for (const RankFacts* rank : ranks) {
-            if (gpus < facts_.wish.gpus_per_node) {
+            if (gpus < facts_.wish.layout.gpus_per_node) {
                 sayings_.say(*rank, "W-SLM-144",
                              fmt::format("{} visible on a node, but layout.gpus_per_node = {}", count_of(gpus, "GPU"),
-                                         facts_.wish.gpus_per_node),
-                             remedies_.gpus_a_node(facts_.wish.gpus_per_node));
+                                         facts_.wish.layout.gpus_per_node),
+                             remedies_.gpus_a_node(facts_.wish.layout.gpus_per_node));
             }
         }
     }

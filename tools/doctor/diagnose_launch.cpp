@@ -12,7 +12,7 @@ void look_at_layout(const DoctorFacts& facts, const Remedies& remedies, std::vec
     RankList others;
     std::size_t count = 0;
     for (const auto& [node, ranks] : by_node(facts.ranks)) {
-        if (facts.wish.ranks_per_node && ranks.size() != *facts.wish.ranks_per_node) {
+        if (facts.wish.layout.ranks_per_node && ranks.size() != *facts.wish.layout.ranks_per_node) {
             others.insert(others.end(), ranks.begin(), ranks.end());
             count = ranks.size();
         }
@@ -20,8 +20,8 @@ void look_at_layout(const DoctorFacts& facts, const Remedies& remedies, std::vec
     if (!others.empty()) {
         findings.push_back(warning("W-SLM-144",
                                    fmt::format("{}: {} a node, but layout.ranks_per_node = {}", who(others),
-                                               count_of(count, "rank"), *facts.wish.ranks_per_node),
-                                   remedies.ranks_a_node(*facts.wish.ranks_per_node)));
+                                               count_of(count, "rank"), *facts.wish.layout.ranks_per_node),
+                                   remedies.ranks_a_node(*facts.wish.layout.ranks_per_node)));
     }
 }
 

@@ -72,10 +72,7 @@ struct OutputFacts {
 struct JobWish {
     DeviceKind device = DeviceKind::automatic;
     std::optional<std::uint32_t> devices{};  ///< Per rank.
-    BindMode bind = BindMode::gpu_local;
-    std::optional<std::uint32_t> ranks_per_node{};  ///< From [layout], if given; the next two, too.
-    std::optional<std::uint32_t> cpus_per_rank{};
-    std::uint32_t gpus_per_node = 0;
+    JobConfig::Layout layout{};
 };
 
 struct DoctorFacts {

@@ -58,7 +58,7 @@ std::vector<GpuFacts> gpus_of(const NodeView& node) {
 NodeView view_any_node(MpiSession* session, const Examination& job) {
     NodeWish wish{.device = job.device,
                   .devices = job.wish.devices,
-                  .bind = job.wish.bind,
+                  .bind = job.wish.layout.bind,
                   .reads = session == nullptr || session->rank() == 0,
                   .detail = TopologyDetail::devices};
     try {

@@ -66,12 +66,7 @@ void check_before_reading(const RankContext& context, const JobConfig& job) {
 void warn_of_places(const RankContext& context, const NodeView& node, const JobPlan& plan) {
     DoctorFacts facts = empty_facts(context);
     facts.device = plan.device;
-    facts.wish = {.device = plan.device,
-                  .devices = node.layout.devices,
-                  .bind = plan.bind,
-                  .ranks_per_node = plan.layout.ranks_per_node,
-                  .cpus_per_rank = plan.layout.cpus_per_rank,
-                  .gpus_per_node = plan.layout.gpus_per_node};
+    facts.wish = {.device = plan.device, .devices = node.layout.devices, .layout = plan.layout};
     RankFacts mine = facts_of(node, {.wish = facts.wish, .device = plan.device}, facts.launch);
     if (context.session == nullptr) {
         facts.ranks.push_back(std::move(mine));

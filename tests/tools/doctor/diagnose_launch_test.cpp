@@ -66,23 +66,23 @@ TEST(DoctorLaunch, FindsNodesWithoutRanks) {
 
 TEST(DoctorLaunch, ComparesWithTheJobsLayout) {
     DoctorFacts facts = sound(2);
-    facts.wish.ranks_per_node = 2;
-    facts.wish.cpus_per_rank = 4;
-    facts.wish.gpus_per_node = 2;
+    facts.wish.layout.ranks_per_node = 2;
+    facts.wish.layout.cpus_per_rank = 4;
+    facts.wish.layout.gpus_per_node = 2;
     EXPECT_EQ(wrong(facts).size(), 0U);
 
     DoctorFacts ranks = facts;
-    ranks.wish.ranks_per_node = 4;
+    ranks.wish.layout.ranks_per_node = 4;
     EXPECT_EQ(only(ranks, "W-SLM-144").what, "ranks 0-3 on 2 nodes: 2 ranks a node, but layout.ranks_per_node = 4");
     EXPECT_EQ(only(ranks, "W-SLM-144").remedy, "#SBATCH --ntasks-per-node=4");
 
     DoctorFacts cpus = facts;
-    cpus.wish.cpus_per_rank = 8;
+    cpus.wish.layout.cpus_per_rank = 8;
     EXPECT_EQ(only(cpus, "W-HWL-131").what,
               "ranks 0-3 on 2 nodes: 4 CPUs each, but the job asked for 8 (layout.cpus_per_rank=8)");
 
     DoctorFacts gpus = facts;
-    gpus.wish.gpus_per_node = 4;
+    gpus.wish.layout.gpus_per_node = 4;
     gpus.ranks[2].seen = gpus.ranks[3].seen = {"GPU-10", "GPU-11", "GPU-12", "GPU-13"};
     gpus.ranks[2].gpus.push_back({.id = "GPU-12", .name = "NVIDIA H200"});
     gpus.ranks[3].gpus.push_back({.id = "GPU-13", .name = "NVIDIA H200"});
