@@ -1,13 +1,28 @@
 #include "comm/node_view.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/device/cuda.hpp"
+#include "core/json_types.hpp"
 #include "core/machine/cgroup.hpp"
 
 namespace sluice {
+
+void to_json(nlohmann::json& to, const CpuSet& from) {
+    to = from.text();
+}
+
+void from_json(const nlohmann::json& from, CpuSet& to) {
+    const std::optional<CpuSet> set = CpuSet::parse(from.get<std::string>());
+    expects(set.has_value(), "a CPU mask in the kernel's list form");
+    to = *set;
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VisibleGpu, id, pci)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeRank, mask, quota_cpus, quota_group, gpus)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CudaGpu, uuid, pci, name, host_numa_node)
+
 namespace {
 
 /// What the ranks of a node exchange.
@@ -19,38 +34,7 @@ struct NodeWord {
     bool knows_node = false;  ///< Whether hwloc knows the node.
 };
 
-std::string encode(const NodeWord& word) {
-    nlohmann::json gpus = nlohmann::json::array();
-    for (const CudaGpu& gpu : word.gpus) {
-        gpus.push_back({gpu.uuid, gpu.pci, gpu.name, gpu.host_numa_node ? std::int64_t{*gpu.host_numa_node} : -1});
-    }
-    return nlohmann::json{{"mask", word.rank.mask.text()},
-                          {"quota", word.rank.quota_cpus},
-                          {"quota_group", word.rank.quota_group},
-                          {"number", word.number},
-                          {"reads", word.reads},
-                          {"knows_node", word.knows_node},
-                          {"gpus", gpus}}
-        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-NodeWord decode_node_word(const std::string& text) {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    NodeWord word{.number = json.at("number"), .reads = json.at("reads"), .knows_node = json.at("knows_node")};
-    for (const nlohmann::json& gpu : json.at("gpus")) {
-        word.gpus.push_back({.uuid = gpu.at(0), .pci = gpu.at(1), .name = gpu.at(2)});
-        if (const std::int64_t node = gpu.at(3); node >= 0) {
-            word.gpus.back().host_numa_node = static_cast<std::uint32_t>(node);
-        }
-    }
-    const std::optional<CpuSet> mask = CpuSet::parse(json.at("mask").get<std::string>());
-    expects(mask.has_value(), "a CPU mask in the kernel's list form");
-    word.rank = {.mask = *mask,
-                 .quota_cpus = json.at("quota"),
-                 .quota_group = json.at("quota_group"),
-                 .gpus = visible_gpus(word.gpus)};
-    return word;
-}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeWord, rank, gpus, number, reads, knows_node)
 
 /// Exchanges the words of this node's ranks, in node order; sets `me` to this rank's index.
 std::vector<NodeWord> exchange(MpiSession* session, const NodeWord& mine, std::size_t& me) {
@@ -60,8 +44,8 @@ std::vector<NodeWord> exchange(MpiSession* session, const NodeWord& mine, std::s
     }
     me = static_cast<std::size_t>(session->node_rank());
     std::vector<NodeWord> words;
-    for (const std::string& text : session->node_all_gather(encode(mine))) {
-        words.push_back(decode_node_word(text));
+    for (const std::string& text : session->node_all_gather(packed(mine))) {
+        words.push_back(unpacked<NodeWord>(text));
     }
     return words;
 }

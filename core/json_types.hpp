@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/error.hpp"
+
 /// So that a struct of such members takes one NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE: nullopt is null, a duration its
 /// count.
 template <class T>
@@ -29,6 +31,8 @@ struct nlohmann::adl_serializer<std::chrono::duration<Rep, Period>> {
 };
 
 namespace sluice {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorText, id, where, what, hint)
 
 /// For another rank of the same program, exact: infinities and any bytes of strings arrive as they are (CBOR, RFC
 /// 8949).

@@ -1,6 +1,6 @@
 #include "tools/doctor/facts.hpp"
 
-#include <nlohmann/json.hpp>
+#include "core/json_types.hpp"
 
 namespace sluice {
 
@@ -8,7 +8,6 @@ namespace sluice {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CopySpeed, pinned_up, pinned_down, pageable_up, pageable_down)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuFacts, id, pci, name, is_near, near, driver, copies)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MpiTransport, library, layer, ways, interfaces)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorText, id, where, what, hint)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, node, host, mask, allowed, mask_cpus, mask_cores, allowed_cores,
                                    machine_cpus, job_cpus, quota_cpus, own_cores, has_own_cores, threads,
                                    why_unbindable, gpus, seen, machine_gpus, why_no_cuda, locked_bytes, memory_bytes,

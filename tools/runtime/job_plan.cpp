@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <future>
-#include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
 
@@ -135,6 +134,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobPlan, app, settings, precision, items, chu
                                    instructions, devices, bind, hang_timeout, drain_timeout, root_host, dump_folder,
                                    first_chunk)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RootAnnouncement, code, complete, plan)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failure, code, text, chunks)
 
 std::string encode(const JobPlan& plan) {
     return packed(plan);
@@ -152,22 +152,14 @@ RootAnnouncement decode_announcement(const std::string& text) {
     return unpacked<RootAnnouncement>(text);
 }
 
+// As text, not packed: on rank 0 it is the message of an exception, which ends at a zero byte.
+
 std::string encode_failure(const Failure& failure) {
-    const ErrorText& text = failure.text;
-    const nlohmann::json json{{"code", static_cast<int>(failure.code)},
-                              {"id", text.id},
-                              {"where", text.where},
-                              {"what", text.what},
-                              {"hint", text.hint},
-                              {"chunks", failure.chunks}};
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return nlohmann::json(failure).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Failure decode_failure(const std::string& text) {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    return {.code = static_cast<ExitCode>(json.at("code").get<int>()),
-            .text = {.id = json.at("id"), .where = json.at("where"), .what = json.at("what"), .hint = json.at("hint")},
-            .chunks = json.at("chunks")};
+    return nlohmann::json::parse(text).get<Failure>();
 }
 
 }  // namespace sluice
