@@ -7,7 +7,6 @@
 
 #include "core/wording.hpp"
 #include "tools/doctor/fact_groups.hpp"
-#include "tools/doctor/fact_lines.hpp"
 #include "tools/doctor/remedies.hpp"
 #include "tools/doctor/topics.hpp"
 
@@ -74,6 +73,11 @@ std::vector<Finding> diagnose(const DoctorFacts& facts) {
     add("clocks", diagnose_clocks(facts), clocks_line(facts));
     add("output", diagnose_output(facts), output_line(facts));
     return all;
+}
+
+ExitCode code_of(std::span<const Finding> findings) {
+    const auto first = std::ranges::find(findings, Severity::error, &Finding::severity);
+    return first == findings.end() ? ExitCode::ok : first->code;
 }
 
 }  // namespace sluice

@@ -11,7 +11,6 @@
 #include "core/wording.hpp"
 #include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
-#include "tools/doctor/units.hpp"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
-#include "tools/doctor/units.hpp"
 
 namespace sluice {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/doctor/fact_lines.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +6,7 @@
 
 #include "core/wording.hpp"
 #include "tools/doctor/fact_groups.hpp"
-#include "tools/doctor/units.hpp"
+#include "tools/doctor/topics.hpp"
 
 namespace sluice {
 namespace {

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/modes.hpp"
 
 namespace sluice {
 
 enum class Severity : std::uint8_t { ok, warning, error };
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<Severity>{"ok", "warning", "error"};
 
 /// One line of a diagnosis. Texts are escaped.
 struct Finding {
@@ -20,10 +23,5 @@ struct Finding {
     std::string what{};            ///< With its evidence.
     std::string remedy{};          ///< The line that fixes it; empty if unnecessary or impossible.
 };
-
-[[nodiscard]] std::string_view name_of(Severity severity);
-
-/// Code of the first error; ok if there is none.
-[[nodiscard]] ExitCode code_of(std::span<const Finding> findings);
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "tools/doctor/facts.hpp"
@@ -7,6 +8,11 @@
 #include "tools/doctor/remedies.hpp"
 
 namespace sluice {
+
+// Units of numbers in texts.
+constexpr double mebi = 1024.0 * 1024.0;
+constexpr double giga = 1e9;
+constexpr double micro = 1e-6;
 
 /// Problems of each topic; empty if none. Pure. diagnose() combines them.
 [[nodiscard]] std::vector<Finding> diagnose_launch(const DoctorFacts& facts, const Remedies& remedies);
@@ -16,6 +22,15 @@ namespace sluice {
 [[nodiscard]] std::vector<Finding> diagnose_network(const DoctorFacts& facts, const Remedies& remedies);
 [[nodiscard]] std::vector<Finding> diagnose_clocks(const DoctorFacts& facts);
 [[nodiscard]] std::vector<Finding> diagnose_output(const DoctorFacts& facts);
+
+/// Facts of each topic in one line; empty if there are none.
+[[nodiscard]] std::string launch_line(const DoctorFacts& facts);
+[[nodiscard]] std::string cores_line(const DoctorFacts& facts);
+[[nodiscard]] std::string gpus_line(const DoctorFacts& facts);
+[[nodiscard]] std::string memory_line(const DoctorFacts& facts);
+[[nodiscard]] std::string network_line(const DoctorFacts& facts);
+[[nodiscard]] std::string clocks_line(const DoctorFacts& facts);
+[[nodiscard]] std::string output_line(const DoctorFacts& facts);
 
 /// Ranks known to MPI, if queried.
 [[nodiscard]] std::optional<std::uint32_t> asked_world(const DoctorFacts& facts);
