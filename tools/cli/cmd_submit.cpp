@@ -70,7 +70,7 @@ std::optional<std::uint64_t> items_if_complete(const std::string& job_file, std:
     if (!status_of(paths.manifest())) {
         return std::nullopt;
     }
-    if (const auto device = device_of_run(job.output); device && job.run.device == DeviceKind::automatic) {
+    if (const auto device = choices_of_run(job.output).device; device && job.run.device == DeviceKind::automatic) {
         overrides.push_back(
             {.key = "run.device", .value = *device});  // this machine's devices may differ from the nodes'
     }

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -23,6 +20,7 @@
 #include "core/machine/launch.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
+#include "slurm/stop_reason.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_attempts.hpp"
 #include "tools/runtime/job_file.hpp"
@@ -32,6 +30,7 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+constexpr const char* device_setting = "run.device";
 constexpr const char* instructions_setting = "run.instructions";
 
 std::string text_of(const std::vector<ColumnRef>& columns) {
@@ -74,7 +73,7 @@ Settings settings_of(const PreparedJob& prepared) {
             settings.emplace_back(entry.name, plain_text(entry.value));
         }
     }
-    settings.emplace_back("run.device", name_of(prepared.plan.device));
+    settings.emplace_back(device_setting, name_of(prepared.plan.device));
     settings.emplace_back("run.precision", name_of(job.run.precision));
     if (prepared.plan.device == DeviceKind::host) {
         settings.emplace_back(instructions_setting, name_of(prepared.plan.instructions));
@@ -108,14 +107,6 @@ std::function<void()> check_of_files(const PreparedJob& prepared) {
     };
 }
 
-Owner this_attempt() {
-    const char* const restarts = std::getenv("SLURM_RESTART_COUNT");
-    const std::string_view text = restarts == nullptr ? "" : restarts;
-    std::uint64_t number = 0;  // set even if Slurm has not restarted the job
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return this_process(read_launch().slurm_job.value_or(std::string()), number);
-}
-
 CommittedOutputOptions options_of(const PreparedJob& prepared) {
     const JobConfig::Output& output = prepared.job.output;
     return {.path = output.path,
@@ -124,7 +115,7 @@ CommittedOutputOptions options_of(const PreparedJob& prepared) {
             .items = prepared.plan.items,
             .chunk_items = prepared.plan.chunk_items,
             .settings = settings_of(prepared),
-            .me = this_attempt(),
+            .me = this_process(read_launch().slurm_job.value_or(std::string()), this_attempt().restarts),
             .nonfinite = output.nonfinite,
             .policy = {.check_sources = check_of_files(prepared)},
             .provenance = {{"build", build_id()}, {"host", host_name()}}};
@@ -146,39 +137,26 @@ std::string shortened(const std::string& text) {
     return text.size() <= most ? text : text.substr(0, most) + "…";
 }
 
-/// Identity of the existing run at the output; nullopt: none.
-std::optional<RunIdentity> identity_of_run(const JobConfig::Output& output) {
-    const RunPaths paths = paths_of(output);
-    if (!status_of(paths.run_folder())) {
-        return std::nullopt;
-    }
-    const RunFolders folders = open_run_folder(paths);
-    return read_run_identity(paths);
-}
-
-std::optional<std::string> setting_of_run(const JobConfig::Output& output, std::string_view name) {
-    const std::optional<RunIdentity> identity = identity_of_run(output);
-    if (!identity) {
-        return std::nullopt;
-    }
-    const auto setting = std::ranges::find(identity->settings, name, &Settings::value_type::first);
-    return setting == identity->settings.end() ? std::nullopt : std::optional(setting->second);
-}
-
 }  // namespace
 
-std::optional<std::uint32_t> chunk_items_of_run(const JobConfig::Output& output) {
-    const std::optional<RunIdentity> identity = identity_of_run(output);
-    return identity ? std::optional(identity->chunk_items) : std::nullopt;
-}
-
-std::optional<std::string> device_of_run(const JobConfig::Output& output) {
-    return setting_of_run(output, "run.device");
-}
-
-std::optional<HostInstructions> instructions_of_run(const JobConfig::Output& output) {
-    const std::optional<std::string> setting = setting_of_run(output, instructions_setting);
-    return setting ? find_host_instructions(*setting) : std::nullopt;
+RunChoices choices_of_run(const JobConfig::Output& output) {
+    RunChoices choices;
+    const RunPaths paths = paths_of(output);
+    if (!status_of(paths.run_folder())) {
+        return choices;
+    }
+    const RunFolders folders = open_run_folder(paths);
+    if (const std::optional<RunIdentity> identity = read_run_identity(paths)) {
+        choices.chunk_items = identity->chunk_items;
+        for (const auto& [name, value] : identity->settings) {
+            if (name == device_setting) {
+                choices.device = value;
+            } else if (name == instructions_setting) {
+                choices.instructions = find_host_instructions(value);
+            }
+        }
+    }
+    return choices;
 }
 
 bool is_published(const JobConfig::Output& output) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "comm/rank_board.hpp"
@@ -13,16 +12,8 @@
 
 namespace sluice {
 
-/// Chunk size of the existing run at the output, finished or not: it affects the output's bytes, and an automatic one
-/// might be chosen differently now. nullopt: no run. Throws Error as read_run_identity.
-[[nodiscard]] std::optional<std::uint32_t> chunk_items_of_run(const JobConfig::Output& output);
-
-/// Device kind of that run, "host" or "cuda": an automatic choice might differ now. nullopt: no run. Throws Error as
-/// read_run_identity.
-[[nodiscard]] std::optional<std::string> device_of_run(const JobConfig::Output& output);
-
-/// The same for the instructions of its host devices. nullopt also if none are recorded.
-[[nodiscard]] std::optional<HostInstructions> instructions_of_run(const JobConfig::Output& output);
+/// As recorded by the run at the output, finished or not. Throws Error as read_run_identity.
+[[nodiscard]] RunChoices choices_of_run(const JobConfig::Output& output);
 
 /// Whether a complete output, of this job or another one, exists there. Throws Error as read_manifest.
 [[nodiscard]] bool is_published(const JobConfig::Output& output);

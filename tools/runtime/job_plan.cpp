@@ -105,13 +105,11 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     plan.devices = job.run.devices;
     plan.bind = job.layout.bind;
     plan.layout = job.layout;
-    plan.instructions = instructions_of_run(job.output).value_or(host_instructions());
+    prepared.begun_with = choices_of_run(job.output);
+    plan.instructions = prepared.begun_with.instructions.value_or(host_instructions());
     plan.hang_timeout = job.fault.hang_timeout;
     plan.drain_timeout = job.fault.drain_timeout;
-    if (!job.pipeline.chunk_items) {
-        prepared.kept_chunk_items = chunk_items_of_run(job.output);
-    }
-    plan.chunk_items = job.pipeline.chunk_items.value_or(prepared.kept_chunk_items.value_or(
+    plan.chunk_items = job.pipeline.chunk_items.value_or(prepared.begun_with.chunk_items.value_or(
         choose_chunk_items(plan.items, prepared.flop_per_item, plan.device, prepared.app->least_chunk(plan.device))));
     // Buffers hold a chunk, which need not exceed the job's items.
     plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));

@@ -51,6 +51,14 @@ struct JobPlan {
     [[nodiscard]] ChunkGrid grid() const { return ChunkGrid(items, chunk_items).from(first_chunk); }
 };
 
+/// Choices of an existing run, which affect its output's bytes: automatic ones might differ now. nullopt: there is no
+/// run, or it has recorded none.
+struct RunChoices {
+    std::optional<std::uint32_t> chunk_items{};
+    std::optional<std::string> device{};             ///< "host" or "cuda".
+    std::optional<HostInstructions> instructions{};  ///< Of host devices.
+};
+
 /// The open job; rank 0 only.
 struct PreparedJob {
     JobConfig job;
@@ -62,11 +70,11 @@ struct PreparedJob {
     std::unique_ptr<WeightsFile> weights_file;  // null: random
     WeightBlob weights;
     double flop_per_item = 0;
-    std::optional<std::uint32_t> kept_chunk_items;  // of the existing run, where the job leaves it open
-    std::vector<Attempt> attempts;                  // earlier ones; set once output is open
-    std::vector<AttemptSummary> summaries;          // the same, plus this one
-    std::unique_ptr<CommittedOutput> output;        // null until open_output()
-    std::optional<HeldFolder> notes;                // where this attempt records its end; set once output is open
+    RunChoices begun_with;                    // of the existing run
+    std::vector<Attempt> attempts;            // earlier ones; set once output is open
+    std::vector<AttemptSummary> summaries;    // the same, plus this one
+    std::unique_ptr<CommittedOutput> output;  // null until open_output()
+    std::optional<HeldFolder> notes;          // where this attempt records its end; set once output is open
 };
 
 /// Opens and indexes the input while reading the weights. Throws Error; errors of the input take precedence over those

@@ -44,8 +44,7 @@ void choose_instructions(const Meeting& meeting, PreparedJob& job) {
         return;
     }
     const auto least = std::ranges::min_element(meeting.instructions);
-    const std::optional<HostInstructions> begun_with = instructions_of_run(job.job.output);
-    job.plan.instructions = begun_with.value_or(*least);
+    job.plan.instructions = job.begun_with.instructions.value_or(*least);
     if (*least >= job.plan.instructions || is_published(job.job.output)) {
         return;
     }

@@ -112,7 +112,7 @@ void tune(PreparedJob& job, std::uint32_t devices) {
     if (plan.device != DeviceKind::cuda || cuda_device_count() == 0 || plan.items == 0 || wanted.chunk_items) {
         return;
     }
-    if (job.kept_chunk_items && is_published(job.job.output)) {
+    if (job.begun_with.chunk_items && is_published(job.job.output)) {
         return;  // nothing is left to compute
     }
     const Found found = find_or_measure(job);
@@ -123,12 +123,12 @@ void tune(PreparedJob& job, std::uint32_t devices) {
                                                                 .least_items = found.costs.least_items,
                                                                 .most_items = found.costs.most_items,
                                                                 .devices = suited});
-    plan.chunk_items = job.kept_chunk_items ? plan.chunk_items : choice.items;
+    plan.chunk_items = job.begun_with.chunk_items ? plan.chunk_items : choice.items;
     if (!wanted.depth && wanted.mode == PipelineMode::overlap) {
         plan.depth = choice.depth;
     }
-    plan.chunk_note = job.kept_chunk_items ? std::string("as when the run began")
-                                           : fmt::format("{} ({})", choice.reason, found.origin);
+    plan.chunk_note = job.begun_with.chunk_items ? std::string("as when the run began")
+                                                 : fmt::format("{} ({})", choice.reason, found.origin);
 }
 
 }  // namespace sluice
