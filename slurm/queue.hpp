@@ -26,11 +26,29 @@ struct QueuedJob {
 /// answer.
 [[nodiscard]] std::optional<QueuedJob> find_in_queue(const Submission& submission);
 
+/// Slurm's record of a job, usually of one that has ended.
+struct JobInfo {
+    std::string state{};  ///< "FAILED", "TIMEOUT", …
+    int exit_code = 0;    ///< Exit code of its script.
+    int signal = 0;       ///< Signal that ended the script; 0: none.
+
+    friend bool operator==(const JobInfo&, const JobInfo&) = default;
+};
+
+/// From Slurm's controller, which forgets a job some minutes after its end. nullopt: unknown job, or no answer.
+[[nodiscard]] std::optional<JobInfo> find_controller_info(const Submission& submission);
+
+/// From Slurm's accounting, which many sites lack. nullopt: no sacct, no answer within seconds, or unknown job.
+[[nodiscard]] std::optional<JobInfo> find_accounting_info(const Submission& submission);
+
 /// Run folder of Slurm job `job`, from the path of its output. Empty: unknown job, or not one of sluice's. Throws Error
 /// as find_in_queue().
 [[nodiscard]] std::filesystem::path folder_of_job(const std::string& job);
 
 /// Parses a line of squeue; nullopt: invalid.
 [[nodiscard]] std::optional<QueuedJob> parse_queue_line(std::string_view line);
+
+/// Parses a state and an exit code as printed by sacct and squeue: "CANCELLED by 0", "70:0", "70". nullopt: invalid.
+[[nodiscard]] std::optional<JobInfo> parse_job_info(std::string_view state, std::string_view code);
 
 }  // namespace sluice

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "slurm/job_info.hpp"
 #include "slurm/queue.hpp"
 #include "slurm/run_status.hpp"
 

@@ -1,5 +1,7 @@
 #include "slurm/stop_reason.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
@@ -10,8 +12,10 @@
 namespace sluice {
 namespace {
 
-constexpr int first_own_code = static_cast<int>(ExitCode::usage);
-constexpr int last_own_code = static_cast<int>(ExitCode::checkpoint_damaged);
+/// Whether sluice ends with it by itself.
+bool is_own(int code) {
+    return code >= static_cast<int>(ExitCode::usage) && code <= static_cast<int>(ExitCode::checkpoint_damaged);
+}
 
 std::string variable(const char* name) {
     const char* const value = std::getenv(name);
@@ -53,7 +57,7 @@ ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& a
         }
         return end.again ? with_what_may_follow(end.code, attempt) : ScriptEnd{.code = end.code};
     }
-    if (launcher.code >= first_own_code && launcher.code <= last_own_code) {
+    if (is_own(launcher.code)) {
         return {.code = launcher.code};
     }
     const bool before_first_chunk = !of_attempt || status->state == RunState::preparing;
@@ -63,6 +67,20 @@ ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& a
     const bool asked = launcher.drained || launcher.code == 128 + SIGUSR1;
     const bool stopped = asked && before_first_chunk && by_signal;
     return {.code = static_cast<int>(stopped ? ExitCode::stopped_early : ExitCode::internal)};
+}
+
+int code_of_ended_job(const std::string& job, const std::optional<JobInfo>& record,
+                      const std::optional<RunStatus>& status) {
+    static constexpr std::array<std::string_view, 4> stopped_by_slurm{"CANCELLED", "TIMEOUT", "PREEMPTED", "DEADLINE"};
+    if (record && record->signal == 0 && (is_own(record->exit_code) || record->state == "COMPLETED")) {
+        return record->exit_code;
+    }
+    if (status && status->end && status->job == job) {
+        return status->end->code;
+    }
+    const bool stopped =
+        record && std::find(stopped_by_slurm.begin(), stopped_by_slurm.end(), record->state) != stopped_by_slurm.end();
+    return static_cast<int>(stopped ? ExitCode::stopped_early : ExitCode::internal);
 }
 
 }  // namespace sluice

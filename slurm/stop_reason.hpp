@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "slurm/queue.hpp"
 #include "slurm/run_status.hpp"
 
 namespace sluice {
@@ -40,5 +41,10 @@ struct LauncherEnd {
 /// (internal).
 [[nodiscard]] ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& attempt,
                                     const LauncherEnd& launcher);
+
+/// Exit code of the run of `job`, which has ended: that of the script, else that of the run's status. 75 for a job that
+/// Slurm has cancelled or stopped, because the same command continues it; 70 if unknown.
+[[nodiscard]] int code_of_ended_job(const std::string& job, const std::optional<JobInfo>& record,
+                                    const std::optional<RunStatus>& status);
 
 }  // namespace sluice

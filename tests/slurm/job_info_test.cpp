@@ -1,8 +1,9 @@
-#include "slurm/job_info.hpp"
+#include "slurm/queue.hpp"
 
 #include <gtest/gtest.h>
 
 #include "slurm/status_text.hpp"
+#include "slurm/stop_reason.hpp"
 #include "tests/slurm/fake_programs.hpp"
 
 namespace sluice {

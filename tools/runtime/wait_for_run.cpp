@@ -8,7 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/commit/held_folder.hpp"
-#include "slurm/job_info.hpp"
+#include "slurm/stop_reason.hpp"
 #include "tools/runtime/progress.hpp"
 #include "tools/runtime/progress_view.hpp"
 #include "tools/runtime/run_observer.hpp"
