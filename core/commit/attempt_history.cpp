@@ -11,11 +11,13 @@
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/journal.hpp"
+#include "core/commit/owner.hpp"
 #include "core/parse_number.hpp"
 
 namespace sluice {
 namespace {
 
+constexpr const char* begin_name = "begin";
 constexpr const char* end_name = "end";
 constexpr const char* fresh_start_name = "fresh-start";
 constexpr const char* lone_ranges_name = "alone";
@@ -51,6 +53,28 @@ void for_each_line(const std::filesystem::path& path, Visit visit) {
         visit(word, words);
         rest.remove_prefix(end + 1);
     }
+}
+
+std::optional<Attempt::Time> time_of(const std::filesystem::path& file) {
+    const auto status = status_of(file);
+    if (!status) {
+        return std::nullopt;
+    }
+    return Attempt::Time(std::chrono::duration_cast<Attempt::Time::duration>(
+        std::chrono::seconds(status->st_mtim.tv_sec) + std::chrono::nanoseconds(status->st_mtim.tv_nsec)));
+}
+
+/// "ranks 4 devices 8".
+void read_begin(const std::filesystem::path& folder, Attempt& attempt) {
+    for_each_line(folder / begin_name, [&](std::string_view word, Words& words) {
+        const auto ranks = parse_number<std::uint32_t>(words.next());
+        const std::string_view next_word = words.next();
+        const auto devices = parse_number<std::uint32_t>(words.next());
+        if (word == "ranks" && ranks && next_word == "devices" && devices) {
+            attempt.ranks = ranks;
+            attempt.devices = devices;
+        }
+    });
 }
 
 bool is_death(std::uint64_t code) {
@@ -142,9 +166,18 @@ std::optional<std::string> cause_of_loss(const std::filesystem::path& attempt, i
 
 Attempt read_attempt(const RunPaths& paths, std::uint32_t number) {
     const std::filesystem::path folder = paths.attempt(number);
-    Attempt attempt{.number = number};
-    attempt.committed = static_cast<std::uint64_t>(
-        std::ranges::count(read_journal(journal_file(folder), number).entries, EntryType::commit, &JournalEntry::type));
+    Attempt attempt{.number = number, .begin = time_of(owner_file(folder))};
+    for (const std::filesystem::path& file :
+         {owner_file(folder), heartbeat_file(folder), journal_file(folder), folder / begin_name}) {
+        attempt.last_heartbeat = std::max(attempt.last_heartbeat, time_of(file));
+    }
+    read_begin(folder, attempt);
+    for (const JournalEntry& entry : read_journal(journal_file(folder), number).entries) {
+        if (entry.type == EntryType::commit) {
+            attempt.items += entry.items;
+            ++attempt.committed;
+        }
+    }
     std::set<std::uint64_t> chunks;
     const std::string lost = read_lost_ranks(folder, chunks);
     std::string said;
@@ -169,6 +202,10 @@ std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t before) 
         attempts.push_back(read_attempt(paths, number));
     }
     return attempts;
+}
+
+void note_begin(const std::filesystem::path& attempt, std::uint32_t ranks, std::uint32_t devices) {
+    write_note(attempt / begin_name, fmt::format("ranks {} devices {}\n", ranks, devices));
 }
 
 void note_lost_rank(const std::filesystem::path& attempt, int rank, const std::string& cause,

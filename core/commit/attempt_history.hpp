@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -25,10 +26,17 @@ struct ItemRange {
     friend bool operator==(const ItemRange&, const ItemRange&) = default;
 };
 
-/// What an earlier attempt's folder says of how it went.
+/// What an earlier attempt's folder says of its size, its length and how it went, whatever ended it.
 struct Attempt {
+    using Time = std::chrono::system_clock::time_point;
+
     std::uint32_t number = 0;
-    std::uint64_t committed = 0;             ///< Chunks that it has finished itself.
+    std::optional<Time> begin{};  ///< By the file system's clock, both.
+    std::optional<Time> last_heartbeat{};
+    std::optional<std::uint32_t> ranks{};  ///< nullopt: it did not come so far as to compute.
+    std::optional<std::uint32_t> devices{};
+    std::uint64_t items = 0;                 ///< That it has committed itself.
+    std::uint64_t committed = 0;             ///< The same in chunks.
     bool died = false;                       ///< By a crash, a hang or a defect, or nobody knows how: not by a wish.
     std::optional<int> code{};               ///< That it has ended with by itself.
     std::string end{};                       ///< What ended it, for people.
@@ -52,6 +60,9 @@ struct Attempt {
 
 // What an attempt leaves in its own folder, for those after it: plain lines, not synced, because they are about ends of
 // processes. A lost node leaves none.
+
+/// The attempt begins to compute.
+void note_begin(const std::filesystem::path& attempt, std::uint32_t ranks, std::uint32_t devices);
 
 /// A rank was lost, by what `cause` says, and held `chunks`.
 void note_lost_rank(const std::filesystem::path& attempt, int rank, const std::string& cause,

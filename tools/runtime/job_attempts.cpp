@@ -10,7 +10,6 @@
 
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/attempt_history.hpp"
-#include "core/commit/attempt_traces.hpp"
 #include "core/commit/file.hpp"
 
 namespace sluice {
@@ -41,19 +40,18 @@ std::vector<std::uint32_t> kept_reports(const RunPaths& paths) {
     return kept;
 }
 
-AttemptSummary by_its_traces(const RunPaths& paths, std::uint32_t number) {
-    const AttemptTraces traces = read_traces(paths, number);
+AttemptSummary by_its_folder(const RunPaths& paths, std::uint32_t number) {
     const Attempt attempt = read_attempt(paths, number);
     AttemptSummary summary{.number = number,
                            .exit_code = attempt.code,
                            .ended_by = attempt.end,
-                           .ranks = traces.ranks,
-                           .devices = traces.devices,
-                           .items_done = traces.items};
-    if (traces.begin && traces.last_heartbeat) {
-        summary.start = utc_text(*traces.begin);
-        summary.end = utc_text(*traces.last_heartbeat);
-        summary.seconds = *traces.last_heartbeat - *traces.begin;
+                           .ranks = attempt.ranks,
+                           .devices = attempt.devices,
+                           .items_done = attempt.items};
+    if (attempt.begin && attempt.last_heartbeat) {
+        summary.start = utc_text(*attempt.begin);
+        summary.end = utc_text(*attempt.last_heartbeat);
+        summary.seconds = *attempt.last_heartbeat - *attempt.begin;
     }
     return summary;
 }
@@ -83,9 +81,9 @@ std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_
     for (const std::uint32_t number : attempts_of(paths)) {
         const auto known = all.find(number);
         if (number < before && known == all.end()) {
-            all.emplace(number, by_its_traces(paths, number));
+            all.emplace(number, by_its_folder(paths, number));
         } else if (number < before && !known->second.exit_code) {
-            complete(known->second, by_its_traces(paths, number));
+            complete(known->second, by_its_folder(paths, number));
         }
     }
     std::vector<AttemptSummary> attempts;

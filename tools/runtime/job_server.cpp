@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "core/commit/attempt_history.hpp"
-#include "core/commit/attempt_traces.hpp"
 #include "core/commit/file.hpp"
 #include "core/machine/cgroup.hpp"
 #include "scheduler/reading.hpp"

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "core/commit/attempt_history.hpp"
-#include "core/commit/attempt_traces.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
