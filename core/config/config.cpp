@@ -25,12 +25,17 @@ struct Entry {
     const toml::node* node = nullptr;
 };
 
+std::string full_name_of(const Entry& entry) {
+    return entry.section.empty() ? std::string(entry.key->str())
+                                 : fmt::format("{}.{}", entry.section, entry.key->str());
+}
+
 /// What `table`, which is `section`, sets, and the sections in it. Sections are two deep at most.
 void add_entries(const JobSchema& schema, const toml::table& table, const std::string& section,
                  std::vector<Entry>& entries) {
     for (const auto& [key, node] : table) {
         const bool dotted = key.str().find('.') != std::string_view::npos;  // a quoted key is no section
-        const std::string name = section.empty() ? std::string(key.str()) : fmt::format("{}.{}", section, key.str());
+        const std::string name = full_name_of({section, &key, &node});
         if (node.is_table() && !dotted && schema.is_section(name)) {
             add_entries(schema, *node.as_table(), name, entries);
         } else {
@@ -64,9 +69,7 @@ void refuse_key_of_another_app(const JobSchema& schema, const std::string& full_
 
 [[noreturn]] void refuse_unknown(const JobSchema& schema, const Entry& entry, const std::string& where) {
     const std::string_view wrong = entry.key->str();
-    if (const std::string section =
-            entry.section.empty() ? std::string(wrong) : fmt::format("{}.{}", entry.section, wrong);
-        schema.is_section(section)) {
+    if (const std::string section = full_name_of(entry); schema.is_section(section)) {
         refuse_job("E-CFG-010", where,
                    fmt::format("{}: got {}, expected a section [{}]", section, describe(*entry.node), section));
     }
@@ -165,11 +168,6 @@ toml::table read_document(std::string_view raw, const std::string& name) {
     return parse_toml(text, name);
 }
 
-std::string full_name_of(const Entry& entry) {
-    return entry.section.empty() ? std::string(entry.key->str())
-                                 : fmt::format("{}.{}", entry.section, entry.key->str());
-}
-
 Settings settings_in(const toml::table& document, const JobSchema& schema, const std::string& app,
                      const std::string& name) {
     Settings settings;
@@ -205,13 +203,11 @@ SettingValue read_override_value(const KeySpec& key, const std::string& value, c
         try {
             return toml::parse(line, std::string_view());
         } catch (const toml::parse_error&) {
-            refuse_job("E-CFG-010", where,
-                       fmt::format("{}: got {}, expected {}", key.full_name(), quoted(value), key.expected()));
+            refuse_value("E-CFG-010", key, where, quoted(value));
         }
     }();
     if (document.size() != 1) {
-        refuse_job("E-CFG-010", where,
-                   fmt::format("{}: got more than a value, expected {}", key.full_name(), key.expected()));
+        refuse_value("E-CFG-010", key, where, "more than a value");
     }
     return read_value(key, *document.get("v"), {}, where);
 }

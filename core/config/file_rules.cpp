@@ -56,28 +56,22 @@ Enum format_by_extension(const std::filesystem::path& path, const std::string& w
 
 void check_columns(const JobConfig::Input& input, const StatedJob& stated) {
     const std::string format(name_of(input.format));
-    const auto conflict = [&](std::string_view key, const std::string& what, std::string hint = {}) {
-        stated.refuse_pair(key, what, std::move(hint));
-    };
-    const bool named = std::any_of(input.columns.begin(), input.columns.end(),
-                                   [](const ColumnRef& column) { return std::holds_alternative<std::string>(column); });
-    const bool numbered = std::any_of(input.columns.begin(), input.columns.end(), [](const ColumnRef& column) {
-        return std::holds_alternative<std::uint32_t>(column);
-    });
+    const auto is_name = [](const ColumnRef& column) { return std::holds_alternative<std::string>(column); };
     const bool csv = input.format == InputFormat::csv;
     const bool jsonl = input.format == InputFormat::jsonl;
     if (input.header && !csv) {
-        conflict("input.header", fmt::format("got true for {} input, only csv has a header", format));
+        stated.refuse_pair("input.header", fmt::format("got true for {} input, only csv has a header", format));
     }
     if (!input.columns.empty() && !csv && !jsonl) {
-        conflict("input.columns", fmt::format("got columns for {} input, only csv and jsonl have columns", format));
+        stated.refuse_pair("input.columns",
+                           fmt::format("got columns for {} input, only csv and jsonl have columns", format));
     }
-    if (csv && named && !input.header) {
-        conflict("input.columns", "got a name, expected numbers while input.header is false",
-                 "set input.header = true or count the columns from 1");
+    if (csv && std::ranges::any_of(input.columns, is_name) && !input.header) {
+        stated.refuse_pair("input.columns", "got a name, expected numbers while input.header is false",
+                           "set input.header = true or count the columns from 1");
     }
-    if (jsonl && numbered) {
-        conflict("input.columns", "got a number, expected names for jsonl input");
+    if (jsonl && !std::ranges::all_of(input.columns, is_name)) {
+        stated.refuse_pair("input.columns", "got a number, expected names for jsonl input");
     }
     if (jsonl && input.columns.empty()) {
         refuse_job("E-CFG-013", stated.where("input.columns"), "[input].columns is required for jsonl input",

@@ -116,23 +116,19 @@ std::string JobSchema::suggest(std::string_view wrong_full_name) const {
 
 std::string describe_keys(std::span<const AppKeys> apps) {
     std::string text;
-    std::string_view section;
-    for (const JobKey& key : job_keys()) {
-        if (key.section != section) {
-            section = key.section;
-            text += fmt::format("\n[{}]\n", section);
-        }
-        text += table_entry(key);
-    }
-    for (const AppKeys& owner : apps) {
-        section = {};
-        for (const KeySpec& key : owner.keys) {
+    const auto add = [&](const auto& keys, const std::string& owner) {
+        std::string_view section;
+        for (const KeySpec& key : keys) {
             if (key.section != section) {
                 section = key.section;
-                text += fmt::format("\n[{}] of app '{}'\n", section, owner.app);
+                text += fmt::format("\n[{}]{}\n", section, owner);
             }
             text += table_entry(key);
         }
+    };
+    add(job_keys(), {});
+    for (const AppKeys& owner : apps) {
+        add(owner.keys, fmt::format(" of app '{}'", owner.app));
     }
     return text;
 }

@@ -24,8 +24,7 @@ namespace {
     const auto* number = node.as_floating_point();
     const bool no_number = number != nullptr && !std::isfinite(**number) &&
                            (key.type == KeyType::integer || key.type == KeyType::real || key.type == KeyType::columns);
-    refuse_job(no_number ? "E-CFG-012" : "E-CFG-010", where,
-               fmt::format("{}: got {}, expected {}", key.full_name(), describe(node), key.expected()));
+    refuse_value(no_number ? "E-CFG-012" : "E-CFG-010", key, where, describe(node));
 }
 
 std::uint64_t read_integer(const KeySpec& key, const toml::node& node, const std::string& where) {
@@ -35,7 +34,7 @@ std::uint64_t read_integer(const KeySpec& key, const toml::node& node, const std
     }
     const std::int64_t value = **integer;
     if (value < 0 || static_cast<std::uint64_t>(value) < key.least || static_cast<std::uint64_t>(value) > key.most) {
-        refuse_job("E-CFG-011", where, fmt::format("{}: got {}, expected {}", key.full_name(), value, key.expected()));
+        refuse_value("E-CFG-011", key, where, fmt::format("{}", value));
     }
     return static_cast<std::uint64_t>(value);
 }
@@ -48,7 +47,7 @@ double read_real(const KeySpec& key, const toml::node& node, const std::string& 
     }
     const double value = integer != nullptr ? static_cast<double>(**integer) : **real;
     if (value < key.lowest || value > key.highest) {
-        refuse_job("E-CFG-011", where, fmt::format("{}: got {}, expected {}", key.full_name(), value, key.expected()));
+        refuse_value("E-CFG-011", key, where, fmt::format("{}", value));
     }
     return value + 0.0;  // -0 is 0
 }
@@ -61,25 +60,21 @@ bool is_name(std::string_view text, const KeySpec& key) {
 }
 
 void check_string(const KeySpec& key, const std::string& value, const std::string& where) {
-    const auto refuse_value = [&](const char* id, const std::string& got, const std::string& suggestion) {
-        refuse_job(id, where,
-                   fmt::format("{}: got {}, expected {}{}", key.full_name(), got, key.expected(), suggestion));
-    };
     const bool known = std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end();
     if (!key.choices.empty() && !known) {
-        refuse_value("E-CFG-011", quoted(value), did_you_mean(value, key.choices));
+        refuse_value("E-CFG-011", key, where, quoted(value), did_you_mean(value, key.choices));
     }
     if (key.type == KeyType::name && !is_name(value, key)) {
-        refuse_value("E-CFG-016", quoted(value), "");
+        refuse_value("E-CFG-016", key, where, quoted(value));
     }
     if (key.type == KeyType::name && value.size() < key.least) {
         refuse_job("E-CFG-016", where, fmt::format("{}: got an empty name", key.full_name()));
     }
     if (key.type == KeyType::path && value.empty()) {
-        refuse_value("E-CFG-011", "an empty string", "");
+        refuse_value("E-CFG-011", key, where, "an empty string");
     }
     if (key.type == KeyType::path && value.find_first_of(std::string_view("\0\n\r", 3)) != std::string::npos) {
-        refuse_value("E-CFG-017", quoted(value), " without NUL or line breaks");
+        refuse_value("E-CFG-017", key, where, quoted(value), " without NUL or line breaks");
     }
 }
 
@@ -95,8 +90,7 @@ std::vector<ColumnRef> read_columns(const KeySpec& key, const toml::node& node, 
         const std::string place = name.empty() ? where : place_of(name, element.source());
         if (const auto* column = element.as_string()) {
             if ((*column)->empty()) {
-                refuse_job("E-CFG-011", place,
-                           fmt::format("{}: got an empty name, expected {}", key.full_name(), key.expected()));
+                refuse_value("E-CFG-011", key, place, "an empty name");
             }
             columns.emplace_back(**column);
         } else {
@@ -128,8 +122,7 @@ std::vector<std::string> read_words(const KeySpec& key, const toml::node& node, 
 std::chrono::seconds read_duration(const KeySpec& key, const std::string& text, const std::string& where) {
     const auto duration = parse_duration(text);
     if (!duration) {
-        refuse_job("E-CFG-015", where,
-                   fmt::format("{}: got {}, expected {}", key.full_name(), quoted(text), key.expected()));
+        refuse_value("E-CFG-015", key, where, quoted(text));
     }
     const auto seconds = static_cast<std::uint64_t>(duration->count());
     if (key.most != 0 && (seconds < key.least || seconds > key.most)) {
@@ -183,6 +176,11 @@ std::string describe(const toml::node& node) {
         default:
             return "a date or time";
     }
+}
+
+void refuse_value(const char* id, const KeySpec& key, const std::string& where, std::string_view got,
+                  std::string_view what_follows) {
+    refuse_job(id, where, fmt::format("{}: got {}, expected {}{}", key.full_name(), got, key.expected(), what_follows));
 }
 
 SettingValue read_value(const KeySpec& key, const toml::node& node, const std::string& name, const std::string& where) {

@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 
 #include <string>
+#include <string_view>
 
 #include "core/settings.hpp"
 
@@ -13,6 +14,10 @@ namespace sluice {
 
 /// "string '4'", "integer 0".
 [[nodiscard]] std::string describe(const toml::node& node);
+
+/// Throws Error (configuration): "pipeline.depth: got GOT, expected an integer 1..1024", and what follows.
+[[noreturn]] void refuse_value(const char* id, const KeySpec& key, const std::string& where, std::string_view got,
+                               std::string_view what_follows = {});
 
 /// What `node` sets `key` to, within the key's own limits. `name` stands for the file in the places of list elements;
 /// empty when `where` has no lines. Throws Error (configuration).
