@@ -34,6 +34,11 @@ namespace sluice {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorText, id, where, what, hint)
 
+/// null if it is empty.
+[[nodiscard]] inline nlohmann::json or_null(const std::string& text) {
+    return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
+}
+
 /// For another rank of the same program, exact: infinities and any bytes of strings arrive as they are (CBOR, RFC
 /// 8949).
 template <class T>

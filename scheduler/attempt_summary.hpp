@@ -41,8 +41,9 @@ struct JobTotals {
 /// UTC, as in "2026-11-21T10:42:07Z".
 [[nodiscard]] std::string utc_text(std::chrono::system_clock::time_point time);
 
-[[nodiscard]] nlohmann::json to_json(const AttemptSummary& attempt);
-[[nodiscard]] nlohmann::json to_json(const JobTotals& totals);
+/// For the report.
+void to_json(nlohmann::json& to, const AttemptSummary& attempt);
+void to_json(nlohmann::json& to, const JobTotals& totals);
 
 /// The attempts listed in `text`, a report file; nullopt if it is not a report or lists no attempts.
 [[nodiscard]] std::optional<std::vector<AttemptSummary>> attempts_in_report(std::string_view text);

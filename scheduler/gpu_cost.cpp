@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/json_types.hpp"
 
 namespace sluice {
 namespace {
@@ -22,10 +22,6 @@ std::size_t sampled_gpus(std::span<const RankReport> ranks) {
         gpus += rank.facts.gpu_uses.gpus.size();
     }
     return gpus;
-}
-
-Json or_null(const std::optional<double>& value) {
-    return value ? Json(*value) : Json(nullptr);
 }
 
 Json clock_json_of(const std::optional<GpuClock>& clock) {
@@ -127,17 +123,14 @@ std::optional<GpuCost> gpu_cost(std::span<const RankReport> ranks, std::uint64_t
     return cost;
 }
 
-Json to_json(const std::optional<GpuCost>& cost) {
-    if (!cost) {
-        return nullptr;
-    }
-    return {{"gpus", cost->gpus},
-            {"clock_mhz", clock_json_of(cost->clock_mhz)},
-            {"watts", or_null(cost->watts)},
-            {"joules", or_null(cost->joules)},
-            {"joules_per_million_items", or_null(cost->joules_per_million)},
-            {"hours_per_million_items", or_null(cost->hours_per_million)},
-            {"note", cost->note.empty() ? Json(nullptr) : Json(cost->note)}};
+void to_json(Json& to, const GpuCost& cost) {
+    to = {{"gpus", cost.gpus},
+          {"clock_mhz", clock_json_of(cost.clock_mhz)},
+          {"watts", cost.watts},
+          {"joules", cost.joules},
+          {"joules_per_million_items", cost.joules_per_million},
+          {"hours_per_million_items", cost.hours_per_million},
+          {"note", or_null(cost.note)}};
 }
 
 std::string text_of(const std::optional<GpuCost>& cost) {
@@ -168,12 +161,12 @@ void add_to_json(Json& facts, const GpuUses& uses) {
                         {"samples", use.samples},
                         {"time", Seconds(use.time).count()},
                         {"clock_mhz", clock_json_of(use.clock_mhz)},
-                        {"watts", or_null(use.watts)},
-                        {"joules", or_null(use.joules)},
+                        {"watts", use.watts},
+                        {"joules", use.joules},
                         {"joules_counted", use.joules_are_counted},
                         {"limits", limits_json(use)}});
     }
-    facts["gpu_use_note"] = uses.note.empty() ? Json(nullptr) : Json(uses.note);
+    facts["gpu_use_note"] = or_null(uses.note);
 }
 
 }  // namespace sluice

@@ -43,7 +43,7 @@ struct GpuCost {
 [[nodiscard]] std::optional<GpuCost> gpu_cost(std::span<const RankReport> ranks, std::uint64_t items,
                                               std::chrono::nanoseconds wall);
 
-[[nodiscard]] nlohmann::json to_json(const std::optional<GpuCost>& cost);
+void to_json(nlohmann::json& to, const GpuCost& cost);
 
 /// A line of the latency table; empty without GPUs.
 [[nodiscard]] std::string text_of(const std::optional<GpuCost>& cost);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/json_types.hpp"
 #include "scheduler/gpu_cost.hpp"
 
 namespace sluice {
@@ -15,10 +15,6 @@ using std::chrono::nanoseconds;
 
 double to_seconds(nanoseconds time) {
     return Seconds(time).count();
-}
-
-Json known(const std::string& text) {
-    return text.empty() ? Json(nullptr) : Json(text);
 }
 
 Json to_json(const ThreadUsage& usage) {
@@ -60,14 +56,14 @@ Json to_json(const RankDetails& facts) {
     for (const ChunkTimes& of_one : facts.chunk_times) {
         times.push_back(to_json(of_one));
     }
-    Json json{{"cpu", known(facts.cpu)},       {"gpus", facts.gpus},
-              {"driver", known(facts.driver)}, {"cpu_quota", to_json(facts.throttling)},
-              {"threads", std::move(threads)}, {"chunk_times", std::move(times)}};
+    Json json{{"cpu", or_null(facts.cpu)},       {"gpus", facts.gpus},
+              {"driver", or_null(facts.driver)}, {"cpu_quota", to_json(facts.throttling)},
+              {"threads", std::move(threads)},   {"chunk_times", std::move(times)}};
     add_to_json(json, facts.gpu_uses);
     return json;
 }
 
-Json to_json(const Provenance& provenance) {
+void to_json(Json& to, const Provenance& provenance) {
     Json identity = Json::object();
     for (const auto& [name, value] : provenance.identity) {
         identity[name] = value;
@@ -76,25 +72,25 @@ Json to_json(const Provenance& provenance) {
     if (provenance.slurm_job) {
         slurm = {{"job", *provenance.slurm_job}, {"restarts", provenance.slurm_restarts}};
     }
-    return {{"version", provenance.version},
-            {"commit", provenance.commit},
-            {"compiler", provenance.compiler},
-            {"build", provenance.build},
-            {"date", known(provenance.date)},
-            {"mpi", provenance.mpi},
-            {"cuda", provenance.cuda},
-            {"slurm", std::move(slurm)},
-            {"fingerprint", known(provenance.fingerprint)},
-            {"identity", std::move(identity)}};
+    to = {{"version", provenance.version},
+          {"commit", provenance.commit},
+          {"compiler", provenance.compiler},
+          {"build", provenance.build},
+          {"date", or_null(provenance.date)},
+          {"mpi", provenance.mpi},
+          {"cuda", provenance.cuda},
+          {"slurm", std::move(slurm)},
+          {"fingerprint", or_null(provenance.fingerprint)},
+          {"identity", std::move(identity)}};
 }
 
-Json to_json(const LinkTraffic& link) {
-    return {{"rank", link.rank},
-            {"bytes_to", link.to_rank},
-            {"bytes_from", link.from_rank},
-            {"rate_to", rate(link.to_rank, link.sending)},
-            {"rate_from", rate(link.from_rank, link.receiving)},
-            {"peak", link.peak ? Json(*link.peak) : Json(nullptr)}};
+void to_json(Json& to, const LinkTraffic& link) {
+    to = {{"rank", link.rank},
+          {"bytes_to", link.to_rank},
+          {"bytes_from", link.from_rank},
+          {"rate_to", rate(link.to_rank, link.sending)},
+          {"rate_from", rate(link.from_rank, link.receiving)},
+          {"peak", link.peak}};
 }
 
 }  // namespace sluice

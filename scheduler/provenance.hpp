@@ -43,7 +43,7 @@ struct Provenance {
     std::string fingerprint{};                                    ///< Of `identity`.
     std::vector<std::pair<std::string, std::string>> identity{};  ///< "input", "model.weights", "run.precision", …
 };
-[[nodiscard]] nlohmann::json to_json(const Provenance& provenance);
+void to_json(nlohmann::json& to, const Provenance& provenance);
 
 /// Traffic of items and outputs between rank 0 and another rank, in bytes.
 struct LinkTraffic {
@@ -57,6 +57,6 @@ struct LinkTraffic {
 };
 
 /// Includes achieved rates; null where nothing was sent.
-[[nodiscard]] nlohmann::json to_json(const LinkTraffic& link);
+void to_json(nlohmann::json& to, const LinkTraffic& link);
 
 }  // namespace sluice

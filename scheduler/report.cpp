@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/json_types.hpp"
 #include "core/modes.hpp"
 #include "scheduler/verdict.hpp"
 #include "scheduler/verdict_json.hpp"
@@ -113,7 +113,7 @@ Json certification_json(const std::optional<Certification>& certification) {
     if (!certification) {
         return nullptr;
     }
-    return {{"checked", certification->checked ? Json(*certification->checked) : Json(nullptr)},
+    return {{"checked", certification->checked},
             {"recomputed", certification->recomputed},
             {"recomputed_twice", certification->recomputed_twice},
             {"bound", std::isfinite(certification->bound) ? Json(certification->bound) : Json(nullptr)},
@@ -132,6 +132,9 @@ Json counts_json(const std::vector<ModelCount>& counts) {
 }
 
 }  // namespace
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LostRank, rank, host, devices, chunks, items)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EncoderThreads, used, useful)
 
 std::string why_withheld(const RunReport& report) {
     for (const RankReport& rank : report.ranks) {
@@ -204,43 +207,27 @@ Json report_json(const RunReport& report, const Json& config) {
     for (const RankReport& rank : report.ranks) {
         ranks.push_back(rank_json(rank));
     }
-    Json attempts = Json::array();
-    for (const AttemptSummary& attempt : report.attempts) {
-        attempts.push_back(to_json(attempt));
-    }
     const bool knows_clocks = report.clock_rounds > 0 || report.lost.empty();
-    Json links = Json::array();
-    for (const LinkTraffic& link : report.links) {
-        links.push_back(to_json(link));
-    }
-    Json lost = Json::array();
-    for (const LostRank& rank : report.lost) {
-        lost.push_back({{"rank", rank.rank},
-                        {"host", rank.host},
-                        {"devices", rank.devices},
-                        {"chunks", rank.chunks},
-                        {"items", rank.items}});
-    }
     return {{"schema", schema_version},
             {"units", {{"time", "s"}, {"rate", "items/s"}, {"size", "bytes"}}},
             {"config", config},
-            {"provenance", to_json(report.provenance)},
+            {"provenance", report.provenance},
             {"input", input_json(report.input)},
-            {"links", std::move(links)},
-            {"gpu_cost", to_json(gpu_cost(report.ranks, report.items_done, wall_time(report.ranks)))},
+            {"links", report.links},
+            {"gpu_cost", gpu_cost(report.ranks, report.items_done, wall_time(report.ranks))},
             {"run",
              {{"items", report.items},
               {"items_done", report.items_done},
               {"items_before", report.items_before},
               {"partial", report.partial()},
               {"failed_items", report.failed_items},
-              {"ended_by", report.ended_by.empty() ? Json(nullptr) : Json(report.ended_by)},
+              {"ended_by", or_null(report.ended_by)},
               {"chunks", report.chunks},
               {"chunk_items", report.chunk_items},
               {"depth", report.depth},
               {"staged", report.queues.staged},
               {"window", report.queues.window},
-              {"encoders", {{"used", report.encoders.used}, {"useful", report.encoders.useful}}},
+              {"encoders", report.encoders},
               {"mode", name_of(report.mode)},
               {"distribution", name_of(report.distribution)},
               {"device", name_of(report.device)},
@@ -258,11 +245,11 @@ Json report_json(const RunReport& report, const Json& config) {
              {{"aligned", report.clock_rounds > 0},
               {"error", knows_clocks ? in_seconds(report.clock_error()) : Json(nullptr)},
               {"rounds", report.clock_rounds}}},
-            {"timers", {{"valid", withheld.empty()}, {"reason", withheld.empty() ? Json(nullptr) : Json(withheld)}}},
+            {"timers", {{"valid", withheld.empty()}, {"reason", or_null(withheld)}}},
             {"ranks", std::move(ranks)},
-            {"lost", std::move(lost)},
-            {"job", to_json(totals_of(report.attempts))},
-            {"attempts", std::move(attempts)},
+            {"lost", report.lost},
+            {"job", totals_of(report.attempts)},
+            {"attempts", report.attempts},
             {"roofline", roofline_json(report.roofline, verdict, report.devices())},
             {"verdict", verdict_json(verdict)}};
 }

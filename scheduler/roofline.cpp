@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include "core/json_types.hpp"
 
 namespace sluice {
 
@@ -13,18 +13,15 @@ std::optional<double> achieved_flop(const Roofline& roofline, const Verdict& ver
 }
 
 nlohmann::json roofline_json(const Roofline& roofline, const Verdict& verdict, std::size_t devices) {
-    const auto known = [](const std::optional<double>& value) {
-        return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-    };
     const std::optional<double> achieved = achieved_flop(roofline, verdict, devices);
     const bool has_share = achieved && roofline.peak && *roofline.peak > 0;
     return {{"flop_per_item", roofline.flop_per_item},
             {"precision", name_of(roofline.precision)},
             {"products", roofline.products},
-            {"achieved", known(achieved)},
-            {"peak", known(roofline.peak)},
-            {"share", known(has_share ? std::optional(*achieved / *roofline.peak) : std::nullopt)},
-            {"note", roofline.note.empty() ? nlohmann::json(nullptr) : nlohmann::json(roofline.note)}};
+            {"achieved", achieved},
+            {"peak", roofline.peak},
+            {"share", has_share ? std::optional(*achieved / *roofline.peak) : std::nullopt},
+            {"note", or_null(roofline.note)}};
 }
 
 std::string roofline_text(const Roofline& roofline, const Verdict& verdict, std::size_t devices) {

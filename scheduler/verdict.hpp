@@ -45,6 +45,8 @@ enum class Bound : std::uint8_t {
     nothing,  ///< No resource comes close to its capacity.
     unknown,  ///< Nothing to do, nothing recorded, or the timers are invalid.
 };
+template <>
+inline constexpr std::array<std::string_view, 5> words_of<Bound>{"stage", "startup", "end", "nothing", "unknown"};
 
 /// Which resource binds the run. Rates are items per second.
 ///

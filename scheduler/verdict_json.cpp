@@ -1,19 +1,13 @@
 #include "scheduler/verdict_json.hpp"
 
-#include <array>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
+
+#include "core/json_types.hpp"
 
 namespace sluice {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string_view name_of(Bound bound) {
-    constexpr std::array<std::string_view, 5> words{"stage", "startup", "end", "nothing", "unknown"};
-    return words[static_cast<std::size_t>(bound)];
-}
 
 /// Adds what is slowed down, and why.
 void add_slowed(Json& json, const Verdict& verdict) {
@@ -49,6 +43,8 @@ void add_slowed(Json& json, const Verdict& verdict) {
 
 }  // namespace
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WhatIf, change, seconds)
+
 Json verdict_json(const Verdict& verdict) {
     Json json{{"text", verdict.line}, {"notes", verdict.notes}, {"bound", name_of(verdict.bound)}};
     json["binding"] = verdict.bound == Bound::stage ? Json(to_string(*verdict.binding)) : Json(nullptr);
@@ -57,11 +53,10 @@ Json verdict_json(const Verdict& verdict) {
     }
     Json capacity = Json::object();
     for (const Stage stage : all_stages) {
-        const std::optional<double>& value = verdict.capacity[index_of(stage)];
-        capacity[std::string(to_string(stage))] = value ? Json(*value) : Json(nullptr);
+        capacity[std::string(to_string(stage))] = verdict.capacity[index_of(stage)];
     }
     json["least"] = to_string(*verdict.binding);
-    json["rank"] = verdict.rank ? Json(*verdict.rank) : Json(nullptr);
+    json["rank"] = verdict.rank;
     json["achieved"] = verdict.achieved;
     json["steady"] = verdict.steady;
     json["achievable"] = verdict.achievable;
@@ -71,10 +66,7 @@ Json verdict_json(const Verdict& verdict) {
     json["capacity"] = std::move(capacity);
     add_slowed(json, verdict);
     json["replayed"] = verdict.replayed == 0 ? Json(nullptr) : Json(verdict.replayed);
-    json["what_if"] = Json::array();
-    for (const WhatIf& what_if : verdict.what_if) {
-        json["what_if"].push_back({{"change", what_if.change}, {"seconds", what_if.seconds}});
-    }
+    json["what_if"] = verdict.what_if;
     return json;
 }
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "core/json_types.hpp"
 
 namespace sluice {
 namespace {
@@ -62,12 +62,12 @@ TEST(GpuCost, SaysWhyItIsNotKnownAndHasNoFalseNumbers) {
     EXPECT_EQ(cost->watts, std::nullopt);
     EXPECT_THAT(cost->hours_per_million, Optional(DoubleEq(4)));
     EXPECT_THAT(text_of(cost), HasSubstr("not known: libnvidia-ml.so.1: cannot open"));
-    EXPECT_EQ(to_json(cost).at("joules"), nullptr);
+    EXPECT_EQ(nlohmann::json(cost).at("joules"), nullptr);
 }
 
 TEST(GpuCost, IsNoneOnAHost) {
     EXPECT_EQ(text_of(gpu_cost(std::vector<RankReport>(2), 10, 1s)), "");
-    EXPECT_EQ(to_json(gpu_cost(std::vector<RankReport>(2), 10, 1s)), nullptr);
+    EXPECT_EQ(nlohmann::json(gpu_cost(std::vector<RankReport>(2), 10, 1s)), nullptr);
 }
 
 TEST(GpuLimits, NameTheGpuThatMetThemMost) {

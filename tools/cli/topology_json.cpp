@@ -1,6 +1,7 @@
 #include "tools/cli/topology_json.hpp"
 
 #include "core/error.hpp"
+#include "core/json_types.hpp"
 
 namespace sluice {
 namespace {
@@ -14,11 +15,6 @@ Json list_of(const List& list, const ToJson& to_json) {
         all.push_back(to_json(one));
     }
     return all;
-}
-
-template <class Number>
-Json number_or_null(const std::optional<Number>& number) {
-    return number ? Json(*number) : Json();
 }
 
 Json machine_json(const Topology& topology) {
@@ -54,7 +50,7 @@ Json device_json(const RankLayout& layout, const NodeRank& rank, const DevicePla
         json = {{"kind", "host"}, {"number", device.number}};
     }
     json["driver"] = device.cpus.text();
-    json["memory_node"] = number_or_null(device.memory_node);
+    json["memory_node"] = device.memory_node;
     json["near"] = device.is_near;
     return json;
 }

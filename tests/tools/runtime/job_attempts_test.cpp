@@ -26,11 +26,7 @@ protected:
     }
 
     void keep(std::uint32_t number, const std::vector<AttemptSummary>& attempts) const {
-        nlohmann::json all = nlohmann::json::array();
-        for (const AttemptSummary& attempt : attempts) {
-            all.push_back(to_json(attempt));
-        }
-        keep_report(paths_, number, nlohmann::json{{"attempts", all}}.dump());
+        keep_report(paths_, number, nlohmann::json{{"attempts", attempts}}.dump());
     }
 
     void SetUp() override { std::filesystem::create_directory(paths_.run_folder()); }
