@@ -19,18 +19,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::array<std::pair<Stage, Interval ChunkSpans::*>, 5> device_stages{{
-    {Stage::scatter, &ChunkSpans::scatter},
-    {Stage::upload, &ChunkSpans::upload},
-    {Stage::compute, &ChunkSpans::compute},
-    {Stage::download, &ChunkSpans::download},
-    {Stage::gather, &ChunkSpans::gather},
-}};
-
-std::string device_name(const RankTrace& trace, std::size_t device) {
-    return fmt::format("device {} ({})", device, escaped(trace.devices[device].name()));
-}
-
 std::string backwards(const std::string& who, Stage stage, const Interval& interval) {
     return fmt::format("{}: {} ends {} ns before it begins", who, to_string(stage),
                        nanoseconds(interval.begin - interval.end).count());
@@ -43,7 +31,7 @@ std::string why_invalid(const RankTrace& trace) {
     }
     for (std::size_t device = 0; device < trace.devices.size(); ++device) {
         for (const ChunkSpans& spans : trace.devices[device].chunks()) {
-            for (const auto& [stage, member] : device_stages) {
+            for (const auto& [stage, member] : chunk_stages) {
                 if ((spans.*member).end < (spans.*member).begin) {
                     return backwards(fmt::format("{}, chunk {}", device_name(trace, device), spans.chunk.id), stage,
                                      spans.*member);
@@ -135,7 +123,7 @@ public:
             }
         }
         for (std::size_t device = 0; device < trace.devices.size(); ++device) {
-            for (const auto& [stage, member] : device_stages) {
+            for (const auto& [stage, member] : chunk_stages) {
                 const bool moves_items = stage == Stage::scatter || stage == Stage::gather;
                 if (!moves_items || (trace.rank == 0 && !traced[index_of(stage)])) {
                     add_device(device, stage, member);
@@ -237,6 +225,10 @@ private:
 };
 
 }  // namespace
+
+std::string device_name(const RankTrace& trace, std::size_t device) {
+    return fmt::format("device {} ({})", device, escaped(trace.devices[device].name()));
+}
 
 nanoseconds WallView::total() const noexcept {
     return std::accumulate(stages.begin(), stages.end(), nanoseconds(0)) +

@@ -63,6 +63,9 @@ struct Breakdown {
     friend bool operator==(const Breakdown&, const Breakdown&) = default;
 };
 
+/// InstanceTotals::name of a device.
+[[nodiscard]] std::string device_name(const RankTrace& trace, std::size_t device);
+
 /// Pure; O(n log n) for n intervals.
 [[nodiscard]] Breakdown break_down(const RankTrace& trace);
 

@@ -1,25 +1,15 @@
 #include "scheduler/chunk_times.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "core/error.hpp"
+#include "scheduler/breakdown.hpp"
 
 namespace sluice {
 namespace {
 
 using std::chrono::nanoseconds;
-
-constexpr std::array<std::pair<Stage, Interval ChunkSpans::*>, 5> stages_of_device{{
-    {Stage::scatter, &ChunkSpans::scatter},
-    {Stage::upload, &ChunkSpans::upload},
-    {Stage::compute, &ChunkSpans::compute},
-    {Stage::download, &ChunkSpans::download},
-    {Stage::gather, &ChunkSpans::gather},
-}};
 
 void add_times(std::vector<ChunkTimes>& all, Stage stage, std::string name, std::vector<nanoseconds> lengths) {
     if (lengths.empty()) {
@@ -50,15 +40,14 @@ std::vector<ChunkTimes> chunk_times(const RankTrace& trace) {
         }
     }
     for (std::size_t device = 0; device < trace.devices.size(); ++device) {
-        for (const auto& [stage, member] : stages_of_device) {
+        for (const auto& [stage, member] : chunk_stages) {
             std::vector<nanoseconds> lengths;
             for (const ChunkSpans& spans : trace.devices[device].chunks()) {
                 if (spans.*member != Interval{}) {
                     lengths.push_back((spans.*member).end - (spans.*member).begin);
                 }
             }
-            add_times(all, stage, fmt::format("device {} ({})", device, escaped(trace.devices[device].name())),
-                      std::move(lengths));
+            add_times(all, stage, device_name(trace, device), std::move(lengths));
         }
     }
     return all;

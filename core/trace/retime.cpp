@@ -38,9 +38,8 @@ void retime(RankTrace& trace, Retime time) {
     retime(trace.milestones, time);
     for (DeviceTrace& device : trace.devices) {
         device.rewrite([time](ChunkSpans& spans) {
-            for (Interval* const span :
-                 {&spans.scatter, &spans.upload, &spans.compute, &spans.download, &spans.gather}) {
-                retime(*span, time);
+            for (const auto& [stage, span] : chunk_stages) {
+                retime(spans.*span, time);
             }
         });
     }

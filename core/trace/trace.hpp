@@ -32,6 +32,15 @@ struct ChunkSpans {
     Interval gather{};  ///< From handing the results over to their completed delivery, as the driver saw it.
 };
 
+/// A chunk's stages on a device, in their order.
+inline constexpr std::array<std::pair<Stage, Interval ChunkSpans::*>, 5> chunk_stages{{
+    {Stage::scatter, &ChunkSpans::scatter},
+    {Stage::upload, &ChunkSpans::upload},
+    {Stage::compute, &ChunkSpans::compute},
+    {Stage::download, &ChunkSpans::download},
+    {Stage::gather, &ChunkSpans::gather},
+}};
+
 /// Throws Error (out_of_memory): the system does not reserve a trace of so many records, of `bytes` each.
 [[noreturn]] void refuse_trace(std::size_t records, std::size_t bytes);
 
