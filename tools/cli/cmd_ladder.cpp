@@ -27,19 +27,6 @@ void ladder_options(Options& options) {
         ("svg", "print a picture of bars instead, as SVG")("host", "the host's rungs, also where there is a GPU");
 }
 
-std::optional<std::uint32_t> side_of(const ParsedArguments& parsed, const char* name) {
-    if (!parsed.has(name)) {
-        return std::nullopt;
-    }
-    const std::string& text = parsed.options[name].as<std::string>();
-    const auto side = parse_number<std::uint32_t>(text);
-    if (!side || *side < 1 || *side > most_side) {
-        refuse_usage(parsed.command,
-                     fmt::format("--{}: got {}, expected an integer 1..{}", name, quoted(text), most_side));
-    }
-    return side;
-}
-
 /// Parses "0,9-12"; each number is one of `known`.
 std::vector<std::uint32_t> rungs_of(const Command& command, const std::string& text,
                                     const std::vector<std::uint32_t>& known) {
@@ -82,8 +69,10 @@ double seconds_of(const ParsedArguments& parsed) {
 int climb(const ParsedArguments& parsed) {
     std::string why_host;
     const bool on_gpu = !parsed.has("host") && ladder::has_cuda_ladder(why_host);
-    ladder::LadderOptions options{
-        .m = side_of(parsed, "m"), .n = side_of(parsed, "n"), .k = side_of(parsed, "k"), .seconds = seconds_of(parsed)};
+    ladder::LadderOptions options{.m = count_option(parsed, "m", most_side),
+                                  .n = count_option(parsed, "n", most_side),
+                                  .k = count_option(parsed, "k", most_side),
+                                  .seconds = seconds_of(parsed)};
     if (parsed.has("rungs")) {
         options.rungs = rungs_of(parsed.command, parsed.options["rungs"].as<std::string>(),
                                  on_gpu ? ladder::cuda_rung_numbers() : ladder::host_rung_numbers());

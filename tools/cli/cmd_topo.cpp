@@ -7,10 +7,10 @@
 #include "core/machine/cgroup.hpp"
 #include "core/machine/topology_hwloc.hpp"
 #include "core/machine/topology_text.hpp"
-#include "core/parse_number.hpp"
 #include "core/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/cli/topology_json.hpp"
+#include "tools/doctor/facts.hpp"
 #include "tools/runtime/standard_output.hpp"
 
 namespace po = boost::program_options;
@@ -27,19 +27,6 @@ void topo_options(Options& options) {
         ("ranks-per-node", po::value<std::string>()->value_name("N"),  //
          "how many ranks share the node; default: as the job says, else one per GPU, at least one");
     add_set_option(options, "layout.cpus_per_rank=8");
-}
-
-std::optional<std::uint32_t> ranks_in(const ParsedArguments& parsed) {
-    if (!parsed.has("ranks-per-node")) {
-        return std::nullopt;
-    }
-    const std::string& text = parsed.options["ranks-per-node"].as<std::string>();
-    const auto ranks = parse_number<std::uint32_t>(text);
-    if (!ranks || *ranks < 1 || *ranks > most_ranks) {
-        refuse_usage(parsed.command,
-                     fmt::format("--ranks-per-node: got {}, expected an integer 1..{}", quoted(text), most_ranks));
-    }
-    return ranks;
 }
 
 /// A machine and the GPUs visible to a process there.
@@ -80,14 +67,8 @@ Sight this_machine() {
     return sight;
 }
 
-/// The job's requirements of a node; empty without a job.
-struct Demand {
-    DeviceKind device = DeviceKind::automatic;
-    std::optional<std::uint32_t> devices{};
-    JobConfig::Layout layout{};
-};
-
-Demand demand_of(const ParsedArguments& parsed) {
+/// Those of the job; the defaults without one.
+JobWish wish_of(const ParsedArguments& parsed) {
     if (parsed.operands.empty() && !parsed.has("set")) {
         return {};
     }
@@ -95,23 +76,23 @@ Demand demand_of(const ParsedArguments& parsed) {
     return {.device = job.run.device, .devices = job.run.devices, .layout = job.layout};
 }
 
-/// The ranks of `demand`, each with the CPUs that it requests.
-RankLayout layout_of(Sight& sight, const Demand& demand, std::optional<std::uint32_t> ranks) {
-    const JobConfig::Layout& wanted = demand.layout;
+/// The ranks of `wish`, each with the CPUs that it requests.
+RankLayout layout_of(Sight& sight, const JobWish& wish, std::optional<std::uint32_t> ranks) {
+    const JobConfig::Layout& wanted = wish.layout;
     if (!ranks && (wanted.ranks_per_node || wanted.gpus_per_node > 0)) {
         ranks = wanted.ranks_per_node.value_or(wanted.gpus_per_node);
     }
-    if (wanted.gpus_per_node > sight.gpus.size() && demand.device != DeviceKind::host) {
+    if (wanted.gpus_per_node > sight.gpus.size() && wish.device != DeviceKind::host) {
         sight.notes.push_back(
             fmt::format("layout.gpus_per_node = {}, but {} visible; lower it, or look at another node",
                         wanted.gpus_per_node, count_of(sight.gpus.size(), "GPU")));
     }
-    if (demand.layout.bind == BindMode::none) {
+    if (wish.layout.bind == BindMode::none) {
         sight.topology.mask = sight.topology.allowed;
     }
     RankLayout layout =
-        equal_ranks(sight.topology, demand.device == DeviceKind::host ? std::vector<VisibleGpu>() : sight.gpus, ranks);
-    layout.devices = demand.devices;
+        equal_ranks(sight.topology, wish.device == DeviceKind::host ? std::vector<VisibleGpu>() : sight.gpus, ranks);
+    layout.devices = wish.devices;
     for (NodeRank& rank : layout.ranks) {
         rank.quota_cpus = sight.quota_cpus;
     }
@@ -130,8 +111,8 @@ RankLayout layout_of(Sight& sight, const Demand& demand, std::optional<std::uint
 }
 
 int draw_topology(const ParsedArguments& parsed) {
-    const std::optional<std::uint32_t> ranks = ranks_in(parsed);
-    const Demand demand = demand_of(parsed);
+    const std::optional<std::uint32_t> ranks = count_option(parsed, "ranks-per-node", most_ranks);
+    const JobWish wish = wish_of(parsed);
     Sight sight;
     if (parsed.has("xml")) {
         sight.topology = read_topology(parsed.options["xml"].as<std::string>());
@@ -139,7 +120,7 @@ int draw_topology(const ParsedArguments& parsed) {
     } else {
         sight = this_machine();
     }
-    const RankLayout layout = layout_of(sight, demand, ranks);
+    const RankLayout layout = layout_of(sight, wish, ranks);
     Placement placement = place(sight.topology, layout);
     placement.notes.insert(placement.notes.begin(), sight.notes.begin(), sight.notes.end());
     print(parsed.has("json") ? topology_json(sight.topology, layout, placement).dump(2) + "\n"

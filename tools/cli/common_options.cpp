@@ -6,6 +6,7 @@
 
 #include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 
 namespace sluice {
 namespace {
@@ -46,6 +47,18 @@ RunOptions run_options_of(const ParsedArguments& parsed) {
             .progress = !parsed.has("no-progress"),
             .retry = parsed.has("retry"),
             .full_table = parsed.has("table")};
+}
+
+std::optional<std::uint32_t> count_option(const ParsedArguments& parsed, const char* name, std::uint32_t most) {
+    if (!parsed.has(name)) {
+        return std::nullopt;
+    }
+    const auto& text = parsed.options[name].as<std::string>();
+    const auto count = parse_number<std::uint32_t>(text);
+    if (!count || *count < 1 || *count > most) {
+        refuse_usage(parsed.command, fmt::format("--{}: got {}, expected an integer 1..{}", name, quoted(text), most));
+    }
+    return count;
 }
 
 std::string plan_of(const ParsedArguments& parsed) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <boost/program_options.hpp>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,10 @@ namespace sluice {
 
 /// Values of --quiet, --table, --no-progress, --time-left and --retry, or defaults. Throws Error (usage).
 [[nodiscard]] RunOptions run_options_of(const ParsedArguments& parsed);
+
+/// The value of the option `name`, a number from 1 to `most`, if given. Throws Error (usage).
+[[nodiscard]] std::optional<std::uint32_t> count_option(const ParsedArguments& parsed, const char* name,
+                                                        std::uint32_t most);
 
 /// Throws Error (usage) without --plan.
 [[nodiscard]] std::string plan_of(const ParsedArguments& parsed);
