@@ -21,14 +21,6 @@ constexpr const char* costs_of_apps = "costs";
 constexpr const char* peaks = "peaks";
 constexpr std::size_t most_entries = 64;  // old versions' entries are evicted
 
-Json to_json(const StageCost& cost) {
-    return Json::array({cost.fixed, cost.an_item});
-}
-
-StageCost to_stage_cost(const Json& json) {
-    return {.fixed = json.at(0).get<double>(), .an_item = json.at(1).get<double>()};
-}
-
 bool plausible(const StageCost& cost) {
     return std::isfinite(cost.fixed) && std::isfinite(cost.an_item) && cost.fixed >= 0 && cost.an_item >= 0;
 }
@@ -88,6 +80,16 @@ std::string keep_entry(const std::filesystem::path& file, const char* kind, cons
 
 }  // namespace
 
+void to_json(Json& to, const StageCost& from) {
+    to = {from.fixed, from.an_item};
+}
+
+void from_json(const Json& from, StageCost& to) {
+    to = {.fixed = from.at(0), .an_item = from.at(1)};
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CostModel, upload, compute, download, whole_items, largest_measured, is_complete)
+
 std::optional<std::filesystem::path> cost_cache_file() {
     const auto folder = [](const char* variable) {
         const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets these
@@ -108,15 +110,10 @@ std::optional<MeasuredCosts> find_costs(const std::filesystem::path& file, const
     }
     try {
         const Json& entry = cache.at("costs").at(key);
-        const MeasuredCosts found{.costs = {.upload = to_stage_cost(entry.at("upload")),
-                                            .compute = to_stage_cost(entry.at("compute")),
-                                            .download = to_stage_cost(entry.at("download")),
-                                            .whole_items = entry.at("whole_items").get<std::uint32_t>(),
-                                            .largest_measured = entry.at("largest_measured").get<std::uint32_t>(),
-                                            .is_complete = entry.at("is_complete").get<bool>()},
-                                  .job_items = entry.at("job_items").get<std::uint64_t>(),
-                                  .least_items = entry.at("least_items").get<std::uint32_t>(),
-                                  .most_items = entry.at("most_items").get<std::uint32_t>()};
+        const MeasuredCosts found{.costs = entry.get<CostModel>(),
+                                  .job_items = entry.at("job_items"),
+                                  .least_items = entry.at("least_items"),
+                                  .most_items = entry.at("most_items")};
         const CostModel& costs = found.costs;
         const bool usable = plausible(costs.upload) && plausible(costs.compute) && plausible(costs.download) &&
                             costs.whole_items > 0 && costs.largest_measured > 0 && found.least_items > 0 &&
@@ -128,16 +125,11 @@ std::optional<MeasuredCosts> find_costs(const std::filesystem::path& file, const
 }
 
 std::string keep_costs(const std::filesystem::path& file, const std::string& key, const MeasuredCosts& costs) {
-    return keep_entry(file, costs_of_apps, key,
-                      {{"upload", to_json(costs.costs.upload)},
-                       {"compute", to_json(costs.costs.compute)},
-                       {"download", to_json(costs.costs.download)},
-                       {"whole_items", costs.costs.whole_items},
-                       {"largest_measured", costs.costs.largest_measured},
-                       {"is_complete", costs.costs.is_complete},
-                       {"job_items", costs.job_items},
-                       {"least_items", costs.least_items},
-                       {"most_items", costs.most_items}});
+    Json entry = costs.costs;
+    entry["job_items"] = costs.job_items;
+    entry["least_items"] = costs.least_items;
+    entry["most_items"] = costs.most_items;
+    return keep_entry(file, costs_of_apps, key, std::move(entry));
 }
 
 std::optional<double> find_peak(const std::filesystem::path& file, const std::string& key) {
