@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include "core/error.hpp"
@@ -97,6 +99,11 @@ std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folde
         found.push_back(entry->path());
     }
     return found;
+}
+
+std::string contents_of(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 }  // namespace sluice

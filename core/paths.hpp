@@ -32,4 +32,7 @@ void refuse_at_limit(const std::string& where, const char* operation, int error)
 /// What lies in `folder`, in no order; empty where it cannot be read.
 [[nodiscard]] std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
+/// All that the file holds; empty where it cannot be read.
+[[nodiscard]] std::string contents_of(const std::filesystem::path& file);
+
 }  // namespace sluice

@@ -4,10 +4,10 @@
 #include <array>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <string_view>
 
 #include "core/config/slurm_config.hpp"
+#include "core/machine/launch.hpp"
 
 namespace sluice {
 namespace {
@@ -17,14 +17,9 @@ bool is_own(int code) {
     return code >= static_cast<int>(ExitCode::usage) && code <= static_cast<int>(ExitCode::checkpoint_damaged);
 }
 
-std::string variable(const char* name) {
-    const char* const value = std::getenv(name);
-    return value == nullptr ? std::string() : value;
-}
-
 /// 0 if not set.
 std::uint64_t number_in(const char* name) {
-    const std::string text = variable(name);
+    const std::string text = own_variable(name).value_or("");
     std::uint64_t number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
     return number;
@@ -39,11 +34,11 @@ ScriptEnd with_what_may_follow(int code, const AttemptId& attempt) {
 }  // namespace
 
 AttemptId this_attempt() {
-    AttemptId attempt{.job = variable("SLURM_JOB_ID"), .restarts = number_in("SLURM_RESTART_COUNT")};
+    AttemptId attempt{.job = own_variable("SLURM_JOB_ID").value_or(""), .restarts = number_in("SLURM_RESTART_COUNT")};
     attempt.number =
         1 + attempt.restarts + number_in("SLUICE_ATTEMPT");  // one of the two is 0, depending on slurm.resume.mode
-    if (const std::string mode = variable("SLUICE_RESUME"); !mode.empty()) {
-        attempt.most = mode == name_of(ResumeMode::manual) ? 1 : 1 + number_in("SLUICE_MAX");
+    if (const auto mode = own_variable("SLUICE_RESUME"); mode && !mode->empty()) {
+        attempt.most = *mode == name_of(ResumeMode::manual) ? 1 : 1 + number_in("SLUICE_MAX");
     }
     return attempt;
 }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <fstream>
 #include <sstream>
@@ -17,6 +16,7 @@
 #include "core/commit/held_folder.hpp"
 #include "core/commit/json_text.hpp"
 #include "core/error.hpp"
+#include "core/machine/provenance.hpp"
 #include "core/sync/stopped_before.hpp"
 
 namespace sluice {
@@ -24,11 +24,6 @@ namespace {
 
 constexpr std::size_t most_owner_bytes = 64 << 10;
 constexpr std::size_t stat_bytes = 4096;  // a line of numbers and a name of 16 bytes
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
-}
 
 /// "3f0c…-…", without its line's end; empty where there is no /proc.
 std::string first_word(const char* path) {

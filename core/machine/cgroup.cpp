@@ -6,8 +6,9 @@
 #include <array>
 #include <charconv>
 #include <fstream>
-#include <iterator>
 #include <sstream>
+
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -39,11 +40,6 @@ std::uint64_t number_in(std::string_view text) {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     return error == std::errc() ? number : no_memory_limit;
-}
-
-std::string contents_of(const std::filesystem::path& file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 }  // namespace

@@ -55,6 +55,11 @@ void read_launcher(Launch& launch, const Reader& reader) {
 
 }  // namespace
 
+std::optional<std::string> own_variable(const char* name) {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 Launch read_launch(const Environment& environment) {
     const Reader reader(environment);
     Launch launch{.has_manager = reader.has("PMIX_RANK") || reader.has("PMI_RANK") || reader.has("PMI_SIZE"),
@@ -73,10 +78,7 @@ Launch read_launch(const Environment& environment) {
 }
 
 Launch read_launch() {
-    return read_launch([](const char* name) {
-        const char* const value = std::getenv(name);
-        return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-    });
+    return read_launch(own_variable);
 }
 
 std::optional<ErrorText> find_singletons(const Launch& launch, std::optional<std::uint32_t> world) {

@@ -40,6 +40,8 @@ struct Launch {
 /// A variable's value; nullopt: not set.
 using Environment = std::function<std::optional<std::string>(const char*)>;
 
+[[nodiscard]] std::optional<std::string> own_variable(const char* name);  ///< Of this process.
+
 [[nodiscard]] Launch read_launch(const Environment& environment);
 [[nodiscard]] Launch read_launch();  ///< Of this process.
 

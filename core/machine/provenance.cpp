@@ -7,7 +7,6 @@
 #include <cctype>
 #include <cstddef>
 #include <fstream>
-#include <iterator>
 #include <span>
 #include <sstream>
 #include <string_view>
@@ -15,14 +14,10 @@
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
-
-std::string contents_of(const char* file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 bool is_version(std::string_view word) {
     const auto is_part = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.'; };

@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "core/machine/cgroup.hpp"
+#include "core/machine/launch.hpp"
 #include "core/machine/topology_hwloc.hpp"
 #include "core/machine/topology_text.hpp"
 #include "core/wording.hpp"
@@ -37,13 +36,8 @@ struct Sight {
     std::uint32_t quota_cpus = 0;
 };
 
-std::optional<std::string> cuda_visible_devices() {
-    const char* const value = std::getenv("CUDA_VISIBLE_DEVICES");
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 void look_at_gpus(Sight& sight) {
-    VisibleGpus visible = visible_gpus(sight.topology, cuda_visible_devices());
+    VisibleGpus visible = visible_gpus(sight.topology, own_variable("CUDA_VISIBLE_DEVICES"));
     sight.gpus = std::move(visible.gpus);
     sight.notes.insert(sight.notes.end(), visible.notes.begin(), visible.notes.end());
 }

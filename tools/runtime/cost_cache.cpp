@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/machine/launch.hpp"
 #include "core/output/output_file.hpp"
 
 namespace sluice {
@@ -91,15 +91,11 @@ void from_json(const Json& from, StageCost& to) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CostModel, upload, compute, download, whole_items, largest_measured, is_complete)
 
 std::optional<std::filesystem::path> cost_cache_file() {
-    const auto folder = [](const char* variable) {
-        const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets these
-        return std::filesystem::path(value == nullptr ? "" : value);
-    };
-    const std::filesystem::path cache = folder("XDG_CACHE_HOME");
+    const std::filesystem::path cache = own_variable("XDG_CACHE_HOME").value_or("");
     if (cache.is_absolute()) {
         return cache / "sluice" / "costs.json";
     }
-    const std::filesystem::path home = folder("HOME");
+    const std::filesystem::path home = own_variable("HOME").value_or("");
     return home.is_absolute() ? std::optional(home / ".cache" / "sluice" / "costs.json") : std::nullopt;
 }
 

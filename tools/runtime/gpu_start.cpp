@@ -6,6 +6,7 @@
 #include "core/json_types.hpp"
 #include "core/machine/driver_gpus.hpp"
 #include "core/machine/gpu_visibility.hpp"
+#include "core/machine/launch.hpp"
 
 namespace sluice {
 namespace {
@@ -48,10 +49,7 @@ std::optional<std::vector<CudaGpu>> gpus_in_sight() {
         return std::nullopt;
     }
     const auto gpus = read_driver_gpus();
-    const char* const value =
-        std::getenv(visibility_variable);  // NOLINT(concurrency-mt-unsafe): only this thread sets it
-    return gpus ? seen_by_cuda(*gpus, value == nullptr ? std::nullopt : std::optional<std::string>(value))
-                : std::nullopt;
+    return gpus ? seen_by_cuda(*gpus, own_variable(visibility_variable)) : std::nullopt;
 }
 
 std::uint32_t expected_gpus(const RankContext& context, const GpuWish& wish, const GpuStart& start) {
