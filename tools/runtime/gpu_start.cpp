@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/json_types.hpp"
 #include "core/machine/driver_gpus.hpp"
 #include "core/machine/gpu_visibility.hpp"
 #include "core/machine/launch.hpp"
@@ -32,16 +31,6 @@ GpuWish gpu_wish(const JobConfig& job) {
                       (job.run.device == DeviceKind::cuda || (job.run.device == DeviceKind::automatic && sees_some())),
             .devices = job.run.devices,
             .bind = job.layout.bind};
-}
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuWish, wanted, devices, bind)
-
-std::string encode(const GpuWish& wish) {
-    return packed(wish);
-}
-
-GpuWish decode_gpu_wish(const std::string& text) {
-    return unpacked<GpuWish>(text);
 }
 
 std::optional<std::vector<CudaGpu>> gpus_in_sight() {

@@ -21,8 +21,6 @@ struct GpuWish {
     BindMode bind = BindMode::gpu_local;
 };
 [[nodiscard]] GpuWish gpu_wish(const JobConfig& job);
-[[nodiscard]] std::string encode(const GpuWish& wish);
-[[nodiscard]] GpuWish decode_gpu_wish(const std::string& text);
 
 /// GPUs visible to this process, by read_driver_gpus() and seen_by_cuda(); nullopt: CUDA must be queried.
 [[nodiscard]] std::optional<std::vector<CudaGpu>> gpus_in_sight();

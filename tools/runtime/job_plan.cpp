@@ -128,27 +128,7 @@ std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps,
     return app->open(settings);
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobPlan, app, settings, precision, items, chunk_items, depth, depth_by, device,
-                                   instructions, devices, bind, hang_timeout, drain_timeout, root_host, dump_folder,
-                                   first_chunk)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RootAnnouncement, code, complete, plan)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failure, code, text, chunks)
-
-std::string encode(const JobPlan& plan) {
-    return packed(plan);
-}
-
-JobPlan decode_job_plan(const std::string& text) {
-    return unpacked<JobPlan>(text);
-}
-
-std::string encode(const RootAnnouncement& announcement) {
-    return packed(announcement);
-}
-
-RootAnnouncement decode_announcement(const std::string& text) {
-    return unpacked<RootAnnouncement>(text);
-}
 
 // As text, not packed: on rank 0 it is the message of an exception, which ends at a zero byte.
 

@@ -91,20 +91,6 @@ struct PreparedJob {
 [[nodiscard]] std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps,
                                                 const std::optional<std::filesystem::path>& weights = {});
 
-/// For transfer to the other ranks.
-[[nodiscard]] std::string encode(const JobPlan& plan);
-[[nodiscard]] JobPlan decode_job_plan(const std::string& text);
-
-/// Rank 0's message before the run: what to do next (a GpuWish, then the plan), the exit code of all ranks because the
-/// job could not be prepared, or that there is nothing to do.
-struct RootAnnouncement {
-    int code = 0;
-    bool complete = false;  ///< The output exists: nothing to do, no plan.
-    std::string plan{};
-};
-[[nodiscard]] std::string encode(const RootAnnouncement& announcement);
-[[nodiscard]] RootAnnouncement decode_announcement(const std::string& text);
-
 /// A rank's failure, for transfer to rank 0.
 [[nodiscard]] std::string encode_failure(const Failure& failure);
 [[nodiscard]] Failure decode_failure(const std::string& text);

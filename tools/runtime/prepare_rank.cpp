@@ -13,6 +13,7 @@
 #include "comm/node_view.hpp"
 #include "core/device/cuda.hpp"
 #include "core/input/item_source.hpp"
+#include "core/json_types.hpp"
 #include "core/machine/gpu_visibility.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
@@ -197,7 +198,21 @@ Meeting meet_ranks(const RankContext& context) {
     return meeting;
 }
 
-RootAnnouncement announce(const RankContext& context, RootAnnouncement word) {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuWish, wanted, devices, bind)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobPlan, app, settings, precision, items, chunk_items, depth, depth_by, device,
+                                   instructions, devices, bind, hang_timeout, drain_timeout, root_host, dump_folder,
+                                   first_chunk)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RootAnnouncement, code, complete, wish, plan)
+
+std::string encode(const RootAnnouncement& announcement) {
+    return packed(announcement);
+}
+
+RootAnnouncement decode_announcement(const std::string& text) {
+    return unpacked<RootAnnouncement>(text);
+}
+
+RootAnnouncement announce(const RankContext& context, const RootAnnouncement& word) {
     if (context.session == nullptr) {
         return word;
     }

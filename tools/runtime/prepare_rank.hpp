@@ -38,8 +38,19 @@ struct Meeting {
 /// E-MPI-070).
 [[nodiscard]] Meeting meet_ranks(const RankContext& context);
 
+/// What rank 0 announces: what to do next, the exit code of all ranks because the job could not be prepared, or that
+/// there is nothing to do.
+struct RootAnnouncement {
+    int code = 0;
+    bool complete = false;  ///< The output exists: nothing to do, no plan.
+    GpuWish wish{};         ///< The first time.
+    JobPlan plan{};         ///< The second time.
+};
+[[nodiscard]] std::string encode(const RootAnnouncement& announcement);
+[[nodiscard]] RootAnnouncement decode_announcement(const std::string& text);
+
 /// Broadcasts rank 0's `word` to all ranks. Collective.
-[[nodiscard]] RootAnnouncement announce(const RankContext& context, RootAnnouncement word = {});
+[[nodiscard]] RootAnnouncement announce(const RankContext& context, const RootAnnouncement& word = {});
 
 /// A rank's node, and its share of it.
 struct RankShare {

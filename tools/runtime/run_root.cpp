@@ -81,7 +81,7 @@ void prepare_for_all(const Root& root, const std::function<void()>& prepare) {
 /// All ranks start their GPUs at rank 0's announcement.
 GpuStart start_gpus_of_all(const Root& root, const GpuWish& wish) {
     try {
-        static_cast<void>(announce(root.context, {.plan = encode(wish)}));
+        static_cast<void>(announce(root.context, {.wish = wish}));
         return start_gpus(root.context, wish);
     } catch (...) {
         end_all(root, describe_at_root(std::current_exception(), root.context));
@@ -162,7 +162,7 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
     keep_job(job);
     say_what_was_found(*job.output, job, options.quiet);
     root.monitor.open(run_folder_of(job.job), job.job.output.path);
-    static_cast<void>(announce(context, {.plan = encode(job.plan)}));
+    static_cast<void>(announce(context, {.plan = job.plan}));
     PreparedRank rank =
         prepare_rank(context, job.plan, meeting, std::move(gpus), std::move(job.weights), job.source.get());
     check_memory(context, job.plan, rank);

@@ -86,12 +86,12 @@ int run_worker(const RankContext& context) {
         if (said.code != 0) {
             return said.code;
         }
-        GpuStart gpus = start_gpus(context, decode_gpu_wish(said.plan));
+        GpuStart gpus = start_gpus(context, said.wish);
         said = announce(context);
         if (said.code != 0 || said.complete) {
             return said.code;
         }
-        const JobPlan plan = decode_job_plan(said.plan);
+        const JobPlan& plan = said.plan;
         notes = leave_notes_in(context, plan.dump_folder);
         PreparedRank rank = prepare_rank(context, plan, meeting, std::move(gpus));
         root_serves = true;

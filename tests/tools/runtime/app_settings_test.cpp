@@ -16,6 +16,7 @@
 #include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/job_plan.hpp"
+#include "tools/runtime/prepare_rank.hpp"
 
 namespace sluice {
 namespace {
@@ -131,7 +132,8 @@ protected:
 TEST_F(GeneratorJob, OpensItsAppAlikeOnEveryRank) {
     const PreparedJob job = prepare({{"generate.mode", "beam"}});
 
-    const auto opened = open_app(decode_job_plan(encode(job.plan)), apps_);
+    const RootAnnouncement heard = decode_announcement(encode(RootAnnouncement{.plan = job.plan}));
+    const auto opened = open_app(heard.plan, apps_);
 
     EXPECT_EQ(dynamic_cast<const OpenGenerator&>(*opened).settings, job.job.settings);
     EXPECT_EQ(job.job.settings.get<std::string>("generate.mode"), "beam");

@@ -60,15 +60,18 @@ TEST_F(PrepareRank, MeetsItselfWhenItIsAlone) {
 }
 
 TEST_F(PrepareRank, HearsWhoWantsGpusAsItWasSaid) {
-    const GpuWish some = decode_gpu_wish(encode(GpuWish{.wanted = true, .devices = 2, .bind = BindMode::inherit}));
-    const GpuWish all = decode_gpu_wish(encode(GpuWish{.wanted = true}));
+    const auto heard = [](const GpuWish& wish) {
+        return decode_announcement(encode(RootAnnouncement{.wish = wish})).wish;
+    };
+    const GpuWish some = heard({.wanted = true, .devices = 2, .bind = BindMode::inherit});
+    const GpuWish all = heard({.wanted = true});
 
     EXPECT_TRUE(some.wanted);
     EXPECT_EQ(some.devices, 2U);
     EXPECT_EQ(some.bind, BindMode::inherit);
     EXPECT_EQ(all.devices, std::nullopt);
     EXPECT_EQ(all.bind, BindMode::gpu_local);
-    EXPECT_FALSE(decode_gpu_wish(encode(GpuWish())).wanted);
+    EXPECT_FALSE(heard({}).wanted);
 }
 
 TEST_F(PrepareRank, StartsNoGpusForAHost) {
