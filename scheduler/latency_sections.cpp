@@ -180,31 +180,31 @@ std::string blocks_text(const Section& section, const std::vector<RankReport>& r
     std::string out;
     for (std::size_t begin = 0; begin < ranks.size(); begin += columns_a_block) {
         const std::size_t end = std::min(begin + columns_a_block, ranks.size());
-        TextTable table;
+        TextRows table;
         std::vector<std::string> numbers{padded(section.title)};
         std::vector<std::string> hosts{""};
         for (std::size_t column = begin; column < end; ++column) {
             numbers.push_back(fmt::format("rank {}", ranks[column].rank));
             hosts.push_back(shortened(ranks[column].host, longest_host_name));
         }
-        table.add_row(std::move(numbers));
-        table.add_row(std::move(hosts));
+        table.push_back(std::move(numbers));
+        table.push_back(std::move(hosts));
         for (const Row& row : section.rows) {
             std::vector<std::string> cells{row.label};
             for (std::size_t column = begin; column < end; ++column) {
                 cells.push_back(cell(row.times[column]));
             }
-            table.add_row(std::move(cells));
+            table.push_back(std::move(cells));
         }
-        out += '\n' + table.text();
+        out += '\n' + text_table(table);
     }
     return out;
 }
 
 std::string summary_text(const Section& section, const std::vector<RankReport>& ranks) {
-    TextTable table;
-    table.add_row({padded(section.title), fmt::format("rank {}", ranks.front().rank), "minimum", "(rank)", "median",
-                   "(rank)", "maximum", "(rank)"});
+    TextRows table;
+    table.push_back({padded(section.title), fmt::format("rank {}", ranks.front().rank), "minimum", "(rank)", "median",
+                     "(rank)", "maximum", "(rank)"});
     for (const Row& row : section.rows) {
         std::vector<std::pair<nanoseconds, int>> happened;
         for (std::size_t column = 0; column < ranks.size(); ++column) {
@@ -220,9 +220,9 @@ std::string summary_text(const Section& section, const std::vector<RankReport>& 
                 cells.push_back(fmt::format("({})", happened[at].second));
             }
         }
-        table.add_row(std::move(cells));
+        table.push_back(std::move(cells));
     }
-    return '\n' + table.text();
+    return '\n' + text_table(table);
 }
 
 }  // namespace

@@ -111,13 +111,13 @@ std::string lost_text(const std::vector<LostRank>& lost) {
     if (lost.empty()) {
         return {};
     }
-    TextTable table;
-    table.add_row({fmt::format("{:<{}}", "returned by", label_width), "chunks", "items"});
+    TextRows table;
+    table.push_back({fmt::format("{:<{}}", "returned by", label_width), "chunks", "items"});
     for (const LostRank& rank : lost) {
-        table.add_row({fmt::format("rank {} on {}", rank.rank, shortened(rank.host, longest_host_name)),
-                       fmt::format("{}", rank.chunks), fmt::format("{}", rank.items)});
+        table.push_back({fmt::format("rank {} on {}", rank.rank, shortened(rank.host, longest_host_name)),
+                         fmt::format("{}", rank.chunks), fmt::format("{}", rank.items)});
     }
-    return '\n' + table.text();
+    return '\n' + text_table(table);
 }
 
 /// Escaped by component, because escaped() truncates long texts and the path has to be complete.
@@ -156,8 +156,8 @@ std::string stages_text(const RunReport& report, const Verdict& verdict) {
         return {};
     }
     const double serving = Seconds(wall_time(report.ranks)).count() - verdict.startup - verdict.end;
-    TextTable table;
-    table.add_row({"stage", "items/s", "busy", "exposed"});
+    TextRows table;
+    table.push_back({"stage", "items/s", "busy", "exposed"});
     for (const Stage stage : all_stages) {
         nanoseconds busy{0};
         nanoseconds exposed{0};
@@ -176,10 +176,10 @@ std::string stages_text(const RunReport& report, const Verdict& verdict) {
         }
         const double share = serving <= 0 ? 0 : Seconds(busy).count() / static_cast<double>(instances) / serving;
         const std::optional<double>& capacity = verdict.capacity[index_of(stage)];
-        table.add_row({std::string(to_string(stage)), capacity ? rate_text(*capacity) : "-",
-                       fmt::format("{:.1f} %", 100 * std::min(share, 1.0)), short_text(exposed)});
+        table.push_back({std::string(to_string(stage)), capacity ? rate_text(*capacity) : "-",
+                         fmt::format("{:.1f} %", 100 * std::min(share, 1.0)), short_text(exposed)});
     }
-    return '\n' + table.text();
+    return '\n' + text_table(table);
 }
 
 /// Rank 0 takes part in every stage: "wall of rank 0: overlapped 62.1 %, only compute 20.3 %, …".

@@ -1,7 +1,6 @@
 #include "scheduler/text_table.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace sluice {
 namespace {
@@ -16,20 +15,16 @@ std::size_t width(std::string_view text) {
 
 }  // namespace
 
-void TextTable::add_row(std::vector<std::string> cells) {
-    rows_.push_back(std::move(cells));
-}
-
-std::string TextTable::text() const {
+std::string text_table(const TextRows& rows) {
     std::vector<std::size_t> widths;
-    for (const auto& row : rows_) {
+    for (const auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t column = 0; column < row.size(); ++column) {
             widths[column] = std::max(widths[column], width(row[column]));
         }
     }
     std::string out;
-    for (const auto& row : rows_) {
+    for (const auto& row : rows) {
         std::string line;
         for (std::size_t column = 0; column < row.size(); ++column) {
             const std::string padding(widths[column] - width(row[column]), ' ');

@@ -7,18 +7,11 @@
 
 namespace sluice {
 
-/// Aligned columns, two spaces apart: the first flush left, the others flush right.
-class TextTable {
-public:
-    /// Rows may have different numbers of cells. Cells are printable UTF-8.
-    void add_row(std::vector<std::string> cells);
+using TextRows = std::vector<std::vector<std::string>>;
 
-    /// Each line ends with a newline, without trailing spaces.
-    [[nodiscard]] std::string text() const;
-
-private:
-    std::vector<std::vector<std::string>> rows_;
-};
+/// Aligned columns, two spaces apart: the first flush left, the others flush right. Rows may have different numbers of
+/// cells, which are printable UTF-8. Each line ends with a newline, without trailing spaces.
+[[nodiscard]] std::string text_table(const TextRows& rows);
 
 /// `text`, truncated to `most` >= 1 characters, the last of which is then '…'.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);

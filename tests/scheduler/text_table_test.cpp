@@ -6,28 +6,16 @@ namespace sluice {
 namespace {
 
 TEST(TextTable, AlignsTheFirstColumnLeftAndTheOthersRight) {
-    TextTable table;
-    table.add_row({"event", "rank 0", "1"});
-    table.add_row({"go", "1.5", "22.75"});
-
-    EXPECT_EQ(table.text(), "event  rank 0      1\ngo        1.5  22.75\n");
+    EXPECT_EQ(text_table({{"event", "rank 0", "1"}, {"go", "1.5", "22.75"}}),
+              "event  rank 0      1\ngo        1.5  22.75\n");
 }
 
 TEST(TextTable, CountsCharactersNotBytes) {
-    TextTable table;
-    table.add_row({"a", "nœud…"});
-    table.add_row({"µs", "12345"});
-
-    EXPECT_EQ(table.text(), "a   nœud…\nµs  12345\n");
+    EXPECT_EQ(text_table({{"a", "nœud…"}, {"µs", "12345"}}), "a   nœud…\nµs  12345\n");
 }
 
 TEST(TextTable, LeavesNoSpaceBeforeALinesEnd) {
-    TextTable table;
-    table.add_row({"longer than", "x"});
-    table.add_row({"short"});
-    table.add_row({});
-
-    EXPECT_EQ(table.text(), "longer than  x\nshort\n\n");
+    EXPECT_EQ(text_table({{"longer than", "x"}, {"short"}, {}}), "longer than  x\nshort\n\n");
 }
 
 TEST(Shortened, CutsBetweenCharacters) {
