@@ -122,6 +122,9 @@ struct Override {
 /// The whole configuration, defaults included, as a job file that reads back to the same value.
 [[nodiscard]] std::string to_toml(const JobConfig& job);
 
+/// The same as JSON: an object of sections, which are objects of keys.
+[[nodiscard]] std::string to_json_text(const JobConfig& job);
+
 /// What `change` makes of each path that the job sets, those of its app included.
 void change_paths(JobConfig& job, const std::function<std::filesystem::path(const std::filesystem::path&)>& change);
 

@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "core/config/schema.hpp"
 #include "core/config/value.hpp"
@@ -51,6 +52,12 @@ std::string to_toml(const JobConfig& job) {
         text.add(name.substr(0, dot), name.substr(dot + 1), entry.value);
     }
     return text.text();
+}
+
+std::string to_json_text(const JobConfig& job) {
+    std::ostringstream text;
+    text << toml::json_formatter(toml::parse(to_toml(job)));
+    return text.str();
 }
 
 void change_paths(JobConfig& job, const std::function<std::filesystem::path(const std::filesystem::path&)>& change) {

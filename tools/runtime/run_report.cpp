@@ -12,7 +12,6 @@
 #include "core/chunk_grid.hpp"
 #include "core/commit/run_identity.hpp"
 #include "core/commit/run_paths.hpp"
-#include "core/config/job_json.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
 #include "core/trace/retime.hpp"
