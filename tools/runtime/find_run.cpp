@@ -67,15 +67,13 @@ RunPaths find(const std::string& name, const Apps& apps) {
 }  // namespace
 
 NamedRun named_run(const std::string& name, const Apps& apps) {
-    RunPaths paths = find(name, apps);
-    RunFolders folders = open_run_folder(paths);
-    return {.paths = std::move(paths), .folders = std::move(folders)};
+    const RunPaths paths = find(name, apps);
+    return {.paths = paths, .folders = open_run_folder(paths)};
 }
 
 NamedRun named_run_to_read(const std::string& name, const Apps& apps) {
-    RunPaths paths = find(name, apps);
-    RunFolders folders = open_run_folder_to_read(paths);
-    return {.paths = std::move(paths), .folders = std::move(folders)};
+    const RunPaths paths = find(name, apps);
+    return {.paths = paths, .folders = open_run_folder_to_read(paths)};
 }
 
 }  // namespace sluice

@@ -23,10 +23,6 @@ std::filesystem::path output_of(const RunPaths& run) {
     return run.layout == OutputLayout::folder ? run.output / "" : run.output;
 }
 
-std::optional<std::string> read_control_file(const std::filesystem::path& path) {
-    return read_text(path, most_bytes);
-}
-
 }  // namespace
 
 JobConfig read_job(const JobFile& file, const Apps& apps) {
@@ -43,7 +39,7 @@ JobConfig read_job_absolute(const std::filesystem::path& file, std::span<const O
 }
 
 JobFile kept_job(const RunPaths& run, std::vector<Override> overrides, const Apps& apps) {
-    JobFile file{.path = run.job_file(), .text = read_control_file(run.job_file())};
+    JobFile file{.path = run.job_file(), .text = read_text(run.job_file(), most_bytes)};
     if (!file.text) {
         throw Error(ExitCode::no_input, {.id = "E-RUN-116",
                                          .where = escaped(run.run_folder().native()),
@@ -62,7 +58,7 @@ JobFile kept_job(const RunPaths& run, std::vector<Override> overrides, const App
 }
 
 JobFile planned_job(const std::filesystem::path& plan) {
-    JobFile file{.path = plan, .text = read_control_file(plan)};
+    JobFile file{.path = plan, .text = read_text(plan, most_bytes)};
     if (!file.text) {
         throw Error(ExitCode::no_input, {.id = "E-CFG-001",
                                          .where = escaped(plan.native()),
