@@ -10,7 +10,6 @@
 #include "core/json_types.hpp"
 #include "core/modes.hpp"
 #include "scheduler/verdict.hpp"
-#include "scheduler/verdict_json.hpp"
 
 namespace sluice {
 namespace {
@@ -251,7 +250,7 @@ Json report_json(const RunReport& report, const Json& config) {
             {"job", totals_of(report.attempts)},
             {"attempts", report.attempts},
             {"roofline", roofline_json(report.roofline, verdict, report.devices())},
-            {"verdict", verdict_json(verdict)}};
+            {"verdict", verdict}};
 }
 
 std::string report_file_text(const RunReport& report, const Json& config) {

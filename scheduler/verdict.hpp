@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -75,6 +76,9 @@ struct Verdict {
     std::vector<std::string> notes;        ///< Advice, each "NOTE: …".
     std::string line;                      ///< "compute on rank 2 binds: 812 of 840 items/s (96.7 %)"
 };
+
+/// For the report. Schema: docs/latency-table.md.
+void to_json(nlohmann::json& json, const Verdict& verdict);
 
 /// Pure.
 [[nodiscard]] Verdict judge(const JudgedRun& run);

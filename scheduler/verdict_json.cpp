@@ -1,4 +1,4 @@
-#include "scheduler/verdict_json.hpp"
+#include "scheduler/verdict.hpp"
 
 #include <string>
 
@@ -45,11 +45,11 @@ void add_slowed(Json& json, const Verdict& verdict) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WhatIf, change, seconds)
 
-Json verdict_json(const Verdict& verdict) {
-    Json json{{"text", verdict.line}, {"notes", verdict.notes}, {"bound", name_of(verdict.bound)}};
+void to_json(Json& json, const Verdict& verdict) {
+    json = {{"text", verdict.line}, {"notes", verdict.notes}, {"bound", name_of(verdict.bound)}};
     json["binding"] = verdict.bound == Bound::stage ? Json(to_string(*verdict.binding)) : Json(nullptr);
     if (verdict.bound == Bound::unknown) {
-        return json;
+        return;
     }
     Json capacity = Json::object();
     for (const Stage stage : all_stages) {
@@ -67,7 +67,6 @@ Json verdict_json(const Verdict& verdict) {
     add_slowed(json, verdict);
     json["replayed"] = verdict.replayed == 0 ? Json(nullptr) : Json(verdict.replayed);
     json["what_if"] = verdict.what_if;
-    return json;
 }
 
 }  // namespace sluice
