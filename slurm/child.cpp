@@ -173,6 +173,19 @@ std::optional<ChildResult> run_child(const std::vector<std::string>& words, std:
     return result;
 }
 
+Error no_answer(const char* program, std::string what) {
+    return {ExitCode::unavailable,
+            {.id = "E-SLM-113",
+             .where = program,
+             .what = std::move(what),
+             .hint = "check with `sinfo` that Slurm's controller is up"}};
+}
+
+Error no_answer(const char* program, const std::optional<ChildResult>& result, std::chrono::seconds at_most) {
+    return no_answer(program, result ? fmt::format("failed with {}: {}", result->exit_code, complaint_of(*result))
+                                     : fmt::format("did not answer within {} s", at_most.count()));
+}
+
 std::string complaint_of(const ChildResult& result) {
     std::string lines;
     std::string_view rest = result.err;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
+
 namespace sluice {
 
 struct ChildResult {
@@ -22,6 +24,13 @@ struct ChildResult {
 /// Throws Error (unavailable, E-SLM-074) when it cannot be started.
 [[nodiscard]] std::optional<ChildResult> run_child(const std::vector<std::string>& words, std::chrono::seconds at_most,
                                                    const std::stop_token& stop = {});
+
+/// Error (unavailable, E-SLM-113): a program of Slurm gives no answer that can be used, for the reason `what`.
+[[nodiscard]] Error no_answer(const char* program, std::string what);
+
+/// The same for a call that has failed, or did not end within `at_most`.
+[[nodiscard]] Error no_answer(const char* program, const std::optional<ChildResult>& result,
+                              std::chrono::seconds at_most);
 
 /// Its stderr as one line for a message: lines joined by "; ", escaped.
 [[nodiscard]] std::string complaint_of(const ChildResult& result);

@@ -50,15 +50,6 @@ bool knows_no_such_job(const ChildResult& result) {
                                      result.err.find("Invalid job_id") != std::string::npos);
 }
 
-Error no_answer_of(const char* program, const std::optional<ChildResult>& result) {
-    return {ExitCode::unavailable,
-            {.id = "E-SLM-113",
-             .where = program,
-             .what = result ? fmt::format("failed with {}: {}", result->exit_code, complaint_of(*result))
-                            : fmt::format("did not answer within {} s", query_patience.count()),
-             .hint = "check with `sinfo` that Slurm's controller is up"}};
-}
-
 }  // namespace
 
 bool QueuedJob::is_active() const {
@@ -90,7 +81,7 @@ std::filesystem::path folder_of_job(const std::string& job) {
         return {};
     }
     if (!result || result->exit_code != 0) {
-        throw no_answer_of("scontrol", result);
+        throw no_answer("scontrol", result, query_patience);
     }
     constexpr std::string_view mark = " StdOut=";
     const std::size_t at = result->out.find(mark);
@@ -123,7 +114,7 @@ std::optional<QueuedJob> find_in_queue(const Submission& submission) {
     if (result && knows_no_such_job(*result)) {
         return std::nullopt;
     }
-    throw no_answer_of("squeue", result);
+    throw no_answer("squeue", result, query_patience);
 }
 
 std::optional<JobInfo> parse_job_info(std::string_view state, std::string_view code) {

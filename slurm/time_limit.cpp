@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
-#include <utility>
 
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
@@ -56,24 +55,14 @@ std::optional<std::chrono::seconds> parse_time_left(std::string_view text) {
 
 std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& job, const std::stop_token& stop) {
     const auto answer = run_child({"squeue", "--noheader", "--jobs=" + job, "--format=%L"}, squeue_patience, stop);
-    const auto refuse = [](std::string what) -> Error {
-        return {ExitCode::unavailable,
-                {.id = "E-SLM-113",
-                 .where = "squeue",
-                 .what = std::move(what),
-                 .hint = "check with `sinfo` that Slurm's controller is up"}};
-    };
-    if (!answer) {
-        throw refuse(fmt::format("did not answer within {} s", squeue_patience.count()));
-    }
-    if (answer->exit_code != 0) {
-        throw refuse(fmt::format("failed with {}: {}", answer->exit_code, complaint_of(*answer)));
+    if (!answer || answer->exit_code != 0) {
+        throw no_answer("squeue", answer, squeue_patience);
     }
     if (answer->out == "UNLIMITED\n") {
         return std::nullopt;
     }
     const auto left = parse_time_left(answer->out);
-    return left ? left : throw refuse(fmt::format("says {}", quoted(answer->out)));
+    return left ? left : throw no_answer("squeue", fmt::format("says {}", quoted(answer->out)));
 }
 
 std::optional<std::chrono::seconds> ask_time_left(const std::string& job, const std::stop_token& stop) {

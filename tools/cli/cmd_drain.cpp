@@ -81,10 +81,7 @@ bool cancel_job(const Submission& submission) {
     }
     const std::optional<ChildResult> result = run_child(words, patience);
     if (!result || result->exit_code != 0) {
-        throw Error(ExitCode::unavailable, {.id = "E-SLM-113",
-                                            .where = "scancel",
-                                            .what = result ? complaint_of(*result) : std::string("did not answer"),
-                                            .hint = "check with `sinfo` that Slurm's controller is up"});
+        throw no_answer("scancel", result ? complaint_of(*result) : std::string("did not answer"));
     }
     print(fmt::format("cancelled job {}\n", submission.job));
     return true;
