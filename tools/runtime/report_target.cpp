@@ -24,10 +24,10 @@ constexpr std::string_view run_folder_suffix = ".sluice";
 
 using Path = std::filesystem::path;
 
-[[noreturn]] void refuse(const Path& report, const std::string& what) {
-    throw Error(
-        ExitCode::refused,
-        {.id = "E-SEC-024", .where = escaped(report.native()), .what = what, .hint = "choose another output.report"});
+[[noreturn]] void refuse(const Path& report, const std::string& what, ExitCode code = ExitCode::refused,
+                         const char* id = "E-SEC-024") {
+    throw Error(code,
+                {.id = id, .where = escaped(report.native()), .what = what, .hint = "choose another output.report"});
 }
 
 /// Without links, dots and a trailing slash, as far as it exists.
@@ -96,10 +96,7 @@ void refuse_other_files(const Path& report) {
     std::error_code unknown;
     const std::filesystem::file_status status = std::filesystem::symlink_status(report, unknown);
     if (status.type() == std::filesystem::file_type::none) {  // not even known to be missing: name too long
-        throw Error(ExitCode::cannot_create, {.id = "E-OUT-021",
-                                              .where = escaped(report.native()),
-                                              .what = "cannot be a file: " + unknown.message(),
-                                              .hint = "choose another output.report"});
+        refuse(report, "cannot be a file: " + unknown.message(), ExitCode::cannot_create, "E-OUT-021");
     }
     if (!std::filesystem::exists(status)) {
         return;
@@ -108,10 +105,7 @@ void refuse_other_files(const Path& report) {
         const char* const kind = std::filesystem::is_directory(status) ? "a folder"
                                  : std::filesystem::is_symlink(status) ? "a symbolic link"
                                                                        : "a device or pipe";
-        throw Error(ExitCode::cannot_create, {.id = "E-OUT-021",
-                                              .where = escaped(report.native()),
-                                              .what = fmt::format("is {}, expected a file or nothing", kind),
-                                              .hint = "choose another output.report"});
+        refuse(report, fmt::format("is {}, expected a file or nothing", kind), ExitCode::cannot_create, "E-OUT-021");
     }
     const auto begins_as_report = [&](std::size_t bytes) {
         const std::optional<std::string> text = read_text(report, bytes);
